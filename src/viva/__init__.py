@@ -14,21 +14,43 @@ from viva.version import __version__
 
 if TYPE_CHECKING:
     from viva.api.asking import UnansweredWarning, grade, resume, run
-    from viva.api.opened import Comparisons, Run, Tables, open_run
+    from viva.api.opened import Run, Tables, open_run
+    from viva.api.studies import (
+        agreement,
+        breakdown,
+        compare,
+        correlate,
+        error_types,
+        item_analysis,
+        leaderboard,
+        overlap,
+        perplexity,
+        published_tables,
+        scaling,
+        score_table,
+        set_statistics,
+        training,
+    )
     from viva.errors import DataError, MissingDataError, RefusedError, StorageError, VivaError
     from viva.models.called import Prompt
 
 __all__ = [
-    "Comparisons", "DataError", "MissingDataError", "Prompt", "RefusedError", "Run", "StorageError", "Tables",
-    "UnansweredWarning", "VivaError", "__version__", "grade", "open_run", "resume", "run",
+    "DataError", "MissingDataError", "Prompt", "RefusedError", "Run", "StorageError", "Tables", "UnansweredWarning",
+    "VivaError", "__version__", "agreement", "breakdown", "compare", "correlate", "error_types", "grade", "item_analysis",
+    "leaderboard", "open_run", "overlap", "perplexity", "published_tables", "resume", "run", "scaling", "score_table",
+    "set_statistics", "training",
 ]  # fmt: skip
 
 _PLACES = {
     "viva.errors": ("DataError", "MissingDataError", "RefusedError", "StorageError", "VivaError"),
     "viva.api.asking": ("UnansweredWarning", "grade", "resume", "run"),
-    "viva.api.opened": ("Comparisons", "Run", "Tables", "open_run"),
+    "viva.api.opened": ("Run", "Tables", "open_run"),
+    "viva.api.studies": (
+        "agreement", "breakdown", "compare", "correlate", "error_types", "item_analysis", "leaderboard", "overlap",
+        "perplexity", "published_tables", "scaling", "score_table", "set_statistics", "training",
+    ),
     "viva.models.called": ("Prompt",),
-}
+}  # fmt: skip
 """Where the names are: loaded when they are used, so that `import viva` is quick."""
 
 

@@ -551,6 +551,11 @@ Way = Literal["cot", "base", "comprehension", "next-token", "likelihood", "as-pu
 """A way of asking or grading that a benchmark may support (`ExamSpec` has the settings)."""
 
 
+def renumbered(question: str, before: int) -> str:
+    """A question's number less those that come before the first one; an id that is no number as it is."""
+    return str(int(question) - before) if before and question.isascii() and question.isdecimal() else question
+
+
 class BenchmarkInfo(Struct, frozen=True, kw_only=True):
     """What `viva list` says of a benchmark."""
 
@@ -583,3 +588,11 @@ class BenchmarkInfo(Struct, frozen=True, kw_only=True):
     """Whether a data set of the same form may be in a language that is not among `languages`."""
     rationale: Literal["never", "possible", "always"] = "never"
     """Whether its questions are asked for a rationale: always, or with `--rationale`."""
+    numbering: Mapping[Language, int] = {}
+    """Languages whose questions are the same, numbered through → how many numbers come before the first one's."""
+    halves: bool = False
+    """Whether its files also have questions of a validation half, which no exam asks."""
+    error_types: bool = False
+    """Whether its paper has types of error for wrong answers (`viva error-types`)."""
+    built_sets: bool = False
+    """Whether `viva build` writes sets in its format: nobody published figures of those."""

@@ -21,8 +21,11 @@ from models.local.tiny import make_model
 from rows import table
 from servers.fixtures import LocalServer, Viva, wait_until
 from servers.language import Language
+from viva.api.asking import UnansweredWarning
+from viva.api.studies import perplexity as measure_perplexity
 from viva.cli.ask.perplexity import perplexity_command
 from viva.errors import ModelError, StorageError, VivaError
+from viva.reports.printing import StudyResult
 from viva.runs.config import TaskOptions
 from viva.studies.perplexity.item_file import Items
 from viva.studies.perplexity.study import PerplexityConfig, _signature
@@ -295,20 +298,20 @@ def test_what_the_probe_could_not_find_out_is_not_known_for_good(tmp_path: Path)
 
 
 def test_the_signature_names_what_could_change_the_figures() -> None:
-    def signed(lines: list[str], config: PerplexityConfig, choice: TaskOptions) -> str:
+    def signed(lines: list[str], **options: Any) -> str:
         found = a_set(*lines)
-        return _signature(measured(Uniform(), found), [found], config, choice)
+        return _signature(measured(Uniform(), found), [found], PerplexityConfig(sets=(), **options))
 
-    texts, plain = ["a stack", "a queue"], PerplexityConfig()
-    usual = signed(texts, plain, TaskOptions())
-    assert usual == signed(texts[::-1], plain, TaskOptions())
+    texts = ["a stack", "a queue"]
+    usual = signed(texts)
+    assert usual == signed(texts[::-1])
     assert "sets:set=" in usual
     others = [
-        signed([*texts, "a queue"], plain, TaskOptions()),
-        signed(["a stack", "a deque"], plain, TaskOptions()),
-        signed(texts, PerplexityConfig(field="answer"), TaskOptions()),
-        signed(texts, plain, TaskOptions(limit=2)),
-        signed(texts, plain, TaskOptions(language=("en",))),
+        signed([*texts, "a queue"]),
+        signed(["a stack", "a deque"]),
+        signed(texts, field="answer"),
+        signed(texts, limit=2),
+        signed(texts, language=("en",)),
     ]
     assert len({usual, *others}) == 6
 
@@ -592,6 +595,24 @@ def test_a_server_that_echoes_gives_the_models_own_figures(serve: Serve, viva: V
     assert found["tokens"] == len(logprobs)
     assert found["per_token"]["value"] == pytest.approx(math.exp(-sum(logprobs) / len(logprobs)))
     assert any("no BOS" in note for note in content["notes"]) == (bos is None)
+
+
+def test_a_program_gets_what_the_command_prints(serve: Serve, viva: Viva, capfd: pytest.CaptureFixture[str]) -> None:
+    server = serve("scoring.py", bos="<s>")
+    ended = viva(*served(server, "--format", "json"))
+    texts, asked = Path("t.jsonl").resolve(), {"field": "text", "base_url": server.url}
+
+    async def notebook() -> StudyResult:
+        return measure_perplexity(texts, model="openai/m", **asked)
+
+    capfd.readouterr()
+    found = asyncio.run(notebook())
+    assert capfd.readouterr() == ("", "")
+    assert json.loads(found.to_json()) == ended.report
+    assert found.to_frame()["per_token"][0] == ended.report["rows"][0]["figures"]["per_token"]["value"]
+    silent = serve("scoring.py", echo="ignored")
+    with pytest.warns(UnansweredWarning, match="openai/m"):
+        assert not measure_perplexity(texts, field="text", model="openai/m", base_url=silent.url).measured  # type: ignore[attr-defined]
 
 
 def test_a_server_that_does_not_echo_is_given_up(serve: Serve, viva: Viva) -> None:

@@ -23,6 +23,8 @@ from judging.serving import Body, JudgeServer
 from judging.test_attacks import EVIL, HALF
 from rows import table
 from servers.fixtures import QUIET, Ended, Viva, wait_until
+from viva.api.asking import UnansweredWarning
+from viva.api.studies import error_types
 from viva.benchmarks.csbench.errors import GROUPS, ErrorTypes
 from viva.types import Question, Response
 
@@ -109,6 +111,23 @@ def test_every_wrong_answer_is_labelled_once_and_counted_by_kind_and_domain(viva
     again = errors(viva, server, "all-13")
     assert again.out == ended.out
     assert "0-shot, answers only" in str(ended.report["notes"])
+
+
+def test_a_program_gets_what_the_command_prints(
+    viva: Viva, server: Labelling, capfd: pytest.CaptureFixture[str]
+) -> None:
+    sat(viva)
+    asked = {"judge": "openai/all-13", "judge_base_url": server.url}
+    capfd.readouterr()
+    with pytest.warns(UnansweredWarning, match="not answered yet"):
+        part = error_types(viva.folder / "run", max_requests=5, **asked)
+    assert part.to_frame()["labelled"].max() < 8
+    found = error_types(viva.folder / "run", **asked)
+    assert capfd.readouterr() == ("", "")
+    ended = errors(viva, server, "all-13")
+    assert {**json.loads(found.to_json()), "run": "run"} == {**ended.report, "run": "run"}
+    assert sum(server.asked.values()) == WRONG
+    assert found.chart() is not None
 
 
 def test_killed_in_the_middle_it_goes_on_and_asks_nobody_twice(viva: Viva, server: Labelling) -> None:

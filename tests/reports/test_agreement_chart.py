@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rows import table
 from viva.analysis.agreement import Agreement, agree
 from viva.analysis.ratings import Ratings
-from viva.reports.agreement import FORMATS, NAMES, agreement_grids, as_terminal, measure_text, notes_on
+from viva.reports.agreement import NAMES, Agreements, agreement_grids, measure_text
 from viva.reports.agreementchart import svg_agreement
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -61,14 +61,13 @@ def test_it_follows_dark_and_light() -> None:
 
 def test_names_cannot_break_out() -> None:
     found = report(judge=EVIL, title=EVIL)
-    notes = notes_on([found])
     drawn = svg_agreement(found)
     assert not list(ET.fromstring(drawn).iter(f"{SVG}script"))
     assert "\x1b" not in drawn
     with table() as row:
-        for form, write in {"terminal": as_terminal, **FORMATS}.items():
+        for form in ("terminal", "json", "csv", "markdown", "latex"):
             with row(form):
-                text = write([found], notes)
+                text = Agreements((found,)).to_text(form)
                 assert "\x1b" not in text
                 assert form != "markdown" or not re.search(r"(?<!\\)<script", text)
 
@@ -90,4 +89,4 @@ def test_any_report_is_drawn_inside_its_frame(rows: list[tuple[float | None, ...
             assert 0 < float(circle.attrib["cy"]) < height
         for grid in agreement_grids(found):
             assert all(len(row) == len(grid.header) for row in grid.rows)
-        assert "nan" not in as_terminal([found], notes_on([found]))
+        assert "nan" not in Agreements((found,)).to_terminal()

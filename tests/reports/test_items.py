@@ -9,7 +9,7 @@ import pytest
 
 from viva.analysis.itemscores import ItemScores
 from viva.analysis.itemstatistics import item_statistics
-from viva.reports.items import Examined, item_grids, items_json
+from viva.reports.items import Examined, ItemAnalysis, item_grids
 
 
 def test_a_model_s_score_is_averaged_as_its_exam_averages() -> None:
@@ -19,7 +19,7 @@ def test_a_model_s_score_is_averaged_as_its_exam_averages() -> None:
     )  # a subject of one question and a subject of two, each half of the average
     examined = Examined(scores=found, statistics=item_statistics(scores))
     assert [row[:2] for row in item_grids(examined, 0)[0].rows] == [("one", "50.00"), ("two", "33.33†")]
-    told = json.loads(items_json([examined], []))["exams"][0]["models"]
+    told = json.loads(ItemAnalysis((examined,), 0).to_json())["exams"][0]["models"]
     assert [each["score"] for each in told] == pytest.approx([0.5, 1 / 3])
 
 

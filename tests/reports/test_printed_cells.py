@@ -34,8 +34,7 @@ from viva.api.frames import scores_frame
 from viva.errors import DataError
 from viva.reports.formats import as_csv
 from viva.reports.result import Report, Result, bounds_text, cell_text
-from viva.reports.slices import Shown
-from viva.reports.slices import as_csv as slices_csv
+from viva.reports.slices import Breakdowns, Shown
 from viva.types import UNANSWERED, Aggregate, Outcome, ScoreRow, TableSpec
 
 ROUNDING = 1e-9
@@ -329,7 +328,7 @@ def test_every_slice_holds_together(questions: list[Question]) -> None:
             assert one.difference - ROUNDING <= one.high <= 1
         for p in (one.p, one.adjusted):
             assert p is None or 0 < p <= 1
-    for line in csv.DictReader(io.StringIO(slices_csv([found], Shown()))):
+    for line in csv.DictReader(io.StringIO(Breakdowns((found,), Shown()).to_csv())):
         if line["low"] and not line["mean"]:
             assert 0 <= float(line["low"]) < float(line["high"]) <= 1
         elif line["low"]:

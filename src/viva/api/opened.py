@@ -18,14 +18,14 @@ from viva.runs.open import prepare
 from viva.runs.published_rows import refuse_unknown, settings_of
 from viva.runs.results import read_run
 from viva.runs.score import grade_run
-from viva.studies.compare.study import CompareConfig, compared_sources
+from viva.studies.compare.study import CompareConfig, study
 from viva.visible import one_line
 
 if TYPE_CHECKING:
     import polars as pl
 
     from viva.analysis.breakdown import Cell, Table
-    from viva.reports.comparing import Comparison
+    from viva.reports.printing import StudyResult
 
 ALL_TABLES: Literal["json"] = "json"
 """The format for which a run is summed up with its long tables, too."""
@@ -126,13 +126,16 @@ class Run:
 
         return answers_frame(answered(prepare(RunFolder.open(self.path), LimitOptions(progress="quiet"))))
 
-    def compare(self, other: Run | str | PathLike[str], *, by: str | None = None) -> Comparisons:
+    def compare(self, other: Run | str | PathLike[str], *, by: str | None = None) -> StudyResult:
         """Is `other` better than this run, question by question, and is it chance? As `viva compare`.
 
         `by`: a row for each column of this table of models, or value of this tag.
         """
         second = other.path if isinstance(other, Run) else find_run(Path(other))
-        return Comparisons(compared_sources([self.path, second], CompareConfig(by=by)))
+        return study(CompareConfig(sources=(str(self.path), str(second)), by=by))
+
+    def __fspath__(self) -> str:
+        return str(self.path)
 
     def __repr__(self) -> str:
         messages = [
@@ -183,23 +186,6 @@ class Tables:
         from viva.reports.formats import FORMATS
 
         return FORMATS[form](self._report)
-
-
-class Comparisons:
-    """Contestants compared: as text, as HTML in a notebook, and as plain data in `found`."""
-
-    def __init__(self, found: Sequence[Comparison]) -> None:
-        self.found = tuple(found)
-
-    def __repr__(self) -> str:
-        from viva.reports.comparing import as_terminal
-
-        return as_terminal(self.found).rstrip("\n")
-
-    def _repr_html_(self) -> str:
-        from viva.reports.comparing import as_html
-
-        return as_html(self.found)
 
 
 def open_run(path: str | PathLike[str], *, published_rows: str = "nearest") -> Run:

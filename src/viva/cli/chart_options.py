@@ -1,4 +1,4 @@
-"""Options that the commands about scores share: what is drawn, and how p-values are adjusted."""
+"""--chart, which the commands about scores share."""
 
 from __future__ import annotations
 
@@ -28,12 +28,3 @@ def chart_option(what: str = "Draw it") -> Callable[[F], F]:
         callback=_checked_chart,
         help=f"{what}: .svg, .png, .html or .json.",
     )
-
-
-correct_option = click.option(
-    "--correct",
-    type=click.Choice(["holm", "bh", "none"]),
-    default="holm",
-    show_default=True,
-    help="How p-values are adjusted for their number: Holm; Benjamini-Hochberg; not at all.",
-)

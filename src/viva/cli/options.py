@@ -5,7 +5,7 @@ Written here is what only a command line has: how an option is spelled, its plac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -97,11 +97,17 @@ class _Switch(click.Option):
             self.secondary_opts = secondary
 
 
-def derive(*kinds: type[Struct], only: Collection[str] = (), without: Collection[str] = ()) -> Callable[[F], F]:
-    """The click options of option structs, in their order: all fields, or those named."""
+def derive(
+    *kinds: type[Struct],
+    only: Collection[str] = (),
+    without: Collection[str] = (),
+    metavars: Mapping[str, str] = METAVARS,
+    spelled: Mapping[str, tuple[str, ...]] = SPELLED,
+) -> Callable[[F], F]:
+    """The click options of option structs, in their order: all fields but arguments, or those named."""
     known = options(*kinds, without=without)
-    names = [name for name in known if not only or name in only]
-    return stack(*(_option(known[name]) for name in names))
+    names = [name for name in known if name in only or (not only and not known[name].argument)]
+    return stack(*(_option(known[name], metavars.get(name), spelled.get(name)) for name in names))
 
 
 def stack(*decorators: Callable[[F], F]) -> Callable[[F], F]:
@@ -115,14 +121,17 @@ def stack(*decorators: Callable[[F], F]) -> Callable[[F], F]:
     return decorate
 
 
-def _option(option: Option) -> Callable[[F], F]:
-    spelled = SPELLED.get(option.name) or (f"--{option.name.replace('_', '-')}",)
-    more: dict[str, Any] = {"help": option.description, "default": option.default, "metavar": METAVARS.get(option.name)}
+def _option(option: Option, metavar: str | None, spelled: tuple[str, ...] | None) -> Callable[[F], F]:
+    spelled = spelled or (f"--{option.name.replace('_', '-')}",)
+    more: dict[str, Any] = {"help": option.description, "default": option.default, "metavar": metavar}
     if bool in (option.kind, *get_args(option.kind)):
         if option.default is not None:
             more["cls"] = _Switch
             spelled = (f"{spelled[0]}/--no-{spelled[0].removeprefix('--')}", *spelled[1:])
         return click.option(*spelled, **more)
+    if option.required:
+        more["required"] = True
+        del more["default"]
     more["show_default"] = option.default not in (None, (), "")
     return click.option(*spelled, type=_click_type(option), multiple=option.several, **more)
 

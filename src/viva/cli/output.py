@@ -4,17 +4,41 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from msgspec import Struct
 
 from viva.errors import StorageError, VivaError
 from viva.reports.result import Report
-from viva.runs.config import OutputOptions
+from viva.runs.config import OutputOptions, pick
 
 if TYPE_CHECKING:
+    from viva.reports.printing import StudyResult
     from viva.runs.open import OpenRun
+
+C = TypeVar("C", bound=Struct)
+R = TypeVar("R", bound="StudyResult")
+
+
+def show_study(study: Callable[[C], R], config: type[C], given: Mapping[str, Any]) -> R:
+    """Call a study with a command's options; draw and print what it found as --chart, --format and --out say."""
+    check_writable(given["out"])
+    result = study(pick(config, given))
+    if given.get("chart") is not None and (chart := result.chart()) is not None:
+        from viva.reports.charts import save
+
+        save(chart, given["chart"])
+    print_study(result, given["format"], given["out"])
+    return result
+
+
+def print_study(result: StudyResult, form: str, out: Path | None) -> None:
+    """Print or write what a study found."""
+    width, colour = screen(out)
+    emit(result.to_text(form, width=width, colour=colour), out)
 
 
 def print_report(report: Report, output: OutputOptions) -> None:

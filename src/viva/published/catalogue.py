@@ -45,6 +45,10 @@ class Setting(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     questions: int
     shots: tuple[int, ...] = (0,)
     form: Literal["", "chat", "base"] = ""
+    rationale: bool = False
+    """Whether it asked for rationales."""
+    choose: str = ""
+    """How it took options by their log-probability, where it did."""
     answers: int = 0
     """Answers to a question of which the best counts; 0: one."""
     without: tuple[Kind, ...] = ()

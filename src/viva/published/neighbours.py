@@ -27,9 +27,9 @@ def neighbours(spec: ExamSpec, *, sample: bool = False, answers: int = 0, questi
     """
     if spec.benchmark not in catalogue() or not catalogue()[spec.benchmark].settings:
         return ()
-    if spec.rationale and spec.benchmark != "clrbench":
-        return ()
     setting = _setting(spec)
+    if spec.rationale and not setting.rationale:
+        return ()
     differs = differences(setting, spec, sample=sample, answers=answers, questions=questions)
     said = f"{setting.said}; here: {', '.join(differs)}" if differs else setting.said
     ours = [one for one in catalogue()[spec.benchmark].tables if one.name in setting.tables]
@@ -80,7 +80,7 @@ def differences(setting: Setting, spec: ExamSpec, *, sample: bool, answers: int,
         found.append(f"asked as a {spec.form} model")
     if spec.choose == "likelihood":
         found.append("options chosen by their likelihood")
-    elif spec.choose and spec.benchmark != "cmmlu":
+    elif spec.choose and spec.choose != setting.choose:
         found.append("options chosen by the next token")
     if spec.only:
         found.append(f"{spec.only} only, the published parts averaged by their {_counted(setting)} questions")

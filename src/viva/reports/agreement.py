@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from msgspec import Struct
 
 from viva.analysis.agreement import Agreement, Pair
 from viva.analysis.measure import Kind, Measure
 from viva.analysis.prediction import VERIFIED, Estimate, Powered
-from viva.io.tables import CsvText
-from viva.reports.grids import WORDS, grids_latex, grids_markdown, grids_terminal
+from viva.reports.grids import WORDS
+from viva.reports.printing import StudyResult
 from viva.reports.result import Grid
-from viva.reports.text import json_text
-from viva.visible import csv_safe, one_line
+from viva.visible import one_line
 
 NAMES: dict[Kind, str] = {
     "cronbach": "Cronbach's alpha",
@@ -32,7 +32,6 @@ LEGEND = (
     "[…]: 95 % interval over items, by question where several items answer one. Krippendorff's alpha takes marks as "
     "{level}."
 )
-_WORDS = {*WORDS, "interval", "and", "of"}
 _LONG = 40
 MOST_REASONS = 12
 
@@ -183,70 +182,62 @@ def score_grids(found: Sequence[ScoreFromLabels]) -> list[Grid]:
     return grids
 
 
-def _closing(found: Sequence[Agreement], notes: Sequence[str]) -> list[str]:
-    return [LEGEND.format(level=found[0].level if found else "interval"), *notes]
+@dataclass(frozen=True, repr=False)
+class Agreements(StudyResult):
+    """Reports on raters, and the scores that experts' labels give."""
+
+    found: tuple[Agreement, ...]
+    scores: tuple[ScoreFromLabels, ...] = ()
+    more: tuple[str, ...] = ()
+    """Notes of where the ratings come from."""
+    words = WORDS | {"interval", "and", "of"}
+
+    def tables(self) -> list[Grid]:
+        """The tables of every report, then the scores."""
+        return [*(grid for one in self.found for grid in agreement_grids(one)), *score_grids(self.scores)]
+
+    def closing(self) -> list[str]:
+        """The legend and the notes."""
+        return [LEGEND.format(level=self.found[0].level if self.found else "interval"), *self.notes()]
+
+    def notes(self) -> list[str]:
+        """What must be known beside the figures."""
+        return [*notes_on(self.found), *self.more]
+
+    def pictures(self) -> list[tuple[str, str]]:
+        """Title and SVG of every report: there is no other chart."""
+        from viva.reports.agreementchart import svg_agreement
+
+        return [(one.title, svg_agreement(one)) for one in self.found]
+
+    def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+        """A row a measure, unrounded; the combined mean's rows have the readings as their intervals' method."""
+        header = ("table", "first", "second", "measure", "value", "low", "high", "items", "left_out", "interval")
+        rows = [(one.title, *cells) for one in self.found for cells in _cells(one)]
+        for score in self.scores:
+            rows += [(score.title, score.metric, "experts", *cells) for cells in _powered_rows(score.powered)]
+        return (*header, "reason"), rows
+
+    def data(self) -> object:
+        """Reports, scores and notes."""
+        return {"tables": list(self.found), "scores": list(self.scores), "notes": self.notes()}
 
 
-def as_terminal(
-    found: Sequence[Agreement],
-    notes: Sequence[str],
-    scores: Sequence[ScoreFromLabels] = (),
-    *,
-    width: int | None = None,
-    colour: bool = False,
-) -> str:
-    """Tables for a terminal."""
-    grids = [*(grid for one in found for grid in agreement_grids(one)), *score_grids(scores)]
-    return grids_terminal(grids, _closing(found, notes), width=width, colour=colour, words=_WORDS)
+def _cells(one: Agreement) -> Iterator[tuple[object, ...]]:
+    rows = [("people", "", measure) for measure in one.among]
+    rows += [(one.judge or "", "people", measure) for measure in one.judged]
+    rows += [(pair.first, pair.second, measure) for pair in one.pairs for measure in pair.measures]
+    for first, second, m in rows:
+        yield first, second, m.kind, m.value, m.low, m.high, m.n, m.left_out, m.interval, m.reason
+    if one.powered is not None:
+        for cells in _powered_rows(one.powered):
+            yield one.judge or "", "people", *cells
 
 
-def _tables(form: Callable[[Sequence[Grid], Sequence[str]], str]) -> Callable[..., str]:
-    def render(found: Sequence[Agreement], notes: Sequence[str], scores: Sequence[ScoreFromLabels] = ()) -> str:
-        grids = [*(grid for one in found for grid in agreement_grids(one)), *score_grids(scores)]
-        return form(grids, _closing(found, notes))
-
-    return render
-
-
-def as_csv(found: Sequence[Agreement], notes: Sequence[str], scores: Sequence[ScoreFromLabels] = ()) -> str:
-    """A row a measure, unrounded; the combined mean's rows have the readings as their intervals' method."""
-    table = CsvText(
-        ["table", "first", "second", "measure", "value", "low", "high", "items", "left_out", "interval", "reason"]
-    )
-    for one in found:
-        rows = [("people", "", measure) for measure in one.among]
-        rows += [(one.judge or "", "people", measure) for measure in one.judged]
-        rows += [(pair.first, pair.second, measure) for pair in one.pairs for measure in pair.measures]
-        for first, second, m in rows:
-            where = [csv_safe(one.title), csv_safe(first), csv_safe(second)]
-            table.add([*where, m.kind, m.value, m.low, m.high, m.n, m.left_out, m.interval, m.reason])
-        if one.powered is not None:
-            where = [csv_safe(one.title), csv_safe(one.judge or ""), "people"]
-            table.add_all([*where, *row] for row in _powered_rows(one.powered))
-    for score in scores:
-        where = [csv_safe(score.title), csv_safe(score.metric), "experts"]
-        table.add_all([*where, *row] for row in _powered_rows(score.powered))
-    return table.text()
-
-
-def _powered_rows(p: Powered) -> Iterator[list[object]]:
-    counts = [p.answers, p.answers - p.labels]
-    yield ["mean of the judge", p.judge, "", "", p.answers - p.unjudged, p.unjudged, "", p.reason]
+def _powered_rows(p: Powered) -> Iterator[tuple[object, ...]]:
+    counts = (p.answers, p.answers - p.labels)
+    yield "mean of the judge", p.judge, None, None, p.answers - p.unjudged, p.unjudged, "", p.reason
     for name, estimate in (("mean of labels alone", p.labels_alone), ("combined mean", p.combined)):
         if estimate is not None:
-            yield [name, estimate.value, *estimate.questions, *counts, "questions", ""]
-            yield [name, estimate.value, *estimate.run, *counts, "run", ""]
-
-
-def as_json(found: Sequence[Agreement], notes: Sequence[str], scores: Sequence[ScoreFromLabels] = ()) -> str:
-    """Everything, as plain data."""
-    content = {"tables": list(found), "scores": list(scores), "notes": list(notes)}
-    return json_text(content)
-
-
-FORMATS: dict[str, Callable[..., str]] = {
-    "json": as_json,
-    "csv": as_csv,
-    "markdown": _tables(grids_markdown),
-    "latex": _tables(grids_latex),
-}
+            yield name, estimate.value, *estimate.questions, *counts, "questions", ""
+            yield name, estimate.value, *estimate.run, *counts, "run", ""

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from msgspec import Struct
 
 from viva.analysis.anchors import Line, Validation, Way
-from viva.io.tables import CsvText
+from viva.reports.items import ITEM_WORDS
+from viva.reports.printing import StudyResult
 from viva.reports.result import Grid, percent
-from viva.reports.text import json_text
-from viva.visible import csv_safe
 
 COLUMNS = (
     *("question", "weight", "facility", "discrimination", "exam", "of_questions", "models"),
@@ -145,24 +145,72 @@ def _factor(models: int) -> float:
     return math.sqrt(degrees / float(chdtri(degrees, 0.975)))
 
 
-def anchors_csv(found: AnchorSet) -> str:
-    """The file that `viva run --questions` and `viva item-analysis --predict` take."""
-    table = CsvText(COLUMNS)
-    same = (found.line.intercept, found.line.slope, found.lowest, found.highest, found.error)
-    for one in found.anchors:
-        own = (
-            csv_safe(one.question),
-            one.weight,
-            one.facility,
-            "" if one.discrimination is None else one.discrimination,
-        )
-        table.add([*own, csv_safe(found.exam), found.of_questions, found.models, *same])
-    return table.text()
+@dataclass(frozen=True, repr=False)
+class Anchors(StudyResult):
+    """Chosen anchors, and how well they predict."""
+
+    found: AnchorSet
+    validation: Validation
+    more: tuple[str, ...]
+    """Notes of where the scores come from."""
+    listed: int
+    """Anchors that the table lists at most."""
+    words = ITEM_WORDS
+
+    def tables(self) -> list[Grid]:
+        """The errors side by side, then the anchors."""
+        return anchor_grids(self.found, self.validation, self.listed)
+
+    def closing(self) -> list[str]:
+        """Legend and notes."""
+        return [LEGEND, *self._notes()]
+
+    def _notes(self) -> list[str]:
+        return [*self.more, *anchor_notes(self.found, self.validation)]
+
+    def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+        """The file that `viva run --questions` and `viva item-analysis --predict` take."""
+        one = self.found
+        same = (one.exam, one.of_questions, one.models, *(one.line.intercept, one.line.slope), one.lowest, one.highest)
+        return COLUMNS, [
+            (each.question, each.weight, each.facility, each.discrimination, *same, one.error) for each in one.anchors
+        ]
+
+    def data(self) -> object:
+        """Anchors, their validation, notes."""
+        return {"anchors": self.found, "validation": self.validation, "notes": self._notes()}
 
 
-def anchors_json(found: AnchorSet, validation: Validation, notes: Sequence[str]) -> str:
-    """Everything, as plain data."""
-    return _json({"anchors": found, "validation": validation, "notes": list(notes)})
+@dataclass(frozen=True, repr=False)
+class Predictions(StudyResult):
+    """Full scores predicted from anchors."""
+
+    found: tuple[Prediction, ...]
+    anchors: AnchorSet
+    words = ITEM_WORDS
+
+    def tables(self) -> list[Grid]:
+        """A row a model."""
+        return prediction_grids(self.found, self.anchors)
+
+    def closing(self) -> list[str]:
+        """What the interval is, and where it does not hold."""
+        return prediction_notes(self.found, self.anchors)
+
+    def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+        """A row a model, unrounded."""
+        header = ("exam", "model", "source", "predicted", "low", "high", "anchor_mean", "answered", "anchors", "full")
+        return header, [
+            (
+                *(self.anchors.exam, one.model, one.source, one.value, one.low, one.high),
+                *(one.anchor_mean, one.answered, one.of, one.full),
+            )
+            for one in self.found
+        ]
+
+    def data(self) -> object:
+        """Predictions and notes."""
+        return {"exam": self.anchors.exam, "predictions": list(self.found), "notes": self.closing()}
 
 
 def prediction_grids(found: Sequence[Prediction], anchors: AnchorSet) -> list[Grid]:
@@ -205,26 +253,3 @@ def prediction_notes(found: Sequence[Prediction], anchors: AnchorSet) -> list[st
         if one.answered < one.of:
             notes.append(f"{one.model}: {one.of - one.answered:,} anchors without a score are left out of its mean.")
     return notes
-
-
-def prediction_csv(found: Sequence[Prediction], anchors: AnchorSet) -> str:
-    """A row a model, unrounded."""
-    table = CsvText(
-        ["exam", "model", "source", "predicted", "low", "high", "anchor_mean", "answered", "anchors", "full"]
-    )
-    for one in found:
-        full = "" if one.full is None else one.full
-        table.add([
-            csv_safe(anchors.exam), csv_safe(one.model), csv_safe(one.source), one.value, one.low, one.high,
-            one.anchor_mean, one.answered, one.of, full,
-        ])  # fmt: skip
-    return table.text()
-
-
-def prediction_json(found: Sequence[Prediction], anchors: AnchorSet, notes: Sequence[str]) -> str:
-    """Everything, as plain data."""
-    return _json({"exam": anchors.exam, "predictions": list(found), "notes": list(notes)})
-
-
-def _json(content: object) -> str:
-    return json_text(content)

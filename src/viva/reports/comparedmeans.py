@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from viva.io.tables import CsvText
 from viva.published import Table
-from viva.reports.grids import WORDS, grids_terminal
-from viva.reports.printing import formats
+from viva.reports.grids import WORDS
+from viva.reports.printing import StudyResult
 from viva.reports.result import Grid, signed
-from viva.reports.text import json_text
-from viva.visible import csv_safe
+
+if TYPE_CHECKING:
+    from viva.reports.charts.saving import Chart
 
 
 class Published(Struct, frozen=True, kw_only=True):
@@ -48,30 +50,37 @@ def means_grid(found: Sequence[Published], one: Table) -> Grid:
     return Grid(title, ("first", "second", "of", *labels.values()), rows)
 
 
-def _told(found: Sequence[Published], one: Table, notes: Sequence[str]) -> tuple[list[Grid], Sequence[str]]:
-    return [means_grid(found, one)], notes
+@dataclass(frozen=True, repr=False)
+class PublishedComparisons(StudyResult):
+    """Rows of a published table compared."""
 
+    found: tuple[Published, ...]
+    table: Table
+    notes: tuple[str, ...]
+    words = WORDS | {"first", "second", "of"}
 
-def as_terminal(
-    found: Sequence[Published], one: Table, notes: Sequence[str], *, width: int | None = None, colour: bool = False
-) -> str:
-    """A table for a terminal."""
-    words = {*WORDS, "first", "second", "of"}
-    return grids_terminal(*_told(found, one, notes), width=width, colour=colour, words=words)
+    def tables(self) -> list[Grid]:
+        """One table: a row a pair."""
+        return [means_grid(self.found, self.table)]
 
+    def closing(self) -> list[str]:
+        """What the figures cannot say, and where they stand."""
+        return list(self.notes)
 
-def as_json(found: Sequence[Published], one: Table, notes: Sequence[str]) -> str:
-    """Everything, as plain data."""
-    return json_text({"comparisons": list(found), "source": one.source, "notes": list(notes)})
+    def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+        """A row a pair and column. Per cent."""
+        return ("first_name", "second_name", "of", "column", "first", "second", "difference"), [
+            (pair.first, pair.second, pair.what, name, *figures)
+            for pair in self.found
+            for name, figures in pair.figures.items()
+        ]
 
+    def data(self) -> object:
+        """Pairs, their source and notes."""
+        return {"comparisons": list(self.found), "source": self.table.source, "notes": list(self.notes)}
 
-def as_csv(found: Sequence[Published], one: Table, notes: Sequence[str]) -> str:
-    """A row a pair and column. Per cent."""
-    rows = CsvText(["first_name", "second_name", "of", "column", "first", "second", "difference"])
-    for pair in found:
-        for name, figures in pair.figures.items():
-            rows.add([*map(csv_safe, (pair.first, pair.second, pair.what)), name, *figures])
-    return rows.text()
+    def chart(self) -> Chart:
+        """Differences of means."""
+        from viva.reports.charts.comparing import means_chart
 
-
-FORMATS = formats(_told, as_csv=as_csv, as_json=as_json)
+        return means_chart(self.found, self.table)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from viva.analysis.comparing import Difference, Flip
 from viva.analysis.multiplicity import NAMES, Correction
-from viva.io.tables import CsvText
-from viva.reports.grids import WORDS, grids_terminal
-from viva.reports.notebook import grids_html
-from viva.reports.printing import formats
+from viva.reports.grids import WORDS
+from viva.reports.printing import StudyResult
 from viva.reports.result import RANGE, UNSURE, Grid, p_text, percent, signed
-from viva.reports.text import json_text
 from viva.types import outcome_name
-from viva.visible import csv_safe, one_line
+from viva.visible import one_line
+
+if TYPE_CHECKING:
+    from viva.reports.charts.saving import Chart
 
 LEGEND = (
     "Per cent. Difference: the second minus the first, over the questions that both have a score for, with its 95 % "
@@ -41,7 +43,6 @@ TESTS = {
     "permutation, nearly exact": "a sign-flip permutation test of all signs (nearly exact: some answers are missing)",
     "permutation, random": "a sign-flip permutation test of random signs (the smallest p it can give: {resolution})",
 }
-_WORDS = {*WORDS, "first", "second", "question", "read by the first", "read by the second", "outcome"}
 LARGEST = "the largest that it can be, whatever the verdicts are that are not there"
 _LISTED = 12
 """Notes of a kind that are shown; the others are counted."""
@@ -245,38 +246,43 @@ def _bounds(found: Difference) -> str:
     return f"{signed(100 * found.floor)} to {signed(100 * found.ceiling)}"
 
 
-def as_terminal(found: Sequence[Comparison], *, width: int | None = None, colour: bool = False) -> str:
-    """Tables for a terminal."""
-    return grids_terminal(*_told(found), width=width, colour=colour, words=_WORDS)
+@dataclass(frozen=True, repr=False)
+class Comparisons(StudyResult):
+    """Contestants compared, benchmark by benchmark."""
 
+    found: tuple[Comparison, ...]
+    words = WORDS | {"first", "second", "question", "read by the first", "read by the second", "outcome"}
 
-def as_html(found: Sequence[Comparison]) -> str:
-    """Tables for a notebook's cell."""
-    return grids_html(*_told(found), words=_WORDS)
+    def tables(self) -> list[Grid]:
+        """Differences, power and flips of every benchmark."""
+        tests = tests_of(self.found)
+        return [grid for one in self.found for grid in comparison_grids(one, tests)]
 
+    def closing(self) -> list[str]:
+        """The legend, and what must be known beside the numbers."""
+        return closing(self.found)
 
-def _told(found: Sequence[Comparison]) -> tuple[list[Grid], list[str]]:
-    tests = tests_of(found)
-    return [grid for one in found for grid in comparison_grids(one, tests)], closing(found)
+    def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+        """A row a comparison, in shares of 1."""
+        numbers = [name for name in Difference.__struct_fields__ if name not in ("test", "first_range", "second_range")]
+        points = next((list(row.questions) for one in self.found for row in one.rows), [])
+        header = ["comparison", "by", "part", "first_name", "second_name", "test", *numbers, "smallest"]
+        return [*header, *(f"questions_for_{amount}" for amount in points)], [
+            (
+                *(one.title, one.by if row.part else "", row.part, row.first, row.second, row.found.test),
+                *(getattr(row.found, name) for name in numbers),
+                *(row.smallest, *row.questions.values()),
+            )
+            for one in self.found
+            for row in one.rows
+        ]
 
+    def data(self) -> object:
+        """Comparisons, and the lines below the tables."""
+        return {"comparisons": list(self.found), "closing": self.closing()}
 
-def as_csv(found: Sequence[Comparison]) -> str:
-    """A row a comparison, in shares of 1."""
-    numbers = [name for name in Difference.__struct_fields__ if name not in ("test", "first_range", "second_range")]
-    points = next((list(row.questions) for one in found for row in one.rows), [])
-    wanted = [f"questions_for_{amount}" for amount in points]
-    table = CsvText(["comparison", "by", "part", "first_name", "second_name", "test", *numbers, "smallest", *wanted])
-    for one in found:
-        for row in one.rows:
-            words = (one.title, one.by if row.part else "", row.part, row.first, row.second, row.found.test)
-            figures = [getattr(row.found, name) for name in numbers]
-            table.add([*map(csv_safe, words), *figures, row.smallest, *row.questions.values()])
-    return table.text()
+    def chart(self) -> Chart:
+        """Differences with their intervals."""
+        from viva.reports.charts.comparing import comparing_chart
 
-
-def as_json(found: Sequence[Comparison]) -> str:
-    """Everything, as plain data."""
-    return json_text({"comparisons": list(found), "closing": closing(found)})
-
-
-FORMATS = formats(_told, as_csv=as_csv, as_json=as_json)
+        return comparing_chart(self.found)

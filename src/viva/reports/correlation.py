@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from viva.analysis.correlation import KINDS, Coefficient, Kind, Leaning, Pair
-from viva.io.tables import CsvText
-from viva.reports.grids import WORDS, grids_terminal
-from viva.reports.printing import formats
+from viva.reports.grids import WORDS
+from viva.reports.printing import StudyResult
 from viva.reports.result import UNSURE, Grid, p_text
-from viva.reports.text import json_text
-from viva.visible import csv_safe
+
+if TYPE_CHECKING:
+    from viva.reports.charts.saving import Chart
 
 NAMES: dict[Kind, str] = {"kendall": "Kendall's tau-b", "pearson": "Pearson's r", "spearman": "Spearman's rho"}
 LEGEND = (
@@ -23,9 +25,6 @@ OUTLIERS = (
     "Far from the line: rows more than two standard errors from the second column's line over the first, drawn through "
     "the other rows; p times the number of rows, so that of many rows one may lie far off by chance."
 )
-_WORDS = {*WORDS, "and", "row", "lowest without", "highest without"}
-
-
 _NAMED = 6
 """Rows that a sentence names."""
 
@@ -103,41 +102,50 @@ def _leaning(one: Leaning) -> tuple[str, str, str, str]:
     return f"{one.low:.3f}", one.low_without, f"{one.high:.3f}", one.high_without
 
 
-def _told(found: Sequence[Correlations], notes: Sequence[str]) -> tuple[list[Grid], list[str]]:
-    return [grid for one in found for grid in correlation_grids(one)], [LEGEND, *notes]
+@dataclass(frozen=True, repr=False)
+class CorrelationTables(StudyResult):
+    """The correlations of every table."""
+
+    found: tuple[Correlations, ...]
+    more: tuple[str, ...] = ()
+    """Notes of where the figures come from."""
+    words = WORDS | {"and", "row", "lowest without", "highest without", "coefficient"}
+
+    def tables(self) -> list[Grid]:
+        """Coefficients, what single rows make of them, and outliers."""
+        return [grid for one in self.found for grid in correlation_grids(one)]
+
+    def closing(self) -> list[str]:
+        """The legend and the notes."""
+        return [LEGEND, *self._notes()]
+
+    def _notes(self) -> list[str]:
+        return [*notes_on(self.found), *self.more]
+
+    def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+        """A row a pair and coefficient, unrounded."""
+        leaning = ("lowest", "lowest_without", "highest", "highest_without")
+        header = ("table", "first", "second", "n", "left_out", "partial_rows", "kind", "value", "p", "low", "high")
+        return (*header, *leaning), [
+            (*(one.title, pair.first, pair.second, pair.n, pair.left_out, partial), *_figures(each))
+            for one in self.found
+            for pair in one.pairs
+            for partial in [sum(row in one.partial for row, *_ in pair.rows)]
+            for each in pair.coefficients
+        ]
+
+    def data(self) -> object:
+        """Pairs and notes."""
+        return {"tables": list(self.found), "notes": self._notes()}
+
+    def chart(self) -> Chart:
+        """A panel a pair, outliers named."""
+        from viva.reports.charts.correlation import chart
+
+        return chart(self.found)
 
 
-def as_terminal(
-    found: Sequence[Correlations], notes: Sequence[str], *, width: int | None = None, colour: bool = False
-) -> str:
-    """Tables for a terminal."""
-    return grids_terminal(*_told(found, notes), width=width, colour=colour, words=_WORDS | {"coefficient"})
-
-
-def as_csv(found: Sequence[Correlations], notes: Sequence[str]) -> str:
-    """A row a pair and coefficient, unrounded."""
-    leaning = ("lowest", "lowest_without", "highest", "highest_without")
-    table = CsvText(
-        ["table", "first", "second", "n", "left_out", "partial_rows", "kind", "value", "p", "low", "high", *leaning]
-    )
-    for one in found:
-        for pair in one.pairs:
-            partial = sum(row in one.partial for row, *_ in pair.rows)
-            names = map(csv_safe, (one.title, pair.first, pair.second))
-            where = [*names, pair.n, pair.left_out, partial]
-            for each in pair.coefficients:
-                lean = each.leaning
-                last = ["", "", "", ""] if lean is None else [
-                    lean.low, csv_safe(lean.low_without), lean.high, csv_safe(lean.high_without),
-                ]  # fmt: skip
-                table.add([*where, each.kind, each.value, each.p, each.low, each.high, *last])
-    return table.text()
-
-
-def as_json(found: Sequence[Correlations], notes: Sequence[str]) -> str:
-    """Everything, as plain data."""
-    content = {"tables": list(found), "notes": list(notes)}
-    return json_text(content)
-
-
-FORMATS = formats(_told, as_csv=as_csv, as_json=as_json)
+def _figures(each: Coefficient) -> Sequence[object]:
+    lean = each.leaning
+    last = (lean.low, lean.low_without, lean.high, lean.high_without) if lean else (None, None, None, None)
+    return each.kind, each.value, each.p, each.low, each.high, *last

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
 from msgspec import Struct
 
 from viva.analysis.difficulty import Levels, agreement, named
-from viva.io.tables import CsvText
+from viva.reports.printing import StudyResult
 from viva.reports.result import Grid
-from viva.reports.text import json_text
-from viva.visible import csv_safe
 
 _LISTED = 20
 
@@ -101,15 +102,32 @@ def _some(words: list[str]) -> str:
     return ", ".join(words[:_LISTED]) + (f" and {len(words) - _LISTED:,} more" if len(words) > _LISTED else "")
 
 
-def difficulty_csv(grouping: Grouping) -> str:
-    """A row a question: `level` is empty where the rule leaves several, `possible` lists them."""
-    table = CsvText(["question", "level", "possible", "given"])
-    for question, possible in grouping.found.items():
-        decided = possible[0] if len(possible) == 1 else ""
-        table.add([csv_safe(question), decided, " ".join(map(str, possible)), grouping.given.get(question, "")])
-    return table.text()
+@dataclass(frozen=True, repr=False)
+class DifficultyLevels(StudyResult):
+    """Every question's level."""
 
+    grouping: Grouping
+    more: tuple[str, ...] = ()
+    """Notes of where the scores come from."""
 
-def difficulty_json(grouping: Grouping) -> str:
-    """Everything, as plain data."""
-    return json_text(grouping)
+    def tables(self) -> list[Grid]:
+        """How many questions each level has."""
+        return difficulty_grids(self.grouping)
+
+    def closing(self) -> list[str]:
+        """Who examined, and what could not be told."""
+        return [*difficulty_notes(self.grouping), *self.more]
+
+    def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+        """A row a question: `level` is empty where the rule leaves several, `possible` lists them."""
+        return ("question", "level", "possible", "given"), [
+            (question, levels[0] if len(levels) == 1 else None, " ".join(map(str, levels)), self._given(question))
+            for question, levels in self.grouping.found.items()
+        ]
+
+    def _given(self, question: str) -> int | None:
+        return self.grouping.given.get(question)
+
+    def data(self) -> object:
+        """The grouping."""
+        return self.grouping

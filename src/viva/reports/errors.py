@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from viva.analysis.errortypes import Errors, Share
-from viva.io.tables import CsvText
-from viva.reports.grids import WORDS, grids_terminal
-from viva.reports.printing import formats
+from viva.errors import EXIT_OK, VivaError
+from viva.reports.grids import WORDS
+from viva.reports.printing import StudyResult
 from viva.reports.result import Grid, percent
-from viva.reports.text import json_text
-from viva.visible import csv_safe
+
+if TYPE_CHECKING:
+    from viva.engine.labelling import Labelled
+    from viva.reports.charts.saving import Chart
 
 LEGEND = (
     "A cell: how many labelled answers show this type of error, and their share in per cent with its 95 % interval "
@@ -78,47 +82,54 @@ def share_text(share: Share) -> str:
     return f"{share.count:,} · {percent(share.share, 1)}{between}"
 
 
-def _told(told: Told) -> tuple[list[Grid], list[str]]:
-    return error_grids(told), [LEGEND, *told.notes]
+@dataclass(frozen=True, repr=False)
+class ErrorTables(StudyResult):
+    """The types of error of a run's wrong answers."""
 
+    told: Told
+    labelled: tuple[Labelled, ...]
+    """Every wrong answer with its labels."""
+    exit_code: int = EXIT_OK
+    """Of the command: whether something is not labelled yet."""
 
-def as_terminal(told: Told, *, width: int | None = None, colour: bool = False) -> str:
-    """Tables for a terminal."""
-    words = {*WORDS, told.by} if told.by else WORDS
-    return grids_terminal(*_told(told), width=width, colour=colour, words=words)
+    @property
+    def words(self) -> Collection[str]:  # type: ignore[override]
+        """Columns of words, the tag's among them."""
+        return WORDS | ({self.told.by} if self.told.by else set())
 
+    def tables(self) -> list[Grid]:
+        """A table an exam and kind of question, then the same by a tag."""
+        return error_grids(self.told)
 
-def as_csv(told: Told) -> str:
-    """A row a model, kind of question and type, unrounded; `by` and `value` say of which part."""
-    table = CsvText(
-        [
-            "exam",
-            "model",
-            "questions",
-            "by",
-            "value",
-            "type",
-            "name",
-            "wrong",
-            "labelled",
-            "count",
-            "share",
-            "low",
-            "high",
+    def closing(self) -> list[str]:
+        """Legend and notes."""
+        return [LEGEND, *self.told.notes]
+
+    def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+        """A row a model, kind of question and type, unrounded; `by` and `value` say of which part."""
+        told = self.told
+        header = (
+            *("exam", "model", "questions", "by", "value", "type", "name"),
+            *("wrong", "labelled", "count", "share", "low", "high"),
+        )
+        return header, [
+            (
+                *(one.exam, one.model, one.group, by, one.value, share.type, told.names.get(share.type, "")),
+                *(one.wrong, one.labelled, share.count, share.share, share.low, share.high),
+            )
+            for by, found in (("", told.overall), (told.by, told.parts))
+            for one in found
+            for share in one.shares
         ]
-    )
-    for by, found in (("", told.overall), (told.by, told.parts)):
-        for one in found:
-            for share in one.shares:
-                said = (one.exam, one.model, one.group, by, one.value, share.type, told.names.get(share.type, ""))
-                figures = (one.wrong, one.labelled, share.count, share.share, share.low, share.high)
-                table.add([*map(csv_safe, said), *figures])
-    return table.text()
 
+    def data(self) -> object:
+        """Everything."""
+        return self.told
 
-def as_json(told: Told) -> str:
-    """Everything, as plain data."""
-    return json_text(told)
+    def chart(self) -> Chart:
+        """Types by model."""
+        from viva.reports.charts.errors import errors_chart
 
-
-FORMATS = formats(_told, as_csv=as_csv, as_json=as_json)
+        if not self.told.overall:
+            raise VivaError("there is no wrong answer to draw")
+        return errors_chart(self.told.overall, self.told.names)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct
@@ -12,11 +14,14 @@ from numpy.typing import NDArray
 from viva.analysis.itemresponse import Fitted
 from viva.analysis.itemscores import Floats, ItemScores
 from viva.analysis.itemstatistics import FEWEST, ItemStatistics, Reliability
-from viva.io.tables import CsvText
-from viva.reports.grids import WORDS, grids_latex, grids_markdown, grids_terminal
+from viva.errors import VivaError
+from viva.reports.grids import WORDS
+from viva.reports.printing import StudyResult
 from viva.reports.result import UNSURE, Grid, percent, range_text
-from viva.reports.text import json_text
-from viva.visible import csv_safe, one_line
+from viva.visible import one_line
+
+if TYPE_CHECKING:
+    from viva.reports.charts.saving import Chart
 
 LEGEND = (
     "Facility: the models' mean score on a question, per cent. Discrimination: the correlation, over models, of the "
@@ -30,7 +35,7 @@ RESPONSE = (
 )
 ERRATIC = 1.3
 SURPRISING = 3.0
-_WORDS = {*WORDS, "question", "why"}
+ITEM_WORDS = WORDS | {"question", "why"}
 
 
 class Examined(Struct, frozen=True, kw_only=True, eq=False):
@@ -281,40 +286,61 @@ def _are(count: int) -> str:
     return "is 1" if count == 1 else f"are {count}"
 
 
-def as_terminal(
-    grids: Sequence[Grid], closing: Sequence[str], *, width: int | None = None, colour: bool = False
-) -> str:
-    """Tables for a terminal."""
-    return grids_terminal(grids, closing, width=width, colour=colour, words=_WORDS)
+@dataclass(frozen=True, repr=False)
+class ItemAnalysis(StudyResult):
+    """Every exam's questions looked at."""
+
+    every: tuple[Examined, ...]
+    listed: int
+    """Questions that a table lists at most."""
+    words = ITEM_WORDS
+
+    def tables(self) -> list[Grid]:
+        """Models, questions to look at, and questions by difficulty."""
+        return [grid for one in self.every for grid in item_grids(one, self.listed)]
+
+    def closing(self) -> list[str]:
+        """Legends and notes."""
+        return [LEGEND, *([RESPONSE] if any(one.fits for one in self.every) else []), *dict.fromkeys(self._notes())]
+
+    def _notes(self) -> list[str]:
+        return [note for one in self.every for note in notes_on(one)]
+
+    def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+        """A row a question, unrounded; empty where there is no figure."""
+        header = (
+            *("exam", "question", "models", "facility", "discrimination", "p", "flags"),
+            *("irt", "difficulty", "difficulty_error", "a", "a_error", "infit", "outfit"),
+        )
+        return header, [cells for one in self.every for cells in _cells(one)]
+
+    def data(self) -> object:
+        """Everything; null where there is no figure."""
+        return {"exams": [_plain(one) for one in self.every], "notes": self._notes()}
+
+    def chart(self) -> Chart:
+        """Facility and discrimination, with the map of the fit where there is one."""
+        from viva.reports.charts.items import chart
+
+        if len(self.every) > 1:
+            names = ", ".join(one.scores.exam for one in self.every)
+            raise VivaError(f"--chart is about one exam, and the sources have several: choose one by --exam: {names}")
+        return chart(self.every[0])
 
 
-GRID_FORMATS: dict[str, Callable[[Sequence[Grid], Sequence[str]], str]] = {
-    "terminal": as_terminal,
-    "markdown": grids_markdown,
-    "latex": grids_latex,
-}
-
-
-def items_csv(every: Sequence[Examined]) -> str:
-    """A row a question, unrounded; empty where there is no figure."""
-    table = CsvText([
-        *("exam", "question", "models", "facility", "discrimination", "p", "flags"),
-        *("irt", "difficulty", "difficulty_error", "a", "a_error", "infit", "outfit"),
-    ])  # fmt: skip
-    for found in every:
-        stats, why = found.statistics, {flag.place: flag.why for flag in flags(found)}
-        for place, question in enumerate(found.scores.questions):
-            table.add([
-                csv_safe(found.scores.exam), csv_safe(question), int(stats.models[place]),
-                *map(_field, (stats.facility[place], stats.discrimination[place], stats.p[place])),
-                why.get(place, ""), *_response_fields(found, place),
-            ])  # fmt: skip
-    return table.text()
+def _cells(found: Examined) -> Iterator[Sequence[object]]:
+    stats, why = found.statistics, {flag.place: flag.why for flag in flags(found)}
+    for place, question in enumerate(found.scores.questions):
+        figures = (stats.facility[place], stats.discrimination[place], stats.p[place])
+        yield (
+            *(found.scores.exam, question, int(stats.models[place]), *(_null(float(figure)) for figure in figures)),
+            *(why.get(place, ""), *_response_fields(found, place)),
+        )
 
 
 def _response_fields(found: Examined, place: int) -> list[object]:
     if not found.fits:
-        return [""] * 7
+        return [""] + [None] * 6
     fit = found.fits[0]
     i = fit.items
     figures = (
@@ -325,17 +351,7 @@ def _response_fields(found: Examined, place: int) -> list[object]:
         i.infit,
         i.outfit,
     )
-    return [fit.logistic, *(_field(figure[place]) for figure in figures)]
-
-
-def _field(value: float) -> object:
-    return float(value) if math.isfinite(value) else ""
-
-
-def items_json(every: Sequence[Examined], notes: Sequence[str]) -> str:
-    """Everything, as plain data; null where there is no figure."""
-    content = {"exams": [_plain(found) for found in every], "notes": list(notes)}
-    return json_text(content)
+    return [fit.logistic, *(_null(float(figure[place])) for figure in figures)]
 
 
 def _plain(found: Examined) -> dict[str, object]:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import msgspec
 from msgspec import Struct
 
 from viva.analysis.best import Estimate, Scores, best_in_groups, best_of, mean_score, passing
-from viva.io.tables import CsvText
 from viva.published import Entry, share
+from viva.reports.printing import StudyResult
 from viva.reports.result import UNSURE, Grid, percent
-from viva.reports.text import json_text
-from viva.visible import csv_safe
 
 MOST_LOST = 0.05
 """The share of a row's questions without a score up to which a published figure stands beside it."""
@@ -239,27 +238,45 @@ def notes_on(board: Leaderboard) -> list[str]:
     return notes
 
 
-def leaderboard_csv(board: Leaderboard) -> str:
-    """A row a number, in shares of 1: `measure` is mean, best_grouped, best or pass."""
-    numbers = ("mean", "low", "high", "sd", "floor", "ceiling", "questions", "short")
-    counted = ("answers", "unscored", "published", "published_sd", "published_as")
-    table = CsvText(["model", "tag", "value", "measure", "k", "estimate", *numbers[1:], *counted])
-    for row in (*board.standings, *board.parts):
-        measures: list[tuple[str, int, Estimate]] = [("mean", 1, row.mean), ("best_grouped", row.group, row.grouped)]
-        measures += [("best", k, found) for k, found in row.best.items()]
-        measures += [("pass", k, found) for k, found in row.passed.items()]
-        for measure, k, found in measures:
-            beside: list[object] = ["", "", ""]
-            if measure == "best_grouped" and row.published is not None:
-                beside = [row.published, row.published_sd, csv_safe(row.published_as)]
-            if measure == "mean" and row.published_mean is not None:
-                beside = [row.published_mean, "", csv_safe(row.published_as)]
-            where = [*map(csv_safe, (row.model, row.tag, row.value)), measure, k]
-            values = [getattr(found, number) for number in numbers]
-            table.add([*where, *values, row.answers, row.unscored, *beside])
-    return table.text()
+@dataclass(frozen=True, repr=False)
+class ScoreTable(StudyResult):
+    """A leaderboard's rows."""
+
+    board: Leaderboard
+
+    def tables(self) -> list[Grid]:
+        """The table of models, then one a tag and model."""
+        return leaderboard_grids(self.board)
+
+    def closing(self) -> list[str]:
+        """Notes and legend."""
+        return [*self.board.notes, legend(self.board.group)]
+
+    def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+        """A row a number, in shares of 1: `measure` is mean, best_grouped, best or pass."""
+        counted = ("answers", "unscored", "published", "published_sd", "published_as")
+        rows = (*self.board.standings, *self.board.parts)
+        return ("model", "tag", "value", "measure", "k", "estimate", *_NUMBERS[1:], *counted), [
+            cells for row in rows for cells in _cells(row)
+        ]
+
+    def data(self) -> object:
+        """The whole board."""
+        return self.board
 
 
-def leaderboard_json(board: Leaderboard) -> str:
-    """Everything, as plain data."""
-    return json_text(board)
+_NUMBERS = ("mean", "low", "high", "sd", "floor", "ceiling", "questions", "short")
+
+
+def _cells(row: LeaderboardRow) -> Iterator[Sequence[object]]:
+    measures: list[tuple[str, int, Estimate]] = [("mean", 1, row.mean), ("best_grouped", row.group, row.grouped)]
+    measures += [("best", k, found) for k, found in row.best.items()]
+    measures += [("pass", k, found) for k, found in row.passed.items()]
+    for measure, k, found in measures:
+        beside: Sequence[object] = (None, None, "")
+        if measure == "best_grouped" and row.published is not None:
+            beside = (row.published, row.published_sd, row.published_as)
+        if measure == "mean" and row.published_mean is not None:
+            beside = (row.published_mean, None, row.published_as)
+        values = [getattr(found, number) for number in _NUMBERS]
+        yield row.model, row.tag, row.value, measure, k, *values, row.answers, row.unscored, *beside

@@ -17,7 +17,7 @@ def grids_html(grids: Sequence[Grid], closing: Sequence[str], words: Collection[
     """A table a grid, and `closing` line by line below."""
     lines = [line for grid in grids for line in _table(grid, words)]
     lines += [f'<p style="font-size:smaller;margin:.2em 0">{_safe(line)}</p>' for line in closing]
-    return "<div>" + "\n".join(lines) + "</div>"
+    return '<div style="max-width:100%;overflow-x:auto">' + "\n".join(lines) + "</div>"
 
 
 def _table(grid: Grid, words: Collection[str]) -> Iterator[str]:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
 from msgspec import Struct
 
 from viva.analysis.leakage import Leak
-from viva.io.tables import CsvText
 from viva.reports.grids import WORDS, grids_terminal
-from viva.reports.printing import formats
+from viva.reports.printing import StudyResult
 from viva.reports.result import Grid, percent
-from viva.reports.text import json_text
-from viva.visible import csv_safe, one_line
+from viva.visible import one_line
 
 SHOWN = 20
 """Questions of each table on a terminal; --all shows the rest, and so do the other forms."""
 _TEXT = 300
 """Characters of a text in a table."""
-_WORDS = {*WORDS, "beside", "question", "place", "text of the set", "text there", "passage"}
 
 
 class Row(Struct, frozen=True, kw_only=True):
@@ -158,40 +158,46 @@ def closing(found: Overlaps) -> list[str]:
     return [*lines, *found.notes, found.signature]
 
 
-def _told(found: Overlaps) -> tuple[list[Grid], list[str]]:
-    return grids(found), closing(found)
+@dataclass(frozen=True, repr=False)
+class OverlapTables(StudyResult):
+    """What a set has in common with others, to be shown."""
+
+    found: Overlaps
+    everything: bool = False
+    """Whether a terminal shows all that was found, not the first `SHOWN`."""
+    words = WORDS | {"beside", "question", "place", "text of the set", "text there", "passage"}
+
+    def tables(self) -> list[Grid]:
+        """The counts, then what was found, the most alike first."""
+        return grids(self.found)
+
+    def closing(self) -> list[str]:
+        """How to read it."""
+        return closing(self.found)
+
+    def to_terminal(self, width: int | None = None, *, colour: bool = False) -> str:
+        """The first of what was found."""
+        tables = grids(self.found, None if self.everything else SHOWN)
+        return grids_terminal(tables, self.closing(), width=width, colour=colour, words=self.words)
+
+    def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+        """A row a question and kind of finding, figures unrounded, texts whole."""
+        header = (
+            *("set", "question", "beside", "kind", "place", "character", "jaccard", "estimated", "numbers_differ"),
+            *("share", "longest_tokens", "leaked", "text", "text_there"),
+        )
+        return header, [(self.found.set, row.question, row.beside, *cells) for row in self.found.rows
+                        for cells in _cells(row)]  # fmt: skip
+
+    def data(self) -> object:
+        """Everything."""
+        return self.found
 
 
-def as_terminal(found: Overlaps, *, everything: bool = False, width: int | None = None, colour: bool = False) -> str:
-    """Tables for a terminal."""
-    tables = grids(found, None if everything else SHOWN)
-    return grids_terminal(tables, closing(found), width=width, colour=colour, words=_WORDS)
-
-
-def as_csv(found: Overlaps) -> str:
-    """A row a question and kind of finding, figures unrounded, texts whole."""
-    table = CsvText(
-        ["set", "question", "beside", "kind", "place", "character", "jaccard", "estimated", "numbers_differ", "share",
-         "longest_tokens", "leaked", "text", "text_there"]
-    )  # fmt: skip
-    for row in found.rows:
-        head = [csv_safe(found.set), csv_safe(row.question), csv_safe(row.beside)]
-        for near in row.leak.near:
-            table.add(
-                [*head, "near-duplicate", csv_safe(near.place), "", near.jaccard, near.estimate, near.numbers_differ,
-                 "", "", row.leaked, csv_safe(row.text), csv_safe(near.text)]
-            )  # fmt: skip
-        if longest := row.leak.longest:
-            table.add(
-                [*head, "passage", csv_safe(longest.place), longest.offset, "", "", "", row.leak.share,
-                 longest.tokens, row.leaked, csv_safe(row.text), csv_safe(longest.text)]
-            )  # fmt: skip
-    return table.text()
-
-
-def as_json(found: Overlaps) -> str:
-    """Everything, as plain data."""
-    return json_text(found)
-
-
-FORMATS = formats(_told, as_csv=as_csv, as_json=as_json)
+def _cells(row: Row) -> Iterator[Sequence[object]]:
+    for near in row.leak.near:
+        same = (None, near.jaccard, near.estimate, near.numbers_differ, None, None)
+        yield "near-duplicate", near.place, *same, row.leaked, row.text, near.text
+    if longest := row.leak.longest:
+        run = (longest.offset, None, None, None, row.leak.share, longest.tokens)
+        yield "passage", longest.place, *run, row.leaked, row.text, longest.text

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
 from msgspec import Struct
 
 from viva.analysis.perplexity import Comparison, Figure, Figures
-from viva.io.tables import CsvText
-from viva.reports.grids import WORDS, grids_terminal
-from viva.reports.printing import formats
+from viva.errors import EXIT_OK
+from viva.reports.grids import WORDS
+from viva.reports.printing import StudyResult
 from viva.reports.result import Grid, p_text
-from viva.reports.text import json_text
-from viva.visible import csv_safe
 
 MEASURES = ("per_token", "mean_of_texts", "per_byte", "per_character", "bits_per_byte", "min_k")
 """Fields of `Figures` that are figures."""
@@ -24,7 +25,6 @@ PROOF = (
     "formulaic or widely quoted texts surprise it little too, and what was seen once may surprise it still. Compare "
     "with texts of the same kind, source, length and age, and with models that cannot have seen the set."
 )
-_WORDS = {*WORDS, "set", "tag", "against"}
 
 
 class Row(Struct, frozen=True, kw_only=True):
@@ -180,43 +180,53 @@ def _number(value: float, main: float) -> str:
     return f"{value:.{3 if size < 10 else 2 if size < 100 else 1}f}"
 
 
-def _told(found: Perplexities) -> tuple[list[Grid], list[str]]:
-    return grids(found), closing(found)
+@dataclass(frozen=True, repr=False)
+class PerplexityTables(StudyResult):
+    """Perplexities of sets under models."""
+
+    found: Perplexities
+    exit_code: int = EXIT_OK
+    """Of the command: whether something could not be measured."""
+    measured: bool = True
+    """Whether any text was measured."""
+
+    @property
+    def words(self) -> Collection[str]:  # type: ignore[override]
+        """Columns of words, the tag's among them."""
+        return WORDS | {"set", "tag", "against", *([self.found.by] if self.found.by else [])}
+
+    def tables(self) -> list[Grid]:
+        """The table across sets, each model's own, and sets beside each other."""
+        return grids(self.found)
+
+    def closing(self) -> list[str]:
+        """How to read it, and what it does not prove."""
+        return closing(self.found)
+
+    def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+        """A row a set (and tag value) and model, unrounded; then a row a pair of sets, in the same columns."""
+        found = self.found
+        bounds = [f"{measure}{end}" for measure in MEASURES for end in ("", "_low", "_high")]
+        pairs = ("against", "ratio", "ratio_low", "ratio_high", "difference", "difference_low", "difference_high")
+        rows: list[Sequence[object]] = []
+        for row in found.rows:
+            figures = [part for measure in MEASURES for part in _parts(getattr(row.figures, measure))]
+            counts = [getattr(row.figures, count) for count in _COUNTS]
+            rows.append((row.set, row.tag, row.model, found.field, found.k, *counts, *figures, "", *[None] * 8))
+        for one in found.beside:
+            if (known := one.comparison) is not None:
+                blank = [None] * (len(_COUNTS) + len(bounds))
+                last = (one.second, *_parts(known.ratio), *_parts(known.difference), known.auc, known.p)
+                rows.append((one.first, "", one.model, found.field, found.k, *blank, *last))
+        return ("set", "tag", "model", "field", "k", *_COUNTS, *bounds, *pairs, "auc", "p"), rows
+
+    def data(self) -> object:
+        """Everything."""
+        return self.found
 
 
-def as_terminal(found: Perplexities, *, width: int | None = None, colour: bool = False) -> str:
-    """Tables for a terminal."""
-    words = _WORDS | {found.by} if found.by else _WORDS
-    return grids_terminal(*_told(found), width=width, colour=colour, words=words)
-
-
-def as_csv(found: Perplexities) -> str:
-    """A row a set (and tag value) and model, unrounded; then a row a pair of sets, in the same columns."""
-    counts = ("texts", "different", "unscored", "tokens", "bytes", "characters")
-    bounds = [f"{measure}{end}" for measure in MEASURES for end in ("", "_low", "_high")]
-    pairs = ("against", "ratio", "ratio_low", "ratio_high", "difference", "difference_low", "difference_high")
-    table = CsvText(["set", "tag", "model", "field", "k", *counts, *bounds, *pairs, "auc", "p"])
-    for row in found.rows:
-        where = [csv_safe(row.set), csv_safe(row.tag), csv_safe(row.model), csv_safe(found.field), found.k]
-        figures = [part for measure in MEASURES for part in _parts(getattr(row.figures, measure))]
-        table.add([*where, *(getattr(row.figures, count) for count in counts), *figures, *([""] * (len(pairs) + 2))])
-    for one in found.beside:
-        if (known := one.comparison) is None:
-            continue
-        where = [csv_safe(one.first), "", csv_safe(one.model), csv_safe(found.field), found.k]
-        blank = [""] * (len(counts) + len(bounds))
-        last = [csv_safe(one.second), *_parts(known.ratio), *_parts(known.difference), known.auc, known.p]
-        table.add([*where, *blank, *last])
-    return table.text()
+_COUNTS = ("texts", "different", "unscored", "tokens", "bytes", "characters")
 
 
 def _parts(figure: Figure | None) -> tuple[float | None, float | None, float | None]:
     return (None, None, None) if figure is None else (figure.value, figure.low, figure.high)
-
-
-def as_json(found: Perplexities) -> str:
-    """Everything, as plain data."""
-    return json_text(found)
-
-
-FORMATS = formats(_told, as_csv=as_csv, as_json=as_json)

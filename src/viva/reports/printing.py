@@ -1,27 +1,93 @@
-"""The forms in which a command prints its tables, by the names of `--format`."""
+"""What a study found, and the forms in which it is printed, by the names of `--format`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import ParamSpec
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from viva.reports.grids import grids_latex, grids_markdown
+from viva.errors import VivaError
+from viva.io.tables import CsvText
+from viva.reports.grids import GRID_FORMATS, WORDS, grids_terminal
+from viva.reports.notebook import grids_html
 from viva.reports.result import Grid
+from viva.reports.text import json_text
+from viva.visible import csv_safe
 
-P = ParamSpec("P")
-Told = tuple[Sequence[Grid], Sequence[str]]
-"""Tables, and the lines below them."""
+if TYPE_CHECKING:
+    import polars as pl
+
+    from viva.reports.charts.saving import Chart
 
 
-def formats(
-    told: Callable[P, Told], *, as_csv: Callable[P, str], as_json: Callable[P, str]
-) -> dict[str, Callable[P, str]]:
-    """All of them but the terminal's, which also takes a width and colours. `told`: the tables of what was found."""
+class StudyResult(ABC):
+    """What a study found: tables for people, a frame and plain data for programs, and a chart where there is one."""
 
-    def printed(form: Callable[[Sequence[Grid], Sequence[str]], str]) -> Callable[P, str]:
-        def render(*args: P.args, **kwargs: P.kwargs) -> str:
-            return form(*told(*args, **kwargs))
+    words: Collection[str] = WORDS
+    """Columns of words, which are set flush left."""
 
-        return render
+    @abstractmethod
+    def tables(self) -> list[Grid]:
+        """Tables of texts, as they are printed."""
 
-    return {"json": as_json, "csv": as_csv, "markdown": printed(grids_markdown), "latex": printed(grids_latex)}
+    @abstractmethod
+    def closing(self) -> list[str]:
+        """The lines below the tables: how to read them, and what they leave out."""
+
+    @abstractmethod
+    def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+        """Column names and rows, unrounded: what a CSV file and a frame hold."""
+
+    @abstractmethod
+    def data(self) -> object:
+        """Everything, as plain data: what the JSON holds."""
+
+    def chart(self) -> Chart | None:
+        """An Altair chart; None where a study has none. Raises VivaError for what one chart cannot show."""
+        return None
+
+    def to_frame(self) -> pl.DataFrame:
+        """The rows of the CSV file as a Polars frame; nothing in its texts is escaped."""
+        import polars as pl
+
+        header, rows = self.records()
+        return pl.DataFrame(list(rows), schema=list(header), orient="row", infer_schema_length=None, strict=False)
+
+    def to_csv(self) -> str:
+        """The rows as CSV, with nothing that a spreadsheet would run."""
+        return csv_text(*self.records())
+
+    def to_json(self) -> str:
+        """Everything, as `--format json` prints it."""
+        return json_text(self.data())
+
+    def to_terminal(self, width: int | None = None, *, colour: bool = False) -> str:
+        """Tables as a terminal shows them, in so many columns."""
+        return grids_terminal(self.tables(), self.closing(), width=width, colour=colour, words=self.words)
+
+    def to_text(self, form: str = "terminal", *, width: int | None = None, colour: bool = False) -> str:
+        """In a form of `--format`: terminal, json, csv, markdown or latex; `width`: of the terminal, in columns."""
+        if form == "terminal":
+            return self.to_terminal(width, colour=colour)
+        if form == "json":
+            return self.to_json()
+        return self.to_csv() if form == "csv" else GRID_FORMATS[form](self.tables(), self.closing())
+
+    def __repr__(self) -> str:
+        return self.to_text().rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        return grids_html(self.tables(), self.closing(), self.words)
+
+
+def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Rows as CSV, with nothing that a spreadsheet would run."""
+    table = CsvText(header)
+    table.add_all([csv_safe(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
+    return table.text()
+
+
+def refuse_several(titles: Sequence[str]) -> None:
+    """Refuse to draw several exams in one chart."""
+    if len(titles) > 1:
+        raise VivaError(f"a chart shows one exam, and here are {', '.join(titles)}: name the runs of one")

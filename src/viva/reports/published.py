@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from viva.io.tables import CsvText
+from msgspec.structs import replace
+
+from viva.errors import VivaError
 from viva.published import Column, Entry, Kind, Size, Table
+from viva.reports.grids import WORDS, grids_terminal
+from viva.reports.printing import StudyResult
 from viva.reports.result import Grid
-from viva.reports.text import json_text
-from viva.visible import csv_safe
+
+if TYPE_CHECKING:
+    import polars as pl
 
 SHOWN = 17
 """Columns right of the names that a terminal table has at most: the widest table of a paper has so many."""
@@ -102,22 +109,73 @@ def size_text(size: Size | None) -> str:
     return f"{size.total:g}" if size.active == size.total else f"{size.total:g} / {size.active:g}"
 
 
-def table_csv(table: Table) -> str:
-    """A row a row, in the columns' own names, figures as printed: what `viva correlate` and `viva scaling` read."""
-    words = _words(table)
-    names = [column.name for column in table.columns]
-    writer = CsvText(["model", "kind", *words, "total", "active", *names])
-    for entry in table.entries:
-        size = ["", ""] if entry.size is None else [f"{entry.size.total:g}", f"{entry.size.active:g}"]
-        said = [csv_safe(entry.words.get(word, "")) for word in words]
-        figures = [f"{entry.figures[name]:g}" if name in entry.figures else "" for name in names]
-        writer.add([csv_safe(entry.name), entry.kind, *said, *size, *figures])
-    return writer.text()
+def _record(table: Table, entry: Entry, words: Sequence[str]) -> Sequence[object]:
+    size = ("", "") if entry.size is None else (f"{entry.size.total:g}", f"{entry.size.active:g}")
+    figures = [f"{entry.figures[column.name]:g}" if column.name in entry.figures else "" for column in table.columns]
+    return entry.name, entry.kind, *(entry.words.get(word, "") for word in words), *size, *figures
 
 
-def tables_json(tables: Sequence[Table]) -> str:
-    """Everything, as plain data."""
-    return json_text({"tables": list(tables)})
+@dataclass(frozen=True, repr=False)
+class PublishedTables(StudyResult):
+    """Published tables, or a list of them."""
+
+    found: tuple[Table, ...]
+    listing: bool = False
+    """Whether it only says which tables there are."""
+    notes: bool = True
+    """Whether a list has the notes on its tables."""
+    words = WORDS | {
+        "table", "about", "where", "kind", "access", "family", "type", "domain", "base", "expert_in", "area",
+    }  # fmt: skip
+
+    def _tables(self, most: int | None = None) -> list[Grid]:
+        return [listed(self.found)] if self.listing else [table_grid(one, most=most) for one in self.found]
+
+    def _closing(self, most: int | None = None) -> list[str]:
+        if not self.listing:
+            return [line for one in self.found for line in closing(one, most=most)]
+        if self.notes:
+            return [f"{one.name}: {note}" for one in self.found for note in one.notes]
+        return [
+            "`viva published BENCHMARK` also shows the notes on its tables, `viva published BENCHMARK TABLE` a table."
+        ]
+
+    def tables(self) -> list[Grid]:
+        """Every table with all its columns."""
+        return self._tables()
+
+    def closing(self) -> list[str]:
+        """Source, unit and notes of every table."""
+        return self._closing()
+
+    def to_terminal(self, width: int | None = None, *, colour: bool = False) -> str:
+        """The columns that fit on a terminal."""
+        grids, lines = self._tables(SHOWN), self._closing(SHOWN)
+        return grids_terminal(grids, lines, width=width or WIDTH, colour=colour, words=self.words)
+
+    def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+        """A row a row, in the columns' own names, figures as printed: what `viva correlate` and `viva scaling` read."""
+        if self.listing:
+            raise VivaError("--format csv holds one table's rows: name it, as in `viva published csbench en_domains`")
+        if len(self.found) > 1:
+            names = ", ".join(f"{one.benchmark} {one.name}" for one in self.found[:8])
+            raise VivaError(f"--format csv holds one table, and here are {len(self.found)}: name one of {names}")
+        (table,) = self.found
+        words = _words(table)
+        header = ("model", "kind", *words, "total", "active", *(column.name for column in table.columns))
+        return header, [_record(table, entry, words) for entry in table.entries]
+
+    def to_frame(self) -> pl.DataFrame:
+        """The rows of the one table."""
+        import polars as pl
+
+        figures = ("total", "active", *(column.name for one in self.found for column in one.columns))
+        return super().to_frame().with_columns(pl.col(*figures).cast(pl.Float64, strict=False))
+
+    def data(self) -> object:
+        """The tables; of a list, without their rows."""
+        tables = [replace(one, entries=()) for one in self.found] if self.listing else list(self.found)
+        return {"tables": tables}
 
 
 def _words(table: Table) -> list[str]:

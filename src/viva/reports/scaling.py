@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from viva.analysis.scaling import Fit, Kind
 from viva.analysis.scalinggroups import Group, Point
 from viva.analysis.segments import Segments
-from viva.io.tables import CsvText
-from viva.reports.grids import WORDS, grids_terminal
-from viva.reports.printing import formats
+from viva.reports.grids import WORDS
+from viva.reports.printing import StudyResult, refuse_several
 from viva.reports.result import UNSURE, Grid, left_out, p_text, percent
-from viva.reports.text import json_text
-from viva.visible import csv_safe
+
+if TYPE_CHECKING:
+    from viva.reports.charts.saving import Chart
 
 NAMES: dict[Kind, str] = {"family": "family", "log": "log-linear", "segments": "two segments"}
 TEN = 0.30102999566398120
 """A doubling, in tenfolds."""
-_WORDS = {
-    *WORDS,
-    "fit",
-    "curve",
-    "rests on",
-    "measured",
-    "lowest without",
-    "highest without",
-    "break without one model",
-}
 _RESTS = {
     "scatter": "scatter of the models around the curve",
     "questions": "sampling of questions only",
@@ -238,38 +230,47 @@ def _troubled(group: Group, kind: Kind) -> bool:
     return any(fit.trouble for fit in group.fits if fit.kind == kind)
 
 
-def _told(found: Sequence[Scaling]) -> tuple[list[Grid], list[str]]:
-    return [grid for one in found for grid in scaling_grids(one)], notes_on(found)
+@dataclass(frozen=True, repr=False)
+class Scalings(StudyResult):
+    """The curves of every table and exam."""
+
+    found: tuple[Scaling, ...]
+    words = WORDS | {
+        "fit", "curve", "rests on", "measured", "lowest without", "highest without", "break without one model",
+    }  # fmt: skip
+
+    def tables(self) -> list[Grid]:
+        """Curves, predictions, breaks and outliers of each."""
+        return [grid for one in self.found for grid in scaling_grids(one)]
+
+    def closing(self) -> list[str]:
+        """How to read it, and what it leaves out."""
+        return notes_on(self.found)
+
+    def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+        """A row a model, and a row a prediction: shares of 1, unrounded. `role`: fitted, held out, predicted."""
+        header = ("table", "group", "role", "fit", "model", "size", "score", "low", "high", "partial", "basis")
+        return header, [
+            (one.title, group.name, *cells) for one in self.found for group in one.groups for cells in _cells(group)
+        ]
+
+    def data(self) -> object:
+        """Curves and notes."""
+        return {"tables": list(self.found), "notes": self.closing()}
+
+    def chart(self) -> Chart:
+        """Scores over size, with the curves."""
+        from viva.reports.charts.scaling import chart
+
+        refuse_several([one.title for one in self.found])
+        return chart(self.found[0])
 
 
-def as_terminal(found: Sequence[Scaling], *, width: int | None = None, colour: bool = False) -> str:
-    """Tables for a terminal."""
-    return grids_terminal(*_told(found), width=width, colour=colour, words=_WORDS)
-
-
-def as_csv(found: Sequence[Scaling]) -> str:
-    """A row a model, and a row a prediction: shares of 1, unrounded. `role`: fitted, held out, predicted."""
-    table = CsvText(["table", "group", "role", "fit", "model", "size", "score", "low", "high", "partial", "basis"])
-    for one in found:
-        for group in one.groups:
-            where = [csv_safe(one.title), csv_safe(group.name)]
-            for role, points in (("fitted", group.points), ("held out", group.held_out)):
-                table.add_all([*where, role, "", *_point_cells(point), ""] for point in points)
-            for forecast in group.forecasts:
-                said = forecast.prediction
-                cells = ["predicted", forecast.kind, "", said.size, said.score, said.low, said.high, "", said.basis]
-                table.add([*where, *cells])
-    return table.text()
-
-
-def _point_cells(point: Point) -> list[object]:
-    return [csv_safe(point.model), point.size, point.score, point.low, point.high, "yes" if point.partial else ""]
-
-
-def as_json(found: Sequence[Scaling]) -> str:
-    """Everything, as plain data."""
-    content = {"tables": list(found), "notes": notes_on(found)}
-    return json_text(content)
-
-
-FORMATS = formats(_told, as_csv=as_csv, as_json=as_json)
+def _cells(group: Group) -> Iterator[Sequence[object]]:
+    for role, points in (("fitted", group.points), ("held out", group.held_out)):
+        for point in points:
+            partial = "yes" if point.partial else ""
+            yield role, "", point.model, point.size, point.score, point.low, point.high, partial, ""
+    for forecast in group.forecasts:
+        said = forecast.prediction
+        yield "predicted", forecast.kind, "", said.size, said.score, said.low, said.high, "", said.basis

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from viva.analysis.textlengths import QUANTILES, Cross, Lengths
-from viva.io.tables import CsvText
-from viva.reports.grids import WORDS, grids_terminal
-from viva.reports.printing import formats
+from viva.reports.printing import StudyResult
 from viva.reports.result import Grid, percent
-from viva.reports.text import json_text
-from viva.visible import csv_safe, one_line
+from viva.visible import one_line
+
+if TYPE_CHECKING:
+    from viva.reports.charts.saving import Chart
 
 
 class Counts(Struct, frozen=True):
@@ -90,40 +92,46 @@ def closing(found: Sequence[SetStatistics]) -> list[str]:
     ]
 
 
-def _told(found: Sequence[SetStatistics]) -> tuple[list[Grid], list[str]]:
-    return grids(found), closing(found)
+@dataclass(frozen=True, repr=False)
+class SetTables(StudyResult):
+    """The statistics of every set."""
+
+    found: tuple[SetStatistics, ...]
+
+    def tables(self) -> list[Grid]:
+        """Counts, cross tables and lengths."""
+        return grids(self.found)
+
+    def closing(self) -> list[str]:
+        """Notes and signatures."""
+        return closing(self.found)
+
+    def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+        """A row a figure: set, language, kind, the values it is of, the figure."""
+        header = ("set", "language", "kind", "first", "first_value", "second", "second_value", "figure")
+        return header, [(one.set, one.language, *cells) for one in self.found for cells in _cells(one)]
+
+    def data(self) -> object:
+        """Everything."""
+        return self.found
+
+    def chart(self) -> Chart:
+        """The lengths."""
+        from viva.reports.charts.lengths import lengths_chart
+
+        return lengths_chart(self.found)
 
 
-def as_terminal(found: Sequence[SetStatistics], *, width: int | None = None, colour: bool = False) -> str:
-    """Tables for a terminal."""
-    return grids_terminal(*_told(found), width=width, colour=colour, words=WORDS)
-
-
-def as_csv(found: Sequence[SetStatistics]) -> str:
-    """A row a figure: set, language, kind, the values it is of, the figure."""
-    table = CsvText(["set", "language", "kind", "first", "first_value", "second", "second_value", "figure"])
-    for one in found:
-        head = [csv_safe(one.set), one.language]
-        for counts in one.counts:
-            for value, count in counts.values:
-                table.add([*head, "questions", csv_safe(counts.dimension), csv_safe(value), "", "", count])
-        for cross in one.crosses:
-            for row, values in cross.rows:
-                for column, count in zip(cross.columns, values, strict=True):
-                    parts = [cross.first, row, cross.second, column]
-                    table.add([*head, "questions", *map(csv_safe, parts), count])
-        for lengths in one.lengths:
-            figures = {"texts": lengths.texts, "mean": lengths.mean, "sd": lengths.sd, "least": lengths.least}
-            figures |= {f"quantile {share:g}": value for share, value in zip(QUANTILES, lengths.quantiles, strict=True)}
-            for name, figure in (figures | {"most": lengths.most}).items():
-                said = f"{one.field}, {one.measure}"
-                table.add([*head, "length", csv_safe(said), csv_safe(lengths.group), "figure", name, figure])
-    return table.text()
-
-
-def as_json(found: Sequence[SetStatistics]) -> str:
-    """Everything, as plain data."""
-    return json_text(found)
-
-
-FORMATS = formats(_told, as_csv=as_csv, as_json=as_json)
+def _cells(one: SetStatistics) -> Iterator[Sequence[object]]:
+    for counts in one.counts:
+        for value, count in counts.values:
+            yield "questions", counts.dimension, value, "", "", count
+    for cross in one.crosses:
+        for row, values in cross.rows:
+            for column, count in zip(cross.columns, values, strict=True):
+                yield "questions", cross.first, row, cross.second, column, count
+    for lengths in one.lengths:
+        figures = {"texts": lengths.texts, "mean": lengths.mean, "sd": lengths.sd, "least": lengths.least}
+        figures |= {f"quantile {share:g}": value for share, value in zip(QUANTILES, lengths.quantiles, strict=True)}
+        for name, figure in (figures | {"most": lengths.most}).items():
+            yield "length", f"{one.field}, {one.measure}", lengths.group, "figure", name, figure

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from viva.analysis.multiplicity import NAMES
 from viva.analysis.slices import LEVEL, Slice, Slices
-from viva.io.tables import CsvText
-from viva.reports.grids import WORDS, grids_terminal
-from viva.reports.printing import formats
+from viva.errors import VivaError
+from viva.reports.grids import WORDS
+from viva.reports.printing import StudyResult
 from viva.reports.result import (
     RANGE,
     UNSURE,
@@ -23,12 +25,13 @@ from viva.reports.result import (
     percent,
     signed,
 )
-from viva.reports.text import json_text
-from viva.visible import csv_safe, one_line
+from viva.visible import one_line
+
+if TYPE_CHECKING:
+    from viva.reports.charts.saving import Chart
 
 MARK = "*"
 """Behind the difference of a slice that differs from the rest by more than chance."""
-_WORDS = {*WORDS, "slice"}
 _NAMED = 3
 """Slices that a sentence names."""
 
@@ -188,48 +191,50 @@ def notes_on(found: Sequence[Slices]) -> list[str]:
     return notes
 
 
-def _closing(found: Sequence[Slices], shown: Shown) -> list[str]:
-    return [*legend(found, shown), *notes_on(found)]
-
-
-def _told(found: Sequence[Slices], shown: Shown) -> tuple[list[Grid], list[str]]:
-    return slice_grids(found, shown), _closing(found, shown)
-
-
-def as_terminal(found: Sequence[Slices], shown: Shown, *, width: int | None = None, colour: bool = False) -> str:
-    """Tables for a terminal."""
-    return grids_terminal(*_told(found, shown), width=width, colour=colour, words=_WORDS)
-
-
 _COLUMNS = (
     "exam", "model", "tags", "slice", "n", "questions", "mean", "low", "high", "floor", "ceiling", "zeroed", "outcomes",
     "rest", "difference", "difference_low", "difference_high", "p", "adjusted_p", "test", "significant",
 )  # fmt: skip
 
 
-def as_csv(found: Sequence[Slices], shown: Shown) -> str:
-    """A row a slice, unrounded, all of them."""
-    table = CsvText(_COLUMNS)
-    for one in found:
-        for each in one.slices:
-            cell = each.cell
-            tags = " · ".join(tag for tag, _ in each.where)
-            table.add(
-                [
-                    *(csv_safe(text) for text in (one.exam, one.model, tags, each.name)),
-                    *(cell.n, each.questions, cell.mean, cell.low, cell.high, cell.floor, cell.ceiling, cell.zeroed),
-                    ", ".join(f"{outcome} {count}" for outcome, count in cell.outcomes.items()) or "–",
-                    *(each.rest, each.difference, each.low, each.high),
-                    *(each.p, each.adjusted, each.test, "yes" if each.significant else "no"),
-                ]
-            )
-    return table.text()
+@dataclass(frozen=True, repr=False)
+class Breakdowns(StudyResult):
+    """The slices of every model and exam."""
+
+    found: tuple[Slices, ...]
+    shown: Shown
+    words = WORDS | {"slice"}
+
+    def tables(self) -> list[Grid]:
+        """All slices, or the worst and best; several models of an exam side by side first."""
+        return slice_grids(self.found, self.shown)
+
+    def closing(self) -> list[str]:
+        """The legend, and what a reader should take away."""
+        return [*legend(self.found, self.shown), *notes_on(self.found)]
+
+    def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+        """A row a slice, all of them."""
+        return _COLUMNS, [_record(one, each) for one in self.found for each in one.slices]
+
+    def data(self) -> object:
+        """Slices and notes."""
+        return {"breakdowns": list(self.found), "notes": self.closing()}
+
+    def chart(self) -> Chart:
+        """One model's intervals, or a heat map of several."""
+        from viva.reports.charts.slices import slices_chart
+
+        exams = list(dict.fromkeys(one.exam for one in self.found))
+        if len(exams) > 1:
+            raise VivaError(f"--chart draws one exam, and here are {', '.join(exams)}: name one with --exam")
+        return slices_chart(self.found, self.shown)
 
 
-def as_json(found: Sequence[Slices], shown: Shown) -> str:
-    """Everything, as plain data."""
-    content = {"breakdowns": list(found), "notes": _closing(found, shown)}
-    return json_text(content)
-
-
-FORMATS = formats(_told, as_csv=as_csv, as_json=as_json)
+def _record(one: Slices, each: Slice) -> Sequence[object]:
+    cell = each.cell
+    return (
+        *(one.exam, one.model, " · ".join(tag for tag, _ in each.where), each.name, cell.n, each.questions, cell.mean),
+        *(cell.low, cell.high, cell.floor, cell.ceiling, cell.zeroed, outcomes_text(cell), each.rest, each.difference),
+        *(each.low, each.high, each.p, each.adjusted, each.test, "yes" if each.significant else "no"),
+    )

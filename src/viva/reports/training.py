@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from viva.analysis.breakdown import Cell
 from viva.analysis.training import Curve, Training
-from viva.io.tables import CsvText
 from viva.reports.grids import WORDS, grids_terminal
-from viva.reports.printing import formats
+from viva.reports.printing import StudyResult, refuse_several
 from viva.reports.result import RANGE, UNSURE, Grid, cell_text, counted, p_text, percent
-from viva.reports.text import json_text
 from viva.reports.textchart import Dot, Series, short_number, sparkline, text_chart
-from viva.visible import csv_safe
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from viva.reports.charts.saving import Chart
 
 _NONE = Cell(n=0, mean=None)
-_WORDS = {*WORDS, "checkpoint", "curve", "over training"}
 
 
 def training_grids(found: Training) -> list[Grid]:
@@ -91,42 +94,61 @@ def series(found: Training) -> list[Series]:
     return curves
 
 
-def _told(found: Sequence[Training], notes: Sequence[str]) -> tuple[list[Grid], list[str]]:
-    return [grid for one in found for grid in training_grids(one)], [*_legends(found), *notes]
-
-
 def _legends(found: Sequence[Training]) -> list[str]:
     return list(dict.fromkeys(line for one in found for line in legend(one)))
 
 
-def as_terminal(
-    found: Sequence[Training], notes: Sequence[str], *, width: int | None = None, colour: bool = False
-) -> str:
-    """Tables and charts, exam after exam."""
-    text = ""
-    for one in found:
-        text += grids_terminal(training_grids(one), [], width=width, colour=colour, words=_WORDS)
-        chart = text_chart(series(one), one.axis)
-        text += f"\n{chart}\n" if chart else "\n"
-    return text + grids_terminal([], [*_legends(found), *notes], width=width, colour=colour).lstrip("\n")
+@dataclass(frozen=True, repr=False)
+class Trainings(StudyResult):
+    """The checkpoints of every exam."""
 
+    found: tuple[Training, ...]
+    notes: tuple[str, ...]
+    words = WORDS | {"checkpoint", "curve", "over training"}
 
-def as_csv(found: Sequence[Training], notes: Sequence[str]) -> str:
-    """A row a checkpoint and curve: shares of 1."""
-    measures = ("n", "mean", "low", "high", "floor", "ceiling", "sd", "unanswered")
-    table = CsvText(["exam", "checkpoint", "axis", "at", "curve", *measures])
-    for one in found:
-        for point in one.points:
-            for name, cell in point.cells.items():
-                where = [csv_safe(one.exam), csv_safe(point.checkpoint), one.axis, f"{point.at:.12g}", csv_safe(name)]
-                table.add([*where, *(getattr(cell, measure) for measure in measures)])
-    return table.text()
+    def tables(self) -> list[Grid]:
+        """Checkpoints and curves of every exam."""
+        return [grid for one in self.found for grid in training_grids(one)]
 
+    def closing(self) -> list[str]:
+        """Legends, and what was left out."""
+        return [*_legends(self.found), *self.notes]
 
-def as_json(found: Sequence[Training], notes: Sequence[str]) -> str:
-    """Everything, as plain data."""
-    content = {"exams": list(found), "notes": list(notes)}
-    return json_text(content)
+    def to_terminal(self, width: int | None = None, *, colour: bool = False) -> str:
+        """Tables and charts, exam after exam."""
+        text = ""
+        for one in self.found:
+            text += grids_terminal(training_grids(one), [], width=width, colour=colour, words=self.words)
+            chart = text_chart(series(one), one.axis)
+            text += f"\n{chart}\n" if chart else "\n"
+        return text + grids_terminal([], self.closing(), width=width, colour=colour).lstrip("\n")
 
+    def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+        """A row a checkpoint and curve: shares of 1."""
+        measures = ("n", "mean", "low", "high", "floor", "ceiling", "sd", "unanswered")
+        return ("exam", "checkpoint", "axis", "at", "curve", *measures), [
+            (
+                *(one.exam, point.checkpoint, one.axis, f"{point.at:.12g}", name),
+                *(getattr(cell, measure) for measure in measures),
+            )
+            for one in self.found
+            for point in one.points
+            for name, cell in point.cells.items()
+        ]
 
-FORMATS = formats(_told, as_csv=as_csv, as_json=as_json)
+    def to_frame(self) -> pl.DataFrame:
+        """A row a checkpoint and curve: shares of 1."""
+        import polars as pl
+
+        return super().to_frame().with_columns(pl.col("at").cast(pl.Float64))
+
+    def data(self) -> object:
+        """Checkpoints, curves and notes."""
+        return {"exams": list(self.found), "notes": list(self.notes)}
+
+    def chart(self) -> Chart:
+        """Scores over training, a curve a format."""
+        from viva.reports.charts.training import training_chart
+
+        refuse_several([one.exam for one in self.found])
+        return training_chart(self.found[0])

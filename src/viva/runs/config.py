@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Mapping
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
@@ -28,19 +28,19 @@ Panel = Literal["mean", "median", "majority"]
 Positive = Annotated[int, Meta(ge=1)]
 
 
+def note(text: str, *, extra: dict[str, bool] | None = None) -> Meta:
+    """What a field is; as the help of its option."""
+    return Meta(description=text, extra=extra)
+
+
 class ModelOptions(Struct, kw_only=True):
     """How models are reached."""
 
     checkpoints: Annotated[
-        Path | None,
-        Meta(description="Also every model of this CSV (model, base_url, revision, tokens), for `viva training`."),
+        Path | None, note("Also every model of this CSV (model, base_url, revision, tokens), for `viva training`.")
     ] = None
-    base_url: Annotated[
-        str | None, Meta(description="OpenAI-compatible server of the openai/ models, ending in /v1.")
-    ] = None
-    api_key_env: Annotated[
-        str | None, Meta(description="Environment variable with the key.  [default: the provider's own]")
-    ] = None
+    base_url: Annotated[str | None, note("OpenAI-compatible server of the openai/ models, ending in /v1.")] = None
+    api_key_env: Annotated[str | None, note("Environment variable with the key.  [default: the provider's own]")] = None
 
 
 class TaskOptions(Struct, kw_only=True):
@@ -48,126 +48,102 @@ class TaskOptions(Struct, kw_only=True):
 
     data: Annotated[
         Path | None,
-        Meta(
-            description="Folder of the published files. Default: VIVA_DATA, else what `viva fetch` got, else the "
-            "bundled sample."
-        ),
+        note("Folder of the published files. Default: VIVA_DATA, else what `viva fetch` got, else the bundled sample."),
     ] = None
-    language: Annotated[tuple[str, ...], Meta(description="en, zh, de, fr (CS-Bench); several: en,zh or repeat.")] = ()
+    language: Annotated[tuple[str, ...], note("en, zh, de, fr (CS-Bench); several: en,zh or repeat.")] = ()
     shots: Annotated[
         Annotated[int, Meta(ge=0, le=20)] | None,
-        Meta(description="Exemplars before the question.  [default: the paper's; 1 for CLR-Bench, else 0]"),
+        note("Exemplars before the question.  [default: the paper's; 1 for CLR-Bench, else 0]"),
     ] = None
-    cot: Annotated[bool, Meta(description="Chain of thought: ask for reasoning before the answer.")] = False
-    form: Annotated[
-        Literal["chat", "base"], Meta(description="Chat messages, or raw text for a base model to continue.")
-    ] = "chat"
-    only: Annotated[Literal["", "comprehension"], Meta(description="Only the questions that need no judge.")] = ""
-    limit: Annotated[Positive | None, Meta(description="Ask so many questions, evenly spread over the set.")] = None
+    cot: Annotated[bool, note("Chain of thought: ask for reasoning before the answer.")] = False
+    form: Annotated[Literal["chat", "base"], note("Chat messages, or raw text for a base model to continue.")] = "chat"
+    only: Annotated[Literal["", "comprehension"], note("Only the questions that need no judge.")] = ""
+    limit: Annotated[Positive | None, note("Ask so many questions, evenly spread over the set.")] = None
     questions: Annotated[
         Path | None,
-        Meta(
-            description="Ask only the questions whose ids this file lists: CSV or JSONL with a column `question` (such "
+        note(
+            "Ask only the questions whose ids this file lists: CSV or JSONL with a column `question` (such "
             "as the anchors of `viva item-analysis`), or a text file with an id a line."
         ),
     ] = None
-    seed: Annotated[
-        int | None, Meta(description="Draws exemplars and baselines; sent to the server when given.  [default: 0]")
-    ] = None
-    prompts: Annotated[
-        Path | None, Meta(description="TOML file of prompt templates that replace the bundled ones.")
-    ] = None
+    seed: Annotated[int | None, note("Draws exemplars and baselines; sent to the server when given.  [default: 0]")] = (
+        None
+    )
+    prompts: Annotated[Path | None, note("TOML file of prompt templates that replace the bundled ones.")] = None
     context: Annotated[
         Positive | None,
-        Meta(
-            description="The model's context in tokens: exemplars that do not fit are dropped, the longest first, and "
-            "counted."
-        ),
+        note("The model's context in tokens: exemplars that do not fit are dropped, the longest first, and counted."),
     ] = None
     rationale: Annotated[
-        bool,
-        Meta(description="Ask for a rationale and an answer, and grade both (CLR-Bench's protocol): CS-Bench, CMMLU."),
+        bool, note("Ask for a rationale and an answer, and grade both (CLR-Bench's protocol): CS-Bench, CMMLU.")
     ] = False
     encoder: Annotated[
         str | None,
-        Meta(
-            description="Compares rationales and open-ended answers with the gold before a judge does.  "
+        note(
+            "Compares rationales and open-ended answers with the gold before a judge does.  "
             "[default: the paper's; roberta-large for CLR-Bench, else none]"
         ),
     ] = None
     answer_by: Annotated[
         Choosing | None,
-        Meta(
-            description="Take the most probable option, by its letter's token or its whole text, in place of reading a "
+        note(
+            "Take the most probable option, by its letter's token or its whole text, in place of reading a "
             "reply: weights (hf/), and servers that return logprobs."
         ),
     ] = None
-    as_published: Annotated[bool, Meta(description="Grade as the authors' scripts do, defects included.")] = False
+    as_published: Annotated[bool, note("Grade as the authors' scripts do, defects included.")] = False
     extraction: Annotated[
         Extraction,
-        Meta(
-            description="The letter of a reply that counts: the one it commits to; the first or last that stands by "
-            'itself, or only what "the answer is" states, to match other tools.'
+        note(
+            "The letter of a reply that counts: the one it commits to; the first or last that stands by itself, or "
+            'only what "the answer is" states, to match other tools.'
         ),
     ] = "stated"
     shard: Annotated[
         str | None,
-        Meta(
-            description="Only every N-th question, from the I-th on: one task of an array of N (`viva merge` makes "
-            "them one run)."
+        note(
+            "Only every N-th question, from the I-th on: one task of an array of N (`viva merge` makes them one run)."
         ),
     ] = None
-    panel: Annotated[
-        Panel,
-        Meta(description="What several verdicts on one answer become; without a majority there is none."),
-    ] = "mean"
-    rubric: Annotated[Path | None, Meta(description="TOML file that replaces the judge's rubric.")] = None
+    panel: Annotated[Panel, note("What several verdicts on one answer become; without a majority there is none.")] = (
+        "mean"
+    )
+    rubric: Annotated[Path | None, note("TOML file that replaces the judge's rubric.")] = None
 
 
 class SamplingOptions(Struct, kw_only=True):
     """How answers are drawn."""
 
-    samples: Annotated[
-        Positive | None, Meta(description="Answers to each question.  [default: the paper's; mostly 1]")
-    ] = None
+    samples: Annotated[Positive | None, note("Answers to each question.  [default: the paper's; mostly 1]")] = None
     repeats: Annotated[int, Meta(ge=1, description="Run it so often; the tables show mean ± sd.")] = 1
     temperature: Annotated[
-        str | None, Meta(description="A number, or `server` to send none.  [default: the paper's; mostly 0]")
+        str | None, note("A number, or `server` to send none.  [default: the paper's; mostly 0]")
     ] = None
     top_p: Annotated[
-        Annotated[float, Meta(ge=0, le=1)] | None,
-        Meta(description="Nucleus sampling.  [default: the paper's; mostly not sent]"),
+        Annotated[float, Meta(ge=0, le=1)] | None, note("Nucleus sampling.  [default: the paper's; mostly not sent]")
     ] = None
-    max_tokens: Annotated[Positive | None, Meta(description="Longest reply.  [default: the paper's; mostly 2048]")] = (
-        None
-    )
+    max_tokens: Annotated[Positive | None, note("Longest reply.  [default: the paper's; mostly 2048]")] = None
 
 
 class WeightsOptions(Struct, kw_only=True):
     """How weights on a disk are opened."""
 
-    revision: Annotated[str | None, Meta(description="hf/: branch, tag or commit; several are asked one by one.")] = (
-        None
-    )
-    dtype: Annotated[
-        Dtype, Meta(description="hf/: numbers to compute with; auto is float32 on a CPU, as stored on a GPU.")
-    ] = "auto"
-    device: Annotated[str, Meta(description="hf/: cpu, cuda, cuda:1, or map to spread a model over all there is.")] = (
+    revision: Annotated[str | None, note("hf/: branch, tag or commit; several are asked one by one.")] = None
+    dtype: Annotated[Dtype, note("hf/: numbers to compute with; auto is float32 on a CPU, as stored on a GPU.")] = (
         "auto"
     )
-    bits: Annotated[Literal["4", "8"] | None, Meta(description="hf/: quantise to so many bits (bitsandbytes).")] = None
-    adapter: Annotated[str | None, Meta(description="hf/: a PEFT adapter over the weights.")] = None
-    trust_remote_code: Annotated[
-        bool, Meta(description="hf/: run code that comes with the weights, with all your rights.")
-    ] = False
+    device: Annotated[str, note("hf/: cpu, cuda, cuda:1, or map to spread a model over all there is.")] = "auto"
+    bits: Annotated[Literal["4", "8"] | None, note("hf/: quantise to so many bits (bitsandbytes).")] = None
+    adapter: Annotated[str | None, note("hf/: a PEFT adapter over the weights.")] = None
+    trust_remote_code: Annotated[bool, note("hf/: run code that comes with the weights, with all your rights.")] = False
     template: Annotated[
         str | None,
-        Meta(
-            description="Prompt template in place of the model's own chat template: raw, or a family such as qwen or "
+        note(
+            "Prompt template in place of the model's own chat template: raw, or a family such as qwen or "
             "llama2 (`viva list --templates`); also for completion endpoints."
         ),
     ] = None
-    batch_size: Annotated[Positive | None, Meta(description="hf/: rows at once.  [default: found out]")] = None
+    batch_size: Annotated[Positive | None, note("hf/: rows at once.  [default: found out]")] = None
 
     def weights(self) -> Weights:
         """As a model takes it; revisions are told apart elsewhere."""
@@ -187,27 +163,22 @@ class JudgeOptions(Struct, kw_only=True):
 
     judge: Annotated[
         tuple[str, ...],
-        Meta(
-            description="Model that grades what no rule can (blanks, open-ended answers, rationales). Repeat for a "
-            "panel."
-        ),
+        note("Model that grades what no rule can (blanks, open-ended answers, rationales). Repeat for a panel."),
     ] = ()
     judge_samples: Annotated[int, Meta(ge=1, description="Verdicts per answer.")] = 1
-    judge_base_url: Annotated[str | None, Meta(description="The judge's server.  [default: the examinee's server]")] = (
-        None
-    )
-    judge_key_env: Annotated[str | None, Meta(description="Environment variable with the judge's key.")] = None
+    judge_base_url: Annotated[str | None, note("The judge's server.  [default: the examinee's server]")] = None
+    judge_key_env: Annotated[str | None, note("Environment variable with the judge's key.")] = None
     verdicts: Annotated[
         VerdictFormat,
-        Meta(
-            description="How judges write verdicts: a last line that carries a nonce, which no answer can know; json, "
+        note(
+            "How judges write verdicts: a last line that carries a nonce, which no answer can know; json, "
             "the same where the server holds replies to a schema; or a bare line, which a quoted answer can bring, too."
         ),
     ] = "nonce"
     canaries: Annotated[
         str | None,
-        Meta(
-            description="Mix answers with known marks among those that are judged, in no mean, and report what they "
+        note(
+            "Mix answers with known marks among those that are judged, in no mean, and report what they "
             "are given: so many drawn an exam, half of them right, or a file's (question, text, mark)."
         ),
     ] = None
@@ -218,15 +189,11 @@ class PaceOptions(Struct, kw_only=True):
 
     concurrency: Annotated[
         tuple[str, ...],
-        Meta(
-            description="Requests in flight per endpoint: a number, `auto`, or for one provider `openai=64`.  "
-            "[default: auto]"
-        ),
+        note("Requests in flight per endpoint: a number, `auto`, or for one provider `openai=64`.  [default: auto]"),
     ] = ()
-    requests_per_minute: Annotated[tuple[str, ...], Meta(description="Pace; for one provider `openai=500`.")] = ()
+    requests_per_minute: Annotated[tuple[str, ...], note("Pace; for one provider `openai=500`.")] = ()
     tokens_per_minute: Annotated[
-        tuple[str, ...],
-        Meta(description="The same in tokens, prompt and reply: estimated, then as the server counts them."),
+        tuple[str, ...], note("The same in tokens, prompt and reply: estimated, then as the server counts them.")
     ] = ()
 
 
@@ -242,51 +209,44 @@ class LimitOptions(PaceOptions, kw_only=True):
         float,
         Meta(ge=0, description="Wait so long for a server that does not listen yet, such as one that loads its model."),
     ] = 0.0
-    max_requests: Annotated[
-        Positive | None, Meta(description="Stop after so many requests, retries and judge included.")
-    ] = None
-    max_cost: Annotated[
-        Annotated[float, Meta(gt=0)] | None, Meta(description="Never spend more US dollars than this.")
-    ] = None
+    max_requests: Annotated[Positive | None, note("Stop after so many requests, retries and judge included.")] = None
+    max_cost: Annotated[Annotated[float, Meta(gt=0)] | None, note("Never spend more US dollars than this.")] = None
     price: Annotated[
-        tuple[str, ...],
-        Meta(description="US dollars per million tokens, where the list price is unknown or not yours."),
+        tuple[str, ...], note("US dollars per million tokens, where the list price is unknown or not yours.")
     ] = ()
     progress: Annotated[
-        Literal["auto", "live", "plain", "quiet"], Meta(description="A live line, plain lines for logs, or nothing.")
+        Literal["auto", "live", "plain", "quiet"], note("A live line, plain lines for logs, or nothing.")
     ] = "auto"
     unsafe_host_execution: Annotated[
         bool,
-        Meta(
-            description="Run programs that models wrote WITHOUT a sandbox, with all your rights: they can read, send "
+        note(
+            "Run programs that models wrote WITHOUT a sandbox, with all your rights: they can read, send "
             "and delete whatever you can."
         ),
     ] = False
     backend: Annotated[
-        str,
-        Meta(description="Where programs, encoders and weights are worked on: this machine, or a Ray cluster."),
+        str, note("Where programs, encoders and weights are worked on: this machine, or a Ray cluster.")
     ] = "local"
     batch: Annotated[
         bool | None,
-        Meta(
-            description="Ask through the provider's batch API (OpenAI, Anthropic): half the price, hours of patience. "
+        note(
+            "Ask through the provider's batch API (OpenAI, Anthropic): half the price, hours of patience. "
             "A run goes on as it was begun; --no-batch cancels what is handed in."
         ),
     ] = None
-    no_wait: Annotated[bool, Meta(description="--batch: hand in, read what is there, and end; resume goes on.")] = False
+    no_wait: Annotated[bool, note("--batch: hand in, read what is there, and end; resume goes on.")] = False
     poll: Annotated[float, Meta(ge=0.01, description="--batch: between two looks at what is handed in.")] = 60.0
     trust_endpoints: Annotated[
         bool,
-        Meta(
-            description="Send requests and keys where the run folder says, although you did not begin the run here "
+        note(
+            "Send requests and keys where the run folder says, although you did not begin the run here "
             "(its run.json names the addresses and the variables of the keys)."
         ),
     ] = False
     trust_remote_code: Annotated[
         bool,
-        Meta(
-            description="hf/: run code that comes with the weights, with all your rights; a run that was begun so "
-            "needs it again."
+        note(
+            "hf/: run code that comes with the weights, with all your rights; a run that was begun so needs it again."
         ),
     ] = False
 
@@ -294,8 +254,8 @@ class LimitOptions(PaceOptions, kw_only=True):
 class FolderOptions(Struct, kw_only=True):
     """The run folder, and runs whose answers it may take."""
 
-    run: Annotated[Path | None, Meta(description="Run folder.  [default: a new one in runs/]")] = None
-    reuse: Annotated[tuple[Path, ...], Meta(description="Take answers to identical requests from an earlier run.")] = ()
+    run: Annotated[Path | None, note("Run folder.  [default: a new one in runs/]")] = None
+    reuse: Annotated[tuple[Path, ...], note("Take answers to identical requests from an earlier run.")] = ()
 
 
 class PublishedRows(Struct, kw_only=True):
@@ -303,42 +263,36 @@ class PublishedRows(Struct, kw_only=True):
 
     published_rows: Annotated[
         str,
-        Meta(
-            description="Published rows to show in the tables: named (gpt-4,llama3-8b), or the next above and below, "
-            "or none."
-        ),
+        note("Published rows to show in the tables: named (gpt-4,llama3-8b), or the next above and below, or none."),
     ] = "nearest"
 
 
 class OutputOptions(PublishedRows, kw_only=True):
     """How results are shown."""
 
-    format: Annotated[
-        Literal["terminal", "json", "csv", "markdown", "latex"], Meta(description="How the tables are printed.")
-    ] = "terminal"
-    out: Annotated[Path | None, Meta(description="Write the tables to a file instead.")] = None
-    all: Annotated[bool, Meta(description="Also the long tables (every subject).")] = False
-    summary: Annotated[bool, Meta(description="One table in place of all: a line a model and exam.")] = False
+    format: Annotated[Literal["terminal", "json", "csv", "markdown", "latex"], note("How the tables are printed.")] = (
+        "terminal"
+    )
+    out: Annotated[Path | None, note("Write the tables to a file instead.")] = None
+    all: Annotated[bool, note("Also the long tables (every subject).")] = False
+    summary: Annotated[bool, note("One table in place of all: a line a model and exam.")] = False
 
 
 class AnswerFileOptions(Struct, kw_only=True):
     """How files of answers are read (`viva grade`)."""
 
     wrote: Annotated[
-        str | None,
-        Meta(description=f"Which tool wrote the ANSWERS: {', '.join(FORMS)}.  [default: told by their content]"),
+        str | None, note(f"Which tool wrote the ANSWERS: {', '.join(FORMS)}.  [default: told by their content]")
     ] = None
-    question_column: Annotated[str, Meta(description="Of a table: the question, its id or its text.")] = ""
-    text_column: Annotated[str, Meta(description="Of a table: the replies.")] = ""
+    question_column: Annotated[str, note("Of a table: the question, its id or its text.")] = ""
+    text_column: Annotated[str, note("Of a table: the replies.")] = ""
     by_order: Annotated[
-        bool,
-        Meta(
-            description="Where neither id nor text tells the question, its place does: there must be as many as "
-            "questions."
-        ),
+        bool, note("Where neither id nor text tells the question, its place does: there must be as many as questions.")
     ] = False
 
 
+ARGUMENT = {"argument": True}
+"""`Meta(extra=ARGUMENT)`: what a study is about, which is an argument and no option."""
 CONSENT = ("trust_endpoints", "trust_remote_code", "unsafe_host_execution")
 """What only the user agrees to, on the command line or in a program: no run folder and no file does."""
 RUN = (
@@ -371,6 +325,10 @@ class Option(Struct, frozen=True):
     kind: Any
     default: Any
     description: str
+    argument: bool = False
+    """Whether it has a place in place of a name: what a study is about."""
+    required: bool = False
+    """Whether it must be given."""
 
     @property
     def several(self) -> bool:
@@ -403,8 +361,10 @@ def options(*kinds: type[Struct], without: Iterable[str] = ()) -> dict[str, Opti
         for field in msgspec.structs.fields(kind):
             if field.name not in found and field.name not in without:
                 default = field.default if field.default is not NODEFAULT else None
-                plain, note = get_args(hints[field.name])
-                found[field.name] = Option(field.name, hints[field.name], plain, default, note.description)
+                plain, *notes = get_args(hints[field.name])  # an alias's own bounds come first
+                required = field.default is NODEFAULT
+                known = (hints[field.name], plain, default, notes[-1].description, bool(notes[-1].extra), required)
+                found[field.name] = Option(field.name, *known)
     return found
 
 
@@ -442,7 +402,7 @@ def bounds(kind: Any) -> Meta | None:
 def _plain(value: object, kind: Any) -> object:
     """A number or path where a text is wanted as text, a path as text: what a command line would give."""
     if isinstance(value, PathLike):
-        return str(value)
+        return fspath(value)
     if get_origin(kind) is tuple:
         return [_plain(each, get_args(kind)[0]) for each in value] if isinstance(value, list) else value
     if isinstance(value, int | float) and not isinstance(value, bool) and str in plain_types(kind):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from viva.benchmarks import find_benchmark
 from viva.engine.folder import ExamRecord, RunRecord
 from viva.errors import DataError
 from viva.published import NEAREST, NONE, Neighbour, neighbours, published_rows
@@ -101,7 +102,7 @@ def _largest(rows: Sequence[Neighbour], tables: Sequence[Table]) -> tuple[tuple[
 
 def _is_custom(exam: ExamRecord) -> bool:
     """Whether the questions are those of a set that `viva build infibench export` wrote."""
-    if exam.spec.benchmark != "infibench" or exam.data is None:
+    if exam.data is None or not find_benchmark(exam.spec.benchmark).about.built_sets:
         return False
     from viva.benchmarks.infibench.built import find_built
 

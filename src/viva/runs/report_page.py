@@ -6,13 +6,15 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from viva.engine.folder import RunFolder
+from viva.runs.config import note
 from viva.runs.graded import runs_in
+from viva.visible import one_line
 
 if TYPE_CHECKING:
     from viva.engine.answer import Answer
@@ -27,16 +29,30 @@ _FRAME = 3.0
 """Of these, for all but the items: the drawing library, tables, charts."""
 
 
-class ReportConfig(Struct, kw_only=True):
-    """What is to be written, and how large it may be."""
+class PageOptions(Struct, kw_only=True):
+    """How large a page may be, and what it is called."""
+
+    title: Annotated[str, note("What the page is called.  [default: the runs' names]")] = ""
+    items: Annotated[
+        int,
+        Meta(
+            ge=0,
+            description="Show so many answers at most; of more, a sample of every exam, model and outcome. All are "
+            "counted.",
+        ),
+    ] = DEFAULT_ITEMS
+    max_size: Annotated[
+        float, Meta(ge=4, description="How large the page may be; answers are sampled until it is.")
+    ] = DEFAULT_SIZE
+    seed: Annotated[int, note("Draws the sample.")] = 0
+
+
+class ReportConfig(PageOptions, kw_only=True):
+    """What is to be written, and where."""
 
     format: str = "html"
     out: Path | None = None
     published_rows: str = "nearest"
-    title: str = ""
-    items: int = DEFAULT_ITEMS
-    max_size: float = DEFAULT_SIZE
-    seed: int = 0
     all: bool = True
 
 
@@ -77,16 +93,39 @@ def together(read: Sequence[Reported], names: Names) -> Report:
     return Report(
         run=", ".join(str(run.folder.path) for run in read),
         results=tuple(results),
-        notes=(*uneven(results), *notes),
+        notes=(*_uneven(results), *notes),
         canaries=tuple(one for run in read for one in run.canaries),
     )
+
+
+def write_report(
+    read: Sequence[Reported], names: Names, report: Report, config: ReportConfig, out: Path
+) -> tuple[int, int, list[str]]:
+    """Write the page of some runs. Returns its bytes, how many answers it shows, and warnings about comparing."""
+    from viva.reports.page.content import page_of
+    from viva.reports.page.writing import write_page
+
+    title = config.title or ", ".join(one_line(run.folder.path.resolve().name, 80) for run in read[:4]) + (
+        f" and {len(read) - 4} more runs" if len(read) > 4 else ""
+    )
+    # Above all charts, not in a note below them: what they show beside each other is no comparison.
+    warnings = [warning for run in read for warning in run.warnings] + list(_uneven(report.results))
+    called = [one_line(run.folder.path.resolve().name, 200) for run in read]
+    page = page_of(report, [run.folder.record for run in read], title, names=called, warnings=warnings)
+    spooled, notes = _spool_items(read, names, config, out.absolute().parent)
+    try:
+        size = write_page(out, page, spooled, notes)
+    finally:
+        if spooled:
+            spooled.close()
+    return size, spooled.written.items if spooled else 0, warnings
 
 
 def _named(table: Any, name: str) -> Any:
     return table if table.model == name else msgspec.structs.replace(table, model=name)
 
 
-def uneven(results: Sequence[Any]) -> Iterator[str]:
+def _uneven(results: Sequence[Any]) -> Iterator[str]:
     """Exams of one label that were asked in different ways: their rows are no comparison of models."""
     for exam in dict.fromkeys(result.exam for result in results):
         settings = {
@@ -105,7 +144,7 @@ _OWN = ("model:", "template:", "weights:", "dtype:", "bits:", "adapter:", "seed:
 """Parts of a signature in which models of one comparison may differ."""
 
 
-def spool_items(
+def _spool_items(
     read: Sequence[Reported], names: Names, config: ReportConfig, folder: Path
 ) -> tuple[Spooled | None, list[str]]:
     """The items packed, as many as fit, and what the page says of those that it leaves out."""

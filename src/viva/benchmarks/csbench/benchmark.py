@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import cast
 
 from viva.benchmarks.csbench import published
+from viva.benchmarks.csbench.languages import NUMBERING
 from viva.benchmarks.csbench.loading import DOMAINS, FOLDERS, KINDS, Record, folder_of, read_records, to_questions
 from viva.benchmarks.judged import JudgedExam
 from viva.benchmarks.multiple_choice import MultipleChoiceExam
@@ -262,6 +263,9 @@ class CSBench:
         rationale="possible",
         shots=5,
         supports=("cot", "base", "comprehension", "next-token", "likelihood", "as-published", "extraction"),
+        numbering=NUMBERING,
+        halves=True,
+        error_types=True,
     )
     sample = HERE / "sample"
 

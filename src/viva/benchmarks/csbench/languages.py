@@ -10,16 +10,14 @@ numbers only, so between these and the others by means.
 
 from __future__ import annotations
 
-from viva.types import Language
+from collections.abc import Mapping
 
-_CHINESE = 2419
-"""English test and validation questions: the numbers before the first Chinese one."""
-IN_ORDER: tuple[Language, ...] = ("en", "zh")
-"""Languages whose questions have one numbering."""
+from viva.types import Language, renumbered
+
+NUMBERING: Mapping[Language, int] = {"en": 0, "zh": 2419}
+"""Languages whose questions have one numbering → the English test and validation questions that come before it."""
 
 
 def english_number(question: str, language: Language) -> str:
     """The number that a question of the published set has in English; its own where that is not known."""
-    if language != "zh" or not question.isascii() or not question.isdecimal():
-        return question
-    return str(int(question) - _CHINESE)
+    return renumbered(question, NUMBERING.get(language, 0))

@@ -135,6 +135,7 @@ class InfiBench:
 
     about = BenchmarkInfo(
         name="infibench",
+        built_sets=True,
         title="InfiBench",
         paper="arXiv 2404.07940",
         licence="CC BY-SA 4.0 (data); the bundled sample is Viva's own, Apache-2.0",

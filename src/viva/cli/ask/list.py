@@ -10,6 +10,9 @@ from viva.cli.build.build import build_command
 from viva.types import ExamSpec
 from viva.visible import escape_invisible
 
+_FOR_STUDIES = ("numbering", "halves", "error_types", "built_sets")
+"""Fields that studies go by; nobody chooses a benchmark by them."""
+
 
 @click.command(name="list", short_help="List benchmarks.")
 @click.option("--templates", is_flag=True, help="List the families of prompt templates instead (--template FAMILY).")
@@ -38,7 +41,8 @@ def list_command(templates: bool, baselines: bool, form: str) -> int:
         for language in ("en", "zh"):
             if language in about.languages:
                 sample[language] = len(open_exam(ExamSpec(benchmark=name, language=language), None))
-        rows.append({**msgspec.to_builtins(about), "sample": sample, "fetched": str(fetched_folder(name) or "")})
+        said = {name: value for name, value in msgspec.to_builtins(about).items() if name not in _FOR_STUDIES}
+        rows.append({**said, "sample": sample, "fetched": str(fetched_folder(name) or "")})
     if form == "json":
         click.echo(msgspec.json.format(msgspec.json.encode(rows), indent=2).decode())
         return 0

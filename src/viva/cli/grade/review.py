@@ -69,8 +69,8 @@ def review_command(run: Path, plan: float | None, **given: Any) -> int:
     from viva.review.server import serve
     from viva.review.session import Settings
     from viva.review.text import name_problem
-    from viva.studies.agreement.labels import agreement_page
     from viva.studies.agreement.ratings import rated
+    from viva.studies.agreement.study import agreement_page
 
     opening = pick(Opening, given)
     if opening.reviewer and (problem := name_problem(opening.reviewer)):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from viva.errors import DataError, VivaError
-from viva.studies.leaderboard.study import entries_of, site_of, sound_sources
+from viva.cli.options import derive
+from viva.runs.config import pick
+from viva.studies.leaderboard.study import LeaderboardConfig, study
 from viva.visible import one_line
 
 _PATH = click.Path(path_type=Path)
@@ -16,17 +18,8 @@ _PATH = click.Path(path_type=Path)
 @click.command(name="leaderboard", short_help="A static site of rankings: a page a benchmark and a model.")
 @click.argument("sources", nargs=-1, type=_PATH, metavar="[RUN...]")
 @click.option("--out", type=_PATH, required=True, metavar="FOLDER", help="Where the site goes: new, empty, or a site.")
-@click.option("--title", default="Viva leaderboard", show_default=True, help="What the site is called.")
-@click.option(
-    "--models", type=_PATH, metavar="FILE", help="CSV: model, family, type, domain, access, parameters, active, url."
-)
-@click.option("--no-published", is_flag=True, help="Without the papers' rows.")
-@click.option(
-    "--regrade", is_flag=True, help="Grade every run again from its answers first, as `viva score` does; asks nobody."
-)
-def leaderboard_command(
-    sources: tuple[Path, ...], out: Path, title: str, models: Path | None, no_published: bool, regrade: bool
-) -> int:
+@derive(LeaderboardConfig, metavars={"models": "FILE"})
+def leaderboard_command(out: Path, **given: Any) -> int:
     """A leaderboard to put on any web server, or to open from the folder: a page a benchmark with ranks as ranges, the
     best by type and size, charts and filters, a page a model, and all of it as JSON and CSV.
 
@@ -43,25 +36,17 @@ def leaderboard_command(
     viva leaderboard runs/a runs/b scores.csv --out site/ --no-published
     viva leaderboard theirs/ --out site/ --regrade           their answers, graded here
     """
-    from viva.reports.site.files import build, check_out
-    from viva.studies.leaderboard.model_facts import ModelFacts
+    from viva.reports.site.files import check_out
 
     check_out(out)
-    if no_published and not sources:
-        raise VivaError("--no-published without a run leaves nothing to show: name a run, or leave the option out")
-    known = ModelFacts(models)
-    left_out: list[str] = []
-    entries = list(entries_of(sound_sources(sources, left_out, regrade=regrade), known, left_out))
-    if sources and not entries:
-        raise DataError(f"nothing to rank: {'; '.join(left_out)}")
-    found = site_of(title, entries, left_out, published=not no_published)
-    written = build(found, out)
-    boards = sum(len(page.boards) for page in found.benchmarks)
+    result = study(pick(LeaderboardConfig, given))
+    written = result.write(out)
+    boards = sum(len(page.boards) for page in result.site.benchmarks)
     click.echo(f"{out}: {len(written):,} files, {boards} boards; open {out / 'index.html'}", err=True)
-    for why in left_out:
+    for why in result.left_out:
         click.echo(f"viva: left out: {why}", err=True)
-    if known.unused:
-        names = ", ".join(repr(one_line(name, 60)) for name in known.unused[:5])
-        more = f" and {len(known.unused) - 5} more" if len(known.unused) > 5 else ""
-        click.echo(f"viva: {models}: no run has a model called {names}{more}", err=True)
+    if result.unused:
+        names = ", ".join(repr(one_line(name, 60)) for name in result.unused[:5])
+        more = f" and {len(result.unused) - 5} more" if len(result.unused) > 5 else ""
+        click.echo(f"viva: {given['models']}: no run has a model called {names}{more}", err=True)
     return 0

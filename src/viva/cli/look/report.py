@@ -2,33 +2,16 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from viva.cli.options import published_rows_option
+from viva.cli.options import derive, published_rows_option
 from viva.cli.output import check_writable, emit, print_report
 from viva.errors import VivaError
 from viva.runs.config import pick
-from viva.runs.report_page import (
-    DEFAULT_ITEMS,
-    DEFAULT_SIZE,
-    Names,
-    ReportConfig,
-    names_of,
-    runs_at,
-    spool_items,
-    together,
-    uneven,
-)
-from viva.visible import one_line
-
-if TYPE_CHECKING:
-    from viva.reports.result import Report
-    from viva.runs.results import Reported
+from viva.runs.report_page import PageOptions, ReportConfig, names_of, runs_at, together, write_report
 
 FORMATS = ("html", "terminal", "json", "csv", "markdown", "latex")
 
@@ -45,23 +28,7 @@ FORMATS = ("html", "terminal", "json", "csv", "markdown", "latex")
     help="Where to.  [default: report.html in the run, of several runs in this folder; tables are printed]",
 )
 @published_rows_option
-@click.option("--title", default="", help="What the page is called.  [default: the runs' names]")
-@click.option(
-    "--items",
-    type=click.IntRange(0),
-    default=DEFAULT_ITEMS,
-    show_default=True,
-    help="Show so many answers at most; of more, a sample of every exam, model and outcome. All are counted.",
-)
-@click.option(
-    "--max-size",
-    type=click.FloatRange(4),
-    default=DEFAULT_SIZE,
-    show_default=True,
-    metavar="MB",
-    help="How large the page may be; answers are sampled until it is.",
-)
-@click.option("--seed", type=int, default=0, show_default=True, help="Draws the sample.")
+@derive(PageOptions, metavars={"max_size": "MB"})
 def report_command(runs: tuple[Path, ...], html: bool, **given: Any) -> int:
     """Write the report of one or several graded RUNs: tables beside published ones, charts, every answer, methods.
 
@@ -85,9 +52,12 @@ def report_command(runs: tuple[Path, ...], html: bool, **given: Any) -> int:
     read = [read_run(folder, config.published_rows) for folder in folders]
     names = names_of(read)
     report = together(read, names)
-    if config.format == "html":
-        return _page(read, names, report, config)
-    if config.format == "terminal":
+    if config.format == "html" and config.out is not None:
+        size, shown, warnings = write_report(read, names, report, config, config.out)
+        click.echo(f"viva: wrote {config.out} ({size / 1e6:.1f} MB, {shown:,} answers to look at)", err=True)
+        for warning in warnings:
+            click.echo(f"viva: {warning}", err=True)
+    elif config.format == "terminal":
         from viva.runs.config import OutputOptions
 
         print_report(report, OutputOptions(format="terminal", out=config.out, all=True))
@@ -95,30 +65,4 @@ def report_command(runs: tuple[Path, ...], html: bool, **given: Any) -> int:
         from viva.reports.formats import FORMATS as RENDERERS
 
         emit(RENDERERS[config.format](report), config.out)
-    return 0
-
-
-def _page(read: Sequence[Reported], names: Names, report: Report, config: ReportConfig) -> int:
-    from viva.reports.page.content import page_of
-    from viva.reports.page.writing import write_page
-
-    out = config.out
-    assert out is not None
-    title = config.title or ", ".join(one_line(run.folder.path.resolve().name, 80) for run in read[:4]) + (
-        f" and {len(read) - 4} more runs" if len(read) > 4 else ""
-    )
-    # Above all charts, not in a note below them: what they show beside each other is no comparison.
-    warnings = [warning for run in read for warning in run.warnings] + list(uneven(report.results))
-    called = [one_line(run.folder.path.resolve().name, 200) for run in read]
-    page = page_of(report, [run.folder.record for run in read], title, names=called, warnings=warnings)
-    spooled, notes = spool_items(read, names, config, out.absolute().parent)
-    try:
-        size = write_page(out, page, spooled, notes)
-    finally:
-        if spooled:
-            spooled.close()
-    shown = spooled.written.items if spooled else 0
-    print(f"viva: wrote {out} ({size / 1e6:.1f} MB, {shown:,} answers to look at)", file=sys.stderr)
-    for warning in warnings:
-        print(f"viva: {warning}", file=sys.stderr)
     return 0

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 
 import msgspec
@@ -10,9 +12,10 @@ from msgspec import Struct
 
 from viva.errors import StorageError, VivaError
 from viva.files import write_whole
-from viva.io.tables import CsvText
-from viva.reports.site.content import Board, Row, Site
-from viva.reports.site.pages import csv_of, pages
+from viva.reports.printing import StudyResult, csv_text
+from viva.reports.result import Grid
+from viva.reports.site.content import BenchmarkPage, Board, Row, Site
+from viva.reports.site.pages import csv_of, pages, score_text
 from viva.visible import csv_safe
 
 MARKER = ".viva-site.json"
@@ -109,36 +112,74 @@ def _files(site: Site) -> Iterator[tuple[str, str]]:
     yield "leaderboard.json", msgspec.json.encode(site).decode() + "\n"
 
 
+_FACTS = ("family", "type", "domain", "access", "total", "active", "url")
+_COLUMNS = (
+    "model", "origin", "kind", "rank", "first", "last", "score", "low", "high", "widest", "n", "unscored", "floor",
+    "ceiling", "zeroed", *_FACTS, "source", "signature",
+)  # fmt: skip
+
+
 def board_csv(board: Board) -> str:
     """A row a model, shares of 1, unrounded."""
-    words = ("family", "type", "domain", "access", "total", "active", "url")
-    named = [csv_safe(f"{one.group}: {one.label}") for one in board.dimensions]
-    table = CsvText(
-        ["model", "origin", "kind", "rank", "first", "last", "score", "low", "high", "widest", "n", "unscored", "floor",
-         "ceiling", "zeroed", *words, "source", "signature", *named]
-    )  # fmt: skip
-    for row in board.rows:
-        table.add(_csv_row(row, words))
-    return table.text()
+    named = [f"{one.group}: {one.label}" for one in board.dimensions]
+    rows = [(*_cells(row), *(figure and figure.mean for figure in row.figures)) for row in board.rows]
+    return csv_text((*_COLUMNS, *map(csv_safe, named)), rows)
 
 
-def _csv_row(row: Row, words: tuple[str, ...]) -> list[object]:
+def _cells(row: Row) -> tuple[object, ...]:
     score, rank = row.score, row.rank
-    facts = [getattr(row.facts, word) for word in words]
-    return [
-        csv_safe(row.model),
-        "own" if row.own else "published",
-        row.kind,
-        *((rank.place, rank.first, rank.last) if rank else ("", "", "")),
-        *((score.mean, score.low, score.high) if score else ("", "", "")),
-        "yes" if row.widest else "",
-        row.n,
-        row.unscored,
-        row.floor,
-        row.ceiling,
-        row.zeroed,
-        *(csv_safe(one) if isinstance(one, str) else one for one in facts),
-        csv_safe(row.origin),
-        csv_safe(row.signature),
-        *("" if figure is None else figure.mean for figure in row.figures),
-    ]
+    return (
+        *(row.model, "own" if row.own else "published", row.kind),
+        *((rank.place, rank.first, rank.last) if rank else (None, None, None)),
+        *((score.mean, score.low, score.high) if score else (None, None, None)),
+        *("yes" if row.widest else "", row.n, row.unscored, row.floor, row.ceiling, row.zeroed),
+        *(getattr(row.facts, word) for word in _FACTS),
+        *(row.origin, row.signature),
+    )
+
+
+@dataclass(frozen=True, repr=False)
+class LeaderboardSite(StudyResult):
+    """Rankings, and the site that shows them."""
+
+    site: Site
+    left_out: tuple[str, ...] = ()
+    """What could not be ranked, and why."""
+    unused: tuple[str, ...] = ()
+    """Models of the user's file that no run has."""
+
+    def tables(self) -> list[Grid]:
+        """A table a board."""
+        return [_board_grid(page, board) for page in self.site.benchmarks for board in page.boards]
+
+    def closing(self) -> list[str]:
+        """What was left out, and why."""
+        return [*self.site.notes, *(note for page in self.site.benchmarks for one in page.boards for note in one.notes)]
+
+    def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+        """A row a model and board, shares of 1, unrounded."""
+        return ("benchmark", "board", *_COLUMNS), [
+            (page.name, board.title, *_cells(row))
+            for page in self.site.benchmarks
+            for board in page.boards
+            for row in board.rows
+        ]
+
+    def data(self) -> object:
+        """The whole site."""
+        return self.site
+
+    def write(self, folder: str | PathLike[str]) -> list[str]:
+        """Write the site as static files, whose paths these are. Raises VivaError, StorageError."""
+        return build(self.site, Path(folder))
+
+
+def _board_grid(page: BenchmarkPage, board: Board) -> Grid:
+    rows = tuple(
+        (
+            *(row.model, row.rank.text if row.rank else "–", score_text(row.score) if row.score else "–"),
+            *("–" if row.n is None else f"{row.n:,}", row.origin),
+        )
+        for row in board.rows
+    )
+    return Grid(f"{page.title} · {board.title}", ("model", "rank", "score", "answers", "source"), rows)

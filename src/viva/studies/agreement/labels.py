@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
+from msgspec import Struct
 
 from viva.engine.folder import RunFolder, find_run
 from viva.engine.stages import parts_shown
@@ -19,13 +19,24 @@ if TYPE_CHECKING:
     from viva.analysis.ratings import Ratings
     from viva.reports.agreement import ScoreFromLabels
     from viva.reports.result import Grid
-    from viva.studies.agreement.study import AgreementConfig
 
 
-def ratings_of_run(
-    path: Path, config: AgreementConfig
-) -> tuple[Ratings, AgreementConfig, list[ScoreFromLabels], list[str]]:
-    """The ratings in a run's files, who of the raters is the judge, and the scores from its samples, with notes.
+class RunRatings(Struct, frozen=True):
+    """The ratings in a run's files."""
+
+    ratings: Ratings
+    judge: str | None
+    """Who of the raters is the judge."""
+    scale: str | None
+    word: str
+    """What the raters are called."""
+    scores: list[ScoreFromLabels]
+    """The scores from its samples."""
+    notes: list[str]
+
+
+def ratings_of_run(path: Path, judge: str | None, scale: str | None) -> RunRatings:
+    """The ratings in a run's files; `judge` and `scale` where the user names them.
 
     Raises VivaError for a run that nobody judged and nobody reviewed.
     """
@@ -33,32 +44,17 @@ def ratings_of_run(
     found = list(rated(opened, everything=True))
     log = review_log(opened)
     people = any(one.evidence.marks for one in found)
-    judge = config.judge or (DRAFT if people else "")
+    judge = judge or (DRAFT if people else "")
     read = ratings(found, judge)
     if not people and len(read.raters) < 2:
         raise VivaError(f"no expert has marked anything in {path}: `viva review {path}` takes marks")
     parts = {part for exam in opened.exams for part in parts_shown(exam) if part.startswith("Q→")}
     estimates, notes = sampled(found, log, [SCORE, *sorted(parts)])
     notes += [f"reviews.jsonl, line {damage.line} cannot be read ({damage.reason})" for damage in log.damaged]
-    scale, word = config.scale, "people" if people else "judges"
     marks = sorted({mark for one in found for draft in one.item.drafts for mark in draft.scale})
     if scale is None and len(marks) > 1:
         scale = ",".join(f"{mark:g}" for mark in marks)
-    return read, msgspec.structs.replace(config, judge=judge or None, scale=scale, word=word), estimates, notes
-
-
-def agreement_page(path: Path) -> str:
-    """The agreement page of a run, as HTML."""
-    from viva.reports.agreement import notes_on
-    from viva.reports.agreementpage import html_agreement
-    from viva.studies.agreement.study import AgreementConfig, compared
-
-    try:
-        read, config, scores, notes = ratings_of_run(path, AgreementConfig())
-    except VivaError as problem:
-        return html_agreement((), (), (str(problem),))
-    found = compared(read, path.name, config)
-    return html_agreement(found, scores, [*notes_on(found), *notes])
+    return RunRatings(read, judge or None, scale, "people" if people else "judges", estimates, notes)
 
 
 def plan(path: Path, half_width: float) -> tuple[list[Grid], list[str]]:

@@ -4,46 +4,85 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
+from msgspec.structs import replace
 
+from viva.engine.folder import find_run
 from viva.errors import VivaError
+from viva.runs.config import ARGUMENT, note
 from viva.visible import one_line
 
 if TYPE_CHECKING:
     from viva.analysis.agreement import Agreement
     from viva.analysis.ratings import Ratings
+    from viva.reports.agreement import Agreements
 
 MOST_MARKS = 1000
 """Marks that a scale may have."""
 
 
 class AgreementConfig(Struct, kw_only=True):
-    """What is to be told, and how."""
+    """Whose ratings, and how they are compared."""
 
-    judge: str | None = None
-    without: tuple[str, ...] = ()
-    scale: str | None = None
-    level: Literal["nominal", "ordinal", "interval"] = "interval"
-    by: str | None = None
-    ppi: bool = False
-    strata: str | None = None
-    seed: int = 0
-    word: str = "people"
-    format: str = "terminal"
-    out: Path | None = None
-    chart: Path | None = None
+    source: Annotated[Path, note("A run, or a table of ratings: item, rater, value.", extra=ARGUMENT)]
+    judge: Annotated[str | None, note("The rater that is the judge; all others are people.")] = None
+    exclude: Annotated[tuple[str, ...], note("Leave this rater out; repeatable.")] = ()
+    scale: Annotated[
+        str | None, note("The marks that people can give: 0,0.5,1 or 1..10.  [default: those that were given]")
+    ] = None
+    level: Annotated[
+        Literal["nominal", "ordinal", "interval"], note("What marks are: names, an order, or amounts.")
+    ] = "interval"
+    by: Annotated[str | None, note("One report for each value of this column.  [default: aspect, if there]")] = None
+    ppi: Annotated[bool, note("The mean mark of all items, from the judge's marks and the people's sample.")] = False
+    strata: Annotated[str | None, note("With --ppi: the people's sample was drawn within each value of this.")] = None
+    seed: Annotated[int, Meta(ge=0, description="Draws the bootstrap.")] = 0
 
 
-def compared(ratings: Ratings, title: str, config: AgreementConfig) -> list[Agreement]:
+def study(config: AgreementConfig) -> Agreements:
+    """How far raters agree: the experts and judges of a run, or of any table of ratings.
+
+    Raises VivaError for a run that nobody judged and nobody reviewed, DataError for a damaged table.
+    """
+    from viva.reports.agreement import Agreements
+    from viva.studies.agreement.labels import ratings_of_run
+    from viva.studies.agreement.rating_table import read_ratings
+
+    if config.strata is not None and not config.ppi:
+        raise VivaError(f"--strata {config.strata!r} says how a sample was drawn: it goes with --ppi")
+    if not config.source.is_dir():
+        needed = [tag for tag in (config.by, config.strata) if tag is not None]
+        return Agreements(tuple(_compared(read_ratings(config.source, needed), config.source.name, config, "people")))
+    if config.ppi:
+        raise VivaError("--ppi is for tables of ratings; a random sample of the review page gives a run's score as is")
+    run = find_run(config.source)
+    found = ratings_of_run(run, config.judge, config.scale)
+    config = replace(config, judge=found.judge, scale=found.scale)
+    compared = _compared(found.ratings, run.name, config, found.word)
+    return Agreements(tuple(compared), tuple(found.scores), tuple(found.notes))
+
+
+def agreement_page(path: Path) -> str:
+    """The agreement page of a run, as HTML."""
+    from viva.reports.agreementpage import html_agreement
+
+    try:
+        result = study(AgreementConfig(source=path))
+    except VivaError as problem:
+        return html_agreement((), (), (str(problem),))
+    return html_agreement(result.found, result.scores, result.notes())
+
+
+def _compared(ratings: Ratings, title: str, config: AgreementConfig, word: str) -> list[Agreement]:
     """One report, or one for each value of `by`. Aspects are apart: a combined mark would be meaningless."""
     from viva.analysis.agreement import agree
     from viva.studies.agreement.rating_table import ASPECT
 
     scale = scale_of(config.scale) if config.scale is not None else ()
-    if config.without:
-        ratings = ratings.without(config.without)
+    if config.exclude:
+        ratings = ratings.without(config.exclude)
     if config.judge is not None:
         ratings.column(config.judge)
     parts = {title: ratings}
@@ -65,7 +104,7 @@ def compared(ratings: Ratings, title: str, config: AgreementConfig) -> list[Agre
             strata=config.strata,
             seed=config.seed,
             title=name,
-            word=config.word,
+            word=word,
         )
         for name, part in parts.items()
     ]

@@ -4,42 +4,72 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from viva.errors import DataError, VivaError
+from viva.runs.config import note
 from viva.runs.item_scores import EXAM, ScoreSet, score_sets
 from viva.runs.score_table import rows_of
+from viva.studies.options import Correct, OnlyExams, OnlyModels, Runs
 from viva.visible import one_line
 
 if TYPE_CHECKING:
     from viva.analysis.slices import Slices
-
+    from viva.reports.slices import Breakdowns
 
 SMALLEST = 10
+PICKED = 5
+"""Slices of either end that are shown where no tag is named."""
 MOST = 3000
 """Slices of one model that are looked at: more takes minutes, and finds nothing after so many comparisons."""
 
 
 class BreakdownConfig(Struct, kw_only=True):
-    """What is to be told, and how."""
+    """What to break down, and what to show of it."""
 
-    by: tuple[str, ...] = ()
-    pairs: bool = False
-    worst: int | None = None
-    best: int | None = None
-    smallest: int = SMALLEST
-    correct: Literal["holm", "bh", "none"] = "holm"
-    model: tuple[str, ...] = ()
-    exam: tuple[str, ...] = ()
-    chart: Path | None = None
-    format: str = "terminal"
-    out: Path | None = None
+    sources: Runs
+    by: Annotated[
+        tuple[str, ...],
+        note(
+            "Break down by this tag; repeat it to cross tags (a slice a combination).  [default: every tag of its own]"
+        ),
+    ] = ()
+    pairs: Annotated[bool, note("Without --by: also every pair of tags.")] = False
+    worst: Annotated[
+        Annotated[int, Meta(ge=0)] | None,
+        note(
+            f"Only so many slices that lie furthest below the rest.  [default: {PICKED} without --by, else all slices]"
+        ),
+    ] = None
+    best: Annotated[Annotated[int, Meta(ge=0)] | None, note("The same for those furthest above it.")] = None
+    min: Annotated[int, Meta(ge=1, description="Answered questions that a slice must have to be tested.")] = SMALLEST
+    correct: Correct = "holm"
+    model: OnlyModels = ()
+    exam: OnlyExams = ()
 
 
-def study(sources: Sequence[Path], config: BreakdownConfig) -> Iterator[Slices]:
-    """The slices of every model and exam in the sources. Raises VivaError where a table would be too large."""
+def study(config: BreakdownConfig) -> Breakdowns:
+    """Break scores down by tags: every slice with its interval, outcomes and difference from the rest, tested with
+    control over how many were looked at. Raises VivaError where a table would be too large.
+    """
+    from viva.reports.slices import Breakdowns, Shown
+
+    if config.pairs and config.by:
+        raise VivaError("--pairs looks at every pair of tags: leave out --by, which names them")
+    found = tuple(_slices(config.sources, config))
+    if not found:
+        named = " ".join(
+            (*(f"--model {name!r}" for name in config.model), *(f"--exam {name!r}" for name in config.exam))
+        )
+        raise VivaError(f"{named}: there is no such thing in {', '.join(map(str, config.sources))}")
+    few = not config.by and config.worst is None and config.best is None
+    shown = Shown(worst=PICKED, best=PICKED) if few else Shown(worst=config.worst, best=config.best)
+    return Breakdowns(found, shown)
+
+
+def _slices(sources: Sequence[Path], config: BreakdownConfig) -> Iterator[Slices]:
     from viva.analysis.slices import slices, tags_of
 
     origin: dict[tuple[str, str], Path] = {}
@@ -61,7 +91,7 @@ def study(sources: Sequence[Path], config: BreakdownConfig) -> Iterator[Slices]:
             one.scores,
             cuts,
             headline=one.headline,
-            smallest=config.smallest,
+            smallest=config.min,
             correct=config.correct,
         )
 

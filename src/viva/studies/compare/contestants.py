@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from viva.analysis.breakdown import Breakdown
-from viva.benchmarks.csbench.languages import IN_ORDER, english_number
+from viva.benchmarks import find_benchmark
 from viva.errors import DataError, VivaError
 from viva.reports.result import settings
 from viva.runs.item_scores import ScoreSet
@@ -89,13 +89,15 @@ class Contestant(Struct, kw_only=True, eq=False):
         )  # fmt: skip
 
 
-def numbering(first: Contestant, second: Contestant) -> Callable[[str, Language], str] | None:
-    """What gives a question its number in both of two languages; None where ids are compared as they are."""
+def numbering(first: Contestant, second: Contestant) -> Mapping[Language, int] | None:
+    """The numbers before the first question of two languages that are numbered alike; None where ids are compared as
+    they are."""
     specs = [one.scored.record.spec for one in (first, second) if one.scored.record and one.scored.record.data]
-    if len(specs) < 2 or any(spec.benchmark != "csbench" for spec in specs):
+    if len(specs) < 2 or specs[0].benchmark != specs[1].benchmark:
         return None
+    known = find_benchmark(specs[0].benchmark).about.numbering
     both = {spec.language for spec in specs}
-    return english_number if len(both) > 1 and both <= set(IN_ORDER) else None
+    return known if len(both) > 1 and both <= known.keys() else None
 
 
 def contestants(found: Iterable[ScoreSet], models: Sequence[str], attempts: Sequence[str]) -> list[Contestant]:

@@ -7,44 +7,40 @@ csbench`: models trained for mathematics and code against the models of their fa
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from viva.errors import VivaError
 from viva.published import Entry, Table, table
 from viva.published.model import plain
-from viva.reports.comparedmeans import Published
+from viva.reports.comparedmeans import Published, PublishedComparisons
 
 if TYPE_CHECKING:
     from viva.studies.compare.study import CompareConfig
 
+Compared = tuple[list[Published], Table, Sequence[str]]
+"""Pairs of rows, their table, and which of its notes are about them."""
 _SETTING = "generation_parameters"
 _STANDARD = "(0.2,0.9)"
 """The paper's own temperature and top-p, which the sweep is compared with."""
 _NO_ITEMS = "Printed figures: without item scores there is no pairing, and no interval or test of these differences."
 
 
-def compare_published(benchmark: str, config: CompareConfig) -> tuple[list[Published], Table, list[str]]:
-    """A published table's differences, the table, and notes. Raises VivaError for what takes item scores, and unknown
-    rows.
-    """
-    for option, given in (
-        ("--by", config.by), ("--macro-average", config.over), ("--cluster", config.cluster), ("--between",
-        config.between),
-        ("--max-attempts", config.attempts), ("--flips", config.flips), ("--detect", config.detect),
-        ("--unpaired", config.unpaired), ("--model", config.model),
-    ):  # fmt: skip
-        if given:
+def compare_published(benchmark: str, config: CompareConfig) -> PublishedComparisons:
+    """A published table's differences. Raises VivaError for what takes item scores, and unknown rows."""
+    takes_items = ("by", "macro_average", "cluster", "between", "aggregate", "flips", "detect", "unpaired", "model")
+    for name in takes_items:
+        if getattr(config, name):
             raise VivaError(
-                f"{option} takes item scores, and {benchmark} names a published table of means: leave it out"
+                f"--{name.replace('_', '-')} takes item scores, and {benchmark} names a published table of means: "
+                "leave it out"
             )
-    found, one = _sweep(config) if benchmark == "infibench" else _experts(config)
-    about = [note for note in one.notes if benchmark == "csbench" or re.search("ablation|groups of ten", note)]
-    notes = [_NO_ITEMS, f"Source: {one.source.paper}, {one.source.table}.", *about]
-    return found, one, notes
+    found, one, about = PUBLISHED[benchmark](config)
+    notes = (_NO_ITEMS, f"Source: {one.source.paper}, {one.source.table}.", *about)
+    return PublishedComparisons(tuple(found), one, notes)
 
 
-def _sweep(config: CompareConfig) -> tuple[list[Published], Table]:
+def _sweep(config: CompareConfig) -> Compared:
     """GPT-4 under every sampling against the paper's own, or against the setting that --baseline names."""
     one = table("infibench", "leaderboard")
     rows = [entry for entry in one.entries if entry.kind == "ablation"]
@@ -55,7 +51,7 @@ def _sweep(config: CompareConfig) -> tuple[list[Published], Table]:
         for entry in rows
         if entry is not first
     ]
-    return found, one
+    return found, one, [note for note in one.notes if re.search("ablation|groups of ten", note)]
 
 
 def _setting(rows: Sequence[Entry], name: str) -> Entry:
@@ -81,7 +77,7 @@ def _spread(entry: Entry) -> str:
     return f"best@{min(10, answers)} of {answers}{sd}"
 
 
-def _experts(config: CompareConfig) -> tuple[list[Published], Table]:
+def _experts(config: CompareConfig) -> Compared:
     """Every expert against the chat model of its family and size, or the pairs that --pairs names."""
     one = table("csbench", "en_experts")
     columns = ("overall_knowledge", "overall_reasoning", "overall_average")
@@ -90,10 +86,14 @@ def _experts(config: CompareConfig) -> tuple[list[Published], Table]:
     else:
         bases = {entry.model: entry for entry in one.entries}
         both = [(bases[entry.words["base"]], entry) for entry in one.entries if entry.words.get("base") in bases]
-    return [
-        _pair(first, second, columns, first.name, second.name, second.words.get("expert_in", ""))
-        for first, second in both
-    ], one
+    return (
+        [
+            _pair(first, second, columns, first.name, second.name, second.words.get("expert_in", ""))
+            for first, second in both
+        ],
+        one,
+        one.notes,
+    )
 
 
 def _row(one: Table, name: str) -> Entry:
@@ -116,3 +116,7 @@ def _pair(first: Entry, second: Entry, columns: Sequence[str], one: str, other: 
             if name in first.figures and name in second.figures
         },
     )
+
+
+PUBLISHED: Mapping[str, Callable[[CompareConfig], Compared]] = {"infibench": _sweep, "csbench": _experts}
+"""Benchmarks that can be named in place of a run."""

@@ -10,12 +10,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from viva.analysis.comparing import Flip
-from viva.benchmarks.csbench.languages import english_number
+from viva.benchmarks import find_benchmark
 from viva.engine.scorefile import SCORES
 from viva.files import lines, reading
 from viva.reports.comparing import Row
 from viva.runs.item_scores import ScoreSet
 from viva.runs.score_table import QUESTION, rows_of
+from viva.types import renumbered
 
 Answerer = tuple[str, str]
 """(exam, model) in a run; ("", model) in a table."""
@@ -37,11 +38,8 @@ def with_readings(rows: Sequence[Row], sides: Sequence[tuple[ScoreSet, ScoreSet]
         questions = {flip.question for flip in (*row.gained, *row.lost)}
         for one in both if questions else ():
             wanted.setdefault(one.source, set()).update(questions)
-    chinese = {
-        _answerer(one) for both in sides for one in both
-        if one.record and one.record.data and (one.record.spec.benchmark, one.record.spec.language) == ("csbench", "zh")
-    }  # fmt: skip
-    read = {source: _read(source, questions, chinese) for source, questions in wanted.items()}
+    before = {_answerer(one): _before(one) for both in sides for one in both}
+    read = {source: _read(source, questions, before) for source, questions in wanted.items()}
     for row, both in zip(rows, sides, strict=True):
         mine, other = (read.get(one.source, {}).get(_answerer(one), {}) for one in both)
         yield replace(row, gained=_with(row.gained, mine, other), lost=_with(row.lost, mine, other))
@@ -58,11 +56,18 @@ def _answerer(one: ScoreSet) -> Answerer:
     return (one.exam, one.model) if one.source.is_dir() else ("", one.model)
 
 
-def _read(source: Path, questions: set[str], chinese: set[Answerer]) -> dict[Answerer, dict[str, list[str]]]:
-    """Answerer → question → what was read. Chinese questions also go by the number that they have in English."""
+def _before(one: ScoreSet) -> int:
+    """How many numbers come before those of the exam's questions, where other languages number them alike."""
+    if one.record is None or not one.record.data:
+        return 0
+    return find_benchmark(one.record.spec.benchmark).about.numbering.get(one.record.spec.language, 0)
+
+
+def _read(source: Path, questions: set[str], before: Mapping[Answerer, int]) -> dict[Answerer, dict[str, list[str]]]:
+    """Answerer → question → what was read. Questions also go by the number that all languages share."""
     found: dict[Answerer, dict[str, list[str]]] = {}
     for answerer, question, text in _of_run(source) if source.is_dir() else _of_table(source):
-        names = {question, english_number(question, "zh")} if answerer in chinese else {question}
+        names = {question, renumbered(question, before.get(answerer, 0))}
         for name in names & questions:
             found.setdefault(answerer, {}).setdefault(name, []).append(text)
     return found

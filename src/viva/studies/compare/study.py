@@ -5,68 +5,101 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from viva.analysis.multiplicity import Correction
 from viva.errors import DataError, VivaError
-from viva.runs.item_scores import EXAM
+from viva.runs.config import note
+from viva.runs.item_scores import EXAM, existing
+from viva.studies.options import PAPERS_MEAN, Correct, OnlyModels, Sources
+from viva.types import renumbered
 
 if TYPE_CHECKING:
     import polars as pl
 
     from viva.analysis.comparing import Difference, Pairs
     from viva.reports.comparing import Comparison, Row
+    from viva.reports.printing import StudyResult
     from viva.studies.compare.contestants import Contestant
     from viva.types import Aggregate
 
 
-FACTORS = (
+Factor = Literal[
     "models", "languages", "shots", "cot", "form", "rationale", "extraction", "sampling", "samples", "attempts",
     "judges", "seeds", "all",
-)  # fmt: skip
-PUBLISHED = ("infibench", "csbench")
-"""Benchmarks that can be named in place of a run."""
+]  # fmt: skip
 POINTS = ("1", "2", "5")
 """Differences in points of per cent for which the number of questions is told."""
 MOST = 500
 """Comparisons that anybody reads."""
 FLIPS = 10
 """Flipped questions that are shown of a single pair, each way."""
-_ATTEMPTS = re.compile(r"mean|best|(best|pass)@[1-9][0-9]{0,3}")
+_AGGREGATE = re.compile(r"mean|best|(best|pass)@[1-9][0-9]{0,3}")
 
 
 class CompareConfig(Struct, kw_only=True):
-    """What is to be compared, and how it is told."""
+    """What is compared, and what is shown of it."""
 
-    between: str | None = None
-    baseline: str | None = None
-    pairs: tuple[str, ...] = ()
-    model: tuple[str, ...] = ()
-    by: str | None = None
-    over: str | None = None
-    cluster: str | None = None
-    unpaired: bool = False
-    attempts: str | None = None
-    correct: Correction = "holm"
-    flips: int | None = None
-    detect: tuple[float, ...] = ()
-    seed: int = 0
-    chart: Path | None = None
-    format: str = "terminal"
-    out: Path | None = None
+    sources: Sources
+    between: Annotated[
+        Factor | None,
+        note("Only pairs that differ in this; `all`: every pair.  [default: pairs with nobody in between]"),
+    ] = None
+    baseline: Annotated[str | None, note("Only pairs of this contestant and each other.")] = None
+    pairs: Annotated[tuple[str, ...], note("Only this pair (base=expert); repeatable.")] = ()
+    model: OnlyModels = ()
+    by: Annotated[str | None, note("A row for each column of this table of models, or value of this tag.")] = None
+    macro_average: Annotated[
+        str | None, note(f"The overall mean averages the values of this tag first; {PAPERS_MEAN}")
+    ] = None
+    cluster: Annotated[str | None, note("Questions with one value of this tag (one text, say) are no two.")] = None
+    unpaired: Annotated[
+        bool, note("Compare means of sets that have no question in common, or none that can be told to be the same.")
+    ] = False
+    aggregate: Annotated[
+        str | None,
+        note(
+            "What several answers to a question count as: mean, best, best@K, pass@K; several are "
+            "compared.  [default: as the exam's headline]"
+        ),
+    ] = None
+    correct: Correct = "holm"
+    flips: Annotated[
+        Annotated[int, Meta(ge=0)] | None,
+        note(f"Show N questions that were gained and N that were lost.  [default: {FLIPS} of a single pair]"),
+    ] = None
+    detect: Annotated[
+        tuple[Annotated[float, Meta(gt=0, le=100)], ...],
+        note(
+            f"How many questions would show a difference of so many points? Repeatable.  [default: {', '.join(POINTS)}]"
+        ),
+    ] = ()
+    seed: Annotated[int, note("Of permutation tests by random signs.")] = 0
 
 
-def compared_sources(paths: Sequence[Path], config: CompareConfig) -> list[Comparison]:
-    """Comparisons of what the sources hold. Raises VivaError where nothing there can be compared."""
+def study(config: CompareConfig) -> StudyResult:
+    """Compare contestants on the same questions: differences with intervals, tests, wins and losses, the questions that
+    flipped, and what difference the set could have shown. Raises VivaError where nothing there can be compared.
+    """
+    from viva.reports.comparing import Comparisons
+    from viva.studies.compare.published import PUBLISHED, compare_published
+
+    if len(config.sources) == 1 and config.sources[0] in PUBLISHED and not Path(config.sources[0]).exists():
+        return compare_published(config.sources[0], config)
+    return Comparisons(tuple(_compared(existing(config.sources, PUBLISHED), config)))
+
+
+def _compared(paths: Sequence[Path], config: CompareConfig) -> list[Comparison]:
     from viva.analysis.multiplicity import adjusted
     from viva.runs.item_scores import score_sets
     from viva.studies.compare.contestants import chosen_pairs, contestants, grouped
 
     tags = [config.cluster] if config.cluster else []
-    everybody = contestants(score_sets(paths, config.by or EXAM, config.over, tags), config.model, _ways(config))
+    everybody = contestants(
+        score_sets(paths, config.by or EXAM, config.macro_average, tags), config.model, _ways(config)
+    )
     groups = grouped(everybody)
     chosen, problems = {}, [VivaError(_nobody(groups))]
     for title, group in groups:
@@ -101,12 +134,12 @@ def _nobody(groups: Sequence[tuple[str, list[Contestant]]]) -> str:
 
 
 def _ways(config: CompareConfig) -> list[str]:
-    if config.attempts is None:
+    if config.aggregate is None:
         return []
-    ways = [way.strip() for way in config.attempts.split(",")]
+    ways = [way.strip() for way in config.aggregate.split(",")]
     for way in ways:
-        if not _ATTEMPTS.fullmatch(way):
-            raise VivaError(f"--max-attempts {way!r}: write mean, best, best@K or pass@K, as in best@1,best@10")
+        if not _AGGREGATE.fullmatch(way):
+            raise VivaError(f"--aggregate {way!r}: write mean, best, best@K or pass@K, as in best@1,best@10")
     return list(dict.fromkeys(ways))
 
 
@@ -187,10 +220,10 @@ def _questions(one: Contestant, other: Contestant, lines: Sequence[Aggregate]) -
 
     counted = (replace(line, attempts=one.attempts or line.attempts) for line in lines)
     found = one.breakdown.questions(*counted)
-    number = numbering(one, other)
-    if number is None or one.scored.record is None:
+    before = numbering(one, other)
+    if before is None or one.scored.record is None:
         return found
-    numbers = [number(question, one.scored.record.spec.language) for question in found["question"]]
+    numbers = [renumbered(question, before[one.scored.record.spec.language]) for question in found["question"]]
     return found.with_columns(question=pl.Series(numbers, dtype=pl.String))
 
 

@@ -4,33 +4,51 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Struct
 
 from viva.errors import DataError, VivaError
+from viva.runs.config import note
 from viva.runs.item_scores import EXAM, existing, score_sets
 from viva.studies.correlate.sources import PUBLISHED, Correlated, matched, noted, published_tables
 from viva.studies.model_table import WideTable, only_model_table, read_wide
+from viva.studies.options import Sources
 from viva.visible import one_line
 
 if TYPE_CHECKING:
-    from viva.reports.correlation import Correlations
+    from viva.reports.correlation import Correlations, CorrelationTables
 
 
 class CorrelateConfig(Struct, kw_only=True):
-    """What is to be told, and how."""
+    """Which columns of figures are correlated."""
 
-    columns: tuple[str, ...] = ()
-    every: bool = False
-    without: tuple[str, ...] = ()
-    by: str | None = None
-    chart: Path | None = None
-    format: str = "terminal"
-    out: Path | None = None
+    sources: Sources
+    columns: Annotated[tuple[str, ...], note("Which columns: the first against each of the others.")] = ()
+    every: Annotated[bool, note("Every column against every other.")] = False
+    exclude: Annotated[tuple[str, ...], note("Leave this row out; repeatable.")] = ()
+    by: Annotated[
+        str | None,
+        note(
+            "Of runs and item scores: a column for each column of this table of models, or value of this "
+            f"tag; `{EXAM}`: the headline of each exam.  [default: the exam's first such table; format]"
+        ),
+    ] = None
 
 
-def read_tables(sources: Sequence[str], config: CorrelateConfig) -> list[Correlated]:
+def study(config: CorrelateConfig) -> CorrelationTables:
+    """Correlate columns of figures over models: coefficients with intervals and p-values, how far they lean on single
+    rows, and the rows far from the line. Raises VivaError for unknown columns and rows.
+    """
+    from viva.reports.correlation import CorrelationTables
+
+    tables = _tables(config.sources, config)
+    return CorrelationTables(
+        tuple(_correlated(one, config) for one in tables), tuple(note for one in tables for note in one.notes)
+    )
+
+
+def _tables(sources: Sequence[str], config: CorrelateConfig) -> list[Correlated]:
     """What is to be correlated: a published benchmark, several sources by model's name, a table, or item scores."""
     named = [source for source in sources if source in PUBLISHED]
     if named and config.by not in (None, EXAM):
@@ -85,21 +103,21 @@ def _of_items(paths: Sequence[Path], config: CorrelateConfig) -> tuple[WideTable
     return found, ranges
 
 
-def study(found: Correlated, config: CorrelateConfig) -> Correlations:
+def _correlated(found: Correlated, config: CorrelateConfig) -> Correlations:
     """The coefficients of every pair of columns that is asked for. Raises VivaError for unknown columns."""
     from viva.analysis.correlation import correlate, pairs
     from viva.reports.correlation import Correlations
 
     title, table = found.title, found.table
     columns = _chosen(found, config)
-    unknown = [row for row in config.without if row not in table.rows]
+    unknown = [row for row in config.exclude if row not in table.rows]
     if unknown:
         raise VivaError(f"--exclude {unknown[0]!r}: {title} has no such row; it has: {_listed(table.rows)}")
-    kept = [index for index, row in enumerate(table.rows) if row not in config.without]
+    kept = [index for index, row in enumerate(table.rows) if row not in config.exclude]
     rows = [table.rows[index] for index in kept]
     figures = {name: [table.columns[name][index] for index in kept] for name in columns}
     return Correlations(
-        title=title + (f", without {', '.join(config.without)}" if config.without else ""),
+        title=title + (f", without {', '.join(config.exclude)}" if config.exclude else ""),
         pairs=tuple(correlate(rows, figures, first, second) for first, second in pairs(columns, every=config.every)),
         partial=tuple(row for row in rows if row in table.partial),
     )

@@ -2,64 +2,149 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta
+from msgspec.structs import asdict
 
-from viva.benchmarks.csbench.errors import GROUPS, PAPERS, type_names
+from viva.benchmarks import find_benchmark
+from viva.benchmarks.csbench.errors import GROUPS, PAPERS, ErrorTypes, type_names
 from viva.engine.asking import Tally, Task
+from viva.engine.batchlog import BatchLog
 from viva.engine.budget import Budget
+from viva.engine.folder import RunFolder, find_run
 from viva.engine.journal import Journal
-from viva.engine.labelling import STAGE, Labelled, Labelling, keys_wanted, labels_wanted
+from viva.engine.labelling import STAGE, Labelled, Labelling, keys_wanted, labelled, labels_wanted
 from viva.engine.stages import Evaluation, Judge, JudgePanel
 from viva.errors import VivaError
 from viva.io.tables import CsvText
+from viva.prompting import read_templates
 from viva.reports.text import json_text
-from viva.runs.batches import BatchDispatcher, Queue
+from viva.runs.batches import BatchDispatcher, Queue, open_batch_dispatcher, refuse_unbatched
+from viva.runs.config import ARGUMENT, LimitOptions, note, pick
 from viva.runs.execute import Stage, ask_all, ending_of, work_through
-from viva.runs.open import OpenRun
+from viva.runs.open import OpenRun, open_evidence, open_judge_panel, prepare
+from viva.runs.plan import rejudge_records
+from viva.runs.rejudge import RejudgeOptions
+from viva.runs.trust import confirm_endpoints
 from viva.types import ExamSpec
 from viva.visible import csv_safe
 
 if TYPE_CHECKING:
-    from viva.reports.errors import Told
+    from viva.reports.errors import ErrorTables, Told
 
 
 NO_TAG = "none"
+BATCHES = f"{STAGE}.batches.jsonl"
+"""The batches in which judges are asked for labels; those of the run itself are in a file of their own."""
+QuestionFormat = Literal["Multiple-choice", "Assertion", "Fill-in-the-blank", "Open-ended"]
+Confirm = Callable[[RunFolder, LimitOptions], None]
+"""Refuses to send anything where nobody agreed to a run's addresses."""
 
 
-class ErrorsConfig(Struct, kw_only=True):
-    """Who labels what, and how it is told."""
+class ErrorsConfig(LimitOptions, kw_only=True):
+    """Which wrong answers, and who labels them."""
 
-    judge: tuple[str, ...] = ()
-    judge_samples: int = 1
-    judge_base_url: str | None = None
-    judge_key_env: str | None = None
-    question_format: tuple[str, ...] = ()
-    instructions: Path | None = None
-    by: str = "domain"
-    labels: Path | None = None
-    chart: Path | None = None
-    format: str = "terminal"
-    out: Path | None = None
+    run: Annotated[Path, note("A run of CS-Bench.", extra=ARGUMENT)]
+    judge: Annotated[
+        tuple[str, ...],
+        note("Model that labels. Repeat for a panel: a type counts where more than half of them name it."),
+    ]
+    judge_samples: Annotated[int, Meta(ge=1, description="Replies per answer.")] = 1
+    judge_base_url: Annotated[
+        str | None, note("The judge's server.  [default: that of the run's judges, else models]")
+    ] = None
+    judge_key_env: Annotated[str | None, note("Environment variable with the judge's key.")] = None
+    question_format: Annotated[
+        tuple[QuestionFormat, ...],
+        note(f"Wrong answers to questions of this format; repeatable.  [default: {PAPERS}, as in the paper]"),
+    ] = ()
+    instructions: Annotated[
+        Path | None, note("TOML file that replaces texts of the judge's instructions (benchmarks/csbench/errors.toml).")
+    ] = None
+    by: Annotated[str, note(f"Also by this tag; `{NO_TAG}`: by none.")] = "domain"
 
 
-def check_by(evaluations: Sequence[Evaluation], config: ErrorsConfig) -> None:
+def study(config: ErrorsConfig, confirm: Confirm = confirm_endpoints) -> ErrorTables:
+    """Let judges label which types of error a run's wrong answers show, and count them by model. Replies are kept in
+    the run: the same call goes on where it stopped, and asks nobody twice.
+
+    Raises VivaError for a run without such answers, and where nobody agreed to the addresses in somebody's run.
+    """
+    folder = RunFolder.open(find_run(config.run))
+    folder.lock()
+    try:
+        return _labelled(folder, config, confirm)
+    finally:
+        folder.unlock()
+
+
+def _labelled(folder: RunFolder, config: ErrorsConfig, confirm: Confirm) -> ErrorTables:
+    """Ask what is missing, and read all that there is."""
+    from viva.reports.errors import ErrorTables
+
+    limits = pick(LimitOptions, asdict(config))
+    over = read_templates(config.instructions) if config.instructions else None
+    types = ErrorTypes(config.question_format or (PAPERS,), over)
+    opened = prepare(folder, LimitOptions(progress="quiet"))
+    evaluations = [evaluation for evaluation in opened.evaluations if _fits(evaluation.exam.spec)]
+    if not evaluations:
+        said = ", ".join(dict.fromkeys(evaluation.label for evaluation in opened.evaluations))
+        raise VivaError(
+            f"{folder.path} holds {said}: error types are those of CS-Bench, for answers that models wrote in words "
+            "(`viva run csbench --shots 5 --cot`; not --rationale, not --answer-by)"
+        )
+    _check_by(evaluations, config)
+    rejudging = RejudgeOptions(
+        judge=config.judge, judge_base_url=config.judge_base_url, judge_key_env=config.judge_key_env
+    )
+    if limits.batch is None and BatchLog.begun(folder.path, (), BATCHES):
+        limits.batch = True
+    if not config.judge_base_url:  # a judge is where the run's judges or models are
+        confirm(folder, limits)
+    judge_panel = open_judge_panel(
+        rejudge_records(folder.record, rejudging), config.judge_samples, folder.record.seed, limits
+    )
+    with ExitStack() as stack:
+        answers = folder.journal("responses", write=False)
+        stack.callback(answers.close)
+        evidence_store = open_evidence(opened, stack)  # by the run's own judges
+        opened.limits, opened.judge_panel = limits, judge_panel
+        journal = folder.journal(STAGE)
+        stack.callback(journal.close)
+        works = [
+            Labelling(
+                evaluation=evaluation,
+                labeller=types,
+                judge_panel=judge_panel,
+                answers=answers,
+                evidence_store=evidence_store,
+            )
+            for evaluation in evaluations
+        ]
+        refuse_unbatched(opened, [judge.model for judge in judge_panel.judges])
+        code = _ask_judges(opened, judge_panel, works, journal, open_batch_dispatcher(opened, stack, BATCHES))
+        rows = [row for work in works for row in labelled(work, journal)]
+    return ErrorTables(_told(opened, judge_panel, rows, config), tuple(rows), code)
+
+
+def _check_by(evaluations: Sequence[Evaluation], config: ErrorsConfig) -> None:
     """Refuse what could not be told at the end, before anybody is asked."""
     tags = next(evaluations[0].exam.questions()).tags
     if config.by not in (*tags, NO_TAG):
         raise VivaError(f"--by {config.by!r}: the questions have no such tag; there are: {', '.join(tags)}, {NO_TAG}")
 
 
-def fits(spec: ExamSpec) -> bool:
+def _fits(spec: ExamSpec) -> bool:
     """Whether the paper's types of error are those of this exam's answers."""
-    return spec.benchmark == "csbench" and not spec.rationale and not spec.choose
+    return find_benchmark(spec.benchmark).about.error_types and not spec.rationale and not spec.choose
 
 
-def ask_judges(
+def _ask_judges(
     opened: OpenRun,
     judge_panel: JudgePanel,
     works: Sequence[Labelling],
@@ -88,7 +173,7 @@ def ask_judges(
     )
 
 
-def study(opened: OpenRun, judge_panel: JudgePanel, rows: Sequence[Labelled], config: ErrorsConfig) -> Told:
+def _told(opened: OpenRun, judge_panel: JudgePanel, rows: Sequence[Labelled], config: ErrorsConfig) -> Told:
     """Count the labels by model and type, and by the tag that is asked for."""
     from viva.analysis.errortypes import Typed, agreed, counted
     from viva.reports.errors import Told
@@ -143,7 +228,7 @@ def _notes(opened: OpenRun, judge_panel: JudgePanel, rows: Sequence[Labelled], c
         notes.append(f"{len(lost) - silent:,} of {len(rows):,} have none since no type has a majority of the judges.")
     for evaluation in {evaluation.label: evaluation for evaluation in opened.evaluations}.values():
         spec = evaluation.exam.spec
-        if not fits(spec):
+        if not _fits(spec):
             notes.append(f"{evaluation.label} is left out: its answers are not CS-Bench answers in words.")
         elif not (spec.chain_of_thought and spec.shots == 5):
             how = f"{spec.shots}-shot, {'chain of thought' if spec.chain_of_thought else 'answers only'}"
@@ -159,7 +244,7 @@ def labels_text(rows: Sequence[Labelled], suffix: str) -> str:
     from viva.analysis.errortypes import agreed
 
     if suffix != ".csv":
-        found = [{**msgspec.structs.asdict(row), "labels": agreed([vote for _, vote in row.votes])} for row in rows]
+        found = [{**asdict(row), "labels": agreed([vote for _, vote in row.votes])} for row in rows]
         if suffix == ".json":
             return json_text(found)
         return "".join(msgspec.json.encode(one).decode() + "\n" for one in found)

@@ -13,10 +13,8 @@ from viva.studies.items.sources import ItemSources, item_sources
 from viva.visible import one_line
 
 if TYPE_CHECKING:
-    from viva.analysis.anchors import Validation
     from viva.analysis.itemscores import ItemScores
-    from viva.reports.anchors import AnchorSet, Prediction
-    from viva.reports.result import Grid
+    from viva.reports.anchors import Anchors, AnchorSet, Prediction, Predictions
 
 LACKING = 0.05
 """A model that lacks a larger share of the questions is no example of a full score."""
@@ -24,15 +22,15 @@ MOST_MISSING = 0.2
 """With a larger share of the anchors unscored nothing is predicted."""
 
 
-def chosen(one: ItemSources, count: int, seed: int) -> tuple[AnchorSet, Validation, list[str]]:
-    """Anchors by all models that took the whole exam, with their cross-validated error and what to know about them.
+def chosen(one: ItemSources, count: int, seed: int, listed: int) -> Anchors:
+    """Anchors by all models that took the whole exam, with their cross-validated error; `listed`: shown at most.
 
     Raises DataError for too few such models or questions.
     """
     from viva.analysis.anchors import FEWEST, choose, validate
     from viva.analysis.itemscores import item_scores
     from viva.analysis.itemstatistics import item_statistics
-    from viva.reports.anchors import Anchor, AnchorSet
+    from viva.reports.anchors import Anchor, Anchors, AnchorSet
 
     scores, notes = _whole(item_scores(one.exam, one.frames, one.headline))
     names = [one.found[model].model for model in scores.models]
@@ -63,7 +61,7 @@ def chosen(one: ItemSources, count: int, seed: int) -> tuple[AnchorSet, Validati
         models=validation.models,
         of_questions=len(scores.questions),
     )
-    return found, validation, [*one.notes, *notes]
+    return Anchors(found, validation, (*one.notes, *notes), listed)
 
 
 def _whole(scores: ItemScores) -> tuple[ItemScores, list[str]]:
@@ -85,11 +83,9 @@ def _whole(scores: ItemScores) -> tuple[ItemScores, list[str]]:
     return scores.of(full, shared), notes
 
 
-def predicted(
-    sources: Sequence[Path], file: Path | None, exam: str | None, form: str
-) -> str | tuple[list[Grid], list[str]]:
-    """The full scores of the sources' models, printed in the form asked for."""
-    from viva.reports import anchors as report
+def predicted(sources: Sequence[Path], file: Path | None, exam: str | None) -> Predictions:
+    """The full scores of the sources' models."""
+    from viva.reports.anchors import Predictions
 
     assert file is not None
     anchors = read_anchors(file)
@@ -103,12 +99,7 @@ def predicted(
             f"none of {', '.join(map(str, sources))} holds {anchors.exam}, which {file} is about; if another name is "
             "the same exam, say --exam NAME"
         )
-    notes = report.prediction_notes(found, anchors)
-    if form == "csv":
-        return report.prediction_csv(found, anchors)
-    if form == "json":
-        return report.prediction_json(found, anchors, notes)
-    return report.prediction_grids(found, anchors), notes
+    return Predictions(tuple(found), anchors)
 
 
 def _predictions(one: ItemSources, anchors: AnchorSet, file: Path, *, alone: bool) -> list[Prediction]:

@@ -12,25 +12,24 @@ from viva.studies.items.sources import ItemSources
 from viva.visible import one_line
 
 if TYPE_CHECKING:
-    from viva.reports.result import Grid
+    from viva.reports.difficulty import DifficultyLevels
 
 STRONGER, WARM = 0.2, 1.0
 """The paper's temperatures."""
 
 
 class Parts(Protocol):
-    """Who takes which part in the rule, and how it is told: `viva.studies.items.study.Wanted`."""
+    """Who takes which part in the rule, and how it is told: `viva.studies.items.study.ItemsConfig`."""
 
     weaker: str | None
     stronger: str | None
     warm: str | None
     trials: int
     given: Path | None
-    format: str
 
 
-def levelled(one: ItemSources, wanted: Parts) -> str | tuple[list[Grid], list[str]]:
-    """The rule's outcome in the form asked for. Raises DataError for a model that is not there."""
+def levelled(one: ItemSources, wanted: Parts) -> DifficultyLevels:
+    """The rule's outcome. Raises DataError for a model that is not there."""
     from viva.analysis.itemscores import answers
     from viva.reports import difficulty as report
 
@@ -54,16 +53,12 @@ def levelled(one: ItemSources, wanted: Parts) -> str | tuple[list[Grid], list[st
         given=read_level_file(wanted.given) if wanted.given else {},
         warm_option="--warm MODEL",
     )
-    if wanted.format == "json":
-        return report.difficulty_json(found)
-    if wanted.format == "csv":
-        return report.difficulty_csv(found)
-    notes = [*report.difficulty_notes(found), *one.notes]
+    notes = list(one.notes)
     for name, expected in ((wanted.stronger, STRONGER), (wanted.warm, WARM)):
         told = _temperature(one, name)
         if told is not None and told != expected:
             notes.append(f"The paper's rule has {name} at temperature {expected:g}; this run asked it at {told:g}.")
-    return report.difficulty_grids(found), notes
+    return report.DifficultyLevels(found, tuple(notes))
 
 
 def _temperature(one: ItemSources, name: str | None) -> float | None:

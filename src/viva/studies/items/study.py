@@ -4,41 +4,76 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from viva.analysis.difficulty import TRIALS
 from viva.errors import VivaError
+from viva.runs.config import note
+from viva.studies.options import Runs
 
 if TYPE_CHECKING:
     from viva.analysis.itemresponse import Fitted
     from viva.reports.items import Examined
+    from viva.reports.printing import StudyResult
     from viva.studies.items.sources import ItemSources
 
 
 class ItemsConfig(Struct, kw_only=True):
-    """What is to be told, and how."""
+    """Which exam's questions, and what is asked of them."""
 
-    exam: str | None = None
-    irt: Literal["1pl", "2pl"] | None = None
-    items: int = 20
-    chart: Path | None = None
-    anchors: int | None = None
-    seed: int = 0
-    predict: tuple[Path, ...] = ()
-    anchors_file: Path | None = None
-    levels: bool = False
-    weaker: str | None = None
-    stronger: str | None = None
-    warm: str | None = None
-    trials: int = TRIALS
-    given: Path | None = None
-    format: str = "terminal"
-    out: Path | None = None
+    sources: Runs = ()
+    exam: Annotated[str | None, note("Only this exam, where the sources have several.")] = None
+    irt: Annotated[
+        Literal["1pl", "2pl"] | None,
+        note("Also fit this item-response model: difficulties and abilities on one scale, with errors and fit."),
+    ] = None
+    items: Annotated[int, Meta(ge=0, description="List at most so many questions a table.")] = 20
+    anchors: Annotated[
+        Annotated[int, Meta(ge=2)] | None,
+        note(
+            "Choose N questions that predict the full score; their error beside random questions. --out "
+            "FILE.csv keeps them, for `viva run --questions` and --predict."
+        ),
+    ] = None
+    seed: Annotated[int, Meta(ge=0, description="Draws the anchors.")] = 0
+    predict: Annotated[
+        tuple[Path, ...],
+        note("Predict the full scores of this run's models from their answers to the anchors; repeatable."),
+    ] = ()
+    anchors_file: Annotated[Path | None, note("The anchors for --predict.")] = None
+    levels: Annotated[bool, note("Every question's level of difficulty, by InfiBench's rule.")] = False
+    weaker: Annotated[str | None, note("--levels: the weaker examiner (the paper's is GPT-3.5).")] = None
+    stronger: Annotated[str | None, note("--levels: the stronger one (GPT-4 at temperature 0.2).")] = None
+    warm: Annotated[str | None, note("--levels: the stronger one at temperature 1.0; tells level 3.")] = None
+    trials: Annotated[
+        int, Meta(ge=1, description="--levels: answers without a point that make a question level 5.")
+    ] = TRIALS
+    given: Annotated[Path | None, note("--levels: published levels to compare with.")] = None
 
 
-def study(one: ItemSources, config: ItemsConfig) -> Examined:
+def study(config: ItemsConfig) -> StudyResult:
+    """Look at an exam's questions by the scores of several models: facility, discrimination, item response; or choose
+    anchors (few questions that predict the full score), predict from them, or tell levels of difficulty.
+    """
+    from viva.reports.items import ItemAnalysis
+    from viva.studies.items.anchors import chosen, predicted
+    from viva.studies.items.levels import levelled
+    from viva.studies.items.sources import item_sources
+
+    _refuse_contradictions(config)
+    if config.predict:
+        return predicted(config.predict, config.anchors_file, config.exam)
+    found = item_sources(config.sources, config.exam)
+    if config.levels:
+        return levelled(_only_exam(found, "--levels"), config)
+    if config.anchors is not None:
+        return chosen(_only_exam(found, "--anchors"), config.anchors, config.seed, config.items)
+    return ItemAnalysis(tuple(_examined(one, config) for one in found), config.items)
+
+
+def _examined(one: ItemSources, config: ItemsConfig) -> Examined:
     """Item statistics and fits of one exam. Raises DataError where no answer has a score."""
     import numpy as np
 
@@ -69,7 +104,7 @@ def study(one: ItemSources, config: ItemsConfig) -> Examined:
     return Examined(scores=scores, statistics=item_statistics(scores.scores), fits=fits, notes=tuple(notes))
 
 
-def only_exam(found: Sequence[ItemSources], option: str) -> ItemSources:
+def _only_exam(found: Sequence[ItemSources], option: str) -> ItemSources:
     """The only exam found. Raises VivaError where there are several; `option` is what takes one."""
     if len(found) > 1:
         names = ", ".join(one.exam for one in found)
@@ -77,16 +112,18 @@ def only_exam(found: Sequence[ItemSources], option: str) -> ItemSources:
     return found[0]
 
 
-def refuse_contradictions(sources: Sequence[Path], config: ItemsConfig) -> None:
+def _refuse_contradictions(config: ItemsConfig) -> None:
     """Raise VivaError for options that do not go together."""
     if config.predict:
-        if sources:
-            raise VivaError(f"--predict reads the runs that it names, and {sources[0]} is one more: leave it out")
+        if config.sources:
+            raise VivaError(
+                f"--predict reads the runs that it names, and {config.sources[0]} is one more: leave it out"
+            )
         if config.anchors_file is None:
             raise VivaError(
                 "--predict needs --anchors-file FILE: what `viva item-analysis RUN... --anchors N --out FILE.csv` wrote"
             )
-    elif not sources:
+    elif not config.sources:
         raise VivaError("name runs or tables of item scores, as in `viva item-analysis runs/`")
     elif config.anchors_file is not None:
         raise VivaError("--anchors-file goes with --predict; to keep chosen anchors say --anchors N --out FILE.csv")
@@ -94,9 +131,8 @@ def refuse_contradictions(sources: Sequence[Path], config: ItemsConfig) -> None:
     asked = [name for name, on in modes.items() if on]
     if len(asked) > 1:
         raise VivaError(f"{asked[0]} and {asked[1]} are two questions: ask them one by one")
-    for name, on in (("--irt", config.irt is not None), ("--chart", config.chart is not None)):
-        if asked and on:
-            raise VivaError(f"{name} belongs to the questions' statistics: leave it out with {asked[0]}")
+    if asked and config.irt:
+        raise VivaError(f"--irt belongs to the questions' statistics: leave it out with {asked[0]}")
     for option, value in (("--weaker", config.weaker), ("--stronger", config.stronger)):
         if config.levels and value is None:
             raise VivaError(f"--levels needs {option} MODEL: which of the models takes that part in the rule")

@@ -6,12 +6,15 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
+from msgspec import Struct
 
-from viva.errors import DataError
+from viva.errors import DataError, VivaError
+from viva.runs.config import note
 from viva.runs.published_rows import BASELINE
+from viva.studies.options import Runs
 from viva.visible import one_line
 
 if TYPE_CHECKING:
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from viva.engine.folder import ExamRecord
     from viva.reports.site.assembling import Entry, Heading
     from viva.reports.site.content import Dimension, Row, Site
+    from viva.reports.site.files import LeaderboardSite
     from viva.runs.item_scores import ScoreSet
     from viva.studies.leaderboard.model_facts import ModelFacts
 
@@ -29,7 +33,38 @@ TABLES = "item scores"
 """The page of tables of item scores."""
 
 
-def site_of(title: str, entries: Sequence[Entry], left_out: Sequence[str], *, published: bool) -> Site:
+class LeaderboardConfig(Struct, kw_only=True):
+    """What is ranked."""
+
+    sources: Runs = ()
+    title: Annotated[str, note("What the site is called.")] = "Viva leaderboard"
+    models: Annotated[Path | None, note("CSV: model, family, type, domain, access, parameters, active, url.")] = None
+    no_published: Annotated[bool, note("Without the papers' rows.")] = False
+    regrade: Annotated[
+        bool, note("Grade every run again from its answers first, as `viva score` does; asks nobody.")
+    ] = False
+
+
+def study(config: LeaderboardConfig) -> LeaderboardSite:
+    """Rank runs beside the papers' rows, a board for everything that was asked in the same way; `.write(folder)` makes
+    a static site of it. Raises DataError where there is nothing to rank.
+    """
+    from viva.reports.site.files import LeaderboardSite
+    from viva.studies.leaderboard.model_facts import ModelFacts
+
+    if config.no_published and not config.sources:
+        raise VivaError("--no-published without a run leaves nothing to show: name a run, or leave the option out")
+    known = ModelFacts(config.models)
+    left_out: list[str] = []
+    sources = _sound_sources(config.sources, left_out, regrade=config.regrade)
+    entries = list(_entries_of(sources, known, left_out))
+    if config.sources and not entries:
+        raise DataError(f"nothing to rank: {'; '.join(left_out)}")
+    found = _site_of(config.title, entries, left_out, published=not config.no_published)
+    return LeaderboardSite(found, tuple(left_out), tuple(known.unused))
+
+
+def _site_of(title: str, entries: Sequence[Entry], left_out: Sequence[str], *, published: bool) -> Site:
     """The whole site: a page a benchmark and a model, with the papers' boards where they are wanted."""
     from viva.published.catalogue import catalogue
     from viva.reports.site.assembling import site
@@ -62,7 +97,7 @@ def _heading(name: str) -> Heading:
     )
 
 
-def sound_sources(sources: Sequence[Path], left_out: list[str], *, regrade: bool) -> Iterator[Path]:
+def _sound_sources(sources: Sequence[Path], left_out: list[str], *, regrade: bool) -> Iterator[Path]:
     """Tables as they are, and runs one by one whose scores are what was made of their files; `left_out` takes in the
     others."""
     from viva.engine.scorefile import fault
@@ -84,7 +119,7 @@ def sound_sources(sources: Sequence[Path], left_out: list[str], *, regrade: bool
                 left_out.append(f"{one_line(one.name, 80)} {found.why} (--regrade grades it again, asking nobody)")
 
 
-def entries_of(sources: Iterable[Path], known: ModelFacts, left_out: list[str]) -> Iterator[Entry]:
+def _entries_of(sources: Iterable[Path], known: ModelFacts, left_out: list[str]) -> Iterator[Entry]:
     """What there is to rank; `left_out` takes in which runs have nothing, and why."""
     from viva.runs.item_scores import score_sets
 

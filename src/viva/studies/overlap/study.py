@@ -5,46 +5,85 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from viva.errors import DataError, VivaError
+from viva.runs.config import ARGUMENT, Positive, TaskOptions, note
 from viva.runs.live_line import Mode, Screen
+from viva.studies.options import BenchmarkFiles, Languages, ProgressLine
+from viva.studies.overlap.corpora import Unit
 from viva.version import __version__
 
 if TYPE_CHECKING:
     from viva.analysis.leakage import Leaks, OverlapConfig
-    from viva.reports.overlap import Overlaps
-    from viva.studies.overlap.corpora import Piece, Unit
+    from viva.reports.overlap import Overlaps, OverlapTables
+    from viva.studies.overlap.corpora import Piece
     from viva.studies.overlap.sets import Opened
 
 
 class OverlapSettings(Struct, kw_only=True):
-    """How to compare, and how to show it."""
+    """Which set, where to look for it, and what counts as found."""
 
-    beside: tuple[str, ...] = ()
-    field: str = "asked"
-    text: str = ""
-    unit: str = "line"
-    threshold: float = 0.7
-    shingle: str = "words:3"
-    n: int = 13
-    least: int = 8
-    share: float = 0.5
-    permutations: int = 128
-    seed: int = 0
-    fail_above: float | None = None
-    jobs: int | None = None
-    on: str = "local"
-    progress: Mode = "auto"
-    format: str = "terminal"
-    out: Path | None = None
-    all: bool = False
+    questions: Annotated[str, note("A benchmark, a question file, a run, a file of texts.", extra=ARGUMENT)]
+    others: Annotated[
+        tuple[str, ...],
+        note("Set, run, file or folder of texts to look in; repeat for several.  [default: the set itself]"),
+    ] = ()
+    data: BenchmarkFiles = None
+    language: Languages = ()
+    limit: Annotated[Positive | None, note("Take so many questions of the set, evenly spread over it.")] = None
+    field: Annotated[
+        str,
+        note(
+            "Of a question: asked (with options), question, options, answer, explanation, whole. Of a file: the column."
+        ),
+    ] = "asked"
+    text: Annotated[str, note("Column of the corpus.  [default: text, content, ...]")] = ""
+    unit: Annotated[Unit, note("What a text is in .txt and .md files.")] = "line"
+    threshold: Annotated[
+        float, Meta(ge=0.2, le=1, description="Jaccard index from which on two texts are near-duplicates.")
+    ] = 0.7
+    shingle: Annotated[
+        str, note("What near-duplicates share: runs of K words (Chinese: characters), or of K characters.")
+    ] = "words:3"
+    n: Annotated[int, Meta(ge=2, le=50, description="Tokens of a run.")] = 13
+    least: Annotated[int, Meta(ge=2, le=50, description="Shorter questions have no runs.")] = 8
+    share: Annotated[
+        float,
+        Meta(gt=0, le=1, description="Of a question's runs that stand elsewhere: from here on it counts as leaked."),
+    ] = 0.5
+    permutations: Annotated[int, Meta(ge=16, le=1024, description="Of MinHash.")] = 128
+    seed: Annotated[int, note("Draws the permutations.")] = 0
+    jobs: Annotated[Annotated[int, Meta(ge=1, le=1024)] | None, note("Processes.  [default: one a core]")] = None
+    backend: Annotated[str, note("Where to compare.")] = "local"
+    progress: ProgressLine = "auto"
+    all: Annotated[bool, note("Show all that was found, not the first 20.")] = False
 
 
-def manner_of(config: OverlapSettings) -> OverlapConfig:
+def study(config: OverlapSettings) -> OverlapTables:
+    """Which questions of a set stand elsewhere, nearly the same or in passages: in other sets, in a corpus, or in the
+    set itself. Raises DataError for what is no set, VivaError for settings that make no sense.
+    """
+    from viva.analysis.leakage import Leaks, Search
+    from viva.reports.overlap import OverlapTables
+    from viva.studies.overlap.sets import open_other, open_set
+
+    overlap_config = _overlap_config(config)
+    choice = TaskOptions(data=config.data, language=config.language, limit=config.limit)
+    opened = open_set(config.questions, config.field, choice)
+    totals = Search([text for _, text in opened.texts], overlap_config).totals
+    others = [open_other(one, config.field, choice) for one in config.others] or [opened]
+    names = [other.name for other in others]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise VivaError(f"two of --with are both called {twice!r}: name one of them otherwise, NAME=...")
+    leaks = [Leaks(totals) for _ in others]
+    _compare_sets(opened, others, leaks, overlap_config, config)
+    return OverlapTables(_overlaps_of(opened, others, leaks, overlap_config, config), config.all)
+
+
+def _overlap_config(config: OverlapSettings) -> OverlapConfig:
     """How texts are compared. Raises VivaError for a --shingle or --least that makes no sense."""
     from viva.analysis.leakage import OverlapConfig
 
@@ -69,7 +108,7 @@ def manner_of(config: OverlapSettings) -> OverlapConfig:
     )
 
 
-def compare_sets(
+def _compare_sets(
     opened: Opened,
     others: Sequence[Opened],
     leaks: Sequence[Leaks],
@@ -85,12 +124,12 @@ def compare_sets(
     total = sum(other.size for other in others)
     screen_ = _Screen(config.progress, total)
     pieces = itertools.chain.from_iterable(
-        read_pieces(other, source, config, itself=other is opened) for source, other in enumerate(others)
+        _read_pieces(other, source, config, itself=other is opened) for source, other in enumerate(others)
     )
     before = [sum(other.size for other in others[:source]) for source in range(len(others))]
-    jobs = 1 if total < 4 << 20 and config.jobs is None and config.on == "local" else config.jobs or 0
+    jobs = 1 if total < 4 << 20 and config.jobs is None and config.backend == "local" else config.jobs or 0
     try:
-        with open_worker_pool(config.on, jobs) as workers:
+        with open_worker_pool(config.backend, jobs) as workers:
             recipe = partial(searcher, tuple(text for _, text in opened.texts), overlap_config)
             for source, found, done in workers.map(recipe, pieces):
                 leaks[source].add(found)
@@ -99,12 +138,12 @@ def compare_sets(
         screen_.close()
 
 
-def read_pieces(other: Opened, source: int, config: OverlapSettings, *, itself: bool) -> Iterator[Piece]:
+def _read_pieces(other: Opened, source: int, config: OverlapSettings, *, itself: bool) -> Iterator[Piece]:
     """The texts of one set or corpus, a piece at a time; `itself`: it is the set that is searched for."""
     from viva.studies.overlap.corpora import PIECE, Piece, pieces_of
 
     if other.files:
-        yield from pieces_of(other.files, source, config.text, cast("Unit", config.unit))
+        yield from pieces_of(other.files, source, config.text, config.unit)
         return
     held: list[tuple[str, str, int]] = []
     size = done = 0
@@ -135,7 +174,7 @@ class _Screen(Screen):
         self.show(f"overlap: {100 * done / max(1, self._total):.1f} % · {done / 1e6:,.0f} MB · {rate:.1f} MB/s")
 
 
-def overlaps_of(
+def _overlaps_of(
     opened: Opened,
     others: Sequence[Opened],
     leaks: Sequence[Leaks],

@@ -19,6 +19,7 @@ from viva.engine.asking import Tally
 from viva.engine.firstreply import FirstReply
 from viva.engine.limits import Policy
 from viva.errors import ModelError, VivaError
+from viva.runs.messages import caller
 from viva.runs.progress import Mode, Progress
 from viva.studies.perplexity.item_file import Items, Row, identity_hash, text_hash
 from viva.studies.text_sets import TextSet
@@ -125,8 +126,12 @@ def _listen(stop: asyncio.Event, working: asyncio.Task[object] | None, models: S
             from viva.models.local.scheduler import cancel_pending
 
             cancel_pending()
-        print("\nviva: finishing what is in flight; Ctrl-C again stops at once", file=sys.stderr, flush=True)
+        if caller() is None:
+            print("\nviva: finishing what is in flight; Ctrl-C again stops at once", file=sys.stderr, flush=True)
 
+    if (program := caller()) is not None:
+        program.listen(interrupt)
+        return
     for name in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(name, interrupt)
 

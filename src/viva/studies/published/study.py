@@ -3,37 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 from msgspec import Struct
 
 from viva.errors import DataError, VivaError
 from viva.published import Table, catalogue, plain, similar, table, tables
+from viva.runs.config import ARGUMENT, note
+
+if TYPE_CHECKING:
+    from viva.reports.published import PublishedTables
 
 
 class PublishedConfig(Struct, kw_only=True):
-    """What is to be shown, and how."""
+    """Which tables and rows."""
 
-    model: tuple[str, ...] = ()
-    all: bool = False
-    bibtex: bool = False
-    format: str = "terminal"
-    out: Path | None = None
+    benchmark: Annotated[str, note("Of which benchmark; all without it.", extra=ARGUMENT)] = ""
+    name: Annotated[str, note("Which table; without it, which there are.", extra=ARGUMENT)] = ""
+    model: Annotated[
+        tuple[str, ...],
+        note("Only rows with this in their name, however it is written (gpt-4, llama3 8b); repeatable."),
+    ] = ()
+    all: Annotated[bool, note("Every table of BENCHMARK.")] = False
 
 
-def tables_of(benchmark: str | None, name: str | None) -> tuple[Table, ...]:
-    """The published tables of a benchmark, or of all; `name`: this one. Raises VivaError for unknown ones."""
-    if benchmark is None:
+def study(config: PublishedConfig) -> PublishedTables:
+    """The papers' own tables, as printed, with where they stand and what contradicts itself in them.
+
+    Raises VivaError for unknown benchmarks, tables and models.
+    """
+    from viva.reports.published import PublishedTables
+
+    found = _tables_of(config.benchmark, config.name)
+    if config.name or config.all or config.model:
+        return PublishedTables(tuple(_narrowed(found, config.model)))
+    return PublishedTables(found, listing=True, notes=bool(config.benchmark))
+
+
+def _tables_of(benchmark: str, name: str) -> tuple[Table, ...]:
+    if not benchmark:
         return tuple(found for one in catalogue() for found in tables(one))
-    if name is not None:
+    if name:
         return (table(benchmark, name),)
     if benchmark not in catalogue():
         raise VivaError(f"no published tables of {benchmark!r}; there are those of {', '.join(catalogue())}")
     return tables(benchmark)
 
 
-def narrowed(found: Sequence[Table], names: Sequence[str]) -> list[Table]:
+def _narrowed(found: Sequence[Table], names: Sequence[str]) -> list[Table]:
     """The tables with only the rows of these names, and of them those that have such a row."""
     if not names:
         return list(found)

@@ -5,43 +5,72 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 from msgspec import Struct
 
 from viva.errors import DataError, VivaError
-from viva.studies.scaling.sources import ScalingData
+from viva.runs.config import Positive, note
+from viva.studies.options import Sources
+from viva.studies.scaling.sources import Parameters, ScalingData, Source, found_in, read_sizes
 from viva.visible import one_line
 
 if TYPE_CHECKING:
     from viva.analysis.scaling import Kind
     from viva.analysis.scalinggroups import Group
-    from viva.reports.scaling import Scaling
+    from viva.reports.scaling import Scaling, Scalings
 
 
 class ScalingConfig(Struct, kw_only=True):
-    """What is to be told, and how."""
+    """Which models, which curves, and what these are to predict."""
 
-    fit: tuple[str, ...] = ()
-    by: tuple[str, ...] = ()
-    predict: tuple[str, ...] = ()
-    fit_on: tuple[str, ...] = ()
-    parameters: str = "total"
-    models: tuple[str, ...] = ()
-    without: tuple[str, ...] = ()
-    where: tuple[str, ...] = ()
-    best: bool = False
-    table: str | None = None
-    score: str | None = None
-    sizes: Path | None = None
-    questions: int | None = None
-    chart: Path | None = None
-    format: str = "terminal"
-    out: Path | None = None
+    sources: Sources
+    fit: Annotated[
+        tuple[str, ...],
+        note(
+            "The curve; several: repeat, or with commas. family: 1 - 1/(a·ln(bx + 1) + 1), CS-Bench's; "
+            "log: a line over log size; segments: two lines that meet at a break, tested against one.  [default: log]"
+        ),
+    ] = ()
+    by: Annotated[tuple[str, ...], note("A curve for each value; several: each combination.")] = ()
+    predict: Annotated[tuple[str, ...], note("The score at this many billions; such models judge it.")] = ()
+    fit_on: Annotated[tuple[str, ...], note("Fit models of these sizes only, as papers do.")] = ()
+    parameters: Annotated[
+        Parameters, note("Of mixtures of experts: all parameters, or those that a token passes through.")
+    ] = "total"
+    model: Annotated[tuple[str, ...], note("Only these, as in 'Qwen1.5-*'; repeatable.")] = ()
+    exclude: Annotated[tuple[str, ...], note("Leave these models out.")] = ()
+    where: Annotated[tuple[str, ...], note("Only models of which this is said: domain=Code.")] = ()
+    best: Annotated[bool, note("Only the best model of each size.")] = False
+    table: Annotated[str | None, note("Which published table (`viva published BENCHMARK`).")] = None
+    score: Annotated[str | None, note("Which column is the score.")] = None
+    sizes: Annotated[Path | None, note("CSV `model,billions[,active]`, where names do not say it.")] = None
+    questions: Annotated[
+        Positive | None,
+        note("On how many questions each score of a table rests, for intervals where no model is left over."),
+    ] = None
 
 
-def study(found: ScalingData, kinds: Sequence[Kind], config: ScalingConfig) -> Scaling:
-    """Fits, predictions and breaks of the chosen models. Raises VivaError where too few have a size and a score."""
+def study(config: ScalingConfig) -> Scalings:
+    """How scores grow with the number of parameters: curves, what they predict, and how far to trust that.
+
+    Raises VivaError where too few models have a size and a score.
+    """
+    from viva.reports.scaling import Scalings
+
+    kinds = _curve_kinds(config)
+    asked = Source(
+        table=config.table,
+        score=config.score,
+        parameters=config.parameters,
+        sizes=read_sizes(config.sizes) if config.sizes else {},
+        questions=config.questions,
+    )
+    return Scalings(tuple(_fitted(one, kinds, config) for one in found_in(config.sources, asked)))
+
+
+def _fitted(found: ScalingData, kinds: Sequence[Kind], config: ScalingConfig) -> Scaling:
+    """Fits, predictions and breaks of the chosen models."""
     from viva.analysis.scalinggroups import best_of_size, grouped, studied
     from viva.reports.result import left_out
     from viva.reports.scaling import Scaling
@@ -74,7 +103,7 @@ def study(found: ScalingData, kinds: Sequence[Kind], config: ScalingConfig) -> S
 def _chosen(found: ScalingData, config: ScalingConfig) -> ScalingData:
     """What --model, --exclude and --where leave. Raises VivaError for a pattern or condition that fits no model."""
     words = {**{point.model: point.words for point in found.points}, **found.sizeless}
-    for option, patterns in (("--model", config.models), ("--exclude", config.without)):
+    for option, patterns in (("--model", config.model), ("--exclude", config.exclude)):
         for pattern in patterns:
             if not any(_matches(model, pattern) for model in words):
                 known = ", ".join(one_line(model, 40) for model in list(words)[:12])
@@ -88,8 +117,8 @@ def _chosen(found: ScalingData, config: ScalingConfig) -> ScalingData:
 
     def kept(model: str) -> bool:
         return (
-            (not config.models or any(_matches(model, pattern) for pattern in config.models))
-            and not any(_matches(model, pattern) for pattern in config.without)
+            (not config.model or any(_matches(model, pattern) for pattern in config.model))
+            and not any(_matches(model, pattern) for pattern in config.exclude)
             and all(words[model].get(word) == value for word, _, value in (one.partition("=") for one in config.where))
         )
 
@@ -105,7 +134,7 @@ def _matches(model: str, pattern: str) -> bool:
     return fnmatch.fnmatchcase(model.casefold(), pattern.casefold())
 
 
-def curve_kinds(config: ScalingConfig) -> list[Kind]:
+def _curve_kinds(config: ScalingConfig) -> list[Kind]:
     """The kinds of curves that are asked for. Raises VivaError for unknown ones."""
     from viva.analysis.scaling import KINDS
 

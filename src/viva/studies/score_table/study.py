@@ -4,34 +4,130 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from msgspec import Struct
+import msgspec
+from msgspec import Meta, Struct
 
 from viva.analysis.difficulty import TRIALS
-from viva.errors import VivaError
+from viva.benchmarks import BENCHMARKS
+from viva.errors import DataError, VivaError
 from viva.published import Entry, called, catalogue, find, similar, table
-from viva.runs.score_table import ModelScores
+from viva.runs.config import ARGUMENT, note
+from viva.runs.question_lists import read_level_file
+from viva.runs.score_table import ModelScores, read_scores_table
 from viva.visible import one_line
 
-
-class Reduction(Struct, kw_only=True):
-    """What is to be told, and how."""
-
-    k: tuple[int, ...] = ()
-    group: int = 10
-    by: tuple[str, ...] = ()
-    published: tuple[str, ...] = ()
-    levels: Path | None = None
-    difficulty: bool = False
-    gpt35: str | None = None
-    gpt4: str | None = None
-    gpt4_warm: str | None = None
-    trials: int = TRIALS
-    format: str = "terminal"
-    out: Path | None = None
+if TYPE_CHECKING:
+    from viva.reports.difficulty import DifficultyLevels
+    from viva.reports.leaderboard import ScoreTable
+    from viva.reports.printing import StudyResult
 
 
-def refuse_contradictions(wanted: Reduction) -> None:
+_Count = Annotated[int, Meta(ge=1, le=100_000)]
+
+
+class ScoreTableConfig(Struct, kw_only=True):
+    """Which table of item scores, and what is made of it."""
+
+    benchmark: Annotated[str, note("The benchmark whose questions were scored.", extra=ARGUMENT)]
+    table: Annotated[Path, note("CSV or JSONL: a row an answer with model, question, sample, score.", extra=ARGUMENT)]
+    k: Annotated[
+        tuple[_Count, ...],
+        note(
+            "Also best@K and pass@K, unbiased, for any K up to the number of samples; repeatable.  [default: --group]"
+        ),
+    ] = ()
+    group: Annotated[_Count, note("Answers a group of the paper's best@k ± sd.")] = 10
+    by: Annotated[tuple[str, ...], note("Also a table by this column's values; repeatable.")] = ()
+    levels: Annotated[
+        Path | None,
+        note(
+            "The questions' published levels (difficulty_levels.yaml): for `--by level`, or to compare "
+            "--difficulty with."
+        ),
+    ] = None
+    published: Annotated[
+        tuple[str, ...], note("Which published row to show beside a model, where the names do not tell.")
+    ] = ()
+    difficulty: Annotated[bool, note("Instead: every question's level, by the paper's rule.")] = False
+    gpt35: Annotated[str | None, note("The rule's weaker examiner (GPT-3.5 in the paper).")] = None
+    gpt4: Annotated[str | None, note("Its stronger examiner (GPT-4 at temperature 0.2).")] = None
+    gpt4_warm: Annotated[str | None, note("The stronger one at temperature 1.0; tells level 3.")] = None
+    trials: Annotated[int, Meta(ge=1, description="Answers without a point that make a question level 5.")] = TRIALS
+
+
+def study(config: ScoreTableConfig) -> StudyResult:
+    """Reduce a table of item scores to a benchmark's leaderboard rows, beside the published ones; or tell the levels of
+    its questions. Raises VivaError for an unknown benchmark or model, DataError for a damaged table.
+    """
+    if config.benchmark not in BENCHMARKS:
+        raise VivaError(f"there is no benchmark {config.benchmark!r}; there are: {', '.join(BENCHMARKS)}")
+    _refuse_contradictions(config)
+    levels = read_level_file(config.levels) if config.levels else {}
+    columns = tuple(tag for tag in dict.fromkeys(config.by) if not (tag == "level" and levels))
+    models = read_scores_table(config.table, columns)
+    return _difficulty(models, config, levels) if config.difficulty else _leaderboard(models, config, levels)
+
+
+def _leaderboard(models: Mapping[str, ModelScores], config: ScoreTableConfig, levels: Mapping[str, int]) -> ScoreTable:
+    from viva.reports import leaderboard as report
+
+    most = max((len(answers) for model in models.values() for answers in model.scores.values()), default=1)
+    group = min(config.group, max(1, most))  # of three answers there is no best of ten
+    ks = tuple(dict.fromkeys(config.k)) or (group,)
+    rows = _published_rows(config.benchmark, models, config.published)
+    board = report.Leaderboard(
+        benchmark=config.benchmark,
+        table=config.table.name,
+        group=group,
+        standings=tuple(
+            report.standing(name, list(model.scores.values()), group, ks, rows.get(name))
+            for name, model in models.items()
+        ),
+        parts=tuple(
+            part
+            for tag in dict.fromkeys(config.by)
+            for name, model in models.items()
+            for part in report.parts(name, model.scores, tag, _values_of(model, tag, levels), group, ks, rows.get(name))
+        ),
+    )
+    questions = len({question for model in models.values() for question in model.scores})
+    notes = (
+        *report.notes_on(board),
+        *_notes_on_strangers(models),
+        *_notes_on_published(config.benchmark, questions, models, rows),
+    )
+    return report.ScoreTable(msgspec.structs.replace(board, notes=notes))
+
+
+def _difficulty(
+    models: Mapping[str, ModelScores], config: ScoreTableConfig, given: Mapping[str, int]
+) -> DifficultyLevels:
+    from viva.analysis.difficulty import levels
+    from viva.reports.difficulty import DifficultyLevels, Grouping
+
+    def scores(name: str | None) -> dict[str, list[float | None]] | None:
+        if name is None:
+            return None
+        if name not in models:
+            raise DataError(f"{config.table} has no model {name!r}; it has: {_listed_models(models)}")
+        return models[name].scores
+
+    weaker, stronger, warm = scores(config.gpt35), scores(config.gpt4), scores(config.gpt4_warm)
+    grouping = Grouping(
+        table=config.table.name,
+        weaker=config.gpt35 or "",
+        stronger=config.gpt4 or "",
+        warm=config.gpt4_warm or "",
+        trials=config.trials,
+        found=levels(weaker or {}, stronger or {}, warm, trials=config.trials),
+        given=dict(given),
+    )
+    return DifficultyLevels(grouping)
+
+
+def _refuse_contradictions(wanted: ScoreTableConfig) -> None:
     """Raise VivaError for options that do not go together."""
     roles = {"--gpt35": wanted.gpt35, "--gpt4": wanted.gpt4, "--gpt4-warm": wanted.gpt4_warm}
     if not wanted.difficulty:
@@ -47,7 +143,7 @@ def refuse_contradictions(wanted: Reduction) -> None:
             raise VivaError(f"{name} {given[0]} belongs to the leaderboard; leave it out with --difficulty")
 
 
-def values_of(model: ModelScores, tag: str, levels: Mapping[str, int]) -> dict[str, str]:
+def _values_of(model: ModelScores, tag: str, levels: Mapping[str, int]) -> dict[str, str]:
     """Question → value of a tag."""
     if tag == "level" and levels:
         return {question: str(levels.get(question, "")) for question in model.scores}
@@ -55,11 +151,12 @@ def values_of(model: ModelScores, tag: str, levels: Mapping[str, int]) -> dict[s
 
 
 def _leaderboard_of(benchmark: str) -> tuple[Entry, ...]:
-    """The published rows of best@10: InfiBench alone has them."""
-    return table(benchmark, "leaderboard").entries if benchmark == "infibench" else ()
+    """The published rows of a paper that takes the best of several answers; none of another's."""
+    best = (one for one in catalogue()[benchmark].settings if one.answers > 1)
+    return next((table(benchmark, one.tables[0]).entries for one in best), ())
 
 
-def published_rows(benchmark: str, models: Mapping[str, ModelScores], said: Sequence[str]) -> dict[str, Entry]:
+def _published_rows(benchmark: str, models: Mapping[str, ModelScores], said: Sequence[str]) -> dict[str, Entry]:
     """Model → the published row beside it: the one the user says, else the one of the same name, else none."""
     rows = _leaderboard_of(benchmark)
     found = {name: row for name in models if (row := find(rows, name)) is not None}
@@ -67,13 +164,13 @@ def published_rows(benchmark: str, models: Mapping[str, ModelScores], said: Sequ
         name, _, row_name = given.rpartition("=")
         if name not in models:
             raise VivaError(
-                f"--published {given!r}: write MODEL=ROW, with a model of the table: {listed_models(models)}"
+                f"--published {given!r}: write MODEL=ROW, with a model of the table: {_listed_models(models)}"
             )
         found[name] = called(rows, row_name)
     return found
 
 
-def notes_on_published(
+def _notes_on_published(
     benchmark: str, questions: int, models: Mapping[str, ModelScores], rows: Mapping[str, Entry]
 ) -> list[str]:
     """What keeps published rows from standing beside the table's models."""
@@ -94,7 +191,7 @@ def notes_on_published(
     return notes
 
 
-def notes_on_strangers(models: Mapping[str, ModelScores]) -> list[str]:
+def _notes_on_strangers(models: Mapping[str, ModelScores]) -> list[str]:
     """Models that did not take the same questions: their means do not compare."""
     everything = dict.fromkeys(question for model in models.values() for question in model.scores)
     notes: list[str] = []
@@ -109,7 +206,7 @@ def notes_on_strangers(models: Mapping[str, ModelScores]) -> list[str]:
     return notes
 
 
-def listed_models(models: Mapping[str, ModelScores]) -> str:
+def _listed_models(models: Mapping[str, ModelScores]) -> str:
     """The models' names for an error message, at most 20."""
     names = [repr(one_line(name, 60)) for name in models]
     return ", ".join(names[:20]) + (" ..." if len(names) > 20 else "")

@@ -5,23 +5,39 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import msgspec
+from msgspec import Struct
 
 from viva.errors import DataError, VivaError
-from viva.runs.config import TaskOptions
+from viva.runs.config import ARGUMENT, TaskOptions, note
+from viva.studies.options import BenchmarkFiles, Languages
 
 if TYPE_CHECKING:
     from viva.analysis.textlengths import Entry
     from viva.benchmarks.csbench.files import Raw
-    from viva.reports.setstatistics import SetStatistics
+    from viva.reports.setstatistics import SetStatistics, SetTables
 
 _MOST = 80
 """Values of a dimension that is shown; one with more tells questions apart, and groups none."""
 
 
-class Opened(msgspec.Struct, kw_only=True):
+class SetStatisticsConfig(Struct, kw_only=True):
+    """Which set, and what is counted."""
+
+    set: Annotated[str, note("A benchmark, CS-Bench files, or a question file.", extra=ARGUMENT)]
+    data: BenchmarkFiles = None
+    language: Languages = ()
+    by: Annotated[str, note("Dimensions to count by.  [default: all there are]")] = ""
+    cross: Annotated[tuple[str, ...], note("Cross table of two.  [default: with the format, or all]")] = ()
+    field: Annotated[
+        Literal["question", "asked", "options", "answer", "explanation"],
+        note("Whose length is told; asked: with the options."),
+    ] = "question"
+    group: Annotated[str, note("Lengths for each of its values.  [default: format]")] = ""
+
+
+class Opened(Struct, kw_only=True):
     """A set to be counted: what `viva perplexity` calls it, and where its files are."""
 
     name: str
@@ -32,7 +48,20 @@ class Opened(msgspec.Struct, kw_only=True):
     data: Path | None
 
 
-def pair_of(text: str) -> tuple[str, str]:
+def study(config: SetStatisticsConfig) -> SetTables:
+    """A set's questions by every dimension and crossed, and how long they are.
+
+    Raises DataError for what is no set, and for an unknown dimension.
+    """
+    from viva.reports.setstatistics import SetTables
+
+    crosses = [_pair_of(one) for one in config.cross]
+    by = tuple(part.strip() for part in config.by.split(",") if part.strip())
+    sets = open_sets(config.set, TaskOptions(data=config.data, language=config.language))
+    return SetTables(tuple(_statistics(one, by, crosses, config.field, config.group) for one in sets))
+
+
+def _pair_of(text: str) -> tuple[str, str]:
     """Two dimensions, as --cross names them. Raises VivaError."""
     first, comma, second = text.partition(",")
     if not comma or not first.strip() or not second.strip() or first.strip() == second.strip():
@@ -42,25 +71,25 @@ def pair_of(text: str) -> tuple[str, str]:
 
 def open_sets(given: str, choice: TaskOptions) -> list[Opened]:
     """The sets of a benchmark, of CS-Bench files or of a question file. Raises DataError where there are none."""
-    from viva.benchmarks import BENCHMARKS, question_file
+    from viva.benchmarks import BENCHMARKS, find_benchmark, question_file
+    from viva.benchmarks.csbench.benchmark import HERE
     from viva.benchmarks.csbench.files import is_csbench
     from viva.runs.settings import data_folder
 
     folder = Path(given)
-    if given == "csbench":
-        from viva.benchmarks.csbench.benchmark import HERE
-
-        root = data_folder(choice, "csbench") or HERE / "sample"
-        inner = root / "csbench"
+    halves = given in BENCHMARKS and find_benchmark(given).about.halves
+    if halves:
+        root = data_folder(choice, given) or HERE / "sample"
+        inner = root / given
         folder = inner if inner.is_dir() else root
-    if given not in BENCHMARKS or given == "csbench":
+    if given not in BENCHMARKS or halves:
         if is_csbench(folder):
             found = _csbench(folder, choice)
-            if given == "csbench":  # other sets beside it have their own folders
+            if halves:  # other sets beside it have their own folders
                 for one in found:
                     one.data = None
             return found
-        if given != "csbench" and not question_file(given):
+        if not halves and not question_file(given):
             raise DataError(f"there is no set {given!r}: name a benchmark, CS-Bench files, or a question file (.yaml)")
     return _exams(given, choice)
 
@@ -148,7 +177,7 @@ def _exams(given: str, choice: TaskOptions) -> list[Opened]:
     return found
 
 
-def study(
+def _statistics(
     one: Opened, by: tuple[str, ...], crosses: Sequence[tuple[str, str]], field: str, group: str
 ) -> SetStatistics:
     """Counts by dimension and crossed, and lengths. Raises DataError for an unknown dimension."""

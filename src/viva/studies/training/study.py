@@ -2,31 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Struct
 
 from viva.engine.folder import ModelRecord, RunFolder
 from viva.errors import DataError
-from viva.runs.checkpoints import AXES, Checkpoint, Checkpoints
+from viva.runs.checkpoints import AXES, Checkpoint, Checkpoints, read_checkpoints
+from viva.runs.config import note
 from viva.runs.item_scores import AUTO, ScoreSet, score_sets
 from viva.runs.model_paths import HF
+from viva.studies.options import PAPERS_MEAN, Runs
 from viva.visible import one_line
 
 if TYPE_CHECKING:
     from viva.analysis.training import Point, Training
+    from viva.reports.training import Trainings
 
 
 class TrainingConfig(Struct, kw_only=True):
-    """What is to be told, and how."""
+    """Which checkpoints, and which curves."""
 
-    checkpoints: Path | None = None
-    by: str | None = None
-    over: str | None = None
-    format: str | None = None
-    out: Path | None = None
-    chart: Path | None = None
+    runs: Runs
+    checkpoints: Annotated[
+        Path | None,
+        note(
+            "CSV that says how far each was trained: `model,tokens` (or `run,tokens`; also base_url, "
+            "revision, steps).  [default: as the runs say, which were told by --revision NAME=TOKENS or a file]"
+        ),
+    ] = None
+    by: Annotated[
+        str | None,
+        note(
+            "A curve for each column of this table of models, or value of this tag.  [default: the exam's "
+            "first such table; format]"
+        ),
+    ] = None
+    macro_average: Annotated[
+        str | None, note(f"The overall curve averages the values of this tag first; {PAPERS_MEAN}")
+    ] = None
 
 
 class Progress:
@@ -78,14 +94,26 @@ class Progress:
         return self._records[one.source].get(one.model)
 
 
-def study(runs: tuple[Path, ...], progress: Progress, config: TrainingConfig) -> tuple[list[Training], list[str]]:
-    """A curve an exam, and what was left out. Raises DataError where no model's training is known."""
+def study(config: TrainingConfig) -> Trainings:
+    """Scores of the checkpoints of one model over its training: a curve a format with 95 % intervals.
+
+    Raises DataError where no model's training is known.
+    """
+    from viva.reports.training import Trainings
+
+    progress = Progress(read_checkpoints(config.checkpoints) if config.checkpoints else None)
+    found, notes = _trainings(config.runs, progress, config)
+    return Trainings(tuple(found), tuple(notes))
+
+
+def _trainings(runs: Sequence[Path], progress: Progress, config: TrainingConfig) -> tuple[list[Training], list[str]]:
+    """A curve an exam, and what was left out."""
     from viva.analysis.training import Point, measured, training
 
     points: dict[str, list[Point]] = {}
     places: dict[tuple[str, Checkpoint], ScoreSet] = {}
     strangers: dict[str, None] = {}
-    for one in score_sets(runs, config.by or AUTO, config.over):
+    for one in score_sets(runs, config.by or AUTO, config.macro_average):
         row = progress.of(one)
         if row is None or row.at is None:
             strangers[f"{one_line(one.model, 60)} of {one.source}"] = None

@@ -1,0 +1,25 @@
+"""Fields that the options of several studies have in common."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from viva.analysis.multiplicity import Correction
+from viva.runs.config import ARGUMENT, note
+from viva.runs.item_scores import UNGROUPED
+from viva.runs.live_line import Mode
+
+Runs = Annotated[tuple[Path, ...], note("Run folders, folders of runs, tables of item scores.", extra=ARGUMENT)]
+Sources = Annotated[
+    tuple[str, ...], note("Run folders, folders of runs, tables, or a benchmark: its published table.", extra=ARGUMENT)
+]
+Correct = Annotated[
+    Correction, note("How p-values are adjusted for their number: Holm; Benjamini-Hochberg; not at all.")
+]
+OnlyModels = Annotated[tuple[str, ...], note("Only this model; repeatable.")]
+OnlyExams = Annotated[tuple[str, ...], note("Only this exam (csbench-en, say); repeatable.")]
+BenchmarkFiles = Annotated[Path | None, note("Folder of the published files of benchmarks.")]
+Languages = Annotated[tuple[str, ...], note("en, zh, de, fr (CS-Bench); several: en,zh or repeat.")]
+ProgressLine = Annotated[Mode, note("A live line, plain lines for logs, or nothing.")]
+PAPERS_MEAN = f"`{UNGROUPED}`: the plain mean.  [default: the paper's]"
