@@ -17,8 +17,8 @@ from viva.engine.keys import Keys
 from viva.engine.limits import Fixed, Policy
 from viva.engine.pacing import Pace
 from viva.errors import VivaError
+from viva.runs.live_line import Mode
 from viva.runs.open import price_of
-from viva.runs.progress import Mode
 from viva.runs.stage import watched
 from viva.types import Generate
 

@@ -9,8 +9,9 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Protocol, runtime_checkable
 
 from viva.engine.asking import Run
+from viva.runs.live_line import Mode
 from viva.runs.messages import caller
-from viva.runs.progress import Mode, Progress
+from viva.runs.progress import Progress
 
 
 @runtime_checkable

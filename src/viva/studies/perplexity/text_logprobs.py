@@ -19,8 +19,9 @@ from viva.engine.asking import Tally
 from viva.engine.firstreply import FirstReply
 from viva.engine.limits import Policy
 from viva.errors import ModelError, VivaError
+from viva.runs.live_line import Mode
 from viva.runs.messages import caller
-from viva.runs.progress import Mode, Progress
+from viva.runs.progress import Progress
 from viva.studies.perplexity.item_file import Items, Row, identity_hash, text_hash
 from viva.studies.text_sets import TextSet
 
