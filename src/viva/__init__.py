@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 __all__ = [
     "DataError", "MissingDataError", "Prompt", "RefusedError", "Run", "StorageError", "Tables", "UnansweredWarning",
     "VivaError", "__version__", "agreement", "breakdown", "compare", "correlate", "error_types", "grade",
-    "item_analysis", "leaderboard", "open_run", "overlap", "perplexity", "published_tables", "resume", "run", "scaling", "score_table",
-    "set_statistics", "training",
+    "item_analysis", "leaderboard", "open_run", "overlap", "perplexity", "published_tables", "resume", "run",
+    "scaling", "score_table", "set_statistics", "training",
 ]  # fmt: skip
 
 _PLACES = {
