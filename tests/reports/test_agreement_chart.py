@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from rows import table
 from viva.analysis.agreement import Agreement, agree
 from viva.analysis.ratings import Ratings
-from viva.reports.agreement import NAMES, Agreements, agreement_grids, measure_text
+from viva.reports.agreement import Agreements, agreement_grids
 from viva.reports.agreementchart import svg_agreement
+from viva.reports.measures import NAMES, measure_text
 
 SVG = "{http://www.w3.org/2000/svg}"
 EVIL = '</text><script>alert(1)</script>\x1b[31m"&'

@@ -8,26 +8,15 @@ from dataclasses import dataclass
 from msgspec import Struct
 
 from viva.analysis.agreement import Agreement, Pair
-from viva.analysis.measure import Kind, Measure
+from viva.analysis.measure import Measure
 from viva.analysis.prediction import VERIFIED, Estimate, Powered
+from viva.reports.agreementchart import svg_agreement
 from viva.reports.grids import WORDS
+from viva.reports.measures import NAMES, measure_text, number
 from viva.reports.printing import StudyResult
 from viva.reports.result import Grid
 from viva.visible import one_line
 
-NAMES: dict[Kind, str] = {
-    "cronbach": "Cronbach's alpha",
-    "krippendorff": "Krippendorff's alpha",
-    "fleiss": "Fleiss' kappa",
-    "pearson": "Pearson's r",
-    "spearman": "Spearman's rho",
-    "kappa": "Cohen's kappa",
-    "kappa_linear": "Cohen's kappa, linear",
-    "kappa_quadratic": "Cohen's kappa, quadratic",
-    "agreement": "equal marks (share)",
-    "bias": "mean difference",
-    "distance": "mean absolute difference",
-}
 LEGEND = (
     "[…]: 95 % interval over items, by question where several items answer one. Krippendorff's alpha takes marks as "
     "{level}."
@@ -105,18 +94,6 @@ def _notes_on_powered(one: Powered) -> list[str]:
     if one.labels < VERIFIED:
         notes.append(f"intervals were tested from {VERIFIED} labels on; here are {one.labels:,}.")
     return notes
-
-
-def number(value: float | None, digits: int = 3) -> str:
-    """A figure, or a dash."""
-    return "–" if value is None else f"{value:.{digits}f}"
-
-
-def measure_text(measure: Measure) -> str:
-    """`0.743 [0.612, 0.851]`."""
-    if measure.low is None or measure.high is None:
-        return number(measure.value)
-    return f"{number(measure.value)} [{measure.low:.3f}, {measure.high:.3f}]"
 
 
 def _measures(title: str, measures: Sequence[Measure]) -> Grid:
@@ -206,8 +183,6 @@ class Agreements(StudyResult):
 
     def pictures(self) -> list[tuple[str, str]]:
         """Title and SVG of every report: there is no other chart."""
-        from viva.reports.agreementchart import svg_agreement
-
         return [(one.title, svg_agreement(one)) for one in self.found]
 
     def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:

@@ -12,7 +12,7 @@ from html import escape
 
 from viva.analysis.agreement import Agreement, Confusion, Spot
 from viva.analysis.measure import Kind, Measure
-from viva.reports.agreement import NAMES, measure_text
+from viva.reports.measures import NAMES, measure_text
 from viva.visible import one_line
 
 _WIDTH, _PANEL, _GAP, _LEFT, _ROW = 900, 320, 110, 90, 24

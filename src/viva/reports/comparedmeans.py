@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -12,9 +11,6 @@ from viva.published import Table
 from viva.reports.grids import WORDS
 from viva.reports.printing import StudyResult
 from viva.reports.result import Grid, signed
-
-if TYPE_CHECKING:
-    from viva.reports.charts.saving import Chart
 
 
 class Published(Struct, frozen=True, kw_only=True):
@@ -79,8 +75,8 @@ class PublishedComparisons(StudyResult):
         """Pairs, their source and notes."""
         return {"comparisons": list(self.found), "source": self.table.source, "notes": list(self.notes)}
 
-    def chart(self) -> Chart:
-        """Differences of means."""
-        from viva.reports.charts.comparing import means_chart
+    drawing = "comparing:means_chart"
 
-        return means_chart(self.found, self.table)
+    def drawn(self) -> tuple[object, ...]:
+        """Differences of means."""
+        return (self.found, self.table)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -15,9 +14,6 @@ from viva.reports.printing import StudyResult
 from viva.reports.result import RANGE, UNSURE, Grid, p_text, percent, signed
 from viva.types import outcome_name
 from viva.visible import one_line
-
-if TYPE_CHECKING:
-    from viva.reports.charts.saving import Chart
 
 LEGEND = (
     "Per cent. Difference: the second minus the first, over the questions that both have a score for, with its 95 % "
@@ -281,8 +277,8 @@ class Comparisons(StudyResult):
         """Comparisons, and the lines below the tables."""
         return {"comparisons": list(self.found), "closing": self.closing()}
 
-    def chart(self) -> Chart:
-        """Differences with their intervals."""
-        from viva.reports.charts.comparing import comparing_chart
+    drawing = "comparing:comparing_chart"
 
-        return comparing_chart(self.found)
+    def drawn(self) -> tuple[object, ...]:
+        """Differences with their intervals."""
+        return (self.found,)

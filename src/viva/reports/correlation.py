@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -12,9 +11,6 @@ from viva.analysis.correlation import KINDS, Coefficient, Kind, Leaning, Pair
 from viva.reports.grids import WORDS
 from viva.reports.printing import StudyResult
 from viva.reports.result import UNSURE, Grid, p_text
-
-if TYPE_CHECKING:
-    from viva.reports.charts.saving import Chart
 
 NAMES: dict[Kind, str] = {"kendall": "Kendall's tau-b", "pearson": "Pearson's r", "spearman": "Spearman's rho"}
 LEGEND = (
@@ -138,11 +134,11 @@ class CorrelationTables(StudyResult):
         """Pairs and notes."""
         return {"tables": list(self.found), "notes": self._notes()}
 
-    def chart(self) -> Chart:
-        """A panel a pair, outliers named."""
-        from viva.reports.charts.correlation import chart
+    drawing = "correlation:chart"
 
-        return chart(self.found)
+    def drawn(self) -> tuple[object, ...]:
+        """A panel a pair, outliers named."""
+        return (self.found,)
 
 
 def _figures(each: Coefficient) -> Sequence[object]:

@@ -16,7 +16,6 @@ from viva.reports.result import Grid, percent
 
 if TYPE_CHECKING:
     from viva.engine.labelling import Labelled
-    from viva.reports.charts.saving import Chart
 
 LEGEND = (
     "A cell: how many labelled answers show this type of error, and their share in per cent with its 95 % interval "
@@ -126,10 +125,10 @@ class ErrorTables(StudyResult):
         """Everything."""
         return self.told
 
-    def chart(self) -> Chart:
-        """Types by model."""
-        from viva.reports.charts.errors import errors_chart
+    drawing = "errors:errors_chart"
 
+    def drawn(self) -> tuple[object, ...]:
+        """Types by model."""
         if not self.told.overall:
             raise VivaError("there is no wrong answer to draw")
-        return errors_chart(self.told.overall, self.told.names)
+        return (self.told.overall, self.told.names)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct
@@ -19,9 +18,6 @@ from viva.reports.grids import WORDS
 from viva.reports.printing import StudyResult
 from viva.reports.result import UNSURE, Grid, percent, range_text
 from viva.visible import one_line
-
-if TYPE_CHECKING:
-    from viva.reports.charts.saving import Chart
 
 LEGEND = (
     "Facility: the models' mean score on a question, per cent. Discrimination: the correlation, over models, of the "
@@ -318,14 +314,14 @@ class ItemAnalysis(StudyResult):
         """Everything; null where there is no figure."""
         return {"exams": [_plain(one) for one in self.every], "notes": self._notes()}
 
-    def chart(self) -> Chart:
-        """Facility and discrimination, with the map of the fit where there is one."""
-        from viva.reports.charts.items import chart
+    drawing = "items:chart"
 
+    def drawn(self) -> tuple[object, ...]:
+        """Facility and discrimination, with the map of the fit where there is one."""
         if len(self.every) > 1:
             names = ", ".join(one.scores.exam for one in self.every)
             raise VivaError(f"--chart is about one exam, and the sources have several: choose one by --exam: {names}")
-        return chart(self.every[0])
+        return (self.every[0],)
 
 
 def _cells(found: Examined) -> Iterator[Sequence[object]]:

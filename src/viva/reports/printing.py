@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from viva.errors import VivaError
 from viva.io.tables import CsvText
@@ -42,9 +43,22 @@ class StudyResult(ABC):
     def data(self) -> object:
         """Everything, as plain data: what the JSON holds."""
 
+    drawing: ClassVar[str] = ""
+    """The module of `viva.reports.charts` and its function that draw what `drawn` gives, loaded by name: charts know
+    the results that they draw, and not the other way round."""
+
+    def drawn(self) -> tuple[object, ...]:
+        """What the chart shows. Raises VivaError for what one chart cannot show."""
+        return ()
+
     def chart(self) -> Chart | None:
         """An Altair chart; None where a study has none. Raises VivaError for what one chart cannot show."""
-        return None
+        if not self.drawing:
+            return None
+        shown = self.drawn()
+        module, _, function = self.drawing.partition(":")
+        found: Chart = getattr(importlib.import_module(f"viva.reports.charts.{module}"), function)(*shown)
+        return found
 
     def to_frame(self) -> pl.DataFrame:
         """The rows of the CSV file as a Polars frame; nothing in its texts is escaped."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -14,9 +13,6 @@ from viva.analysis.segments import Segments
 from viva.reports.grids import WORDS
 from viva.reports.printing import StudyResult, refuse_several
 from viva.reports.result import UNSURE, Grid, left_out, p_text, percent
-
-if TYPE_CHECKING:
-    from viva.reports.charts.saving import Chart
 
 NAMES: dict[Kind, str] = {"family": "family", "log": "log-linear", "segments": "two segments"}
 TEN = 0.30102999566398120
@@ -258,12 +254,12 @@ class Scalings(StudyResult):
         """Curves and notes."""
         return {"tables": list(self.found), "notes": self.closing()}
 
-    def chart(self) -> Chart:
-        """Scores over size, with the curves."""
-        from viva.reports.charts.scaling import chart
+    drawing = "scaling:chart"
 
+    def drawn(self) -> tuple[object, ...]:
+        """Scores over size, with the curves."""
         refuse_several([one.title for one in self.found])
-        return chart(self.found[0])
+        return (self.found[0],)
 
 
 def _cells(group: Group) -> Iterator[Sequence[object]]:

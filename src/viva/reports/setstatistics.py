@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -12,9 +11,6 @@ from viva.analysis.textlengths import QUANTILES, Cross, Lengths
 from viva.reports.printing import StudyResult
 from viva.reports.result import Grid, percent
 from viva.visible import one_line
-
-if TYPE_CHECKING:
-    from viva.reports.charts.saving import Chart
 
 
 class Counts(Struct, frozen=True):
@@ -115,11 +111,11 @@ class SetTables(StudyResult):
         """Everything."""
         return self.found
 
-    def chart(self) -> Chart:
-        """The lengths."""
-        from viva.reports.charts.lengths import lengths_chart
+    drawing = "lengths:lengths_chart"
 
-        return lengths_chart(self.found)
+    def drawn(self) -> tuple[object, ...]:
+        """The lengths."""
+        return (self.found,)
 
 
 def _cells(one: SetStatistics) -> Iterator[Sequence[object]]:

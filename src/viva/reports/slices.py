@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -26,9 +25,6 @@ from viva.reports.result import (
     signed,
 )
 from viva.visible import one_line
-
-if TYPE_CHECKING:
-    from viva.reports.charts.saving import Chart
 
 MARK = "*"
 """Behind the difference of a slice that differs from the rest by more than chance."""
@@ -221,14 +217,14 @@ class Breakdowns(StudyResult):
         """Slices and notes."""
         return {"breakdowns": list(self.found), "notes": self.closing()}
 
-    def chart(self) -> Chart:
-        """One model's intervals, or a heat map of several."""
-        from viva.reports.charts.slices import slices_chart
+    drawing = "slices:slices_chart"
 
+    def drawn(self) -> tuple[object, ...]:
+        """One model's intervals, or a heat map of several."""
         exams = list(dict.fromkeys(one.exam for one in self.found))
         if len(exams) > 1:
             raise VivaError(f"--chart draws one exam, and here are {', '.join(exams)}: name one with --exam")
-        return slices_chart(self.found, self.shown)
+        return (self.found, self.shown)
 
 
 def _record(one: Slices, each: Slice) -> Sequence[object]:

@@ -16,7 +16,6 @@ from viva.reports.textchart import Dot, Series, short_number, sparkline, text_ch
 if TYPE_CHECKING:
     import polars as pl
 
-    from viva.reports.charts.saving import Chart
 
 _NONE = Cell(n=0, mean=None)
 
@@ -146,9 +145,9 @@ class Trainings(StudyResult):
         """Checkpoints, curves and notes."""
         return {"exams": list(self.found), "notes": list(self.notes)}
 
-    def chart(self) -> Chart:
-        """Scores over training, a curve a format."""
-        from viva.reports.charts.training import training_chart
+    drawing = "training:training_chart"
 
+    def drawn(self) -> tuple[object, ...]:
+        """Scores over training, a curve a format."""
         refuse_several([one.exam for one in self.found])
-        return training_chart(self.found[0])
+        return (self.found[0],)

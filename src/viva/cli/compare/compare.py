@@ -9,7 +9,8 @@ import click
 from viva.cli.chart_options import chart_option
 from viva.cli.options import derive, tables_options
 from viva.cli.output import show_study
-from viva.studies.compare.study import CompareConfig, Factor, study
+from viva.studies.compare.config import CompareConfig, Factor
+from viva.studies.compare.study import study
 
 _METAVARS = {
     "between": "|".join(get_args(Factor)), "baseline": "NAME", "pairs": "FIRST=SECOND", "model": "NAME",

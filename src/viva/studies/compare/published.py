@@ -16,7 +16,7 @@ from viva.published.model import plain
 from viva.reports.comparedmeans import Published, PublishedComparisons
 
 if TYPE_CHECKING:
-    from viva.studies.compare.study import CompareConfig
+    from viva.studies.compare.config import CompareConfig
 
 Compared = tuple[list[Published], Table, Sequence[str]]
 """Pairs of rows, their table, and which of its notes are about them."""

@@ -1,0 +1,31 @@
+"""Measures of agreement by name, and as text."""
+
+from __future__ import annotations
+
+from viva.analysis.measure import Kind, Measure
+
+NAMES: dict[Kind, str] = {
+    "cronbach": "Cronbach's alpha",
+    "krippendorff": "Krippendorff's alpha",
+    "fleiss": "Fleiss' kappa",
+    "pearson": "Pearson's r",
+    "spearman": "Spearman's rho",
+    "kappa": "Cohen's kappa",
+    "kappa_linear": "Cohen's kappa, linear",
+    "kappa_quadratic": "Cohen's kappa, quadratic",
+    "agreement": "equal marks (share)",
+    "bias": "mean difference",
+    "distance": "mean absolute difference",
+}
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A figure, or a dash."""
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def measure_text(measure: Measure) -> str:
+    """`0.743 [0.612, 0.851]`."""
+    if measure.low is None or measure.high is None:
+        return number(measure.value)
+    return f"{number(measure.value)} [{measure.low:.3f}, {measure.high:.3f}]"

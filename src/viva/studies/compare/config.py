@@ -1,0 +1,61 @@
+"""What a comparison may be asked for."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from viva.runs.config import note
+from viva.studies.options import PAPERS_MEAN, Correct, OnlyModels, Sources
+
+Factor = Literal[
+    "models", "languages", "shots", "cot", "form", "rationale", "extraction", "sampling", "samples", "attempts",
+    "judges", "seeds", "all",
+]  # fmt: skip
+POINTS = ("1", "2", "5")
+"""Differences in points of per cent for which the number of questions is told."""
+MOST = 500
+"""Comparisons that anybody reads."""
+FLIPS = 10
+"""Flipped questions that are shown of a single pair, each way."""
+
+
+class CompareConfig(Struct, kw_only=True):
+    """What is compared, and what is shown of it."""
+
+    sources: Sources
+    between: Annotated[
+        Factor | None,
+        note("Only pairs that differ in this; `all`: every pair.  [default: pairs with nobody in between]"),
+    ] = None
+    baseline: Annotated[str | None, note("Only pairs of this contestant and each other.")] = None
+    pairs: Annotated[tuple[str, ...], note("Only this pair (base=expert); repeatable.")] = ()
+    model: OnlyModels = ()
+    by: Annotated[str | None, note("A row for each column of this table of models, or value of this tag.")] = None
+    macro_average: Annotated[
+        str | None, note(f"The overall mean averages the values of this tag first; {PAPERS_MEAN}")
+    ] = None
+    cluster: Annotated[str | None, note("Questions with one value of this tag (one text, say) are no two.")] = None
+    unpaired: Annotated[
+        bool, note("Compare means of sets that have no question in common, or none that can be told to be the same.")
+    ] = False
+    aggregate: Annotated[
+        str | None,
+        note(
+            "What several answers to a question count as: mean, best, best@K, pass@K; several are "
+            "compared.  [default: as the exam's headline]"
+        ),
+    ] = None
+    correct: Correct = "holm"
+    flips: Annotated[
+        Annotated[int, Meta(ge=0)] | None,
+        note(f"Show N questions that were gained and N that were lost.  [default: {FLIPS} of a single pair]"),
+    ] = None
+    detect: Annotated[
+        tuple[Annotated[float, Meta(gt=0, le=100)], ...],
+        note(
+            f"How many questions would show a difference of so many points? Repeatable.  [default: {', '.join(POINTS)}]"
+        ),
+    ] = ()
+    seed: Annotated[int, note("Of permutation tests by random signs.")] = 0
