@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from functools import cached_property
 
 from viva.scorers import candidates
 from viva.scorers.candidates import Candidate, Group, Judgement, Strength
@@ -43,8 +44,12 @@ class ChoiceWindow:
         self.kinds = marked.kinds
         self.groups: list[Group] = list(candidates.groups(marked, letters))
         self.items: list[Group] = self._find_items()
-        used = Counter("".join(pair) for pair in _IN_FORMULA.findall(marked.text))
-        self.variables = {letter for letter in letters if used[letter] > 1}
+
+    @cached_property
+    def variables(self) -> set[str]:
+        """Letters that the formulas of the reply use, as in a truth table."""
+        used = Counter("".join(pair) for pair in _IN_FORMULA.findall(self.marked.text))
+        return {letter for letter in self.letters if used[letter] > 1}
 
     def stated(self) -> list[Candidate]:
         """What commits to a letter, in order."""
@@ -270,7 +275,8 @@ class ChoiceWindow:
         items = [group.start for group in self.items]
         following = dict(zip(items, [*items[1:], len(self.kinds)], strict=False))
         for group in self.groups:
-            judged = None if self._is_variable(group) else candidates.judge(self.marked, group)
+            judged = candidates.judge(self.marked, group)
+            judged = None if judged and self._is_variable(group) else judged
             if judged is None and group.start in following:
                 judged = candidates.judge_item(self.marked, group, following[group.start])
             if judged and len(judged.letters) < len(self.letters):

@@ -57,32 +57,39 @@ _ORDINALS = {
     )) for word in words.split()},
     **dict.fromkeys(("last", "derniere", "letzte", "letzten"), -1),
 }  # fmt: skip
-_NOUN = r"(?:option|choice|alternative|antwort|r[ée]ponse|proposition|möglichkeit)"
-_ORDINAL = re.compile(
-    rf"(?P<word>\b[a-zà-ü]{{4,9}}) (?=(?:answer )?{_NOUN}\b)"
-    r"|第(?P<han>[一二三四五六七八九十]|[1-9](?!\d))(?:个(?=$|[.,;:\s])|(?=个?选?项|个?答案))"
-    rf"|(?P<noun>(?:\b{_NOUN}|选项) ?(?:number |no\.? ?|nummer |numero |#)?)(?P<digit>[1-9]|10)(?![\w%]|[.,]\d)",
-    re.IGNORECASE,
-)
-"""The second option, 第二个选项, option 2."""
+_WORDS = "|".join(sorted((word for word in _ORDINALS if len(word) > 2), key=len, reverse=True)).replace("e", "[eèé]")
+_NOUN = re.compile("option|choice|alternative|antwort|r[ée]ponse|proposition|möglichkeit|选项|第")
+_BEFORE_NOUN = re.compile(rf"(?<!\w)({_WORDS}) (?:answer )?$")
+_AFTER_NOUN = re.compile(r" ?(?:number |no\.? ?|nummer |numero |#)?([1-9]|10)(?![\w%]|[.,]\d)")
+_HAN_ORDINAL = re.compile(r"第([一二三四五六七八九十]|[1-9](?!\d))(?:个(?=$|[.,;:\s])|(?=个?选?项|个?答案))")
 _ECHO = re.compile(r"\([A-J](?:(?:, ?(?:or |and )?|/| or | and |、)[A-J]){2,9}\)(?=\s{0,2}:)")
 """The format repeated: "Answer (A, B, C or D): B"."""
 
 
 def with_letters(text: str, letters: str, options: Sequence[str]) -> str:
-    """A folded text with a letter in place of every ordinal that names an option, of the same length."""
+    """A folded text with a letter in place of every ordinal that names an option, of the same length.
 
-    def lettered(match: re.Match[str]) -> str:
-        word = (match["word"] or match["han"] or match["digit"]).lower()
-        place = _ORDINALS.get(unaccented(word), len(letters))
-        if place >= len(letters) or (match["digit"] and any(option.strip() == word for option in options)):
-            return match.group()
-        kept = match["noun"] or (" " if match["han"] else "")
-        return f"{kept}{letters[place]}".ljust(len(match.group()))
-
-    if "(" in text:
+    "the second option", "第二个选项", "option 2".
+    """
+    if "):" in text or ") :" in text:
         text = _ECHO.sub(lambda match: " " * len(match.group()), text)
-    return _ORDINAL.sub(lettered, text)
+    lower = text.lower()
+    edits: list[tuple[int, int, str]] = []
+    for noun in _NOUN.finditer(lower if len(lower) == len(text) else text):
+        if noun.group() == "第":
+            found = _HAN_ORDINAL.match(text, noun.start())
+        else:
+            found = _BEFORE_NOUN.search(lower, max(0, noun.start() - 20), noun.start())
+            found = found or _AFTER_NOUN.match(lower, noun.end())
+        place = _ORDINALS.get(unaccented(found[1]), len(letters)) if found else len(letters)
+        if found and place < len(letters) and not (found[1].isdigit() and found[1] in options):
+            start, end = found.span(1)
+            at = start - 1 if noun.group() == "第" else start
+            edits.append((at, found.end() if noun.group() == "第" else end, letters[place]))
+    for start, end, letter in reversed(edits):
+        blank = " " if text[start] == "第" else ""
+        text = text[:start] + f"{blank}{letter}".ljust(end - start) + text[end:]
+    return text
 
 
 @lru_cache(maxsize=16)
@@ -132,7 +139,7 @@ def _sort_out_numerals(text: str, tokens: list[Token], kinds: list[str], options
     if not places:
         return
     cases = {found[0] for found in _NUMERAL.findall(text) if found not in {"V", "v"}}
-    listed = "I" in cases or "V" in cases or any(_NUMERAL.search(option) for option in options)
+    listed = "I" in cases or "V" in cases or _numbered(tuple(options))
     for index in places:
         start, end = tokens[index].start, tokens[index].end
         if text[start] == "i":
@@ -143,6 +150,11 @@ def _sort_out_numerals(text: str, tokens: list[Token], kinds: list[str], options
         joined = _NUMERAL_NEXT.match(text, end) or _NUMERAL_LAST.search(text, max(0, start - 16), start)
         if pronoun or (listed and (kinds[index] == "L" or joined)):
             kinds[index] = "l"
+
+
+@lru_cache(maxsize=4096)
+def _numbered(options: tuple[str, ...]) -> bool:
+    return any(_NUMERAL.search(option) for option in options)
 
 
 def _lower_case(text: str, tokens: list[Token], index: int) -> str:
