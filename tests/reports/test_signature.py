@@ -51,6 +51,8 @@ CHANGES: dict[str, Callable[[], str]] = {
     "other listed questions": lambda: with_spec(questions=("1", "3")),
     "exam seed": lambda: signed(changed(RUN, seed=1), changed(EXAM, spec=changed(SPEC, seed=1))),
     "as published": lambda: with_spec(as_published=True),
+    "the first letter": lambda: with_spec(extraction="first"),
+    "stated letters alone": lambda: with_spec(extraction="strict"),
     "context": lambda: with_spec(context=4096),
     "data": lambda: signed(exam=changed(EXAM, fingerprint="ba9876543210")),
     "bundled sample": lambda: signed(exam=changed(EXAM, data=None)),
@@ -115,7 +117,7 @@ def test_every_setting_of_an_exam_and_of_sampling_is_among_the_changes() -> None
     assert set(ExamSpec.__struct_fields__) == {
         *("benchmark", "name", "language", "shots", "chain_of_thought", "form", "only"),
         *("limit", "seed", "as_published", "context", "rationale", "encoder", "panel", "choose", "questions"),
-        "shard",
+        *("shard", "extraction"),
     }
     assert set(Sampling.__struct_fields__) == {"temperature", "top_p", "max_tokens", "seed", "stop"}
 
