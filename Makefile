@@ -91,11 +91,12 @@ real-server:  ## against `transformers serve` with a tiny model made on the spot
 	    'transformers[serving]>=5' pytest pytest-timeout hypothesis -e .
 	.venv-real/bin/python -m pytest tests/real_server
 
-check: $(VENV)/.peers  ## what reviewers run before reading: style, types (with the vendors' SDKs), layers
+check: $(VENV)/.peers  ## what reviewers run before reading: style, types (with the vendors' SDKs), layers, cycles, words
 	$(BIN)/ruff format --check src tests performance .ci
 	$(BIN)/ruff check src tests performance .ci
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/pytest -p no:cacheprovider tests/test_architecture.py tests/test_vocabulary.py tests/test_house.py
 
 clean:
 	rm -rf $(VENV) .venv-real .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
