@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import csv
 import io
-import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -21,6 +19,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from viva.benchmarks.cmmlu import published
+from viva.benchmarks.cmmlu.wording import has_negation, has_sub_options
 from viva.benchmarks.multiple_choice import MultipleChoiceExam
 from viva.benchmarks.sets import fingerprint, locate, read_bytes, spread
 from viva.errors import DataError
@@ -47,8 +46,6 @@ _LETTER_SET = frozenset(LETTERS)
 CATEGORIES = ("STEM", "Humanities", "Social Science", "Other")
 CHINA = "China specific"
 MAX_SHOTS = 5
-_COMBINED = re.compile(r"[①②③④⑤]|(?<![\d.])[1-5１-５](?![\d.])")
-_SUB_OPTIONS = re.compile(r"[①②③④⑤]|[(（][1-5１-５][)）]")
 
 
 class Subject(Struct, frozen=True):
@@ -68,29 +65,6 @@ def subjects() -> dict[str, Subject]:
         row["subject"]: Subject(row["subject"], row["name_zh"], row["category"], row["china_specific"] == "yes")
         for row in rows
     }
-
-
-@cache
-def _negation() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    words = tomllib.loads((HERE / "negation.toml").read_text(encoding="utf-8"))
-    friends = sorted(words["false_friends"], key=len, reverse=True)
-    return re.compile("|".join(map(re.escape, friends))), re.compile("|".join(map(re.escape, words["words"])))
-
-
-def has_negation(text: str) -> bool:
-    """Whether a question asks by negation (negation.toml), false friends set aside."""
-    friends, words = _negation()
-    return bool(words.search(friends.sub(" ", text)))
-
-
-def has_sub_options(text: str, options: Sequence[str]) -> bool:
-    """Whether a question lists numbered statements that its options combine ("①③", "1和2").
-
-    Numbers alone are no statements: f(1) + f(2), or gaps numbered (1) and (2) that the options fill with words.
-    """
-    if len(set(_SUB_OPTIONS.findall(text))) < 2:
-        return False
-    return sum(1 for option in options if len(_COMBINED.findall(option)) > 1) >= 2
 
 
 class Row(Struct, frozen=True):

@@ -1,0 +1,45 @@
+"""CMMLU's tags of wording, against questions that people labelled."""
+
+import csv
+from pathlib import Path
+
+from benchmarks.published import published  # noqa: F401
+from viva.benchmarks.cmmlu.wording import has_negation, has_sub_options
+
+LABELS = Path(__file__).with_name("cmmlu.csv")
+
+
+def test_questions_are_tagged_as_people_tag_them(published: Path) -> None:  # noqa: F811
+    questions: dict[str, tuple[str, list[str]]] = {}
+    for path in (published / "cmmlu" / "test").glob("*.csv"):
+        with path.open(encoding="utf-8", newline="") as file:
+            for number, row in enumerate(csv.DictReader(file)):
+                questions[f"{path.stem}/{number}"] = row["Question"], [row[letter] for letter in "ABCD"]
+    wrong = {"negation": 0, "sub_options": 0}
+    with LABELS.open(encoding="utf-8", newline="") as file:
+        labels = list(csv.DictReader(file))
+    for label in labels:
+        text, options = questions[label["question"]]
+        wrong["negation"] += has_negation(text) != (label["negation"] == "yes")
+        wrong["sub_options"] += has_sub_options(text, options) != (label["sub_options"] == "yes")
+    assert len(labels) >= 390
+    assert wrong["negation"] <= 8
+    assert wrong["sub_options"] <= 2
+    assert has_sub_options(*questions["high_school_geography/100"]), "the paper's own example"
+
+
+def test_what_asks_by_negation_and_what_only_has_its_words() -> None:
+    asked = (
+        "下列不属于栈的操作的是",
+        "以下说法错误的是",
+        "除队列外，下列哪项是线性结构，除外的是",
+        "不．恰．当．的做法是",
+    )
+    told = (
+        "患者肝脾触诊不满意，首选检查是",
+        "下列属于不可再生资源的是",
+        "两者不同于栈的是什么",
+        "他没有来，原因是（ ）",
+    )
+    assert [text for text in asked if not has_negation(text)] == []
+    assert [text for text in told if has_negation(text)] == []
