@@ -20,7 +20,7 @@ from msgspec import Struct
 from viva.scorers.fold import after_thinking, is_blank
 
 Form = Literal["json", "near", "none"]
-"""As asked; its parts can be told apart; no parts."""
+"""As asked (JSON, or the object as the paper prints it); its parts can be told apart; no parts."""
 LEAST_WORDS: Final = 5
 """A reply without parts that has fewer words than this (letters are none) gives no reason at all."""
 _CANDIDATES = 16
@@ -78,6 +78,8 @@ _ESCAPES = {"\b": "\\b", "\f": "\\f", "\t": "\\t", "\r": "\\r", "\n": "\\n"}
 _OPENING = re.compile(r"\s*(?:```[a-z]{0,10}|(?:here is|sure|certainly|of course)[^\n]{0,80}[:!.])\s*", re.IGNORECASE)
 _QUOTED_LIST = re.compile(r"\[\s*[\"'“]")
 _BETWEEN = re.compile(r"[\"'”]\s{0,20},\s{0,20}[\"'“]")
+_FENCE = re.compile(r"^```[a-z]{0,10}|```$", re.IGNORECASE | re.MULTILINE)
+_AS_PRINTED = re.compile(r"\{\s{0,20}rationale\s{0,4}[:：]", re.IGNORECASE)
 _FINISHED = re.compile(r"[.!?。！？…)\]}\"'”*$`]\Z")
 
 
@@ -88,7 +90,15 @@ def take_apart(reply: str) -> Taken:
     if is_blank(text):
         return Taken("", "", "none")
     found = _from_json(text) or _from_json(_repaired(text), "near") or _from_keys(text)
+    if found and found.rationale and found.answer and _is_as_printed(text):
+        found = Taken(found.rationale, found.answer, "json")
     return found or Taken(text if _says_why(text) else "", text, "none")
+
+
+def _is_as_printed(text: str) -> bool:
+    """Whether nothing stands around one object as the paper prints it: `{Rationale: …, Answer: …}`, without quotes."""
+    text = _FENCE.sub("", text).strip()
+    return bool(_AS_PRINTED.match(text)) and text.endswith("}") and text.count("{") == text.count("}")
 
 
 def _repaired(text: str) -> str:
