@@ -46,7 +46,7 @@ def test_points_are_added_clipped_and_divided():
         (Rubric(keywords=(HIT, MISS), max_score=1.0), 1.0, 1.0),
         (Rubric(keywords=(HIT, HIT), max_score=1.0), 1.0, 1.0),
         (Rubric(keywords=(HIT,), max_score=4.0), 1.0, 4.0),
-        (Rubric(keywords=(MISS, COST)), -1.0, 1.0),
+        (Rubric(keywords=(MISS, COST)), 0.0, 1.0),
         (Rubric(keywords=(MISS, COST), min_score=0.0), 0.0, 1.0),
         (Rubric(keywords=(MISS, COST), min_score=-0.5), -0.5, 1.0),
         (Rubric(keywords=(HIT,), max_score=0.5, min_score=2.0), 2.0, 0.5),  # the minimum has the last word
@@ -61,6 +61,12 @@ def test_points_are_added_clipped_and_divided():
                 graded = grade(rubric, ANSWER)
                 assert (graded.points, graded.total, graded.share) == (points, total, points / total)
                 assert (graded.pending, graded.invalid_gold) == ("", "")
+
+
+def test_as_published_points_fall_below_nothing_where_the_rubric_has_no_minimum():
+    rubric = Rubric(keywords=(MISS, COST))
+    assert grade(rubric, ANSWER, published=True).share == -1.0
+    assert grade(Rubric(keywords=(MISS, COST), min_score=0.0), ANSWER, published=True).share == 0.0
 
 
 def test_metrics_are_added_in_the_published_order():

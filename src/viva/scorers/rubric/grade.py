@@ -43,7 +43,7 @@ def grade(
 
     `executions` holds one result a unit test, in order; `judged` is what judges came to; `language` is that of the
     answer's prose. `post_handler` is applied to the keywords, or to the blanks of a rubric without keywords. With
-    `published`, blanks are aligned as the authors do.
+    `published`, blanks are aligned as the authors do, and points below 0 stay where the rubric has no `min_score`.
     The share is None, with a reason in `pending`, while a part is unknown or where the rubric cannot be applied.
     """
     parts: dict[str, Points] = {}
@@ -63,8 +63,9 @@ def grade(
     if rubric.max_score is not None:
         total = rubric.max_score
         points = min(points, rubric.max_score)
-    if rubric.min_score is not None:
-        points = max(points, rubric.min_score)
+    floor = rubric.min_score if rubric.min_score is not None or published else 0.0
+    if floor is not None:
+        points = max(points, floor)
     invalid_gold = invalid_gold or _no_share(rubric, parts, total, pending, custom or post_handler)
     pending = invalid_gold or pending
     return Graded(

@@ -171,7 +171,7 @@ class Rubric(Struct, frozen=True, kw_only=True):
     """All that grades one answer. `handler` names one of the graders written for single published questions.
 
     `max_score` replaces the total (also when the parts add up to more, or to less) and caps the points; `min_score` is
-    the least that an answer gets.
+    the least that an answer gets: 0 where there is none, and as published nothing.
     """
 
     keywords: tuple[Keyword, ...] = ()
@@ -199,7 +199,7 @@ class Points(Struct, frozen=True):
 
 
 class Graded(Struct, frozen=True, kw_only=True):
-    """An answer graded: `share` is points / total after clipping (below 0 if nothing clips it), None while pending."""
+    """An answer graded: `share` is points / total after clipping (below 0 only as published), None while pending."""
 
     share: float | None
     points: float
