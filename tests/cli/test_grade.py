@@ -99,6 +99,18 @@ def test_several_samples_are_rows_of_their_own(viva: Viva) -> None:
     assert Counter(row["sample"] for row in found) == {"0": 96, "1": 96}
 
 
+def test_a_sample_that_no_question_has_counts_as_missing(viva: Viva) -> None:
+    rows = [row | {"sample": sample} for sample in (0, 2) for row in answers("cmmlu", "zh", gold)]
+    write_jsonl(viva.folder / "answers.jsonl", rows)
+    ended = viva("grade", "cmmlu", "answers.jsonl", *SCORES)
+    assert ended.code == 3
+    assert "no question has an answer with sample 1: counted as missing" in ended.stderr
+    found = read_csv(viva.folder / "scores.csv")
+    assert Counter((row["sample"], row["outcome"]) for row in found) == {
+        ("0", "right"): 96, ("1", "error"): 96, ("2", "right"): 96,
+    }  # fmt: skip
+
+
 def test_a_reply_that_was_cut_off_is_truncated(viva: Viva) -> None:
     rows = [row | {"text": "首先分析", "stop_reason": "length"} for row in answers("cmmlu", "zh")]
     write_jsonl(viva.folder / "answers.jsonl", rows)

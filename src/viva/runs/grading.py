@@ -28,6 +28,7 @@ from viva.runs.config import (
     refuse_unjudged,
 )
 from viva.runs.exams import languages_of, open_exams, remember
+from viva.runs.messages import notify
 from viva.runs.open import OpenRun, prepare
 from viva.runs.plan import judge_records
 from viva.runs.published_rows import refuse_unknown, settings_of
@@ -54,7 +55,7 @@ def plan_grading(
         benchmark, paths, choice, pick(AnswerFileOptions, given), quiet=given["progress"] == "quiet"
     )
     for replay in collected.replays:
-        _refuse_gaps(replay, paths[0])
+        _check_gaps(replay, paths[0])
     if not choice.language and len(languages_of(benchmark)) > 1:
         choice.language = _language_of(benchmark, collected.answered, choice)
     exams_with_data = open_exams((benchmark,), choice)
@@ -109,12 +110,18 @@ def _language_of(benchmark: str, answered: set[str], choice: TaskOptions) -> tup
     return tuple(found) or languages[:1]
 
 
-def _refuse_gaps(replay: Replay, answers: Path) -> None:
-    """Sample numbers that no question has: most likely they were counted from 1, or are seeds."""
+def _check_gaps(replay: Replay, answers: Path) -> None:
+    """Say which sample numbers no question has: their answers are missing.
+
+    Raises DataError where they were most likely counted from 1, or are seeds.
+    """
     numbers = {sample for _, sample in (*replay.answers, *replay.errors)}
-    if len(numbers) < replay.samples:
-        first = next(sample for sample in range(replay.samples) if sample not in numbers)
-        raise DataError(f"{answers} has no answer with sample {first}; number the samples 0, 1, ...")
+    gaps = [sample for sample in range(replay.samples) if sample not in numbers] if numbers else []
+    if gaps and (gaps[0] == 0 or len(gaps) > len(numbers)):
+        raise DataError(f"{answers} has no answer with sample {gaps[0]}; number the samples 0, 1, ...")
+    if gaps:
+        named = ", ".join(map(str, gaps[:5])) + (", …" if gaps[5:] else "")
+        notify(f"{answers}: no question has an answer with sample {named}: counted as missing")
 
 
 def _refuse_strangers(replay: Replay, exams: list[Exam], answers: Path, *, limited: bool) -> None:
