@@ -104,7 +104,7 @@ def test_a_sample_that_no_question_has_counts_as_missing(viva: Viva) -> None:
     write_jsonl(viva.folder / "answers.jsonl", rows)
     ended = viva("grade", "cmmlu", "answers.jsonl", *SCORES)
     assert ended.code == 3
-    assert "no question has an answer with sample 1: counted as missing" in ended.stderr
+    assert "no question has an answer with sample 1: counted as missing" in ended.err
     found = read_csv(viva.folder / "scores.csv")
     assert Counter((row["sample"], row["outcome"]) for row in found) == {
         ("0", "right"): 96, ("1", "error"): 96, ("2", "right"): 96,
