@@ -31,15 +31,15 @@ LARGEST = 4 << 30
 """Bytes of one file of a data set."""
 
 
-def read_bytes(path: Path) -> bytes:
-    """A data file's bytes, or a DataError that names it."""
+def read_bytes(path: Path, *, empty: bool = False) -> bytes:
+    """A data file's bytes, or a DataError that names it; `empty` ones are read where they mean something."""
     try:
         content = read_regular(path, LARGEST, follow=True)
     except FileNotFoundError:
         raise DataError(f"the data file {path} is missing") from None
     except OSError as problem:
         raise DataError(f"cannot read the data file {path}: {problem.strerror or problem}") from None
-    if not content.strip():
+    if not empty and not content.strip():
         raise DataError(f"the data file {path} is empty")
     return content
 

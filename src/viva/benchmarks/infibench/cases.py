@@ -206,6 +206,8 @@ def _test(value: object, key: str, language: str, prompt: str, fetch: Fetch, rea
     if names:
         detail = f"{key} defines {', '.join(names)} itself, which the answer should: any answer passes"
         reading.quirk("test redefines the answer", detail)
+    if not code.strip():
+        reading.note("empty test", f"{key} is empty: every answer passes that runs to its end")
     seconds = reading.number_at(node, "timeout", key, 0.0)
     if seconds < 0 or seconds > 600:
         raise reading.wrong(f"{key}.timeout", f"{seconds:g} seconds; it may be up to 600")
