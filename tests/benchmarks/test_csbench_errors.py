@@ -67,6 +67,7 @@ def test_four_languages_say_it_in_four_ways(tmp_path: Path) -> None:
 def test_wrong_multiple_choice_answers_are_labelled_as_in_the_paper_and_others_on_request(tmp_path: Path) -> None:
     choice, _, truth, blank, essay = questions(tmp_path)
     usual, every = ErrorTypes(), ErrorTypes(["Multiple-choice", "Assertion", "Fill-in-the-blank", "Open-ended"])
+    assert usual.wrong(choice, Score(value=None, outcome="unparsed"))
     assert usual.wrong(choice, WRONG)
     assert not any(usual.wrong(question, WRONG) for question in (truth, blank, essay))
     assert all(every.wrong(question, WRONG) for question in (choice, truth, blank))
@@ -79,7 +80,7 @@ def test_wrong_multiple_choice_answers_are_labelled_as_in_the_paper_and_others_o
 def test_what_is_not_a_wrong_answer_shows_no_error(tmp_path: Path) -> None:
     choice, *_ = questions(tmp_path)
     with table() as row:
-        for outcome in ("right", "unparsed", "empty", "truncated", "refused", "error", "unsound"):
+        for outcome in ("right", "empty", "truncated", "refused", "error", "unsound"):
             with row(outcome):
                 assert not ErrorTypes().wrong(choice, Score(value=None, outcome=outcome))  # type: ignore[arg-type]
 
