@@ -49,8 +49,8 @@ class ErrorTypes:
     def wrong(self, question: Question, score: Score) -> bool:
         """Whether this answer is one to label: wrong, and of a format that was asked for.
 
-        A reply that names several letters, or derives a value and no letter, is a wrong answer too: three of the paper's
-        seven examples are such. What was refused, cut off or never given shows no error of these types.
+        A reply that names several letters, or derives a value and no letter, is a wrong answer too: three of the
+        paper's seven examples are such. What was refused, cut off or never given shows no error of these types.
         """
         if question.tags.get("format") not in self.formats or self.group(question) not in GROUPS:
             return False
