@@ -53,8 +53,10 @@ def scores_chart(results: Sequence[Result], beside: Sequence[Neighbour] = ()) ->
         y=alt.Y("model:N", sort=order, title=None),
         tooltip=_tips("model", "from", "score", *_if_ranges(rows), "95 %", "answers", "how"),
     )
-    where = alt.Color("from:N", title=None, scale=alt.Scale(domain=[HERE, PUBLISHED]))
-    kind = alt.Shape("from:N", title=None, scale=alt.Scale(domain=[HERE, PUBLISHED], range=["circle", "diamond"]))
+    legend = alt.Legend() if any(row["from"] == PUBLISHED for row in rows) else None  # of two kinds of rows
+    where = alt.Color("from:N", title=None, scale=alt.Scale(domain=[HERE, PUBLISHED]), legend=legend)
+    shapes = alt.Scale(domain=[HERE, PUBLISHED], range=["circle", "diamond"])
+    kind = alt.Shape("from:N", title=None, scale=shapes, legend=legend)
     return alt.layer(
         common.mark_rule(strokeWidth=2).encode(x=_per_cent("low", rows), x2="high:Q", color=where),
         *(layer.encode(color=where) for layer in _ranges(common, rows)),
