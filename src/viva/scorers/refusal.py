@@ -16,6 +16,13 @@ WINDOW = 800
 """Characters from the beginning that are searched."""
 
 
+_CUE = re.compile(
+    r"\bi[ ']|as an? (?:ai|lang|art|large)|(?:cannot|can't|unable to|not able to) |[无不拒没]|nicht|keine"
+    r"|als (?:ki|sprach|kunst)|ich |je |suis pas|en tant qu|impossible"
+)
+"""What every refusal has one of; most replies have none, and that is quickly seen."""
+
+
 @cache
 def _pattern() -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{entry})" for entry in phrases("refusal")), re.IGNORECASE)
@@ -25,5 +32,8 @@ def refusal(reply: str, start: int = 0) -> tuple[int, int] | None:
     """Where the reply declines, or None."""
     text = plain(reply[start : start + WINDOW])
     flat = unaccented(text)
-    match = _pattern().search(flat if len(flat) == len(text) else text)
+    text = flat if len(flat) == len(text) else text
+    if not _CUE.search(text.lower()):
+        return None
+    match = _pattern().search(text)
     return (start + match.start(), start + match.end()) if match else None
