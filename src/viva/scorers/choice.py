@@ -121,7 +121,7 @@ def _read_part(reply: str, start: int, end: int, letters: str, language: str, op
             return Reading(UNPARSED, None, "a letter with another option's text")
         return Reading(chosen.letter, chosen.span, chosen.rule)
     return (
-        (lettered_line(reply[start:end], start, letters, options) if texts else None)
+        (_lettered_line(reply[start:end], start, letters, options) if texts else None)
         or (_by_text(reply[start:end], views, texts) if texts else None)
         or (_left(judged, views[-1].groups, letters) or _of_two(judged, views[-1]) if ended else None)
         or (Reading(UNPARSED, None, chosen.rule if chosen.rule.startswith("several") else SEVERAL) if chosen else None)
@@ -174,7 +174,7 @@ def _left(judged: Sequence[Judgement], groups: Sequence[Group], letters: str) ->
     return Reading(left, judged[-1].span, "the one option left")
 
 
-def lettered_line(text: str, base: int, letters: str, options: Sequence[str]) -> Reading | None:
+def _lettered_line(text: str, base: int, letters: str, options: Sequence[str]) -> Reading | None:
     """The one line that is a letter with its own option's text, as an answer set apart; several are a list."""
     found: Reading | None = None
     for match in _LETTERED_LINE.finditer(text):
@@ -242,7 +242,7 @@ def _last(firm: list[Candidate], kinds: str) -> Candidate | None:
     if len({each.letter for each in plain}) > 1:
         return _of_contradicting(plain, kinds)
     if any(each.rule in _OF_THE_ANSWER for each in plain):
-        return plain[-1] if last.letter or last.rule not in _OF_THE_ANSWER else last
+        return plain[-1]
     return _without_aside(firm, kinds)
 
 
