@@ -16,7 +16,7 @@ from typing import TypeVar, cast
 
 from viva.errors import DataError
 from viva.files import parse_toml, read_regular
-from viva.types import Prompt, Question
+from viva.types import Message, Prompt, Question
 
 S = TypeVar("S")
 LARGEST_PROMPTS = 4 << 20
@@ -64,6 +64,15 @@ def fence(text: str) -> str:
     """A line to put around a text that must not instruct whoever reads it: the text cannot contain its own hash."""
     digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
     return f"{'=' * 8} {digest} {'=' * 8}"
+
+
+def with_system(prompt: Prompt, text: str) -> Prompt:
+    """A prompt with a system text before it; one that is there already follows in the same message."""
+    if isinstance(prompt, str):
+        return f"{text}\n\n{prompt}"
+    if prompt and prompt[0].role == "system":
+        return (Message("system", f"{text}\n\n{prompt[0].content}"), *prompt[1:])
+    return (Message("system", text), *prompt)
 
 
 def replace_surrogates(text: str) -> str:

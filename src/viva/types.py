@@ -166,10 +166,11 @@ Request = Generate | Choose
 
 
 class Usage(Struct, frozen=True, omit_defaults=True):
-    """Tokens as the server counted them."""
+    """Tokens as the server counted them; `reasoning` are those of `output` that it says went into thinking."""
 
     input: int = 0
     output: int = 0
+    reasoning: int = 0
 
 
 class Quota(Struct, frozen=True):
@@ -189,7 +190,14 @@ class Failure(Struct, frozen=True):
     message: str
 
 
-StopReason = Literal["stop", "length", "filter", "other"]
+StopReason = Literal[
+    "stop",
+    "length",  # cut off by the limit of tokens, in the answer
+    "thinking",  # the same before the answer began
+    "filter",
+    "other",
+]
+CUT_OFF: frozenset[StopReason] = frozenset({"length", "thinking"})
 
 
 class Likelihood(Struct, frozen=True, omit_defaults=True):
@@ -204,10 +212,12 @@ class Likelihood(Struct, frozen=True, omit_defaults=True):
 class Response(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What came back. With `error` set there is no answer, and `text` is empty.
 
-    To a `Choose`, `likelihoods` has one for each continuation, and `text` is empty.
+    To a `Choose`, `likelihoods` has one for each continuation, and `text` is empty. `reasoning` is what the model
+    thought, apart from the reply: hostile text, never graded.
     """
 
     text: str = ""
+    reasoning: str = ""
     stop_reason: StopReason = "stop"
     usage: Usage | None = None
     error: Failure | None = None

@@ -20,6 +20,7 @@ from viva.scorers.rubric.grade import grade
 from viva.scorers.rubric.model import Graded, Points, Rubric
 from viva.types import (
     ANSWER,
+    CUT_OFF,
     NOTHING,
     Aggregate,
     Defect,
@@ -192,7 +193,7 @@ class RubricExam(JudgedExam, NoSimilarity):
         text = self._visible(response)
         silent = not text.strip()
         if silent and not self.spec.as_published:
-            nothing: Outcome = "truncated" if response.stop_reason == "length" else "empty"
+            nothing: Outcome = "truncated" if response.stop_reason in CUT_OFF else "empty"
             return Score(value=None, outcome=nothing, explanation="the reply holds nothing visible")
         graded = self.graded(question, text, evidence)
         lines = [f"{name}: {line}" for name, part in graded.parts.items() for line in part.details]
@@ -258,4 +259,4 @@ def _outcome(share: float, text: str, response: Response) -> Outcome:
         return "empty"
     if response.stop_reason == "filter" or refusal(text):
         return "refused"
-    return "truncated" if response.stop_reason == "length" else "wrong"
+    return "truncated" if response.stop_reason in CUT_OFF else "wrong"

@@ -23,6 +23,7 @@ from viva.runs.config import (
     PaceOptions,
     PublishedRows,
     SamplingOptions,
+    ServerOptions,
     TaskOptions,
     WeightsOptions,
     bounds,
@@ -33,7 +34,10 @@ from viva.runs.config import (
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-SPELLED = {"batch": ("--batch/--no-batch",), "run": ("--run", "run_path"), "wrote": ("--from", "wrote")}
+SPELLED = {
+    "batch": ("--batch/--no-batch",), "keep_reasoning": ("--keep-reasoning/--no-keep-reasoning",),
+    "run": ("--run", "run_path"), "wrote": ("--from", "wrote"),
+}  # fmt: skip
 METAVARS = {
     "checkpoints": "FILE", "base_url": "URL", "api_key_env": "NAME", "language": "LANG", "only": "comprehension",
     "questions": "FILE", "encoder": "NAME|FOLDER|none", "shard": "I/N", "revision": "NAME[=TOKENS],...",
@@ -41,6 +45,9 @@ METAVARS = {
     "tokens_per_minute": "N|none", "wait_for_server": "SECONDS", "price": "[MODEL=]IN/OUT",
     "backend": "local|ray[://HOST:PORT]", "poll": "SECONDS", "judge": "MODEL[@URL]", "rubric": "FILE",
     "judge_base_url": "URL", "judge_key_env": "NAME", "canaries": "FILE|N", "published_rows": "MODEL,...|nearest|none",
+    "reasoning_effort": "none|minimal|low|medium|high|xhigh", "reasoning_budget": "TOKENS", "system": "TEXT|@FILE",
+    "request_field": "KEY=JSON", "template_option": "KEY=JSON", "header": "NAME=VALUE", "api_version": "DATE",
+    "judge_reasoning_effort": "EFFORT", "judge_reasoning_budget": "TOKENS", "judge_request_field": "KEY=JSON",
     "run": "FOLDER", "reuse": "RUN", "wrote": "NAME", "question_column": "NAME", "text_column": "NAME",
 }  # fmt: skip
 GROUPS = {
@@ -48,11 +55,16 @@ GROUPS = {
         "model", "checkpoints", "base_url", "api_key_env", "revision", "dtype", "device", "bits", "adapter",
         "trust_remote_code", "template", "batch_size",
     ),
+    "Server": (
+        "reasoning_effort", "reasoning_budget", "no_keep_reasoning", "keep_reasoning", "system", "request_field",
+        "template_option", "header", "api_version", "stream", "strict_parameters",
+    ),
     "Task": ("data", "language", "only", "limit", "questions", "shard", "as_published", "extraction"),
     "Prompt": ("shots", "cot", "form", "prompts", "context", "rationale", "answer_by"),
     "Sampling": ("samples", "repeats", "temperature", "top_p", "max_tokens", "seed"),
     "Judging": (
         "encoder", "judge", "panel", "rubric", "judge_samples", "judge_base_url", "judge_key_env", "verdicts",
+        "judge_reasoning_effort", "judge_reasoning_budget", "judge_request_field",
         "canaries",
     ),
     "Limits": (
@@ -157,6 +169,7 @@ exam_options = derive(TaskOptions, without=("shard", "panel", "rubric"))
 shard_option = derive(TaskOptions, only=("shard",))
 sampling_options = derive(SamplingOptions)
 weights_options = derive(WeightsOptions)
+server_options = derive(ServerOptions)
 pace_options = derive(PaceOptions)
 engine_options = derive(LimitOptions, without=CONSENTS)
 consent_options = derive(LimitOptions, only=CONSENTS)

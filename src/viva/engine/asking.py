@@ -22,7 +22,7 @@ from viva.engine.limits import Ceiling, Policy
 from viva.engine.pacing import Pace
 from viva.engine.slots import Slots
 from viva.errors import ModelError, StorageError
-from viva.types import Choose, Failure, Request, Response, Usage
+from viva.types import CUT_OFF, Choose, Failure, Request, Response, Usage
 
 CANARY_PATIENCE = 5.0
 """Seconds that the first request of a group is alone, so that a bad key is refused once and not a thousand times."""
@@ -53,7 +53,7 @@ class Task(Struct, frozen=True):
     def readable(self, reply: Response) -> bool:
         """Whether a reply can be read. What the limit of tokens cut off has no last line of the judge's own: it may end
         in a quotation."""
-        return self.accept is None or (reply.stop_reason != "length" and self.accept(reply.text, self.nonce))
+        return self.accept is None or (reply.stop_reason not in CUT_OFF and self.accept(reply.text, self.nonce))
 
 
 class Tally(Struct):
@@ -457,6 +457,7 @@ def write(
             question=task.request.question,
             sample=task.request.sample,
             text=response.text,
+            reasoning=response.reasoning,
             stop_reason=response.stop_reason,
             usage=response.usage,
             error=failure,

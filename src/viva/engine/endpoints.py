@@ -33,7 +33,11 @@ class Approval(Struct, kw_only=True):
 
 def addressed(record: RunRecord) -> list[ModelRecord]:
     """The models and judges for which run.json names an address or the variable of a key."""
-    return [one for one in (*record.models, *record.judges) if one.base_url or one.key_variable or "://" in one.name]
+    return [
+        one
+        for one in (*record.models, *record.judges)
+        if one.base_url or one.key_variable or "://" in one.name or _headers(one)
+    ]
 
 
 def is_approved(folder: Path, record: RunRecord) -> bool:
@@ -75,7 +79,15 @@ def personal_key(*purpose: str) -> str:
     return base64.urlsafe_b64encode(derived_key(b"personal key 1\0" + msgspec.json.encode(purpose))[:24]).decode()
 
 
+def _headers(one: ModelRecord) -> tuple[tuple[str, str], ...]:
+    """Headers may have variables of the environment in them."""
+    return one.request.headers if one.request else ()
+
+
 def _mac(secret: bytes, record: RunRecord) -> str:
     """Over names, addresses and variables of models and judges; whatever else run.json says, it chooses no address."""
-    said = [[[one.name, one.base_url, one.key_variable] for one in many] for many in (record.models, record.judges)]
+    said = [
+        [[one.name, one.base_url, one.key_variable, *_headers(one)] for one in many]
+        for many in (record.models, record.judges)
+    ]
     return hmac.new(secret, msgspec.json.encode(said), hashlib.sha256).hexdigest()

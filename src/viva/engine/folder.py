@@ -28,6 +28,7 @@ from msgspec import Meta, Struct
 from viva.engine.journal import Journal
 from viva.errors import MissingRunError, StorageError, VivaError
 from viva.files import UNREADABLE, LockedError, lock, read_regular, refuse_depth, write_whole
+from viva.requesting import Adaptation, RequestOptions
 from viva.types import Canary, ExamSpec, Sampling, VerdictFormat
 from viva.weights import Weights
 
@@ -71,6 +72,10 @@ class ModelRecord(Struct, kw_only=True):
     """Tokens that a checkpoint was trained on, where that is known."""
     shown: str = ""
     """What tables call it; "" in runs of an earlier Viva."""
+    request: RequestOptions | None = None
+    """What the user says of its requests; None where that is nothing."""
+    adapted: Adaptation | None = None
+    """How requests were adapted to its server; None where nothing had to be."""
 
 
 class EncoderRecord(Struct, kw_only=True):

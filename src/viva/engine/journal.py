@@ -29,9 +29,10 @@ MOST_BALLAST = 1 << 30
 class Entry(Struct, kw_only=True, omit_defaults=True):
     """One line: the reply to one request, or why there is none.
 
-    `key` identifies the request by content, `seconds` is the last attempt's latency, `attempts` counts all of them,
-    `at` is seconds since 1970, `reused` names the run that the answer was taken from, `batch` the provider's batch that
-    it came in (its latency is then not known). `nonce` is what a judge's verdict must carry.
+    `key` identifies the request by content, `reasoning` is what the model thought before its reply, `seconds` is the
+    last attempt's latency, `attempts` counts all of them, `at` is seconds since 1970, `reused` names the run that the
+    answer was taken from, `batch` the provider's batch that it came in (its latency is then not known). `nonce` is what
+    a judge's verdict must carry.
     """
 
     key: str
@@ -40,6 +41,7 @@ class Entry(Struct, kw_only=True, omit_defaults=True):
     question: str
     sample: int = 0
     text: str = ""
+    reasoning: str = ""
     stop_reason: StopReason = "stop"
     usage: Usage | None = None
     error: Failure | None = None
@@ -55,6 +57,7 @@ class Entry(Struct, kw_only=True, omit_defaults=True):
         """The reply without its circumstances."""
         return Response(
             text=self.text,
+            reasoning=self.reasoning,
             stop_reason=self.stop_reason,
             usage=self.usage,
             error=self.error,

@@ -15,7 +15,7 @@ from viva.engine.asking import Tally, Task
 from viva.engine.journal import Entry, Journal
 from viva.engine.keys import Keys
 from viva.engine.stages import Evaluation, EvidenceStore, Judge, JudgePanel
-from viva.types import Generate, Outcome, Question, Response, Score
+from viva.types import CUT_OFF, Generate, Outcome, Question, Response, Score
 
 STAGE = "errors"
 """The journal's name."""
@@ -126,7 +126,7 @@ def labelled(work: Labelling, journal: Journal) -> Iterator[Labelled]:
 
 def _whole(entry: Entry | None) -> bool:
     """What the limit of tokens cut off may end in a quotation of the examinee."""
-    return entry is not None and not entry.error and entry.stop_reason != "length"
+    return entry is not None and not entry.error and entry.stop_reason not in CUT_OFF
 
 
 def _wrong(work: Labelling) -> Iterator[_Wrong]:

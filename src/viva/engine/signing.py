@@ -10,6 +10,7 @@ from typing import cast
 import msgspec
 
 from viva.engine.folder import ExamRecord, ModelRecord, RunRecord
+from viva.requesting import RequestOptions
 from viva.weights import Weights
 
 
@@ -42,6 +43,7 @@ def settings(
         "data": exam.fingerprint + (".sample" if exam.data is None else ""),
         "model": model,
         **(_opened(opened) if opened else {}),
+        **(_requested(opened.request) if opened and opened.request else {}),
         "judge": "+".join(f"{_judge(judge)}x{record.judge_samples}" for judge in record.judges) or "none",
         "panel": spec.panel if len(record.judges) * record.judge_samples > 1 else "none",
         "rubric": "+".join(_rubrics(exam.templates)) or "none",
@@ -49,13 +51,43 @@ def settings(
         "rationale": "yes" if spec.rationale else "no",
         "encoder": _encoder(record) if spec.encoder else "none",
         "samples": f"{exam.samples or record.samples}x{record.repeats}",
-        "temp": "server" if sampling.temperature is None else f"{sampling.temperature:g}",
-        "top_p": "server" if sampling.top_p is None else f"{sampling.top_p:g}",
-        "max_tokens": sampling.max_tokens or "server",
+        "temp": _sent("temperature", sampling.temperature, opened),
+        "top_p": _sent("top_p", sampling.top_p, opened),
+        "max_tokens": _limit(sampling.max_tokens, opened),
         "context": spec.context or "none",
         "stop": "next question" if spec.form == "base" else "none",
-        "seed": f"{record.seed}" + ("" if sampling.seed is None else ".sent"),
+        "seed": f"{record.seed}" + _seed(sampling.seed, opened),
         "viva": record.viva,
+    }
+
+
+def _sent(name: str, value: float | None, opened: ModelRecord | None) -> str:
+    """A parameter of sampling as it was sent."""
+    if value is not None and opened and opened.adapted and name in opened.adapted.parameters:
+        return "server (refused)"
+    return "server" if value is None else f"{value:g}"
+
+
+def _seed(seed: int | None, opened: ModelRecord | None) -> str:
+    if seed is None:
+        return ""
+    return ".refused" if opened and opened.adapted and "seed" in opened.adapted.parameters else ".sent"
+
+
+def _limit(most: int | None, opened: ModelRecord | None) -> int | str:
+    """The limit of the reply; a model that reasons gets room to think, unless the limit is the user's."""
+    kept = opened and opened.request and opened.request.limit_kept
+    reasons = opened and opened.adapted and opened.adapted.reasons
+    return "room" if most and reasons and not kept else most or "server"
+
+
+def _requested(said: RequestOptions) -> dict[str, str]:
+    """What the user said of the requests, as far as a reply may depend on it."""
+    more = msgspec.structs.replace(said, effort="", budget=0, limit_kept=False).identity()
+    return {
+        **({"reasoning": said.effort} if said.effort else {}),
+        **({"reasoning_budget": str(said.budget)} if said.budget else {}),
+        **({"request": hashlib.sha256(more["request"].encode()).hexdigest()[:8]} if more else {}),
     }
 
 

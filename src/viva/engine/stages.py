@@ -20,7 +20,9 @@ from viva.engine.keys import Keys
 from viva.engine.nonces import nonces, with_nonce
 from viva.engine.programs import Program, program_key, read_execution
 from viva.engine.reviews import item_key
+from viva.prompting import with_system
 from viva.types import (
+    CUT_OFF,
     NOT_ASKED,
     NOTHING,
     Canary,
@@ -65,14 +67,24 @@ class Evaluation(Struct):
     """The keys in the order of questions and samples; cached after the first pass: rendering prompts is expensive."""
     dropped: int = 0
     """Exemplars that did not fit, each prompt counted once, once a first pass has rendered them all."""
+    system: str = ""
+    """A text of the user's before every prompt of messages."""
 
     @classmethod
     def of(
-        cls, exam: Exam, label: str, model: Model, sampling: Sampling, samples: int, repeats: int, price: Price | None
+        cls,
+        exam: Exam,
+        label: str,
+        model: Model,
+        sampling: Sampling,
+        samples: int,
+        repeats: int,
+        price: Price | None,
+        system: str = "",
     ) -> Evaluation:
         """A sitting with its keys."""
         keys = Keys(model.identity, exam.spec.benchmark)
-        return cls(exam, label, model, sampling, samples * repeats, samples, keys, price)
+        return cls(exam, label, model, sampling, samples * repeats, samples, keys, price, system=system)
 
     def requests(self) -> Iterator[tuple[Question, bytes, Request]]:
         """Every question and sample with its request and key, in order; `digests`, `dropped` are known at the end."""
@@ -81,6 +93,8 @@ class Evaluation(Struct):
             prompt = None
             for sample in range(self.samples):
                 request = self.exam.request(question, sample, self.sampling, self.model.context_window)
+                if self.system:
+                    request = msgspec.structs.replace(request, prompt=with_system(request.prompt, self.system))
                 dropped += request.dropped if request.prompt != prompt else 0
                 prompt = request.prompt
                 key = self.keys.of(request)
@@ -332,7 +346,7 @@ class EvidenceStore(Struct):
             return
         for key, request in self.judge_panel.requests(judge.model, exam, question, response, similarities):
             entry = self.verdicts.read(key)
-            whole = entry and not entry.error and entry.stop_reason != "length"
+            whole = entry and not entry.error and entry.stop_reason not in CUT_OFF
             yield Opinion(judge.model.name, request.aspect, entry.text, entry.nonce) if entry and whole else None
 
     def suspicion(self, exam: Exam, question: Question, response: Response) -> Suspicion:

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from viva.contracts import Model
 from viva.errors import VivaError
+from viva.requesting import Adaptation, RequestOptions
 from viva.weights import Weights
 
 
@@ -18,7 +19,8 @@ class Endpoint(Struct, frozen=True, kw_only=True):
 
     `key_variable` names the environment variable that holds the key; `seed` is for baselines that draw; `weights` says
     how weights on a disk are opened; `template` names the family whose template a completion endpoint is given; `shown`
-    is what tables call weights on a disk, provider included, where the folder's own name would not tell them apart.
+    is what tables call weights on a disk, provider included, where the folder's own name would not tell them apart;
+    `request` is what the user says of its requests, `adapted` what a run knows already of what its server takes.
     """
 
     base_url: str | None = None
@@ -27,6 +29,8 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     weights: Weights = Weights()
     template: str = ""
     shown: str = ""
+    request: RequestOptions = RequestOptions()
+    adapted: Adaptation | None = None
 
 
 PROVIDERS: dict[str, str] = {

@@ -19,6 +19,7 @@ from msgspec import NODEFAULT, Meta, Struct, ValidationError
 from viva.errors import VivaError
 from viva.interop.reading import FORMS
 from viva.models import PROVIDERS
+from viva.requesting import Effort, Streaming
 from viva.types import Choosing, Extraction, VerdictFormat
 from viva.visible import one_line
 from viva.weights import Dtype, Weights
@@ -41,6 +42,38 @@ class ModelOptions(Struct, kw_only=True):
     ] = None
     base_url: Annotated[str | None, note("OpenAI-compatible server of the openai/ models, ending in /v1.")] = None
     api_key_env: Annotated[str | None, note("Environment variable with the key.  [default: the provider's own]")] = None
+
+
+class ServerOptions(Struct, kw_only=True):
+    """What is sent to a model's server beside prompt and sampling, and how."""
+
+    reasoning_effort: Annotated[
+        Effort | None, note("How much a model that reasons is to think.  [default: the server's]")
+    ] = None
+    reasoning_budget: Annotated[Positive | None, note("Tokens that it may think at most.")] = None
+    keep_reasoning: Annotated[bool, note("Keep what models thought beside their replies, in the run folder.")] = True
+    system: Annotated[str | None, note("System text before every prompt; @FILE reads it.")] = None
+    request_field: Annotated[
+        tuple[str, ...], note("Add a field to every request, null to leave one out. Repeat for several.")
+    ] = ()
+    template_option: Annotated[
+        tuple[str, ...],
+        note("Set a variable of the model's chat template (vLLM, SGLang, llama.cpp, hf/): enable_thinking=false."),
+    ] = ()
+    header: Annotated[
+        tuple[str, ...],
+        note("Send an HTTP header; $NAME in its value is read from the environment, as keys must be."),
+    ] = ()
+    api_version: Annotated[
+        str | None, note("The address is Azure's, with this api-version; models are named by their deployment.")
+    ] = None
+    stream: Annotated[
+        Streaming,
+        note("Have replies streamed: where a server wants it or cuts off what is silent for long, always or never."),
+    ] = "auto"
+    strict_parameters: Annotated[
+        bool, note("End the run where a server refuses a parameter, in place of leaving it out and saying so.")
+    ] = False
 
 
 class TaskOptions(Struct, kw_only=True):
@@ -175,6 +208,9 @@ class JudgeOptions(Struct, kw_only=True):
             "the same where the server holds replies to a schema; or a bare line, which a quoted answer can bring, too."
         ),
     ] = "nonce"
+    judge_reasoning_effort: Annotated[Effort | None, note("How much a judge that reasons is to think.")] = None
+    judge_reasoning_budget: Annotated[Positive | None, note("Tokens that a judge may think at most.")] = None
+    judge_request_field: Annotated[tuple[str, ...], note("Add a field to every request to a judge.")] = ()
     canaries: Annotated[
         str | None,
         note(
@@ -297,6 +333,7 @@ CONSENT = ("trust_endpoints", "trust_remote_code", "unsafe_host_execution")
 """What only the user agrees to, on the command line or in a program: no run folder and no file does."""
 RUN = (
     ModelOptions,
+    ServerOptions,
     TaskOptions,
     SamplingOptions,
     WeightsOptions,

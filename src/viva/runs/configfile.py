@@ -23,13 +23,13 @@ from msgspec import Struct
 from viva.benchmarks.custom.positions import Listing, Mapping, Node, Scalar, Unreadable, read_yaml
 from viva.errors import DataError
 from viva.files import read_regular
-from viva.runs.config import CONSENT, RUN, ModelOptions, Option, WeightsOptions, options, unknown
+from viva.runs.config import CONSENT, RUN, ModelOptions, Option, ServerOptions, WeightsOptions, options, unknown
 from viva.visible import one_line
 
 LARGEST = 1_000_000
 """Bytes."""
 KNOWN = options(*RUN, without=CONSENT)
-OF_MODELS = options(ModelOptions, WeightsOptions, without=(*CONSENT, "checkpoints"))
+OF_MODELS = options(ModelOptions, ServerOptions, WeightsOptions, without=(*CONSENT, "checkpoints"))
 """Settings that a single model may have."""
 
 

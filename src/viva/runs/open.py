@@ -20,6 +20,7 @@ from viva.engine.stages import RECORDED, Evaluation, EvidenceStore, Judge, Judge
 from viva.errors import VivaError
 from viva.models import Endpoint, connect
 from viva.models.replay import Replay, located
+from viva.requesting import RequestOptions
 from viva.runs.config import LimitOptions, per_provider
 from viva.runs.exams import label, reopen, sample_note, set_notes
 from viva.runs.messages import notify
@@ -131,8 +132,9 @@ def prepare(
             remembered.samples or record.samples,
             record.repeats,
             _price(model, prices, limits),
+            known.request.system if known.request else "",
         )
-        for model in models
+        for model, known in zip(models, record.models, strict=True)
         for exam, remembered in zip(opened, record.exams, strict=True)
     ]
     judges = [placed(reach(judge, record.seed), limits) for judge in record.judges]
@@ -219,6 +221,8 @@ def reach(record: ModelRecord, seed: int) -> Model:
             weights=record.weights or Weights(),
             template=record.template,
             shown=record.shown,
+            request=record.request or RequestOptions(),
+            adapted=record.adapted,
         ),
     )
 

@@ -15,6 +15,7 @@ from viva.benchmarks.sharding import unsharded
 from viva.contracts import Exam, Model
 from viva.engine.folder import ExamRecord, ModelRecord, RunFolder, RunRecord, new_run_path
 from viva.errors import VivaError
+from viva.requesting import RequestOptions
 from viva.runs.batches import refuse_unbatched
 from viva.runs.canaries import read_canaries
 from viva.runs.checkpoints import read_checkpoints
@@ -23,6 +24,7 @@ from viva.runs.config import (
     LimitOptions,
     OutputOptions,
     SamplingOptions,
+    ServerOptions,
     TaskOptions,
     WeightsOptions,
     pick,
@@ -35,10 +37,15 @@ from viva.runs.open import UNPAID, OpenRun, earlier_runs, open_encoder_of, prepa
 from viva.runs.preflight import check_supported, refuse_unopened
 from viva.runs.published_rows import refuse_unknown
 from viva.runs.rejudge import RejudgeOptions
+from viva.runs.requests import judge_request_options, request_options
 from viva.runs.settings import sampling
 from viva.runs.trust import keep_approval
 from viva.version import __version__
 from viva.weights import DTYPES
+
+SERVED = ("openai/", "openai-responses/")
+"""Models at an address that the user may give."""
+VENDORS = ("anthropic/", "google/")
 
 
 def plan_run(given: Mapping[str, Any], own: Mapping[str, Model] | None = None) -> tuple[OpenRun, list[RunFolder]]:
@@ -60,13 +67,14 @@ def plan_run(given: Mapping[str, Any], own: Mapping[str, Model] | None = None) -
     exams_with_data = open_exams(tuple(benchmarks), choice)
     exams = [exam for exam, _ in exams_with_data]
     refuse_unknown(output.published_rows, [(exam.spec, data is None) for exam, data in exams_with_data])
+    limit_kept = draw.max_tokens is not None or choice.as_published
     record = RunRecord(
         viva=__version__,
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         command=["viva", *sys.argv[1:]],
         exams=[drawn(remember(exam, data), draw, choice.seed) for exam, data in exams_with_data],
         models=[
-            *(_record(one, given["base_url"], given["api_key_env"], opening) for one in named),
+            *(_record(one, given, limit_kept=limit_kept) for one in named),
             *(ModelRecord(name=name, shown=model.name) for name, model in own.items()),
         ],
         judges=judge_records(judging, given["base_url"], given["api_key_env"], models),
@@ -147,7 +155,7 @@ def _check_addresses(models: tuple[str, ...], judging: JudgeOptions, base_url: s
     asked = [*models, *judging.judge]
     if judging.judge_base_url is not None and not judging.judge_base_url.strip():
         raise VivaError("--judge-base-url is empty: give the judge's server, or leave it out")
-    if base_url and not any(name.startswith("openai/") for name in asked):
+    if base_url and not any(name.startswith(SERVED) for name in asked):
         raise VivaError(f"--base-url is for openai/ models (any OpenAI-compatible server); here is only {models[0]}")
     vendors = dict.fromkeys(name.partition("/")[0] for name in models)
     vendors = {name: None for name in vendors if name not in UNPAID}
@@ -171,19 +179,29 @@ def _judge_record(
     vendors = {examinee.partition("/")[0] for examinee in models}
     elsewhere = judging.judge_base_url or "@http" in name or name.partition("/")[0] not in vendors
     inherited = None if elsewhere else key_variable
-    record = model_record(name, judging.judge_base_url or base_url, judging.judge_key_env or inherited)
+    record = model_record(
+        name,
+        judging.judge_base_url or base_url,
+        judging.judge_key_env or inherited,
+        request=judge_request_options(judging),
+    )
     if judging.judge_base_url and len(judging.judge) == 1 and record.base_url is None:
         raise VivaError(f"--judge-base-url is for openai/ judges; {name} has an address of its own")
     return record
 
 
 def model_record(
-    name: str, base_url: str | None, key_variable: str | None, opening: WeightsOptions | None = None
+    name: str,
+    base_url: str | None,
+    key_variable: str | None,
+    opening: WeightsOptions | None = None,
+    request: RequestOptions | None = None,
 ) -> ModelRecord:
     """A model for run.json. --base-url is only for openai/ models; others have addresses of their own."""
-    record = ModelRecord(
-        name=placed(name), base_url=base_url if name.startswith("openai/") else None, key_variable=key_variable
-    )
+    served = name.startswith(SERVED)
+    record = ModelRecord(name=placed(name), base_url=base_url if served else None, key_variable=key_variable)
+    if request not in (None, RequestOptions()) and name.startswith((*SERVED, *VENDORS, HF)):
+        record.request = request
     opening = opening or WeightsOptions()
     if name.startswith(HF):
         weights = opening.weights()
@@ -197,11 +215,10 @@ def model_record(
     return record
 
 
-def _record(named: Named, base_url: str | None, key_variable: str | None, opening: WeightsOptions) -> ModelRecord:
-    own = named.settings
-    if own:
-        opening = msgspec.structs.replace(opening, **{name: own[name] for name in own if hasattr(opening, name)})
-    record = model_record(named.name, own.get("base_url", base_url), own.get("api_key_env", key_variable), opening)
+def _record(named: Named, given: Mapping[str, Any], *, limit_kept: bool) -> ModelRecord:
+    own = {**given, **named.settings}
+    request = request_options(pick(ServerOptions, own), limit_kept=limit_kept)
+    record = model_record(named.name, own["base_url"], own["api_key_env"], pick(WeightsOptions, own), request)
     return msgspec.structs.replace(record, shown=named.shown, trained=named.trained)
 
 

@@ -14,6 +14,7 @@ import msgspec
 from viva.engine.endpoints import addressed, approve, is_approved
 from viva.engine.folder import ModelRecord, RunFolder, RunRecord
 from viva.errors import VivaError
+from viva.requesting import RequestOptions
 from viva.runs.config import LimitOptions
 from viva.runs.messages import notify
 from viva.visible import one_line
@@ -57,7 +58,10 @@ def _described(one: ModelRecord) -> str:
     """`openai/NAME at http://… with the key in GITHUB_TOKEN`."""
     address = f" at {one_line(one.base_url, 200)}" if one.base_url else ""
     key = f"the key in {one_line(one.key_variable, 80)}" if one.key_variable else "its provider's usual key"
-    return f"{one_line(one.name, 200)}{address} with {key}"
+    headers = "".join(
+        f" and {one_line(f'{name}: {value}', 120)}" for name, value in (one.request or RequestOptions()).headers
+    )
+    return f"{one_line(one.name, 200)}{address} with {key}{headers}"
 
 
 def refuse_inherited_code(records: Sequence[ModelRecord], limits: LimitOptions) -> None:

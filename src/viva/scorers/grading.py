@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from viva.scorers.reading import Reading
-from viva.types import NOT_ASKED, Failure, Outcome, Response, Score
+from viva.types import CUT_OFF, NOT_ASKED, Failure, Outcome, Response, Score
 
 _UNREAD: dict[str, Outcome] = {"unparsed": "unparsed", "empty": "empty", "refused": "refused"}
 
@@ -17,7 +17,7 @@ def grade_reading(reading: Reading, gold: str, response: Response) -> Score:
     where = f"{reading.rule}" + (f" at {reading.span[0]}-{reading.span[1]}" if reading.span else "")
     if reading.read in _UNREAD:
         outcome = _UNREAD[reading.read]
-        if response.stop_reason == "length" and outcome in ("unparsed", "empty"):
+        if response.stop_reason in CUT_OFF and outcome in ("unparsed", "empty"):
             outcome = "truncated"
         if response.stop_reason == "filter" and outcome in ("unparsed", "empty"):
             outcome = "refused"

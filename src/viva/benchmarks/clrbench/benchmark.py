@@ -144,7 +144,7 @@ class CLRBenchExam(JudgedExam, MultipleChoiceExam):
         if response.error or (question.kind == "choice" and text.strip()):
             return super().score(question, response)
         if not text.strip():
-            ended: dict[str, Outcome] = {"length": "truncated", "filter": "refused"}
+            ended: dict[str, Outcome] = {"length": "truncated", "thinking": "truncated", "filter": "refused"}
             nothing = ended.get(response.stop_reason, "empty")
             return Score(value=None, outcome=nothing, explanation="the reply holds no answer")
         match question.kind:

@@ -30,6 +30,7 @@ from viva.scorers.resolution import Decision
 from viva.scorers.truth import read_truth
 from viva.scorers.verdict import reasons
 from viva.types import (
+    CUT_OFF,
     NOTHING,
     Aggregate,
     BenchmarkInfo,
@@ -153,7 +154,7 @@ class CSBenchExam(JudgedExam, MultipleChoiceExam):
         if question.kind == "truth":
             return self._truth(question, question.answer, response)
         if not response.text.strip():
-            nothing: Outcome = "truncated" if response.stop_reason == "length" else "empty"
+            nothing: Outcome = "truncated" if response.stop_reason in CUT_OFF else "empty"
             return Score(value=None, outcome=nothing, explanation="the reply holds nothing visible")
         return self.judged(question, response, evidence)
 

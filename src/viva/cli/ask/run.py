@@ -22,6 +22,7 @@ from viva.cli.options import (
     report_options,
     reuse_option,
     sampling_options,
+    server_options,
     shard_option,
     weights_options,
 )
@@ -51,6 +52,7 @@ from viva.runs.trust import keep_approval
     "baseline/random (guesses; `viva list --baselines`), replay/FILE.",
 )
 @model_options
+@server_options
 @exam_options
 @shard_option
 @sampling_options

@@ -36,7 +36,13 @@ _REASONS: dict[Outcome, str] = {
     "ungraded": "grader_failed",
     "unsound": "scoring_failed",
 }
-_STOPS = {"stop": "stop", "length": "max_tokens", "filter": "content_filter", "other": "unknown"}
+_STOPS = {
+    "stop": "stop",
+    "length": "max_tokens",
+    "thinking": "max_tokens",
+    "filter": "content_filter",
+    "other": "unknown",
+}
 _IDS = 100_000
 """Sample ids beyond which the header does not list them."""
 

@@ -1,0 +1,114 @@
+"""What the user says of a model's requests, read and checked: `RequestOptions` for run.json."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import msgspec
+
+from viva.errors import VivaError
+from viva.files import read_regular
+from viva.requesting import VARIABLE, RequestOptions, expanded
+from viva.runs.config import JudgeOptions, ServerOptions
+from viva.visible import one_line
+
+LARGEST = 1 << 20
+"""Bytes of a file with a system text."""
+_NAME = re.compile(r"[A-Za-z0-9!#%&'*+.^_`|~-]{1,100}")
+"""A header's (RFC 9110)."""
+_SECRET = re.compile(r"authorization|cookie|key|token|secret|password|credential", re.IGNORECASE)
+_RESERVED = frozenset({"model", "messages", "prompt", "stream", "stream_options", "n", "input", "contents"})
+"""Fields that say what is asked of whom: Viva's own."""
+_OF_THE_WIRE = frozenset(
+    {"host", "content-length", "content-type", "transfer-encoding", "connection", "accept-encoding"}
+)
+
+
+def request_options(given: ServerOptions, *, limit_kept: bool) -> RequestOptions:
+    """The options of one model. Raises VivaError for what cannot be sent."""
+    return RequestOptions(
+        effort=given.reasoning_effort or "",
+        budget=_budget(given.reasoning_effort, given.reasoning_budget, "--reasoning"),
+        fields=_pairs(given.request_field, "--request-field", refused=_RESERVED),
+        template_options=_pairs(given.template_option, "--template-option"),
+        headers=tuple(map(_header, given.header)),
+        system=_system(given.system) if given.system else "",
+        api_version=given.api_version or "",
+        limit_kept=limit_kept,
+        keep_reasoning=given.keep_reasoning,
+        stream=given.stream,
+        strict=given.strict_parameters,
+    )
+
+
+def judge_request_options(given: JudgeOptions) -> RequestOptions:
+    """Those of the judges."""
+    return RequestOptions(
+        effort=given.judge_reasoning_effort or "",
+        budget=_budget(given.judge_reasoning_effort, given.judge_reasoning_budget, "--judge-reasoning"),
+        fields=_pairs(given.judge_request_field, "--judge-request-field", refused=_RESERVED),
+    )
+
+
+def _budget(effort: str | None, budget: int | None, option: str) -> int:
+    if effort == "none" and budget:
+        raise VivaError(f"{option}-effort none and {option}-budget {budget} contradict each other: leave one out")
+    return budget or 0
+
+
+def _pairs(given: tuple[str, ...], option: str, refused: frozenset[str] = frozenset()) -> tuple[tuple[str, str], ...]:
+    """`KEY=JSON` → (key, JSON); what is no JSON is taken as a text where it cannot be meant for anything else."""
+    found: dict[str, str] = {}
+    for each in given:
+        name, equals, value = each.partition("=")
+        name = name.strip()
+        if not equals or not name:
+            raise VivaError(f"{option} {one_line(each, 80)!r}: write KEY=JSON, such as {option} top_k=20")
+        if name in refused:
+            raise VivaError(f"{option} {name}: Viva writes this field itself")
+        if name in found:
+            raise VivaError(f"{option} {name} is there twice")
+        found[name] = _json(value, option, name)
+    return tuple(found.items())
+
+
+def _json(text: str, option: str, name: str) -> str:
+    try:
+        return msgspec.json.encode(msgspec.json.decode(text)).decode()
+    except (msgspec.DecodeError, RecursionError, UnicodeError):
+        if re.fullmatch(r"[A-Za-z][\w .:/-]*", text):
+            return msgspec.json.encode(text).decode()
+        raise VivaError(
+            f"{option} {name}={one_line(text, 60)}: this is no JSON; a text stands in double quotes: '{name}=\"...\"'"
+        ) from None
+
+
+def _header(given: str) -> tuple[str, str]:
+    name, equals, value = given.partition("=")
+    name, value = name.strip(), value.strip()
+    if not equals or not _NAME.fullmatch(name):
+        raise VivaError(f"--header {one_line(name, 60)}: write NAME=VALUE, such as --header 'X-Title=Viva'")
+    if name.lower() in _OF_THE_WIRE:
+        raise VivaError(f"--header {name}: this header is HTTP's own")
+    if any(ord(character) < 32 or ord(character) == 127 for character in value):
+        raise VivaError(f"--header {name}: a value is one line without control characters")
+    if _SECRET.search(name) and not VARIABLE.search(value):
+        raise VivaError(
+            f"--header {name}: a secret is read from the environment, so that no file holds it: "
+            f"--header '{name}=$VARIABLE' (in single quotes, or the shell puts its value in)"
+        )
+    expanded(((name, value),))
+    return name, value
+
+
+def _system(given: str) -> str:
+    """The text, or that of the @FILE."""
+    if not given.startswith("@"):
+        return given
+    try:
+        return read_regular(Path(given[1:]), LARGEST, follow=True).decode("utf-8-sig").strip()
+    except OSError as problem:
+        raise VivaError(f"--system: cannot read {given[1:]}: {problem.strerror or problem}") from None
+    except UnicodeDecodeError:
+        raise VivaError(f"--system: {given[1:]} is not UTF-8") from None
