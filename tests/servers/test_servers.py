@@ -341,3 +341,123 @@ def test_a_proxy_cuts_what_is_silent_and_not_what_streams(stand: Callable[..., L
     with pytest.raises(ConnectionError):
         ask(server, CHAT, body)
     assert len(server.events("cut")) == 2
+
+
+def test_llama_cpp(stand: Callable[..., LocalServer]) -> None:
+    server = stand("llamacpp", thinking=50, context=200)
+    body = USER | {"model": "any"}
+    assert message(ask(server, CHAT, body))["reasoning_content"].startswith("At first sight")
+    assert message(ask(server, CHAT, body | {"reasoning_format": "none"}))["content"].startswith("<think>\n")
+    assert message(ask(server, CHAT, body | {"reasoning_effort": "none"}))["reasoning_content"] is None
+    assert ask(server, "/props").body["default_generation_settings"]["n_ctx"] == 200
+    error = ask(server, CHAT, {"model": "any", "messages": [{"role": "user", "content": "x" * 900}]}).body["error"]
+    assert (error["type"], error["n_prompt_tokens"], error["n_ctx"]) == ("exceed_context_size_error", 225, 200)
+    server.control(thinking=500)
+    cut = ask(server, CHAT, body).body
+    assert (cut["choices"][0]["finish_reason"], cut["choices"][0]["message"]["content"]) == ("length", "")
+
+
+def test_ollama(stand: Callable[..., LocalServer]) -> None:
+    server = stand("ollama", thinking=50)
+    native = USER | {"model": "qwen3", "stream": False}
+    whole = ask(server, "/api/chat", native | {"think": True}).body
+    assert (whole["message"]["content"], whole["eval_count"], whole["done_reason"]) == ("B", 51, "stop")
+    assert whole["message"]["thinking"].startswith("At first sight")
+    assert "thinking" not in ask(server, "/api/chat", native | {"think": False}).body["message"]
+    cut = ask(server, "/api/chat", native | {"options": {"num_predict": 20}}).body
+    assert (cut["message"]["content"], cut["done_reason"]) == ("", "length")
+    lines = ask(server, "/api/chat", USER | {"model": "qwen3"}).content.splitlines()
+    assert "".join(json.loads(line)["message"]["content"] for line in lines) == "B"
+    gpt_oss = [ask(server, "/api/chat", native | {"model": "gpt-oss", "think": one}).body for one in ("low", False)]
+    assert [one["eval_count"] for one in gpt_oss] == [13, 51]
+    for name, capable in (("qwen3", True), ("llama3.2", False)):
+        shown = ask(server, "/api/show", {"model": name}).body
+        assert ("thinking" in shown["capabilities"]) is capable
+    refused = ask(server, "/api/chat", native | {"model": "llama3.2", "think": True})
+    assert (refused.status, refused.body) == (400, {"error": '"llama3.2" does not support thinking'})
+    compatible = ask(server, CHAT, USER | {"model": "llama3.2", "reasoning_effort": "low"})
+    assert (compatible.status, compatible.body["error"]["type"]) == (400, "api_error")
+    assert message(ask(server, CHAT, USER | {"model": "qwen3", "reasoning_effort": "high"}))["reasoning"]
+    assert "reasoning" not in message(ask(server, CHAT, USER | {"model": "qwen3", "reasoning_effort": "none"}))
+    assert ask(server, CHAT, USER | {"model": "qwen3", "reasoning_effort": "minimal"}).status == 400
+    server.control(old=True)
+    assert said(ask(server, CHAT, USER | {"model": "qwen3", "reasoning_effort": "low"})).startswith("think value")
+    assert ask(server, "/api/chat", USER | {"model": "none"}).status == 404
+
+
+OPENROUTER = [
+    ({"reasoning": {"effort": "low", "max_tokens": 2000}}, 'Only one of "reasoning.effort"'),
+    ({"reasoning": {"enabled": False}}, "Reasoning is mandatory for this endpoint"),
+    ({"model": "x/y"}, "x/y is not a valid model ID"),
+]
+
+
+def test_openrouter(stand: Callable[..., LocalServer]) -> None:
+    server = stand("openrouter", thinking=50, keepalive=0.02, latency=0.09)
+    path = "/api/v1/chat/completions"
+    body = USER | {"model": "deepseek/deepseek-r1", "temperature": 0, "top_k": 3}
+    whole = ask(server, path, body)
+    assert whole.content.startswith(b"\n         \n")
+    assert message(whole)["reasoning"] == message(whole)["reasoning_details"][0]["text"]
+    assert whole.body["usage"]["completion_tokens_details"]["reasoning_tokens"] == 50
+    streamed = ask(server, path, body | {"stream": True})
+    assert streamed.content.startswith(b": OPENROUTER PROCESSING\n\n")
+    assert "".join(one["choices"][0]["delta"].get("reasoning", "") for one in streamed.events if one)
+    server.control(latency=0.0)
+    with table() as row:
+        for more, words in OPENROUTER:
+            with row(more):
+                got = ask(server, path, body | more)
+                assert (got.status, said(got)[: len(words)]) == (400, words)
+    assert message(ask(server, path, body | {"reasoning": {"exclude": True}}))["reasoning"] is None
+    claude = body | {"model": "anthropic/claude-sonnet-4.5"}
+    assert message(ask(server, path, claude))["reasoning"] is None
+    assert message(ask(server, path, claude | {"reasoning": {"effort": "low"}}))["reasoning"]
+    server.control(error_in_body="Provider returned error")
+    failed = ask(server, path, body)
+    assert (failed.status, failed.body["error"]["code"]) == (200, 502)
+    assert ask(server, path, body | {"stream": True}).events[-1]["choices"][0]["finish_reason"] == "error"
+
+
+def test_deepseek(stand: Callable[..., LocalServer]) -> None:
+    server = stand("deepseek", thinking=50, keepalive=0.02, latency=0.05)
+    body = USER | {"model": "deepseek-reasoner", "temperature": 0, "top_p": 0.1}
+    whole = ask(server, "/chat/completions", body)
+    assert whole.content.startswith(b"\n\n{")
+    assert message(whole)["reasoning_content"].startswith("At first sight")
+    assert ask(server, CHAT, body | {"stream": True}).content.startswith(b": keep-alive\n\n")
+    refused = ask(server, CHAT, body | {"logprobs": True})
+    assert said(refused) == "deepseek-reasoner does not support the parameter `logprobs`"
+    twice = ask(server, CHAT, body | {"messages": USER["messages"] * 2})
+    assert said(twice).startswith(
+        "deepseek-reasoner does not support successive user or assistant messages (messages[0]"
+    )
+    assert said(ask(server, CHAT, body | {"max_tokens": 70000})).endswith("is [1, 65536]")
+    plain = USER | {"model": "deepseek-chat"}
+    assert "reasoning_content" not in message(ask(server, CHAT, plain))
+    assert message(ask(server, CHAT, plain | {"thinking": {"type": "enabled"}}))["reasoning_content"]
+
+
+DASHSCOPE = [
+    ({"model": "qwen3-32b"}, "parameter.enable_thinking must be set to false for non-streaming calls"),
+    ({"model": "qwen-plus", "enable_thinking": True}, "parameter.enable_thinking must be set to false"),
+    ({"model": "qwq-plus"}, "This model only support stream mode"),
+    ({"model": "qwen-plus", "max_tokens": 99999}, "<400> InternalError.Algo.InvalidParameter: Range of max_tokens"),
+    ({"model": "qwen3-32b", "stream": True, "thinking_budget": 0}, "The thinking_budget parameter must be a positive"),
+]
+
+
+def test_dashscope(stand: Callable[..., LocalServer]) -> None:
+    server = stand("dashscope", thinking=500)
+    path = f"/compatible-mode{CHAT}"
+    with table() as row:
+        for body, words in DASHSCOPE:
+            with row(body):
+                got = ask(server, path, USER | body)
+                assert (got.status, said(got)[: len(words)]) == (400, words)
+    assert message(ask(server, path, USER | {"model": "qwen3-32b", "enable_thinking": False}))["content"] == "B"
+    body = {"model": "qwen3-32b", "stream": True, "max_tokens": 10, "stream_options": {"include_usage": True}}
+    events = ask(server, path, USER | body).events  # max_tokens limits the reply, not the thought
+    assert events[-2]["usage"]["completion_tokens_details"]["reasoning_tokens"] == 500
+    short = ask(server, path, USER | body | {"thinking_budget": 100}).events
+    assert short[-2]["usage"]["completion_tokens_details"]["reasoning_tokens"] == 100

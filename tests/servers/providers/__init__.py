@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
-from . import anthropic, gemini, openai, selfhosted
+from . import anthropic, gemini, ollama, openai, routed, selfhosted
 from .base import Answer, Asked, Reply, tokens
 
 Limited = Callable[[str, int, int, int, float], Reply]
@@ -32,4 +32,9 @@ PROVIDERS = {
     "gemini": Provider(gemini.answer, gemini.limited, "", _all_text),
     "vllm": Provider(selfhosted.vllm, headers=""),
     "sglang": Provider(selfhosted.sglang, headers=""),
+    "llamacpp": Provider(selfhosted.llamacpp, headers=""),
+    "ollama": Provider(ollama.answer, headers=""),
+    "openrouter": Provider(routed.openrouter, routed.openrouter_limited),
+    "deepseek": Provider(routed.deepseek, headers=""),
+    "dashscope": Provider(routed.dashscope, headers=""),
 }

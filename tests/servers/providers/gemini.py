@@ -83,7 +83,7 @@ def generate(plan: Plan, body: Body, model: Model, name: str, streamed: bool) ->
     if (wrong := _thinking_refused(thinking, model)) is not None:
         return error(wrong)
     if config.get("responseLogprobs"):
-        return error(says("logprobs", model=name))
+        return error(says("logprobs"))
     limit = config.get("maxOutputTokens") or MOST
     if limit > MOST:
         return error(says("most", limit=limit, above=MOST + 1))

@@ -1,11 +1,11 @@
-"""vLLM, SGLang, llama.cpp's server and Ollama. Sources of every row are in ../README.md."""
+"""vLLM, SGLang and llama.cpp's server. Sources of every row are in ../README.md."""
 
 from __future__ import annotations
 
 from .base import Asked, Body, Plan, Reply, Said, texts, think, tokens, words
 from .openai import completion
 
-vllm_says, sglang_says = words("vllm"), words("sglang")
+vllm_says, sglang_says, llamacpp_says = words("vllm"), words("sglang"), words("llamacpp")
 MODEL = "qwen3"
 OPEN, CLOSE = "<think>\n", "\n</think>\n\n"
 
@@ -15,10 +15,11 @@ def names(plan: Plan) -> list[str]:
     return plan.models or [MODEL]
 
 
-def switched_off(body: Body) -> bool:
-    """Whether the chat template is told not to think (Qwen's word, or that of DeepSeek and Granite)."""
+def effort_of(plan: Plan, body: Body) -> str:
+    """What the chat template is told: Qwen's word for thinking, or that of DeepSeek and Granite."""
     asked = body.get("chat_template_kwargs") or {}
-    return asked.get("enable_thinking") is False or asked.get("thinking") is False
+    told = asked.get("enable_thinking", asked.get("thinking"))
+    return "medium" if (plan.unasked if told is None else told) else "none"
 
 
 def plain(said: Said) -> Body:
@@ -84,7 +85,7 @@ def vllm(plan: Plan, asked: Asked) -> Reply:
     said = think(
         plan,
         body["messages"],
-        effort="none" if switched_off(body) else "medium",
+        effort=effort_of(plan, body),
         budget=budget,
         limit=limit,
         stop=body.get("stop"),
@@ -150,7 +151,7 @@ def sglang(plan: Plan, asked: Asked) -> Reply:
     said = think(
         plan,
         body["messages"],
-        effort="none" if switched_off(body) else "medium",
+        effort=effort_of(plan, body),
         budget=(body.get("custom_params") or {}).get("thinking_budget"),
         limit=wanted or plan.context - prompt,
         stop=body.get("stop"),
@@ -159,3 +160,40 @@ def sglang(plan: Plan, asked: Asked) -> Reply:
     separate = plan.parser if body.get("separate_reasoning", True) else ""
     usage = plain(said) | {"prompt_tokens_details": None, "reasoning_tokens": said.thinking if separate else 0}
     return thought_and_reply(plan, body, said, usage, separate, null=False)
+
+
+# llama.cpp
+
+
+def llamacpp(plan: Plan, asked: Asked) -> Reply:
+    """llama.cpp's server: `reasoning_format` none leaves the thought in the content; the context is in /props."""
+    if asked.path in ("/health", "/v1/health"):
+        return Reply(body={"status": "ok"})
+    if plan.key and asked.bearer != plan.key:
+        return Reply(401, {"error": {"message": "Invalid API Key", "type": "authentication_error", "code": 401}})
+    if asked.path == "/props":
+        settings = {"n_ctx": plan.context, "params": {"n_predict": -1, "reasoning_format": "deepseek"}}
+        return Reply(body={"default_generation_settings": settings, "total_slots": 1, "model_path": f"{MODEL}.gguf"})
+    if (asked.method, asked.path) == ("GET", "/v1/models"):
+        rows = [
+            {"id": name, "object": "model", "owned_by": "llamacpp", "meta": {"n_ctx_train": 40960}}
+            for name in names(plan)
+        ]
+        return Reply(body={"object": "list", "data": rows})
+    if asked.path != "/v1/chat/completions":
+        return Reply(404, {"error": {"message": "File Not Found", "type": "not_found_error", "code": 404}})
+    body = asked.body
+    if (prompt := prompt_tokens(body)) >= plan.context:
+        error = {"code": 400, "message": llamacpp_says("prompt", prompt=prompt, context=plan.context)}
+        counted = {"type": "exceed_context_size_error", "n_prompt_tokens": prompt, "n_ctx": plan.context}
+        return Reply(400, {"error": error | counted})
+    effort = "none" if body.get("reasoning_effort") == "none" else effort_of(plan, body)
+    wanted = body.get("max_completion_tokens") or body.get("max_tokens") or plan.context
+    limit = plan.context - prompt if wanted < 0 else min(wanted, plan.context - prompt)
+    said = think(plan, body["messages"], effort=effort, limit=limit, stop=body.get("stop"), stops_thought=True)
+    parser = "" if body.get("reasoning_format") == "none" else plan.parser
+    reply = thought_and_reply(plan, body, said, plain(said), parser, null=False)
+    if reply.chunks is None:
+        reply.body["timings"] = {"prompt_n": said.prompt, "predicted_n": said.output}
+    reply.alive = b":\n\n" if body.get("stream") else b""
+    return reply
