@@ -1,0 +1,264 @@
+"""What all stand-ins for providers share: a plan, a request, a reply, and a model that thinks and then answers.
+
+A token is four characters everywhere. A provider is a function of a plan and a request; it does no input or output, so
+that what a documentation says is a row of a table beside it, and not a handler.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import tomllib
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+CHARACTERS = 4
+"""Characters of a token."""
+EFFORTS = {"none": 0.0, "minimal": 0.125, "low": 0.25, "medium": 1.0, "high": 2.0, "xhigh": 4.0, "max": 8.0}
+"""How many times `Plan.thinking` a model thinks that is asked for an effort."""
+PIECES = 8
+"""Deltas of a streamed text, at most."""
+WORDS: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
+"""By provider: fields of its requests, and the words of its errors."""
+MISSING = object()
+Body = dict[str, Any]
+
+
+@dataclasses.dataclass
+class Plan:
+    """How the stand-in behaves. What only some providers have is said there."""
+
+    provider: str = "openai"
+    key: str = ""  # the only good key; "" for any
+    # what the model thinks and says
+    gold: dict[str, str] = dataclasses.field(default_factory=dict)  # text of a question → the reply
+    text: str = "A"  # the reply where no question of `gold` is in the prompt
+    thinking: int = 3000  # tokens that it thinks at medium effort
+    thinking_of: dict[str, int] = dataclasses.field(default_factory=dict)  # text in the prompt → tokens, in its place
+    thought: str = (
+        "At first sight: Answer: WRONG\n"  # how thoughts begin; WRONG becomes another letter than the reply's
+    )
+    # time
+    latency: float = 0.0  # seconds before the first token
+    duration: float = 0.0  # seconds from the first token to the last
+    keepalive: float = 0.0  # seconds between signs of life, of providers that send some; 0 for none
+    cut_after: float = 0.0  # a proxy ends what was silent for so many seconds; 0 for none
+    cut_with: str = "504"  # or "524", or "reset"
+    # limits
+    limits: dict[str, int] = dataclasses.field(default_factory=dict)  # requests, tokens, input-tokens, output-tokens
+    window: float = 60.0  # seconds in which a limit is full again
+    limit_headers: bool = True
+    retry_after: bool = True
+    # failures
+    status: int = 0  # every request is refused with it
+    verbatim: str = ""  # and with this body
+    error_in_body: str = ""  # OpenRouter: a failure under status 200, with this text
+    # the server
+    models: list[str] = dataclasses.field(
+        default_factory=list
+    )  # self-hosted: the models served; Ollama: all that think
+    context: int = 32768  # tokens, self-hosted
+    parser: str = "reasoning_content"  # self-hosted: field of the thought, or "" for a thought inside the content
+    unasked: bool = True  # self-hosted: the template thinks unless it is told not to
+    opened: bool = False  # self-hosted: the template opened the thought, so that a reply has only the closing tag
+    usage: bool = True
+    stream_usage: bool = False  # usage in the last chunk, asked for or not
+    redacted: bool = False  # Anthropic: a block of redacted thinking, too
+    room_error: bool = False  # OpenAI: a budget that is thought away is an error 400, as some of its models have it
+    old: bool = False  # Ollama: levels of thinking are refused by all models but gpt-oss
+    deployments: dict[str, str] = dataclasses.field(default_factory=dict)  # Azure: deployment → model
+
+
+@dataclasses.dataclass(frozen=True)
+class Asked:
+    """A request. Names of headers are in lower case."""
+
+    method: str
+    path: str
+    query: Mapping[str, str]
+    headers: Mapping[str, str]
+    body: Body
+
+    @property
+    def bearer(self) -> str:
+        """The key in the Authorization header."""
+        return self.headers.get("authorization", "").removeprefix("Bearer ")
+
+
+@dataclasses.dataclass
+class Reply:
+    """A reply: JSON, or the chunks of a stream, which come spread over the time that the model works."""
+
+    status: int = 200
+    body: Any = None
+    chunks: list[bytes] | None = None
+    headers: dict[str, str] = dataclasses.field(default_factory=dict)
+    content_type: str = "application/json"
+    said: Said | None = None  # what the model did, if it was asked at all
+    alive: bytes = b""  # a sign of life, of a provider that sends some
+
+    @property
+    def ok(self) -> bool:
+        """Whether the model answered."""
+        return self.said is not None
+
+
+@dataclasses.dataclass(frozen=True)
+class Said:
+    """What a model thought and said, in tokens and text, and why it ended: stop, sequence or length."""
+
+    prompt: int
+    thought: str
+    text: str
+    ended: str
+    thinks_still: bool  # whether it was cut while it thought
+
+    @property
+    def thinking(self) -> int:
+        """Tokens of the thought."""
+        return tokens(self.thought)
+
+    @property
+    def output(self) -> int:
+        """Tokens of thought and reply."""
+        return self.thinking + tokens(self.text)
+
+
+def tokens(text: str) -> int:
+    """How many tokens a text has."""
+    return math.ceil(len(text) / CHARACTERS)
+
+
+def texts(value: Any) -> Iterator[str]:
+    """The texts of messages, contents, input or a prompt, in order."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for one in value:
+            yield from texts(one)
+    elif isinstance(value, dict):
+        for name in ("content", "parts", "text"):
+            yield from texts(value.get(name))
+
+
+def think(
+    plan: Plan,
+    prompt: Any,
+    *,
+    effort: str = "medium",
+    budget: int | None = None,
+    limit: int | None = None,
+    stop: str | Sequence[str] | None = None,
+    free: bool = False,
+    stops_thought: bool = False,
+) -> Said:
+    """What the model makes of a prompt (messages, contents, or a text).
+
+    `budget` closes the thought, `limit` cuts everything; where thinking is `free`, it cuts only the reply.
+    """
+    shown = "\n".join(texts(prompt))
+    asked = max(
+        (question for question in plan.gold if question in shown), key=lambda q: (shown.rfind(q), len(q)), default=""
+    )
+    text = plan.gold.get(asked, plan.text)
+    length = next((count for name, count in plan.thinking_of.items() if name in shown), plan.thinking)
+    length = int(length * EFFORTS[effort])
+    if budget is not None:
+        length = min(length, budget)
+    wrong = next((letter for letter in "CDAB" if letter not in text), "C")
+    beginning = plan.thought.replace("WRONG", wrong)
+    doubt = "Let me look at that again. " if length else ""
+    thought = (beginning + doubt * (1 + length * CHARACTERS // 20))[: length * CHARACTERS]
+    ended = "stop"
+    stops = [stop] if isinstance(stop, str) else stop or []
+    whole = thought
+    if stops_thought and (cut := _first(thought, stops)) is not None:
+        thought, text, ended = thought[:cut], "", "sequence"
+    if (cut := _first(text, stops)) is not None:
+        text, ended = text[:cut], "sequence"
+    if limit is not None:
+        if not free and len(thought) >= limit * CHARACTERS:
+            thought, text, ended = thought[: limit * CHARACTERS], "", "length"
+        left = limit if free else limit - tokens(thought)
+        if tokens(text) > left:
+            text, ended = text[: left * CHARACTERS], "length"
+    still = len(thought) < len(whole) or (ended == "length" and not text and bool(thought))
+    return Said(tokens(shown), thought, text, ended, still)
+
+
+def _first(text: str, stops: Sequence[str]) -> int | None:
+    return min((text.find(stop) for stop in stops if stop in text), default=None)
+
+
+def pieces(text: str) -> list[str]:
+    """A text in at most `PIECES` parts, cut wherever it falls."""
+    size = max(1, math.ceil(len(text) / PIECES))
+    return [text[at : at + size] for at in range(0, len(text), size)]
+
+
+def sse(data: Any, event: str = "") -> bytes:
+    """An event of a stream."""
+    written = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
+    return (f"event: {event}\n" if event else "").encode() + f"data: {written}\n\n".encode()
+
+
+@dataclasses.dataclass(frozen=True)
+class Rule:
+    """A field (dotted) that is refused: always, or unless it has one of some values, or only above `most`."""
+
+    field: str
+    message: str  # {field}, {value}, {most}
+    code: str | None = None
+    unless: Collection[Any] = ()
+    most: float | None = None
+    least: float | None = None
+    status: int = 400
+    named: bool = True  # whether the error has the field as its `param`
+
+    def refused(self, body: Body) -> Any:
+        """The value that is refused, or MISSING."""
+        value = field(body, self.field)
+        if value is MISSING or value is None or any(value == one for one in self.unless):
+            return MISSING
+        if self.most is not None or self.least is not None:
+            low, high = (
+                self.least if self.least is not None else -math.inf,
+                self.most if self.most is not None else math.inf,
+            )
+            return value if isinstance(value, int | float) and not low <= value <= high else MISSING
+        return value
+
+
+def field(body: Body, name: str) -> Any:
+    """What stands at a dotted place of a body, or MISSING."""
+    found: Any = body
+    for part in name.split("."):
+        if not isinstance(found, dict) or part not in found:
+            return MISSING
+        found = found[part]
+    return found
+
+
+def broken(body: Body, rules: Sequence[Rule], **words: Any) -> tuple[Rule, str] | None:
+    """The first rule that a body breaks, and the text of its error; a server names one at a time."""
+    for rule in rules:
+        value = rule.refused(body)
+        if value is not MISSING:
+            return rule, rule.message.format(field=rule.field, value=value, most=rule.most, least=rule.least, **words)
+    return None
+
+
+def listed(values: Sequence[str], last: str = "and") -> str:
+    """'a', 'b', and 'c'."""
+    quoted = [f"'{value}'" for value in values]
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])}, {last} {quoted[-1]}"
+
+
+def words(provider: str) -> Callable[..., str]:
+    """The words of a provider's errors by name, filled in: `says("no_model", model="x")`."""
+    return lambda name, /, **values: str(WORDS[provider][name]).format(**values)
+
+
+Answer = Callable[[Plan, Asked], Reply]

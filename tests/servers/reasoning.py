@@ -1,0 +1,215 @@
+"""Stand-ins for the providers of models that reason, each as its own documentation describes it (see README.md).
+
+    python reasoning.py --log FILE [--plan JSON] [--lifetime SECONDS]
+
+`Plan.provider` says which it is: a name of `providers.PROVIDERS`; every path not named here is that provider's.
+The log has every request (asked: method, path, query, headers, body) and what came of it: answered (text, tokens),
+refused (status, body), cut (by the proxy). /begin, /control, /state: as in completions.py.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import dataclasses
+import json
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+from completions import end_with, listen
+from faults import FAULTS
+from providers import PROVIDERS
+from providers.base import Asked, Plan, Reply
+from providers.limits import Limiter
+
+PROXY = {
+    "504": (504, "<html><head><title>504 Gateway Time-out</title></head><body><hr>nginx</body></html>"),
+    "524": (524, "<html><head><title>524: A timeout occurred</title></head><body>Cloudflare</body></html>"),
+}
+
+
+class Stand:
+    """The plan, the limits and the log."""
+
+    def __init__(self, log: Path, plan: dict[str, Any]) -> None:
+        self.begin(log, plan)
+
+    def begin(self, log: Path, plan: dict[str, Any]) -> None:
+        self.plan = Plan(**plan)
+        self.provider = PROVIDERS[self.plan.provider]
+        self.limiter = Limiter(self.plan.limits, self.plan.window)
+        self.in_flight = self.most = 0
+        self._log = log.open("a", buffering=1, encoding="utf-8")
+
+    def note(self, event: str, **more: Any) -> None:
+        print(json.dumps({"event": event, "at": time.time(), **more}), file=self._log)
+
+    async def begin_again(self, request: web.Request) -> web.Response:
+        given = await request.json()
+        self.begin(Path(given["log"]), given["plan"])
+        return web.json_response({})
+
+    async def control(self, request: web.Request) -> web.Response:
+        before, self.plan = self.plan, dataclasses.replace(self.plan, **await request.json())
+        self.provider = PROVIDERS[self.plan.provider]
+        if (before.limits, before.window) != (self.plan.limits, self.plan.window):
+            self.limiter = Limiter(self.plan.limits, self.plan.window)
+        return web.json_response({})
+
+    async def show_state(self, request: web.Request) -> web.Response:
+        return web.json_response({"in_flight": self.in_flight, "most": self.most})
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        content = await request.read()
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        try:
+            body = json.loads(content) if content else {}
+        except ValueError:
+            body = {}
+        asked = Asked(request.method, request.path, dict(request.query), headers, body)
+        self.note("asked", **dataclasses.asdict(asked))
+        self.in_flight += 1
+        self.most = max(self.most, self.in_flight)
+        try:
+            return await self.answer(request, asked)
+        finally:
+            self.in_flight -= 1
+
+    async def answer(self, request: web.Request, asked: Asked) -> web.StreamResponse:
+        plan, cost, reply = self.plan, 0, None
+        if plan.status:
+            reply = Reply(plan.status, plan.verbatim)
+        elif plan.limits and asked.method == "POST":
+            reply = self.count(cost := self.provider.cost(asked))
+        reply = reply or self.provider.answer(plan, asked)
+        if plan.limits and plan.limit_headers:
+            reply.headers |= self.limiter.headers(self.provider.headers, time.time())
+        if reply.said is None:
+            self.note("refused" if reply.status >= 400 else "told", status=reply.status, body=reply.body)
+            return _at_once(reply)
+        sent = await Delivery(request, plan, reply).send()
+        if sent is None:
+            self.note("cut")
+            return await FAULTS["reset"](request, b"", "")
+        if sent.status == reply.status:
+            self.limiter.settle(cost, reply.said.prompt, reply.said.output, time.time())
+            self.note("answered", text=reply.said.text, ended=reply.said.ended, thinking=reply.said.thinking)
+        else:
+            self.note("cut")
+        return sent
+
+    def count(self, cost: int) -> Reply | None:
+        refused = self.limiter.take(cost, time.time())
+        if refused is None:
+            return None
+        reply = self.provider.limited(refused.what, refused.limit, refused.used, refused.wanted, refused.seconds)
+        if self.plan.retry_after and self.provider.headers:
+            reply.headers["retry-after"] = f"{refused.seconds:.3f}"
+        return reply
+
+
+class Delivery:
+    """A reply on its way: the model's time passes, signs of life are sent, and a proxy cuts what is silent too long."""
+
+    def __init__(self, request: web.Request, plan: Plan, reply: Reply) -> None:
+        self._request = request
+        self._plan = plan
+        self._reply = reply
+        self._begun: web.StreamResponse | None = None
+        self._silent = 0.0
+
+    async def send(self) -> web.StreamResponse | None:
+        """The response that was sent; None where the connection is to be broken."""
+        plan, chunks = self._plan, self._reply.chunks
+        if chunks is None:
+            if not await self._pass(plan.latency + plan.duration):
+                return self._cut()
+            if self._begun is None:
+                return await self._whole()
+            chunks = [json.dumps(self._reply.body, ensure_ascii=False).encode()]
+            return await self._stream(chunks, 0.0)
+        if not await self._pass(plan.latency):
+            return self._cut()
+        return await self._stream(chunks, plan.duration / max(1, len(chunks) - 1))
+
+    async def _stream(self, chunks: Sequence[bytes], pause: float) -> web.StreamResponse | None:
+        for place, chunk in enumerate(chunks):
+            if place and not await self._pass(pause):
+                return self._cut()
+            await self._write(chunk)
+        assert self._begun is not None
+        await self._begun.write_eof()
+        return self._begun
+
+    async def _whole(self) -> web.StreamResponse:
+        response = _at_once(self._reply)
+        await response.prepare(self._request)
+        await response.write_eof()
+        return response
+
+    async def _pass(self, seconds: float) -> bool:
+        """Let time pass; whether the proxy had the patience."""
+        plan = self._plan
+        if seconds <= 0:
+            return True
+        every = plan.keepalive if self._reply.alive and plan.keepalive else seconds
+        while seconds > 0:
+            step = min(every, seconds)
+            left = plan.cut_after - self._silent if plan.cut_after else step
+            await asyncio.sleep(min(step, left))
+            self._silent += step
+            if plan.cut_after and self._silent > plan.cut_after:
+                return False
+            seconds -= step
+            if seconds > 0 and self._reply.alive and plan.keepalive:
+                await self._write(self._reply.alive)
+        return True
+
+    async def _write(self, content: bytes) -> None:
+        if self._begun is None:
+            self._begun = web.StreamResponse(status=self._reply.status, headers=self._reply.headers)
+            self._begun.content_type = self._reply.content_type
+            await self._begun.prepare(self._request)
+        await self._begun.write(content)
+        self._silent = 0.0
+
+    def _cut(self) -> web.StreamResponse | None:
+        """The proxy's own error, where nothing was sent yet; else it can only break the connection."""
+        if self._begun is not None or self._plan.cut_with == "reset":
+            return None
+        status, page = PROXY[self._plan.cut_with]
+        return web.Response(status=status, text=page, content_type="text/html")
+
+
+def _at_once(reply: Reply) -> web.Response:
+    body = reply.body if isinstance(reply.body, str) else json.dumps(reply.body, ensure_ascii=False)
+    return web.Response(status=reply.status, text=body, content_type=reply.content_type, headers=reply.headers)
+
+
+async def serve(stand: Stand) -> None:
+    """Until the process ends."""
+    application = web.Application(client_max_size=1 << 30)
+    application.router.add_post("/begin", stand.begin_again)
+    application.router.add_post("/control", stand.control)
+    application.router.add_get("/state", stand.show_state)
+    application.router.add_route("*", "/{path:.*}", stand.handle)
+    await listen(application)
+
+
+def main() -> None:
+    """Read the arguments and serve."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--log", type=Path, required=True)
+    parser.add_argument("--plan", type=json.loads, default={})
+    parser.add_argument("--lifetime", type=float, default=1800.0)
+    given = parser.parse_args()
+    end_with(sys.stdin.buffer, given.lifetime)
+    asyncio.run(serve(Stand(given.log, given.plan)))
+
+
+if __name__ == "__main__":
+    main()
