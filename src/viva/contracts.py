@@ -6,6 +6,7 @@ Benchmarks, engine, models and sandbox know these and the vocabulary (`types`), 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Protocol, Self, TypeVar, runtime_checkable
@@ -13,6 +14,7 @@ from typing import Literal, Protocol, Self, TypeVar, runtime_checkable
 from msgspec import Struct
 
 from viva.errors import ModelError
+from viva.requesting import Adaptation
 from viva.types import (
     NOTHING,
     Aggregate,
@@ -36,6 +38,8 @@ from viva.types import (
     TableSpec,
 )
 
+HEARD: ContextVar[Callable[[], None]] = ContextVar("HEARD", default=lambda: None)
+"""What a model calls whenever a part of a reply arrives: time limits are of silence, not of work."""
 P = TypeVar("P")
 R = TypeVar("R")
 
@@ -205,6 +209,25 @@ class Model(Protocol):
     async def close(self) -> None:
         """Give connections back."""
         ...
+
+
+class Adapts(Protocol):
+    """How requests are adapted to what a server takes."""
+
+    known: Adaptation
+    changed: Callable[[str], None]
+    """Told, in a sentence, of everything new."""
+
+    def longest(self, most: int | None) -> int | None:
+        """Tokens that a reply may cost, thoughts included, which would be `most` without them; None: nobody knows."""
+        ...
+
+
+@runtime_checkable
+class AdaptingModel(Protocol):
+    """A model that leaves out what its server refuses, and gives room to think where it reasons."""
+
+    adapting: Adapts
 
 
 class BatchState(Struct, frozen=True, kw_only=True):

@@ -75,6 +75,16 @@ def with_system(prompt: Prompt, text: str) -> Prompt:
     return (Message("system", text), *prompt)
 
 
+def without_system(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """Messages for a model that knows no system role: its text begins the first message of the user's."""
+    if not messages or messages[0].role != "system":
+        return messages
+    text, rest = messages[0].content, messages[1:]
+    if rest and rest[0].role == "user":
+        return (Message("user", f"{text}\n\n{rest[0].content}"), *rest[1:])
+    return (Message("user", text), *rest)
+
+
 def replace_surrogates(text: str) -> str:
     """A text without halves of surrogate pairs, which cannot be written or sent: each becomes a question mark."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")

@@ -75,3 +75,9 @@ def expanded(headers: tuple[tuple[str, str], ...], environment: Mapping[str, str
         return known[name].strip()
 
     return {name: VARIABLE.sub(value, text) for name, text in headers}
+
+
+def secrets(headers: tuple[tuple[str, str], ...]) -> list[str]:
+    """What the environment put into them: texts that nobody may write down."""
+    names = [found[1] or found[2] for _, text in headers for found in VARIABLE.finditer(text)]
+    return [value for name in names if (value := os.environ.get(name, "").strip())]

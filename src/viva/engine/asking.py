@@ -14,7 +14,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from viva.contracts import Model
+from viva.contracts import HEARD, Model
 from viva.engine.budget import Budget, Price, worst_case
 from viva.engine.firstreply import FirstReply
 from viva.engine.journal import Entry, Journal
@@ -34,6 +34,8 @@ PATIENT = 5
 """Pauses after refusals grow so often: a server that refuses some is asked again soon, the group bounds how hard."""
 VANISHED = 64
 """A model that did reply once and then lost so many questions in a row gets no more: it went away."""
+FIRST, CUT_OFF_OF_FIRST = 10, 3
+"""Of the first so many replies of a stage, so many that are cut off are said at once."""
 PARTICULAR = frozenset({"missing", "context", "tokens"})
 """Refusals that are about one question or kind of question: they say nothing of the next."""
 
@@ -101,6 +103,10 @@ class Run:
         """Those of them whose server does not answer: key and model may be right."""
         self.absent: set[str] = set()
         """Those of these whose server never replied to anything."""
+        self.cut_off: dict[str, list[str]] = {}
+        """Why those of the first replies of a model ended that the limit of tokens cut off."""
+        self.say: Callable[[str], None] = lambda _text: None
+        """Tells the user what cannot wait for the end."""
         self.groups: dict[str, Slots] = {}
         """Groups at work, by name."""
         self._wake = asyncio.Event()
@@ -250,11 +256,11 @@ class _Group:
         attempt = rereads = counted = 0
         answered = slots.answered
         while True:
-            taken = self._taken(task.request)
+            taken = self._taken(task)
             sent = await slots.turn(taken[1])
             if task.model.name in shared.refused:  # given up while it waited
                 return
-            reserved = None if shared.stop else await shared.budget.reserve(task.request, task.price)
+            reserved = None if shared.stop else await shared.budget.reserve(task.request, task.price, task.model)
             if reserved is None:
                 shared.finish("budget")
                 return
@@ -305,7 +311,9 @@ class _Group:
         shared.tally.in_flight += 1
         slots.in_flight += 1
         try:
-            async with asyncio.timeout_at(started + min(policy.attempt, max(0.05, left))):
+            async with asyncio.timeout_at(started + min(policy.attempt, max(0.05, left))) as timer:
+                # A reply that is streamed may take its time: what ends it is silence.
+                HEARD.set(lambda: timer.reschedule(clock() + policy.attempt))
                 response = await _reply(task.model, task.request)
         except TimeoutError:
             cost = reserved  # the server may have worked on it, and may bill it
@@ -341,12 +349,12 @@ class _Group:
         await shared.sleep(pause)
         return not shared.stop
 
-    def _taken(self, request: Request) -> tuple[int, float]:
+    def _taken(self, task: Task) -> tuple[int, float]:
         """The tokens that a request may use, and those that it probably will, where it matters."""
         pace = self.slots.pace
         if not pace.counts_tokens:
             return 0, 0.0
-        worst = worst_case(request)
+        worst = worst_case(task.request, task.model)
         return worst.input + worst.output, pace.estimate(worst.input + worst.output)
 
     async def _try_again(
@@ -405,7 +413,7 @@ class _Group:
         self._first_reply.came = True
         self._succeeded.add(task.model.name)
         self._lost.pop(task.model.name, None)
-        worst = None if response.usage or task.price is None else worst_case(task.request)
+        worst = None if response.usage or task.price is None else worst_case(task.request, task.model)
         return book(self._shared, task.price, response.usage, worst)
 
 
@@ -443,6 +451,7 @@ def write(
     """Journal a reply, or why there is none; `batch` is the provider's batch that it came in."""
     if failure is None:
         run.tally.answered += 1
+        _count_cut_off(run, task, response)
     else:
         run.tally.failed += 1
         run.tally.failures.add(failure.kind)
@@ -472,6 +481,20 @@ def write(
     run.journal.keep_reserve(run.tally.in_flight)
     if run.journal.full:
         run.finish("disk")
+
+
+def _count_cut_off(run: Run, task: Task, response: Response) -> None:
+    """Say at once, and once a model, that its first replies are cut off: a cause that holds for the others, too."""
+    if response.stop_reason not in CUT_OFF or run.tally.answered > FIRST:
+        return
+    cut = run.cut_off.setdefault(task.model.name, [])
+    cut.append(response.stop_reason)
+    if len(cut) == CUT_OFF_OF_FIRST:
+        where = "while it was thinking" if cut.count("thinking") * 2 > len(cut) else "in the answer"
+        run.say(
+            f"{task.model.name}: {len(cut)} of the first {run.tally.answered} replies were cut off {where}, by the "
+            "limit of tokens: --max-tokens N gives them room (Ctrl-C ends this run, and what is answered is kept)"
+        )
 
 
 def disk_full(run: Run) -> StorageError:

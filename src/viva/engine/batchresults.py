@@ -49,7 +49,7 @@ class PendingResults:
 
     def wait_for(self, task: Task, *, sent_before: bool = False) -> bool:
         """A request is in a batch, or about to be. False where the budget does not allow it."""
-        worst = worst_case(task.request)
+        worst = worst_case(task.request, task.model)
         amount = task.price.cost(worst) if task.price else 0.0
         if sent_before:
             self._run.budget.hold(amount)

@@ -7,6 +7,7 @@ from decimal import Decimal
 
 from msgspec import Struct
 
+from viva.contracts import AdaptingModel
 from viva.prompting import estimate_tokens, prompt_text
 from viva.types import Generate, Request, Usage
 
@@ -42,11 +43,14 @@ def list_price(provider: str, model: str) -> Price | None:
     return Price(float(found.input_price * Decimal(1000)), float(found.output_price * Decimal(1000)))
 
 
-def worst_case(request: Request) -> Usage:
-    """The tokens of a request if its reply is as long as it may be."""
+def worst_case(request: Request, model: object = None) -> Usage:
+    """The tokens of a request if its reply is as long as it may be; of a `model` that reasons, with its thoughts."""
     prompt = estimate_tokens(prompt_text(request.prompt))
     if isinstance(request, Generate):
-        return Usage(prompt, request.sampling.max_tokens or ASSUMED_REPLY)
+        most = request.sampling.max_tokens
+        if isinstance(model, AdaptingModel):
+            most = model.adapting.longest(most)
+        return Usage(prompt, most or ASSUMED_REPLY)
     if request.by == "next-token":
         return Usage(prompt, 1)
     # A server reads the prompt again with every continuation, and writes a token that nobody needs.
@@ -66,13 +70,13 @@ class Budget:
         self._in_flight = 0
         self._change = asyncio.Event()
 
-    async def reserve(self, request: Request, price: Price | None) -> float | None:
+    async def reserve(self, request: Request, price: Price | None, model: object = None) -> float | None:
         """Take one request's worst case out of the budget; None when the budget does not allow it any more."""
         if self.max_requests is not None and self.requests >= self.max_requests:
             return None
         amount = 0.0
         if self.max_cost is not None and price is not None:
-            amount = price.cost(worst_case(request))
+            amount = price.cost(worst_case(request, model))
             while self.cost + self._reserved + amount > self.max_cost:
                 if not self._in_flight:
                     return None

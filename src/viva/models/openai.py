@@ -8,16 +8,20 @@ text to /completions; with a template, messages are made a text first.
 from __future__ import annotations
 
 import asyncio
+import copy
 import os
 import re
+import time
 from collections.abc import Mapping, Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
+from urllib.parse import quote
 
 import msgspec
 from msgspec import Struct
 
 from viva.errors import ModelError, VivaError
 from viva.models import Endpoint, templates
+from viva.models.adapting import RENAMED, Adapting, named
 from viva.models.openaibatch import OpenAIBatches
 from viva.models.openaiecho import Echo, echo_of, likelihood, text_logprobs
 from viva.models.openailogprobs import Scored, Token, joined_scored, next_token, tokens_of
@@ -28,11 +32,17 @@ from viva.models.openaiwire import (
     base_url,
     decode_leniently,
     joined,
+    streamed,
     text_of,
+    thoughts_of,
 )
 from viva.models.ratelimits import quotas
-from viva.models.servedmodels import hint, says_no_model
+from viva.models.reasoning import fields_for, merged
+from viva.models.servedmodels import hint, owner_of, says_no_model
+from viva.models.thoughts import cut_at, told_apart
 from viva.models.unreachable import silent
+from viva.prompting import without_system
+from viva.requesting import Adaptation, RequestOptions
 from viva.types import Choose, Generate, Likelihood, Message, Prompt, Quota, Request, Response, StopReason, Usage
 
 DEFAULT_URL = "https://api.openai.com/v1"
@@ -45,6 +55,11 @@ SILENCE = 4.0
 """Seconds in which a server that is asked something long says which models it serves."""
 LISTS = (20, 5)
 """How many tokens are asked for at a place: what the chat allows at most, and the completions of old."""
+SILENT = 20.0
+"""Seconds of silence after which a lost request may have been cut off for it."""
+_SILENT = {408, 504, 524}
+_STREAM = re.compile(r"non-?streaming|only support\w* stream|stream(?:ing)? (?:mode )?(?:is )?(?:required|only)", re.I)
+NOTHING_SAID = RequestOptions()
 _FORMAT = re.compile(rb"response_format|json_schema")
 _STOP_REASONS: dict[str | None, StopReason] = {
     "stop": "stop",
@@ -58,35 +73,55 @@ _STOP_REASONS: dict[str | None, StopReason] = {
 class OpenAIModel:
     """One model behind an OpenAI-compatible URL. `template` is a family's, or `RAW`; none where it is empty."""
 
-    def __init__(self, name: str, url: str, key: str | None, shown: str | None = None, template: str = "") -> None:
+    def __init__(
+        self,
+        name: str,
+        url: str,
+        key: str | None,
+        shown: str | None = None,
+        template: str = "",
+        said: RequestOptions = NOTHING_SAID,
+        known: Adaptation | None = None,
+    ) -> None:
         self.name = f"openai/{shown or name}"
         self.rate_limit_group = f"openai {url}"
         self.context_window = None
-        self.identity: Mapping[str, str] = {"provider": "openai", "model": name, "endpoint": url}
+        self.adapting = Adapting(name, said, known)
+        self.identity: Mapping[str, str] = {"provider": "openai", "model": name, "endpoint": url, **said.identity()}
         if template:
             self.identity = {**self.identity, "template": templates.version(template)}
         self._model = name
         self._url = url
         self._template = template
         self._key = key
-        self._wire = Wire(url, key)
+        self._said = said
+        self._wire = Wire(url, key, headers=said.headers, api_version=said.api_version)
+        self._more: dict[str, Any] | None = None  # fields beside those of a `Body`, once they are known
         self._answered = False
         self._hint: str | None = None  # what the list of models says of the name, once it was looked up
         self._encode = msgspec.json.Encoder().encode
         self._decode = msgspec.json.Decoder(Completion).decode
-        self._newer_limit = False  # whether the server wants max_completion_tokens in place of max_tokens
         self._lists = LISTS[0]
         self._unfinished: dict[Choose, dict[str, _Weighed]] = {}
         self._shown: set[bool] = set()  # whether the server has shown numbers, with echo (True) and without
 
     async def answer(self, request: Generate) -> Response:
-        """One attempt; see `Model.answer`."""
+        """One attempt; see `Model.answer`. A reply that shows first how long the model thinks is asked for twice."""
+        most = request.sampling.max_tokens
+        sent = self.adapting.limit(most)
+        response = await self._answer(request)
+        if self.adapting.note(response, sent, most):
+            more = await self._answer(request)
+            return msgspec.structs.replace(more, usage=_sum([response.usage, more.usage]))
+        return response
+
+    async def _answer(self, request: Generate) -> Response:
         content, headers = await self._ask(self._generation(request))
-        return self._read(content, quotas(headers))
+        return self._read(content, quotas(headers), request)
 
     def _generation(self, request: Generate) -> Body:
         sampling = request.sampling
-        body = self._body(request.prompt, sampling.max_tokens)
+        body = self._body(request.prompt, self.adapting.limit(sampling.max_tokens))
         body.temperature = sampling.temperature
         body.top_p = sampling.top_p
         body.seed = None if sampling.seed is None else sampling.seed + request.sample
@@ -101,18 +136,19 @@ class OpenAIModel:
         a batch that tried the older name first would be a day lost.
         """
         own = self._url == DEFAULT_URL
-        self._newer_limit = self._newer_limit or own
+        if own:
+            self.adapting.known.parameters.setdefault("max_tokens", RENAMED)
 
-        def line(request: Generate) -> tuple[str, Body]:
-            body = self._generation(request)
-            return CHAT if body.messages else TEXT, body
+        def line(request: Generate) -> tuple[str, msgspec.Raw]:
+            body = self._adapted(self._generation(request), self.adapting.known.parameters)
+            return CHAT if body.messages else TEXT, msgspec.Raw(self._encoded(body))
 
         return OpenAIBatches(self._wire, self._model, 0.5 if own else 1.0, line, self._read, self._refuse_one)
 
     def _refuse_one(self, status: int, content: bytes) -> NoReturn:
         """What a status other than 200 of one request of a batch stands for."""
         if status == 400 and b"max_completion_tokens" in content:
-            self._newer_limit = True
+            self.adapting.keep({"max_tokens": RENAMED}, "it wants max_completion_tokens")
             raise ModelError("parameter", "the server wants max_completion_tokens", retry=True)
         self._wire.refuse(status, content, {}, self._model)
 
@@ -220,18 +256,13 @@ class OpenAIModel:
             prompt = _as_text(self._template, prompt)
         if isinstance(prompt, str):
             return Body(model=self._model, prompt=prompt, max_tokens=limit)
-        if self._newer_limit:
-            return Body(model=self._model, messages=prompt, max_completion_tokens=limit)
         return Body(model=self._model, messages=prompt, max_tokens=limit)
 
     async def _ask(self, body: Body) -> tuple[bytes, Mapping[str, str]]:
-        status, content, headers = await self._wire.ask(CHAT if body.messages else TEXT, self._encode(body))
+        status, content, headers = await self._send(body)
         if status == 200:
             self._answered = True
             return content, headers
-        if status == 400 and body.max_tokens is not None and b"max_completion_tokens" in content:
-            self._newer_limit = True
-            raise ModelError("status", "the server wants max_completion_tokens", retry=True, retry_after=0.01)
         if status in (400, 422) and body.response_format and _FORMAT.search(content):
             message = f"the server holds no reply to a schema ({self._wire.words(content)}): leave out --verdicts json"
             raise ModelError("status", self._wire.clean(message), fatal=True)
@@ -243,6 +274,83 @@ class OpenAIModel:
             what = "to give a text back with its logprobs" if body.echo else "logprobs"
             raise self._unfit(f"refuses {what}: {self._wire.words(content)}", echo=body.echo)
         await self._refuse(status, content, headers)
+
+    async def _send(self, body: Body) -> tuple[int, bytes, Mapping[str, str]]:
+        """Send a request, without or in other words what the server was found to refuse, and what it refuses now."""
+        if self._more is None:
+            self._more = await self._fields()
+        tried: dict[str, str] = {}
+        refusal = ""
+        while True:
+            sent = self._adapted(body, self.adapting.known.parameters | tried)
+            began = time.monotonic()
+            try:
+                status, content, headers = await self._wire.ask(CHAT if body.messages else TEXT, self._encoded(sent))
+            except (ModelError, asyncio.CancelledError):
+                self._stream_after(began)
+                raise
+            if status == 200:
+                self.adapting.keep(tried, refusal)
+            elif status in _SILENT:
+                self._stream_after(began)
+            elif status in (400, 422):
+                words = self._wire.words(content)
+                more = self.adapting.refused(named(content, _droppable(sent), _prompt_of(body)), words, tried)
+                if not more and self._wants_stream(sent, words):
+                    self.adapting.stream(words)
+                    continue
+                if not more and (own := named(content, self._more, _prompt_of(body))):
+                    message = f"the server refuses {own[0]}, which your options ask for: {words}"
+                    raise ModelError("parameter", message, fatal=True)
+                if more:
+                    tried, refusal = more, refusal or words
+                    continue
+            return status, content, headers
+
+    def _stream_after(self, began: float) -> None:
+        """A request that was lost after long silence: from now on replies are streamed, so that nothing is silent."""
+        if self._said.stream == "auto" and time.monotonic() - began >= SILENT:
+            self.adapting.stream(f"a request was cut off after {time.monotonic() - began:.0f} s of silence")
+
+    def _wants_stream(self, sent: Body, words: str) -> bool:
+        """Whether a refusal asks for a stream: some servers think in streams alone."""
+        return self._said.stream == "auto" and not sent.stream and bool(_STREAM.search(words))
+
+    def _adapted(self, body: Body, parameters: Mapping[str, str]) -> Body:
+        """A body as this server takes it."""
+        body = copy.copy(body)
+        for name, how in parameters.items():
+            if name == "system":
+                body.messages = without_system(body.messages)
+            elif how == RENAMED:
+                body.max_completion_tokens, body.max_tokens = body.max_tokens, None
+            elif name == "max_tokens":
+                body.max_tokens = None
+            elif name in _DEFAULTS:
+                setattr(body, name, _DEFAULTS[name])
+        streams = self.adapting.known.streams if self._said.stream == "auto" else self._said.stream == "always"
+        if streams and body.logprobs is None and not body.echo:
+            body.stream = True
+            body.stream_options = None if "stream_options" in parameters else {"include_usage": True}
+        return body
+
+    def _encoded(self, body: Body) -> bytes:
+        if not self._more:
+            return self._encode(body)
+        fields = merged(msgspec.to_builtins(body), self._more)
+        return self._encode({name: value for name, value in fields.items() if value is not None})
+
+    async def _fields(self) -> dict[str, Any]:
+        """The fields that the user's words come to at this server."""
+        said = self._said
+        owner = await owner_of(self._wire, self._model) if said.effort or said.budget else ""
+        try:
+            found = fields_for(said, self._url, owner)
+        except VivaError as problem:
+            raise ModelError("parameter", str(problem), fatal=True) from None
+        if said.template_options:
+            found = merged(found, {"chat_template_kwargs": _decoded(said.template_options)})
+        return merged(found, _decoded(said.fields))
 
     async def _refuse(self, status: int, content: bytes, headers: Mapping[str, str]) -> NoReturn:
         """What a refusal stands for; before the first answer with what the server's list of models says of it."""
@@ -268,10 +376,7 @@ class OpenAIModel:
     async def _score(self, body: Body) -> Scored:
         content, _ = await self._ask(body)
         try:
-            if content.startswith(b"data:"):
-                scored = joined_scored(content)
-            else:
-                scored = msgspec.json.decode(content, type=Scored)
+            scored = joined_scored(content) if streamed(content) else msgspec.json.decode(content, type=Scored)
         except msgspec.DecodeError as problem:
             kept = decode_leniently(content, Scored)
             if kept is None:
@@ -281,23 +386,34 @@ class OpenAIModel:
             raise ModelError("body", "the reply has no choices", retry=True)
         return scored
 
-    def _read(self, content: bytes, left: tuple[Quota, ...] = ()) -> Response:
+    def _read(self, content: bytes, left: tuple[Quota, ...] = (), request: Generate | None = None) -> Response:
         try:
-            completion = joined(content) if content.startswith(b"data:") else self._decode(content)
+            completion = joined(content) if streamed(content) else self._decode(content)
         except msgspec.DecodeError as problem:
             kept = decode_leniently(content, Completion)
             if kept is None:
                 raise self._wire.unreadable(content, problem) from None
             completion = kept
         if not completion.choices:
-            raise ModelError("body", "the reply has no choices", retry=True)
+            raise self._wire.failed(completion.error)
         choice = completion.choices[0]
         if choice.message is None and choice.text is None:
             raise ModelError("body", "the reply's choice has neither message nor text", retry=True)
+        usage = completion.usage.usage() if completion.usage else None
+        text, thoughts, stop = told_apart(
+            text_of(choice),
+            thoughts_of(choice),
+            _STOP_REASONS.get(choice.finish_reason, "other"),
+            thought=bool(usage and usage.reasoning),
+            quoting=bool(request and request.aspect),
+        )
+        if request and self.adapting.becomes("stop"):
+            text, stop = cut_at(text, request.sampling.stop, stop)
         return Response(
-            text=self._wire.reply(text_of(choice)),
-            stop_reason=_STOP_REASONS.get(choice.finish_reason, "other"),
-            usage=completion.usage.usage() if completion.usage else None,
+            text=self._wire.reply(text),
+            reasoning=self._wire.reply(thoughts) if self._said.keep_reasoning else "",
+            stop_reason=stop,
+            usage=usage,
             quotas=left,
         )
 
@@ -319,6 +435,30 @@ def _sum(used: Sequence[Usage | None]) -> Usage | None:
     if len(known) < len(used):
         return None
     return Usage(sum(one.input for one in known), sum(one.output for one in known))
+
+
+def _prompt_of(body: Body) -> str:
+    return body.prompt or "\n".join(message.content for message in body.messages)
+
+
+def _decoded(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    return {name: msgspec.json.decode(value) for name, value in pairs}
+
+
+_DEFAULTS: dict[str, Any] = {"temperature": None, "top_p": None, "seed": None, "stop": (), "stream_options": None}
+"""Parameters that are left out where they are refused, and what stands for none."""
+
+
+def _droppable(sent: Body) -> dict[str, object]:
+    """What of a request could be left out or said in another way: name → value."""
+    found: dict[str, object] = {
+        name: getattr(sent, name) for name, without in _DEFAULTS.items() if getattr(sent, name) != without
+    }
+    if sent.max_tokens is not None or sent.max_completion_tokens is not None:
+        found["max_tokens"] = sent.max_tokens or sent.max_completion_tokens
+    if sent.messages and sent.messages[0].role == "system":
+        found["system"] = True
+    return found
 
 
 def _names_scoring(content: bytes, body: Body) -> bool:
@@ -349,7 +489,10 @@ def connect(name: str, endpoint: Endpoint) -> OpenAIModel:
     problem = templates.unknown(endpoint.template) if endpoint.template not in ("", RAW) else ""
     if problem:
         raise VivaError(f"--template: {problem}, {RAW}")
-    return OpenAIModel(name, url, key, f"{name}@{url}" if own_url else None, endpoint.template)
+    if endpoint.request.api_version:
+        url = f"{url.removesuffix('/v1').removesuffix('/openai')}/openai/deployments/{quote(name, safe='')}"
+    shown = f"{name}@{url}" if own_url else None
+    return OpenAIModel(name, url, key, shown, endpoint.template, endpoint.request, endpoint.adapted)
 
 
 def key_from(variable: str | None) -> str | None:

@@ -29,7 +29,7 @@ from msgspec import Struct
 from viva.contracts import BatchState
 from viva.errors import ModelError
 from viva.models.batchlines import LONGEST_LINE, lost
-from viva.models.openaiwire import Body, Wire, decode_leniently
+from viva.models.openaiwire import Wire, decode_leniently
 from viva.types import Generate, Response
 
 MOST_REQUESTS = 50_000
@@ -119,7 +119,7 @@ class OpenAIBatches:
         wire: Wire,
         model: str,
         share: float,
-        body: Callable[[Generate], tuple[str, Body]],
+        body: Callable[[Generate], tuple[str, msgspec.Raw]],
         read: Callable[[bytes], Response],
         refuse: Callable[[int, bytes], NoReturn],
     ) -> None:

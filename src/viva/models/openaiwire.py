@@ -9,18 +9,20 @@ import json
 import math
 from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any, NoReturn, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 import msgspec
 from msgspec import Struct
 
+from viva.contracts import HEARD
 from viva.errors import ModelError, VivaError
 from viva.models.batchlines import Lines
 from viva.models.ratelimits import retry_after
 from viva.models.secrecy import Secrecy
 from viva.models.unreachable import speaks_tls, unreachable, wants_tls
+from viva.requesting import expanded, secrets
 from viva.types import Message, Usage
 from viva.visible import one_line
 
@@ -44,9 +46,10 @@ T = TypeVar("T")
 
 
 class Part(Struct):
-    """A piece of a message."""
+    """A piece of a message; some servers put thoughts into pieces of their own."""
 
     text: str = ""
+    thinking: object = None
 
 
 class Reply(Struct):
@@ -54,6 +57,8 @@ class Reply(Struct):
 
     content: str | list[Part] | None = None
     refusal: str | None = None
+    reasoning_content: object = None
+    reasoning: object = None
 
 
 class Choice(Struct):
@@ -70,17 +75,24 @@ class Counts(Struct):
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    completion_tokens_details: object = None
 
-    def usage(self) -> Usage:
-        """As the engine books it."""
-        return Usage(self.prompt_tokens or 0, self.completion_tokens or 0)
+    def usage(self) -> Usage | None:
+        """As the engine books it; None where the server counted nothing."""
+        if self.prompt_tokens is None and self.completion_tokens is None:
+            return None
+        details = self.completion_tokens_details
+        thought = details.get("reasoning_tokens") if isinstance(details, dict) else None
+        return Usage(self.prompt_tokens or 0, self.completion_tokens or 0, thought if isinstance(thought, int) else 0)
 
 
 class Completion(Struct):
     """What comes back for a request."""
 
-    choices: list[Choice]
+    choices: list[Choice] = []
     usage: Counts | None = None
+    error: object = None
+    """Gateways tell of a failure behind them in a reply of status 200."""
 
 
 class Body(Struct, omit_defaults=True, kw_only=True):
@@ -100,14 +112,29 @@ class Body(Struct, omit_defaults=True, kw_only=True):
     top_logprobs: int | None = None
     response_format: dict[str, Any] | None = None
     echo: bool = False
+    stream: bool = False
+    stream_options: dict[str, bool] | None = None
 
 
 class Wire:
-    """Requests to one base URL, over connections that are kept. `longest` bounds a reply, in bytes."""
+    """Requests to one base URL, over connections that are kept. `longest` bounds a reply, in bytes.
 
-    def __init__(self, url: str, key: str | None, longest: int = LONGEST_BODY) -> None:
+    `headers` are the user's, with variables of the environment in them; with an `api_version` the server is Azure's,
+    which takes the key and the version elsewhere.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        key: str | None,
+        longest: int = LONGEST_BODY,
+        headers: tuple[tuple[str, str], ...] = (),
+        api_version: str = "",
+    ) -> None:
         self.url = url
         self._key = key
+        self._headers = headers
+        self._version = api_version
         self._secrecy = Secrecy(key, url)
         self._longest = longest
         self._session: aiohttp.ClientSession | None = None
@@ -117,8 +144,16 @@ class Wire:
     def _connection(self) -> aiohttp.ClientSession:
         if self._session is None:
             headers = {"Content-Type": "application/json", "Accept": "application/json"}
-            if self._key:
+            if self._key and self._version:
+                headers["api-key"] = self._key
+            elif self._key:
                 headers["Authorization"] = f"Bearer {self._key}"
+            try:
+                own = expanded(self._headers)
+            except VivaError as problem:
+                raise ModelError("auth", str(problem), fatal=True) from None
+            self._secrecy.add(secrets(self._headers))
+            headers.update(own)
             self._session = aiohttp.ClientSession(
                 # The engine bounds concurrency; a second bound here would only hide waiting from its clock.
                 connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
@@ -146,7 +181,7 @@ class Wire:
         try:
             async with self._connection().request(
                 method,
-                f"{self.url}{path}",
+                self._address(path),
                 data=content,
                 headers=headers,
                 allow_redirects=False,
@@ -162,6 +197,9 @@ class Wire:
                 raise wants_tls(self.url) from None
             raise self._broken(problem) from None
 
+    def _address(self, path: str) -> str:
+        return f"{self.url}{path}" + (f"?api-version={quote(self._version, safe='')}" if self._version else "")
+
     def _might_want_tls(self, problem: Exception) -> bool:
         """Whether a port took a connection without TLS and gave no reply of HTTP yet."""
         lost = isinstance(
@@ -176,7 +214,7 @@ class Wire:
         Raises ModelError, also where the file breaks off.
         """
         try:
-            async with self._connection().get(f"{self.url}{path}", allow_redirects=False, proxy=self._proxy) as reply:
+            async with self._connection().get(self._address(path), allow_redirects=False, proxy=self._proxy) as reply:
                 if reply.status != 200:
                     self.refuse(reply.status, await reply.content.read(LONGEST_ERROR), reply.headers, model)
                 splitter = Lines(longest)
@@ -203,7 +241,9 @@ class Wire:
             return content
         parts = [content]
         size = len(content)
+        heard = HEARD.get()
         async for part in stream.iter_any():
+            heard()
             parts.append(part)
             size += len(part)
             if size > self._longest:
@@ -241,6 +281,21 @@ class Wire:
         """The error for a body that is no completion."""
         shown = self.clean(content[:LONGEST_ERROR].decode("utf-8", "replace"))[:200]
         return ModelError("body", f"the reply is no completion ({problem}): {shown!r}", retry=True)
+
+    def failed(self, error: object) -> ModelError:
+        """The error for a reply without choices, which may say itself what failed behind a gateway."""
+        if not isinstance(error, dict):
+            return ModelError("body", "the reply has no choices", retry=True)
+        code = error.get("code")
+        status = int(code) if isinstance(code, int | str) and str(code).isdecimal() else 0
+        said = self.words(str(error.get("message", "")).encode("utf-8", "replace"))
+        return ModelError(
+            "auth" if status in (401, 403) else "status",
+            f"the server replied with an error ({code}): {said}",
+            retry=status in _RETRY or not status,
+            overload=status in _OVERLOAD,
+            fatal=status in _FATAL,
+        )
 
     def clean(self, text: str) -> str:
         """Servers quote keys in their errors; none may reach a log."""
@@ -317,20 +372,28 @@ def joined(stream: bytes) -> Completion:
     """Some servers stream although nobody asked for it: the events of such a reply, put together as one completion."""
     whole = Choice()
     message: list[str] = []
+    thoughts: list[str] = []
     texts: list[str] = []
-    usage = None
+    usage, error = None, None
     for event in events(stream, Completion):
         usage = event.usage or usage
+        error = event.error or error
         for choice in event.choices[:1]:
             if choice.delta is not None:
                 message.append(text_of(Choice(message=choice.delta)))
+                thoughts.append(thoughts_of(Choice(message=choice.delta)))
+            elif choice.message is not None:
+                message.append(text_of(choice))
+                thoughts.append(thoughts_of(choice))
             else:
                 texts.append(choice.text or "")
             whole.finish_reason = choice.finish_reason or whole.finish_reason
+    if error is not None:
+        return Completion([], usage, error)
     if whole.finish_reason is None:
         raise ModelError("body", "the reply is a stream that broke off", retry=True)
     if message:
-        whole.message = Reply("".join(message))
+        whole.message = Reply("".join(message), reasoning="".join(thoughts))
     else:
         whole.text = "".join(texts)
     return Completion([whole], usage)
@@ -344,6 +407,30 @@ def text_of(choice: Choice) -> str:
     if isinstance(content, list):
         content = "".join(part.text for part in content)
     return content or choice.message.refusal or ""
+
+
+def thoughts_of(choice: Choice) -> str:
+    """What it says that it thought, in the fields that servers have for that; "" for none."""
+    message = choice.message
+    if message is None:
+        return ""
+    for field in (message.reasoning_content, message.reasoning):
+        if isinstance(field, str) and field:
+            return field
+    if isinstance(message.content, list):
+        return "".join(_thinking(part.thinking) for part in message.content)
+    return ""
+
+
+def _thinking(value: object) -> str:
+    if isinstance(value, list):
+        return "".join(str(part.get("text", "")) for part in value if isinstance(part, dict))
+    return value if isinstance(value, str) else ""
+
+
+def streamed(content: bytes) -> bool:
+    """Whether a body is a stream of events; gateways begin one with a comment."""
+    return content.startswith((b"data:", b":", b"event:"))
 
 
 def decode_leniently(content: bytes, kind: type[T]) -> T | None:

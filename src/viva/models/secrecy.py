@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from urllib.parse import quote, urlsplit
 
 SHORTEST_KEY = 6
@@ -28,6 +28,13 @@ class Secrecy:
         self._in_replies = self._forms if key and len(key) >= SHORTEST_IN_REPLIES else []
         self._parts = [part for part in urlsplit(url).path.split("/") if _SECRET_PART.fullmatch(part)]
         self._url = self._without_parts(url)
+
+    def add(self, secrets: Iterable[str]) -> None:
+        """Secrets beside the key: values of headers."""
+        for secret in secrets:
+            forms = list(_forms(secret)) if len(secret) >= SHORTEST_IN_REPLIES else []
+            self._forms = sorted({*self._forms, *forms}, key=len, reverse=True)
+            self._in_replies = sorted({*self._in_replies, *forms}, key=len, reverse=True)
 
     @property
     def url(self) -> str:

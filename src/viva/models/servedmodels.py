@@ -29,6 +29,7 @@ _NO_MODEL = re.compile(
 
 class _Named(Struct):
     id: str = ""
+    owned_by: object = None
 
 
 class _Listing(Struct):
@@ -74,6 +75,17 @@ async def _listed(url: str, key: str | None) -> list[str] | None:
     finally:
         await wire.close()
     return names_in(content) if status == 200 else None
+
+
+async def owner_of(wire: Wire, model: str) -> str:
+    """Whose the server says that its models are ("vllm", "library", ...); "" where it does not say."""
+    try:
+        status, content, _ = await asyncio.wait_for(wire.ask("/models", None), PATIENCE)
+        listed = msgspec.json.decode(content, type=_Listing).data if status == 200 else []
+    except (ModelError, TimeoutError, msgspec.DecodeError):
+        return ""
+    owners = [one.owned_by for one in listed if one.id == model] or [one.owned_by for one in listed]
+    return next((owner for owner in owners if isinstance(owner, str)), "")
 
 
 def _missing(model: str, names: Sequence[str]) -> str:

@@ -11,11 +11,12 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from viva.contracts import AdaptingModel
 from viva.engine.adaptive import Adaptive
 from viva.engine.asking import GroupPlan, Run, Tally, Task, carry_out
 from viva.engine.budget import Budget
 from viva.engine.comparing import Comparison, run_comparisons
-from viva.engine.folder import RunFolder
+from viva.engine.folder import ModelRecord, RunFolder
 from viva.engine.journal import Journal
 from viva.engine.limitchanges import forget
 from viva.engine.limits import Ceiling, Fixed, Policy
@@ -302,10 +303,28 @@ def work_through(
         server=max(Policy().server, limits.wait_for_server),
     )
     run = Run(stage.journal, stage.budget, policy, tally)
+    run.say = notify
+    _keep_adaptations(opened)
     asyncio.run(watched(run, stage.name, limits.progress, work, used))
     code = stage.ending(run, opened.folder.path, stage.total)
     opened.resumable |= code != EXIT_OK and resumable(run)
     return code
+
+
+def _keep_adaptations(opened: OpenRun) -> None:
+    """Say how requests are adapted to what a server takes, and write it into run.json."""
+    record = opened.folder.record
+    judges = [judge.model for judge in opened.judge_panel.judges] if opened.judge_panel else []
+    for model, known in zip((*opened.models, *judges), (*record.models, *record.judges), strict=False):
+        if isinstance(model, AdaptingModel):
+            model.adapting.changed = functools.partial(_adapted, opened.folder, model, known)
+
+
+def _adapted(folder: RunFolder, model: AdaptingModel, known: ModelRecord, said: str) -> None:
+    notify(f"{known.shown or known.name}: {said}")
+    known.adapted = model.adapting.known
+    if folder.writable:
+        folder.remember(folder.record)
 
 
 def _plan(rate_limit_group: str, tasks: list[Iterator[Task]], limits: LimitOptions) -> GroupPlan:

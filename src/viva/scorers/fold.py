@@ -25,8 +25,8 @@ HEAD_WINDOW = 4_000
 TAIL_WINDOW = 12_000
 
 _THINKING = ("think", "thinking", "thought", "reasoning", "scratchpad")
-_OPENINGS = (*(f"<{tag}>" for tag in _THINKING), "[THINK]", "◁think▷", "<|begin_of_thought|>")
-_CLOSINGS = (*(f"</{tag}>" for tag in _THINKING), "[/THINK]", "◁/think▷", "<|end_of_thought|>", "<|message|>")
+OPENINGS = (*(f"<{tag}>" for tag in _THINKING), "[THINK]", "◁think▷", "<|begin_of_thought|>")
+CLOSINGS = (*(f"</{tag}>" for tag in _THINKING), "[/THINK]", "◁/think▷", "<|end_of_thought|>", "<|message|>")
 
 _LATIN = "".join(map(chr, [*range(0xC0, 0xD7), *range(0xD8, 0xF7), *range(0xF8, 0x250)]))
 _PUNCTUATION = {
@@ -93,8 +93,8 @@ def after_thinking(reply: str) -> tuple[int, bool]:
     """
     if not any(mark in reply for mark in "<[◁"):
         return 0, False
-    start = max((at + len(tag) for tag in _CLOSINGS if (at := reply.rfind(tag)) >= 0), default=0)
-    return start, any(reply.find(tag, start) >= 0 for tag in _OPENINGS)
+    start = max((at + len(tag) for tag in CLOSINGS if (at := reply.rfind(tag)) >= 0), default=0)
+    return start, any(reply.find(tag, start) >= 0 for tag in OPENINGS)
 
 
 def thinking_end(reply: str, *, sure: bool = False) -> int | None:
@@ -105,9 +105,9 @@ def thinking_end(reply: str, *, sure: bool = False) -> int | None:
     """
     if not any(mark in reply for mark in "<[◁"):
         return 0
-    opened = plain(reply[:64]).lstrip().lower().startswith(tuple(plain(tag).lower() for tag in _OPENINGS))
+    opened = plain(reply[:64]).lstrip().lower().startswith(tuple(plain(tag).lower() for tag in OPENINGS))
     if sure:
-        ends = [at + len(tag) for tag in _CLOSINGS if (at := reply.find(tag)) >= 0] if opened else [0]
+        ends = [at + len(tag) for tag in CLOSINGS if (at := reply.find(tag)) >= 0] if opened else [0]
         return min(ends, default=None)
     start, _ = after_thinking(reply)
     return None if opened and not start else start

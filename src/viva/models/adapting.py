@@ -1,0 +1,147 @@
+"""Parameters that a server refuses: found in its words, left out or replaced from then on, and said.
+
+Models that reason take no temperature, newer servers want another name for the limit, templates know no system role.
+A parameter counts as refused once the same request went through without it, so that no other fault is mistaken for it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from viva.errors import ModelError
+from viva.models.reasoning import ROOM, reasons_by_name
+from viva.requesting import Adaptation, RequestOptions
+from viva.types import CUT_OFF, Response
+from viva.visible import one_line
+
+LEFT_OUT, CUT_HERE, RENAMED, MOVED = "left out", "cut here", "as max_completion_tokens", "in the user's first message"
+_HOW = {"stop": CUT_HERE, "max_tokens": RENAMED, "system": MOVED}
+"""What becomes of a refused parameter, where it is not just left out."""
+_ROLE = re.compile(r"system|developer", re.IGNORECASE)
+_ROLES = re.compile(r"\brole|instruction", re.IGNORECASE)
+_DRAWN = frozenset({"temperature", "top_p", "seed"})
+_RANGE = re.compile(r"maximum value|minimum value|less than or equal|greater than or equal|<=|>=|out of range|between")
+LONGEST = 65536
+
+
+class Adapting:
+    """What is known of how one model takes requests. `changed` is told in a sentence of everything new.
+
+    Before the first reply nothing is known but the `model`'s name, unless a run `known` more already.
+    """
+
+    def __init__(self, model: str, said: RequestOptions, known: Adaptation | None = None) -> None:
+        self.known = msgspec.structs.replace(known) if known else Adaptation()
+        self.known.parameters = dict(self.known.parameters)
+        self.changed: Callable[[str], None] = lambda _said: None
+        self._said = said
+        told = said.told_to_reason
+        self._expected = reasons_by_name(model) if told is None else told
+
+    @property
+    def thinks(self) -> bool:
+        """Whether it is taken to reason: seen, said by the user, or known by its name."""
+        return self._expected or bool(self.known.reasons)
+
+    def limit(self, most: int | None) -> int | None:
+        """Tokens that a reply may have, which would be `most` without thoughts."""
+        if most is None or not self.thinks or self._said.limit_kept:
+            return most
+        return None if self.becomes("max_tokens") == LEFT_OUT else max(most, ROOM + self._said.budget)
+
+    def longest(self, most: int | None) -> int | None:
+        """Tokens that a reply may cost: where no limit is sent to a model that reasons, room to think is assumed."""
+        limit = self.limit(most)
+        return max(most or 0, ROOM) if limit is None and self.thinks else limit
+
+    def note(self, response: Response, sent: int | None, most: int | None) -> bool:
+        """Note whether a reply shows that the model reasons; returns whether to ask again, with room to think.
+
+        `sent` is the limit that it was asked with.
+        """
+        if response.reasoning or response.stop_reason == "thinking" or (response.usage and response.usage.reasoning):
+            if not self.known.reasons:
+                self.known.reasons = True
+                self.changed("it reasons before it answers")
+            return response.stop_reason in CUT_OFF and sent is not None and sent != self.limit(most)
+        return False
+
+    def becomes(self, name: str) -> str:
+        """What becomes of a parameter; "" where it is sent as it is."""
+        return self.known.parameters.get(name, "")
+
+    def refused(self, names: Iterable[str], words: str, tried: Mapping[str, str]) -> dict[str, str]:
+        """What to try next after a refusal in these `words`, which named `names`: what was tried, and one more.
+
+        Raises ModelError, a fatal one, where the user wants nothing adapted. Empty where nothing is left to try.
+        """
+        for name in names:
+            how = _HOW.get(name, LEFT_OUT)
+            if (tried.get(name) or self.becomes(name)) == RENAMED:
+                how = LEFT_OUT
+            if tried.get(name) != how and self.becomes(name) != how:
+                if self._said.strict and how != RENAMED:
+                    message = f"the server refuses the parameter {name}, and --strict-parameters leaves nothing out"
+                    raise ModelError("parameter", f"{message}: {words}", fatal=True)
+                return {**tried, name: how}
+        return {}
+
+    def keep(self, tried: Mapping[str, str], words: str) -> None:
+        """A request went through without what was refused before: so it is from now on."""
+        for name, how in tried.items():
+            if self.known.parameters.get(name) != how:
+                self.known.parameters[name] = how
+                what = {LEFT_OUT: "it is left out", CUT_HERE: "replies are cut at it here"}.get(how, f"it goes {how}")
+                self.changed(f"the server refuses {name}; {what} from now on ({one_line(words, 160)})")
+
+    def stream(self, why: str) -> None:
+        """From now on replies are streamed."""
+        if not self.known.streams:
+            self.known.streams = True
+            self.changed(f"replies are streamed from now on ({one_line(why, 160)})")
+
+
+def named(content: bytes, sent: Mapping[str, object], prompt: str) -> list[str]:
+    """The parameters, of those that were `sent`, that a refusal is about: the one that it is most surely about first.
+
+    What is quoted of the prompt says nothing: a plain word counts only where the prompt does not have it.
+    """
+    said, found = _said(content)
+    found = [name for name in found if name in sent]
+    lower, prompt = said.lower(), prompt.lower()
+    if "system" in sent and _ROLE.search(said) and (_ROLES.search(said) or "messages" in found):
+        found.append("system")
+    if _RANGE.search(said):  # the value is at fault, not that there is one
+        sent = {name: value for name, value in sent.items() if name not in _DRAWN or not value}
+        found = [name for name in found if name in sent]
+    quoted = [name for name in sent if re.search(rf"""['"`.]{re.escape(name)}['"`\b]""", said)]
+    plain = [name for name in sent if re.search(rf"(?<![\w]){re.escape(name)}(?![\w])", lower) and name not in prompt]
+    return list(dict.fromkeys([*found, *quoted, *sorted(plain, key=lower.find)]))
+
+
+def _said(content: bytes) -> tuple[str, list[str]]:
+    """The words of a refusal, and the parameters that it names in a field for that."""
+    text = content[:LONGEST].decode("utf-8", "replace")
+    try:
+        value: Any = msgspec.json.decode(content)
+    except (msgspec.DecodeError, RecursionError):
+        return text, []
+    names: list[str] = []
+    if isinstance(value, list):
+        value = value[0] if value else {}
+    error = value.get("error", value) if isinstance(value, dict) else {}
+    if isinstance(error, dict):
+        names += [_bare(error.get(key)) for key in ("param", "parameter", "field")]
+        details = error.get("detail")
+        for problem in details if isinstance(details, list) else []:
+            where = problem.get("loc") if isinstance(problem, dict) else None
+            names += [str(part) for part in where[1:2]] if isinstance(where, list) else []
+    return text, [name for name in names if name]
+
+
+def _bare(name: object) -> str:
+    return re.split(r"[.\[]", name.removeprefix("body.").removeprefix("parameter."))[0] if isinstance(name, str) else ""

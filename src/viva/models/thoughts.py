@@ -1,0 +1,54 @@
+"""What a model thought, apart from what it replied, and whether the limit of tokens ended the one or the other.
+
+Servers that know the model put its thoughts into a field of their own; others leave them in the text, between tags or,
+where the chat template wrote the first tag, with a closing tag alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from viva.scorers.fold import CLOSINGS, OPENINGS, after_thinking
+from viva.types import StopReason
+
+
+def told_apart(
+    text: str, reasoning: str, stop: StopReason, *, thought: bool, quoting: bool
+) -> tuple[str, str, StopReason]:
+    """Reply, thoughts and why it ended, of what came back.
+
+    `reasoning` is what the server kept apart, `thought` whether it counted tokens of thinking. Of a reply that may be
+    `quoting` others (a judge's) only tags count that it begins with: a tag in its midst is the quoted text's.
+    """
+    if not reasoning:
+        text, reasoning = _split(text, quoting=quoting, cut=stop == "length")
+    if stop == "length" and not text.strip() and (reasoning or thought):
+        stop = "thinking"
+    return text, reasoning, stop
+
+
+def _split(text: str, *, quoting: bool, cut: bool) -> tuple[str, str]:
+    if not any(mark in text for mark in "<[◁"):
+        return text, ""
+    body = text.lstrip()
+    opened = next((tag for tag in OPENINGS if body.startswith(tag)), "")
+    if opened:
+        ends = [(at, tag) for tag in CLOSINGS if (at := body.find(tag)) >= 0]
+        if ends:
+            at, tag = min(ends)
+            return body[at + len(tag) :].lstrip(), body[len(opened) : at].strip()
+        return ("", body[len(opened) :].strip()) if cut else (text, "")
+    if quoting:
+        return text, ""
+    start, unfinished = after_thinking(text)
+    if not start or unfinished:
+        return text, ""
+    thoughts = text[:start]
+    closed = next(tag for tag in CLOSINGS if thoughts.endswith(tag))
+    return text[start:].lstrip(), thoughts.removesuffix(closed).strip()
+
+
+def cut_at(text: str, stops: Sequence[str], stop: StopReason) -> tuple[str, StopReason]:
+    """A reply up to the first of the texts that should have ended it, where the server does not do that."""
+    ends = [at for one in stops if one and (at := text.find(one)) >= 0]
+    return (text[: min(ends)], "stop") if ends else (text, stop)
