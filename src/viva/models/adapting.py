@@ -28,6 +28,10 @@ _RANGE = re.compile(r"maximum value|minimum value|less than or equal|greater tha
 LONGEST = 65536
 
 
+Tried = Mapping[str, tuple[str, str]]
+"""Parameters that a request is sent without, for a try: name → what becomes of it, and the words of the refusal."""
+
+
 class Adapting:
     """What is known of how one model takes requests. `changed` is told in a sentence of everything new.
 
@@ -66,7 +70,12 @@ class Adapting:
         if response.reasoning or response.stop_reason == "thinking" or (response.usage and response.usage.reasoning):
             if not self.known.reasons:
                 self.known.reasons = True
-                self.changed("it reasons before it answers")
+                room = (
+                    ""
+                    if self._said.limit_kept
+                    else f": replies may have up to {ROOM:,} tokens (--max-tokens N changes that)"
+                )
+                self.changed(f"it reasons before it answers{room}")
             return response.stop_reason in CUT_OFF and sent is not None and sent != self.limit(most)
         return False
 
@@ -74,35 +83,36 @@ class Adapting:
         """What becomes of a parameter; "" where it is sent as it is."""
         return self.known.parameters.get(name, "")
 
-    def refused(self, names: Iterable[str], words: str, tried: Mapping[str, str]) -> dict[str, str]:
+    def refused(self, names: Iterable[str], words: str, tried: Tried) -> Tried:
         """What to try next after a refusal in these `words`, which named `names`: what was tried, and one more.
 
         Raises ModelError, a fatal one, where the user wants nothing adapted. Empty where nothing is left to try.
         """
         for name in names:
             how = _HOW.get(name, LEFT_OUT)
-            if (tried.get(name) or self.becomes(name)) == RENAMED:
+            before = tried[name][0] if name in tried else self.becomes(name)
+            if before == RENAMED:
                 how = LEFT_OUT
-            if tried.get(name) != how and self.becomes(name) != how:
+            if before != how:
                 if self._said.strict and how != RENAMED:
                     message = f"the server refuses the parameter {name}, and --strict-parameters leaves nothing out"
                     raise ModelError("parameter", f"{message}: {words}", fatal=True)
-                return {**tried, name: how}
+                return {**tried, name: (how, words)}
         return {}
 
-    def keep(self, tried: Mapping[str, str], words: str) -> None:
+    def keep(self, tried: Tried) -> None:
         """A request went through without what was refused before: so it is from now on."""
-        for name, how in tried.items():
+        for name, (how, words) in tried.items():
             if self.known.parameters.get(name) != how:
                 self.known.parameters[name] = how
                 what = {LEFT_OUT: "it is left out", CUT_HERE: "replies are cut at it here"}.get(how, f"it goes {how}")
-                self.changed(f"the server refuses {name}; {what} from now on ({one_line(words, 160)})")
+                self.changed(f"the server refuses {name}; {what} from now on ({one_line(_message(words), 160)})")
 
     def stream(self, why: str) -> None:
         """From now on replies are streamed."""
         if not self.known.streams:
             self.known.streams = True
-            self.changed(f"replies are streamed from now on ({one_line(why, 160)})")
+            self.changed(f"replies are streamed from now on ({one_line(_message(why), 160)})")
 
 
 def named(content: bytes, sent: Mapping[str, object], prompt: str) -> list[str]:
@@ -121,6 +131,12 @@ def named(content: bytes, sent: Mapping[str, object], prompt: str) -> list[str]:
     quoted = [name for name in sent if re.search(rf"""['"`.]{re.escape(name)}['"`\b]""", said)]
     plain = [name for name in sent if re.search(rf"(?<![\w]){re.escape(name)}(?![\w])", lower) and name not in prompt]
     return list(dict.fromkeys([*found, *quoted, *sorted(plain, key=lower.find)]))
+
+
+def _message(words: str) -> str:
+    """The sentence in an error of JSON; other words as they are."""
+    found = re.search(r'"(?:message|msg|error|detail)"\s*:\s*"((?:[^"\\]|\\.)+)', words)
+    return found[1].replace('\\"', '"') if found else words
 
 
 def _said(content: bytes) -> tuple[str, list[str]]:

@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from viva.errors import ModelError, VivaError
 from viva.models import Endpoint, templates
-from viva.models.adapting import RENAMED, Adapting, named
+from viva.models.adapting import RENAMED, Adapting, Tried, named
 from viva.models.openaibatch import OpenAIBatches
 from viva.models.openaiecho import Echo, echo_of, likelihood, text_logprobs
 from viva.models.openailogprobs import Scored, Token, joined_scored, next_token, tokens_of
@@ -148,7 +148,7 @@ class OpenAIModel:
     def _refuse_one(self, status: int, content: bytes) -> NoReturn:
         """What a status other than 200 of one request of a batch stands for."""
         if status == 400 and b"max_completion_tokens" in content:
-            self.adapting.keep({"max_tokens": RENAMED}, "it wants max_completion_tokens")
+            self.adapting.keep({"max_tokens": (RENAMED, self._wire.words(content))})
             raise ModelError("parameter", "the server wants max_completion_tokens", retry=True)
         self._wire.refuse(status, content, {}, self._model)
 
@@ -279,18 +279,19 @@ class OpenAIModel:
         """Send a request, without or in other words what the server was found to refuse, and what it refuses now."""
         if self._more is None:
             self._more = await self._fields()
-        tried: dict[str, str] = {}
-        refusal = ""
+        tried: Tried = {}
         while True:
-            sent = self._adapted(body, self.adapting.known.parameters | tried)
+            sent = self._adapted(body, self.adapting.known.parameters | {name: how for name, (how, _) in tried.items()})
             began = time.monotonic()
             try:
-                status, content, headers = await self._wire.ask(CHAT if body.messages else TEXT, self._encoded(sent))
+                status, content, headers = await self._wire.ask(
+                    CHAT if body.messages else TEXT, self._encoded(sent), stream=sent.stream
+                )
             except (ModelError, asyncio.CancelledError):
                 self._stream_after(began)
                 raise
             if status == 200:
-                self.adapting.keep(tried, refusal)
+                self.adapting.keep(tried)
             elif status in _SILENT:
                 self._stream_after(began)
             elif status in (400, 422):
@@ -303,7 +304,7 @@ class OpenAIModel:
                     message = f"the server refuses {own[0]}, which your options ask for: {words}"
                     raise ModelError("parameter", message, fatal=True)
                 if more:
-                    tried, refusal = more, refusal or words
+                    tried = more
                     continue
             return status, content, headers
 
@@ -322,7 +323,7 @@ class OpenAIModel:
         for name, how in parameters.items():
             if name == "system":
                 body.messages = without_system(body.messages)
-            elif how == RENAMED:
+            elif how == RENAMED and body.messages:
                 body.max_completion_tokens, body.max_tokens = body.max_tokens, None
             elif name == "max_tokens":
                 body.max_tokens = None
