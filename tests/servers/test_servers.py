@@ -205,6 +205,16 @@ ANTHROPIC = [
         {"max_tokens": 4000, **thinking(2000)},
         '"thinking.type.enabled" is not supported for this model.',
     ),
+    (
+        "claude-opus-5-5",
+        {"max_tokens": 9, "thinking": {"type": "disabled"}},
+        '"thinking.type.disabled" is not supported',
+    ),
+    (
+        "claude-opus-5-5",
+        {"max_tokens": 9, "messages": [*USER["messages"], {"role": "assistant"}]},
+        "This model does not",
+    ),
     ("claude-3-5-haiku-latest", {"max_tokens": 4000, **thinking(2000)}, "'claude-3-5-haiku-latest' does not support"),
 ]
 
@@ -218,6 +228,14 @@ def test_anthropic(stand: Callable[..., LocalServer]) -> None:
                 got = ask(server, MESSAGES, USER | {"model": model} | body, headers)
                 assert (got.status, said(got)[: len(words)]) == (400, words)
     assert ask(server, MESSAGES, USER, VERSION).status == 401
+    later = {"anthropic-version": "2026-10-21", "x-api-key": "k"}
+    sampled = USER | {"model": "claude-haiku-4-5", "max_tokens": 9, "temperature": 1}
+    assert said(ask(server, MESSAGES, sampled, later)) == "temperature: Extra inputs are not permitted"
+    able = {row["id"]: row["capabilities"]["thinking"] for row in ask(server, "/v1/models", None, later).body["data"]}
+    assert able["claude-opus-5-5"]["types"]["adaptive"]["supported"]
+    assert not able["claude-3-5-haiku-latest"]["supported"]
+    unasked = ask(server, MESSAGES, USER | {"model": "claude-opus-5", "max_tokens": 9}, later).body
+    assert (unasked["content"][0]["type"], unasked["stop_reason"]) == ("thinking", "max_tokens")
     body = USER | {"model": "claude-sonnet-4-5", "max_tokens": 4000, **thinking(2000)}
     whole = ask(server, MESSAGES, body, headers).body
     assert [block["type"] for block in whole["content"]] == ["thinking", "redacted_thinking", "text"]
@@ -229,7 +247,7 @@ def test_anthropic(stand: Callable[..., LocalServer]) -> None:
     events = ask(server, MESSAGES, body | {"stream": True}, headers).events
     deltas = [event["delta"]["type"] for event in events if event["type"] == "content_block_delta"]
     assert {*deltas} == {"thinking_delta", "signature_delta", "text_delta"}
-    assert events[-2]["usage"] == {"output_tokens": 2001}
+    assert events[-2]["usage"]["output_tokens_details"] == {"thinking_tokens": 2000}
 
 
 GOOGLE = [

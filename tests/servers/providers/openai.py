@@ -73,6 +73,8 @@ MODELS = {
     "gpt-5-pro": Model(("high",), "high", THINKER, 272000, chat=False),
     "gpt-5.1": Model(("none", "low", "medium", "high"), "none", THINKER),
     "gpt-5.2": Model(("none", "low", "medium", "high", "xhigh"), "none", THINKER),
+    "gpt-5.6-terra": Model(("none", "low", "medium", "high", "xhigh", "max"), "medium", THINKER),
+    "gpt-6-astra": Model(("low", "medium", "high", "xhigh", "max"), "medium", THINKER),
 }
 FREE_WITHOUT_THOUGHT = {"temperature", "top_p", "logprobs", "top_logprobs"}
 """What the models take that can be asked for no thought, when they are."""
