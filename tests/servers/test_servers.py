@@ -479,3 +479,54 @@ def test_dashscope(stand: Callable[..., LocalServer]) -> None:
     assert events[-2]["usage"]["completion_tokens_details"]["reasoning_tokens"] == 500
     short = ask(server, path, USER | body | {"thinking_budget": 100}).events
     assert short[-2]["usage"]["completion_tokens_details"]["reasoning_tokens"] == 100
+
+
+def test_others_refuse_in_their_own_words(stand: Callable[..., LocalServer]) -> None:
+    server = stand("compatible", refuses=["seed", "system"], thinking=50)
+    with table() as row:
+        for dialect in ("xai", "xai-parameter", "mistral", "vllm-strict", "litellm", "groq", "databricks", "text"):
+            with row(dialect):
+                server.control(dialect=dialect)
+                got = ask(server, CHAT, USER | {"model": "m", "seed": 0})
+                assert (got.status // 100, b"seed" in got.content) == (4, True)
+        with row("nameless"):
+            server.control(dialect="nameless")
+            assert b"seed" not in ask(server, CHAT, USER | {"model": "m", "seed": 0}).content
+        with row("system"):
+            got = ask(server, CHAT, {"model": "m", "messages": [{"role": "system", "content": "x"}]})
+            assert said(got) == "System role not supported"
+        with row("taken"):
+            assert message(ask(server, CHAT, USER | {"model": "m", "temperature": 0}))["content"] == "B"
+
+
+@pytest.mark.slow
+@pytest.mark.peers("anthropic", "google.genai")
+def test_the_vendors_own_clients_read_what_is_said(stand: Callable[..., LocalServer]) -> None:
+    import anthropic
+    from google import genai
+
+    server = stand("anthropic", redacted=True)
+    turns: Any = [{"role": "user", "content": QUESTION}]
+    with anthropic.Anthropic(base_url=server.root, api_key="k", max_retries=0) as client:
+        adaptive: Any = {"type": "adaptive", "display": "summarized"}
+        asked: Any = {"model": "claude-opus-5-5", "max_tokens": 9000, "thinking": adaptive, "messages": turns}
+        whole = client.messages.create(**asked)
+        with client.messages.stream(**asked) as stream:
+            streamed = stream.get_final_message()
+        for reply in (whole, streamed):
+            assert [block.type for block in reply.content] == ["thinking", "redacted_thinking", "text"]
+            assert reply.usage.output_tokens_details is not None
+            assert reply.usage.output_tokens_details.thinking_tokens == 3000
+        assert client.models.retrieve("claude-opus-5-5").max_tokens == 128000
+        with pytest.raises(anthropic.BadRequestError, match="Extra inputs are not permitted"):
+            client.messages.create(**asked, extra_body={"temperature": 0})
+    server.control(provider="gemini")
+    client_of_google = genai.Client(api_key="k", http_options={"base_url": server.root})
+    config: Any = {"thinking_config": {"include_thoughts": True, "thinking_budget": 100}}
+    parts = client_of_google.models.generate_content(model="gemini-2.5-flash", contents=QUESTION, config=config).parts
+    assert parts is not None
+    assert [(part.thought, len(part.text or "")) for part in parts] == [(True, 400), (None, 1)]
+    cut = client_of_google.models.generate_content(
+        model="gemini-2.5-pro", contents=QUESTION, config={"max_output_tokens": 50}
+    )
+    assert (cut.text, cut.usage_metadata and cut.usage_metadata.thoughts_token_count) == (None, 50)

@@ -43,6 +43,7 @@ class Plan:
     # time
     latency: float = 0.0  # seconds before the first token
     duration: float = 0.0  # seconds from the first token to the last
+    rate: float = 0.0  # tokens a second, further seconds of the duration; 0 for at once
     keepalive: float = 0.0  # seconds between signs of life, of providers that send some; 0 for none
     cut_after: float = 0.0  # a proxy ends what was silent for so many seconds; 0 for none
     cut_with: str = "504"  # or "524", or "reset"
@@ -68,6 +69,8 @@ class Plan:
     redacted: bool = False  # Anthropic: a block of redacted thinking, too
     room_error: bool = False  # OpenAI: a budget that is thought away is an error 400, as some of its models have it
     old: bool = False  # Ollama: levels of thinking are refused by all models but gpt-oss
+    dialect: str = "xai"  # compatible: whose words, of `dialects` in words.toml
+    refuses: list[str] = dataclasses.field(default_factory=list)  # compatible: fields, or "system"
     deployments: dict[str, str] = dataclasses.field(default_factory=dict)  # Azure: deployment → model
 
 
