@@ -294,6 +294,9 @@ def test_vllm_and_sglang(stand: Callable[..., LocalServer]) -> None:
                 assert message(ask(server, CHAT, body))["reasoning_content"].startswith("At first sight: Answer: C")
             with row(f"{provider}: cut in thought"):
                 assert not message(ask(server, CHAT, body | {"max_tokens": 20}))["content"]
+            with row(f"{provider}: a stop text ends the thought, and all"):
+                stopped = message(ask(server, CHAT, body | {"stop": ["Let me"]}))
+                assert (stopped["content"] or "", stopped["reasoning_content"]) == ("", "At first sight: Answer: C\n")
             with row(f"{provider}: switched off"):
                 off = {"chat_template_kwargs": {"enable_thinking": False}}
                 assert message(ask(server, CHAT, body | off)) == {
@@ -306,6 +309,12 @@ def test_vllm_and_sglang(stand: Callable[..., LocalServer]) -> None:
                 assert (got.status, "maximum context length" in said(got)) == (400, True)
             with row(f"{provider}: the list of models"):
                 assert ask(server, "/v1/models").body["data"][0]["max_model_len"] == 1000
+            with row(f"{provider}: what is probable, of the thought first"):
+                scored = {"logprobs": True, "top_logprobs": 4}
+                first = ask(server, CHAT, body | scored).body["choices"][0]["logprobs"]["content"][0]
+                assert first["token"] == "At f"
+                first = ask(server, CHAT, body | off | scored).body["choices"][0]["logprobs"]["content"][0]
+                assert [one["token"] for one in first["top_logprobs"]] == ["B", "A", "C", "D"]
             server.control(parser="", opened=True)
             with row(f"{provider}: no parser, and the template opened the thought"):
                 content = message(ask(server, CHAT, body))["content"]
@@ -351,7 +360,7 @@ def test_limits(stand: Callable[..., LocalServer]) -> None:
 
 
 def test_a_proxy_cuts_what_is_silent_and_not_what_streams(stand: Callable[..., LocalServer]) -> None:
-    server = stand("vllm", thinking=50, duration=0.3, cut_after=0.15)
+    server = stand("vllm", thinking=50, rate=170.0, cut_after=0.15)
     body = USER | {"model": "qwen3"}
     assert ask(server, CHAT, body).status == 504
     assert ask(server, CHAT, body | {"stream": True}).events[-1] is None

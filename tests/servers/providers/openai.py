@@ -208,7 +208,7 @@ def counts(said: Said) -> Body:
 def completion(plan: Plan, body: Body, said: Said, shown: Body, usage: Body, content: str | None = "") -> Reply:
     """A chat completion, whole or streamed. `shown` is the thought as the message has it: a field and its text.
 
-    `content` is the reply's where the message has another text than what was said (or None).
+    `content` is the message's where it is another text than what was said, or None.
     """
     text = said.text if content == "" else content
     finish = "length" if said.ended == "length" else "stop"
