@@ -209,13 +209,12 @@ def sse(data: Any, event: str = "") -> bytes:
 
 @dataclasses.dataclass(frozen=True)
 class Rule:
-    """A field (dotted) that is refused: always, or unless it has one of some values, or only above `most`."""
+    """A field (dotted) that is refused: always, unless it has one of some values, or only under `least`."""
 
     field: str
-    message: str  # {field}, {value}, {most}
+    message: str  # {field}, {value}, {least}
     code: str | None = None
     unless: Collection[Any] = ()
-    most: float | None = None
     least: float | None = None
     status: int = 400
     named: bool = True  # whether the error has the field as its `param`
@@ -225,12 +224,8 @@ class Rule:
         value = field(body, self.field)
         if value is MISSING or value is None or any(value == one for one in self.unless):
             return MISSING
-        if self.most is not None or self.least is not None:
-            low, high = (
-                self.least if self.least is not None else -math.inf,
-                self.most if self.most is not None else math.inf,
-            )
-            return value if isinstance(value, int | float) and not low <= value <= high else MISSING
+        if self.least is not None and not value < self.least:
+            return MISSING
         return value
 
 
@@ -244,19 +239,19 @@ def field(body: Body, name: str) -> Any:
     return found
 
 
-def broken(body: Body, rules: Sequence[Rule], **words: Any) -> tuple[Rule, str] | None:
+def broken(body: Body, rules: Sequence[Rule]) -> tuple[Rule, str] | None:
     """The first rule that a body breaks, and the text of its error; a server names one at a time."""
     for rule in rules:
         value = rule.refused(body)
         if value is not MISSING:
-            return rule, rule.message.format(field=rule.field, value=value, most=rule.most, least=rule.least, **words)
+            return rule, rule.message.format(field=rule.field, value=value, least=rule.least)
     return None
 
 
-def listed(values: Sequence[str], last: str = "and") -> str:
+def listed(values: Sequence[str]) -> str:
     """'a', 'b', and 'c'."""
     quoted = [f"'{value}'" for value in values]
-    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])}, {last} {quoted[-1]}"
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])}, and {quoted[-1]}"
 
 
 def words(provider: str) -> Callable[..., str]:

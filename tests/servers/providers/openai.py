@@ -100,9 +100,9 @@ def error(message: str, code: str | None = None, param: str | None = None, statu
     return Reply(status, {"error": {"message": message, "type": kind, "param": param, "code": code}})
 
 
-def refusal(body: Body, rules: Sequence[Rule], **words: Any) -> Reply | None:
+def refusal(body: Body, rules: Sequence[Rule]) -> Reply | None:
     """The error of the first rule that a body breaks."""
-    if (found := broken(body, rules, **words)) is None:
+    if (found := broken(body, rules)) is None:
         return None
     rule, message = found
     return error(message, rule.code, rule.field if rule.named else None, rule.status)
