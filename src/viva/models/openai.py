@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from viva.errors import ModelError, VivaError
 from viva.models import Endpoint, templates
-from viva.models.adapting import RENAMED, Adapting, Tried, named
+from viva.models.adapting import RENAMED, Adapting, Tried, named, total
 from viva.models.openaibatch import OpenAIBatches
 from viva.models.openaiecho import Echo, echo_of, likelihood, text_logprobs
 from viva.models.openailogprobs import Scored, Token, joined_scored, next_token, tokens_of
@@ -107,21 +107,15 @@ class OpenAIModel:
 
     async def answer(self, request: Generate) -> Response:
         """One attempt; see `Model.answer`. A reply that shows first how long the model thinks is asked for twice."""
-        most = request.sampling.max_tokens
-        sent = self.adapting.limit(most)
-        response = await self._answer(request)
-        if self.adapting.note(response, sent, most):
-            more = await self._answer(request)
-            return msgspec.structs.replace(more, usage=_sum([response.usage, more.usage]))
-        return response
+        return await self.adapting.answer(request, self._answer)
 
-    async def _answer(self, request: Generate) -> Response:
-        content, headers = await self._ask(self._generation(request))
+    async def _answer(self, request: Generate, limit: int | None) -> Response:
+        content, headers = await self._ask(self._generation(request, limit))
         return self._read(content, quotas(headers), request)
 
-    def _generation(self, request: Generate) -> Body:
+    def _generation(self, request: Generate, limit: int | None) -> Body:
         sampling = request.sampling
-        body = self._body(request.prompt, self.adapting.limit(sampling.max_tokens))
+        body = self._body(request.prompt, limit)
         body.temperature = sampling.temperature
         body.top_p = sampling.top_p
         body.seed = None if sampling.seed is None else sampling.seed + request.sample
@@ -140,7 +134,8 @@ class OpenAIModel:
             self.adapting.known.parameters.setdefault("max_tokens", RENAMED)
 
         def line(request: Generate) -> tuple[str, msgspec.Raw]:
-            body = self._adapted(self._generation(request), self.adapting.known.parameters)
+            limit = self.adapting.limit(request.sampling.max_tokens)
+            body = self._adapted(self._generation(request, limit), self.adapting.known.parameters)
             return CHAT if body.messages else TEXT, msgspec.Raw(self._encoded(body))
 
         return OpenAIBatches(self._wire, self._model, 0.5 if own else 1.0, line, self._read, self._refuse_one)
@@ -223,7 +218,7 @@ class OpenAIModel:
         self._unfinished.pop(request, None)
         return Response(
             likelihoods=tuple(found[continuation].likelihood for continuation in request.continuations),
-            usage=_sum([one.usage for one in found.values()]),
+            usage=total([one.usage for one in found.values()]),
         )
 
     async def _echo(self, body: Body) -> Scored:
@@ -428,14 +423,6 @@ class _Weighed(Struct, frozen=True):
 
     likelihood: Likelihood
     usage: Usage | None
-
-
-def _sum(used: Sequence[Usage | None]) -> Usage | None:
-    """None where the server did not count one of them."""
-    known = [one for one in used if one is not None]
-    if len(known) < len(used):
-        return None
-    return Usage(sum(one.input for one in known), sum(one.output for one in known))
 
 
 def _prompt_of(body: Body) -> str:
