@@ -113,6 +113,39 @@ def check_survivor(victim: Victim, total: int) -> int:
     return len(asked) - total
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(60 + 20 * KILLS)
+def test_thoughts_in_the_journal_outlive_every_kill(serve: Serve, viva: Viva) -> None:
+    draw = random.Random(SEED)
+    server = serve("reasoning.py", provider="vllm", models=["m"], thinking=500, duration=0.05)
+    arguments = ("--samples", 3, "--seed", SEEDED, "--concurrency", CONCURRENCY)
+    kills, held = 0, {}
+    while kills < KILLS:
+        victim = Victim(viva, server, "run", arguments)
+        mark = len(server.events("asked")) + draw.randrange(2 * (3 * SAMPLE // (KILLS + 4)) + 1)
+        going = victim.go_on()
+        wait_until(
+            lambda going=going, mark=mark: going.process.poll() is not None or len(server.events("asked")) >= mark,
+            f"{mark} requests",
+        )
+        time.sleep(draw.uniform(0.0, 0.05))
+        if going.process.poll() is not None:
+            break
+        going.kill()
+        kills += 1
+        journal = viva.folder / "run" / "responses.jsonl"
+        now = {entry["key"]: entry for entry in viva.entries("run")} if journal.exists() else {}
+        assert held.items() <= now.items(), "an answer that was in the journal is gone, or another"
+        held = now
+    ended = Victim(viva, server, "run", arguments).go_on().ended(120)
+    assert ended.code == 0, ended.err
+    entries = viva.entries("run")
+    assert len(entries) == len({entry["key"] for entry in entries}) == 3 * SAMPLE
+    assert all(entry["text"] == "A" and entry["reasoning"].startswith("At first sight") for entry in entries)
+    assert len(server.events("asked")) - 3 * SAMPLE <= kills * CONCURRENCY
+    print(f"\n{kills} kills: all {len(entries)} thoughts there, {len(server.events('asked')) - 3 * SAMPLE} asked again")
+
+
 def test_what_a_killed_run_had_journaled_is_not_asked_again(serve: Serve, viva: Viva) -> None:
     server = serve(latency=0.05)
     going = viva.start(*viva.examining(server, "--concurrency", CONCURRENCY, "--seed", 1))

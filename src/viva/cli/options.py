@@ -35,8 +35,7 @@ from viva.runs.config import (
 F = TypeVar("F", bound=Callable[..., Any])
 
 SPELLED = {
-    "batch": ("--batch/--no-batch",), "keep_reasoning": ("--keep-reasoning/--no-keep-reasoning",),
-    "run": ("--run", "run_path"), "wrote": ("--from", "wrote"),
+    "batch": ("--batch/--no-batch",), "run": ("--run", "run_path"), "wrote": ("--from", "wrote"),
 }  # fmt: skip
 METAVARS = {
     "checkpoints": "FILE", "base_url": "URL", "api_key_env": "NAME", "language": "LANG", "only": "comprehension",
@@ -46,8 +45,8 @@ METAVARS = {
     "backend": "local|ray[://HOST:PORT]", "poll": "SECONDS", "judge": "MODEL[@URL]", "rubric": "FILE",
     "judge_base_url": "URL", "judge_key_env": "NAME", "canaries": "FILE|N", "published_rows": "MODEL,...|nearest|none",
     "reasoning_effort": "none|minimal|low|medium|high|xhigh", "reasoning_budget": "TOKENS", "system": "TEXT|@FILE",
-    "request_field": "KEY=JSON", "template_option": "KEY=JSON", "header": "NAME=VALUE", "api_version": "DATE",
-    "judge_reasoning_effort": "EFFORT", "judge_reasoning_budget": "TOKENS", "judge_request_field": "KEY=JSON",
+    "request_field": "KEY=JSON", "template_option": "KEY=JSON", "header": "NAME=VALUE", "env_file": "FILE",
+    "api_version": "DATE", "judge_reasoning_effort": "EFFORT", "judge_reasoning_budget": "TOKENS", "judge_request_field": "KEY=JSON",
     "run": "FOLDER", "reuse": "RUN", "wrote": "NAME", "question_column": "NAME", "text_column": "NAME",
 }  # fmt: skip
 GROUPS = {
@@ -57,7 +56,7 @@ GROUPS = {
     ),
     "Server": (
         "reasoning_effort", "reasoning_budget", "no_keep_reasoning", "keep_reasoning", "system", "request_field",
-        "template_option", "header", "api_version", "stream", "strict_parameters",
+        "template_option", "header", "env_file", "api_version", "stream", "strict_parameters",
     ),
     "Task": ("data", "language", "only", "limit", "questions", "shard", "as_published", "extraction"),
     "Prompt": ("shots", "cot", "form", "prompts", "context", "rationale", "answer_by"),
@@ -99,14 +98,16 @@ class GroupedCommand(click.Command):
 
 
 class _Switch(click.Option):
-    """A switch that a configuration file may have turned on and `--no-NAME` turns off; `--help` shows the first."""
+    """A switch that a configuration file may have turned on and `--no-NAME` turns off; `--help` shows what is not the
+    default."""
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        secondary, self.secondary_opts = self.secondary_opts, []
+        first, second = self.opts, self.secondary_opts
+        self.opts, self.secondary_opts = (second if self.default is True else first), []
         try:
             return super().get_help_record(ctx)
         finally:
-            self.secondary_opts = secondary
+            self.opts, self.secondary_opts = first, second
 
 
 def derive(

@@ -51,7 +51,9 @@ class ServerOptions(Struct, kw_only=True):
         Effort | None, note("How much a model that reasons is to think.  [default: the server's]")
     ] = None
     reasoning_budget: Annotated[Positive | None, note("Tokens that it may think at most.")] = None
-    keep_reasoning: Annotated[bool, note("Keep what models thought beside their replies, in the run folder.")] = True
+    keep_reasoning: Annotated[
+        bool, note("Do not keep in the run folder what models thought, only what they replied.")
+    ] = True
     system: Annotated[str | None, note("System text before every prompt; @FILE reads it.")] = None
     request_field: Annotated[
         tuple[str, ...], note("Add a field to every request, null to leave one out. Repeat for several.")
@@ -272,6 +274,9 @@ class LimitOptions(PaceOptions, kw_only=True):
     ] = None
     no_wait: Annotated[bool, note("--batch: hand in, read what is there, and end; resume goes on.")] = False
     poll: Annotated[float, Meta(ge=0.01, description="--batch: between two looks at what is handed in.")] = 60.0
+    env_file: Annotated[
+        Path | None, note("Read variables that are not set, such as keys, from this file (.env); no run remembers it.")
+    ] = None
     trust_endpoints: Annotated[
         bool,
         note(

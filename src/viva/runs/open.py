@@ -22,6 +22,7 @@ from viva.models import Endpoint, connect
 from viva.models.replay import Replay, located
 from viva.requesting import RequestOptions
 from viva.runs.config import LimitOptions, per_provider
+from viva.runs.environment import read_environment
 from viva.runs.exams import label, reopen, sample_note, set_notes
 from viva.runs.messages import notify
 from viva.runs.placement import open_encoder, placed
@@ -106,6 +107,7 @@ def prepare(
     Only where it is `asking` do models get their keys and weights their code, and not by the folder's word alone:
     addresses of a run that is gone on with are confirmed before (`trust.confirm_endpoints`).
     """
+    read_environment(limits.env_file)
     record = folder.record if asking else without_consent(folder.record)
     if asking:
         refuse_inherited_code((*record.models, *record.judges), limits)

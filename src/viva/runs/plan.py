@@ -30,6 +30,7 @@ from viva.runs.config import (
     pick,
     refuse_unjudged,
 )
+from viva.runs.environment import read_environment
 from viva.runs.exams import open_exams, remember
 from viva.runs.model_names import Named, named_models, separate_benchmarks_and_models
 from viva.runs.model_paths import HF, existing, placed, resolve_path, split_revision
@@ -55,6 +56,7 @@ def plan_run(given: Mapping[str, Any], own: Mapping[str, Model] | None = None) -
     Raises VivaError for what cannot be.
     """
     choice, draw, limits = pick(TaskOptions, given), pick(SamplingOptions, given), pick(LimitOptions, given)
+    read_environment(limits.env_file)
     judging, output = pick(JudgeOptions, given), pick(OutputOptions, given)
     opening = pick(WeightsOptions, given)
     benchmarks, typed = separate_benchmarks_and_models(given["benchmarks"], given["models"])

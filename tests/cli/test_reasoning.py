@@ -1,0 +1,145 @@
+"""`viva run` and models that reason: what is written down, what grades see, and how a run goes on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from engine.sample import prompts
+from servers.fixtures import LocalServer, Viva
+
+Serve = Callable[..., LocalServer]
+KEY = "sk-proj-Zq8vN3xT7mB1dL5rW9yK2hJ6gF4sA0cE"
+
+
+@pytest.fixture
+def gold() -> dict[str, str]:
+    """Text of each question of CMMLU's sample → its answer."""
+    return {question.text: question.answer or "" for question in prompts().values()}
+
+
+@pytest.fixture(autouse=True)
+def key(viva: Viva) -> None:
+    viva.environment["OPENAI_API_KEY"] = KEY
+
+
+def examined(viva: Viva, server: LocalServer, model: str, *arguments: object, run: str = "run") -> Any:
+    given = ("run", "cmmlu", "--limit", 20, "--model", f"openai/{model}", "--base-url", server.url, "--run", run)
+    return viva(*given, "--format", "json", "--progress", "quiet", *arguments)
+
+
+def record(viva: Viva, run: str = "run") -> dict[str, Any]:
+    return json.loads((viva.folder / run / "run.json").read_text(encoding="utf-8"))
+
+
+def test_the_default_command_answers_all_and_writes_down_what_was_left_out(
+    serve: Serve, viva: Viva, gold: dict[str, str]
+) -> None:
+    server = serve("reasoning.py", provider="openai", gold=gold)
+    ended = examined(viva, server, "gpt-5")
+    assert ended.code == 0, ended.err
+    assert ended.overall["mean"] == 1.0
+    for parameter in ("max_tokens", "temperature"):
+        assert f"the server refuses {parameter}" in ended.err
+    (model,) = record(viva)["models"]
+    assert model["adapted"] == {
+        "parameters": {"max_tokens": "as max_completion_tokens", "temperature": "left out"},
+        "reasons": True,
+    }
+    signature = json.dumps(ended.report)
+    assert "temp:server (refused)" in signature
+    assert "max_tokens:room" in signature
+    assert len(server.events("asked")) <= 20 + 8 * 2  # refusals of the first that were in flight
+
+
+def test_thoughts_are_journaled_apart_and_never_graded(serve: Serve, viva: Viva, gold: dict[str, str]) -> None:
+    server = serve("reasoning.py", provider="vllm", gold=gold, thinking=300)
+    ended = examined(viva, server, "qwen3")
+    assert ended.overall["mean"] == 1.0  # every thought begins with a wrong letter
+    entries = viva.entries()
+    assert all("WRONG" not in entry["text"] and "At first sight" in entry["reasoning"] for entry in entries)
+    assert examined(viva, server, "qwen3", "--no-keep-reasoning", run="bare").code == 0
+    assert not any("reasoning" in entry for entry in viva.entries("bare"))
+
+
+def test_a_resumed_run_asks_as_it_was_found_out(serve: Serve, viva: Viva, gold: dict[str, str]) -> None:
+    server = serve("reasoning.py", provider="openai", gold=gold)
+    assert examined(viva, server, "gpt-5", "--max-requests", 10).code != 0
+    before = len(server.events("asked"))
+    ended = viva.resume()
+    assert ended.code == 0, ended.err
+    assert len(server.events("asked")) - before == 20 - 10
+    assert "refuses" not in ended.err
+    other = examined(viva, server, "gpt-5", "--reuse", "run", run="second")
+    assert other.overall["mean"] == 1.0
+    assert len(server.events("asked")) - before == 10  # all taken over
+    kept = examined(viva, server, "gpt-5", "--reuse", "run", "--max-tokens", 2048, run="third")
+    assert kept.code == 0
+    assert len(server.events("asked")) - before >= 30  # a limit of the user's is another request
+
+
+def test_replies_that_are_cut_off_are_said_after_three(serve: Serve, viva: Viva, gold: dict[str, str]) -> None:
+    server = serve("reasoning.py", provider="vllm", gold=gold, thinking=3000)
+    ended = examined(viva, server, "qwen3", "--max-tokens", 200)
+    assert ended.code == 0, ended.err
+    assert ended.err.count("were cut off while it was thinking") == 1
+    assert all(entry["stop_reason"] == "thinking" for entry in viva.entries())
+
+
+def test_what_is_asked_of_a_server_is_checked_before_anything_is_sent(serve: Serve, viva: Viva) -> None:
+    server = serve("reasoning.py", provider="openai")
+    refused = {
+        ("--request-field", "model=1"): "Viva writes this field itself",
+        ("--request-field", "top_k"): "KEY=JSON",
+        ("--request-field", "a={"): "no JSON",
+        ("--header", "X-Api-Key=abc"): "read from the environment",
+        ("--header", "X-A=$NOT_SET_HERE"): "NOT_SET_HERE is not set",
+        ("--header", "Host=x"): "HTTP's own",
+        ("--header", "no header"): "NAME=VALUE",
+        ("--system", "@nowhere.txt"): "nowhere.txt",
+        ("--reasoning-effort", "none", "--reasoning-budget", "5"): "contradict",
+        ("--reasoning-effort", "much"): "much",
+    }
+    for arguments, said in refused.items():
+        ended = examined(viva, server, "gpt-5", *arguments)
+        assert ended.code == 2, (arguments, ended.err)
+        assert said in ended.err
+    assert server.events("asked") == []
+
+
+def test_a_key_of_a_header_reaches_no_file(serve: Serve, viva: Viva, gold: dict[str, str]) -> None:
+    secret = "helicone-Zq8vN3xT7mB1dL5rW9"
+    server = serve("reasoning.py", provider="openai", gold=gold)
+    given = ("run", "cmmlu", "--limit", 5, "--model", "openai/gpt-5", "--base-url", server.url, "--run", "run")
+    viva.environment |= {"OPENAI_API_KEY": KEY, "HELICONE": secret}
+    ended = viva(*given, "--header", "Helicone-Auth=Bearer $HELICONE", "--progress", "quiet")
+    assert ended.code == 0, ended.err
+    for file in (viva.folder / "run").iterdir():
+        assert secret.encode() not in file.read_bytes()
+        assert KEY.encode() not in file.read_bytes()
+
+
+def test_keys_may_stand_in_a_file_that_is_named(serve: Serve, viva: Viva, gold: dict[str, str]) -> None:
+    server = serve("reasoning.py", provider="openai", gold=gold, key=KEY)
+    del viva.environment["OPENAI_API_KEY"]
+    (viva.folder / ".env").write_text(f"# mine\nexport OPENAI_API_KEY='{KEY}'\nBROKEN LINE\n", encoding="utf-8")
+    assert examined(viva, server, "gpt-5", run="without").code == 4  # it is not read unless it is named
+    assert examined(viva, server, "gpt-5", "--env-file", ".env", "--max-requests", 5).code == 3
+    assert viva.resume("--env-file", ".env").code == 0
+    for file in (viva.folder / "run").iterdir():
+        assert KEY.encode() not in file.read_bytes()
+    missing = examined(viva, server, "gpt-5", "--env-file", "nowhere", run="other")
+    assert missing.code == 2
+    assert "nowhere" in missing.err
+
+
+def test_a_system_text_of_the_users_is_sent_and_shown(serve: Serve, viva: Viva, gold: dict[str, str]) -> None:
+    server = serve("reasoning.py", provider="vllm", gold=gold, thinking=20)
+    (viva.folder / "system.txt").write_text("Answer with a letter.\n", encoding="utf-8")
+    assert examined(viva, server, "qwen3", "--system", "@system.txt").code == 0
+    first = server.events("asked")[-1]["body"]["messages"][0]
+    assert (first["role"], first["content"].splitlines()[0]) == ("system", "Answer with a letter.")
+    assert "Answer with a letter." in viva("show", "run", "--prompts").out
