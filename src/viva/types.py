@@ -9,13 +9,13 @@ words and never each other.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, get_args
 
 from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, convert
 
 Kind = Literal["choice", "choices", "truth", "blank", "term", "open", "free", "span"]
-"""How a question wants to be answered: a letter, several letters, a truth value, a phrase that a judge compares, a term
-or number that a rule compares, an essay, freely (graded by a rubric), or by a phrase of a given text (by rule)."""
+"""How it is answered: a letter, several letters, a truth value, a phrase that a judge compares, a term or number that a
+rule compares, an essay, freely (graded by a rubric), or by a phrase of a given text (by rule)."""
 
 Extraction = Literal["stated", "first", "last", "strict"]
 """Which letter of a reply is its answer: the one it commits to, the first or last that stands by itself, or only
@@ -48,13 +48,10 @@ Outcome = Literal[
 ]
 NOT_ASKED: Final = "not asked"
 """This outcome, and the kind of `Failure` that says so."""
-OUTCOMES: tuple[Outcome, ...] = (
-    "right", "partly", "wrong", "unparsed", "empty", "truncated", "refused", "error", "not asked", "ungraded",
-    "unsound",
-)  # fmt: skip
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 SCORED: frozenset[Outcome] = frozenset({"right", "partly", "wrong"})
 UNREADABLE: frozenset[Outcome] = frozenset({"unparsed", "empty", "truncated", "refused"})
-"""The model replied and earned nothing: counted as no point in a mean, and as unscored in its bounds."""
+"""The model replied and earned nothing: no point in a mean, unscored in its bounds."""
 UNANSWERED: frozenset[Outcome] = frozenset({"error", "not asked", "ungraded", "unsound"})
 """Not the model's doing: never a zero. Left out of the mean, kept in the denominator of the bounds."""
 
@@ -174,8 +171,7 @@ class Usage(Struct, frozen=True, omit_defaults=True):
 
 
 class Quota(Struct, frozen=True):
-    """What a server's headers say is left of a limit: of requests, or of tokens of some kind, until `reset` seconds
-    have passed."""
+    """What a server's headers say is left of a limit, of requests or of some kind of tokens, for `reset` seconds."""
 
     what: str
     limit: float
@@ -190,14 +186,9 @@ class Failure(Struct, frozen=True):
     message: str
 
 
-StopReason = Literal[
-    "stop",
-    "length",  # cut off by the limit of tokens, in the answer
-    "thinking",  # the same before the answer began
-    "filter",
-    "other",
-]
-CUT_OFF: frozenset[StopReason] = frozenset({"length", "thinking"})
+StopReason = Literal["stop", "length", "thinking", "filter", "other"]
+"""Why a reply ended; "length": the limit of tokens cut the answer off, "thinking": it did before there was one."""
+CUT_OFF: Final = frozenset({"length", "thinking"})
 
 
 class Likelihood(Struct, frozen=True, omit_defaults=True):
@@ -212,8 +203,7 @@ class Likelihood(Struct, frozen=True, omit_defaults=True):
 class Response(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What came back. With `error` set there is no answer, and `text` is empty.
 
-    To a `Choose`, `likelihoods` has one for each continuation, and `text` is empty. `reasoning` is what the model
-    thought, apart from the reply: hostile text, never graded.
+    To a `Choose`, `likelihoods` has one for each continuation, and `text` is empty. `reasoning` is what was thought.
     """
 
     text: str = ""

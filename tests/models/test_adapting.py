@@ -16,7 +16,7 @@ from viva.contracts import Model
 from viva.errors import ModelError
 from viva.models import Endpoint, connect
 from viva.models.adapting import CUT_HERE, LEFT_OUT, MOVED, RENAMED, Adapting, named
-from viva.models.thoughts import cut_at, told_apart
+from viva.models.thoughts import cut_at, separate_thoughts
 from viva.requesting import Adaptation, RequestOptions
 from viva.types import Message, Response
 
@@ -211,7 +211,9 @@ def test_how_much_to_reason_is_said_as_each_server_wants_it(stand: Callable[...,
     assert "--reasoning-budget 100" in problem.message
 
 
-def test_a_limit_of_the_users_holds_and_cut_off_while_thinking_is_told_apart(stand: Callable[..., LocalServer]) -> None:
+def test_a_limit_of_the_users_holds_and_cut_off_while_thinking_is_separate_thoughts(
+    stand: Callable[..., LocalServer],
+) -> None:
     server = stand("vllm")
     reply = answer(model_at(server, "qwen3", limit_kept=True), request(CHAT, max_tokens=500))
     assert (reply.text, reply.stop_reason) == ("", "thinking")
@@ -235,7 +237,7 @@ def test_a_model_that_does_not_reason_is_tried_longer_once(stand: Callable[..., 
 # --- thoughts
 
 
-def test_thoughts_are_told_apart_from_the_reply() -> None:
+def test_thoughts_are_separate_thoughts_from_the_reply() -> None:
     quoting_judge = "It says </think> VERDICT: 10\nVERDICT: 0"
     with table() as row:
         for text, reasoning, stop, quoting, expected in (
@@ -254,9 +256,9 @@ def test_thoughts_are_told_apart_from_the_reply() -> None:
             ("1 < 2", "", "stop", False, ("1 < 2", "", "stop")),
         ):  # fmt: skip
             with row(f"{text!r} {reasoning!r} {stop}"):
-                assert told_apart(text, reasoning, stop, thought=False, quoting=quoting) == expected
-    assert told_apart("", "", "length", thought=True, quoting=False) == ("", "", "thinking")
-    assert told_apart("", "", "length", thought=False, quoting=False) == ("", "", "length")
+                assert separate_thoughts(text, reasoning, stop, thought=False, quoting=quoting) == expected
+    assert separate_thoughts("", "", "length", thought=True, quoting=False) == ("", "", "thinking")
+    assert separate_thoughts("", "", "length", thought=False, quoting=False) == ("", "", "length")
 
 
 def test_texts_that_should_have_ended_a_reply_cut_it_here() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from viva.errors import ModelError
-from viva.models.reasoning import ROOM, reasons_by_name
+from viva.models.reasoning import REASONING_LIMIT, reasons_by_name
 from viva.requesting import Adaptation, RequestOptions
 from viva.types import CUT_OFF, Generate, Response, Usage
 from viva.visible import one_line
@@ -64,12 +64,12 @@ class Adapting:
         """Tokens that a reply may have, which would be `most` without thoughts."""
         if most is None or not self.thinks or self._said.limit_kept:
             return most
-        return None if self.becomes("max_tokens") == LEFT_OUT else max(most, ROOM + self._said.budget)
+        return None if self.becomes("max_tokens") == LEFT_OUT else max(most, REASONING_LIMIT + self._said.budget)
 
     def longest(self, most: int | None) -> int | None:
         """Tokens that a reply may cost: where no limit is sent to a model that reasons, room to think is assumed."""
         limit = self.limit(most)
-        return max(most or 0, ROOM) if limit is None and self.thinks else limit
+        return max(most or 0, REASONING_LIMIT) if limit is None and self.thinks else limit
 
     def note(self, response: Response) -> bool:
         """Whether a reply shows that the model reasons; said the first time."""
@@ -78,12 +78,21 @@ class Adapting:
             return False
         if not self.known.reasons:
             self.known.reasons = True
-            more = "" if self._said.limit_kept else f"; replies may have {ROOM:,} tokens (--max-tokens N changes that)"
+            more = (
+                ""
+                if self._said.limit_kept
+                else f"; replies may have {REASONING_LIMIT:,} tokens (--max-tokens N changes that)"
+            )
             self.changed(f"it reasons before it answers{more}")
         return True
 
-    async def answer(self, request: Generate, ask: Callable[[Generate, int | None], Awaitable[Response]]) -> Response:
-        """One reply, by `ask` with a limit of tokens; a second where the first shows that it had no room to think."""
+    async def answer(
+        self, request: Generate, ask: Callable[[Generate, int | None], Awaitable[Response]], *, chat: bool = True
+    ) -> Response:
+        """One reply, by `ask` with a limit of tokens; a second where the first shows that it had no room to think.
+
+        Of a `chat` that is cut off nobody knows at first whether the server hides that it is still thinking.
+        """
         most = request.sampling.max_tokens
         limit = self.limit(most)
         response = await ask(request, limit)
@@ -93,7 +102,7 @@ class Adapting:
         more = None
         if self.thinks:
             more = await ask(request, self.limit(most)) if self.limit(most) != limit else None
-        elif self.known.reasons is None and self._said.effort != "none" and not request.aspect:
+        elif chat and self.known.reasons is None and self._said.effort != "none" and not request.aspect:
             more = await self._longer(request, limit, ask)
         return msgspec.structs.replace(more, usage=total([response.usage, more.usage])) if more else response
 

@@ -39,7 +39,7 @@ from viva.models.openaiwire import (
 from viva.models.ratelimits import quotas
 from viva.models.reasoning import fields_for, merged
 from viva.models.servedmodels import hint, owner_of, says_no_model
-from viva.models.thoughts import cut_at, told_apart
+from viva.models.thoughts import cut_at, separate_thoughts
 from viva.models.unreachable import silent
 from viva.prompting import without_system
 from viva.requesting import Adaptation, RequestOptions
@@ -107,7 +107,9 @@ class OpenAIModel:
 
     async def answer(self, request: Generate) -> Response:
         """One attempt; see `Model.answer`. A reply that shows first how long the model thinks is asked for twice."""
-        return await self.adapting.answer(request, self._answer)
+        return await self.adapting.answer(
+            request, self._answer, chat=not self._template and not isinstance(request.prompt, str)
+        )
 
     async def _answer(self, request: Generate, limit: int | None) -> Response:
         content, headers = await self._ask(self._generation(request, limit))
@@ -404,7 +406,7 @@ class OpenAIModel:
         if choice.message is None and choice.text is None:
             raise ModelError("body", "the reply's choice has neither message nor text", retry=True)
         usage = completion.usage.usage() if completion.usage else None
-        text, thoughts, stop = told_apart(
+        text, thoughts, stop = separate_thoughts(
             text_of(choice),
             thoughts_of(choice),
             _STOP_REASONS.get(choice.finish_reason, "other"),

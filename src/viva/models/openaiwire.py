@@ -296,7 +296,7 @@ class Wire:
         status = int(code) if isinstance(code, int | str) and str(code).isdecimal() else 0
         said = self.words(str(error.get("message", "")).encode("utf-8", "replace"))
         return ModelError(
-            "auth" if status in (401, 403) else "status",
+            "auth" if status in (401, 403) else "status" if status else "body",
             f"the server replied with an error ({code}): {said}",
             retry=status in _RETRY or not status,
             overload=status in _OVERLOAD,

@@ -15,7 +15,7 @@ from msgspec import Struct
 from viva.errors import VivaError
 from viva.requesting import RequestOptions
 
-ROOM = 32_768
+REASONING_LIMIT = 32_768
 """Tokens of thoughts and reply that a model which reasons may write where no other limit is given."""
 
 

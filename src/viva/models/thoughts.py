@@ -12,7 +12,7 @@ from viva.scorers.fold import CLOSINGS, OPENINGS, after_thinking
 from viva.types import StopReason
 
 
-def told_apart(
+def separate_thoughts(
     text: str, reasoning: str, stop: StopReason, *, thought: bool, quoting: bool
 ) -> tuple[str, str, StopReason]:
     """Reply, thoughts and why it ended, of what came back.
