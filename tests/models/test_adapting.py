@@ -211,7 +211,7 @@ def test_how_much_to_reason_is_said_as_each_server_wants_it(stand: Callable[...,
     assert "--reasoning-budget 100" in problem.message
 
 
-def test_a_limit_of_the_users_holds_and_cut_off_while_thinking_is_separate_thoughts(
+def test_a_limit_of_the_users_holds_and_cut_off_while_thinking_is_a_reason_of_its_own(
     stand: Callable[..., LocalServer],
 ) -> None:
     server = stand("vllm")
@@ -237,7 +237,7 @@ def test_a_model_that_does_not_reason_is_tried_longer_once(stand: Callable[..., 
 # --- thoughts
 
 
-def test_thoughts_are_separate_thoughts_from_the_reply() -> None:
+def test_thoughts_are_separated_from_the_reply() -> None:
     quoting_judge = "It says </think> VERDICT: 10\nVERDICT: 0"
     with table() as row:
         for text, reasoning, stop, quoting, expected in (

@@ -165,7 +165,7 @@ REPLIES: dict[str, tuple[str, Response]] = {
     "content in no parts": (message(content=[]), Response(text="")),
     "a refusal": (message(content=None, refusal="I will not."), Response(text="I will not.")),
     "a refusal beside content": (message(content="B", refusal=None), Response(text="B")),
-    "reasoning apart": (message(content="B", reasoning_content="Surely not A."), Response(text="B", reasoning="Surely not A.")),
+    "reasoning apart": (message(content="B", reasoning_content="Not A."), Response(text="B", reasoning="Not A.")),
     "cut by the limit": (choice(finish_reason="length"), Response(text="B", stop_reason="length")),
     "filtered": (choice(finish_reason="content_filter"), Response(text="B", stop_reason="filter")),
     "no reason": (choice(finish_reason=None), Response(text="B")),

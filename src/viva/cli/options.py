@@ -47,7 +47,8 @@ METAVARS = {
     "reasoning_effort": "none|minimal|low|medium|high|xhigh", "reasoning_budget": "TOKENS", "system": "TEXT|@FILE",
     "request_field": "KEY=JSON", "template_option": "KEY=JSON", "header": "NAME=VALUE", "env_file": "FILE",
     "api_version": "DATE", "judge_reasoning_effort": "EFFORT", "judge_reasoning_budget": "TOKENS",
-    "judge_request_field": "KEY=JSON", "run": "FOLDER", "reuse": "RUN", "wrote": "NAME", "question_column": "NAME", "text_column": "NAME",
+    "judge_request_field": "KEY=JSON",
+    "run": "FOLDER", "reuse": "RUN", "wrote": "NAME", "question_column": "NAME", "text_column": "NAME",
 }  # fmt: skip
 GROUPS = {
     "Model": (
