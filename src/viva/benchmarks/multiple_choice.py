@@ -9,6 +9,7 @@ without a word on how to reply.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
@@ -95,6 +96,15 @@ class MultipleChoiceExam(GradedByRule):
     def templates(self) -> Mapping[str, object]:
         """The templates in use."""
         return self._texts.data
+
+    @property
+    def exemplar_golds(self) -> Mapping[str, Mapping[str, int]]:
+        """How often each letter or truth value is shown, a group."""
+        counts = {
+            group: Counter(str(shot.answer) for shot in shots if shot.kind in ("choice", "truth"))
+            for group, shots in self._exemplars.items()
+        }
+        return {group: dict(sorted(golds.items())) for group, golds in counts.items() if golds}
 
     def __len__(self) -> int:
         return len(self._questions)

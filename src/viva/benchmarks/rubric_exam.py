@@ -92,6 +92,11 @@ class RubricExam(JudgedExam, NoSimilarity):
         """The templates in use."""
         return self._texts.data
 
+    @property
+    def exemplar_golds(self) -> Mapping[str, Mapping[str, int]]:
+        """No exemplars are shown."""
+        return {}
+
     def __len__(self) -> int:
         return len(self._items)
 

@@ -12,14 +12,23 @@ Deviations from the authors' script are listed in README.md beside this file; `-
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
 from viva.benchmarks.csbench import published
+from viva.benchmarks.csbench.exemplars import candidates, draw
 from viva.benchmarks.csbench.languages import NUMBERING
-from viva.benchmarks.csbench.loading import DOMAINS, FOLDERS, KINDS, Record, folder_of, read_records, to_questions
+from viva.benchmarks.csbench.loading import (
+    DOMAINS,
+    FOLDERS,
+    KINDS,
+    Record,
+    folder_of,
+    missing_explanations,
+    read_records,
+    to_questions,
+)
 from viva.benchmarks.judged import JudgedExam
 from viva.benchmarks.multiple_choice import MultipleChoiceExam
 from viva.benchmarks.sets import fingerprint, locate
@@ -46,6 +55,7 @@ from viva.types import (
 )
 
 HERE = Path(__file__).parent
+VALID = "valid.json"
 PROMPTS = "prompts.toml"
 """The templates of a set in a language that Viva has no prompts in."""
 COMPREHENSION = ("Multiple-choice", "Assertion")
@@ -64,12 +74,14 @@ class CSBenchExam(JudgedExam, MultipleChoiceExam):
         if any("sibling set" in defect.detail for defect in defects):
             contents.append(sibling_bytes)  # some golds come from there
         exemplars: dict[str, list[Question]] = {}
+        defects += missing_explanations("test", tests)
+        if spec.shots or (folder / VALID).exists():
+            valid, valid_bytes = read_records(folder / VALID)
+            defects += missing_explanations("valid", valid)
         if spec.shots:
-            valid, valid_bytes = read_records(folder / "valid.json")
             contents.append(valid_bytes)
             pool, _ = to_questions(valid, spec.language, [])
-            asked = {question.text for question in everything}
-            exemplars = _draw_exemplars([q for q in pool if q.answer is not None and q.text not in asked], spec)
+            exemplars = draw(candidates(pool, {question.text for question in everything}, spec), spec)
         super().__init__(
             spec,
             Templates(_own_templates(spec.language, folder), templates),
@@ -198,24 +210,6 @@ def _plain_score(read: str | None, gold: str, how: str) -> Score:
     return Score(value=float(right), outcome="right" if right else "wrong", answer=read, explanation=how)
 
 
-def _draw_exemplars(pool: Sequence[Question], spec: ExamSpec) -> dict[str, list[Question]]:
-    """k exemplars for each domain and kind, drawn by the seed.
-
-    Same domain and format; where the validation split has too few (2 of some kinds), other domains top up. Chain of
-    thought needs exemplars that show a thought, so those with an explanation come first (but open-ended answers have
-    none to show: there chain of thought equals answer-only, as in the paper).
-    """
-    drawn: dict[str, list[Question]] = {}
-    for kind in dict.fromkeys(KINDS.values()):
-        for domain in DOMAINS.values():
-            same_kind = [question for question in pool if question.kind == kind]
-            random.Random(f"{spec.seed}/{domain}/{kind}").shuffle(same_kind)
-            needs_thought = spec.chain_of_thought and kind != "open"
-            same_kind.sort(key=lambda q: (needs_thought and not q.explanation, q.tags["domain"] != domain))
-            drawn[f"{domain}/{kind}"] = same_kind[: spec.shots]
-    return drawn
-
-
 def _siblings(folder: Path, language: Language) -> tuple[list[Record], bytes]:
     for other in ("en", "zh"):
         path = folder.parent / FOLDERS[other] / "test.json"
@@ -258,7 +252,7 @@ class CSBench:
         more_languages=True,
         formats=tuple(KINDS),
         size="2,183 test and 236 validation questions in each language",
-        version="3",
+        version="4",
         source="https://github.com/csbench/csbench",
         rationale="possible",
         shots=5,

@@ -88,6 +88,11 @@ class SynEvalExam(GradedByRule):
         """The templates in use."""
         return self._texts.data
 
+    @property
+    def exemplar_golds(self) -> Mapping[str, Mapping[str, int]]:
+        """Exemplars are drawn for each question."""
+        return {}
+
     def __len__(self) -> int:
         return len(self._listed)
 
