@@ -133,7 +133,7 @@ class MultipleChoiceExam(GradedByRule):
             return (context_window or ESTIMATED).fits(prompt, sampling.max_tokens or 0, self.spec.context)
 
         if base:
-            sampling = msgspec.structs.replace(sampling, stop=stops_before(self.text(question, "question")))
+            sampling = msgspec.structs.replace(sampling, stop=self._stop(question))
         prompt, dropped = fit_to_context(self.shots(question), render, exemplar_length, fits)
         return Generate(
             question=question.id,
@@ -174,11 +174,14 @@ class MultipleChoiceExam(GradedByRule):
         everything = shots is self._exemplars.get(group, ())
         before = self._prefixes.get(group) if everything else None
         if before is None:
-            shown = [self._block(shot) + self.reply(shot) for shot in shots]
-            before = "\n\n".join([self.task(question), *shown, ""])
+            shown = [self._texts.after("exemplar", self._block(shot) + self.reply(shot)) for shot in shots]
+            before = "".join([self._texts.after("task", self.task(question)), *shown])
             if everything:
                 self._prefixes[group] = before
         return before + self._block(question) + self.ending(question)
+
+    def _stop(self, question: Question) -> tuple[str, ...]:
+        return stops_before(self.text(question, "question"), self._texts.separator("exemplar"))
 
     def way(self, name: str) -> str:
         """The name of a template, or of that for chain of thought."""
@@ -196,11 +199,11 @@ class MultipleChoiceExam(GradedByRule):
         way = self.way if shot.explanation else str
         said = chosen_text(shot) if self.spec.choose == "likelihood" else str(shot.answer)
         values = {"answer": said, "explanation": shot.explanation}
-        return f"\n{self.text(shot, way('lead'))}{fill(self.text(shot, way('answer')), values)}"
+        return self._texts.before("answer", self.text(shot, way("lead")) + fill(self.text(shot, way("answer")), values))
 
     def ending(self, question: Question) -> str:
         """What follows the question; nothing where a rationale is asked for, which says itself how to reply."""
-        return "" if self.spec.rationale else f"\n{self.text(question, self.way('lead'))}"
+        return "" if self.spec.rationale else self._texts.before("lead", self.text(question, self.way("lead")))
 
     def stem(self, question: Question) -> str:
         """The question's text as it is asked."""
@@ -212,7 +215,7 @@ class MultipleChoiceExam(GradedByRule):
             fill(option, {"letter": letter, "text": text})
             for letter, text in zip(LETTERS, question.options, strict=False)
         ]
-        values = {"question": self.stem(question), "options": "\n".join(lines)}
+        values = {"question": self.stem(question), "options": self._texts.separator("option").join(lines)}
         return fill(self.text(question, "question"), values)
 
     def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:

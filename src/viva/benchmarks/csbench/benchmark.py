@@ -33,7 +33,7 @@ from viva.benchmarks.judged import JudgedExam
 from viva.benchmarks.multiple_choice import MultipleChoiceExam
 from viva.benchmarks.sets import fingerprint, locate
 from viva.errors import DataError
-from viva.prompting import Templates, chosen_text, fill, gap_between, read_templates
+from viva.prompting import BREAKS, Templates, chosen_text, fill, gap_between, read_templates
 from viva.scorers.grading import grade_reading
 from viva.scorers.resolution import Decision
 from viva.scorers.truth import read_truth
@@ -84,7 +84,7 @@ class CSBenchExam(JudgedExam, MultipleChoiceExam):
             exemplars = draw(candidates(pool, {question.text for question in everything}, spec), spec)
         super().__init__(
             spec,
-            Templates(_own_templates(spec.language, folder), templates),
+            Templates(_own_templates(spec.language, folder), templates, {**BREAKS, "ask": "\n\n"}),
             fingerprint=fingerprint(contents),
             questions=[q for q in everything if not spec.only or q.tags["format"] in COMPREHENSION],
             exemplars=exemplars,
@@ -116,15 +116,15 @@ class CSBenchExam(JudgedExam, MultipleChoiceExam):
         elif shot.kind == "choice" and self.spec.choose == "likelihood":
             answer = chosen_text(shot)
         template = self.text(shot, self.way("answer") if shot.explanation else "answer")
-        return "\n" + fill(template, {"answer": answer, "explanation": shot.explanation})
+        return self._texts.before("answer", fill(template, {"answer": answer, "explanation": shot.explanation}))
 
     def ending(self, question: Question) -> str:
         """How to reply; for a base model the beginning of the answer."""
         if self.spec.form == "base":
-            return "\n" + self.text(question, self.way("lead"))
+            return self._texts.before("lead", self.text(question, self.way("lead")))
         if self.spec.rationale or (self.spec.choose == "likelihood" and question.kind == "choice"):
             return ""
-        return "\n\n" + self.text(question, self.way("ask"))
+        return self._texts.before("ask", self.text(question, self.way("ask")))
 
     def answer_separator(self, question: Question) -> str:
         """What the exemplars have between the lead and the answer."""
@@ -228,7 +228,7 @@ def _own_templates(language: Language, folder: Path) -> dict[str, object]:
     if language in bundled:
         return bundled
     said = folder / PROMPTS
-    own = Templates(cast("dict[str, object]", bundled["en"]), read_templates(said) if said.exists() else None)
+    own = Templates(cast("dict[str, object]", bundled["en"]), read_templates(said) if said.exists() else None, {})
     judge = cast("dict[str, object]", bundled["judge"])
     return {**bundled, language: own.data, "judge": {**judge, language: judge["en"]}}
 
