@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 
+from benchmarks.handmade import cmmlu, rows
 from cli.told import told
 from rows import table
 from servers.fixtures import QUIET, Viva
 from viva.cli.compare.compare import compare_command
+from viva.cli.grade.score import score_command
 from viva.errors import VivaError
 
 RANDOM, FIRST = "baseline/random", "baseline/first"
@@ -317,3 +319,19 @@ def test_wrong_use_is_one_sentence() -> None:
         ]:
             with row(arguments), pytest.raises(VivaError, match=said):
                 compare(*arguments)
+
+
+def test_cmmlus_five_categories_are_compared_in_the_papers_average(viva: Viva, tmp_path: Path) -> None:
+    rows_of = {"anatomy": 3, "arts": 1, "chinese_history": 2, "marketing": 1, "agronomy": 2}
+    golds = {name: rows(*((f"{name} {n}", "a", "b", "c", "d", "AB"[n % 2]) for n in range(size)))
+             for name, size in rows_of.items()}  # fmt: skip
+    folder = run(viva, "zh", "cmmlu", "--data", str(cmmlu(tmp_path / "data", golds)), models=(RANDOM, FIRST))
+    categories = ["STEM", "Humanities", "Social Science", "Other", "China specific", "Average"]
+    for by in ("category", "averages"):
+        found = {row["part"]: row["found"] for row in compared(folder, "--by", by)}
+        assert list(found) == categories
+        assert found["Humanities"]["n"] == 3
+        assert found["Humanities"]["second"] == pytest.approx((1 + 1 / 2) / 2), "a mean over subjects"
+    printed = told(score_command, folder)
+    assert "baseline/first on cmmlu-zh" in printed
+    assert "passes the pass line of 60 %" in " ".join(printed.split())
