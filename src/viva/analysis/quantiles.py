@@ -16,7 +16,11 @@ from statistics import NormalDist
 _MANY = 1000.0
 """Degrees of freedom from which on the expansion is exact to 1e-13."""
 _CLOSE = 1e-15
+"""Of sums and fractions."""
+_ENOUGH = 1e-12
+"""Of a step of Newton's: what is left after it is the square of that."""
 _STEPS = 10_000
+"""Of a sum, a fraction or of Newton's at most; a few dozen are the rule."""
 
 
 @lru_cache(maxsize=1 << 14)
@@ -35,7 +39,7 @@ def t_quantile(degrees: float, level: float) -> float:
         tail = _tail(t, degrees)
         step = math.log(tail / (1 - level)) * tail / density
         t = max(t + step, t / 2)
-        if abs(step) <= _CLOSE * t:
+        if abs(step) <= _ENOUGH * t:
             break
     return t
 
@@ -96,6 +100,6 @@ def gamma_quantile(shape: float, probability: float) -> float:
             total += term
         step = (wanted - (shape * at - x - whole + math.log(total))) * total / shape
         at += step
-        if abs(step) < _CLOSE * max(1.0, abs(at)):
+        if abs(step) < _ENOUGH * max(1.0, abs(at)):
             break
     return math.exp(at)
