@@ -198,6 +198,12 @@ def recipes() -> Iterator[tuple[str, Callable[[], float]]]:
     for name, language in (("en_formats", "English"), ("zh_formats", "Chinese")):
         for form in FORMATS:
             yield f"CS-Bench: mean over models, {form}, {language}", lambda a=name, b=form: by_format(a, b)  # type: ignore[misc]
+        if language == "English":
+            for kind in ("knowledge", "reasoning"):
+                yield (
+                    f"CS-Bench: mean over models, {kind}, English",
+                    lambda a=kind: mean(one.figures[f"overall_{a}"] for one in table("csbench", "en_domains").models),  # type: ignore[misc]
+                )
     yield (
         "SynEval: TF questions of MVP",
         lambda: sum(asked("syneval", point, "tf") for point in ("GS", "SC", "DO", "IO")),

@@ -102,6 +102,14 @@ class Exam(Protocol):
         """The prompt templates in use, as plain data (for run.json)."""
         ...
 
+    @property
+    def exemplar_golds(self) -> Mapping[str, Mapping[str, int]]:
+        """Group of questions → gold → how many exemplars in its prompts have it; none where they are drawn by question.
+
+        Only golds that are a label (a letter, a truth value), before any exemplar is left out for the context.
+        """
+        ...
+
     def __len__(self) -> int:
         """How many questions will be asked."""
         ...

@@ -21,8 +21,11 @@ from viva.types import Message, Prompt, Question
 S = TypeVar("S")
 LARGEST_PROMPTS = 4 << 20
 """Bytes of a file of prompts."""
-_OPTIONAL = {"subject", "explanation"}
+_OPTIONAL = {"subject", "discipline", "group", "explanation", "why", "what"}
 """Placeholders that a template of one's own may leave out."""
+BREAKS: Mapping[str, str] = {"task": "\n\n", "exemplar": "\n\n", "option": "\n", "answer": "\n", "lead": "\n"}
+"""What separates the parts of a prompt: stands behind the task and each exemplar, between options, before an exemplar's
+answer and before the lead."""
 _FIELD = re.compile(r"\{([a-z_]+)\}")
 _VERDICT = re.compile(r"VERDICT(?= ?[:：])")
 _MATERIAL = {"answer", "rationale"}
@@ -103,10 +106,10 @@ def clip(text: str) -> str:
     return f"{text[:head]}\n[… {len(text) - head - tail:,} characters …]\n{text[-tail:]}"
 
 
-def stops_before(template: str) -> tuple[str, ...]:
+def stops_before(template: str, separator: str) -> tuple[str, ...]:
     """What a base model writes first that goes on with a next question: where to stop it, instead of paying on."""
     head = _pieces(template)[0].strip()
-    return (f"\n\n{head}",) if head else ()
+    return (separator + head,) if head else ()
 
 
 def fields(template: str) -> set[str]:
@@ -129,11 +132,22 @@ def read_templates(path: Path) -> dict[str, object]:
 class Templates:
     """Nested templates with dotted look-up: `templates.text("en.choice.ask")`.
 
-    A file given by the user lies over the bundled one, key by key, so that it needs to hold only what differs.
+    A file given by the user lies over the bundled one, key by key, so that it needs to hold only what differs. Its
+    table `breaks` replaces what separates the parts of a prompt (the argument has the names that there are, with their
+    defaults); only where it does are they among the data, so that a prompt's hash says what was changed.
     """
 
-    def __init__(self, bundled: Mapping[str, object], over: Mapping[str, object] | None = None) -> None:
-        self.data: dict[str, object] = _overlay(bundled, over or {}, "")
+    def __init__(
+        self,
+        bundled: Mapping[str, object],
+        over: Mapping[str, object] | None = None,
+        breaks: Mapping[str, str] = BREAKS,
+    ) -> None:
+        given = dict(over or {})
+        own = {"breaks": given.pop("breaks")} if breaks and "breaks" in given else {}
+        found = _overlay({"breaks": dict(breaks)}, own, "")["breaks"]
+        self._breaks = cast("dict[str, str]", found)
+        self.data: dict[str, object] = _overlay(bundled, given, "")
         for key, template in _leaves(self.data):
             original = _look_up(bundled, key)
             unknown = fields(template) - fields(original if isinstance(original, str) else "")
@@ -152,10 +166,23 @@ class Templates:
                     "alone: outside, it could instruct the judge"
                 )
         self._cache: dict[str, str] = dict(_leaves(self.data))
+        self.data |= own
 
     def text(self, key: str) -> str:
         """The template at a dotted key."""
         return self._cache[key]
+
+    def separator(self, name: str) -> str:
+        """What separates one part of a prompt from the next."""
+        return self._breaks[name]
+
+    def before(self, name: str, part: str) -> str:
+        """A part with what separates it from what stands before it; nothing where the part is empty."""
+        return self._breaks[name] + part if part else ""
+
+    def after(self, name: str, part: str) -> str:
+        """A part with what separates it from what follows; nothing where the part is empty."""
+        return part + self._breaks[name] if part else ""
 
 
 def _fenced(template: str) -> bool:

@@ -594,5 +594,7 @@ class BenchmarkInfo(Struct, frozen=True, kw_only=True):
     """Whether its files also have questions of a validation half, which no exam asks."""
     error_types: bool = False
     """Whether its paper has types of error for wrong answers (`viva error-types`)."""
+    pass_line: float | None = None
+    """The share of right answers from which on people pass such an examination, where the paper draws that line."""
     built_sets: bool = False
     """Whether `viva build` writes sets in its format: nobody published figures of those."""

@@ -474,3 +474,15 @@ def test_the_published_files_are_those_that_fetching_verifies(published: Path, b
     assert len(files) == {"csbench": 8, "cmmlu": 134}[benchmark]
     for path, sha256 in files.items():
         assert intact((published / benchmark / path).read_bytes(), sha256), path
+
+
+def test_reasoning_questions_without_an_explanation_are_counted_by_split(tmp_path: Path) -> None:
+    test = [record(1, Tag="Reasoning"), record(2, Tag="Reasoning", Explanation="so"), record(3)]
+    folder = csbench(tmp_path, "en", test, [record(4, Tag="Reasoning", Explanation=" ")])
+    csbench(tmp_path, "de", [record(1, Tag="Reasoning", Explanation="so")])
+    found = {code: list(opened("csbench", folder, language=code).defects) for code in ("en", "de")}
+    assert [(d.question, d.detail) for d in found["en"] if d.kind == "missing explanations"] == [
+        ("test", "1 of 2 reasoning questions have none"),
+        ("valid", "1 of 1 reasoning questions have none"),
+    ]
+    assert not [d for d in found["de"] if d.kind == "missing explanations"]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections import Counter
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -13,10 +15,13 @@ from hypothesis import strategies as st
 
 from benchmarks.handmade import DOMAINS, asked, csbench, dropped, opened, record, request
 from rows import table
+from viva.benchmarks import csbench as csbench_package
 from viva.benchmarks import find_benchmark
+from viva.benchmarks.multiple_choice import MultipleChoiceExam
 from viva.contracts import Exam
 from viva.errors import DataError
 from viva.prompting import estimate_tokens
+from viva.runs.exams import remember
 from viva.types import ExamSpec, Kind, Question, Sampling
 
 SAMPLE = Path(find_benchmark("csbench").sample)  # type: ignore[attr-defined]
@@ -147,7 +152,7 @@ def test_chain_of_thought_shows_the_explanation_where_there_is_one(tmp_path: Pat
 # Exemplars
 
 
-def test_five_exemplars_are_of_the_questions_domain_and_format() -> None:
+def test_five_exemplars_are_of_the_questions_format_and_domain() -> None:
     with table() as row:
         for language in ("en", "zh"):
             with row(language):
@@ -155,10 +160,65 @@ def test_five_exemplars_are_of_the_questions_domain_and_format() -> None:
                 valid = pool(language)
                 for question in exam.questions():
                     found = shown(asked(exam, question), valid)
+                    domain = DOMAINS[question.tags["domain"]]
                     assert len(found) == 5
-                    assert {DOMAINS[question.tags["domain"]]} == {exemplar["Domain"] for exemplar in found}
                     assert {question.tags["format"]} == {exemplar["Format"] for exemplar in found}
                     assert question.text not in {exemplar["Question"] for exemplar in found}
+                    own = Counter(str(e["Answer"]) for e in found if e["Domain"] == domain)
+                    others = {str(e["Answer"]) for e in found if e["Domain"] != domain}
+                    if question.kind in ("blank", "open"):
+                        assert not others
+                    for gold in others:  # another domain's only for a gold that the own one has no more of
+                        there = [e for e in valid if (e["Format"], e["Domain"]) == (found[0]["Format"], domain)]
+                        assert own[gold] == sum(str(e["Answer"]) == gold for e in there)
+
+
+def english_ids(exam: Exam, language: str) -> dict[str, list[int]]:
+    """Group → the ids in the English file of the exemplars that its prompts show, in their order."""
+    assert isinstance(exam, MultipleChoiceExam)
+    with (files(csbench_package) / "validation.csv").open(encoding="utf-8") as file:
+        english = {row[language]: int(row["en"]) for row in csv.DictReader(file)}
+    return {exam.group(q): [english[shot.id] for shot in exam.shots(q)] for q in exam.questions()}
+
+
+def test_every_published_language_shows_the_same_exemplars_with_balanced_golds(published: Path) -> None:
+    with table() as row:
+        for thought, shots, seed in ((False, 5, 0), (True, 5, 1)):
+            with row((thought, shots, seed)):
+                settings = {"shots": shots, "seed": seed, "chain_of_thought": thought}
+                exams = {code: opened("csbench", published, language=code, **settings) for code in STEPS}
+                golds = [exam.exemplar_golds for exam in exams.values()]
+                assert all(counts == golds[0] for counts in golds)
+                assert len(golds[0]) == 8
+                for group, counts in golds[0].items():
+                    labels = 4 if group.endswith("choice") else 2
+                    every = [*counts.values(), *[0] * (labels - len(counts))]
+                    assert sum(every) == shots
+                    assert max(every) - min(every) <= 1, (group, counts)
+                ids = [english_ids(exam, code) for code, exam in exams.items()]
+                assert all(one == ids[0] for one in ids)
+                assert {len(one) for one in ids[0].values()} == {shots}
+
+
+def test_which_label_is_shown_once_more_goes_round_over_the_domains(published: Path) -> None:
+    golds = opened("csbench", published, shots=5).exemplar_golds
+    more = {group: [gold for gold, count in counts.items() if count == 2] for group, counts in golds.items()}
+    assert sorted(more[f"{domain}/choice"] for domain in DOMAINS) == [["A"], ["B"], ["C"], ["D"]]
+
+
+def test_as_published_the_draw_decides_whatever_the_golds() -> None:
+    exam = opened("csbench", shots=2, as_published=True)
+    assert isinstance(exam, MultipleChoiceExam)
+    drawn = {exam.group(q): [int(shot.id) for shot in exam.shots(q)] for q in exam.questions()}
+    choices = {"DSA/choice": [79, 93], "CO/choice": [111, 113], "CN/choice": [125, 129], "OS/choice": [149, 153]}
+    assert drawn.items() >= choices.items(), "those of CS-Bench 3"
+
+
+def test_one_gold_of_four_is_shown_where_there_is_one(tmp_path: Path) -> None:
+    valid = [*(record(10 + n, "A") for n in range(9)), record(30, "D", Domain=DOMAINS["OS"])]
+    exam = opened("csbench", csbench(tmp_path, "en", [record(1)], valid), shots=4)
+    assert exam.exemplar_golds["DSA/choice"] == {"A": 3, "D": 1}
+    assert remember(exam, None).exemplar_golds == exam.exemplar_golds, "in run.json"
 
 
 def test_no_shots_show_no_exemplars() -> None:

@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 
+from benchmarks.handmade import cmmlu, rows
 from cli.told import told
 from rows import table
 from servers.fixtures import QUIET, Viva
 from viva.cli.compare.compare import compare_command
+from viva.cli.grade.score import score_command
 from viva.errors import VivaError
 
 RANDOM, FIRST = "baseline/random", "baseline/first"
@@ -264,12 +266,39 @@ def test_the_published_sweep_and_the_published_experts() -> None:
     assert figures["Llama2-70B", "WizardMath-70B"][2] == -3.7
     assert len(figures) == 9
     assert "+6.82" in compare("csbench", "--pairs", "deepseekllm-7b=DeepSeekMath-Instruct-7B")
+    by_domain = json.loads(compare("csbench", "--by", "domain", "--format", "json"))["comparisons"]
+    parts = {(row["second"], row["part"]): row["figures"] for row in by_domain}
+    assert len(parts) == 9 * 5
+    assert parts["WizardMath-70B", "DSA"]["reasoning"] == [41.51, 28.67, -12.84]
+    assert parts["WizardMath-70B", "overall"]["average"][2] == -3.7
     compare("infibench", "--chart", "c.svg", "--out", "o.txt")
     assert "Published differences" in Path("c.svg").read_text(encoding="utf-8")
     with pytest.raises(VivaError, match=r"--by takes item scores"):
         compare("infibench", "--by", "level")
     with pytest.raises(VivaError, match=r"no such setting.*greedy"):
         compare("infibench", "--baseline", "T 9")
+
+
+def test_english_against_chinese_as_published() -> None:
+    def found(*options: str) -> dict[tuple[str, str], dict[str, list[float]]]:
+        rows = json.loads(compare("csbench", "--between", "languages", *options, "--format", "json"))["comparisons"]
+        return {(row["first"], row["part"]): row["figures"] for row in rows}
+
+    whole = found()
+    assert len(whole) == 12, "models of one name in both tables"
+    assert whole["GPT-4o en", ""]["overall_average"] == [72.29, 71.0, -1.29]
+    assert found("--by", "domain")["GPT-4o en", "OS"]["average"] == [69.1, 71.67, 2.57]
+    assert len(found("--by", "format")) == 12 * 5
+    assert "Tables 2" not in compare("csbench", "--between", "languages")
+    compare("csbench", "--between", "languages", "--by", "domain", "--chart", "c.svg", "--out", "o.txt")
+    for arguments, said in (
+        (("--between", "shots"), "--between languages alone"),
+        (("--between", "languages", "--by", "tag"), "by domain or format"),
+        (("--between", "languages", "--pairs", "a=b"), "pairs each model with itself"),
+        (("--by", "format"), "by domain alone"),
+    ):
+        with pytest.raises(VivaError, match=said):
+            compare("csbench", *arguments)
 
 
 def test_wrong_use_is_one_sentence() -> None:
@@ -290,3 +319,19 @@ def test_wrong_use_is_one_sentence() -> None:
         ]:
             with row(arguments), pytest.raises(VivaError, match=said):
                 compare(*arguments)
+
+
+def test_cmmlus_five_categories_are_compared_in_the_papers_average(viva: Viva, tmp_path: Path) -> None:
+    rows_of = {"anatomy": 3, "arts": 1, "chinese_history": 2, "marketing": 1, "agronomy": 2}
+    golds = {name: rows(*((f"{name} {n}", "a", "b", "c", "d", "AB"[n % 2]) for n in range(size)))
+             for name, size in rows_of.items()}  # fmt: skip
+    folder = run(viva, "zh", "cmmlu", "--data", str(cmmlu(tmp_path / "data", golds)), models=(RANDOM, FIRST))
+    categories = ["STEM", "Humanities", "Social Science", "Other", "China specific", "Average"]
+    for by in ("category", "averages"):
+        found = {row["part"]: row["found"] for row in compared(folder, "--by", by)}
+        assert list(found) == categories
+        assert found["Humanities"]["n"] == 3
+        assert found["Humanities"]["second"] == pytest.approx((1 + 1 / 2) / 2), "a mean over subjects"
+    printed = told(score_command, folder)
+    assert "baseline/first on cmmlu-zh" in printed
+    assert "passes the pass line of 60 %" in " ".join(printed.split())

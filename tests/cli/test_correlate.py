@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 from pathlib import Path
+from statistics import correlation
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from rows import table
 from servers.fixtures import QUIET, Viva
 from viva.cli.compare.correlate import correlate_command
 from viva.errors import VivaError
+from viva.published import table as published_table
 
 __all__ = ["figures"]
 
@@ -262,3 +264,20 @@ def test_charts_name_the_outliers() -> None:
     assert "0.806" in drawn
     correlate("syneval", "--chart", "s.json")
     assert len(json.loads(Path("s.json").read_text(encoding="utf-8"))["concat"]) == 6
+
+
+def test_scores_of_other_benchmarks_are_joined_by_models_name() -> None:
+    rows = ("llama2-7b,14.6,2.5,x", "Llama2-13B,28.7,,x", "meta/Llama2-70B,56.8,13.5,x", "GPT-4,92,42.5,x", "no,1,1,x")
+    written("\n".join(("model,gsm8k,math,remark", *rows)) + "\n")
+    found = values("csbench", "t.csv")
+    shown = "csbench overall_average, published"
+    assert {(first, second) for first, second, _ in found} == {(shown, "gsm8k"), (shown, "math")}
+    overall = {
+        entry.name: entry.figures["overall_average"] for entry in published_table("csbench", "en_domains").models
+    }
+    printed = [overall[name] for name in ("Llama2-7B", "Llama2-13B", "Llama2-70B", "GPT-4")]
+    assert found[shown, "gsm8k", "pearson"] == pytest.approx(correlation(printed, [14.6, 28.7, 56.8, 92]))
+    assert found[shown, "math", "pearson"] == pytest.approx(correlation([printed[0], *printed[2:]], [2.5, 13.5, 42.5]))
+    written("model,gsm8k\nGPT-4,1\n", "u.csv")
+    with pytest.raises(VivaError, match="has a column 'gsm8k'"):
+        correlate("csbench", "t.csv", "u.csv")

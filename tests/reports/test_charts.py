@@ -18,6 +18,7 @@ from viva.errors import VivaError
 from viva.reports import charts
 from viva.reports.charts.scores import outcomes_chart, parts_chart, scores_chart
 from viva.reports.charts.theme import category, outcome_colours
+from viva.reports.result import footnotes
 from viva.types import OUTCOMES, outcome_name
 from viva.web.charts import _bundle
 from viva.web.pages import asset
@@ -122,3 +123,28 @@ def test_the_library_is_kept_and_made_anew_where_it_is_not_what_was_written(tmp_
 
 SNIPPET = "window.drawn=1;"
 """Without the drawing library it is bundled in no time."""
+
+
+def test_the_pass_line_is_in_charts_and_under_tables() -> None:
+    cells = tuple(
+        (Cell(n=400, mean=mean, low=mean - 0.05, high=mean + 0.05, floor=mean, ceiling=mean, outcomes={"right": 1}),)
+        for mean in (0.7, 0.62, 0.5)
+    )
+    parts = table(cells, rows=("STEM", "Other", "Humanities"), columns=("Macro",))
+    passed = result(parts, overall=cells[1][0], pass_line=0.6)
+    (note,) = footnotes([passed])
+    assert "62.00 passes the pass line of 60 %" in note
+    assert "above it: STEM; below it: Humanities; too near to tell: Other" in note
+    (failed,) = footnotes([result(parts, overall=cells[2][0], pass_line=0.6)])
+    assert "50.00 does not reach" in failed
+    for chart, plain in (
+        (scores_chart([passed]), scores_chart([result(parts, overall=cells[1][0])])),
+        (parts_chart([passed], 0), parts_chart([result(parts, overall=cells[1][0])], 0)),
+    ):
+        assert chart is not None
+        assert plain is not None
+        drawn = json.dumps(chart.to_dict())
+        assert '"at": 60.0' in drawn
+        assert "dashed: the pass line, 60 %" in drawn
+        assert "pass line" not in json.dumps(plain.to_dict())
+    assert not footnotes([result(parts, overall=cells[1][0])])

@@ -20,6 +20,9 @@ from statistics import NormalDist
 
 from msgspec import Struct
 
+from viva.analysis import quantiles
+from viva.analysis.quantiles import gamma_quantile
+
 LEVEL = 0.95
 Z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
 
@@ -69,9 +72,7 @@ def _rare(count: float, level: float) -> float:
     whole = round(count)
     if abs(count - whole) < ALIKE and (level == LEVEL or not whole):
         return RARE[whole - 1] if whole else 0.0
-    from scipy.special import gammaincinv
-
-    return float(gammaincinv(count, 1 - level))
+    return gamma_quantile(count, 1 - level)
 
 
 def mean_variance(squares: float, questions: int, answers: float) -> float:
@@ -181,9 +182,7 @@ def interval_below_zero(mean: float, variance: float, degrees: float, level: flo
 
 def t_quantile(degrees: float, level: float = LEVEL) -> float:
     """The two-sided quantile of Student's t; degrees of freedom need not be whole."""
-    from scipy.special import stdtrit  # 45 MB that a run of 0/1 scores does without
-
-    return float(stdtrit(degrees, 0.5 + level / 2))
+    return quantiles.t_quantile(degrees, level)
 
 
 def identified_level(width: float, error: float) -> float:

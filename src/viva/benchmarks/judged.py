@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
 
 import msgspec
 
@@ -24,6 +25,7 @@ from viva.types import (
     Score,
 )
 
+_ROLES: tuple[Literal["system", "user"], ...] = ("system", "user")
 _SAMPLING = Sampling(temperature=0.0, max_tokens=1024)
 
 
@@ -31,10 +33,10 @@ def ask_judge(
     question: Question, aspect: str, samples: int, texts: Templates, section: str, values: Mapping[str, str]
 ) -> tuple[Generate, ...]:
     """Return the requests for `samples` verdicts on one aspect of an answer, by the rubric in `section`."""
-    system, user = (texts.text(f"{section}.{role}") for role in ("system", "user"))
-    prompt = (Message("system", fill(system, values)), Message("user", fill(user, values)))
+    parts = [(role, template) for role in _ROLES if (template := texts.text(f"{section}.{role}"))]
+    prompt = tuple(Message(role, fill(template, values)) for role, template in parts)
     at = tuple(
-        (index, place) for index, template in enumerate((system, user)) for place in verdict_places(template, values)
+        (index, place) for index, (_, template) in enumerate(parts) for place in verdict_places(template, values)
     )
     return tuple(
         Generate(question=question.id, sample=sample, prompt=prompt, sampling=_SAMPLING, aspect=aspect, verdict_at=at)

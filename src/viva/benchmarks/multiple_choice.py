@@ -9,6 +9,7 @@ without a word on how to reply.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
@@ -96,6 +97,15 @@ class MultipleChoiceExam(GradedByRule):
         """The templates in use."""
         return self._texts.data
 
+    @property
+    def exemplar_golds(self) -> Mapping[str, Mapping[str, int]]:
+        """How often each letter or truth value is shown, a group."""
+        counts = {
+            group: Counter(str(shot.answer) for shot in shots if shot.kind in ("choice", "truth"))
+            for group, shots in self._exemplars.items()
+        }
+        return {group: dict(sorted(golds.items())) for group, golds in counts.items() if golds}
+
     def __len__(self) -> int:
         return len(self._questions)
 
@@ -123,7 +133,7 @@ class MultipleChoiceExam(GradedByRule):
             return (context_window or ESTIMATED).fits(prompt, sampling.max_tokens or 0, self.spec.context)
 
         if base:
-            sampling = msgspec.structs.replace(sampling, stop=stops_before(self.text(question, "question")))
+            sampling = msgspec.structs.replace(sampling, stop=self._stop(question))
         prompt, dropped = fit_to_context(self.shots(question), render, exemplar_length, fits)
         return Generate(
             question=question.id,
@@ -164,11 +174,14 @@ class MultipleChoiceExam(GradedByRule):
         everything = shots is self._exemplars.get(group, ())
         before = self._prefixes.get(group) if everything else None
         if before is None:
-            shown = [self._block(shot) + self.reply(shot) for shot in shots]
-            before = "\n\n".join([self.task(question), *shown, ""])
+            shown = [self._texts.after("exemplar", self._block(shot) + self.reply(shot)) for shot in shots]
+            before = "".join([self._texts.after("task", self.task(question)), *shown])
             if everything:
                 self._prefixes[group] = before
         return before + self._block(question) + self.ending(question)
+
+    def _stop(self, question: Question) -> tuple[str, ...]:
+        return stops_before(self.text(question, "question"), self._texts.separator("exemplar"))
 
     def way(self, name: str) -> str:
         """The name of a template, or of that for chain of thought."""
@@ -186,11 +199,11 @@ class MultipleChoiceExam(GradedByRule):
         way = self.way if shot.explanation else str
         said = chosen_text(shot) if self.spec.choose == "likelihood" else str(shot.answer)
         values = {"answer": said, "explanation": shot.explanation}
-        return f"\n{self.text(shot, way('lead'))}{fill(self.text(shot, way('answer')), values)}"
+        return self._texts.before("answer", self.text(shot, way("lead")) + fill(self.text(shot, way("answer")), values))
 
     def ending(self, question: Question) -> str:
         """What follows the question; nothing where a rationale is asked for, which says itself how to reply."""
-        return "" if self.spec.rationale else f"\n{self.text(question, self.way('lead'))}"
+        return "" if self.spec.rationale else self._texts.before("lead", self.text(question, self.way("lead")))
 
     def stem(self, question: Question) -> str:
         """The question's text as it is asked."""
@@ -202,7 +215,7 @@ class MultipleChoiceExam(GradedByRule):
             fill(option, {"letter": letter, "text": text})
             for letter, text in zip(LETTERS, question.options, strict=False)
         ]
-        values = {"question": self.stem(question), "options": "\n".join(lines)}
+        values = {"question": self.stem(question), "options": self._texts.separator("option").join(lines)}
         return fill(self.text(question, "question"), values)
 
     def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:

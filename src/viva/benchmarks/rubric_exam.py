@@ -93,6 +93,11 @@ class RubricExam(JudgedExam, NoSimilarity):
         """The templates in use."""
         return self._texts.data
 
+    @property
+    def exemplar_golds(self) -> Mapping[str, Mapping[str, int]]:
+        """No exemplars are shown."""
+        return {}
+
     def __len__(self) -> int:
         return len(self._items)
 
@@ -108,7 +113,10 @@ class RubricExam(JudgedExam, NoSimilarity):
         system = item.system
         prompt: Prompt
         if self.spec.form == "base":
-            prompt = fill(self._texts.text("base.text"), {"system": system, "question": question.text}).lstrip("\n")
+            template = self._texts.text("base.text")
+            if not system:  # the question keeps the line feeds that it begins with
+                template = template.replace("{system}", "").lstrip("\n")
+            prompt = fill(template, {"system": system, "question": question.text})
         else:
             turns = (Message("system", system),) if system else ()
             prompt = (*turns, Message("user", fill(self._texts.text("chat.user"), {"question": question.text})))

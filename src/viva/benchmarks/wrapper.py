@@ -43,6 +43,11 @@ class ExamWrapper:
         """Those of the exam inside."""
         return self._inner.templates
 
+    @property
+    def exemplar_golds(self) -> Mapping[str, Mapping[str, int]]:
+        """Those of the exam inside."""
+        return self._inner.exemplar_golds
+
     def __len__(self) -> int:
         return len(self._inner)
 

@@ -54,6 +54,8 @@ class ExamRecord(Struct, kw_only=True):
     questions: Annotated[int, Meta(ge=0, le=1_000_000_000)]
     version: str
     templates: dict[str, Any]
+    exemplar_golds: dict[str, dict[str, int]] = {}
+    """Group of questions → gold of an exemplar → how many of the exemplars in each of their prompts have it."""
     samples: Times | None = None
     sampling: Sampling | None = None
 

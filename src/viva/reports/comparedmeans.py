@@ -22,28 +22,31 @@ class Published(Struct, frozen=True, kw_only=True):
     """In what the second differs: a setting, or what it was trained for."""
     figures: dict[str, tuple[float, float, float]]
     """Column → the first's, the second's, the difference."""
+    part: str = ""
+    """Of which part of the set, where a pair has a row for each: its columns are no table's then."""
 
 
 def labels_of(found: Sequence[Published], one: Table) -> dict[str, str]:
     """The columns that are told, by name."""
     names = dict.fromkeys(name for pair in found for name in pair.figures)
     labels = {column.name: column.label for column in one.columns}
-    return {name: labels[name] for name in names}
+    return {name: labels.get(name, name) for name in names}
 
 
 def means_grid(found: Sequence[Published], one: Table) -> Grid:
     """The second's figure and its difference, a row a pair."""
     labels = labels_of(found, one)
+    parts = any(pair.part for pair in found)
     rows = tuple(
         (
-            pair.first, pair.second, pair.what,
+            pair.first, pair.second, pair.what, *([pair.part] if parts else []),
             *(f"{pair.figures[name][1]:.2f} ({signed(pair.figures[name][2])})" if name in pair.figures else "–"
               for name in labels),
         )
         for pair in found
     )  # fmt: skip
     title = f"Published · {one.benchmark} · the second, and its difference from the first in points"
-    return Grid(title, ("first", "second", "of", *labels.values()), rows)
+    return Grid(title, ("first", "second", "of", *(["part"] if parts else []), *labels.values()), rows)
 
 
 @dataclass(frozen=True, repr=False)
@@ -53,7 +56,7 @@ class PublishedComparisons(StudyResult):
     found: tuple[Published, ...]
     table: Table
     notes: tuple[str, ...]
-    words = WORDS | {"first", "second", "of"}
+    words = WORDS | {"first", "second", "of", "part"}
 
     def tables(self) -> list[Grid]:
         """One table: a row a pair."""
@@ -64,9 +67,9 @@ class PublishedComparisons(StudyResult):
         return list(self.notes)
 
     def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
-        """A row a pair and column. Per cent."""
-        return ("first_name", "second_name", "of", "column", "first", "second", "difference"), [
-            (pair.first, pair.second, pair.what, name, *figures)
+        """A row a pair, part and column. Per cent."""
+        return ("first_name", "second_name", "of", "part", "column", "first", "second", "difference"), [
+            (pair.first, pair.second, pair.what, pair.part, name, *figures)
             for pair in self.found
             for name, figures in pair.figures.items()
         ]

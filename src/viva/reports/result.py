@@ -103,6 +103,8 @@ class Result(Struct, frozen=True, kw_only=True):
     """What should be looked at in programs that passed."""
     beside: tuple[Neighbour, ...] = ()
     """Published rows to be shown in the tables, each with how it was asked."""
+    pass_line: float | None = None
+    """The share from which on people pass such an examination."""
     withheld: bool = False
     """Whether published figures are left out, since the means that they would stand beside lack parts."""
 
@@ -375,6 +377,36 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED:,} more" if names[_NAMED:] else "")
 
 
+def headline_column(shown: Sequence[tuple[Table, Cell]]) -> int:
+    """Which column averages as the headline does: it holds every model's overall score; the last one where none does.
+
+    CMMLU's published average is over subjects, InfiBench's is the best of ten: neither is its tables' last column.
+    """
+    columns = range(len(shown[0][0].columns))
+    found = [at for at in columns if all(any(row[at] == overall for row in table.cells) for table, overall in shown)]
+    return found[0] if found else columns[-1]
+
+
+def _passed(result: Result) -> str:
+    """What of an exam lies over its pass line, below it, and too near to tell: by the intervals of its first table."""
+    line, cell = result.pass_line, result.overall
+    if line is None or cell.mean is None or not cell.complete or not result.tables:
+        return ""
+    table = result.tables[0]
+    at = headline_column([(table, cell)])
+    groups: dict[str, list[str]] = {"above it": [], "below it": [], "too near to tell": []}
+    for label, cells in zip(table.rows, table.cells, strict=True):
+        if (one := cells[at]).low is not None and one.high is not None:
+            side = "above it" if one.low >= line else "below it" if one.high < line else "too near to tell"
+            groups[side].append(one_line(label, 40))
+    said = "; ".join(f"{side}: {', '.join(names)}" for side, names in groups.items() if names)
+    verdict = "passes" if cell.mean >= line else "does not reach"
+    return (
+        f"{result.model} on {result.exam}: {percent(cell.mean)} {verdict} the pass line of {100 * line:g} %"
+        f"{f' (by 95 % intervals {said})' if said else ''}."
+    )
+
+
 def footnotes(results: Sequence[Result]) -> list[str]:
     """What a reader must know about marked means; every one that leaves something out has its bounds in the table."""
     notes: list[str] = []
@@ -390,6 +422,8 @@ def footnotes(results: Sequence[Result]) -> list[str]:
                 f"{result.model} on {result.exam}: {note}; `viva show RUN --suspicious` lists them. No score counts it."
             )
         cell = result.overall
+        if note := _passed(result):
+            notes.append(note)
         if cell.complete:
             continue
         left = {name: count for name, count in cell.outcomes.items() if count and name in UNANSWERED}

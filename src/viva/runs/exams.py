@@ -140,6 +140,7 @@ def remember(exam: Exam, data: Path | None) -> ExamRecord:
         questions=len(exam),
         version=find_benchmark(exam.spec.benchmark).about.version,
         templates=dict(exam.templates),
+        exemplar_golds={group: dict(golds) for group, golds in exam.exemplar_golds.items()},
     )
 
 

@@ -63,11 +63,12 @@ def score_sets(
 ) -> Iterator[ScoreSet]:
     """Everything that the sources hold, one at a time.
 
-    `by`: a table of the exam that has a row a model, or a tag; `EXAM` for the headline alone; None for the exam's first
-    such table, else the tag `format`; `AUTO` for these or, where there is neither, the headline alone. `over`: the
-    tag whose values the headline averages first, `PLAIN` for none; None for the headline of the exam's paper (of a
-    table of item scores, which knows no exam: the plain mean). `tags`: what else the scores of a table are to keep;
-    those of a run keep all. Raises VivaError for what is no source, damaged, not graded, or has no such table or tag.
+    `by`: a table of the exam (its columns where it has a row a model, else its rows), or a tag; `EXAM` for the headline
+    alone; None for the exam's first table with a row a model, else the tag `format`; `AUTO` for these or, where there
+    is neither, the headline alone. `over`: the tag whose values the headline averages first, `PLAIN` for none; None for
+    the headline of the exam's paper (of a table of item scores, which knows no exam: the plain mean). `tags`: what else
+    the scores of a table are to keep; those of a run keep all. Raises VivaError for what is no source, damaged, not
+    graded, or has no such table or tag.
     """
     wanted = None if over is None else Aggregate("mean", over="" if over == UNGROUPED else over)
     for source in sources:
@@ -101,6 +102,9 @@ def _lines(scores: pl.DataFrame, by: str | None, headline: Aggregate, tables: Se
     if rows is not None:
         return by_rows(rows, headline)
     tags = [name.removeprefix("tag:") for name in scores.columns if name.startswith("tag:")]
+    named = next((one for one in tables if one.name == by and by not in tags and not one.across), None)
+    if named is not None:
+        return by_rows(named, headline)
     if by == AUTO and not parts_of(scores, FORMAT):
         return {headline.label: (headline,)}
     for option, tag in (("--by", by or FORMAT), ("--macro-average", headline.over)):

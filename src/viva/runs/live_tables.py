@@ -65,6 +65,7 @@ def tables_so_far(opened: OpenRun, rows: Sequence[Sequence[ScoreRow]], signature
 
 def _result(evaluation: Evaluation, rows: Sequence[ScoreRow], said: str, judged: bool) -> Result:
     from viva.analysis.breakdown import Breakdown, frame
+    from viva.benchmarks import find_benchmark
     from viva.reports.result import Result
 
     breakdown = Breakdown(frame(rows), evaluation.exam.headline().attempts)
@@ -79,4 +80,5 @@ def _result(evaluation: Evaluation, rows: Sequence[ScoreRow], said: str, judged:
         ),
         signature=said,
         judged=judged,
+        pass_line=find_benchmark(evaluation.exam.spec.benchmark).about.pass_line,
     )

@@ -246,12 +246,16 @@ def remember_judges(record: RunRecord, opened: OpenRun) -> None:
         record.judges = [remembered(judge.model, known) if known.weights else known for known, judge in judges]
 
 
+SELF_TESTED = 30
+"""Questions of the self-test before a run; `viva check` tests all. What is wrong with the grading shows in a few."""
+
+
 def self_test(exams: list[Exam]) -> None:
     """Before money is spent: do gold answers score 1 and wrong ones 0, on a sample of the questions?"""
     from viva.runs.self_test import failures
 
     for exam in exams:
-        found = failures(unsharded(exam), at_most=100)
+        found = failures(unsharded(exam), at_most=SELF_TESTED)
         if found:
             raise VivaError(
                 f"the self-test of {exam.spec.benchmark} failed, nothing was asked: {found[0]}; "

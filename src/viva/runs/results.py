@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from viva.analysis.canaries import CanaryMarks
-from viva.benchmarks import open_exam
+from viva.benchmarks import find_benchmark, open_exam
 from viva.engine.answer import Answer
 from viva.engine.folder import ExamRecord, ModelRecord, RunFolder
 from viva.engine.stages import suspicions
@@ -134,6 +134,7 @@ def _result(
 
     scores = frame(deciding.watched(marked()))
     label = exam.spec.label
+    pass_line = find_benchmark(exam.spec.benchmark).about.pass_line if known is not None else None
     if known is None:
         tags = {
             name.removeprefix("tag:"): tuple(map(str, scores[name].unique(maintain_order=True).drop_nulls()))
@@ -159,6 +160,7 @@ def _result(
         trained=opened.trained if opened else None,
         programs=isolations["separate"] + isolations["shared"],
         shared=isolations["shared"],
+        pass_line=pass_line,
     )
 
 

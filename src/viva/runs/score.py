@@ -8,6 +8,7 @@ from contextlib import ExitStack
 
 import msgspec
 
+from viva.benchmarks import find_benchmark
 from viva.engine.scorefile import new_scores
 from viva.engine.stages import Evaluation, scores, suspicions
 from viva.reports.canaries import canary_notes
@@ -82,6 +83,7 @@ def _result(
         tables=tuple(breakdown.table(layout, evaluation.label, evaluation.model.name) for layout in layouts),
         signature=said,
         judged=judged,
+        pass_line=find_benchmark(evaluation.exam.spec.benchmark).about.pass_line,
     )
 
 

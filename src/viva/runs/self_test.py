@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from viva.benchmarks.sets import spread
 from viva.contracts import Exam
 from viva.prompting import prompt_text
 from viva.runs.rationale_check import explained_problems, said
 from viva.scorers.golden import phrasings, wrong_answer
-from viva.types import Choose, Likelihood, Question, Response, Sampling, outcome_name
+from viva.types import Choose, Kind, Likelihood, Question, Response, Sampling, outcome_name
 from viva.visible import escape_invisible, one_line
 
 
 def failures(exam: Exam, at_most: int | None = None) -> list[str]:
-    """What went wrong in the self-test, in words; with `at_most`, over so many questions evenly spread."""
-    step = max(1, len(exam) // at_most) if at_most else 1
+    """What went wrong in the self-test, in words; with `at_most`, over so many questions evenly spread, and one of each
+    kind."""
+    chosen = frozenset(spread(len(exam), at_most))
+    kinds: set[Kind] = set()
     found: list[str] = []
     for index, question in enumerate(exam.questions()):
-        if index % step == 0:
+        if index in chosen or question.kind not in kinds:
+            kinds.add(question.kind)
             found.extend(
                 f"question {escape_invisible(question.id)}: {problem}" for problem in _problems(exam, question)
             )

@@ -11,7 +11,7 @@ import re
 import tomllib
 import unicodedata
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Final
 
@@ -70,8 +70,16 @@ class Lexicon:
         for seconds in self._phrases.values():
             for continuations in seconds.values():
                 continuations.sort(key=lambda item: -len(item[0]))
-        self._ascii = _token_pattern("a-z", set())
-        self._mixed = _token_pattern(_LATIN, han)
+        self._han = han
+
+    @cached_property
+    def _ascii(self) -> re.Pattern[str]:
+        return _token_pattern("a-z", set())
+
+    @cached_property
+    def _mixed(self) -> re.Pattern[str]:
+        """Compiled when the first text needs it: thousands of Chinese words, a tenth of a second."""
+        return _token_pattern(_LATIN, self._han)
 
     def lex(self, text: str) -> list[Token]:
         """The tokens of a folded text. Blanks, quotes and brackets leave none."""

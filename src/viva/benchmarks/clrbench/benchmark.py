@@ -104,11 +104,11 @@ class CLRBenchExam(JudgedExam, MultipleChoiceExam):
         elif shot.kind == "choices":
             answer = ", ".join(answer)
         reply = json.dumps({"Rationale": shot.explanation, "Answer": answer}, ensure_ascii=False)
-        return "\n" + fill(self.text(shot, "reply"), {"reply": reply})
+        return self._texts.before("answer", fill(self.text(shot, "reply"), {"reply": reply}))
 
     def ending(self, question: Question) -> str:
         """A base model goes on from the lead."""
-        return "\n" + self.text(question, "lead") if self.spec.form == "base" else ""
+        return self._texts.before("lead", self.text(question, "lead")) if self.spec.form == "base" else ""
 
     def answer_separator(self, question: Question) -> str:
         """None: a reply begins with its rationale."""

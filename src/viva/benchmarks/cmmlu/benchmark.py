@@ -279,6 +279,7 @@ class CMMLU:
         shots=MAX_SHOTS,
         supports=("cot", "base", "comprehension", "next-token", "likelihood", "as-published", "extraction"),
         rationale="possible",
+        pass_line=0.6,
     )
     sample = HERE / "sample"
 

@@ -12,19 +12,28 @@ Deviations from the authors' script are listed in README.md beside this file; `-
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
 from viva.benchmarks.csbench import published
+from viva.benchmarks.csbench.exemplars import candidates, draw
 from viva.benchmarks.csbench.languages import NUMBERING
-from viva.benchmarks.csbench.loading import DOMAINS, FOLDERS, KINDS, Record, folder_of, read_records, to_questions
+from viva.benchmarks.csbench.loading import (
+    DOMAINS,
+    FOLDERS,
+    KINDS,
+    Record,
+    folder_of,
+    missing_explanations,
+    read_records,
+    to_questions,
+)
 from viva.benchmarks.judged import JudgedExam
 from viva.benchmarks.multiple_choice import MultipleChoiceExam
 from viva.benchmarks.sets import fingerprint, locate
 from viva.errors import DataError
-from viva.prompting import Templates, chosen_text, fill, gap_between, read_templates
+from viva.prompting import BREAKS, Templates, chosen_text, fill, gap_between, read_templates
 from viva.scorers.grading import grade_reading
 from viva.scorers.resolution import Decision
 from viva.scorers.truth import read_truth
@@ -47,6 +56,7 @@ from viva.types import (
 )
 
 HERE = Path(__file__).parent
+VALID = "valid.json"
 PROMPTS = "prompts.toml"
 """The templates of a set in a language that Viva has no prompts in."""
 COMPREHENSION = ("Multiple-choice", "Assertion")
@@ -65,15 +75,17 @@ class CSBenchExam(JudgedExam, MultipleChoiceExam):
         if any("sibling set" in defect.detail for defect in defects):
             contents.append(sibling_bytes)  # some golds come from there
         exemplars: dict[str, list[Question]] = {}
+        defects += missing_explanations("test", tests)
+        if spec.shots or (folder / VALID).exists():
+            valid, valid_bytes = read_records(folder / VALID)
+            defects += missing_explanations("valid", valid)
         if spec.shots:
-            valid, valid_bytes = read_records(folder / "valid.json")
             contents.append(valid_bytes)
             pool, _ = to_questions(valid, spec.language, [])
-            asked = {question.text for question in everything}
-            exemplars = _draw_exemplars([q for q in pool if q.answer is not None and q.text not in asked], spec)
+            exemplars = draw(candidates(pool, {question.text for question in everything}, spec), spec)
         super().__init__(
             spec,
-            Templates(_own_templates(spec.language, folder), templates),
+            Templates(_own_templates(spec.language, folder), templates, {**BREAKS, "ask": "\n\n"}),
             fingerprint=fingerprint(contents),
             questions=[q for q in everything if not spec.only or q.tags["format"] in COMPREHENSION],
             exemplars=exemplars,
@@ -105,15 +117,15 @@ class CSBenchExam(JudgedExam, MultipleChoiceExam):
         elif shot.kind == "choice" and self.spec.choose == "likelihood":
             answer = chosen_text(shot)
         template = self.text(shot, self.way("answer") if shot.explanation else "answer")
-        return "\n" + fill(template, {"answer": answer, "explanation": shot.explanation})
+        return self._texts.before("answer", fill(template, {"answer": answer, "explanation": shot.explanation}))
 
     def ending(self, question: Question) -> str:
         """How to reply; for a base model the beginning of the answer."""
         if self.spec.form == "base":
-            return "\n" + self.text(question, self.way("lead"))
+            return self._texts.before("lead", self.text(question, self.way("lead")))
         if self.spec.rationale or (self.spec.choose == "likelihood" and question.kind == "choice"):
             return ""
-        return "\n\n" + self.text(question, self.way("ask"))
+        return self._texts.before("ask", self.text(question, self.way("ask")))
 
     def answer_separator(self, question: Question) -> str:
         """What the exemplars have between the lead and the answer."""
@@ -199,24 +211,6 @@ def _plain_score(read: str | None, gold: str, how: str) -> Score:
     return Score(value=float(right), outcome="right" if right else "wrong", answer=read, explanation=how)
 
 
-def _draw_exemplars(pool: Sequence[Question], spec: ExamSpec) -> dict[str, list[Question]]:
-    """k exemplars for each domain and kind, drawn by the seed.
-
-    Same domain and format; where the validation split has too few (2 of some kinds), other domains top up. Chain of
-    thought needs exemplars that show a thought, so those with an explanation come first (but open-ended answers have
-    none to show: there chain of thought equals answer-only, as in the paper).
-    """
-    drawn: dict[str, list[Question]] = {}
-    for kind in dict.fromkeys(KINDS.values()):
-        for domain in DOMAINS.values():
-            same_kind = [question for question in pool if question.kind == kind]
-            random.Random(f"{spec.seed}/{domain}/{kind}").shuffle(same_kind)
-            needs_thought = spec.chain_of_thought and kind != "open"
-            same_kind.sort(key=lambda q: (needs_thought and not q.explanation, q.tags["domain"] != domain))
-            drawn[f"{domain}/{kind}"] = same_kind[: spec.shots]
-    return drawn
-
-
 def _siblings(folder: Path, language: Language) -> tuple[list[Record], bytes]:
     for other in ("en", "zh"):
         path = folder.parent / FOLDERS[other] / "test.json"
@@ -235,7 +229,7 @@ def _own_templates(language: Language, folder: Path) -> dict[str, object]:
     if language in bundled:
         return bundled
     said = folder / PROMPTS
-    own = Templates(cast("dict[str, object]", bundled["en"]), read_templates(said) if said.exists() else None)
+    own = Templates(cast("dict[str, object]", bundled["en"]), read_templates(said) if said.exists() else None, {})
     judge = cast("dict[str, object]", bundled["judge"])
     return {**bundled, language: own.data, "judge": {**judge, language: judge["en"]}}
 
@@ -259,7 +253,7 @@ class CSBench:
         more_languages=True,
         formats=tuple(KINDS),
         size="2,183 test and 236 validation questions in each language",
-        version="3",
+        version="4",
         source="https://github.com/csbench/csbench",
         rationale="possible",
         shots=5,

@@ -44,7 +44,7 @@ class ErrorTypes:
 
     def __init__(self, formats: Collection[str] = (PAPERS,), over: Mapping[str, object] | None = None) -> None:
         self.formats = formats
-        self._texts = Templates(read_templates(HERE / "errors.toml"), over) if over else _texts()
+        self._texts = Templates(read_templates(HERE / "errors.toml"), over, {}) if over else _texts()
 
     def wrong(self, question: Question, score: Score) -> bool:
         """Whether this answer is one to label: wrong, and of a format that was asked for.

@@ -205,6 +205,14 @@ def _note_repetitions(questions: Sequence[Question], defects: list[Defect]) -> N
             defects.append(Defect(question.id, "equal options", detail, "noted"))
 
 
+def missing_explanations(split: str, records: Sequence[Record]) -> list[Defect]:
+    """How many of a split's reasoning questions have no explanation, where some have none."""
+    reasoning = [record for record in records if record.Tag == "Reasoning"]
+    missing = sum(1 for record in reasoning if not (record.Explanation or "").strip())
+    detail = f"{missing:,} of {len(reasoning):,} reasoning questions have none"
+    return [Defect(split, "missing explanations", detail, "noted")] if missing else []
+
+
 def truth_value(answer: str) -> str | None:
     """ "true" or "false", in whichever of the four files' languages it is said; None for anything else."""
     return _TRUTH.get(answer.strip().lower())

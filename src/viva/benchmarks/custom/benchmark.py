@@ -78,7 +78,7 @@ class CustomQuestions:
             msgspec.structs.replace(spec, language=read.language),
             chosen,
             fingerprint=fingerprint(contents),
-            templates=Templates(read_templates(HERE / "prompts.toml"), templates),
+            templates=Templates(read_templates(HERE / "prompts.toml"), templates, {}),
             layouts=tag_layouts([item.question for item in chosen]),
         )
 

@@ -155,7 +155,7 @@ class InfiBench:
         if spec.language != "en":
             raise DataError(f"InfiBench has no language {spec.language!r}; its questions are English")
         bundled = {**read_templates(HERE / "prompts.toml"), "judge": _judge()}
-        texts = Templates(bundled, templates)
+        texts = Templates(bundled, templates, {})
         items, defects, contents = _items(spec, data, texts)
         chosen = [items[index] for index in spread(len(items), spec.limit)]
         return RubricExam(

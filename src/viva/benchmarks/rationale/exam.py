@@ -67,7 +67,7 @@ class RationaleExam(ExamWrapper):
 
     def __init__(self, inner: Exam, templates: Mapping[str, object] | None = None) -> None:
         super().__init__(inner)
-        self._texts = Templates(_bundled(), templates)
+        self._texts = Templates(_bundled(), templates, {"ask": "\n\n", "lead": "\n"})
 
     @property
     def templates(self) -> Mapping[str, object]:
@@ -83,11 +83,15 @@ class RationaleExam(ExamWrapper):
 
     def _asked(self, question: Question, prompt: Prompt) -> Prompt:
         ask = self._ask(question)
-        if isinstance(prompt, str):
-            head, _, lead = prompt.rpartition("\n")  # a base model goes on after the lead, so that stays last
-            return f"{head}\n{ask}\n{lead}"
+        if not ask:
+            return prompt
+        if isinstance(prompt, str):  # a base model goes on after the lead, so that stays last
+            lead = str(self._inner.templates.get("lead", ""))
+            if not lead or not prompt.endswith(lead):
+                return prompt + self._texts.before("lead", ask)
+            return prompt[: len(prompt) - len(lead)] + self._texts.after("lead", ask) + lead
         *before, last = prompt
-        return (*before, Message(last.role, f"{last.content}\n\n{ask}"))
+        return (*before, Message(last.role, last.content + self._texts.before("ask", ask)))
 
     def _ask(self, question: Question) -> str:
         at = f"ask.{self._language(question)}"

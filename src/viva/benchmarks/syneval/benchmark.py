@@ -24,7 +24,7 @@ from viva.benchmarks.syneval import grading, loading, prompting, tables
 from viva.benchmarks.syneval.items import FORMATS, Format, Item
 from viva.contracts import ContextWindow
 from viva.errors import DataError
-from viva.prompting import ESTIMATED, Templates, fit_to_context, gap_between, read_templates
+from viva.prompting import BREAKS, ESTIMATED, Templates, fit_to_context, gap_between, read_templates
 from viva.scorers.grading import no_reply
 from viva.types import (
     NOTHING,
@@ -61,7 +61,7 @@ class SynEvalExam(GradedByRule):
 
     def __init__(self, spec: ExamSpec, data: Path, templates: Mapping[str, object] | None) -> None:
         self.spec = spec
-        self._texts = Templates(read_templates(HERE / "prompts.toml"), templates)
+        self._texts = Templates(read_templates(HERE / "prompts.toml"), templates, {**BREAKS, "ask": "\n"})
         folder = loading.find_set(data)
         test, exemplars = read_bytes(folder / loading.TEST), loading.read_if_there(folder / loading.EXEMPLARS)
         listed = loading.read_test(folder / loading.TEST, test)
@@ -87,6 +87,11 @@ class SynEvalExam(GradedByRule):
     def templates(self) -> Mapping[str, object]:
         """The templates in use."""
         return self._texts.data
+
+    @property
+    def exemplar_golds(self) -> Mapping[str, Mapping[str, int]]:
+        """Exemplars are drawn for each question."""
+        return {}
 
     def __len__(self) -> int:
         return len(self._listed)

@@ -79,15 +79,16 @@ def render(texts: Templates, item: Item, exemplars: Sequence[Item], *, base: boo
     task = texts.text(f"{section}.task_shots" if exemplars else f"{section}.task")
     competing = whole and section == "MC"  # options' texts compete: nobody is to write a letter
     if not base and not exemplars and not competing:  # exemplars show what form the answer has
-        task = f"{task}\n{texts.text(f'{section}.ask')}"
-    parts = [task]
+        ask = texts.text(f"{section}.ask")
+        task = texts.after("ask", task) + ask if ask else task
+    parts = [texts.after("task", task)]
     for exemplar in exemplars:
         said = exemplar.options[LETTERS.index(exemplar.answer)] if competing else exemplar.answer
         answer = fill(texts.text(f"{section}.answer"), {"answer": capitalised(said)})
-        parts.append(f"{_block(texts, exemplar)}\n{lead}{answer}")
-    parts.append(f"{_block(texts, item)}\n{lead if base else texts.text('cue')}")
-    text = "\n\n".join(parts)
-    return text if base else (Message("system", texts.text("system")), Message("user", text))
+        parts.append(texts.after("exemplar", _block(texts, exemplar) + texts.before("answer", lead + answer)))
+    parts.append(_block(texts, item) + texts.before("lead", lead if base else texts.text("cue")))
+    text, system = "".join(parts), texts.text("system")
+    return text if base else (*((Message("system", system),) if system else ()), Message("user", text))
 
 
 def _block(texts: Templates, item: Item) -> str:
@@ -98,7 +99,7 @@ def _block(texts: Templates, item: Item) -> str:
             fill(option, {"letter": letter, "text": capitalised(text)})
             for letter, text in zip(LETTERS, item.options, strict=True)
         ]
-        values["options"] = "\n".join(lines)
+        values["options"] = texts.separator("option").join(lines)
     return fill(texts.text(f"{item.format}.block"), values)
 
 

@@ -10,7 +10,7 @@ from viva.cli.build.build import build_command
 from viva.types import ExamSpec
 from viva.visible import escape_invisible
 
-_FOR_STUDIES = ("numbering", "halves", "error_types", "built_sets")
+_FOR_STUDIES = ("numbering", "halves", "error_types", "built_sets", "pass_line")
 """Fields that studies go by; nobody chooses a benchmark by them."""
 
 

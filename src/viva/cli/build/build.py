@@ -13,6 +13,7 @@ from viva.cli.build.split import split_command
 from viva.cli.build.stackexchange import infibench_command
 from viva.cli.build.statistics import stats_command
 from viva.cli.build.translation import translate_command
+from viva.cli.build.verify import verify_command
 from viva.cli.options import progress_option
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError
 from viva.runs.live_line import Screen
@@ -39,6 +40,7 @@ build_command.add_command(infibench_command)
 build_command.add_command(split_command)
 build_command.add_command(stats_command)
 build_command.add_command(translate_command)
+build_command.add_command(verify_command)
 
 
 @build_command.command(name="syneval", short_help="Questions about the syntax of a treebank's sentences.")

@@ -29,6 +29,7 @@ def correlate_command(**given: Any) -> int:
     viva correlate infibench --chart humaneval.svg         HumanEval against InfiBench: r = 0.806 over 66 models
     viva correlate syneval                                 the paper's Table 7
     viva correlate csbench cmmlu                           between benchmarks
+    viva correlate csbench others.csv                      and scores of other benchmarks, a row a model
     viva correlate runs/a runs/b --columns TF,MC,FITB      between formats
     """
     show_study(study, CorrelateConfig, given)

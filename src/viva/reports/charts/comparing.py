@@ -69,7 +69,7 @@ def means_chart(found: Sequence[Published], one: Table) -> altair.LayerChart | a
     labels = [(name, label) for name, label in labels_of(found, one).items() if not name.startswith("level")][:COLUMNS]
     rows = [
         {
-            "row": f"{pair.first} → {pair.second}", "of": pair.what, "column": label,
+            "row": _row_of(pair), "of": pair.what, "column": label,
             "first": pair.figures[name][0], "second": pair.figures[name][1], "difference": pair.figures[name][2],
         }
         for pair in found for name, label in labels if name in pair.figures
@@ -81,9 +81,7 @@ def means_chart(found: Sequence[Published], one: Table) -> altair.LayerChart | a
         nothing.encode(x="at:Q"),
         dots.encode(
             x=altair.X("difference:Q", title="difference: the second minus the first (points of per cent)"),
-            y=altair.Y("row:N", sort=[f"{pair.first} → {pair.second}" for pair in found], title=None).axis(
-                labelLimit=380
-            ),
+            y=altair.Y("row:N", sort=[_row_of(pair) for pair in found], title=None).axis(labelLimit=380),
             color=altair.Color("column:N", title=None, sort=names).scale(
                 domain=names, range=list(category()[:COLUMNS])
             ),
@@ -94,6 +92,10 @@ def means_chart(found: Sequence[Published], one: Table) -> altair.LayerChart | a
         width="container",
         height={"step": STEP},
     )
+
+
+def _row_of(pair: Published) -> str:
+    return f"{pair.first} → {pair.second}" + (f": {pair.part}" if pair.part else "")
 
 
 def _data(row: Row, title: str, *, alone: bool) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from viva.analysis.breakdown import Cell, Table
 from viva.reports.charts.theme import MARK, daggers, mark_of, outcome_colours, subtitle
-from viva.reports.result import UNSURE, Result
+from viva.reports.result import UNSURE, Result, headline_column
 from viva.types import OUTCOMES, outcome_name
 from viva.visible import one_line
 
@@ -27,6 +27,7 @@ _WIDE = 16
 """Columns of a heat map that can be read."""
 _SPAN = 100.0
 _SAID = "per cent, with 95 % intervals"
+_AXIS = "score, per cent"
 HERE, PUBLISHED = "this run", "published"
 
 
@@ -46,7 +47,7 @@ def scores_chart(results: Sequence[Result], beside: Sequence[Neighbour] = ()) ->
     title = alt.TitleParams(
         f"Scores on {results[0].exam}", subtitle=subtitle(
             rows, _SAID, "diamonds are published" if any(row["from"] == PUBLISHED for row in rows) else "",
-            *_said_of_ranges(rows),
+            *_said_of_ranges(rows), _said_of_line(results[0].pass_line),
         ),
     )  # fmt: skip
     common = alt.Chart(alt.InlineData(values=rows), title=title, width="container", height=_STEP).encode(
@@ -58,6 +59,7 @@ def scores_chart(results: Sequence[Result], beside: Sequence[Neighbour] = ()) ->
     shapes = alt.Scale(domain=[HERE, PUBLISHED], range=["circle", "diamond"])
     kind = alt.Shape("from:N", title=None, scale=shapes, legend=legend)
     return alt.layer(
+        *_pass_line(results[0].pass_line),
         common.mark_rule(strokeWidth=2).encode(x=_per_cent("low", rows), x2="high:Q", color=where),
         *(layer.encode(color=where) for layer in _ranges(common, rows)),
         common.mark_point(size=110, opacity=1).encode(x=_per_cent("score", rows), color=where, shape=kind),
@@ -107,7 +109,7 @@ def parts_chart(results: Sequence[Result], index: int) -> Drawn | None:
 
     shown = [(result.tables[index], result.overall) for result in results if len(result.tables) > index]
     tables = [table for table, _ in shown]
-    at = _headline(shown) if shown else 0
+    at = headline_column(shown) if shown else 0
     rows = [row for table in tables for row in _parts(table, at)]
     parts = list(dict.fromkeys(str(row["part"]) for row in rows))
     if len(parts) < 2:
@@ -116,7 +118,8 @@ def parts_chart(results: Sequence[Result], index: int) -> Drawn | None:
     table = tables[0]
     column = f", {table.columns[at]}" if len(table.columns) > 1 else ""
     title = alt.TitleParams(
-        f"{one_line(table.title, 80)}{column} · {table.exam}", subtitle=subtitle(rows, _SAID, *_said_of_ranges(rows))
+        f"{one_line(table.title, 80)}{column} · {table.exam}",
+        subtitle=subtitle(rows, _SAID, *_said_of_ranges(rows), _said_of_line(results[0].pass_line)),
     )
     if len(models) > _FEW:
         return _heat(rows, parts, models, title)
@@ -131,6 +134,7 @@ def parts_chart(results: Sequence[Result], index: int) -> Drawn | None:
         )
         height = {"step": 13, **_OFFSET}
     return alt.layer(
+        *_pass_line(results[0].pass_line),
         common.mark_rule(strokeWidth=1.6, opacity=0.75).encode(x=_per_cent("low", rows), x2="high:Q"),
         *_ranges(common, rows),
         common.mark_point(size=62, opacity=1).encode(x=_per_cent("score", rows)),
@@ -227,14 +231,21 @@ def _heat(rows: list[dict[str, Any]], parts: list[str], models: list[str], title
     return alt.layer(*drawn)
 
 
-def _headline(shown: Sequence[tuple[Table, Cell]]) -> int:
-    """Which column averages as the headline does: it holds every model's overall score; the last one where none does.
+def _pass_line(line: float | None) -> list[alt.Chart]:
+    """A dashed rule at the exam's pass line, where it has one."""
+    import altair as alt
 
-    CMMLU's published average is over subjects, InfiBench's is the best of ten: neither is its tables' last column.
-    """
-    columns = range(len(shown[0][0].columns))
-    found = [at for at in columns if all(any(row[at] == overall for row in table.cells) for table, overall in shown)]
-    return found[0] if found else columns[-1]
+    if line is None:
+        return []
+    name = f"pass line, {100 * line:g} %"
+    at = alt.Chart(alt.InlineData(values=[{"at": 100 * line, "line": name}]))
+    return [
+        at.mark_rule(strokeDash=[4, 3], opacity=0.7).encode(x=alt.X("at:Q", title=_AXIS), tooltip=alt.Tooltip("line:N"))
+    ]
+
+
+def _said_of_line(line: float | None) -> str:
+    return "" if line is None else f"dashed: the pass line, {100 * line:g} %"
 
 
 def _parts(table: Table, at: int) -> Iterator[dict[str, Any]]:
@@ -267,7 +278,7 @@ def _per_cent(field: str, rows: Sequence[dict[str, Any]]) -> Any:
     lowest = min((float(row.get("low") or row["score"] or 0.0) for row in rows), default=0.0)
     # Differences of scores can be negative; all others share an axis from nothing to everything.
     domain = [min(0.0, lowest), 100.0]
-    return alt.X(f"{field}:Q", title="score, per cent", scale=alt.Scale(domain=domain))
+    return alt.X(f"{field}:Q", title=_AXIS, scale=alt.Scale(domain=domain))
 
 
 def _tips(*names: str) -> list[Any]:

@@ -1,14 +1,17 @@
 """Published sweeps and experts, compared as far as printed figures can be: differences of means, no test.
 
 `viva compare infibench`: GPT-4 under other sampling (the rows behind Table 10 of the InfiBench paper). `viva compare
-csbench`: models trained for mathematics and code against the models of their families.
+csbench`: models trained for mathematics and code against the models of their families; with `--between languages` the
+models that were asked in English and in Chinese. CS-Bench's take `--by domain`, the languages `--by format` as well.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from viva.errors import VivaError
 from viva.published import Entry, Table, table
@@ -20,6 +23,18 @@ if TYPE_CHECKING:
 
 Compared = tuple[list[Published], Table, Sequence[str]]
 """Pairs of rows, their table, and which of its notes are about them."""
+_PARTS: Mapping[str, Mapping[str, str]] = {
+    "domain": {"dsa": "DSA", "co": "CO", "cn": "CN", "os": "OS", "overall": "overall"},
+    "format": {
+        "multiple_choice": "multiple-choice",
+        "assertion": "assertion",
+        "fill_in_the_blank": "fill-in-the-blank",
+        "open_ended": "open-ended",
+        "overall": "overall",
+    },
+}
+"""What CS-Bench's tables can be compared by: the beginning of a column's name → what rows call it."""
+_KINDS = ("knowledge", "reasoning", "average")
 _SETTING = "generation_parameters"
 _STANDARD = "(0.2,0.9)"
 """The paper's own temperature and top-p, which the sweep is compared with."""
@@ -30,7 +45,7 @@ def compare_published(benchmark: str, config: CompareConfig) -> PublishedCompari
     """A published table's differences. Raises VivaError for what takes item scores, and unknown rows."""
     takes_items = ("by", "macro_average", "cluster", "between", "aggregate", "flips", "detect", "unpaired", "model")
     for name in takes_items:
-        if getattr(config, name):
+        if getattr(config, name) and name not in _TAKEN.get(benchmark, ()):
             raise VivaError(
                 f"--{name.replace('_', '-')} takes item scores, and {benchmark} names a published table of means: "
                 "leave it out"
@@ -79,8 +94,11 @@ def _spread(entry: Entry) -> str:
 
 def _experts(config: CompareConfig) -> Compared:
     """Every expert against the chat model of its family and size, or the pairs that --pairs names."""
+    if config.between:
+        return _languages(config)
+    if config.by not in (None, "domain"):
+        raise VivaError(f"--by {config.by!r}: the published experts are compared by domain alone")
     one = table("csbench", "en_experts")
-    columns = ("overall_knowledge", "overall_reasoning", "overall_average")
     if config.pairs:
         both = [(_row(one, said.partition("=")[0]), _row(one, said.partition("=")[2])) for said in config.pairs]
     else:
@@ -88,12 +106,54 @@ def _experts(config: CompareConfig) -> Compared:
         both = [(bases[entry.words["base"]], entry) for entry in one.entries if entry.words.get("base") in bases]
     return (
         [
-            _pair(first, second, columns, first.name, second.name, second.words.get("expert_in", ""))
+            found
             for first, second in both
+            for found in _by_part(
+                first, second, (first.name, second.name), second.words.get("expert_in", ""), config.by
+            )
         ],
         one,
         one.notes,
     )
+
+
+def _languages(config: CompareConfig) -> Compared:
+    """English against Chinese, of every model that is in both tables by the same name."""
+    if config.between != "languages":
+        raise VivaError(f"--between {config.between}: of published tables there is --between languages alone")
+    if config.by not in (None, *_PARTS):
+        raise VivaError(f"--by {config.by!r}: the published languages are compared by {' or '.join(_PARTS)}")
+    if config.pairs or config.baseline:
+        raise VivaError("--between languages pairs each model with itself: leave --pairs and --baseline out")
+    name = "formats" if config.by == "format" else "domains"
+    english, chinese = table("csbench", f"en_{name}"), table("csbench", f"zh_{name}")
+    there = {plain(entry.model): entry for entry in chinese.models}
+    both = [(entry, there[plain(entry.model)]) for entry in english.models if plain(entry.model) in there]
+    left = [entry.name for entry in chinese.models if all(entry is not second for _, second in both)]
+    found = [
+        pair
+        for first, second in both
+        for pair in _by_part(first, second, (f"{first.name} en", f"{second.name} zh"), "Chinese", config.by)
+    ]
+    about = (
+        f"Chinese: {chinese.source.table}. Both languages have the same questions; {len(both)} of "
+        f"{len(english.models)} English and {len(chinese.models)} Chinese rows have one name. In Chinese alone: "
+        f"{', '.join(left)}.",
+        *english.notes,
+        *chinese.notes,
+    )
+    return found, english, about
+
+
+def _by_part(first: Entry, second: Entry, names: tuple[str, str], what: str, by: str | None) -> Iterator[Published]:
+    """A pair's overall figures; with --by a row a domain or format, the whole last."""
+    if by is None:
+        yield _pair(first, second, [f"overall_{kind}" for kind in _KINDS], *names, what)
+        return
+    for start, part in _PARTS[by].items():
+        columns = {f"{start}_{kind}": kind for kind in _KINDS}
+        found = _pair(first, second, list(columns), *names, what)
+        yield replace(found, part=part, figures={columns[name]: figures for name, figures in found.figures.items()})
 
 
 def _row(one: Table, name: str) -> Entry:
@@ -120,3 +180,5 @@ def _pair(first: Entry, second: Entry, columns: Sequence[str], one: str, other: 
 
 PUBLISHED: Mapping[str, Callable[[CompareConfig], Compared]] = {"infibench": _sweep, "csbench": _experts}
 """Benchmarks that can be named in place of a run."""
+_TAKEN: Mapping[str, Sequence[str]] = {"csbench": ("by", "between")}
+"""What a published table takes of the options that ask for item scores otherwise."""

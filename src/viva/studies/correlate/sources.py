@@ -10,7 +10,7 @@ from msgspec import Struct
 from viva.errors import VivaError
 from viva.published import Entry, plain, table
 from viva.runs.item_scores import EXAM, existing, score_sets
-from viva.studies.model_table import WideTable
+from viva.studies.model_table import WideTable, is_wide, read_wide
 from viva.studies.scaling.sources import SCORES
 from viva.visible import one_line
 
@@ -67,7 +67,8 @@ def published_tables(benchmark: str) -> list[Correlated]:
 
 
 def matched(sources: Sequence[str]) -> Correlated:
-    """Benchmarks beside each other: a column each, its headline; published tables by name, runs by their exams.
+    """Benchmarks beside each other: a column each, its headline; published tables by name, runs by their exams; of a
+    table of a row a model (other benchmarks' scores) every column of figures, each called by its name there.
 
     Rows are the models that have a figure in two of them at least. Names are the same but for case, spaces, hyphens and
     a vendor's prefix; nothing else is guessed: a name that two rows of one source share is in none.
@@ -80,8 +81,10 @@ def matched(sources: Sequence[str]) -> Correlated:
             name, column = SCORES[source]
             shown = f"{source} {column}, published"
             columns[shown] = _unique((entry.name, entry.figures[column]) for entry in _models(source, name, column))
-        else:
-            columns.update(_headlines(existing([source], PUBLISHED)[0], columns, partial, ranges))
+            continue
+        path = existing([source], PUBLISHED)[0]
+        found = _columns_of(path, columns) if is_wide(path) else _headlines(path, columns, partial, ranges)
+        columns.update(found)
     names = dict.fromkeys(key for figures in columns.values() for key in figures)
     keys = [key for key in names if sum(key in figures for figures in columns.values()) > 1]
     if not keys:
@@ -108,6 +111,17 @@ def matched(sources: Sequence[str]) -> Correlated:
             *noted(ranges),
         ),
     )
+
+
+def _columns_of(path: Path, earlier: Mapping[str, object]) -> dict[str, dict[str, tuple[str, float]]]:
+    """A table's columns of figures, each with its models' figures."""
+    wide = read_wide(path, fewest=2)
+    if again := next((name for name in wide.columns if name in earlier), None):
+        raise VivaError(f"{path} has a column {one_line(again, 60)!r}, as a source before it has: name one of them")
+    return {
+        name: _unique((row, figure) for row, figure in zip(wide.rows, figures, strict=True) if figure is not None)
+        for name, figures in wide.columns.items()
+    }
 
 
 def noted(ranges: Sequence[str]) -> tuple[str, ...]:
