@@ -102,6 +102,10 @@ class RubricExam(JudgedExam, NoSimilarity):
         """The questions in file order."""
         return (item.question for item in self._items.values())
 
+    def rubric(self, question: Question) -> Rubric:
+        """What grades a question's answers."""
+        return self._items[question.id].rubric
+
     def request(
         self, question: Question, sample: int, sampling: Sampling, context_window: ContextWindow | None = None
     ) -> Generate:

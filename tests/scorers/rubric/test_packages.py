@@ -53,7 +53,7 @@ SAID = (
     ("go", 'main.go:2:8: cannot find package "github.com/pkg/errors" in any of:', (), "", "github.com/pkg/errors"),
     ("go", "no required module provides package github.com/lib/pq/oid; to add it", (), "", "github.com/lib/pq"),
     ("csharp", "error CS0246: The type or namespace name `Newtonsoft' could not be found.", (), "", "Newtonsoft"),
-    ("csharp", "type or namespace name `Json' does not exist in the namespace `System.Text'", (), "", "System.Text.Json"),
+    ("csharp", "name `Json' does not exist in the namespace `System.Text'", (), "", "System.Text.Json"),
     ("csharp", "error CS0246: The type or namespace name `Strin' could not be found.", (), "", ""),
     ("cpp", "main.cpp:1:10: fatal error: Eigen/Dense: No such file or directory", (), "", "Eigen"),
     ("cpp", "main.cpp:1:10: fatal error: Eigenvalues.h: No such file or directory", (), "", ""),
