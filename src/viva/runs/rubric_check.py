@@ -14,7 +14,8 @@ from viva.types import Defect, Evidence, Execute, Response
 
 ECHO = ("the question said back, in full", "the question said back, in part")
 """Kinds of defects: what an answer that repeats the question earns."""
-_TOLD_BY_ECHO = "the question's own text matches"
+_TOLD_OTHERWISE = ("the question's own text matches", "unreachable total")
+"""Kinds of traps that the echo tells, and that the loader of cases has noted."""
 
 
 class RubricCheck(Struct, frozen=True, kw_only=True):
@@ -53,7 +54,7 @@ def check_rubrics(exam: RubricExam, *, unsafe: bool = False) -> RubricCheck:
         defects += [
             Defect(question.id, trap.kind, _placed(trap), "noted")
             for trap in traps(exam.rubric(question), question.text, patience)
-            if trap.kind != _TOLD_BY_ECHO
+            if trap.kind not in _TOLD_OTHERWISE
         ]
         requests = exam.executions(question, Response(text=question.text))
         evidence = Evidence(executions=[fared.get(program_key(request)) for request in requests])

@@ -102,7 +102,7 @@ def total_traps(rubric: Rubric) -> Iterator[Trap]:
     if most is not None and not rubric.handler and not math.isclose(most, total):
         if most > total:
             text = f"can never be reached: all parts together give {total:g}, and `max` is {most:g}"
-            yield Trap("max", -1, "unreachable points", text)
+            yield Trap("max", -1, "unreachable total", text)
         else:
             text = f"all parts together give {total:g}; what is above {most:g} is lost (fine if that is meant)"
             yield Trap("max", -1, "points above the maximum", text)
@@ -215,10 +215,7 @@ def test_traps(tests: UnitTests | None, question: str) -> Iterator[Trap]:
             yield Trap("tests", index, "a test of its own definition", text)
         if tree:
             for function, argument in aliased(tree):
-                text = (
-                    f"its own `{function}` changes `{argument}` in place, and the answer is given the same object: "
-                    "what it gets is not what the question says, and what it returns can be what is expected"
-                )
+                text = f"its own `{function}` changes `{argument}` in place, and the answer is given it too"
                 yield Trap("tests", index, "a test that shares what it changes", text)
 
 
