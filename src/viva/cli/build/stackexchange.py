@@ -45,6 +45,7 @@ def infibench_command() -> None:
     viva build infibench coverage PROJECT                what is missing
     viva build infibench calibrate PROJECT RUN...        questions that nobody or everybody passes
     viva build infibench export PROJECT --out SET
+    viva build infibench human-answers PROJECT --data SET --out PEOPLE
     viva run infibench --data SET --model openai/NAME
 
     Exit codes: 0 all is well; 2 wrong use, or files that cannot be read; 3 something is broken or missing; 4 the
