@@ -258,8 +258,7 @@ class Execute(Struct, frozen=True, kw_only=True, omit_defaults=True):
     proof: Literal["completion", "exit"] = "completion"
     """What passing takes: that the test ran to its end, proved by a secret; or, as published, the exit status alone."""
     packages: tuple[str, ...] = ()
-    """What the test and the question's own answers import. Where one of these, or a well-known one, is missing, a
-    program that fails for it could not be run; as published it failed."""
+    """What the test and the question's own answers import: a program that fails for want of it could not be run."""
 
 
 Verdict = Literal[

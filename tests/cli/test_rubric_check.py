@@ -86,7 +86,7 @@ def test_the_published_tests_that_do(published: Path) -> None:
     exam = BENCHMARK.open(ExamSpec(benchmark="infibench"), published / "infibench", None)
     found: dict[str, list[str]] = {}
     for question in exam.questions():
-        for trap in traps(exam.rubric(question), question.text, Patience()):
+        for trap in traps(exam.rubric_of(question), question.text, Patience()):
             found.setdefault(trap.kind, []).append(question.id)
     assert found["a test that shares what it changes"] == ["1-3-187", "1-3-197"]
     assert found["unbounded negative points"] == ["1-4-322"]

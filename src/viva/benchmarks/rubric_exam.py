@@ -102,7 +102,7 @@ class RubricExam(JudgedExam, NoSimilarity):
         """The questions in file order."""
         return (item.question for item in self._items.values())
 
-    def rubric(self, question: Question) -> Rubric:
+    def rubric_of(self, question: Question) -> Rubric:
         """What grades a question's answers."""
         return self._items[question.id].rubric
 

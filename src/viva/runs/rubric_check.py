@@ -53,7 +53,7 @@ def check_rubrics(exam: RubricExam, *, unsafe: bool = False) -> RubricCheck:
         patience = Patience()
         defects += [
             Defect(question.id, trap.kind, _placed(trap), "noted")
-            for trap in traps(exam.rubric(question), question.text, patience)
+            for trap in traps(exam.rubric_of(question), question.text, patience)
             if trap.kind not in _TOLD_OTHERWISE
         ]
         requests = exam.executions(question, Response(text=question.text))

@@ -16,7 +16,7 @@ def views_chart(
     line: Sequence[tuple[float, float]],
     steps: tuple[float, float],
     logarithm: str,
-) -> altair.LayerChart:
+) -> altair.TopLevelMixin:
     """A heat map of counts with the line on it.
 
     `cells`: age in days and logarithm of views of a cell's lower corner, questions above the line and below it. `line`:
