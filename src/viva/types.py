@@ -257,6 +257,8 @@ class Execute(Struct, frozen=True, kw_only=True, omit_defaults=True):
     seconds: float = 10.0
     proof: Literal["completion", "exit"] = "completion"
     """What passing takes: that the test ran to its end, proved by a secret; or, as published, the exit status alone."""
+    packages: tuple[str, ...] = ()
+    """What the test and the question's own answers import: a program that fails for want of it could not be run."""
 
 
 Verdict = Literal[

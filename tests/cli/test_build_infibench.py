@@ -55,6 +55,24 @@ def test_a_dump_becomes_a_pool_with_counts_by_language_and_step(viva: Viva, dump
     }
 
 
+def test_a_chart_has_every_question_that_is_answered_and_the_line(viva: Viva, dump: Path) -> None:
+    ended = draw(viva, dump, "--chart", "views.json")
+    assert ended.code == 0, ended.err
+    build = json.loads((viva.folder / "pool/build.json").read_text())
+    answered, above = (sum(one[step] for one in build["languages"]) for step in ("answered", "seen"))
+    drawn = json.loads((viva.folder / "views.json").read_text(encoding="utf-8"))
+    assert drawn["title"]["subtitle"] == f"{above} questions above the line, {answered - above} on or below it"
+    heat, line = (drawn["datasets"][layer["data"]["name"]] for layer in drawn["layer"])
+    assert sum(cell["questions"] for cell in heat) == answered
+    assert line[0] == {"age": 0.0, "log": 5.0}
+    assert (line[1]["log"] - 5) / line[1]["age"] == pytest.approx(10.5 / 3000)
+    assert names(viva.folder / "pool") == POOL
+    refused = draw(viva, dump, "--chart", "views.gif", out="other")
+    assert refused.code == 2
+    assert "a chart is written as" in refused.err
+    assert not (viva.folder / "other").exists()
+
+
 def test_settings_reach_the_draw_and_are_written_down(viva: Viva, dump: Path) -> None:
     given = (
         "--seed",

@@ -28,6 +28,7 @@ from benchmarks.infibench_pool import (
 )
 from cli.collected import dangerous
 from viva.authoring.stackexchange.crosscheck import refusal, take_over
+from viva.authoring.stackexchange.human_answers import human_answers
 from viva.authoring.stackexchange.project import Project
 from viva.benchmarks import find_benchmark
 from viva.cli.main import main
@@ -425,3 +426,56 @@ def test_instructions_that_are_none_are_told(project: Path) -> None:
     (project / "instructions.toml").write_text("x = 1", encoding="utf-8")
     with pytest.raises(DataError, match="should hold a text"):
         build("draft", project, "--model", "baseline/random")
+
+
+# --- what people answered ---
+
+
+def test_what_people_answered_is_graded_like_a_models_answers(project: Path, tmp_path: Path) -> None:
+    approve(project, "101", "102", "104")
+    exported(project, tmp_path / "set")
+    told = build("human-answers", project, "--data", tmp_path / "set", "--out", tmp_path / "people")
+    assert told.code == 0, told.err
+    assert "accepted.jsonl: 3 answers to 3 questions of 3" in told.out
+    assert "best-of-ten.jsonl: 3 answers" in told.out
+    means = {}
+    for name in ("accepted", "top-voted", "best-of-ten"):
+        rows = [json.loads(line) for line in (tmp_path / "people" / f"{name}.jsonl").read_text().splitlines()]
+        assert len(rows) == (30 if name == "best-of-ten" else 3)
+        assert "<p>" not in json.dumps(rows)
+        scores = tmp_path / f"{name}.csv"
+        given = (
+            "grade",
+            "infibench",
+            tmp_path / "people" / f"{name}.jsonl",
+            "--data",
+            tmp_path / "set",
+            "--out",
+            scores,
+        )
+        with contextlib.suppress(SystemExit):
+            main([*map(str, given), "--progress", "quiet"])
+        found = list(csv.DictReader(io.StringIO(scores.read_text(encoding="utf-8"))))
+        best = {row["question"]: 0.0 for row in found}
+        for row in found:
+            best[row["question"]] = max(best[row["question"]], float(row["score"] or 0))
+        means[name] = best
+    assert means["accepted"] == means["best-of-ten"] == {"so-101": 1.0, "so-102": 1.0, "so-104": 1.0}
+
+
+def test_a_question_with_several_answers_has_the_accepted_and_the_best_voted_one() -> None:
+    pool = [asked(7, accepted=71), asked(8, accepted=999), asked(9)]
+    found = human_answers(pool, {"so-7", "so-8"})
+    assert [row.text for row in found["accepted"]] == ["Loop.", ""]
+    assert [row.text for row in found["top-voted"]] == ["Write `flatten`."] * 2
+    assert [row.text for row in found["best-of-ten"] if row.question == "so-7"][:4] == [
+        "Write `flatten`.", "Loop.", "Do not.", "",
+    ]  # fmt: skip
+    with pytest.raises(DataError, match="none of the set's questions"):
+        human_answers(pool, {"so-1"})
+
+
+def test_human_answers_of_what_is_no_set_are_refused(project: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError):
+        build("human-answers", project, "--data", tmp_path / "empty", "--out", tmp_path / "people")

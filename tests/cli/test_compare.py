@@ -301,6 +301,35 @@ def test_english_against_chinese_as_published() -> None:
             compare("csbench", *arguments)
 
 
+def test_a_sampling_sweep_of_ones_own_stands_beside_the_published_one(viva: Viva) -> None:
+    asked = ("run", "infibench", "--model", "baseline/echo", "--limit", 6, "--samples", 2, "--progress", "quiet")
+    for temperature in (0, 0.6):
+        assert viva(*asked, "--temperature", temperature, "--top-p", 0.9, "--run", f"t{temperature}").code == 0
+    ended = viva("compare", "infibench", "t0", "t0.6", "--format", "json")
+    assert ended.code == 0, ended.err
+    rows = ended.report["rows"]
+    settings = [(row["model"], row["sampling"]) for row in rows]
+    assert settings[:3] == [("GPT4-0613", "greedy"), ("baseline/echo", "greedy"), ("GPT4-0613", "T 0.2, top-p 0.7")]
+    at = settings.index(("GPT4-0613", "T 0.6, top-p 0.9"))
+    assert settings[at + 1] == ("baseline/echo", "T 0.6, top-p 0.9")
+    assert rows[at]["scores"]["levels"]["3"] == pytest.approx(0.6612)
+    assert rows[at]["scores"]["types"]["code debugging"] == pytest.approx(0.7345)
+    assert rows[at + 1]["answers"] == 2
+    assert rows[at + 1]["scores"]["attempts"]["mean@1"] is not None
+    assert sum(row["published"] for row in rows) == 10
+    text = viva("compare", "infibench", "t0").out
+    assert "Several answers to a question · infibench" in text
+    assert "74.11 ± 1.46" in text
+    for wrong, said in (
+        (("infibench", "t0", "--by", "level"), "--by compares question by question"),
+        (("infibench", "elsewhere"), "no run"),
+        (("infibench", "t0", "--model", "nobody"), "no model of these runs"),
+    ):
+        refused = viva("compare", *wrong)
+        assert refused.code == 2
+        assert said in refused.err
+
+
 def test_wrong_use_is_one_sentence() -> None:
     item_scores("t.csv", *((model, f"q{i}", 0, 1) for model in "ab" for i in range(2)))
     with table() as row:

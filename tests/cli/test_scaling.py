@@ -78,6 +78,24 @@ def test_mixtures_of_experts_have_two_sizes() -> None:
         assert {one["model"]: one["size"] for one in points}["mixtral-8x7B"] == size
 
 
+def test_where_the_open_models_reach_gpt_4_and_what_the_chart_has_of_it() -> None:
+    asked = ("infibench", "--where", "access=Open", "--exclude", "Yuan2-102B-hf", "--reach", "GPT-4-0613")
+    (one,) = groups(*asked, "--reach", "gpt-3.5*")["all models"]["reached"][:1]
+    assert (one["model"], one["kind"]) == ("GPT-4-0613", "log")
+    assert one["reach"]["size"] == pytest.approx(4690, rel=0.001)
+    assert one["reach"]["high"] is None
+    text = scaling(*asked, "--fit", "segments")
+    assert "never" in text
+    assert "the curve is a guess" in text
+    assert "of unknown size" not in text, "what is drawn as a line is not left out"
+    scaling(*asked, "--chart", "reach.json")
+    drawn = Path("reach.json").read_text(encoding="utf-8")
+    assert "GPT-4-0613 70.64" in drawn
+    assert drawn.count("12.9B of 46.7B") == 2, "mixtral-8x7B and its finetuned one, from active to all parameters"
+    with pytest.raises(VivaError, match="--reach 'nobody' fits no model"):
+        scaling("infibench", "--reach", "nobody")
+
+
 def test_groups_by_several_words_and_the_best_of_each_size() -> None:
     found = groups("infibench", "--by", "domain,type", "--best")
     assert set(found) == {"General Base", "General Finetuned", "Code Base", "Code Finetuned"}

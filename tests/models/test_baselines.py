@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 
 import pytest
@@ -11,7 +12,7 @@ from rows import table
 from servers.fixtures import SAMPLE, Viva
 from viva.errors import VivaError
 from viva.models import Endpoint, connect
-from viva.types import Generate, Response, Sampling, Usage
+from viva.types import Choose, Generate, Message, Response, Sampling, Usage
 
 FOUR = ("A", "B", "C", "D")
 ALPHA = 1e-6
@@ -114,3 +115,19 @@ def test_an_exam_sat_by_each_of_them_is_what_it_must_be(viva: Viva) -> None:
     assert binomtest(right, 20 * SAMPLE, 0.25).pvalue > ALPHA
     golds = Counter(row["value"] for row in viva.scores() if row["model"] == "baseline/first" and row["sample"] == 0)
     assert cells["baseline/first"]["outcomes"]["right"] == 20 * golds[1.0]
+
+
+def test_echo_says_the_question_back_and_chooses_nothing() -> None:
+    echo = connect("baseline/echo", Endpoint())
+    assert drawn([question(1), question(2, legal=())], "echo") == ["?", "?"]
+    turns = (
+        Message("system", "BE BRIEF"),
+        Message("user", "one"),
+        Message("assistant", "two"),
+        Message("user", "WHY?"),
+    )
+    asked = Generate(question="q", sample=0, prompt=turns, sampling=Sampling(), choices=FOUR)
+    assert answer(echo, asked).text == "WHY?"
+    choose = Choose(question="q", sample=0, prompt="?", continuations=("A", "B"), by="likelihood")
+    likelihoods = asyncio.run(echo.choose(choose)).likelihoods
+    assert [each.bound for each in likelihoods] == [True, True]

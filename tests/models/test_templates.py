@@ -113,4 +113,23 @@ def test_an_unknown_family_is_said_with_those_there_are() -> None:
 
 def test_the_templates_are_the_published_ones() -> None:
     file = beside_the_repository("published") / "prompt_templates.toml"
-    assert families() == tomllib.loads(file.read_text(encoding="utf-8"))
+    own = {family: text for family, text in families().items() if not family.startswith("infibench-")}
+    assert own == tomllib.loads(file.read_text(encoding="utf-8"))
+
+
+def test_what_infibenchs_authors_sent_is_there_where_it_is_not_the_familys_form() -> None:
+    sent = {
+        "default": "S\nU",
+        "deepseek-coder": "S### Instruction:\nU\n### Response:\n",
+        "zephyr": "<|system|>\nS</s><|user|>\nU</s>",
+        "internlm": "<|User|>:S\nU<eoh>\n<|Bot|>:",
+        "mistral": "<s> [INST] S\nU [/INST] ",
+        "chatglm": "<|system|>\n S<|user|>\n U<|assistant|>",
+        "gemma": "<start_of_turn>user\nS\nU\n<start_of_turn>model\n",
+    }
+    with table() as row:
+        for family, text in sent.items():
+            with row(family):
+                assert render(f"infibench-{family}", both("S", "U")) == text
+                assert render(family, both("S", "U")) != text
+    assert {f"infibench-{family}" for family in sent} == {name for name in families() if name.startswith("infibench-")}

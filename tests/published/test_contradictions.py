@@ -320,6 +320,17 @@ def test_infibench_sampling_adds_up_and_is_that_of_the_suite(published: Path) ->
     said(sampling, "13,854; 270; 234", "29 of the quota", "241")
 
 
+def test_infibench_similarity_is_no_eighth_of_the_questions(published: Path) -> None:
+    metrics = Counter(question.tags["metric"] for question in opened("infibench", published).questions())
+    similar, total = metrics["similarity"], sum(metrics.values())
+    printed = 11.85
+    shares = {count: round(100 * count / total, 2) for count in range(total + 1)}
+    assert printed not in shares.values()
+    assert round(100 * 16 / 135, 2) == printed
+    said(table("infibench", "sampling"), f"{printed}", f"{similar} ({shares[similar]:.2f} per cent)",
+         f"27 are {shares[27]}", f"28 are {shares[28]}", "16 of the development generation's 135")  # fmt: skip
+
+
 @pytest.mark.parametrize(("shots", "printed"), [("zero_shot", "53.41"), ("few_shot", "55.44")])
 def test_syneval_average_rows_have_a_row_in_them_that_is_not_printed(shots: str, printed: str) -> None:
     points = table("syneval", f"{shots}_points")

@@ -228,3 +228,16 @@ def test_a_name_that_may_be_several_rows_lists_them() -> None:
         published_rows(infibench, "nobody", 0.5, "m")
     with pytest.raises(DataError, match="'Llama2-7B' or 'Llama2-13B' or 'Llama2-70B'"):
         published_rows(neighbours(spec("csbench")), "llama2", 0.5, "m")
+
+
+def test_a_template_that_the_authors_wrote_otherwise_is_said() -> None:
+    with cases() as case:
+        for template, said in (
+            ("zephyr", ("the template zephyr as its makers have it (the authors sent infibench-zephyr)",)),
+            ("infibench-zephyr", ()),
+            ("qwen", ()),
+            ("", ()),
+        ):
+            with case(template):
+                assert neighbours(spec("infibench"), template=template)[0].differs == said
+    assert not neighbours(spec("csbench"), template="zephyr")[0].differs

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from viva.analysis.reaching import Reach, reach
 from viva.analysis.scaling import Fit, Kind, Prediction, curve, fit_family, fit_log, predict
 from viva.analysis.segments import Segments, fit_segments
 from viva.errors import DataError
@@ -17,7 +18,7 @@ FAR = 3
 
 
 class Point(Struct, frozen=True, kw_only=True):
-    """A model. Size in billions of parameters, shares of 1."""
+    """A model. Size in billions of parameters (0: unknown), shares of 1."""
 
     model: str
     size: float
@@ -31,6 +32,8 @@ class Point(Struct, frozen=True, kw_only=True):
     """Whether the score is a mean that leaves something out."""
     words: dict[str, str] = {}
     """family, type, domain, and whatever else is known."""
+    span: tuple[float, float] | None = None
+    """Of a mixture of experts: the parameters that a token passes through, and all of them."""
 
 
 class Forecast(Struct, frozen=True, kw_only=True):
@@ -51,6 +54,14 @@ class Stray(Struct, frozen=True, kw_only=True):
     """Residual over the scatter around the curve."""
 
 
+class Reached(Struct, frozen=True, kw_only=True):
+    """Where a curve reaches a model's score."""
+
+    kind: Kind
+    model: str
+    reach: Reach
+
+
 class Group(Struct, frozen=True, kw_only=True):
     """Models that share a curve."""
 
@@ -62,6 +73,7 @@ class Group(Struct, frozen=True, kw_only=True):
     segments: Segments | None = None
     forecasts: tuple[Forecast, ...] = ()
     strays: tuple[Stray, ...] = ()
+    reached: tuple[Reached, ...] = ()
     skipped: tuple[str, ...] = ()
     """Curves that cannot be fitted, and why."""
 
@@ -95,9 +107,11 @@ def studied(
     kinds: Sequence[Kind],
     wanted: Sequence[float] = (),
     fit_on: Sequence[float] = (),
+    references: Sequence[Point] = (),
 ) -> Group:
     """A group's fits. `wanted`: sizes to predict; models of such a size are held out, so that they can judge it.
-    `fit_on`: the only sizes to fit (those without a model are not missed); all others are held out.
+    `fit_on`: the only sizes to fit (those without a model are not missed); all others are held out. `references`:
+    models whose scores the curves are to reach.
     """
     held = [point for point in points if _is_held(point, wanted, fit_on)]
     kept = sorted((point for point in points if point not in held), key=lambda point: (point.size, point.model))
@@ -121,6 +135,9 @@ def studied(
         segments=segments,
         forecasts=tuple(_forecast(fit, size, held) for fit in fits for size in wanted),
         strays=tuple(stray for fit in fits for stray in _strays(fit, kept)),
+        reached=tuple(
+            Reached(kind=fit.kind, model=one.model, reach=reach(fit, one.score)) for fit in fits for one in references
+        ),
         skipped=tuple(skipped),
     )
 

@@ -15,9 +15,10 @@ from viva.prompting import Templates, clip, estimate_tokens, fence, fill, prompt
 from viva.scorers.fold import after_thinking
 from viva.scorers.grading import no_reply
 from viva.scorers.refusal import refusal
-from viva.scorers.rubric.code import assemble, default_seconds
+from viva.scorers.rubric.code import assemble, canonical, default_seconds
 from viva.scorers.rubric.grade import grade
 from viva.scorers.rubric.model import Graded, Points, Rubric
+from viva.scorers.rubric.packages import imported
 from viva.types import (
     ANSWER,
     CUT_OFF,
@@ -53,7 +54,8 @@ Custom = Callable[[str], Points]
 class Item(Struct, frozen=True, kw_only=True):
     """A question with what it takes to ask and grade it.
 
-    `language` is the programming language of its code. `examples` are its author's example answers.
+    `language` is the programming language of its code. `examples` are its author's example answers, `packages` what
+    the right ones among them import.
     `custom` and `post_handler` are graders of our own for single published questions.
     """
 
@@ -62,6 +64,7 @@ class Item(Struct, frozen=True, kw_only=True):
     system: str = ""
     language: str = ""
     examples: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
     custom: Custom | None = None
     post_handler: PostHandler | None = None
 
@@ -104,6 +107,10 @@ class RubricExam(JudgedExam, NoSimilarity):
     def questions(self) -> Iterator[Question]:
         """The questions in file order."""
         return (item.question for item in self._items.values())
+
+    def rubric_of(self, question: Question) -> Rubric:
+        """What grades a question's answers."""
+        return self._items[question.id].rubric
 
     def request(
         self, question: Question, sample: int, sampling: Sampling, context_window: ContextWindow | None = None
@@ -150,7 +157,9 @@ class RubricExam(JudgedExam, NoSimilarity):
         if tests is None or response.error or not (text.strip() or published):
             return ()
         programs: list[Execute] = []
+        language = canonical(tests.language)
         for test in tests.tests:
+            own = imported(language, "\n".join((test.code, test.before, test.prefix)))
             program, checks = assemble(test, text, tests.language, published=published)
             programs.append(
                 Execute(
@@ -163,6 +172,7 @@ class RubricExam(JudgedExam, NoSimilarity):
                     files=tests.files,
                     seconds=test.seconds or default_seconds(tests.language),
                     proof="exit" if published else "completion",
+                    packages=() if published else tuple(dict.fromkeys((*own, *item.packages))),
                 )
             )
         return tuple(programs)

@@ -2,7 +2,8 @@
 
 baseline/random draws one of the legal answers (1/4 on four options, 1/2 on assertions), reproducibly by seed, question
 and sample; baseline/first and baseline/last take the first and the last; baseline/longest the longest option;
-baseline/silent says nothing. Where there is nothing to choose from (blanks, open and programming questions) they say
+baseline/silent says nothing; baseline/echo says the question back, as it was asked: what keywords and similarities give
+for that is no knowledge. Where there is nothing to choose from (blanks, open and programming questions) they say
 that they do not know: what a question's author wrote as its answers is no guess. baseline/example-answers does give
 these, one drawn for each sample: it is no floor for models, but takes the grading and the sandbox through all they do.
 """
@@ -39,13 +40,19 @@ def _drawn(answers: Sequence[str], request: Generate, seed: int) -> str:
     return answers[int.from_bytes(number) * len(answers) >> 64]
 
 
+def _echo(request: Generate, seed: int) -> str:
+    return request.prompt if isinstance(request.prompt, str) else request.prompt[-1].content
+
+
 EXAMPLES = "example-answers"
+ECHO = "echo"
 BASELINES: dict[str, Callable[[Generate, int], str]] = {
     "random": _random,
     "first": lambda request, seed: request.choices[0],
     "last": lambda request, seed: request.choices[-1],
     "longest": _longest,
     "silent": lambda request, seed: "",
+    ECHO: _echo,
     EXAMPLES: _example,
 }
 WHAT: dict[str, str] = {
@@ -54,6 +61,7 @@ WHAT: dict[str, str] = {
     "last": "the last option",
     "longest": "the longest option",
     "silent": "an empty reply",
+    ECHO: "the question said back, as it was asked",
     EXAMPLES: "the question's own example answers, right ones among them: it tests the grading, and is no floor",
 }
 """What each does, in the words of `viva list --baselines`."""
@@ -70,10 +78,11 @@ class Baseline:
         self._rule = BASELINES[name]
         self._seed = seed
         self._speaks = name != "silent"
+        self._chooses = name not in ("silent", ECHO)
 
     async def answer(self, request: Generate) -> Response:
         """The rule's answer."""
-        some = request.choices or (request.examples and self._rule is _example)
+        some = request.choices or (request.examples and self._rule is _example) or self._rule is _echo
         text = self._rule(request, self._seed) if some else "I do not know." if self._speaks else ""
         return Response(text=text, usage=Usage())
 
@@ -90,10 +99,10 @@ class Baseline:
             choices=request.continuations,
             options=request.options,
         )
-        said = self._rule(drawn, self._seed) if self._speaks else None
+        said = self._rule(drawn, self._seed) if self._chooses else None
         return Response(
             likelihoods=tuple(
-                Likelihood(0.0 if text == said else NEVER, bound=not self._speaks) for text in request.continuations
+                Likelihood(0.0 if text == said else NEVER, bound=not self._chooses) for text in request.continuations
             ),
             usage=Usage(),
         )
@@ -103,7 +112,7 @@ class Baseline:
 
 
 def connect(name: str, endpoint: Endpoint) -> Baseline:
-    """`random`, `first`, `last`, `longest`, `silent` or `example-answers`."""
+    """`random`, `first`, `last`, `longest`, `silent`, `echo` or `example-answers`."""
     if name not in BASELINES:
         raise VivaError(f"no baseline {name!r}; there are: {', '.join(f'baseline/{known}' for known in BASELINES)}")
     return Baseline(name, endpoint.seed)

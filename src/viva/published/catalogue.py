@@ -59,6 +59,8 @@ class Setting(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where that headline stands among the exam's tables."""
     shared_cell: tuple[str, str, str] | None = None
     """Where it stands in an exam of all formats: beside one's own mean over the same ones."""
+    templates: dict[str, str] = {}
+    """Prompt templates that the authors did not use as they stand here → the family of what they sent."""
 
 
 class Declared(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

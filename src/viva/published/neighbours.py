@@ -16,12 +16,15 @@ NEAREST = "nearest"
 NONE = "none"
 
 
-def neighbours(spec: ExamSpec, *, sample: bool = False, answers: int = 0, questions: int = 0) -> tuple[Neighbour, ...]:
+def neighbours(
+    spec: ExamSpec, *, sample: bool = False, answers: int = 0, questions: int = 0, template: str = ""
+) -> tuple[Neighbour, ...]:
     """All published rows that an exam of these settings can be compared with, in the order of their table.
 
     `sample`: it asks Viva's bundled sample in place of the published questions. `questions`: how many it asks, and
-    `answers`: to each of them; 0 where that is not known. Of the ways in which a paper asked the nearest one is taken:
-    the exam's language, then its number of exemplars. What is otherwise in the exam is in every row's `condition`.
+    `answers`: to each of them; 0 where that is not known. `template`: the family of templates that it asks with. Of the
+    ways in which a paper asked the nearest one is taken: the exam's language, then its number of exemplars. What is
+    otherwise in the exam is in every row's `condition`.
     Empty where nothing was published, and where the headline is another one: with rationales of a benchmark whose paper
     asked for none.
     """
@@ -30,7 +33,7 @@ def neighbours(spec: ExamSpec, *, sample: bool = False, answers: int = 0, questi
     setting = _setting(spec)
     if spec.rationale and not setting.rationale:
         return ()
-    differs = differences(setting, spec, sample=sample, answers=answers, questions=questions)
+    differs = differences(setting, spec, sample=sample, answers=answers, questions=questions, template=template)
     said = f"{setting.said}; here: {', '.join(differs)}" if differs else setting.said
     ours = [one for one in catalogue()[spec.benchmark].tables if one.name in setting.tables]
     ours.sort(key=lambda one: setting.tables.index(one.name))
@@ -67,7 +70,9 @@ def neighbours(spec: ExamSpec, *, sample: bool = False, answers: int = 0, questi
     return tuple(found)
 
 
-def differences(setting: Setting, spec: ExamSpec, *, sample: bool, answers: int, questions: int) -> tuple[str, ...]:
+def differences(
+    setting: Setting, spec: ExamSpec, *, sample: bool, answers: int, questions: int, template: str = ""
+) -> tuple[str, ...]:
     """What is otherwise in an exam than in the paper, a phrase each."""
     found: list[str] = []
     if spec.language != setting.language:
@@ -78,6 +83,8 @@ def differences(setting: Setting, spec: ExamSpec, *, sample: bool, answers: int,
         found.append("chain of thought")
     if setting.form and spec.form != setting.form:
         found.append(f"asked as a {spec.form} model")
+    if template in setting.templates:
+        found.append(f"the template {template} as its makers have it (the authors sent {setting.templates[template]})")
     if spec.choose == "likelihood":
         found.append("options chosen by their likelihood")
     elif spec.choose and spec.choose != setting.choose:

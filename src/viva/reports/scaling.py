@@ -31,6 +31,8 @@ class Scaling(Struct, frozen=True, kw_only=True):
     parameters: str
     """Which sizes these are: total or active."""
     groups: tuple[Group, ...]
+    references: tuple[Point, ...] = ()
+    """Models whose scores the curves are to reach."""
     sizeless: tuple[str, ...] = ()
     ranges: tuple[str, ...] = ()
 
@@ -41,6 +43,8 @@ def scaling_grids(found: Scaling) -> list[Grid]:
     forecasts = tuple(_forecast_rows(found))
     if forecasts:
         grids.append(Grid(f"Predicted · {found.title}", _PREDICTED, forecasts))
+    if found.references:
+        grids.append(Grid(f"Reached at · {found.title}", _REACHED, tuple(_reach_rows(found))))
     breaks = tuple(_break_row(group.name, group.segments) for group in found.groups if group.segments)
     if breaks:
         grids.append(Grid(f"One line or two · {found.title}", _BREAKS, breaks))
@@ -59,6 +63,7 @@ def scaling_grids(found: Scaling) -> list[Grid]:
 
 _FITTED = ("", "fit", "models", "sizes", "curve", "doubling adds", "sd", "R²", "AICc")
 _PREDICTED = ("", "fit", "size", "predicted", "95 % interval", "rests on", "measured", "difference")
+_REACHED = ("", "fit", "model", "score", "reached at", "95 % interval", "times the largest")
 _MOVED = ("", "break", "lowest", "lowest without", "highest", "highest without")
 _STRAYS = ("", "fit", "model", "size", "score", "curve", "sd away")
 _BREAKS = (
@@ -99,6 +104,24 @@ def _forecast_rows(found: Scaling) -> Iterator[tuple[str, ...]]:
                 yield (*row, "–", "–")
             for point in one.measured:
                 yield (*row, f"{_score(point)} {point.model}", f"{100 * (point.score - said.score):+.2f}")
+
+
+def _reach_rows(found: Scaling) -> Iterator[tuple[str, ...]]:
+    scores = {point.model: _score(point) for point in found.references}
+    for group in found.groups:
+        for one in group.reached:
+            said = one.reach
+            known = said.low is not None or said.high is not None
+            low = f"from {size_text(said.low)}" if said.low is not None else "–"
+            yield (
+                group.name,
+                NAMES[one.kind],
+                one.model,
+                scores[one.model],
+                "never" if said.size is None else size_text(said.size),
+                (f"{low} to {size_text(said.high)}" if said.high is not None else f"{low} on") if known else "–",
+                "–" if said.beyond is None else f"{said.beyond:.1f}" if said.beyond > 1 else "within",
+            )
 
 
 def _score(point: Point) -> str:
@@ -171,6 +194,11 @@ def notes_on(found: Sequence[Scaling]) -> list[str]:
             "The interval is for the score that one more model of that size would measure, if the curve holds there; "
             "models of a size that is predicted were held out of the fit."
         )
+    if any(one.references for one in found):
+        lines.append(
+            "Reached at: where the curve itself has the score (`never`: not up to a million billion); the interval is "
+            "of sizes at which one more model may have it. Beyond the largest fitted size the curve is a guess."
+        )
     if "segments" in kinds:
         lines.append(
             "p: of one line, from the largest gain over all breaks, simulated with normal errors of one spread. The "
@@ -232,7 +260,8 @@ class Scalings(StudyResult):
 
     found: tuple[Scaling, ...]
     words = WORDS | {
-        "fit", "curve", "rests on", "measured", "lowest without", "highest without", "break without one model",
+        "fit", "curve", "rests on", "measured", "lowest without", "highest without", "reached at",
+        "break without one model",
     }  # fmt: skip
 
     def tables(self) -> list[Grid]:
@@ -244,7 +273,8 @@ class Scalings(StudyResult):
         return notes_on(self.found)
 
     def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
-        """A row a model, and a row a prediction: shares of 1, unrounded. `role`: fitted, held out, predicted."""
+        """A row a model, and a row a prediction: shares of 1, unrounded. `role`: fitted, held out, predicted, reached
+        (low and high are then sizes)."""
         header = ("table", "group", "role", "fit", "model", "size", "score", "low", "high", "partial", "basis")
         return header, [
             (one.title, group.name, *cells) for one in self.found for group in one.groups for cells in _cells(group)
@@ -270,3 +300,6 @@ def _cells(group: Group) -> Iterator[Sequence[object]]:
     for forecast in group.forecasts:
         said = forecast.prediction
         yield "predicted", forecast.kind, "", said.size, said.score, said.low, said.high, "", said.basis
+    for one in group.reached:
+        found = one.reach
+        yield "reached", one.kind, one.model, found.size, found.score, found.low, found.high, "", ""

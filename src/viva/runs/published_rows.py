@@ -68,7 +68,9 @@ def with_published_rows(result: Result, asked: str, exam: ExamRecord, run: RunRe
     """
     if exam.data is None or (not _names(asked) and _is_custom(exam)):
         return result
-    everything = neighbours(exam.spec, answers=exam.samples or run.samples, questions=exam.questions)
+    everything = neighbours(
+        exam.spec, answers=exam.samples or run.samples, questions=exam.questions, template=_template(run, result.model)
+    )
     if result.model.startswith(BASELINE):
         everything = tuple(one for one in everything if one.kind == "baseline")
     score = result.overall.mean
@@ -80,6 +82,14 @@ def with_published_rows(result: Result, asked: str, exam: ExamRecord, run: RunRe
     kept = comparable(rows, [result])
     lost = bool(everything) and asked != NONE and not result.overall.same_parts
     return msgspec.structs.replace(result, beside=kept, withheld=lost)
+
+
+def _template(run: RunRecord, model: str) -> str:
+    """The family of templates that a model is asked with; "" where it has its own."""
+    record = run.model(model)
+    if record is None:
+        return ""
+    return record.weights.template if record.weights else record.template
 
 
 def _named(everything: tuple[Neighbour, ...], asked: str) -> tuple[Neighbour, ...]:

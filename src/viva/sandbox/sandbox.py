@@ -18,6 +18,7 @@ from viva.sandbox.plan import PACKAGES_INSIDE, Plan, harness_file, shown
 from viva.sandbox.seccomp import syscall_filter
 from viva.sandbox.twins import failing_twin
 from viva.sandbox.warm import Zygote
+from viva.scorers.rubric.packages import missing_package, probe
 from viva.types import Execute, Execution
 
 _PATIENCE = 3
@@ -45,6 +46,7 @@ class Sandbox:
         self._starting = threading.Lock()
         self._zygote: Zygote | None = None
         self._broken = 0
+        self._absent: dict[tuple[str, str], bool] = {}
 
     def unavailable(self, language: str) -> str:
         """Why programs of this language cannot be run here and what installs it, or "" when they can."""
@@ -97,11 +99,26 @@ class Sandbox:
     def _run(self, request: Execute, slot: int, stop: int) -> Execution:
         """Run it; where it passed in one process with its test, also with a twin of the test that it must not pass."""
         execution = self._once(request, slot, stop)
+        if execution.verdict in ("failed", "compile") and request.proof == "completion":
+            language = canonical(request.language)
+            name = missing_package(language, execution.detail, request.packages, request.program)
+            if name and self._lacks(language, name, slot, stop):
+                return Execution("toolchain", f"the package {name} is missing here", execution.seconds, execution.cpu)
         if execution.verdict == "passed" and execution.isolation == "shared":
             twin = failing_twin(canonical(request.language), request.test)
             if twin and self._once(msgspec.structs.replace(request, test=twin), slot, stop).verdict == "passed":
                 return msgspec.structs.replace(execution, suspect=True)
         return execution
+
+    def _lacks(self, language: str, package: str, slot: int, stop: int) -> bool:
+        """Whether programs that import this package fail here, whatever else they do."""
+        key = (language, package)
+        if key not in self._absent:
+            program = Execute(
+                question="", sample=0, language=language, program=probe(language, package), seconds=20, proof="exit"
+            )
+            self._absent[key] = self._once(program, slot, stop).verdict in ("failed", "compile")
+        return self._absent[key]
 
     def _once(self, request: Execute, slot: int, stop: int) -> Execution:
         name = canonical(request.language)

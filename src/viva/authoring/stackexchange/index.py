@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viva.authoring.stackexchange.scan import ANSWER, MAX_ID, QUESTION, Block
-from viva.authoring.stackexchange.view_line import Line
+from viva.authoring.stackexchange.view_line import Line, ViewAges, view_ages
 
 MOST = 63
 """Positive answers that are counted of a question; more are as good."""
@@ -133,6 +133,14 @@ class Index:
                 found[int(place)].append(kept.ids[chosen & (kept.places == place)])
         ids = {place: np.concatenate(some) for place, some in found.items() if some}
         return Steps(self._questions, self._accepted, answered, seen, seed, ids)
+
+    def view_ages(self, rules: Rules) -> ViewAges:
+        """Where the questions with enough answers lie in the plane of age and views, and which are above the line."""
+        ages = np.concatenate([rules.day - kept.days.astype(np.int64) for kept in self._kept])
+        views = np.concatenate([kept.views for kept in self._kept])
+        answered = np.concatenate([(self._states[kept.ids] & _COUNT) >= rules.min_answers for kept in self._kept])
+        chosen = answered & (ages >= 0) & (views > 0)
+        return view_ages(rules.line, ages[chosen], views[chosen])
 
 
 def _dated(days: NDArray[np.uint16], rules: Rules) -> NDArray[np.bool_]:

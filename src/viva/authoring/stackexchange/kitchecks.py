@@ -29,7 +29,7 @@ from viva.benchmarks.custom.examples import EXACT
 from viva.benchmarks.custom.loading import read_content
 from viva.benchmarks.custom.model import OwnQuestion, Problem
 from viva.benchmarks.custom.positions import Listing, Mapping, Node, Unreadable, read_yaml
-from viva.benchmarks.custom.validate import FOREVER
+from viva.benchmarks.custom.traps import FOREVER
 from viva.errors import VivaError
 from viva.scorers.rubric import patterns
 from viva.scorers.rubric.keywords import grade_keywords

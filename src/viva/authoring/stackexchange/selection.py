@@ -12,7 +12,7 @@ import heapq
 import math
 import tempfile
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import date
 from pathlib import Path
 from typing import Literal, Protocol
@@ -38,7 +38,7 @@ from viva.authoring.stackexchange.rows import Row
 from viva.authoring.stackexchange.sampling import Drawn, draw
 from viva.authoring.stackexchange.scan import EPOCH, LAST_DAY, Block, split_tags
 from viva.authoring.stackexchange.tagtree import NONE, SEVERAL, TagTree, read_tree
-from viva.authoring.stackexchange.view_line import Line
+from viva.authoring.stackexchange.view_line import Line, ViewAges
 from viva.authoring.staging import staged
 from viva.benchmarks.sets import fingerprint
 from viva.contracts import WorkerPool
@@ -107,8 +107,10 @@ def build_pool(
     tree: Path | None = None,
     force: bool = False,
     piece: int = PIECE,
+    views: Callable[[ViewAges], None] | None = None,
 ) -> Build:
-    """Make a pool in the folder `out`; `tree`: the file of a tag tree of one's own, `piece`: bytes read at a time.
+    """Make a pool in the folder `out`; `tree`: the file of a tag tree of one's own, `piece`: bytes read at a time,
+    `views` is given where the questions lie in the plane of age and views.
 
     Raises DataError for a dump or tag tree that cannot be used, and where no question is left; StorageError where the
     pool cannot be written. Then `out` is as it was.
@@ -117,7 +119,11 @@ def build_pool(
     settings = msgspec.structs.replace(settings, tree=branches.fingerprint)
     with staged(out, FILES, BUILD, force=force) as stage, tempfile.TemporaryDirectory(dir=stage) as aside:
         dump = open_dump(source, Path(aside), piece)
-        return _Building(dump, settings, branches, workers, watch).write(stage)
+        building = _Building(dump, settings, branches, workers, watch)
+        build = building.write(stage)
+        if views:
+            views(building.view_ages(build))
+        return build
 
 
 class _Building:
@@ -173,6 +179,10 @@ class _Building:
         )
         (stage / BUILD).write_bytes(msgspec.json.format(msgspec.json.encode(build), indent=2) + b"\n")
         return build
+
+    def view_ages(self, build: Build) -> ViewAges:
+        """Where the questions lie that have an accepted answer and enough others."""
+        return self._index.view_ages(self._rules(_day(build.date)))
 
     def _rules(self, day: int) -> Rules:
         settings = self._settings

@@ -57,3 +57,44 @@ class Line(Struct, frozen=True, kw_only=True):
         seen = np.log(np.maximum(views, 1).astype(np.float64)) / math.log(LOGARITHMS[self.logarithm])
         slope = (self.to_log - self.from_log) / (self.to_days - self.from_days)
         return (views > 0) & (seen > self.from_log + slope * (ages - self.from_days))
+
+
+AGE_STEP, LOG_STEP = 60, 0.25
+"""Days and logarithm of views of one cell of the plane."""
+
+
+class ViewAges(Struct, frozen=True, kw_only=True):
+    """Questions in the plane of age and views: the paper's Figure 3, as counts. A cell is named by its lower corner."""
+
+    line: Line
+    cells: tuple[tuple[int, float, int, int], ...]
+    """Age in days, logarithm of views, questions above the line, and on or below it."""
+
+    @property
+    def above(self) -> int:
+        """All questions above the line."""
+        return sum(cell[2] for cell in self.cells)
+
+    @property
+    def below(self) -> int:
+        """All others."""
+        return sum(cell[3] for cell in self.cells)
+
+
+def view_ages(line: Line, ages: NDArray[np.int64], views: NDArray[np.uint32]) -> ViewAges:
+    """Count questions by cells of AGE_STEP days and LOG_STEP of the line's logarithm; `views` are above 0."""
+    import numpy as np
+
+    above = line.above_all(views, ages)
+    logs = np.log(views.astype(np.float64)) / math.log(LOGARITHMS[line.logarithm])
+    places = np.stack([ages // AGE_STEP, np.floor(logs / LOG_STEP).astype(np.int64)], axis=1)
+    cells, inverse = np.unique(places, axis=0, return_inverse=True)
+    counts = np.bincount(inverse.ravel(), minlength=len(cells))
+    kept = np.bincount(inverse.ravel(), weights=above, minlength=len(cells)).astype(np.int64)
+    return ViewAges(
+        line=line,
+        cells=tuple(
+            (int(age) * AGE_STEP, float(log) * LOG_STEP, int(up), int(count - up))
+            for (age, log), up, count in zip(cells, kept, counts, strict=True)
+        ),
+    )

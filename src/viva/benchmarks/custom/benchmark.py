@@ -17,6 +17,8 @@ from viva.benchmarks.rubric_exam import Item, RubricExam
 from viva.benchmarks.sets import fingerprint, read_bytes, spread
 from viva.errors import DataError
 from viva.prompting import Templates, read_templates
+from viva.scorers.rubric.code import canonical, extract_code
+from viva.scorers.rubric.packages import imported
 from viva.types import Aggregate, BenchmarkInfo, ExamSpec, Question, TableSpec
 
 HERE = Path(__file__).parent
@@ -32,9 +34,20 @@ def own_items(questions: Sequence[OwnQuestion], system: str, language: str = "en
             rubric=own.rubric,
             system=system,
             examples=tuple(example.answer for example in own.examples),
+            packages=_packages(own),
         )
         for own in questions
     ]
+
+
+def _packages(own: OwnQuestion) -> tuple[str, ...]:
+    """What the programs of its full answers import."""
+    tests = own.rubric.tests
+    if tests is None:
+        return ()
+    language = canonical(tests.language)
+    full = (example.answer for example in own.examples if example.wanted in ("full", 1.0))
+    return tuple(dict.fromkeys(name for answer in full for name in imported(language, extract_code(answer, language))))
 
 
 def tag_layouts(questions: Sequence[Question]) -> tuple[TableSpec, ...]:

@@ -19,6 +19,7 @@ from viva.errors import EXIT_INCOMPLETE, DataError, MissingDataError
 from viva.runs.config import TaskOptions, pick
 from viva.runs.exams import label, open_exams
 from viva.runs.question_file_check import example_problems
+from viva.runs.rubric_check import check_rubrics
 from viva.runs.self_test import failures
 from viva.runs.settings import data_folder
 from viva.types import Defect, outcome_name
@@ -52,13 +53,17 @@ def check_command(benchmark: str, show_all: bool, unsafe_host_execution: bool, *
         click.echo(
             f"{label(exam)}: {len(exam):,} questions ({counts}), {len(exam) - invalid:,} sound, {invalid} invalid gold"
         )
-        for line in _defect_lines(list(exam.defects), show_all=show_all):
+        rubrics = check_rubrics(exam, unsafe=unsafe_host_execution) if isinstance(exam, RubricExam) else None
+        for line in _defect_lines([*exam.defects, *(rubrics.defects if rubrics else ())], show_all=show_all):
             click.echo(f"  {line}")
         for failure in found[:20]:
             click.echo(f"  FAILED {failure}")
         verdict = "gold scores 1, wrong scores 0, empty is empty: all as it should be"
         if set(kinds) == {"free"}:
             verdict = "every prompt is there, empty is empty (the set holds no gold answers that could be graded)"
+        if rubrics:
+            for note in (*rubrics.notes, rubrics.summary):
+                click.echo(f"  {escape_invisible(note)}")
         click.echo(f"  self-test: {f'{len(found)} failures' if found else verdict}")
     return EXIT_INCOMPLETE if failed else 0
 

@@ -11,6 +11,7 @@ import click
 
 from viva.authoring.stackexchange.selection import read_line
 from viva.cli.build.stackexchange_set import COMMANDS
+from viva.cli.chart_options import chart_option
 from viva.cli.options import progress_option
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError
 from viva.runs.live_line import Screen
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from viva.authoring.stackexchange.dump import Dump
     from viva.authoring.stackexchange.pool import Build
     from viva.authoring.stackexchange.selection import BrokenRow
+    from viva.authoring.stackexchange.view_line import ViewAges
     from viva.reports.result import Grid
 
 
@@ -45,6 +47,7 @@ def infibench_command() -> None:
     viva build infibench coverage PROJECT                what is missing
     viva build infibench calibrate PROJECT RUN...        questions that nobody or everybody passes
     viva build infibench export PROJECT --out SET
+    viva build infibench human-answers PROJECT --data SET --out PEOPLE
     viva run infibench --data SET --model openai/NAME
 
     Exit codes: 0 all is well; 2 wrong use, or files that cannot be read; 3 something is broken or missing; 4 the
@@ -128,8 +131,9 @@ def _number(context: click.Context, parameter: click.Parameter, value: float) ->
 @click.option(
     "--backend", "on", default="local", show_default=True, metavar="PLACE", help="local, ray, or ray://HOST:PORT."
 )
+@chart_option("Draw views over age, with the line")
 @progress_option
-def pool_command(dump: Path, out: Path, **given: Any) -> int:
+def pool_command(dump: Path, out: Path, chart: Path | None, **given: Any) -> int:
     """Filter DUMP and draw the questions that experts will choose from.
 
     DUMP is Posts.xml of the Stack Exchange dump, also compressed (gz, bz2, xz); `-` for standard input; or its Parquet
@@ -158,13 +162,29 @@ def pool_command(dump: Path, out: Path, **given: Any) -> int:
         seed=given["seed"],
     )
     watch = _Screen(given["progress"])
+    plane: list[ViewAges] = []
     jobs = given["jobs"] or (min(MOST_JOBS, cores()) if given["on"] == "local" else 0)
     try:
         with open_worker_pool(given["on"], jobs) as workers:
-            build = build_pool(dump, out, settings, workers, watch, tree=given["tree"], force=given["force"])
+            build = build_pool(
+                dump, out, settings, workers, watch, tree=given["tree"], force=given["force"],
+                views=plane.append if chart else None,
+            )  # fmt: skip
     finally:
         watch.close()
+    if chart:
+        _draw(plane[0], chart)
     return _report(build, out)
+
+
+def _draw(plane: ViewAges, chart: Path) -> None:
+    from viva.authoring.stackexchange.view_line import AGE_STEP, LOG_STEP
+    from viva.reports.charts.saving import save
+    from viva.reports.charts.views import views_chart
+
+    oldest = max(age for age, *_ in plane.cells) + AGE_STEP
+    line = [(age, plane.line.height(age)) for age in (0.0, float(oldest))]
+    save(views_chart(plane.cells, line, (AGE_STEP, LOG_STEP), plane.line.logarithm), chart)
 
 
 class _Screen(Screen):

@@ -409,7 +409,33 @@ def export_command(
     return EXIT_INCOMPLETE if made.failed else EXIT_OK
 
 
+@click.command(name="human-answers", short_help="What people answered, as answers that can be graded.")
+@project_argument
+@click.option("--data", "folder", required=True, type=_PATH, metavar="SET", help="The set that was exported.")
+@click.option("--out", required=True, type=_PATH, help="Folder for the files of answers.")
+def human_answers_command(project: Path, *, folder: Path, out: Path) -> int:
+    """Write the accepted answer, the one with most votes and the ten with most votes to every question of SET, as three
+    files of answers: the human baseline that InfiBench's Table 6 has.
+
+    \b
+    viva build infibench human-answers so2024 --data so2024-set --out people
+    viva grade infibench people/accepted.jsonl --data so2024-set
+    viva grade infibench people/best-of-ten.jsonl --data so2024-set
+    """
+    from viva.authoring.stackexchange.human_answers import human_answers, write_human_answers
+    from viva.authoring.stackexchange.project import Project
+    from viva.benchmarks.infibench.built import read_built
+
+    questions, _, _ = read_built(folder)
+    found = human_answers(Project(project).pool, {question.id for question in questions})
+    for path in write_human_answers(out, found):
+        given = [row.question for row in found[path.stem] if row.text]
+        answered = counted(len(set(given)), "question")
+        click.echo(f"{path}: {counted(len(given), 'answer')} to {answered} of {len(questions):,}")
+    return EXIT_OK
+
+
 COMMANDS = (
     *(kit_command, draft_command, check_command, review_command, approve_command),
-    *(coverage_command, calibrate_command, export_command),
+    *(coverage_command, calibrate_command, export_command, human_answers_command),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -28,6 +29,7 @@ from viva.types import OUTCOMES
 @click.option("--outcome", type=click.Choice(OUTCOMES), help="Only this outcome.")
 @click.option("--model", help="Only this model.")
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="At most so many answers.")
+@click.option("--by-question", is_flag=True, help="Instead of the answers, how many of each question's are such.")
 @click.option("--prompts/--no-prompts", default=None, help="Show the prompts.  [default: with --question only]")
 def show_command(
     run: Path,
@@ -38,9 +40,15 @@ def show_command(
     outcome: str | None,
     model: str | None,
     limit: int,
+    by_question: bool,
     prompts: bool | None,
 ) -> int:
-    """Show answers of RUN with what was read where, and why they scored as they did."""
+    """Show answers of RUN with what was read where, and why they scored as they did.
+
+    \b
+    viva show runs/NAME --wrong
+    viva show runs/NAME --outcome refused --by-question      which questions are refused, and how often
+    """
     folder = RunFolder.open(find_run(run))
     opened = prepare(folder, LimitOptions(progress="quiet"))
     wanted = {outcome} if outcome else set(OUTCOMES)
@@ -49,18 +57,38 @@ def show_command(
             {"unparsed", "empty", "truncated", "refused"} if unparsed else set()
         )
     shown = found = 0
+    counts: dict[tuple[str, str], list[int]] = {}
     with ExitStack() as stack:
         with_prompts = bool(prompts or (prompts is None and identity))
         for text, name, graded, question, suspicion in described_answers(opened, stack, prompts=with_prompts):
-            if identity not in (None, question.id) or graded.outcome not in wanted or model not in (None, name):
+            if identity not in (None, question.id) or model not in (None, name):
                 continue
-            if suspicious and not suspicion.any:
+            count = counts.setdefault((question.id, name), [0, 0])
+            count[1] += 1
+            if graded.outcome not in wanted or (suspicious and not suspicion.any):
                 continue
+            count[0] += 1
             found += 1
-            if shown < limit:
+            if not by_question and shown < limit:
                 click.echo(text)
                 shown += 1
     if identity and not found:
         raise VivaError(f"{folder.path} has no such answer to question {identity!r}")
+    if by_question:
+        shown = _tell_counts(counts, limit)
     click.echo(f"{shown:,} of {found:,} answers shown", err=True)
     return 0
+
+
+def _tell_counts(counts: Mapping[tuple[str, str], Sequence[int]], limit: int) -> int:
+    """Print the questions with most such answers. Returns how many answers these are."""
+    from viva.reports.grids import grids_terminal
+    from viva.reports.result import Grid
+
+    rows = sorted(((key, count) for key, count in counts.items() if count[0]), key=lambda row: (-row[1][0], row[0]))
+    header = ("question", "model", "such answers", "of")
+    cells = tuple((*key, f"{such:,}", f"{of:,}") for key, (such, of) in rows[:limit])
+    questions = len({question for (question, _), _ in rows})
+    closing = [f"{questions:,} of {len({question for question, _ in counts}):,} questions have such answers."]
+    click.echo(grids_terminal([Grid("Such answers by question", header, cells)], closing), nl=False)
+    return sum(count[0] for _, count in rows[:limit])

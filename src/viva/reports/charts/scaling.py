@@ -19,6 +19,8 @@ STEPS = 80
 """Points of a drawn curve."""
 BANDS = 4
 """Groups up to which bands are drawn: more of them hide each other."""
+FURTHER = 20
+"""How many times beyond the largest size a curve is drawn to where it reaches a score."""
 _SIZE = "parameters, billions (log scale)"
 _SCORE = "score, per cent"
 
@@ -52,6 +54,8 @@ def chart(found: Scaling) -> altair.TopLevelMixin:
     if ranged:
         bars = alt.Chart(alt.InlineData(values=ranged)).mark_rule(opacity=0.45)
         layers.append(bars.encode(x=size, y=alt.Y("low:Q", title=_SCORE), y2="high:Q", color=colour))
+    layers += _spans(groups, size, score, colour)
+    layers += _references(found, score)
     layers.append(_dots(points, size, score, colour))
     layers += daggers(alt.Chart(alt.InlineData(values=points)), x=size, y=score)
     layers += _predicted(groups, size, score, colour)
@@ -59,6 +63,45 @@ def chart(found: Scaling) -> altair.TopLevelMixin:
     return alt.layer(*layers).properties(
         title=alt.Title("Scores over size", subtitle=subtitle(points, found.title)), width="container", height=380
     )
+
+
+def _spans(groups: list[Group], size: Any, score: Any, colour: Any) -> list[Any]:
+    """Of every mixture of experts the parameters from those that a token passes through to all of them."""
+    import altair as alt
+
+    rows = [
+        {"group": group.name, "size": point.span[0], "total": point.span[1], "score": 100 * point.score,
+         "model": point.model, "said": f"{size_text(point.span[0])} of {size_text(point.span[1])}"}
+        for group in groups
+        for point in (*group.points, *group.held_out)
+        if point.span
+    ]  # fmt: skip
+    if not rows:
+        return []
+    shown = [alt.Tooltip("model:N"), alt.Tooltip("said:N", title="active")]
+    rules = alt.Chart(alt.InlineData(values=rows)).mark_rule(strokeDash=[2, 3], strokeWidth=1.5)
+    return [rules.encode(x=size, x2="total:Q", y=score, color=colour, tooltip=shown)]
+
+
+def _references(found: Scaling, score: Any) -> list[Any]:
+    """The models that the curves are to reach: lines over all sizes, with their names and intervals."""
+    import altair as alt
+
+    rows = [
+        {"model": point.model, "score": 100 * point.score, "low": _per_cent(point.low), "high": _per_cent(point.high),
+         "name": f"{point.model} {100 * point.score:.2f}"}
+        for point in found.references
+    ]  # fmt: skip
+    if not rows:
+        return []
+    base = alt.Chart(alt.InlineData(values=rows))
+    ranged = [row for row in rows if row["low"] is not None]
+    bands = alt.Chart(alt.InlineData(values=ranged)).mark_rect(opacity=0.06, color="gray")
+    layers: list[Any] = [bands.encode(y=alt.Y("low:Q", title=_SCORE), y2="high:Q")] if ranged else []
+    layers.append(base.mark_rule(color="gray", strokeWidth=1.2).encode(y=score, tooltip=["name:N"]))
+    named = base.mark_text(align="left", baseline="bottom", dx=4, dy=-2, fontSize=10, color="gray")
+    layers.append(named.encode(x=alt.value(0), y=score, text="name:N"))
+    return layers
 
 
 def _dots(points: list[dict[str, Any]], size: Any, score: Any, colour: Any) -> Any:
@@ -134,6 +177,8 @@ def _curve(group: Group, fit: Fit) -> Iterator[dict[str, Any]]:
     """From the smallest size to the largest that is fitted, held out or predicted."""
     known = [fit.smallest, fit.largest, *(point.size for point in group.held_out)]
     known += [one.prediction.size for one in group.forecasts]
+    within = FURTHER * max(known)
+    known += [one.reach.size for one in group.reached if one.reach.size and one.reach.size <= within]
     sizes = np.geomspace(min(known), max(known), STEPS)
     if fit.kind == "segments":  # a kink is drawn where it is
         sizes = np.union1d(sizes, [fit.parameters[3]])

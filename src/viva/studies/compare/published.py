@@ -35,7 +35,8 @@ _PARTS: Mapping[str, Mapping[str, str]] = {
 }
 """What CS-Bench's tables can be compared by: the beginning of a column's name → what rows call it."""
 _KINDS = ("knowledge", "reasoning", "average")
-_SETTING = "generation_parameters"
+SETTING = "generation_parameters"
+"""The column of the paper's temperature and top-p."""
 _STANDARD = "(0.2,0.9)"
 """The paper's own temperature and top-p, which the sweep is compared with."""
 _NO_ITEMS = "Printed figures: without item scores there is no pairing, and no interval or test of these differences."
@@ -71,14 +72,18 @@ def _sweep(config: CompareConfig) -> Compared:
 
 def _setting(rows: Sequence[Entry], name: str) -> Entry:
     for entry in rows:
-        if plain(name) == plain(entry.words[_SETTING]):
+        if plain(name) == plain(entry.words[SETTING]):
             return entry
-    there = ", ".join(entry.words[_SETTING] for entry in rows)
+    there = ", ".join(entry.words[SETTING] for entry in rows)
     raise VivaError(f"--baseline {name!r}: the sweep has no such setting (temperature, top-p); it has: {there}")
 
 
 def _called(entry: Entry) -> str:
-    setting = entry.words[_SETTING]
+    return sampling_text(entry.words[SETTING])
+
+
+def sampling_text(setting: str) -> str:
+    """`(0.2,0.9)` as tables have it: `T 0.2, top-p 0.9`; other words as they are."""
     if not setting.startswith("("):
         return setting
     temperature, _, top = setting.strip("()").partition(",")

@@ -33,7 +33,10 @@ def study(config: CompareConfig) -> StudyResult:
     """
     from viva.reports.comparing import Comparisons
     from viva.studies.compare.published import PUBLISHED, compare_published
+    from viva.studies.compare.sweep import BENCHMARK, compare_sweep
 
+    if len(config.sources) > 1 and config.sources[0] == BENCHMARK and not Path(BENCHMARK).exists():
+        return compare_sweep(config)
     if len(config.sources) == 1 and config.sources[0] in PUBLISHED and not Path(config.sources[0]).exists():
         return compare_published(config.sources[0], config)
     return Comparisons(tuple(_compared(existing(config.sources, PUBLISHED), config)))

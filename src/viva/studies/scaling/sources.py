@@ -48,8 +48,8 @@ class ScalingData(Struct, frozen=True, kw_only=True):
 
     title: str
     points: tuple[Point, ...]
-    sizeless: Mapping[str, Mapping[str, str]]
-    """Models with a score whose size nobody knows → their words."""
+    sizeless: tuple[Point, ...]
+    """Models with a score whose size nobody knows."""
     ranges: tuple[str, ...] = ()
     """Models whose score is a range, and so no point of a curve."""
 
@@ -111,17 +111,15 @@ def _published(benchmark: str, asked: Source) -> ScalingData:
         )
     questions = asked.questions or _questions(benchmark, named, column)
     points: list[Point] = []
-    sizeless: dict[str, dict[str, str]] = {}
+    sizeless: list[Point] = []
     for entry in table.models:
         if column not in entry.figures:
             continue
         size = asked.sizes.get(entry.model) or entry.size or published_size(entry.name)
-        if size is None:
-            sizeless[entry.name] = _words(entry)
-        else:
-            points.append(_point(entry.name, size, entry.figures[column] / 100, _words(entry), asked, questions))
+        point = _point(entry.name, size, entry.figures[column] / 100, _words(entry), asked, questions)
+        (points if size else sizeless).append(point)
     said = f"{benchmark}, published, {column} ({table.source.table})"
-    return ScalingData(title=said, points=tuple(points), sizeless=sizeless)
+    return ScalingData(title=said, points=tuple(points), sizeless=tuple(sizeless))
 
 
 def _questions(benchmark: str, name: str, column: str) -> int | None:
@@ -143,18 +141,16 @@ def _of_table(path: Path, asked: Source) -> ScalingData:
         raise DataError(f"{path}: column {column!r} holds scores beyond 0 and 100; --score names another")
     scale = 100.0 if any(value is not None and value > 1 for value in values) else 1.0
     points: list[Point] = []
-    sizeless: dict[str, dict[str, str]] = {}
+    sizeless: list[Point] = []
     for index, (model, value) in enumerate(zip(table.rows, values, strict=True)):
         if value is None:
             continue
         size = asked.sizes.get(model) or _cell_size(table, own, index) or published_size(model)
         words = {name: texts[index] for name, texts in table.texts.items() if name != own and texts[index]}
         words = {"family": family_of(model), **words}
-        if size is None:
-            sizeless[model] = words
-            continue
-        points.append(_point(model, size, value / scale, words, asked, asked.questions))
-    return ScalingData(title=f"{path.name}, {column}", points=tuple(points), sizeless=sizeless)
+        point = _point(model, size, value / scale, words, asked, asked.questions)
+        (points if size else sizeless).append(point)
+    return ScalingData(title=f"{path.name}, {column}", points=tuple(points), sizeless=tuple(sizeless))
 
 
 def _score_column(path: Path, table: WideTable, score: str | None, own: str | None) -> str:
@@ -184,19 +180,20 @@ def _of_runs(paths: Sequence[Path], asked: Source) -> list[ScalingData]:
     if asked.score:
         raise VivaError(f"--score {asked.score!r} names a column of a table; of runs it is each exam's headline")
     points: dict[str, list[Point]] = {}
-    sizeless: dict[str, dict[str, dict[str, str]]] = {}
+    sizeless: dict[str, list[Point]] = {}
     ranges: dict[str, tuple[str, ...]] = {}
     for exam, model, cell in _headlines(paths):
         here = points.setdefault(exam, [])
         size = asked.sizes.get(model) or published_size(model)
         if cell.one_sided:
             ranges[exam] = (*ranges.get(exam, ()), model)
-        elif size is None:
-            sizeless.setdefault(exam, {})[model] = {"family": family_of(model)}
         elif cell.mean is not None:
-            here.append(_point(model, size, cell.mean, {"family": family_of(model)}, asked, None, cell))
+            point = _point(model, size, cell.mean, {"family": family_of(model)}, asked, None, cell)
+            (here if size else sizeless.setdefault(exam, [])).append(point)
     return [
-        ScalingData(title=exam, points=tuple(found), sizeless=sizeless.get(exam, {}), ranges=ranges.get(exam, ()))
+        ScalingData(
+            title=exam, points=tuple(found), sizeless=tuple(sizeless.get(exam, ())), ranges=ranges.get(exam, ())
+        )
         for exam, found in points.items()
     ]
 
@@ -211,7 +208,7 @@ def _headlines(paths: Sequence[Path]) -> Iterator[tuple[str, str, Cell]]:
 
 def _point(
     model: str,
-    size: Size,
+    size: Size | None,
     score: float,
     words: Mapping[str, str],
     asked: Source,
@@ -227,6 +224,7 @@ def _point(
     if low is None and questions:
         low, high = widest(score, questions) or (None, None)
     variance = None if low is None or high is None else ((high - low) / 2 / Z) ** 2
+    size = size or Size(0.0, 0.0)
     billions = size.active if asked.parameters == "active" else size.total
     return Point(
         model=model,
@@ -237,4 +235,5 @@ def _point(
         variance=variance,
         partial=cell is not None and not cell.complete,
         words=dict(words),
+        span=(size.active, size.total) if size.active != size.total else None,
     )

@@ -17,7 +17,7 @@ from viva.visible import one_line
 
 if TYPE_CHECKING:
     from viva.analysis.scaling import Kind
-    from viva.analysis.scalinggroups import Group
+    from viva.analysis.scalinggroups import Group, Point
     from viva.reports.scaling import Scaling, Scalings
 
 
@@ -35,6 +35,10 @@ class ScalingConfig(Struct, kw_only=True):
     by: Annotated[tuple[str, ...], note("A curve for each value; several: each combination.")] = ()
     predict: Annotated[tuple[str, ...], note("The score at this many billions; such models judge it.")] = ()
     fit_on: Annotated[tuple[str, ...], note("Fit models of these sizes only, as papers do.")] = ()
+    reach: Annotated[
+        tuple[str, ...],
+        note("At which size the curves reach this model's score, as in GPT-4-0613, drawn as a line; repeatable."),
+    ] = ()
     parameters: Annotated[
         Parameters, note("Of mixtures of experts: all parameters, or those that a token passes through.")
     ] = "total"
@@ -75,19 +79,27 @@ def _fitted(found: ScalingData, kinds: Sequence[Kind], config: ScalingConfig) ->
     from viva.reports.result import left_out
     from viva.reports.scaling import Scaling
 
+    references = _references(found, config.reach)
     found = _chosen(found, config)
     groups: list[Group] = []
     for name, members in grouped(found.points, _parts(config.by)).items():
         kept = best_of_size(members) if config.best else members
         groups.append(
-            studied(name, kept, kinds, _numbers(config.predict, "--predict"), _numbers(config.fit_on, "--fit-on"))
+            studied(
+                name,
+                kept,
+                kinds,
+                _numbers(config.predict, "--predict"),
+                _numbers(config.fit_on, "--fit-on"),
+                references,
+            )
         )
     fitted = [group for group in groups if group.fits]
     if not fitted:
         if groups:
             why = f"{groups[0].name}: {groups[0].skipped[0] if groups[0].skipped else 'there are no models left'}"
         else:
-            unknown = ", ".join(one_line(model, 40) for model in list(found.sizeless)[:6])
+            unknown = ", ".join(one_line(point.model, 40) for point in found.sizeless[:6])
             why = f"nobody's size is known: {unknown} (--sizes FILE gives sizes)" if unknown else "there are no models"
             why = left_out(found.ranges) if found.ranges and not unknown else why
         raise DataError(f"{found.title}: no curve can be fitted; {why}")
@@ -95,14 +107,28 @@ def _fitted(found: ScalingData, kinds: Sequence[Kind], config: ScalingConfig) ->
         title=found.title + (", best of each size" if config.best else ""),
         parameters=config.parameters,
         groups=tuple(groups),
-        sizeless=tuple(found.sizeless),
+        references=references,
+        sizeless=tuple(point.model for point in found.sizeless if point not in references),
         ranges=found.ranges,
     )
 
 
+def _references(found: ScalingData, patterns: Sequence[str]) -> tuple[Point, ...]:
+    """The models that --reach names, whatever the other options leave out. Raises VivaError for one that fits none."""
+    models = (*found.points, *found.sizeless)
+    chosen: dict[str, Point] = {}
+    for pattern in patterns:
+        fitting = [point for point in models if _matches(point.model, pattern)]
+        if not fitting:
+            known = ", ".join(one_line(point.model, 40) for point in (*found.sizeless, *found.points)[:12])
+            raise VivaError(f"--reach {pattern!r} fits no model of {found.title}, which has: {known}, …")
+        chosen |= {point.model: point for point in fitting}
+    return tuple(sorted(chosen.values(), key=lambda point: -point.score))
+
+
 def _chosen(found: ScalingData, config: ScalingConfig) -> ScalingData:
     """What --model, --exclude and --where leave. Raises VivaError for a pattern or condition that fits no model."""
-    words = {**{point.model: point.words for point in found.points}, **found.sizeless}
+    words = {point.model: point.words for point in (*found.points, *found.sizeless)}
     for option, patterns in (("--model", config.model), ("--exclude", config.exclude)):
         for pattern in patterns:
             if not any(_matches(model, pattern) for model in words):
@@ -125,7 +151,7 @@ def _chosen(found: ScalingData, config: ScalingConfig) -> ScalingData:
     return ScalingData(
         title=found.title,
         points=tuple(point for point in found.points if kept(point.model)),
-        sizeless={model: said for model, said in found.sizeless.items() if kept(model)},
+        sizeless=tuple(point for point in found.sizeless if kept(point.model)),
         ranges=found.ranges,
     )
 

@@ -1,0 +1,306 @@
+"""What a rubric gives for nothing, or never: found by asking the graders themselves, wherever the rubric came from.
+
+An answer that is empty, that says the question back, or that is the template filled in with its own answers has a score
+that can be told beforehand. So has a test that defines what it tests, or that changes what it hands to the answer.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import contextlib
+import math
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+import msgspec
+
+from viva.benchmarks.custom.examples import total_of
+from viva.benchmarks.custom.fields import shown
+from viva.benchmarks.custom.probing import Patience, is_slow
+from viva.benchmarks.custom.tables import tables
+from viva.errors import VivaError
+from viva.scorers.rubric import blanks as filling
+from viva.scorers.rubric.keywords import grade_keywords
+from viva.scorers.rubric.model import (
+    AllOf,
+    AnyOf,
+    Blanks,
+    Keyword,
+    Literally,
+    NotRule,
+    Pattern,
+    Rubric,
+    Rule,
+    UnitTests,
+    When,
+)
+
+MOST_COMPARED = 20_000_000
+"""Parts of rules times characters of a question's text: beyond it is not tried whether the text itself matches."""
+MAX_TEST = 100_000
+"""Characters of a test that is parsed."""
+FOREVER = "takes forever on some texts"
+"""What is said of an expression that no bound holds; a set for others treats it as an error."""
+Part = Literal["", "max", "min", "keywords", "blanks", "tests"]
+_CHANGING = frozenset((
+    "append", "extend", "insert", "remove", "pop", "clear", "sort", "reverse", "update", "add", "discard", "setdefault",
+    "popitem", "appendleft", "popleft", "fill", "resize", "put", "itemset",
+))  # fmt: skip
+"""Methods of Python's containers, and of arrays, that change them in place."""
+
+
+class Trap(msgspec.Struct, frozen=True):
+    """Something of a rubric that is probably not meant: in which part, which of its items (-1: the part as a whole).
+
+    `kind` is a heading of `viva check`; an `error` leaves nothing to be earned.
+    """
+
+    part: Part
+    index: int
+    kind: str
+    text: str
+    error: bool = False
+
+
+def traps(rubric: Rubric, question: str, patience: Patience) -> Iterator[Trap]:
+    """Everything that can be found without running a program."""
+    yield from total_traps(rubric)
+    yield from keyword_traps(rubric, question, patience)
+    yield from pattern_traps(rubric, patience)
+    if trap := blank_trap(rubric.blanks, patience):
+        yield trap
+    yield from test_traps(rubric.tests, question)
+    if trap := negative_trap(rubric):
+        yield trap
+
+
+def negative_trap(rubric: Rubric) -> Trap | None:
+    """Points that fall below 0 where no least score is named."""
+    lost = sum(item.weight for item in rubric.keywords if item.negative)
+    total = total_of(rubric) if rubric.max_score is None else rubric.max_score
+    if not lost or not total or rubric.min_score is not None or rubric.handler:
+        return None
+    text = f"no least score is named: an answer can get {-lost:g} of {total:g} points as published, and 0 otherwise"
+    return Trap("keywords", -1, "unbounded negative points", text)
+
+
+def total_traps(rubric: Rubric) -> Iterator[Trap]:
+    """Whether anything can be earned, and what the largest and the least score make of it."""
+    total = total_of(rubric)
+    if total <= 0 and not rubric.handler:
+        if rubric.keywords and all(item.negative for item in rubric.keywords):
+            yield Trap(
+                "keywords", -1, "nothing to earn", "every item takes points away: nothing can be earned", error=True
+            )
+        else:
+            yield Trap("", -1, "nothing to earn", "nothing in it can earn a point", error=True)
+        return
+    most, least = rubric.max_score, rubric.min_score or 0.0
+    if most is not None and not rubric.handler and not math.isclose(most, total):
+        if most > total:
+            text = f"can never be reached: all parts together give {total:g}, and `max` is {most:g}"
+            yield Trap("max", -1, "unreachable total", text)
+        else:
+            text = f"all parts together give {total:g}; what is above {most:g} is lost (fine if that is meant)"
+            yield Trap("max", -1, "points above the maximum", text)
+    reachable = total if most is None else most
+    if least >= reachable and not rubric.handler:
+        text = f"`min` is {least:g}: then a full answer gets no more than an empty one"
+        yield Trap("min", -1, "nothing to earn", text, error=True)
+    elif least > 0:
+        text = f"every answer gets at least {least:g}, also one that says nothing"
+        yield Trap("min", -1, "points for nothing", text)
+
+
+def keyword_traps(rubric: Rubric, question: str, patience: Patience) -> Iterator[Trap]:
+    """Items that the question's own text or an empty answer matches, and items that are there twice."""
+    seen: dict[tuple[Rule, bool], int] = {}
+    nothing = _matched(rubric.keywords, "", patience)
+    size = sum(1 for item in rubric.keywords for _ in _parts(item.rule))
+    asked = _matched(rubric.keywords, question if size * len(question) < MOST_COMPARED else "", patience)
+    for index, item in enumerate(rubric.keywords):
+        first = seen.setdefault((item.rule, item.ignore_case), index)
+        if first != index:
+            text = f"the same as item {first + 1}: one match counts twice"
+            yield Trap("keywords", index, "the same item twice", text)
+        if nothing[index]:
+            effect = "loses" if item.negative else "earns"
+            text = f"matches an empty answer too, which {effect} points by it"
+            yield Trap("keywords", index, "an empty answer matches", text)
+        elif asked[index] and not item.negative:
+            text = "the question's own text matches: an answer that repeats the question earns it"
+            yield Trap("keywords", index, "the question's own text matches", text)
+
+
+def _matched(items: Sequence[Keyword], text: str, patience: Patience) -> Sequence[bool]:
+    """Which items match a text; none if that takes too long."""
+    if not patience.exhausted:
+        with contextlib.suppress(VivaError), patience:
+            return grade_keywords(items, text)[1]
+    return [False] * len(items)
+
+
+def _parts(rule: Rule) -> Iterator[Literally | Pattern]:
+    """The texts and expressions of a rule."""
+    match rule:
+        case AnyOf(rules) | AllOf(rules):
+            for each in rules:
+                yield from _parts(each)
+        case NotRule(inner) | When(inner, _):
+            yield from _parts(inner)
+        case Literally() | Pattern():
+            yield rule
+
+
+def pattern_traps(rubric: Rubric, patience: Patience) -> Iterator[Trap]:
+    """Expressions that are slow on the wrong text."""
+    for index, item in enumerate(rubric.keywords):
+        for part in _parts(item.rule):
+            if isinstance(part, Pattern) and is_slow(part.pattern, patience):
+                yield Trap("keywords", index, "slow expression", slow_text(part.pattern))
+    for index, target in enumerate(rubric.blanks.targets if rubric.blanks else ()):
+        for each in target.accepted:
+            if each.regex and is_slow(each.text, patience):
+                yield Trap("blanks", index, "slow expression", slow_text(each.text))
+
+
+def slow_text(pattern: str) -> str:
+    """What is said of a slow expression."""
+    text = f"{shown(pattern)} {FOREVER} (repetition inside repetition, as in '(a+)+')"
+    return f"{text}: an answer like that cannot be graded"
+
+
+def blank_trap(blanks: Blanks | None, patience: Patience) -> Trap | None:
+    """The template, filled in with its own first answers, must earn everything."""
+    if blanks is None or patience.exhausted:
+        return None
+    literal = tuple(
+        msgspec.structs.replace(target, accepted=tuple(each for each in target.accepted if not each.regex))
+        for target in blanks.targets
+    )
+    if not all(target.accepted for target in literal):
+        return None
+    pieces = blanks.template.split(blanks.marker)
+    filled = pieces[0] + "".join(
+        target.accepted[0].text + piece for target, piece in zip(literal, pieces[1:], strict=True)
+    )
+    try:
+        with patience:
+            points, details = filling.grade_blanks(msgspec.structs.replace(blanks, targets=literal), filled)
+    except VivaError as problem:
+        return Trap("blanks", -1, "blanks that cannot be graded", str(problem), error=True)
+    if points.points >= points.total - 1e-9:
+        return None
+    missed = next((text for text in details if text.startswith("unmatched")), "")
+    text = f"filled in with its own answers the template earns {points.points:g} of {points.total:g}"
+    return Trap("blanks", -1, "unreachable points", f"{text}: {shown(missed)}")
+
+
+def test_traps(tests: UnitTests | None, question: str) -> Iterator[Trap]:
+    """Tests that define what they should test, or change what they hand to the answer."""
+    if tests is None:
+        return
+    pattern = tables()["definitions"].get(tests.language)
+    asked = set(re.findall(r"\w+", question)) | {word.strip(".") for word in re.findall(r"[\w.]+", question)}
+    for index, test in enumerate(tests.tests):
+        tree = _tree(test.code) if tests.language == "python" else None
+        defined = () if tree and _reads_what_it_never_binds(tree) else re.findall(pattern, test.code) if pattern else ()
+        for name in dict.fromkeys(defined):
+            if name not in asked:
+                continue
+            text = f"defines `{name}` itself, which the question names: the answer's goes untested"
+            yield Trap("tests", index, "a test of its own definition", text)
+        if tree:
+            for function, argument in aliased(tree):
+                text = f"its own `{function}` changes `{argument}` in place, and the answer is given it too"
+                yield Trap("tests", index, "a test that shares what it changes", text)
+
+
+def _tree(code: str) -> ast.Module | None:
+    """A Python test; None where it cannot be parsed, or has nothing to be found."""
+    if len(code) > MAX_TEST or code.count("(") < 2:  # a definition and a call
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(code)
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return None
+
+
+def _bound(tree: ast.AST) -> set[str]:
+    """Every name that a program gives a meaning to, anywhere."""
+    bound: set[str] = set(dir(builtins))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            bound.add(node.id)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            bound.add(node.name)
+        elif isinstance(node, ast.arg):
+            bound.add(node.arg)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            bound.update((alias.asname or alias.name).split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            bound.add(node.name)
+    return bound
+
+
+def _reads_what_it_never_binds(tree: ast.AST) -> bool:
+    """Whether a test uses something that only the answer can bring."""
+    read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    return bool(read - _bound(tree))
+
+
+def aliased(tree: ast.Module) -> tuple[tuple[str, str], ...]:
+    """Functions of a Python test that change an argument in place which the answer is given as well, and its name.
+
+    Only what is certain: the argument is a variable that both are handed as it is (no copy), bound once.
+    """
+    changing = {node.name: _changed_parameters(node) for node in tree.body if isinstance(node, ast.FunctionDef)}
+    outside = [
+        node for statement in tree.body if not isinstance(statement, ast.FunctionDef) for node in ast.walk(statement)
+    ]
+    stored = [node.id for node in outside if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+    calls = [
+        (node.func.id, node.args) for node in outside if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    ]
+    known = _bound(tree)
+    handed = {
+        argument.id
+        for name, given in calls
+        if name not in known
+        for argument in given
+        if isinstance(argument, ast.Name)
+    }
+    found: dict[tuple[str, str], None] = {}
+    for name, given in calls:
+        for place, argument in enumerate(given):
+            if isinstance(argument, ast.Name) and argument.id in handed and place in changing.get(name, ()):
+                found |= {(name, argument.id): None} if stored.count(argument.id) == 1 else {}
+    return tuple(found)
+
+
+def _changed_parameters(function: ast.FunctionDef) -> frozenset[int]:
+    """Which parameters, by place, a function changes in place: it sets their items, or calls what changes them."""
+    names = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
+    changed: set[str] = set()
+    for node in ast.walk(function):
+        if isinstance(node, (ast.Subscript, ast.Attribute)) and not isinstance(node.ctx, ast.Load):
+            target: ast.expr = node.value
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            inplace = any(
+                word.arg == "inplace" and isinstance(word.value, ast.Constant) and word.value.value is True
+                for word in node.keywords
+            )
+            if node.func.attr not in _CHANGING and not inplace:
+                continue
+            target = node.func.value
+        else:
+            continue
+        if isinstance(target, ast.Name):
+            changed.add(target.id)
+    rebound = {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    return frozenset(place for place, name in enumerate(names) if name in changed - rebound)

@@ -1,0 +1,88 @@
+"""Packages that programs import, and what it means that one is missing where a program ran.
+
+A program that fails because a well-known package, or one that its own test imports, is not installed says nothing about
+the answer. One that imports what does not exist is wrong. Languages and packages are data: packages.toml.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Collection
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+PACKAGES = Path(__file__).with_name("packages.toml")
+MOST_CODE = 200_000
+"""Characters of a text in which imports are looked for."""
+
+
+class _Ecosystem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How a language speaks of its packages; packages.toml explains the fields."""
+
+    missing: str
+    imports: str
+    separators: str
+    probe: str
+    known: tuple[str, ...]
+    undefined: dict[str, str] = {}
+    probed_by: dict[str, str] = {}
+
+
+@cache
+def _table() -> dict[str, _Ecosystem]:
+    table = msgspec.convert(tomllib.loads(PACKAGES.read_text(encoding="utf-8")), dict[str, _Ecosystem])
+    return table | {"typescript": table["javascript"]}
+
+
+def imported(language: str, code: str) -> tuple[str, ...]:
+    """The names that code imports, as it writes them, in order of appearance; none for a language without a table.
+
+    `language` is a canonical name (code.canonical).
+    """
+    ecosystem = _table().get(language)
+    if ecosystem is None:
+        return ()
+    names: dict[str, None] = {}
+    for found in re.finditer(ecosystem.imports, code[:MOST_CODE], re.MULTILINE):
+        for group in found.groups(""):
+            names |= {words[0]: None for part in group.split(",") if (words := part.split())}
+    return tuple(names)
+
+
+def missing_package(language: str, said: str, needed: Collection[str], program: str = "") -> str:
+    """The package over whose absence a program failed, if that is one that exists; "" otherwise.
+
+    `said` is the end of what it printed, `needed` what its test imports, `program` its code. Everything that a program
+    prints may be a lie: ask what `probe` gives before believing it.
+    """
+    ecosystem = _table().get(language)
+    if ecosystem is None:
+        return ""
+    names = [
+        f"{found['within']}.{found['name']}" if found.groupdict().get("within") else found["name"]
+        for found in re.finditer(ecosystem.missing, said)
+    ]
+    undefined = re.findall(r"name '(\w+)' is not defined", said) if ecosystem.undefined else ()
+    own = imported(language, program) if undefined else ()
+    names += [package for name in undefined if (package := ecosystem.undefined.get(name, "")) in own]
+    for name in reversed(names):
+        if found_there := [each for each in (*needed, *ecosystem.known) if _within(name, each, ecosystem.separators)]:
+            return max(found_there, key=len)
+        for package in needed:  # Python and C# say the first part alone
+            if _within(package, name, ecosystem.separators):
+                return package
+    return ""
+
+
+def _within(name: str, package: str, separators: str) -> bool:
+    """Whether a name is the package's, or that of one of its modules."""
+    return name == package or name.startswith(tuple(package + mark for mark in separators))
+
+
+def probe(language: str, package: str) -> str:
+    """A program that ends with status 0 where the package is there. `package` is a name of `missing_package`."""
+    ecosystem = _table()[language]
+    return ecosystem.probe.replace("{}", ecosystem.probed_by.get(package, package))

@@ -1,0 +1,111 @@
+"""`viva check` of a set of cases: what its rubrics give for nothing, or never."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from benchmarks.handmade_infibench import as_csv, spec
+from benchmarks.published import published
+from rows import table
+from servers.fixtures import Viva
+from viva.benchmarks.custom.probing import Patience
+from viva.benchmarks.custom.traps import aliased, traps
+from viva.benchmarks.infibench.benchmark import BENCHMARK
+from viva.runs.rubric_check import ECHO, check_rubrics
+from viva.types import ExamSpec
+
+__all__ = ["published"]
+
+PROMPT = "Is a tuple hashable? Write a function `solve` in Python."
+CASES = (
+    spec("keywords:\n  - hashable\n  - tuple", "echo-1"),
+    spec("keywords:\n  - hashable\n  - frozen set", "part-1"),
+    spec("keywords:\n  - because", "none-1"),
+    spec("keywords:\n  - yes\n  - content: list\n    neg: true\n    weight: 3", "below-1").replace("- yes", "- sure"),
+    spec("keywords:\n  - sure\n  - surely\n  - sure", "twice-1"),
+    spec("max_score: 5.0\nkeywords:\n  - because", "more-1"),
+    spec("max_score: 1.0\nkeywords:\n  - because\n  - therefore", "less-1"),
+    spec("keywords:\n  - content:\n      content: '(x+x+)+y'\n      regex: true", "slow-1"),
+    spec("keywords:\n  - content:\n      content: 'x*'\n      regex: true", "empty-1"),
+)
+FOUND = {
+    ECHO[0]: ["echo-1", "empty-1"],
+    ECHO[1]: ["part-1"],
+    "unbounded negative points": ["below-1"],
+    "the same item twice": ["twice-1"],
+    "unreachable total": ["more-1"],
+    "points above the maximum": ["less-1"],
+    "slow expression": ["slow-1"],
+    "an empty answer matches": ["empty-1"],
+}
+
+
+def test_every_trap_of_a_set_is_listed_and_what_saying_the_question_back_earns(tmp_path: Path, viva: Viva) -> None:
+    folder = as_csv(tmp_path / "set", list(CASES), prompt=PROMPT)
+    ended = viva("check", "infibench", "--data", folder, "--all")
+    assert ended.code == 0, ended.err
+    listed: dict[str, list[str]] = {}
+    for line in ended.out.splitlines():
+        if line.endswith("(noted)"):
+            kind = line.strip().rpartition(": ")[0]
+        elif line.startswith("      "):
+            listed.setdefault(kind, []).append(line.strip().partition(": ")[0])
+    assert listed == FOUND
+    assert "saying every question back earns 27.8% (2 questions in full, 1 in part)" in ended.out
+    assert "baseline/echo" in ended.out
+
+
+GROWS = "def f(x):\n    x.append(1)\n    return x\n"
+SORTS = "from copy import deepcopy\ndef f(x):\n    x.sort()\n    return x\nv = [1]\n"
+DROPS = "def f(d):\n    d.drop('a', inplace=True)\n    return d\nv = g()\n"
+ALIASED = (
+    (GROWS + "v = [1]\nassert f(v) == solve(v)", (("f", "v"),)),
+    ("def f(x, y):\n    y[0] = 1\n    return y\nv = [1]\nassert solve(3, v) == f(3, v)", (("f", "v"),)),
+    (DROPS + "e = f(v)\nassert solve(v).equals(e)", (("f", "v"),)),
+    (GROWS + "v = [1]\nassert f(v.copy()) == solve(v)", ()),
+    (SORTS + "assert f(deepcopy(v)) == solve(v)", ()),
+    (SORTS + "assert f(v) == solve(deepcopy(v))", ()),
+    ("def f(x):\n    x = list(x)\n    x.append(1)\n    return x\nv = [1]\nassert f(v) == solve(v)", ()),
+    ("def f(x):\n    return sorted(x)\nv = [1]\nassert f(v) == solve(v)", ()),
+    (GROWS + "v = [1]\ne = f(v)\nv = [1]\nassert solve(v) == e", ()),
+    (GROWS + "v = [1]\nassert f(v) == len(v)", ()),
+)  # fmt: skip
+
+
+def test_a_test_that_hands_the_answer_what_it_changes_itself() -> None:
+    with table() as row:
+        for code, found in ALIASED:
+            with row(code):
+                assert aliased(ast.parse(code)) == found
+
+
+def test_the_published_tests_that_do(published: Path) -> None:
+    exam = BENCHMARK.open(ExamSpec(benchmark="infibench"), published / "infibench", None)
+    found: dict[str, list[str]] = {}
+    for question in exam.questions():
+        for trap in traps(exam.rubric_of(question), question.text, Patience()):
+            found.setdefault(trap.kind, []).append(question.id)
+    assert found["a test that shares what it changes"] == ["1-3-187", "1-3-197"]
+    assert found["unbounded negative points"] == ["1-4-322"]
+    assert found["the same item twice"] == ["4-16-673"]
+    assert len(found["points above the maximum"]) == 16
+    assert not {
+        "slow expression",
+        "an empty answer matches",
+        "nothing to earn",
+        "unreachable points",
+        "unreachable total",
+    } & set(found)
+
+
+@pytest.mark.slow
+@pytest.mark.sandbox
+def test_saying_the_published_questions_back_earns_more_than_a_model_does(published: Path) -> None:
+    exam = BENCHMARK.open(ExamSpec(benchmark="infibench"), published / "infibench", None)
+    checked = check_rubrics(exam)
+    assert [sum(defect.kind == kind for defect in checked.defects) for kind in ECHO] == [14, 26]
+    assert round(checked.echo, 3) == 0.112
+    assert not checked.notes

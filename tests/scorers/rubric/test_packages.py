@@ -1,0 +1,87 @@
+"""Packages: what code imports, and over which one's absence a program failed."""
+
+from __future__ import annotations
+
+import re
+
+from rows import table
+from viva.scorers.rubric.code import canonical
+from viva.scorers.rubric.packages import _table, imported, missing_package, probe
+
+IMPORTS = (
+    ("python", "import torch\nfrom copy import deepcopy", ("torch", "copy")),
+    ("python", "import numpy as np, pandas as pd\n    import openpyxl.styles", ("numpy", "pandas", "openpyxl.styles")),
+    ("python", "from torch.nn import functional as F  # comment", ("torch",)),
+    ("python", "# import this\nx = 'import that'\nimportant = 1", ()),
+    ("r", "library(dplyr)\nlibrary('tidyr'); stringr::str_trim(x)", ("dplyr", "tidyr", "stringr")),
+    (
+        "javascript",
+        "const _ = require('lodash/fp')\nimport x from \"@vue/test-utils\"",
+        ("lodash/fp", "@vue/test-utils"),
+    ),
+    ("typescript", "import 'rxjs';", ("rxjs",)),
+    ("java", "import java.util.*;\nimport static org.junit.Assert.assertEquals;", ("java.util", "org.junit.Assert")),
+    ("go", 'import (\n\t"fmt"\n\terr "github.com/pkg/errors"\n)', ("github.com/pkg/errors",)),
+    ("csharp", "using System;\nusing Newtonsoft.Json;", ("System", "Newtonsoft.Json")),
+    ("cpp", "#include <vector>\n#include <boost/any.hpp>\n#include <gmp.h>", ("boost/any.hpp", "gmp.h")),
+    ("ruby", "require 'json'\nrequire \"nokogiri\"", ("json", "nokogiri")),
+    ("bash", "source lib.sh", ()),
+)
+
+SAID = (
+    # language, what was printed, what the test imports, the program → the package
+    ("python", "ModuleNotFoundError: No module named 'torch'", (), "", "torch"),
+    ("python", "ModuleNotFoundError: No module named 'torch.nn'", (), "", "torch"),
+    ("python", "ModuleNotFoundError: No module named 'torchh'", (), "", ""),
+    ("python", "ModuleNotFoundError: No module named 'ConfigParser'", (), "", ""),
+    ("python", "ModuleNotFoundError: No module named 'own_lib'", ("own_lib",), "", "own_lib"),
+    ("python", "ModuleNotFoundError: No module named 'own_lib'", ("own_lib.parts",), "", "own_lib.parts"),
+    ("python", "ModuleNotFoundError: No module named 'own_libs'", ("own_lib",), "", ""),
+    ("python", "ImportError: cannot import name 'wrong' from 'torch'", (), "", ""),
+    ("python", "NameError: name 'np' is not defined", (), "try:\n    import numpy as np\nexcept ImportError:", "numpy"),
+    ("python", "NameError: name 'np' is not defined", (), "np.zeros(3)", ""),
+    ("python", "NameError: name 'xs' is not defined", (), "import numpy as np", ""),
+    ("python", "AssertionError", ("torch",), "import torch", ""),
+    ("r", "Error in library(dplyr) : there is no package called ‘dplyr’", (), "", "dplyr"),
+    ("r", "there is no package called 'dplyrr'", (), "", ""),
+    ("javascript", "Error: Cannot find module 'lodash/fp'", (), "", "lodash"),
+    ("javascript", "Error: Cannot find module './lodash'", (), "", ""),
+    ("javascript", "Error: Cannot find module 'lodashes'", (), "", ""),
+    ("typescript", "Error: Cannot find package '@vue/test-utils' imported from /box", (), "", "@vue/test-utils"),
+    ("java", "Main.java:1: error: package org.junit.jupiter.api does not exist", (), "", "org.junit.jupiter.api"),
+    ("java", "Main.java:1: error: package org.jsonx does not exist", (), "", ""),
+    ("go", 'main.go:2:8: cannot find package "github.com/pkg/errors" in any of:', (), "", "github.com/pkg/errors"),
+    ("go", "no required module provides package github.com/lib/pq/oid; to add it", (), "", "github.com/lib/pq"),
+    ("csharp", "error CS0246: The type or namespace name `Newtonsoft' could not be found.", (), "", "Newtonsoft"),
+    ("csharp", "name `Json' does not exist in the namespace `System.Text'", (), "", "System.Text.Json"),
+    ("csharp", "error CS0246: The type or namespace name `Strin' could not be found.", (), "", ""),
+    ("cpp", "main.cpp:1:10: fatal error: Eigen/Dense: No such file or directory", (), "", "Eigen"),
+    ("cpp", "main.cpp:1:10: fatal error: Eigenvalues.h: No such file or directory", (), "", ""),
+    ("ruby", "cannot load such file -- active_support/all (LoadError)", (), "", "active_support"),
+    ("bash", "No module named 'torch'", ("torch",), "", ""),
+)  # fmt: skip
+
+
+def test_what_code_imports() -> None:
+    with table() as row:
+        for language, code, names in IMPORTS:
+            with row((language, code)):
+                assert imported(language, code) == names
+
+
+def test_the_package_over_whose_absence_a_program_failed() -> None:
+    with table() as row:
+        for language, said, needed, program, package in SAID:
+            with row((language, said, needed)):
+                assert missing_package(language, said, needed, program) == package
+
+
+def test_the_table_is_sound() -> None:
+    with table() as row:
+        for language, ecosystem in _table().items():
+            with row(language):
+                assert canonical(language) == language
+                assert {"name"} <= set(re.compile(ecosystem.missing).groupindex)
+                assert len(set(ecosystem.known)) == len(ecosystem.known)
+                assert set(ecosystem.probed_by) <= set(ecosystem.known)
+                assert all(ecosystem.probed_by.get(name, name) in probe(language, name) for name in ecosystem.known)
