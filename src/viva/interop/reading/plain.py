@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from viva.interop.reading import bounded
 from viva.interop.reading.rows import Columns, Log, Meter
 from viva.interop.reading.tables import item_of
+from viva.io import bounded
 from viva.io.tables import read_csv, utf8
 
 

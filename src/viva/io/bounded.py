@@ -39,7 +39,7 @@ def head(path: Path, size: int) -> bytes:
         with reading(path, follow=True) as file:
             return file.read(size)
     except OSError as problem:
-        raise DataError(f"cannot read the answer file {path}: {problem.strerror}") from None
+        raise DataError(f"cannot read {path}: {problem.strerror}") from None
 
 
 def unpacked_head(path: Path, size: int) -> bytes:
@@ -52,14 +52,14 @@ def _opened(path: Path) -> IO[bytes]:
     try:
         return cast("IO[bytes]", gzip.open(path)) if is_gzip(path) else reading(path, follow=True)
     except OSError as problem:
-        raise DataError(f"cannot read the answer file {path}: {problem.strerror}") from None
+        raise DataError(f"cannot read {path}: {problem.strerror}") from None
 
 
 def _guarded(path: Path, read: Any) -> bytes:
     try:
         return cast("bytes", read())
     except (OSError, EOFError, zlib.error) as problem:
-        raise DataError(f"cannot read the answer file {path}: {problem}") from None
+        raise DataError(f"cannot read {path}: {problem}") from None
 
 
 def lines(path: Path) -> Iterator[tuple[int, bytes]]:
