@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import msgspec
 
-from viva.benchmarks import BENCHMARKS, CUSTOM, find_benchmark, open_exam, question_file
+from viva.benchmarks import BENCHMARKS, CARD, file_benchmark, find_benchmark, open_exam, question_file
 from viva.benchmarks.rationale import RATIONALE_EXAM
 from viva.benchmarks.sharding import read_shard, unsharded
 from viva.contracts import Exam
@@ -30,8 +30,10 @@ def open_exams(benchmarks: tuple[str, ...], choice: TaskOptions) -> list[tuple[E
     opened: list[tuple[Exam, Path | None]] = []
     for name in names:
         own = question_file(name)
-        benchmark = find_benchmark(CUSTOM if own else name)
+        benchmark = find_benchmark(file_benchmark(own) if own else name)
         data = own or data_folder(choice, name)
+        if benchmark.about.name == CARD and choice.data is not None:
+            templates[name] = {**templates.get(name, {}), "data": str(choice.data.resolve())}
         supported = benchmark.about.languages
         named = {part.strip() for given in choice.language for part in given.split(",") if part.strip()}
         if len(names) == 1 and not benchmark.about.more_languages and named - set(supported) - {"all"}:
@@ -51,7 +53,8 @@ def open_exams(benchmarks: tuple[str, ...], choice: TaskOptions) -> list[tuple[E
 
 def languages_of(benchmark: str) -> tuple[Language, ...]:
     """The languages of a benchmark or question file, by its name on the command line."""
-    return find_benchmark(CUSTOM if question_file(benchmark) else benchmark).about.languages
+    own = question_file(benchmark)
+    return find_benchmark(file_benchmark(own) if own else benchmark).about.languages
 
 
 def refuse_unused(rubric: Mapping[str, object], asked: Iterable[ExamSpec]) -> None:

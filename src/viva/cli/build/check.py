@@ -10,7 +10,7 @@ from typing import Any
 import click
 import msgspec
 
-from viva.benchmarks import find_benchmark, question_file
+from viva.benchmarks import CUSTOM, file_benchmark, find_benchmark, question_file
 from viva.benchmarks.custom.loading import read_questions
 from viva.benchmarks.rubric_exam import RubricExam
 from viva.cli.options import exam_options
@@ -40,7 +40,8 @@ def check_command(benchmark: str, show_all: bool, unsafe_host_execution: bool, *
     (NAME.yaml): it is validated, and its example answers must score as it says.
     """
     choice = pick(TaskOptions, given)
-    if file := question_file(benchmark):
+    file = question_file(benchmark)
+    if file and file_benchmark(file) == CUSTOM:
         return _check_file(file, choice, unsafe=unsafe_host_execution)
     failed = 0
     for exam in _exams(benchmark, choice):
@@ -75,6 +76,9 @@ def _check_file(file: Path, choice: TaskOptions, *, unsafe: bool) -> int:
 
 def _exams(benchmark: str, choice: TaskOptions) -> Iterator[Exam]:
     """The exams asked for; without a choice of languages, those whose files are there."""
+    if question_file(benchmark):
+        yield from (exam for exam, _ in open_exams((benchmark,), choice))
+        return
     languages = choice.language or find_benchmark(benchmark).about.languages
     if not choice.language and data_folder(choice, benchmark) is None:
         languages = tuple(language for language in languages if language in ("en", "zh"))  # what the sample has
