@@ -14,6 +14,7 @@ import msgspec
 from viva.files import UNREADABLE, refuse_depth
 from viva.prompting import replace_surrogates
 
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 FILE, ROW = "$file", "$row"
 """Columns that every table has: the name of the file without its split, and the number of the row in it, from 0."""
 _FIELD = re.compile(r"\{([^{}\n]{1,200})\}")
@@ -120,12 +121,15 @@ def texts_of(value: Any) -> tuple[list[str], list[str]] | None:
     return [text_of(one) for one in found], []
 
 
-_OWN_LABEL = r"\s*(?:\({0}\)|{0}[.):：、])\s*"
+_OWN_LABELS = {letter: re.compile(rf"\s*(?:\({letter}\)|{letter}[.):：、])\s*") for letter in LETTERS}
 
 
-def without_own_labels(texts: Sequence[str], letters: str) -> list[str] | None:
+def without_own_labels(texts: Sequence[str]) -> list[str] | None:
     """Options without the labels that they bring: "(A)3/5", "(B)1/2". None where not every one brings its own."""
-    found = [re.match(_OWN_LABEL.format(letter), text) for letter, text in zip(letters, texts, strict=False)]
-    if len(texts) < 2 or not all(found):
-        return None
-    return [text[match.end() :] for match, text in zip(found, texts, strict=False) if match]
+    found = []
+    for label, text in zip(_OWN_LABELS.values(), texts, strict=False):
+        match = label.match(text)
+        if match is None:
+            return None
+        found.append(text[match.end() :])
+    return found if len(found) > 1 else None

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
+from viva.benchmarks.card.cells import LETTERS
 from viva.benchmarks.card.model import Card, Macro
 from viva.benchmarks.card.table import MOST_TAGS, QuestionTable
 from viva.benchmarks.judged import JudgedExam
@@ -34,9 +35,8 @@ from viva.types import (
     TableSpec,
 )
 
-LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 MARKS = range(1, 11)
-MANY = 12
+MANY = 30
 """A tag with more values than this gets a long table."""
 EM, F1 = "exact", "f1"
 

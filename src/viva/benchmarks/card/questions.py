@@ -9,13 +9,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from viva.benchmarks.card.cells import Absent, cell, filled, list_of, text_of, texts_of, without_own_labels
+from viva.benchmarks.card.cells import LETTERS, Absent, cell, filled, list_of, text_of, texts_of, without_own_labels
 from viva.benchmarks.card.model import Card, Format
 from viva.scorers.number import boxed, value_of
 from viva.scorers.rubric.model import Keyword, Literally, Rubric, Test, UnitTests
 from viva.types import Defect, Kind, Question
 
-LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 KINDS: dict[Format, Kind] = {
     "choice": "choice", "choices": "choices", "truth": "truth", "exact": "term", "number": "term", "phrase": "span",
     "open": "open", "rubric": "free",
@@ -132,7 +131,7 @@ def _options(card: Card, row: Mapping[str, Any], identity: str, defects: list[De
             labels = [text_of(one) for one in list_of(cell(row, layout.label)) or ()]
     if len(texts) > len(LETTERS):
         raise Unsound("too many options", f"{len(texts)}, and there are letters for {len(LETTERS)}")
-    if (bare := without_own_labels(texts, LETTERS)) is not None:
+    if (bare := without_own_labels(texts)) is not None:
         texts = bare
         defects.append(Defect(identity, "options with labels", "their own letters are left out", "repaired"))
     if len(texts) < 2:

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from viva.benchmarks.card.cells import FILE, ROW, Absent, columns_of
+from viva.benchmarks.card.cells import FILE, LETTERS, ROW, Absent, columns_of
 from viva.benchmarks.card.model import Card
 from viva.benchmarks.card.questions import Read, read_row, tags_of
 from viva.errors import DataError
@@ -192,11 +192,7 @@ def _again(question: Question, before: Question) -> Defect:
 def _gold_texts(question: Question) -> list[str]:
     answer = question.answer or ""
     if question.options:
-        return [
-            text
-            for letter, text in zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", question.options, strict=False)
-            if letter in answer
-        ]
+        return [text for letter, text in zip(LETTERS, question.options, strict=False) if letter in answer]
     return [answer]
 
 
