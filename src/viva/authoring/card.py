@@ -114,14 +114,14 @@ def _best(rows: Sequence[Mapping[str, Any]], data: Path, files: Sequence[Path]) 
 def _candidates(
     rows: Sequence[Mapping[str, Any]], data: Path, files: Sequence[Path]
 ) -> Iterator[tuple[Mapping[str, Any], Mapping[str, str]]]:
-    known = [(used, name, plain) for name, plain in shipped().items() if (used := _columns_used(plain, rows[:50]))]
-    for _, name, plain in sorted(known, key=lambda one: (-one[0], one[1])):
-        yield plain, {"format": f"the columns of the card {name}"}
-    yield from guesses(rows)
     names = [name for name in rows[0] if name not in (FILE, ROW)]
     if files[0].suffix.lower() in (".csv", ".tsv") and len(names) == 6 and re.fullmatch(r"[A-E]", names[-1].strip()):
         headless = {**shipped()["mmlu-csv"], "tags": [FILE]} if len(files) > 1 else shipped()["mmlu-csv"]
         yield headless, {"columns": "the first row is a question: the file has no header"}
+    known = [(used, name, plain) for name, plain in shipped().items() if (used := _columns_used(plain, rows[:50]))]
+    for _, name, plain in sorted(known, key=lambda one: (-one[0], one[1])):
+        yield plain, {"format": f"the columns of the card {name}"}
+    yield from guesses(rows)
 
 
 def shipped() -> dict[str, dict[str, Any]]:

@@ -39,6 +39,8 @@ MARKS = range(1, 11)
 MANY = 30
 """A tag with more values than this gets a long table."""
 EM, F1 = "exact", "f1"
+_AROUND = ' \t\r\n.。,"“”‘’«»「」『』*'
+"""What stands around a phrase and is no part of it; SQuAD's normalisation knows ASCII punctuation alone."""
 
 
 class CardExam(JudgedExam, MultipleChoiceExam):
@@ -203,7 +205,7 @@ def _phrase(response: Response, accepted: Sequence[str]) -> Score:
     if text is None:
         return _unread(response, "thinking without an end")
     statement = stated(text, "term")
-    said = (statement.text if statement and statement.whole else text).strip().strip("“”‘’«»「」『』")
+    said = (statement.text if statement and statement.whole else text).strip(_AROUND)
     exact, overlap = exact_match(said, accepted), token_f1(said, accepted)
     why = f"exact match {exact:.0f}, F1 {overlap:.3f}"
     return Score(

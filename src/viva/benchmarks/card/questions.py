@@ -253,7 +253,9 @@ def _rubric(card: Card, row: Mapping[str, Any]) -> Rubric:
         code, before = (_code(given, row) for given in (card.tests.test, card.tests.before))
         if not code.strip():
             raise Unsound("no tests", f"{card.tests.test} is empty")
-        tests = UnitTests(card.tests.language, (Test(code=code, before=before, seconds=card.tests.seconds),))
+        tests = UnitTests(
+            language=card.tests.language, tests=(Test(code=code, before=before, seconds=card.tests.seconds),)
+        )
     keywords: list[str] = []
     if card.keywords:
         value = cell(row, card.keywords)
