@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from viva.authoring.card_guesses import guesses
+from viva.authoring.card_guesses import guesses, language_of
 from viva.benchmarks import CARDS
 from viva.benchmarks.card.cells import FILE, ROW, Absent, cell, columns_of
 from viva.benchmarks.card.model import Card, parse_card
@@ -120,7 +120,8 @@ def _candidates(
         yield headless, {"columns": "the first row is a question: the file has no header"}
     known = [(used, name, plain) for name, plain in shipped().items() if (used := _columns_used(plain, rows[:50]))]
     for _, name, plain in sorted(known, key=lambda one: (-one[0], one[1])):
-        yield plain, {"format": f"the columns of the card {name}"}
+        spoken = {} if "language" in plain else language_of(text for row in rows[:50] for text in row.values())
+        yield {**plain, **spoken}, {"format": f"the columns of the card {name}"}
     yield from guesses(rows)
 
 

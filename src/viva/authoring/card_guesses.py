@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -230,10 +230,7 @@ def _free_forms(name: str, values: Sequence[Any], *, passage: bool) -> Iterator[
 def _base(table: _Table, question: str, taken: set[str]) -> dict[str, Any]:
     """Question, id, tags and language."""
     passages = [name for name in table.named(*PASSAGES) if name not in taken and table.values(name, 20)]
-    texts = " ".join(text_of(one) for one in table.values(question, 50))
-    found: dict[str, Any] = {}
-    if sum("\u4e00" <= char <= "\u9fff" for char in texts) > 0.3 * len(texts):
-        found["language"] = "zh"
+    found: dict[str, Any] = language_of(table.values(question, 50))
     for name in table.named(*IDS):
         values = [text_of(one) for one in table.values(name, 2_000)]
         if len(values) == min(len(table.rows), 2_000) and len(set(values)) == len(values):
@@ -249,6 +246,12 @@ def _base(table: _Table, question: str, taken: set[str]) -> dict[str, Any]:
     if tags:
         found["tags"] = tags[:6]
     return found
+
+
+def language_of(values: Iterable[Any]) -> dict[str, Any]:
+    """The field `language`, where the texts are in one that has prompts of its own and is not English."""
+    text = "".join(one for value in values if (one := text_of(value)))
+    return {"language": "zh"} if sum("\u4e00" <= char <= "\u9fff" for char in text) > 0.25 * len(text) else {}
 
 
 def _is_tag(table: _Table, name: str) -> bool:

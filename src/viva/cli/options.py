@@ -48,7 +48,7 @@ GROUPS = {
         "model", "checkpoints", "base_url", "api_key_env", "revision", "dtype", "device", "bits", "adapter",
         "trust_remote_code", "template", "batch_size",
     ),
-    "Task": ("data", "language", "only", "limit", "questions", "shard", "as_published", "extraction"),
+    "Task": ("data", "language", "only", "limit", "questions", "shard", "strict", "as_published", "extraction"),
     "Prompt": ("shots", "cot", "form", "prompts", "context", "rationale", "answer_by"),
     "Sampling": ("samples", "repeats", "temperature", "top_p", "max_tokens", "seed"),
     "Judging": (

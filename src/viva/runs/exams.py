@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -42,6 +43,8 @@ def open_exams(benchmarks: tuple[str, ...], choice: TaskOptions) -> list[tuple[E
         for spec in specs(choice, benchmark.about):
             own_spec = msgspec.structs.replace(spec, name=own.stem if own else "")
             exam = open_exam(own_spec, data, merged(templates.get(name), rubric))
+            if choice.strict:
+                _refuse_unsound(exam, name)
             if len(exam) == 0:
                 raise DataError(f"{name} ({spec.language}) has no question left to ask with these options")
             opened.append((exam, data.resolve() if data else None))
@@ -49,6 +52,17 @@ def open_exams(benchmarks: tuple[str, ...], choice: TaskOptions) -> list[tuple[E
     if choice.encoder not in (None, "none") and not any(exam.spec.encoder for exam, _ in opened):
         raise VivaError(f"--encoder {choice.encoder!r} compares rationales: it goes with clrbench, or with --rationale")
     return opened
+
+
+def _refuse_unsound(exam: Exam, name: str) -> None:
+    """Raise DataError for a set of which some questions cannot be graded."""
+    kinds = Counter(defect.kind for defect in exam.defects if defect.action == "unsound")
+    if kinds:
+        listed = ", ".join(f"{kind} {count:,}" for kind, count in kinds.most_common(5))
+        raise DataError(
+            f"--strict: {kinds.total():,} questions of {name} cannot be graded: {listed}; `viva check {name}` lists "
+            "them, and without --strict they are asked and left unscored"
+        )
 
 
 def languages_of(benchmark: str) -> tuple[Language, ...]:
@@ -179,5 +193,9 @@ def set_notes(exam: Exam) -> list[str]:
         counted[defect.kind, defect.action] = counted.get((defect.kind, defect.action), 0) + 1
     if counted:
         found = ", ".join(f"{kind} {count} ({outcome_name(action)})" for (kind, action), count in counted.items())
-        notes.append(f"{name}: defects in the data: {found}; `viva check {exam.spec.benchmark}` lists them.")
+        listed = exam.spec.benchmark if exam.spec.benchmark in BENCHMARKS else f"{name}.yaml"
+        notes.append(f"{name}: defects in the data: {found}; `viva check {listed}` lists them.")
+        if exam.spec.benchmark == CARD and any(action == "unsound" for _, action in counted):
+            sound = sum(question.answer is not None for question in exam.questions())
+            notes.append(f"{name}: scored are {sound:,} sound questions of {len(exam):,}.")
     return notes

@@ -19,7 +19,7 @@ from viva.benchmarks.card.table import QuestionTable, paths_of
 from viva.benchmarks.custom.benchmark import HERE as OWN
 from viva.benchmarks.custom.benchmark import tag_layouts
 from viva.benchmarks.rubric_exam import Item, RubricExam
-from viva.benchmarks.sets import fingerprint, read_bytes, spread
+from viva.benchmarks.sets import fingerprint, spread
 from viva.errors import DataError
 from viva.io.records import files_of, split_of
 from viva.prompting import Templates, read_templates
@@ -65,7 +65,7 @@ class ExamCard:
         except DataError as problem:
             raise DataError(f"{data}: {problem}") from None
         spec = msgspec.structs.replace(spec, language=card.language)
-        content = fingerprint([read_bytes(data), table.fingerprint(), *shot_files])
+        content = fingerprint([_meaning(card), table.fingerprint(), *shot_files])
         defects = [*table.defects, *defects]
         if card.format == "rubric":
             return _by_rubric(spec, card, table, own, str(named or ""), content, defects)
@@ -74,6 +74,14 @@ class ExamCard:
             defects.append(Defect("test", "English prompts", note, "noted"))
         prompts = Templates(_prompts(card, str(named or "")), {**own, **({DATA: str(named)} if named else {})})
         return CardExam(spec, card, table, prompts, fingerprint=content, exemplars=shots, defects=defects)
+
+
+def _meaning(card: Card) -> bytes:
+    """What of a card its questions and their grading depend on; the prompt has a hash of its own."""
+    named = msgspec.to_builtins(card)
+    for field in ("title", "data", "split", "exemplars", "prompt"):
+        del named[field]
+    return msgspec.json.encode(named)
 
 
 def _by_rubric(

@@ -101,7 +101,8 @@ def _defect_lines(defects: list[Defect], *, show_all: bool) -> Iterator[str]:
     grouped: dict[tuple[str, str], list[Defect]] = {}
     for defect in defects:
         grouped.setdefault((defect.kind, defect.action), []).append(defect)
-    for (kind, action), group in grouped.items():
+    worst = {"unsound": 0, "repaired": 1, "noted": 2}
+    for (kind, action), group in sorted(grouped.items(), key=lambda one: (worst[one[0][1]], -len(one[1]))):
         yield f"{kind}: {len(group)} ({outcome_name(action)})"
         shown = group if show_all or len(group) <= 20 else group[:3]
         for defect in shown:
