@@ -125,8 +125,8 @@ LAYOUTS: dict[str, tuple[list[dict[str, Any]], list[str | None]]] = {
     ),
     "ceval": (
         [
-            {"id": 0, "question": "水的沸点是____摄氏度。", "A": "50", "B": "100", "C": "150", "D": "200", "answer": "B",
-             "explanation": "标准大气压下。"},
+            {"id": 0, "question": "水的沸点是____摄氏度。", "A": "50", "B": "100", "C": "150", "D": "200",
+             "answer": "B", "explanation": "标准大气压下。"},
         ],
         ["B"],
     ),
@@ -137,8 +137,8 @@ LAYOUTS: dict[str, tuple[list[dict[str, Any]], list[str | None]]] = {
     "agieval": (
         [
             {
-                "passage": None, "question": "What is 3 + 4?", "options": ["(A)5", "(B)6", "(C)7", "(D)8"], "label": "C",
-                "answer": None, "other": {"solution": "It is 7."},
+                "passage": None, "question": "What is 3 + 4?", "options": ["(A)5", "(B)6", "(C)7", "(D)8"],
+                "label": "C", "answer": None, "other": {"solution": "It is 7."},
             },
         ],
         ["C"],
@@ -193,8 +193,8 @@ LAYOUTS: dict[str, tuple[list[dict[str, Any]], list[str | None]]] = {
     "mbpp": (
         [
             {
-                "task_id": 900, "text": "Write a function to double a number.", "code": "def double(x):\n  return 2 * x",
-                "test_list": ["assert double(2) == 4", "assert double(0) == 0"], "test_setup_code": "",
+                "task_id": 900, "text": "Write a function to double a number.",
+                "code": "def double(x):\n  return 2 * x", "test_list": ["assert double(2) == 4", "assert double(0) == 0"], "test_setup_code": "",
                 "challenge_test_list": [],
             },
         ],

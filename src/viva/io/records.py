@@ -10,6 +10,7 @@ import hashlib
 import io
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".arrow", 
 SPLITS = ("train", "training", "validation", "valid", "val", "dev", "test", "auxiliary_train")
 _LONGEST_CELL = 16 << 20
 """Characters of a cell of CSV."""
-_MOST_FILES = 10_000
+_MOST_FILES, _MOST_ENTRIES = 10_000, 50_000
 _SPLIT = re.compile(rf"(?:\A|[-_./])({'|'.join(SPLITS)})(?=\Z|[-_.])", re.IGNORECASE)
 
 
@@ -52,11 +53,11 @@ def files_of(given: Path, split: str = "") -> list[Path]:
     if given.is_file():
         return [given]
     if given.is_dir():
-        found = [file for file in sorted(given.rglob("*")) if _is_table(file)]
+        found = [file for file in _entries(given, "**/*") if _is_table(file)]
     elif any(sign in str(given) for sign in "*?["):
         at = next(index for index, part in enumerate(given.parts) if any(sign in part for sign in "*?["))
         root = Path(*given.parts[:at])
-        found = sorted(file for file in root.glob(str(Path(*given.parts[at:]))) if file.is_file())
+        found = [file for file in _entries(root, str(Path(*given.parts[at:]))) if file.is_file()]
         given = root
     else:
         raise DataError(f"there is no file or folder {given}")
@@ -74,6 +75,14 @@ def files_of(given: Path, split: str = "") -> list[Path]:
     if not found:
         raise DataError(f"{given} holds no table ({', '.join(SUFFIXES)})")
     return found
+
+
+def _entries(folder: Path, pattern: str) -> list[Path]:
+    """What a pattern finds below a folder. Raises DataError where that is more than any set: a slip, such as `/`."""
+    found = list(islice(folder.glob(pattern), _MOST_ENTRIES + 1))
+    if len(found) > _MOST_ENTRIES:
+        raise DataError(f"{folder} holds more than {_MOST_ENTRIES:,} files and folders: name the set's own folder")
+    return sorted(found)
 
 
 def _is_table(file: Path) -> bool:

@@ -15,7 +15,7 @@ import msgspec
 
 from viva.benchmarks.card.exam import CardExam
 from viva.benchmarks.card.model import Card, Exemplars, read_card
-from viva.benchmarks.card.table import QuestionTable, paths_of
+from viva.benchmarks.card.table import QuestionTable, named_path, paths_of
 from viva.benchmarks.custom.benchmark import HERE as OWN
 from viva.benchmarks.custom.benchmark import tag_layouts
 from viva.benchmarks.rubric_exam import Item, RubricExam
@@ -161,12 +161,12 @@ def _exemplars(
 
 def _shown_files(card: Card, shown: Exemplars, folder: Path, given: Path | None) -> list[Path]:
     if shown.data:
-        return files_of(folder / Path(shown.data).expanduser(), shown.split)
+        return files_of(named_path(folder, shown.data), shown.split)
     if given is not None:
         root = given if given.is_dir() else given.parent
         named = [given]
     else:
-        named = [folder / Path(one).expanduser() for one in ([card.data] if isinstance(card.data, str) else card.data)]
+        named = [named_path(folder, one) for one in ([card.data] if isinstance(card.data, str) else card.data)]
         root = named[0] if named[0].is_dir() else named[0].parent
     try:
         return files_of(root, shown.split)

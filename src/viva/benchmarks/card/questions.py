@@ -19,6 +19,7 @@ KINDS: dict[Format, Kind] = {
     "choice": "choice", "choices": "choices", "truth": "truth", "exact": "term", "number": "term", "phrase": "span",
     "open": "open", "rubric": "free",
 }  # fmt: skip
+NO_COLUMN = "no such column"
 _TRUE = {"true", "yes", "1", "1.0", "t", "y", "correct", "right", "正确", "对", "是"}
 _FALSE = {"false", "no", "0", "0.0", "f", "n", "incorrect", "wrong", "错误", "错", "否"}
 _BEFORE = re.compile(r"\A\s*(?:A:\s*)?(?:Let(?:'|’)s think step by step\.?\s*)?")
@@ -43,7 +44,7 @@ class Read(Struct):
 
 def read_row(card: Card, row: Mapping[str, Any], place: str, seed: int) -> Read:
     """The question of a row; one that cannot be graded has no answer, and its explanation says why. `place` is its id
-    where the row has none. Raises Absent for a column that the row lacks and every row needs.
+    where the row has none.
     """
     identity = (text_of(_maybe(row, card.id)).strip() if card.id else "") or place
     defects: list[Defect] = []
@@ -81,7 +82,8 @@ def read_row(card: Card, row: Mapping[str, Any], place: str, seed: int) -> Read:
             accepted=accepted,
             explanation=_BEHIND.sub("", _BEFORE.sub("", reasoning)),
         )
-    except Unsound as problem:
+    except (Unsound, Absent) as given:
+        problem = given if isinstance(given, Unsound) else Unsound(NO_COLUMN, f"it has no {given.args[0]!r}")
         defects.append(Defect(identity, problem.kind, problem.detail, "unsound"))
         why = f"{problem.kind}: {problem.detail}"
         question = Question(**made, text=text or "(no question)", options=options, answer=None, explanation=why)

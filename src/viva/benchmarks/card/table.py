@@ -15,9 +15,9 @@ from typing import Any
 
 import msgspec
 
-from viva.benchmarks.card.cells import FILE, LETTERS, ROW, Absent, columns_of
+from viva.benchmarks.card.cells import FILE, LETTERS, ROW, columns_of
 from viva.benchmarks.card.model import Card
-from viva.benchmarks.card.questions import Read, read_row, tags_of
+from viva.benchmarks.card.questions import NO_COLUMN, Read, read_row, tags_of
 from viva.errors import DataError
 from viva.io.records import SPLITS, files_of, fingerprint_of, plain_stem, records
 from viva.types import Defect, Question
@@ -40,7 +40,20 @@ def paths_of(card: Card, folder: Path, data: Path | None) -> list[Path]:
     given = [card.data] if isinstance(card.data, str) else card.data
     if not any(given):
         raise DataError("the card names no `data`: say it there, or with --data FILE")
-    return [file for one in given for file in files_of(folder / Path(one).expanduser(), card.split)]
+    return [file for one in given for file in files_of(named_path(folder, one), card.split)]
+
+
+def named_path(folder: Path, given: str) -> Path:
+    """A path that the card in `folder` names. Raises DataError where a card of a run folder, which may be a stranger's,
+    names one outside of it.
+    """
+    path = folder / Path(given).expanduser()
+    run = next((one for one in (folder, *folder.parents)[:4] if (one / "run.json").exists()), None)
+    if run is not None and not path.resolve().is_relative_to(run.resolve()):
+        raise DataError(
+            f"a card in a run folder reads nothing outside of it, and this one names {one_line(given, 200)}"
+        )
+    return path
 
 
 class QuestionTable:
@@ -52,6 +65,7 @@ class QuestionTable:
         self.values: dict[str, Counter[str]] = {tag: Counter() for tag in tags_of(card)}
         """How many questions have which value of a tag; of a tag with too many values, those met first."""
         self.sound = 0
+        self._names = ""
         ids, contents = array("q"), array("q")
         kept: list[Read] = []
         for read in self._reads():
@@ -91,7 +105,6 @@ class QuestionTable:
 
     def _reads(self) -> Iterator[Read]:
         several = len(self.files) > 1
-        missing: Counter[str] = Counter()
         seen = 0
         row: dict[str, Any] = {}
         for path in self.files:
@@ -101,13 +114,8 @@ class QuestionTable:
                 seen += 1
                 if seen == 1:
                     self._refuse_absent(row, path)
-                try:
-                    yield read_row(self.card, row, f"{name}/{number}" if several else str(number), self._seed)
-                except Absent as absent:
-                    missing[str(absent)] += 1
-                    yield _without(self.card, f"{name}/{number}" if several else str(number), str(absent))
-        if missing and missing.total() == seen:
-            raise DataError(f"no row has {next(iter(missing))!r}; the columns are {_names(row)}")
+                yield read_row(self.card, row, f"{name}/{number}" if several else str(number), self._seed)
+        self._names = _names(row)
 
     def _refuse_absent(self, row: dict[str, Any], path: Path) -> None:
         """Raise DataError for a template's column that the table does not have: a slip in the card, most likely."""
@@ -155,6 +163,8 @@ class QuestionTable:
         kinds = ", ".join(f"{kind} {count:,}" for kind, count in found.most_common(4))
         worst = found.most_common(1)[0][0]
         example = next(defect for defect in self.defects if defect.kind == worst)
+        if worst == NO_COLUMN:
+            raise DataError(f"no row has what the card names: {example.detail}; the columns are {self._names}")
         column = self.card.gold.column
         hint = {
             "gold is no letter": f"; where it is an index, say `answer: {{column: {column}, as: index, from: 0}}`, "
@@ -167,20 +177,6 @@ class QuestionTable:
             f"none of the {self._length:,} rows can be graded with this card: {kinds}. "
             f"Row {one_line(example.question, 60)}: {one_line(example.detail, 200)}{hint}"
         )
-
-
-def _without(card: Card, place: str, column: str) -> Read:
-    """A row that lacks a column which every question needs."""
-    tags = dict.fromkeys(tags_of(card), "none")
-    question = Question(
-        id=place,
-        kind="free",
-        text="(no question)",
-        language=card.language,
-        tags=tags,
-        explanation=f"it has no {column!r}",
-    )
-    return Read(question, [Defect(place, "no such column", f"it has no {column!r}", "unsound")])
 
 
 def _again(question: Question, before: Question) -> Defect:
