@@ -194,7 +194,8 @@ LAYOUTS: dict[str, tuple[list[dict[str, Any]], list[str | None]]] = {
         [
             {
                 "task_id": 900, "text": "Write a function to double a number.",
-                "code": "def double(x):\n  return 2 * x", "test_list": ["assert double(2) == 4", "assert double(0) == 0"], "test_setup_code": "",
+                "code": "def double(x):\n  return 2 * x",
+                "test_list": ["assert double(2) == 4", "assert double(0) == 0"], "test_setup_code": "",
                 "challenge_test_list": [],
             },
         ],
