@@ -44,7 +44,7 @@ def open_exams(benchmarks: tuple[str, ...], choice: TaskOptions) -> list[tuple[E
             own_spec = msgspec.structs.replace(spec, name=own.stem if own else "")
             exam = open_exam(own_spec, data, merged(templates.get(name), rubric))
             if choice.strict:
-                _refuse_unsound(exam, name)
+                _refuse_invalid_gold(exam, name)
             if len(exam) == 0:
                 raise DataError(f"{name} ({spec.language}) has no question left to ask with these options")
             opened.append((exam, data.resolve() if data else None))
@@ -54,7 +54,7 @@ def open_exams(benchmarks: tuple[str, ...], choice: TaskOptions) -> list[tuple[E
     return opened
 
 
-def _refuse_unsound(exam: Exam, name: str) -> None:
+def _refuse_invalid_gold(exam: Exam, name: str) -> None:
     """Raise DataError for a set of which some questions cannot be graded."""
     kinds = Counter(defect.kind for defect in exam.defects if defect.action == "unsound")
     if kinds:

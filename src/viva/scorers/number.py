@@ -30,7 +30,7 @@ _TAIL = 4_000
 """Characters from the end in which the last number is looked for."""
 
 
-class Found(Struct, frozen=True):
+class NumberRead(Struct, frozen=True):
     """A number as it was written, its value, whether it is a percentage, and how it was found."""
 
     text: str
@@ -59,7 +59,7 @@ def value_of(text: str) -> Fraction | None:
     return found.value / 100 if found.percent else found.value
 
 
-def read_number(reply: str) -> Found | None:
+def read_number(reply: str) -> NumberRead | None:
     """The number that a reply commits to: behind ####, in \\boxed{}, stated as its answer, else its last one."""
     start, unfinished = after_thinking(reply)
     if unfinished:
@@ -77,15 +77,15 @@ def read_number(reply: str) -> Found | None:
         numbers = _numbers(said) if said is not None else []
         if numbers:
             first = numbers[0] if rule != "boxed" else numbers[-1]
-            return Found(first.text, first.value, first.percent, rule)
+            return NumberRead(first.text, first.value, first.percent, rule)
     numbers = _numbers(text[-_TAIL:])
     if not numbers:
         return None
     last = numbers[-1]
-    return Found(last.text, last.value, last.percent, "the last number")
+    return NumberRead(last.text, last.value, last.percent, "the last number")
 
 
-def same_number(found: Found, accepted: Sequence[str], tolerance: float = 0.0) -> str | None:
+def same_number(found: NumberRead, accepted: Sequence[str], tolerance: float = 0.0) -> str | None:
     """The accepted number that was found, within `tolerance` of it; None for none."""
     within = Fraction(tolerance)
     for wanted in accepted:
@@ -103,7 +103,7 @@ def same_number(found: Found, accepted: Sequence[str], tolerance: float = 0.0) -
     return None
 
 
-def _only(text: str) -> Found | None:
+def _only(text: str) -> NumberRead | None:
     """The number of a short text that has one and nothing but words around it."""
     bare = text.strip().strip("$*` \\").rstrip(".。 ")
     if not bare or len(bare) > 100:
@@ -114,11 +114,11 @@ def _only(text: str) -> Found | None:
     return numbers[0]
 
 
-def _numbers(text: str) -> list[Found]:
+def _numbers(text: str) -> list[NumberRead]:
     return [one for match in _NUMBER.finditer(text) if (one := _found(match)) is not None]
 
 
-def _found(match: re.Match[str]) -> Found | None:
+def _found(match: re.Match[str]) -> NumberRead | None:
     over, under = match[3], match[4]
     if over is not None:
         below = int(under)
@@ -134,4 +134,4 @@ def _found(match: re.Match[str]) -> Found | None:
         return None
     if "-" in (sign := (match["sign"] or "") + (match["minus"] or "")) or "−" in sign:
         value = -value
-    return Found(match[0].strip().rstrip("."), value, match["percent"] is not None)
+    return NumberRead(match[0].strip().rstrip("."), value, match["percent"] is not None)

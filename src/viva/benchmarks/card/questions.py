@@ -26,7 +26,7 @@ _BEFORE = re.compile(r"\A\s*(?:A:\s*)?(?:Let(?:'|’)s think step by step\.?\s*)
 _BEHIND = re.compile(r"\s*(?:So |Thus,? |Therefore,? )?[Tt]he answer is:? \(?[^\s()]{1,40}\)?\.?\s*\Z")
 
 
-class Unsound(Exception):  # noqa: N818 - the reader turns it into a defect: other rows go on
+class InvalidGold(Exception):  # noqa: N818 - the reader turns it into a defect: other rows go on
     """A row that cannot be graded."""
 
     def __init__(self, kind: str, detail: str) -> None:
@@ -56,7 +56,7 @@ def read_row(card: Card, row: Mapping[str, Any], place: str, seed: int) -> Read:
     try:
         text = filled(card.question, row).strip("\r\n").rstrip()
         if not text.strip():
-            raise Unsound("no question", "its text is empty")
+            raise InvalidGold("no question", "its text is empty")
         reasoning = text_of(_maybe(row, card.explanation)) if card.explanation else ""
         accepted: tuple[str, ...] = ()
         if card.format in ("choice", "choices"):
@@ -82,8 +82,8 @@ def read_row(card: Card, row: Mapping[str, Any], place: str, seed: int) -> Read:
             accepted=accepted,
             explanation=_BEHIND.sub("", _BEFORE.sub("", reasoning)),
         )
-    except (Unsound, Absent) as given:
-        problem = given if isinstance(given, Unsound) else Unsound(NO_COLUMN, f"it has no {given.args[0]!r}")
+    except (InvalidGold, Absent) as given:
+        problem = given if isinstance(given, InvalidGold) else InvalidGold(NO_COLUMN, f"it has no {given.args[0]!r}")
         defects.append(Defect(identity, problem.kind, problem.detail, "unsound"))
         why = f"{problem.kind}: {problem.detail}"
         question = Question(**made, text=text or "(no question)", options=options, answer=None, explanation=why)
@@ -109,7 +109,7 @@ def _tag(value: Any) -> str:
 
 
 def _options(card: Card, row: Mapping[str, Any], identity: str, defects: list[Defect]) -> tuple[list[str], list[str]]:
-    """The options in the order of the table, and their labels where they have some. Raises Unsound."""
+    """The options in the order of the table, and their labels where they have some. Raises InvalidGold."""
     layout = card.layout
     labels: list[str] = []
     if layout.right:
@@ -119,7 +119,7 @@ def _options(card: Card, row: Mapping[str, Any], identity: str, defects: list[De
         others = [text for one in (listed if listed is not None else cells) if (text := text_of(one).strip())]
         texts = [text_of(cell(row, layout.right)).strip(), *others]
         if not texts[0]:
-            raise Unsound("no gold", f"{layout.right} is empty")
+            raise InvalidGold("no gold", f"{layout.right} is empty")
     elif layout.columns:
         texts = [text_of(_maybe(row, name)).strip() for name in layout.columns]
         while texts and not texts[-1]:
@@ -127,24 +127,24 @@ def _options(card: Card, row: Mapping[str, Any], identity: str, defects: list[De
     else:
         found = texts_of(cell(row, layout.text))
         if found is None:
-            raise Unsound("no options", f"{layout.text} holds no list")
+            raise InvalidGold("no options", f"{layout.text} holds no list")
         texts, labels = [text.strip() for text in found[0]], found[1]
         if layout.label:
             labels = [text_of(one) for one in list_of(cell(row, layout.label)) or ()]
     if len(texts) > len(LETTERS):
-        raise Unsound("too many options", f"{len(texts)}, and there are letters for {len(LETTERS)}")
+        raise InvalidGold("too many options", f"{len(texts)}, and there are letters for {len(LETTERS)}")
     if (bare := without_own_labels(texts)) is not None:
         texts = bare
         defects.append(Defect(identity, "options with labels", "their own letters are left out", "repaired"))
     if len(texts) < 2:
-        raise Unsound("too few options", f"{len(texts)}")
+        raise InvalidGold("too few options", f"{len(texts)}")
     if not all(texts):
         defects.append(Defect(identity, "empty option", f"option {LETTERS[texts.index('')]} is empty", "noted"))
     return texts, labels
 
 
 def _places(card: Card, row: Mapping[str, Any], options: list[str], labels: list[str]) -> list[int]:
-    """Which options are right, from 0. Raises Unsound."""
+    """Which options are right, from 0. Raises InvalidGold."""
     if card.layout.right:
         return [0]
     gold = card.gold
@@ -154,12 +154,12 @@ def _places(card: Card, row: Mapping[str, Any], options: list[str], labels: list
     else:
         said = _said(value, several=card.format == "choices", letters=gold.form == "letter")
         if not said:
-            raise Unsound("no gold", f"{gold.column} is empty")
+            raise InvalidGold("no gold", f"{gold.column} is empty")
         places = [_place(card, one, options, labels) for one in said]
     if not places or not all(0 <= at < len(options) for at in places):
-        raise Unsound("gold is none of the options", f"{text_of(value)[:100]!r} of {len(options)} options")
+        raise InvalidGold("gold is none of the options", f"{text_of(value)[:100]!r} of {len(options)} options")
     if card.format == "choice" and len(set(places)) > 1:
-        raise Unsound("several golds", f"{text_of(value)[:100]!r}, and one option may be right")
+        raise InvalidGold("several golds", f"{text_of(value)[:100]!r}, and one option may be right")
     return sorted(set(places))
 
 
@@ -177,48 +177,48 @@ def _said(value: Any, *, several: bool, letters: bool) -> list[str]:
 
 
 def _place(card: Card, said: str, options: list[str], labels: list[str]) -> int:
-    """Which option a gold answer names. Raises Unsound."""
+    """Which option a gold answer names. Raises InvalidGold."""
     gold = card.gold
     if gold.form == "index":
         if not re.fullmatch(r"-?\d{1,4}(?:\.0+)?", said):
-            raise Unsound("gold is no index", repr(said[:100]))
+            raise InvalidGold("gold is no index", repr(said[:100]))
         return int(float(said)) - gold.start
     if gold.form == "text":
         same = [at for at, option in enumerate(options) if option == said]
         if len(same) > 1:
-            raise Unsound("gold is several options", f"{said[:100]!r} stands there {len(same)} times")
+            raise InvalidGold("gold is several options", f"{said[:100]!r} stands there {len(same)} times")
         if not same:
-            raise Unsound("gold is none of the options", repr(said[:100]))
+            raise InvalidGold("gold is none of the options", repr(said[:100]))
         return same[0]
     if said in labels:
         return labels.index(said)
     if gold.form == "label":
-        raise Unsound("gold is none of the labels", f"{said[:100]!r} of {', '.join(labels)[:100] or 'none'}")
+        raise InvalidGold("gold is none of the labels", f"{said[:100]!r} of {', '.join(labels)[:100] or 'none'}")
     found = re.fullmatch(r"\(?([A-Za-z])\)?[.:]?", said)
     if found is None:
-        raise Unsound("gold is no letter", repr(said[:100]))
+        raise InvalidGold("gold is no letter", repr(said[:100]))
     return LETTERS.index(found[1].upper())
 
 
 def _refuse_doubles(identity: str, options: list[str], places: list[int], defects: list[Defect]) -> None:
-    """Options that are written alike: unsound where the gold is one of them. Raises Unsound."""
+    """Options that are written alike: unsound where the gold is one of them. Raises InvalidGold."""
     twice = {text for text in options if text and options.count(text) > 1}
     if not twice:
         return
     named = ", ".join(letter for letter, text in zip(LETTERS, options, strict=False) if text in twice)
     if any(options[at] in twice for at in places):
-        raise Unsound("gold is several options", f"{named} read the same")
+        raise InvalidGold("gold is several options", f"{named} read the same")
     defects.append(Defect(identity, "equal options", f"{named} read the same; none is the gold", "noted"))
 
 
 def _gold(card: Card, row: Mapping[str, Any]) -> list[str]:
-    """The gold answer and its other wordings. Raises Unsound."""
+    """The gold answer and its other wordings. Raises InvalidGold."""
     gold = card.gold
     value = cell(row, gold.column)
     if card.format == "truth":
         said = text_of(value).strip().lower()
         if said not in _TRUE | _FALSE:
-            raise Unsound("gold is no truth value" if said else "no gold", repr(said[:100]))
+            raise InvalidGold("gold is no truth value" if said else "no gold", repr(said[:100]))
         return ["true" if said in _TRUE else "false"]
     found = [text_of(one) for one in listed] if (listed := list_of(value)) is not None else [text_of(value)]
     if gold.after:
@@ -231,11 +231,11 @@ def _gold(card: Card, row: Mapping[str, Any]) -> list[str]:
     found = [text.strip() for text in found if text.strip()]
     if not found:
         hint = f" (nothing stands behind {gold.after!r})" if gold.after else ""
-        raise Unsound("no gold", f"{gold.column} holds no answer{hint}")
+        raise InvalidGold("no gold", f"{gold.column} holds no answer{hint}")
     if card.format == "number":
         numbers = [text for text in found if value_of(text) is not None]
         if not numbers:
-            raise Unsound("gold is no number", repr(found[0][:100]))
+            raise InvalidGold("gold is no number", repr(found[0][:100]))
         return numbers
     return list(dict.fromkeys(found))
 
@@ -249,12 +249,12 @@ def _before_gold(card: Card, row: Mapping[str, Any]) -> str:
 
 
 def _rubric(card: Card, row: Mapping[str, Any]) -> Rubric:
-    """What grades the answer: a program of the row's tests, texts that must be there. Raises Unsound."""
+    """What grades the answer: a program of the row's tests, texts that must be there. Raises InvalidGold."""
     tests: UnitTests | None = None
     if card.tests is not None:
         code, before = (_code(given, row) for given in (card.tests.test, card.tests.before))
         if not code.strip():
-            raise Unsound("no tests", f"{card.tests.test} is empty")
+            raise InvalidGold("no tests", f"{card.tests.test} is empty")
         tests = UnitTests(
             language=card.tests.language, tests=(Test(code=code, before=before, seconds=card.tests.seconds),)
         )
@@ -263,7 +263,7 @@ def _rubric(card: Card, row: Mapping[str, Any]) -> Rubric:
         value = cell(row, card.keywords)
         keywords = [text_of(one).strip() for one in list_of(value) or [value]]
         if not any(keywords):
-            raise Unsound("no keywords", f"{card.keywords} is empty")
+            raise InvalidGold("no keywords", f"{card.keywords} is empty")
     found = tuple(Keyword(rule=Literally(text), ignore_case=True) for text in keywords if text)
     return Rubric(tests=tests, keywords=found)
 
