@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import msgspec
 
-from viva.benchmarks import BENCHMARKS, CARD, file_benchmark, find_benchmark, open_exam, question_file
+from viva.benchmarks import BENCHMARKS, CARD, CUSTOM, file_benchmark, find_benchmark, open_exam, question_file
 from viva.benchmarks.rationale import RATIONALE_EXAM
 from viva.benchmarks.sharding import read_shard, unsharded
 from viva.contracts import Exam
@@ -195,7 +195,7 @@ def set_notes(exam: Exam) -> list[str]:
         found = ", ".join(f"{kind} {count} ({outcome_name(action)})" for (kind, action), count in counted.items())
         listed = exam.spec.benchmark if exam.spec.benchmark in BENCHMARKS else f"{name}.yaml"
         notes.append(f"{name}: defects in the data: {found}; `viva check {listed}` lists them.")
-        if exam.spec.benchmark == CARD and any(action == "unsound" for _, action in counted):
+        if exam.spec.benchmark in (CARD, CUSTOM) and any(action == "unsound" for _, action in counted):
             sound = sum(question.answer is not None for question in exam.questions())
             notes.append(f"{name}: scored are {sound:,} sound questions of {len(exam):,}.")
     return notes

@@ -63,7 +63,9 @@ class ExamCard:
             table = QuestionTable(card, paths_of(card, data.parent, given), spec.seed)
             shots, shot_files, defects = _exemplars(card, data.parent, given, table, spec)
         except DataError as problem:
-            raise DataError(f"{data}: {problem}") from None
+            raise DataError(
+                f"{f'the card {data.stem}' if data.parent == HERE / 'cards' else data}: {problem}"
+            ) from None
         spec = msgspec.structs.replace(spec, language=card.language)
         content = fingerprint([_meaning(card), table.fingerprint(), *shot_files])
         defects = [*table.defects, *defects]

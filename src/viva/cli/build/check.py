@@ -112,7 +112,7 @@ def _defect_lines(defects: list[Defect], *, show_all: bool) -> Iterator[str]:
 
 
 SHOWN = 50
-"""Problems that are listed; the rest is counted."""
+"""Errors, and warnings, that are listed; the rest is counted."""
 
 
 def check_question_file(path: Path, exam: RubricExam | None, *, unsafe: bool = False) -> int:
@@ -126,14 +126,21 @@ def check_question_file(path: Path, exam: RubricExam | None, *, unsafe: bool = F
     if exam is not None:
         problems += example_problems(read.questions, exam, notes, unsafe=unsafe)
     problems.sort(key=lambda problem: (problem.line, problem.column))
-    for problem in problems[:SHOWN]:
-        click.echo(escape_invisible(f"{path}:{problem}"))
-    if len(problems) > SHOWN:
-        click.echo(f"... and {len(problems) - SHOWN} more")
+    for severity in ("error", "warning"):  # errors first: a file may have a thousand warnings
+        found = [problem for problem in problems if problem.severity == severity]
+        for problem in found[:SHOWN]:
+            click.echo(escape_invisible(f"{path}:{problem}"))
+        if len(found) > SHOWN:
+            click.echo(f"... and {len(found) - SHOWN:,} more {severity}s")
     for note in notes:
         click.echo(escape_invisible(note))
     errors = sum(problem.severity == "error" for problem in problems)
     examples = sum(len(question.examples) for question in read.questions)
+    if read.left_out and exam:
+        named = ", ".join(one.id for one in read.left_out[:10]) + (", …" if len(read.left_out) > 10 else "")
+        click.echo(
+            escape_invisible(f"{len(read.left_out):,} questions with errors are asked and left unscored: {named}")
+        )
     click.echo(
         f"{path}: {len(read.questions):,} questions, {examples:,} example answers, {errors} errors, "
         f"{len(problems) - errors} warnings" + ("" if exam else "; the examples were not graded, because of the errors")
