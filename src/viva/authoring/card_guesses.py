@@ -41,7 +41,7 @@ ANSWERS = (
     "gold",
     "gold_answer", "target", "answer_idx", "answer_index", "gold_index", "answer_letter", "right_answer", "solution",
     "final_answer", "ground_truth", "groundtruth", "reference", "reference_answer", "best_answer", "answers", "output",
-    "response", "cop", "final_decision", "答案",
+    "response", "cop", "final_decision", "answers_spans", "答案",
 )  # fmt: skip
 EXPLANATIONS = ("explanation", "rationale", "reasoning", "cot_content", "cot", "exp", "solution", "analysis", "解析")
 RIGHT = re.compile(r"(correct|right|best|true)[ _-]?(answer|option|choice)s?", re.IGNORECASE)
@@ -153,14 +153,19 @@ def _choices(table: _Table, question: str, layout: Any, note: str) -> Iterator[G
         values = table.values(name, 2_000)
         if not values:
             continue
-        for kind, answer, why in _gold_forms(name, values, labelled=isinstance(where, dict)):
+        most = len(layout) if isinstance(layout, list) else _most_options(table, layout)
+        for kind, answer, why in _gold_forms(name, values, most, labelled=isinstance(where, dict)):
             yield (
                 {"format": kind, **base, "options": where, "answer": answer, **_explained(table, taken | {name})},
                 {"options": note, "answer": why},
             )
 
 
-def _gold_forms(name: str, values: Sequence[Any], *, labelled: bool) -> Iterator[tuple[str, Any, str]]:
+def _most_options(table: _Table, name: str) -> int:
+    return max((len(found[0]) for one in table.values(name) if (found := texts_of(one)) is not None), default=0)
+
+
+def _gold_forms(name: str, values: Sequence[Any], most: int, *, labelled: bool) -> Iterator[tuple[str, Any, str]]:
     """In what form a column may hold the gold option: format, answer, why."""
     lists = [list_of(one) for one in values]
     single = [one[0] if one is not None and len(one) == 1 else one for one in lists]
@@ -179,8 +184,9 @@ def _gold_forms(name: str, values: Sequence[Any], *, labelled: bool) -> Iterator
         yield "choices", name, f"several letters: {shown}"
     if sum(bool(re.fullmatch(r"-?\d+(?:\.0)?", text)) for text in texts) >= 0.9 * len(texts):
         numbers = [int(float(text)) for text in texts if re.fullmatch(r"-?\d+(?:\.0)?", text)]
-        start = 0 if 0 in numbers or not numbers else 1
-        yield "choice", {"column": name, "as": "index", "from": start}, f"numbers from {start}: {shown}"
+        start = 1 if 0 not in numbers and max(numbers, default=0) >= most else 0
+        unsure = "" if 0 in numbers or start else ", and neither 0 nor the last: from 0 or from 1?"
+        yield "choice", {"column": name, "as": "index", "from": start}, f"numbers: {shown}{unsure}"
     yield "choice", {"column": name, "as": "text"}, "the option's text"
 
 
@@ -201,7 +207,7 @@ def _free(table: _Table, question: str) -> Iterator[Guess]:
 def _free_forms(name: str, values: Sequence[Any], *, passage: bool) -> Iterator[tuple[str, Any, str]]:
     first = values[0]
     if isinstance(first, Mapping):
-        inner = next((key for key in ("text", "value", "answer", "aliases") if first.get(key)), "")
+        inner = next((key for key in ("text", "value", "answer", "spans", "aliases") if first.get(key)), "")
         if inner:
             aliases = [f"{name}.aliases"] if first.get("aliases") and inner != "aliases" else []
             path = f"{name}.{inner}"

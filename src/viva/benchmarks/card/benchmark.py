@@ -32,6 +32,10 @@ LANGUAGES = ("en", "zh")
 """Languages with prompts of their own; others are asked in English, which is noted."""
 
 
+_LAST: dict[bytes, QuestionTable] = {}
+"""The table that was read last: a command opens its exam more than once."""
+
+
 class ExamCard:
     """Entry point for cards."""
 
@@ -60,7 +64,7 @@ class ExamCard:
         named = own.pop(DATA, None)
         given = Path(str(named)) if named else None
         try:
-            table = QuestionTable(card, paths_of(card, data.parent, given), spec.seed)
+            table = _table(card, paths_of(card, data.parent, given), spec.seed)
             shots, shot_files, defects = _exemplars(card, data.parent, given, table, spec)
         except DataError as problem:
             raise DataError(
@@ -76,6 +80,16 @@ class ExamCard:
             defects.append(Defect("test", "English prompts", note, "noted"))
         prompts = Templates(_prompts(card, str(named or "")), {**own, **({DATA: str(named)} if named else {})})
         return CardExam(spec, card, table, prompts, fingerprint=content, exemplars=shots, defects=defects)
+
+
+def _table(card: Card, files: Sequence[Path], seed: int) -> QuestionTable:
+    """The table of a card; the one that was read last where nothing of it has changed."""
+    stats = [(str(path), (at := path.stat()).st_mtime_ns, at.st_size, at.st_ino) for path in files]
+    key = msgspec.json.encode((card, stats, seed))
+    if key not in _LAST:
+        _LAST.clear()
+        _LAST[key] = QuestionTable(card, files, seed)
+    return _LAST[key]
 
 
 def _meaning(card: Card) -> bytes:
