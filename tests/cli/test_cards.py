@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.card_layouts import LAYOUTS
 from rows import table
 from servers.fixtures import Viva
 
@@ -133,3 +134,21 @@ def test_a_table_becomes_an_exam_in_three_commands(viva: Viva, folder: Path) -> 
     named = viva("run", "mmlu", "--data", "mine.csv", "--model", "baseline/first")
     assert named.code == 2
     assert "mine.csv has no column 'question'; it has 'Nr', 'Frage'" in named.err
+
+
+@pytest.mark.sandbox
+def test_programs_of_humaneval_run_whole_or_as_they_go_on(viva: Viva) -> None:
+    (viva.folder / "HumanEval.jsonl").write_text(json.dumps(LAYOUTS["humaneval"][0][0]) + "\n", encoding="utf-8")
+    replies = {
+        "whole": "```python\ndef double(x):\n    return 2 * x\n```",
+        "going-on": "    y = x\n    return x + y\n\n\ndef unasked():\n    pass\n",
+        "wrong": "```python\ndef double(x):\n    return x\n```",
+    }
+    for name, text in replies.items():
+        lines(viva.folder / f"{name}.jsonl", [{"question": "HumanEval/900", "text": text}])
+    assert viva("init", "HumanEval.jsonl").code == 0
+    files = [f"{name}.jsonl" for name in replies]
+    ended = viva("grade", "HumanEval.yaml", *files, "--scores", "s.csv")
+    assert ended.code == 0, ended.err
+    rows = [line.split(",") for line in (viva.folder / "s.csv").read_text(encoding="utf-8").splitlines()[1:]]
+    assert {row[-1]: row[3] for row in rows} == {"whole": "right", "going-on": "right", "wrong": "wrong"}

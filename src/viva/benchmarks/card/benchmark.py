@@ -23,7 +23,7 @@ from viva.benchmarks.sets import fingerprint, spread
 from viva.errors import DataError
 from viva.io.records import files_of, split_of
 from viva.prompting import Templates, read_templates
-from viva.types import BenchmarkInfo, Defect, ExamSpec, Question
+from viva.types import BenchmarkInfo, Defect, ExamSpec, Question, Response
 
 HERE = Path(__file__).parent
 DATA = "data"
@@ -100,6 +100,20 @@ def _meaning(card: Card) -> bytes:
     return msgspec.json.encode(named)
 
 
+class _ContinuedCode(RubricExam):
+    """Programs whose beginning is the question: an answer may be a whole program, or go on inside its last block."""
+
+    def _visible(self, response: Response) -> str:
+        """The answer; of one that goes on with indented lines, those lines: what follows is another definition."""
+        text = super()._visible(response)
+        lines = text.rstrip().split("\n")
+        first = next((line for line in lines if line.strip()), "")
+        if not first.startswith((" ", "\t")) or "```" in text:
+            return text
+        end = next((at for at, line in enumerate(lines) if line.strip() and not line.startswith((" ", "\t"))), None)
+        return "```\n" + "\n".join(lines[:end]) + "\n```"
+
+
 def _by_rubric(
     spec: ExamSpec,
     card: Card,
@@ -128,7 +142,8 @@ def _by_rubric(
         if index in at
     ]
     bundled: dict[str, object] = {**read_templates(OWN / "prompts.toml"), **({DATA: data} if data else {})}
-    return RubricExam(
+    goes_on = card.tests is not None and bool(card.tests.before)
+    return (_ContinuedCode if goes_on else RubricExam)(
         spec,
         items,
         fingerprint=content,
