@@ -156,7 +156,7 @@ GRADINGS = [
     ("the option itself", "choice: {options: [x, y], answer: y}", 5, "B for 'y'"),
     ("a small letter", "choice: {options: [x, y], answer: b}", 5, "capital letter: B"),
     ("one option", "choice: {options: [x], answer: A}", 5, "at least two"),
-    ("the same option twice", "choice: {options: [x, \" X\"], answer: A}", 5, "read alike"),
+    ("the same option twice", "choice: {options: [x, \" x\"], answer: A}", 5, "read alike"),
     ("a truth of yes", "truth: {answer: yes}", 5, "true or false"),
     ("no truth", "truth: {}", 5, "`answer` is missing"),
     ("an empty reference", "judge: {reference: \"\"}", 5, "empty reference"),

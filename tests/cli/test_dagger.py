@@ -54,8 +54,8 @@ NO_MEANS = {
     "perplexity": "perplexities of texts",
     "overlap": "similar texts",
     "export": "files for other tools, each score with its outcome",
-    **dict.fromkeys(("limits", "review", "show", "prompt", "check", "extract", "list", "serve-check", "toolchains",
-                     "fetch", "build"), "no scores of models"),
+    **dict.fromkeys(("limits", "review", "show", "prompt", "init", "check", "extract", "list", "serve-check",
+                     "toolchains", "fetch", "build"), "no scores of models"),
 }  # fmt: skip
 """Commands that show no mean of a run's scores, and what they show."""
 _DATA = ("ungraded", "unscored", "unanswered", "partial_rows")

@@ -72,7 +72,8 @@ def test_a_question_in_any_of_the_languages_is_found_by_its_id(viva: Viva) -> No
 
 LOOKS: dict[tuple[str, ...], tuple[str, ...]] = {
     ("prompt",): ("BENCHMARK",),
-    ("prompt", "mmlu"): ("'mmlu'", "csbench, clrbench, cmmlu"),
+    ("prompt", "mmmlu"): ("'mmmlu'", "csbench, clrbench, cmmlu"),
+    ("prompt", "mmlu"): ("the card mmlu", "--data FILE"),
     ("prompt", "csbench", "--question", "4711"): ("'4711'", "'1'"),
     ("prompt", "csbench", "--prompts", "unknown.toml"): ("'en.choise'", "choice"),
     ("prompt", "csbench", "--prompts", "hidden.toml"): ("{question}",),
@@ -80,7 +81,7 @@ LOOKS: dict[tuple[str, ...], tuple[str, ...]] = {
     ("prompt", "csbench", "--prompts", "."): (".",),
     ("prompt", "csbench", "--language", "de"): ("'de'", "--data"),
     ("check",): ("BENCHMARK",),
-    ("check", "mmlu"): ("'mmlu'", "csbench, clrbench, cmmlu"),
+    ("check", "mmmlu"): ("'mmmlu'", "csbench, clrbench, cmmlu"),
     ("check", "csbench", "--data", "nowhere"): ("nowhere",),
     ("check", "cmmlu", "--data", "bad.toml"): ("bad.toml",),
     ("check", "csbench", "--all", "--nonsense"): ("--nonsense",),

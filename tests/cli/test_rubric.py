@@ -79,7 +79,7 @@ def test_a_question_file_is_an_examination(viva: Viva, questions: Path) -> None:
     assert {entry["question"] for entry in viva.entries(stage="executions")} == {"double"}
     (result,) = ended.report["results"]
     assert [table["name"] for table in result["tables"]] == ["overall", "area"]
-    assert "questions.3.mine" in result["signature"]
+    assert "questions.4.mine" in result["signature"]
 
 
 @pytest.mark.sandbox
@@ -217,13 +217,50 @@ def test_check_names_the_line_of_an_example_that_scores_otherwise(viva: Viva, qu
     assert "should score none" in ended.out
 
 
-def test_check_names_the_line_of_a_mistake_and_run_refuses_the_file(viva: Viva, questions: Path) -> None:
+def test_check_names_the_line_of_a_mistake_and_run_leaves_the_question_out(viva: Viva, questions: Path) -> None:
     questions.write_text(QUESTIONS.replace("keywords: [", "keyword: ["))
     ended = viva("check", questions)
     assert ended.code == 3
     assert "keywords" in ended.out
-    assert "were not graded" in ended.out
+    assert "1 questions with errors are asked and left unscored: undo" in ended.out
+    run = examine(viva, questions, "baseline/silent")
+    assert run.code == 0, run.err
+    assert "error in the file 1 (invalid gold); `viva check mine.yaml` lists them" in run.out + run.err
+    assert "scored are 2 sound questions of 3" in run.out + run.err
+    refused(examine(viva, questions, "baseline/silent", "--strict"), "--strict", "viva check")
+    questions.write_text(f"titel: x\n{QUESTIONS}")
     refused(examine(viva, questions, "baseline/silent"), "mine.yaml", "viva check")
+
+
+def test_errors_stand_before_warnings_and_case_makes_two_options(viva: Viva) -> None:
+    one = (
+        "  - id: q{0}\n    question: Which, {0}? A. x, B. X\n    grading:\n"
+        "      choice: {{options: [x, X], answer: {1}}}\n"
+    )
+    rows = [one.format(number, "A" if number < 70 else "Z") for number in range(72)]
+    (viva.folder / "many.yaml").write_text("questions:\n" + "".join(rows), encoding="utf-8")
+    ended = viva("check", "many.yaml")
+    assert ended.code == 3
+    lines = ended.out.splitlines()
+    assert [": error: question q70," in lines[0], ": error: question q71," in lines[1]] == [True, True]
+    assert "more warnings" in ended.out
+    assert "read alike" not in ended.out
+
+
+def test_a_choice_that_a_reply_does_not_make_is_unparsed(viva: Viva) -> None:
+    text = (
+        "questions:\n  - id: q\n    question: Which? A. tin, B. iron\n    grading:\n"
+        "      choice: {options: [tin, iron], answer: A}\n"
+    )
+    (viva.folder / "one.yaml").write_text(text, encoding="utf-8")
+    outcomes = {}
+    for reply in ("I would have to think about that.", "B", "A", "Sorry, I cannot help with that."):
+        (viva.folder / "replies.jsonl").write_text(
+            json.dumps({"question": "q", "text": reply}) + "\n", encoding="utf-8"
+        )
+        assert viva("grade", "one.yaml", "replies.jsonl", "--scores", "s.csv").code == 0
+        outcomes[reply] = (viva.folder / "s.csv").read_text(encoding="utf-8").splitlines()[1].split(",")[3]
+    assert list(outcomes.values()) == ["unparsed", "wrong", "right", "refused"]
 
 
 @pytest.mark.parametrize(

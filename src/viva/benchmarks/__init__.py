@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
@@ -27,15 +28,23 @@ BENCHMARKS: dict[str, str] = {
 """Name → module that holds a `BENCHMARK`."""
 CUSTOM = "questions"
 """What a run calls the benchmark of a question file of one's own."""
-_OWN_MODULE = "viva.benchmarks.custom.benchmark"
+CARD = "card"
+"""What a run calls the benchmark of an exam card."""
+_OF_FILES = {CUSTOM: "viva.benchmarks.custom.benchmark", CARD: "viva.benchmarks.card.benchmark"}
+CARDS = Path(__file__).parent / "card" / "cards"
+"""The cards that come with Viva: NAME.yaml."""
+_CARD_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,40}")
 
 
 def find_benchmark(name: str) -> Benchmark:
     """The benchmark of that name. Raises VivaError naming the ones there are."""
-    module = _OWN_MODULE if name == CUSTOM else BENCHMARKS.get(name)
+    module = _OF_FILES.get(name) or BENCHMARKS.get(name)
     if module is None:
         known = ", ".join(BENCHMARKS)
-        raise VivaError(f"there is no benchmark {name!r}; there are: {known}, and question files (NAME.yaml)")
+        raise VivaError(
+            f"there is no benchmark {name!r}; there are: {known}, question files and exam cards (NAME.yaml), and the "
+            f"cards {', '.join(sorted(path.stem for path in CARDS.glob('*.yaml')))}"
+        )
     return cast("Benchmark", importlib.import_module(module).BENCHMARK)
 
 
@@ -112,5 +121,16 @@ def _refuse_unsupported(spec: ExamSpec, about: BenchmarkInfo) -> None:
 
 
 def question_file(name: str) -> Path | None:
-    """The question file that a command names in place of a benchmark; None when it names none."""
-    return Path(name) if name not in BENCHMARKS and Path(name).suffix.lower() in (".yaml", ".yml", ".json") else None
+    """The question file or card that a command names in place of a benchmark; None when it names none."""
+    if name in BENCHMARKS:
+        return None
+    if _CARD_NAME.fullmatch(name) and (card := CARDS / f"{name}.yaml").is_file() and not Path(name).exists():
+        return card
+    return Path(name) if Path(name).suffix.lower() in (".yaml", ".yml", ".json") else None
+
+
+def file_benchmark(path: Path) -> str:
+    """Which benchmark reads a file that is named in place of one: a card says how questions are read, and has none."""
+    from viva.benchmarks.card.model import is_card
+
+    return CARD if is_card(path) else CUSTOM

@@ -13,7 +13,8 @@ from viva.benchmarks.sets import without_word_list
 from viva.contracts import ContextWindow
 from viva.prompting import Templates, clip, estimate_tokens, fence, fill, prompt_text
 from viva.scorers.fold import after_thinking
-from viva.scorers.grading import no_reply
+from viva.scorers.grading import grade_reading, no_reply
+from viva.scorers.reading import Reading
 from viva.scorers.refusal import refusal
 from viva.scorers.rubric.code import assemble, canonical, default_seconds
 from viva.scorers.rubric.grade import grade
@@ -220,6 +221,10 @@ class RubricExam(JudgedExam, NoSimilarity):
             outcome: Outcome = "unsound" if graded.invalid_gold else "ungraded"
             why = graded.invalid_gold or graded.pending
             return Score(value=None, outcome=outcome, explanation=f"{why}\n{explanation}".strip())
+        unread = [part.unread for part in graded.parts.values()]
+        if all(unread) and graded.share == 0 and not self.spec.as_published:
+            score = grade_reading(Reading(unread[0], rule="commits to no answer"), "", response)
+            return msgspec.structs.replace(score, explanation=explanation)
         summary = f"{graded.points:g} of {graded.total:g} points"
         return Score(
             value=graded.share,

@@ -56,10 +56,10 @@ GROUPS = {
         "trust_remote_code", "template", "batch_size",
     ),
     "Server": (
-        "reasoning_effort", "reasoning_budget", "no_keep_reasoning", "keep_reasoning", "system", "request_field",
+        "reasoning_effort", "reasoning_budget", "keep_reasoning", "system", "request_field",
         "template_option", "header", "env_file", "api_version", "stream", "strict_parameters",
     ),
-    "Task": ("data", "language", "only", "limit", "questions", "shard", "as_published", "extraction"),
+    "Task": ("data", "language", "only", "limit", "questions", "shard", "strict", "as_published", "extraction"),
     "Prompt": ("shots", "cot", "form", "prompts", "context", "rationale", "answer_by"),
     "Sampling": ("samples", "repeats", "temperature", "top_p", "max_tokens", "seed"),
     "Judging": (

@@ -22,6 +22,7 @@ from viva.interop.reading.detecting import form_of
 from viva.interop.reading.matching import ID, ORDER, TEXT, Matching, Missed, QuestionMatcher, told
 from viva.interop.reading.replies import rows_of
 from viva.interop.reading.rows import Columns, Log
+from viva.io.records import plain_stem
 from viva.models import Endpoint
 from viva.models.replay import KEPT, Replay
 from viva.models.replay import connect as open_replay
@@ -73,16 +74,36 @@ def collect(
     told = _progress(sum(len(log.items) for log in logs), quiet=quiet)
     matchings = [known.match(log.items, by_order=foreign.by_order, told=told) for log in logs]
     _refuse_strange(logs, matchings, paths)
+    if form == PLAIN and len(logs) > 1 and _are_parts(matchings):
+        logs = [Log(form=PLAIN, model="", items=[item for log in logs for item in log.items])]
+        matchings = [known.match(logs[0].items, by_order=foreign.by_order, told=told)]
     for log, matching in zip(logs, matchings, strict=True):
         _tell(log, matching)
     return _kept(logs, matchings)
 
 
+def _are_parts(matchings: Sequence[Matching]) -> bool:
+    """Whether no question was answered in two files: then they are the parts of one model's answers."""
+    answered = [{match.question.id for match in matching.found} for matching in matchings]
+    return len(set[str]().union(*answered)) == sum(map(len, answered))
+
+
 def _as_they_are(paths: Sequence[Path]) -> Collected:
-    if len(paths) > 1:
-        raise DataError(f"{paths[0]} and {paths[1]} are plain files of answers: grade one at a time, or join them")
-    where = paths[0].resolve()
-    return Collected(replays=[open_replay(str(where), Endpoint())], models=[ModelRecord(name=f"replay/{where}")])
+    """A model a file. Raises DataError for several that answer different questions, and would be parts of one."""
+    named = [plain_stem(path) if len(paths) > 1 else "" for path in paths]
+    shown = [f"{name}#{at}" if name and named.count(name) > 1 else name for at, name in enumerate(named, 1)]
+    found = Collected(replays=[], models=[])
+    for path, name in zip(paths, shown, strict=True):
+        where = path.resolve()
+        found.replays.append(open_replay(str(where), Endpoint(shown=name)))
+        found.models.append(ModelRecord(name=f"replay/{where}", shown=name))
+    answered = [{question for question, _ in (*one.answers, *one.errors)} for one in found.replays]
+    if len(paths) > 1 and len(set[str]().union(*answered)) == sum(map(len, answered)):
+        raise DataError(
+            f"{paths[0]} and {paths[1]} answer different questions: are they parts of one model's answers? Name the "
+            "column with --text-column NAME, which joins them, or make one file of them"
+        )
+    return found
 
 
 def _questions(benchmark: str, choice: TaskOptions) -> list[Question]:

@@ -140,6 +140,9 @@ class TaskOptions(Struct, kw_only=True):
             "Only every N-th question, from the I-th on: one task of an array of N (`viva merge` makes them one run)."
         ),
     ] = None
+    strict: Annotated[
+        bool, note("Refuse a set of which some questions have no usable gold, in place of leaving those unscored.")
+    ] = False
     panel: Annotated[Panel, note("What several verdicts on one answer become; without a majority there is none.")] = (
         "mean"
     )

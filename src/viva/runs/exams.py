@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 import msgspec
 
-from viva.benchmarks import BENCHMARKS, CUSTOM, find_benchmark, open_exam, question_file
+from viva.benchmarks import BENCHMARKS, CARD, CUSTOM, file_benchmark, find_benchmark, open_exam, question_file
 from viva.benchmarks.rationale import RATIONALE_EXAM
 from viva.benchmarks.sharding import read_shard, unsharded
 from viva.contracts import Exam
@@ -30,8 +31,10 @@ def open_exams(benchmarks: tuple[str, ...], choice: TaskOptions) -> list[tuple[E
     opened: list[tuple[Exam, Path | None]] = []
     for name in names:
         own = question_file(name)
-        benchmark = find_benchmark(CUSTOM if own else name)
+        benchmark = find_benchmark(file_benchmark(own) if own else name)
         data = own or data_folder(choice, name)
+        if benchmark.about.name == CARD and choice.data is not None:
+            templates[name] = {**templates.get(name, {}), "data": str(choice.data.resolve())}
         supported = benchmark.about.languages
         named = {part.strip() for given in choice.language for part in given.split(",") if part.strip()}
         if len(names) == 1 and not benchmark.about.more_languages and named - set(supported) - {"all"}:
@@ -40,6 +43,8 @@ def open_exams(benchmarks: tuple[str, ...], choice: TaskOptions) -> list[tuple[E
         for spec in specs(choice, benchmark.about):
             own_spec = msgspec.structs.replace(spec, name=own.stem if own else "")
             exam = open_exam(own_spec, data, merged(templates.get(name), rubric))
+            if choice.strict:
+                _refuse_invalid_gold(exam, name)
             if len(exam) == 0:
                 raise DataError(f"{name} ({spec.language}) has no question left to ask with these options")
             opened.append((exam, data.resolve() if data else None))
@@ -49,9 +54,21 @@ def open_exams(benchmarks: tuple[str, ...], choice: TaskOptions) -> list[tuple[E
     return opened
 
 
+def _refuse_invalid_gold(exam: Exam, name: str) -> None:
+    """Raise DataError for a set of which some questions cannot be graded."""
+    kinds = Counter(defect.kind for defect in exam.defects if defect.action == "unsound")
+    if kinds:
+        listed = ", ".join(f"{kind} {count:,}" for kind, count in kinds.most_common(5))
+        raise DataError(
+            f"--strict: {kinds.total():,} questions of {name} cannot be graded: {listed}; `viva check {name}` lists "
+            "them, and without --strict they are asked and left unscored"
+        )
+
+
 def languages_of(benchmark: str) -> tuple[Language, ...]:
     """The languages of a benchmark or question file, by its name on the command line."""
-    return find_benchmark(CUSTOM if question_file(benchmark) else benchmark).about.languages
+    own = question_file(benchmark)
+    return find_benchmark(file_benchmark(own) if own else benchmark).about.languages
 
 
 def refuse_unused(rubric: Mapping[str, object], asked: Iterable[ExamSpec]) -> None:
@@ -177,5 +194,9 @@ def set_notes(exam: Exam) -> list[str]:
         counted[defect.kind, defect.action] = counted.get((defect.kind, defect.action), 0) + 1
     if counted:
         found = ", ".join(f"{kind} {count} ({outcome_name(action)})" for (kind, action), count in counted.items())
-        notes.append(f"{name}: defects in the data: {found}; `viva check {exam.spec.benchmark}` lists them.")
+        listed = exam.spec.benchmark if exam.spec.benchmark in BENCHMARKS else f"{name}.yaml"
+        notes.append(f"{name}: defects in the data: {found}; `viva check {listed}` lists them.")
+        if exam.spec.benchmark in (CARD, CUSTOM) and any(action == "unsound" for _, action in counted):
+            sound = sum(question.answer is not None for question in exam.questions())
+            notes.append(f"{name}: scored are {sound:,} sound questions of {len(exam):,}.")
     return notes

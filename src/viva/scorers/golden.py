@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from viva.types import Language, Question
@@ -14,6 +15,7 @@ _CHOICE: dict[Language, tuple[str, ...]] = {
     "fr": ("Réponse : {0}", "La bonne réponse est {0}.", "({0}) {1}"),
 }
 _SPAN = ("{0}", "“{0}”", "The answer is “{0}”.", "**{0}**")  # "Answer: none" may mean that there is none
+_OTHER = "987654321"
 _TERM = ("{0}", "{0}.", "**{0}**", "The answer is {0}")
 _ANYWHERE = ("{0}", "{0}.", "**{0}**", "\\boxed{{{0}}}")
 _TRUTH: dict[Language, dict[str, tuple[str, ...]]] = {
@@ -53,8 +55,8 @@ def wrong_answer(question: Question) -> str:
     """An answer other than the gold one."""
     if question.kind == "span":
         return "xyzzy"  # shares no word with any phrase
-    if question.kind == "term":
-        return "xyzzy"
+    if question.kind == "term":  # a number is answered with another one
+        return _OTHER if re.search(r"\d", str(question.answer)) else "xyzzy"
     if question.kind == "choices":
         rest = [letter for letter in LETTERS[: len(question.options)] if letter not in str(question.answer)]
         return "".join(rest)  # "" where every option is right: then nothing is wrong altogether

@@ -11,15 +11,16 @@ from pathlib import Path
 
 import msgspec
 
-from viva.benchmarks.custom.loading import sound_questions
-from viva.benchmarks.custom.model import OwnQuestion
+from viva.benchmarks.custom.loading import usable_questions
+from viva.benchmarks.custom.model import LeftOut, OwnQuestion
 from viva.benchmarks.rubric_exam import Item, RubricExam
 from viva.benchmarks.sets import fingerprint, read_bytes, spread
 from viva.errors import DataError
 from viva.prompting import Templates, read_templates
 from viva.scorers.rubric.code import canonical, extract_code
+from viva.scorers.rubric.model import Rubric
 from viva.scorers.rubric.packages import imported
-from viva.types import Aggregate, BenchmarkInfo, ExamSpec, Question, TableSpec
+from viva.types import Aggregate, BenchmarkInfo, Defect, ExamSpec, Question, TableSpec
 
 HERE = Path(__file__).parent
 MANY = 12
@@ -61,6 +62,12 @@ def tag_layouts(questions: Sequence[Question]) -> tuple[TableSpec, ...]:
     return tuple(layouts)
 
 
+def _left_out(one: LeftOut, language: str) -> Question:
+    """A question with an error: what is answered to it is not scored."""
+    why = f"the question has an error, {one.why}"
+    return Question(id=one.id, kind="free", text=one.text or "(no question)", language=language, explanation=why)
+
+
 class CustomQuestions:
     """Entry point for question files."""
 
@@ -72,7 +79,7 @@ class CustomQuestions:
         languages=("en",),
         formats=("keywords", "blanks", "tests", "similarity", "choice", "truth", "judge"),
         size="as many as the file holds",
-        version="3",
+        version="4",
         source="a YAML or JSON file",
         shots=0,
         supports=("base", "next-token", "as-published"),
@@ -83,8 +90,11 @@ class CustomQuestions:
         """The questions of the file `data`. Raises DataError where it has errors, or is missing."""
         if data is None:
             raise DataError("name the question file: viva run FILE.yaml --model MODEL")
-        read = sound_questions(data)
+        read = usable_questions(data)
         items = own_items(read.questions, read.system, read.language)
+        items += [
+            Item(question=_left_out(one, read.language), rubric=Rubric(), system=read.system) for one in read.left_out
+        ]
         chosen = [items[index] for index in spread(len(items), spec.limit)]
         contents = [read_bytes(path) for path in (data, *read.files)]
         return RubricExam(
@@ -92,6 +102,7 @@ class CustomQuestions:
             chosen,
             fingerprint=fingerprint(contents),
             templates=Templates(read_templates(HERE / "prompts.toml"), templates, {}),
+            defects=[Defect(one.id, "error in the file", one.why, "unsound") for one in read.left_out],
             layouts=tag_layouts([item.question for item in chosen]),
         )
 

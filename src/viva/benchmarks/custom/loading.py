@@ -10,9 +10,9 @@ from typing import TypeVar
 
 from viva.benchmarks.custom import validate
 from viva.benchmarks.custom.examples import read_example
-from viva.benchmarks.custom.fields import Notes, Section, TooManyErrors, shown, to_items, to_text
+from viva.benchmarks.custom.fields import MANY, Notes, Section, TooManyErrors, shown, to_items, to_text
 from viva.benchmarks.custom.jsontext import read_json
-from viva.benchmarks.custom.model import OwnQuestion, QuestionFile
+from viva.benchmarks.custom.model import LeftOut, OwnQuestion, QuestionFile
 from viva.benchmarks.custom.parts import (
     Folder,
     read_choice,
@@ -59,7 +59,7 @@ def read_content(content: bytes, path: Path, *, languages: Collection[str] | Non
         return QuestionFile(problems=(unreadable.problem,))
     title = system = ""
     language = "en"
-    placed: list[tuple[Node, OwnQuestion]] = []
+    placed: list[tuple[Node, OwnQuestion | LeftOut]] = []
     with contextlib.suppress(TooManyErrors):
         section = _top(notes, root)
         title, system = section.text("title"), section.text("system")
@@ -67,15 +67,31 @@ def read_content(content: bytes, path: Path, *, languages: Collection[str] | Non
         if not is_language_tag(language):
             section.error("language", f"{shown(language)} is no language tag, such as en, zh, es or pt-BR")
         placed = _questions(notes, section, folder, tested)
-        validate.warn_of_repetitions(notes, placed)
+        validate.warn_of_repetitions(notes, [(node, one) for node, one in placed if isinstance(one, OwnQuestion)])
     return QuestionFile(
         title=title,
         language=language,
         system=system,
-        questions=tuple(question for _, question in placed),
+        questions=tuple(one for _, one in placed if isinstance(one, OwnQuestion)),
+        left_out=tuple(one for _, one in placed if isinstance(one, LeftOut)),
         problems=notes.in_order(),
         files=tuple(folder.read[name] for name in sorted(folder.read)),
     )
+
+
+def usable_questions(path: Path) -> QuestionFile:
+    """The same for a run: questions with errors are left out, what is wrong with the file itself refuses it.
+
+    Raises DataError, also where no question is left.
+    """
+    read = read_questions(path)
+    if (
+        not read.questions
+        or len(read.errors) >= MANY
+        or any(not one.where.startswith("question ") for one in read.errors)
+    ):
+        return sound_questions(path)
+    return read
 
 
 def sound_questions(path: Path, *, languages: Collection[str] | None = None) -> QuestionFile:
@@ -116,16 +132,15 @@ def _top(notes: Notes, root: Node) -> Section:
 
 def _questions(
     notes: Notes, section: Section, folder: Folder, languages: frozenset[str]
-) -> list[tuple[Node, OwnQuestion]]:
-    """The sound questions, with where they stand."""
+) -> list[tuple[Node, OwnQuestion | LeftOut]]:
+    """The questions, with where they stand."""
     if "questions" not in section:
         return []
     entries = to_items(notes, section.known["questions"], "questions", "every question")
     if isinstance(section.known["questions"], Listing) and not entries:
         section.error("questions", "no question in it")
     reader = _Reader(notes, folder, languages)
-    read = [(node, reader.question(node, number)) for number, (node, _) in enumerate(entries, 1)]
-    return [(node, question) for node, question in read if question]
+    return [(node, reader.question(node, number)) for number, (node, _) in enumerate(entries, 1)]
 
 
 class _Reader:
@@ -136,9 +151,10 @@ class _Reader:
         self._lines: dict[str, int] = {}
         self._patience = Patience()
 
-    def question(self, node: Node, number: int) -> OwnQuestion | None:
-        """One question, or None if anything in it is an error."""
-        notes, before = self._notes, self._notes.errors
+    def question(self, node: Node, number: int) -> OwnQuestion | LeftOut:
+        """One question; left out if anything in it is an error."""
+        notes, before, found = self._notes, self._notes.errors, len(self._notes.problems)
+        known = len(self._lines)
         section = Section(notes, node, _called(node, number), "question")
         identity = self._id(section)
         section.need("question", "what is asked")
@@ -153,7 +169,9 @@ class _Reader:
             validate.check_examples_possible(notes, placed, examples, rubric)
             validate.warn_of_missing_examples(section, examples, rubric)
         if notes.errors > before:
-            return None
+            first = next(problem for problem in notes.problems[found:] if problem.severity == "error")
+            called = identity if len(self._lines) > known else f"{identity[:100]}#{number}"
+            return LeftOut(called, text, f"line {first.line}: {first.text}")
         return OwnQuestion(id=identity, text=text, rubric=rubric, tags=tags, examples=examples, line=node.line)
 
     def _id(self, section: Section) -> str:

@@ -49,6 +49,14 @@ class OwnQuestion(Struct, frozen=True, kw_only=True):
     line: int = 0
 
 
+class LeftOut(Struct, frozen=True):
+    """A question with an error: its id (its place where it has none of its own), text, and the first error."""
+
+    id: str
+    text: str
+    why: str
+
+
 class QuestionFile(Struct, frozen=True, kw_only=True):
     """A question file: the questions that can be used, and every problem in line order.
 
@@ -61,6 +69,8 @@ class QuestionFile(Struct, frozen=True, kw_only=True):
     questions: tuple[OwnQuestion, ...] = ()
     problems: tuple[Problem, ...] = ()
     files: tuple[Path, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    """The questions with errors, in file order."""
 
     @property
     def errors(self) -> tuple[Problem, ...]:

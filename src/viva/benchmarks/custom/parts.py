@@ -200,10 +200,10 @@ def _check_options(section: Section, options: tuple[str, ...]) -> None:
     if len(options) > len(LETTERS):
         section.error("options", f"{len(options)} options: there are {len(LETTERS)} letters")
         return
-    folded = [" ".join(option.split()).casefold() for option in options]
-    for index, option in enumerate(folded):
-        if option in folded[:index]:
-            section.error("options", f"options {folded.index(option) + 1} and {index + 1} read alike")
+    written = [" ".join(option.split()) for option in options]  # case counts: Y^l and Y^L are two
+    for index, option in enumerate(written):
+        if option in written[:index]:
+            section.error("options", f"options {written.index(option) + 1} and {index + 1} read alike")
 
 
 def _not_an_option(answer: str, options: tuple[str, ...], letters: str) -> str:

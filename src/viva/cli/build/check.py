@@ -10,7 +10,7 @@ from typing import Any
 import click
 import msgspec
 
-from viva.benchmarks import find_benchmark, question_file
+from viva.benchmarks import CUSTOM, file_benchmark, find_benchmark, question_file
 from viva.benchmarks.custom.loading import read_questions
 from viva.benchmarks.rubric_exam import RubricExam
 from viva.cli.options import exam_options
@@ -41,7 +41,8 @@ def check_command(benchmark: str, show_all: bool, unsafe_host_execution: bool, *
     (NAME.yaml): it is validated, and its example answers must score as it says.
     """
     choice = pick(TaskOptions, given)
-    if file := question_file(benchmark):
+    file = question_file(benchmark)
+    if file and file_benchmark(file) == CUSTOM:
         return _check_file(file, choice, unsafe=unsafe_host_execution)
     failed = 0
     for exam in _exams(benchmark, choice):
@@ -80,6 +81,9 @@ def _check_file(file: Path, choice: TaskOptions, *, unsafe: bool) -> int:
 
 def _exams(benchmark: str, choice: TaskOptions) -> Iterator[Exam]:
     """The exams asked for; without a choice of languages, those whose files are there."""
+    if question_file(benchmark):
+        yield from (exam for exam, _ in open_exams((benchmark,), choice))
+        return
     languages = choice.language or find_benchmark(benchmark).about.languages
     if not choice.language and data_folder(choice, benchmark) is None:
         languages = tuple(language for language in languages if language in ("en", "zh"))  # what the sample has
@@ -102,7 +106,8 @@ def _defect_lines(defects: list[Defect], *, show_all: bool) -> Iterator[str]:
     grouped: dict[tuple[str, str], list[Defect]] = {}
     for defect in defects:
         grouped.setdefault((defect.kind, defect.action), []).append(defect)
-    for (kind, action), group in grouped.items():
+    worst = {"unsound": 0, "repaired": 1, "noted": 2}
+    for (kind, action), group in sorted(grouped.items(), key=lambda one: (worst[one[0][1]], -len(one[1]))):
         yield f"{kind}: {len(group)} ({outcome_name(action)})"
         shown = group if show_all or len(group) <= 20 else group[:3]
         for defect in shown:
@@ -112,7 +117,7 @@ def _defect_lines(defects: list[Defect], *, show_all: bool) -> Iterator[str]:
 
 
 SHOWN = 50
-"""Problems that are listed; the rest is counted."""
+"""Errors, and warnings, that are listed; the rest is counted."""
 
 
 def check_question_file(path: Path, exam: RubricExam | None, *, unsafe: bool = False) -> int:
@@ -126,14 +131,21 @@ def check_question_file(path: Path, exam: RubricExam | None, *, unsafe: bool = F
     if exam is not None:
         problems += example_problems(read.questions, exam, notes, unsafe=unsafe)
     problems.sort(key=lambda problem: (problem.line, problem.column))
-    for problem in problems[:SHOWN]:
-        click.echo(escape_invisible(f"{path}:{problem}"))
-    if len(problems) > SHOWN:
-        click.echo(f"... and {len(problems) - SHOWN} more")
+    for severity in ("error", "warning"):  # errors first: a file may have a thousand warnings
+        found = [problem for problem in problems if problem.severity == severity]
+        for problem in found[:SHOWN]:
+            click.echo(escape_invisible(f"{path}:{problem}"))
+        if len(found) > SHOWN:
+            click.echo(f"... and {len(found) - SHOWN:,} more {severity}s")
     for note in notes:
         click.echo(escape_invisible(note))
     errors = sum(problem.severity == "error" for problem in problems)
     examples = sum(len(question.examples) for question in read.questions)
+    if read.left_out and exam:
+        named = ", ".join(one.id for one in read.left_out[:10]) + (", …" if len(read.left_out) > 10 else "")
+        click.echo(
+            escape_invisible(f"{len(read.left_out):,} questions with errors are asked and left unscored: {named}")
+        )
     click.echo(
         f"{path}: {len(read.questions):,} questions, {examples:,} example answers, {errors} errors, "
         f"{len(problems) - errors} warnings" + ("" if exam else "; the examples were not graded, because of the errors")

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from viva.errors import DataError
-from viva.interop.reading import PLAIN, bounded, dataset, inspectlog, opencompass
+from viva.interop.reading import PLAIN, dataset, inspectlog, opencompass
+from viva.io import bounded
 
 _HEAD = 1 << 16
 _PACKED = b"PK\x03\x04"

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from viva.errors import DataError, VivaError
-from viva.interop.reading import bounded, fields
+from viva.interop.reading import fields
 from viva.interop.reading.rows import Columns, Given, Item, Log, Meter, said_in, text_of, texts_in
+from viva.io import bounded
 from viva.types import StopReason, Usage
 
 if TYPE_CHECKING:

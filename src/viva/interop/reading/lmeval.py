@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from viva.errors import DataError
-from viva.interop.reading import bounded, fields
+from viva.interop.reading import fields
 from viva.interop.reading.rows import Columns, Given, Item, Log, Meter, said_in, stop_of, text_of, texts_in
+from viva.io import bounded
 
 _SAMPLES = 1_000_000_000
 """Sample numbers are below it."""

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from viva.errors import DataError
-from viva.interop.reading import bounded, fields
+from viva.interop.reading import fields
 from viva.interop.reading.rows import Columns, Given, Item, Log, Meter, said_in, text_of, texts_in
+from viva.io import bounded
 
 _SHARD = re.compile(r"(?P<name>.+)_(?P<number>\d+)")
 _DIGITS = re.compile(r"(\d+)")

@@ -168,7 +168,7 @@ def _grade_truth(part: TruthPart, text: str, language: str) -> Points:
 def _grade_reading(reading: Reading, gold: str, weight: float) -> Points:
     right = reading.read == gold
     detail = f"{weight if right else 0:+g} read {reading.read}, the answer is {gold}"
-    return Points(weight if right else 0.0, weight, (detail,))
+    return Points(weight if right else 0.0, weight, (detail,), unread="" if reading.committed else reading.read)
 
 
 def _grade_judge(part: JudgePart, judged: Decision) -> Points:

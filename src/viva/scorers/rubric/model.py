@@ -196,6 +196,8 @@ class Points(Struct, frozen=True):
     total: float
     details: tuple[str, ...] = ()
     pending: str = ""
+    unread: str = ""
+    """Of a letter or truth value: what a reply was read as that commits to none (unparsed, empty, refused)."""
 
 
 class Graded(Struct, frozen=True, kw_only=True):

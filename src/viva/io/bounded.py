@@ -39,32 +39,33 @@ def head(path: Path, size: int) -> bytes:
         with reading(path, follow=True) as file:
             return file.read(size)
     except OSError as problem:
-        raise DataError(f"cannot read the answer file {path}: {problem.strerror}") from None
+        raise DataError(f"cannot read {path}: {problem.strerror}") from None
 
 
 def unpacked_head(path: Path, size: int) -> bytes:
     """The first bytes of what a file holds, be it packed with gzip or not."""
-    with _opened(path) as file:
+    with opened(path) as file:
         return _guarded(path, lambda: file.read(size))
 
 
-def _opened(path: Path) -> IO[bytes]:
+def opened(path: Path) -> IO[bytes]:
+    """A file, unpacked where it is gzipped. Raises DataError where it cannot be read."""
     try:
         return cast("IO[bytes]", gzip.open(path)) if is_gzip(path) else reading(path, follow=True)
     except OSError as problem:
-        raise DataError(f"cannot read the answer file {path}: {problem.strerror}") from None
+        raise DataError(f"cannot read {path}: {problem.strerror}") from None
 
 
 def _guarded(path: Path, read: Any) -> bytes:
     try:
         return cast("bytes", read())
     except (OSError, EOFError, zlib.error) as problem:
-        raise DataError(f"cannot read the answer file {path}: {problem}") from None
+        raise DataError(f"cannot read {path}: {problem}") from None
 
 
 def lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """The lines of a file that are not blank, with their numbers. Raises DataError for one that is too long."""
-    with _opened(path) as file:
+    with opened(path) as file:
         number = 0
         while line := _guarded(path, lambda: file.readline(LONGEST_LINE + 1)):
             number += 1
@@ -85,7 +86,7 @@ def rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def content(path: Path) -> bytes:
     """A whole file, unpacked. Raises DataError for one that is too large."""
-    with _opened(path) as file:
+    with opened(path) as file:
         found = _guarded(path, lambda: file.read(LARGEST_DOCUMENT + 1))
     if len(found) > LARGEST_DOCUMENT:
         raise DataError(f"{path} is larger than {LARGEST_DOCUMENT >> 30} GiB: give it in parts")

@@ -1,0 +1,265 @@
+"""`viva init`: from a table to the card that says how it is an exam, every guess with what it was guessed from.
+
+Cards that come with Viva are tried where the table has their columns, then what the columns' names and values suggest;
+the first that can grade most of a sample is written.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from viva.authoring.card_guesses import guesses, language_of
+from viva.benchmarks import CARDS
+from viva.benchmarks.card.cells import FILE, ROW, Absent, cell, columns_of
+from viva.benchmarks.card.model import Card, parse_card
+from viva.benchmarks.card.questions import read_row
+from viva.errors import DataError, VivaError
+from viva.files import write_whole
+from viva.io.records import SUFFIXES, files_of, plain_stem, records, split_of
+from viva.visible import one_line
+
+SAMPLED_FILES, SAMPLED_ROWS = 30, 2_000
+ENOUGH = 0.9
+"""The share of sampled rows that a card must be able to grade to be taken at once."""
+_ASKED = ("test", "validation", "valid", "val", "dev", "train", "training")
+"""The splits in the order in which one is asked."""
+_SHOWN = ("dev", "validation", "valid", "val", "train", "training")
+"""The splits in the order in which exemplars are taken from one."""
+_NAME = re.compile(r"[a-z0-9]")
+
+
+class Written(Struct, frozen=True):
+    """A card, what it can grade of the sample, and why it says what it says."""
+
+    card: Mapping[str, Any]
+    sound: float
+    notes: Mapping[str, str] = {}
+    """Field → the comment behind it."""
+
+
+def init_card(data: Path, out: Path | None = None) -> tuple[Path, str]:
+    """Write a card for a table; where it lies, and what there is to say.
+
+    Raises DataError for what is no table or none that a card can be guessed for, VivaError where a file is there.
+    """
+    split, shown = _splits(data)
+    files = files_of(data, split)
+    rows = _sample(files)
+    best = _best(rows, data, files)
+    path = out or Path(_called(data) + ".yaml")
+    if path.exists():
+        raise VivaError(f"{path} is there already: name another file with --out, or remove it")
+    card = dict(best.card)
+    content = _text(card, best, _pointed(data, path), split, shown if "exemplars" in card or shown else "", files, rows)
+    parse_card(content.encode(), str(path))
+    write_whole(path, content.encode())
+    share = f"{best.sound:.0%} of {len(rows):,} sampled rows can be graded"
+    return path, f"{path}: {card['format']}, {share}; `viva check {path}` looks at all of them"
+
+
+def _splits(data: Path) -> tuple[str, str]:
+    """Which split of a folder is asked, and which is shown; "" where it has none."""
+    if not data.is_dir():
+        return "", ""
+    named: set[str] = set()
+    for file in data.rglob("*"):
+        if file.is_file() and Path(file.name.removesuffix(".gz")).suffix.lower() in SUFFIXES:
+            named.add(split_of(file, data))
+    asked = next((split for split in _ASKED if split in named), "")
+    shown = next((split for split in _SHOWN if split in named and split != asked), "")
+    return (asked if len(named - {""}) > 1 or ("" in named and asked) else ""), shown
+
+
+def _sample(files: Sequence[Path]) -> list[dict[str, Any]]:
+    """Rows of several files, evenly; with the columns that every table has. Raises DataError where there is none."""
+    chosen = files[:: max(1, len(files) // SAMPLED_FILES)][:SAMPLED_FILES]
+    most = max(20, SAMPLED_ROWS // len(chosen))
+    rows: list[dict[str, Any]] = []
+    for path in chosen:
+        for number, row in records(path):
+            if number >= most:
+                break
+            rows.append({**row, FILE: plain_stem(path), ROW: number})
+    if not rows:
+        raise DataError(f"{files[0]}: there is no row in it")
+    return rows
+
+
+def _best(rows: Sequence[Mapping[str, Any]], data: Path, files: Sequence[Path]) -> Written:
+    """The card that can grade most of the rows; the first of those that can grade nearly all."""
+    best: Written | None = None
+    for plain, notes in _candidates(rows, data, files):
+        sound = _gradable(plain, rows)
+        if best is None or sound > best.sound:
+            best = Written(plain, sound, notes)
+        if sound >= ENOUGH:
+            break
+    if best is None or best.sound == 0:
+        names = ", ".join(one_line(repr(name), 40) for name in rows[0] if name not in (FILE, ROW))
+        raise DataError(
+            f"{data}: no card could be guessed from the columns {names[:600]}; write one by hand: docs/cards.md has an "
+            "example for every format"
+        )
+    return best
+
+
+def _candidates(
+    rows: Sequence[Mapping[str, Any]], data: Path, files: Sequence[Path]
+) -> Iterator[tuple[Mapping[str, Any], Mapping[str, str]]]:
+    names = [name for name in rows[0] if name not in (FILE, ROW)]
+    if files[0].suffix.lower() in (".csv", ".tsv") and len(names) == 6 and re.fullmatch(r"[A-E]", names[-1].strip()):
+        headless = {**shipped()["mmlu-csv"], "tags": [FILE]} if len(files) > 1 else shipped()["mmlu-csv"]
+        yield headless, {"columns": "the first row is a question: the file has no header"}
+    known = [(used, name, plain) for name, plain in shipped().items() if (used := _columns_used(plain, rows[:50]))]
+    for _, name, plain in sorted(known, key=lambda one: (-one[0], one[1])):
+        spoken = {} if "language" in plain else language_of(text for row in rows[:50] for text in row.values())
+        yield {**plain, **spoken}, {"format": f"the columns of the card {name}"}
+    yield from guesses(rows)
+
+
+def shipped() -> dict[str, dict[str, Any]]:
+    """The cards that come with Viva as plain data, by name."""
+    found: dict[str, dict[str, Any]] = {}
+    for path in sorted(CARDS.glob("*.yaml")):
+        card = parse_card(path.read_bytes(), path.name)
+        plain = msgspec.to_builtins(card)
+        default = msgspec.to_builtins(Card(format=card.format, question=""))
+        found[path.stem] = {
+            key: _lean(value) for key, value in plain.items() if value != default.get(key) or key == "format"
+        }
+    return found
+
+
+def _lean(value: Any) -> Any:
+    """A mapping without what is empty in it."""
+    if not isinstance(value, dict):
+        return value
+    return {key: one for key, one in value.items() if one not in ("", [], None, 0, False) or key == "from"}
+
+
+def _columns_used(plain: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> int:
+    """How many columns of the table a card names, the table having all of them; 0 where one is missing."""
+    if plain.get("columns"):
+        return 0  # those of files without a header are told by their first row
+    names: set[str] = set()
+    for field in ("question", "id", "explanation"):
+        if plain.get(field):
+            names.update(columns_of(plain[field], rows[0]))
+    for field in ("options", "answer", "tests"):
+        names.update(_named_in(plain.get(field), rows[0]))
+    names.update(tag for tag in plain.get("tags", ()) if tag != FILE)
+    for name in names:
+        if not any(_has(row, name) for row in rows):
+            return 0
+    return len(names)
+
+
+def _named_in(value: Any, row: Mapping[str, Any]) -> Iterator[str]:
+    if isinstance(value, str):
+        yield from columns_of(value, row)
+    elif isinstance(value, list):
+        yield from value
+    elif isinstance(value, dict):
+        for key, one in value.items():
+            if key in ("column", "text", "label", "columns", "right", "wrong", "aliases", "test", "before"):
+                yield from _named_in(one, row)
+
+
+def _has(row: Mapping[str, Any], name: str) -> bool:
+    try:
+        cell(row, name)
+    except Absent:
+        return False
+    return True
+
+
+def _gradable(plain: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> float:
+    """The share of rows that a card can grade; 0 for one that is none."""
+    try:
+        card = msgspec.convert({**plain, "columns": []}, Card)
+    except msgspec.ValidationError:
+        return 0.0
+    columns = plain.get("columns") or []
+    sound = 0
+    for given in rows:
+        row = dict(zip([*columns, FILE, ROW], given.values(), strict=False)) if columns else given
+        sound += read_row(card, row, "0", 0).question.answer is not None
+    return sound / len(rows)
+
+
+def _called(data: Path) -> str:
+    """A card's name, from that of its data."""
+    stem = plain_stem(data) if not any(sign in data.name for sign in "*?[") else data.parent.name
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("-.") or "card"
+    return name if _NAME.search(name.lower()) else "card"
+
+
+def _pointed(data: Path, card: Path) -> str:
+    """The data as a card names it: by a path below its folder, else by the whole one."""
+    folder, there = card.parent.resolve(), Path(os.path.abspath(data))  # noqa: PTH100 - a pattern does not exist
+    return str(there.relative_to(folder)) if there.is_relative_to(folder) else str(there)
+
+
+def _text(
+    card: dict[str, Any],
+    best: Written,
+    data: str,
+    split: str,
+    shown: str,
+    files: Sequence[Path],
+    rows: Sequence[Mapping[str, Any]],
+) -> str:
+    """The card as YAML, with comments."""
+    card.pop("split", None)
+    exemplars = dict(card.pop("exemplars", {}))
+    exemplars.pop("data", None)
+    title = card.pop("title", "") or _called(files[0] if len(files) == 1 else files[0].parent)
+    lines = ["# How a table is an exam; docs/cards.md has every field. Comments are what a value was guessed from."]
+    lines.append(f"title: {_scalar(title)}")
+    lines.append(f"data: {_scalar(data)}" + (f"  # {len(files):,} files" if len(files) > 1 else ""))
+    if split:
+        lines.append(f"split: {_scalar(split)}")
+    order = ("columns", "format", "language", "id", "question", "options", "answer", "explanation", "tags")
+    for key in (*order, *(key for key in card if key not in order)):
+        if key in card:
+            note = best.notes.get(key, "")
+            lines.append(f"{key}: {_flow(card[key])}" + (f"  # {one_line(note, 120)}" if note else ""))
+    if shown:
+        lines.append(f"exemplars: {_flow({**exemplars, 'split': shown})}  # for --shots")
+    else:
+        lines.append("# exemplars: {data: FILE, by: TAG, reasoning: COLUMN}  # rows as above, for --shots")
+    lines.append('# prompt: "Question: {question}\\n{options}"  # in place of the built-in one: `viva prompt` shows it')
+    if card.get("tags") and "headline" not in card:
+        lines.append(
+            f"# headline: {{macro: {_scalar(card['tags'][0])}}}  # the mean over its values, not over questions"
+        )
+    lines.append(
+        "# The columns: " + ", ".join(one_line(repr(name), 40) for name in rows[0] if name not in (FILE, ROW))[:800]
+    )
+    return "\n".join(lines) + "\n"
+
+
+_PLAIN = re.compile(r"[A-Za-z_/$][A-Za-z0-9_ ./$-]{0,200}")
+
+
+def _scalar(value: object) -> str:
+    """A YAML scalar in flow style: quoted as JSON wherever it could be read as anything else."""
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    plain = _PLAIN.fullmatch(text) and text == text.strip() and text.lower() not in ("null", "~")
+    return text if plain or isinstance(value, int | float) else json.dumps(text, ensure_ascii=False)
+
+
+def _flow(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_scalar(key)}: {_flow(one)}" for key, one in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_flow, value)) + "]"
+    return _scalar(value)

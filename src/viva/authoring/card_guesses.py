@@ -1,0 +1,276 @@
+"""Which column of a table is what, guessed from names and values."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from viva.benchmarks.card.cells import FILE, ROW, list_of, text_of, texts_of
+from viva.scorers.number import value_of
+
+Guess = tuple[Mapping[str, Any], Mapping[str, str]]
+Row = Mapping[str, Any]
+
+IDS = (
+    "id",
+    "question_id",
+    "questionid",
+    "qid",
+    "task_id",
+    "unique_id",
+    "uid",
+    "uuid",
+    "idx",
+    "index",
+    "ind",
+    "key",
+    "no",
+)
+QUESTIONS = (
+    "question", "problem", "question_text", "question_stem", "stem", "prompt", "query", "input", "instruction", "ctx",
+    "sentence", "goal", "statement", "claim", "text", "题目", "问题",
+)  # fmt: skip
+PASSAGES = ("passage", "context", "article", "background", "paragraph", "story", "fact1", "support")
+OPTIONS = ("options", "choices", "endings", "candidates", "answers", "answer_choices", "option", "选项")
+ANSWERS = (
+    "answer", "answerkey", "answer_key", "label", "correct_answer", "correct", "correct_option", "correct_choice",
+    "gold",
+    "gold_answer", "target", "answer_idx", "answer_index", "gold_index", "answer_letter", "right_answer", "solution",
+    "final_answer", "ground_truth", "groundtruth", "reference", "reference_answer", "best_answer", "answers", "output",
+    "response", "cop", "final_decision", "answers_spans", "答案",
+)  # fmt: skip
+EXPLANATIONS = ("explanation", "rationale", "reasoning", "cot_content", "cot", "exp", "solution", "analysis", "解析")
+RIGHT = re.compile(r"(correct|right|best|true)[ _-]?(answer|option|choice)s?", re.IGNORECASE)
+WRONG = re.compile(
+    r"(incorrect|wrong|false|distractor|distractors)([ _-]?(answer|option|choice)s?)?[ _-]?\d*", re.IGNORECASE
+)
+LETTERED = re.compile(r"(?P<before>|.*[ _.-]|opt?|ans|answer|option|choice|op|选项)(?P<letter>[A-Ja-j])")
+NUMBERED = re.compile(
+    r"(?P<before>.*?(?:option|choice|sol|ending|answer|ans|opt|candidate)[ _-]?)(?P<number>\d)", re.IGNORECASE
+)
+MOST_VALUES = 60
+"""A tag has at most so many values."""
+
+
+class _Table(Struct):
+    """The rows of the sample by columns, as far as cells have a value."""
+
+    rows: Sequence[Row]
+    names: list[str]
+
+    def values(self, name: str, most: int = 400) -> list[Any]:
+        """Values of a column that are there."""
+        found = [row[name] for row in self.rows[: most * 3] if row.get(name) not in (None, "", [])]
+        return found[:most]
+
+    def named(self, *wanted: str) -> list[str]:
+        """The columns of these names, in the order of the names, whatever their case."""
+        lower = {name.strip().lower().replace(" ", "_").replace("-", "_"): name for name in reversed(self.names)}
+        return [lower[name] for name in wanted if name in lower]
+
+
+def guesses(rows: Sequence[Row]) -> Iterator[Guess]:
+    """Cards that the table may mean, the likeliest first."""
+    names = list(dict.fromkeys(name for row in rows[:200] for name in row if name not in (FILE, ROW)))
+    table = _Table(rows, names)
+    for question in _questions(table):
+        for layout, note in _layouts(table, question):
+            yield from _choices(table, question, layout, note)
+        yield from _free(table, question)
+
+
+def _questions(table: _Table) -> list[str]:
+    """Columns that may hold the question: by their names, else the longest text."""
+    named = [name for name in table.named(*QUESTIONS) if any(isinstance(one, str) for one in table.values(name, 50))]
+    if named:
+        return named[:3]
+    lengths = {name: _length(table, name) for name in table.names}
+    texts = sorted((name for name, length in lengths.items() if length > 15), key=lambda name: -lengths[name])
+    return texts[:2]
+
+
+def _length(table: _Table, name: str) -> float:
+    texts = [one for one in table.values(name, 100) if isinstance(one, str)]
+    return sum(map(len, texts)) / len(texts) if texts else 0.0
+
+
+def _layouts(table: _Table, question: str) -> Iterator[tuple[Any, str]]:
+    """Where options may be."""
+    right = [name for name in table.names if RIGHT.fullmatch(name.strip()) and name != question]
+    wrong = [name for name in table.names if WRONG.fullmatch(name.strip())]
+    if right and wrong:
+        listed = len(wrong) == 1 and any(list_of(one) for one in table.values(wrong[0], 20))
+        if len(wrong) > 1 or listed:
+            yield {"right": right[0], "wrong": wrong[0] if listed else wrong}, "one right and several wrong answers"
+    for group in _groups(table, question):
+        yield group, "a column an option"
+    for name in [*table.named(*OPTIONS), *table.names]:
+        found = [texts_of(one) for one in table.values(name, 50)] if name != question else []
+        read = [one for one in found if one is not None]
+        if read and len(read) >= 0.8 * len(found) and sum(len(one[0]) >= 2 for one in read) >= 0.8 * len(read):
+            yield name, "a list of options"
+
+
+def _groups(table: _Table, question: str) -> Iterator[list[str]]:
+    """Columns such as A, B, C, D; option1, option2; opa, opb."""
+    lettered: dict[str, dict[str, str]] = {}
+    numbered: dict[str, dict[str, str]] = {}
+    for name in table.names:
+        if name == question:
+            continue
+        if match := LETTERED.fullmatch(name.strip()):
+            lettered.setdefault(match["before"].lower(), {})[match["letter"].upper()] = name
+        if match := NUMBERED.fullmatch(name.strip()):
+            numbered.setdefault(match["before"].lower(), {})[match["number"]] = name
+    for group in lettered.values():
+        if {"A", "B"} <= group.keys():
+            yield [group[letter] for letter in "ABCDEFGHIJ"[: len(group)] if letter in group]
+    for group in numbered.values():
+        if len(group) >= 2:
+            yield [group[number] for number in sorted(group)]
+
+
+def _choices(table: _Table, question: str, layout: Any, note: str) -> Iterator[Guess]:
+    """Cards of multiple-choice questions."""
+    used = set(layout) if isinstance(layout, list) else {layout} if isinstance(layout, str) else set()
+    taken = {question, *used}
+    base = _base(table, question, taken)
+    if isinstance(layout, dict):
+        yield {"format": "choice", **base, "options": layout}, {"options": note}
+        return
+    where: Any = layout
+    if isinstance(layout, str):
+        first = next(iter(table.values(layout, 1)), None)
+        if isinstance(first, Mapping) and {"text", "label"} <= first.keys():
+            where = {"text": f"{layout}.text", "label": f"{layout}.label"}
+    for name in table.named(*ANSWERS):
+        if name in taken:
+            continue
+        values = table.values(name, 2_000)
+        if not values:
+            continue
+        most = len(layout) if isinstance(layout, list) else _most_options(table, layout)
+        for kind, answer, why in _gold_forms(name, values, most, labelled=isinstance(where, dict)):
+            yield (
+                {"format": kind, **base, "options": where, "answer": answer, **_explained(table, taken | {name})},
+                {"options": note, "answer": why},
+            )
+
+
+def _most_options(table: _Table, name: str) -> int:
+    return max((len(found[0]) for one in table.values(name) if (found := texts_of(one)) is not None), default=0)
+
+
+def _gold_forms(name: str, values: Sequence[Any], most: int, *, labelled: bool) -> Iterator[tuple[str, Any, str]]:
+    """In what form a column may hold the gold option: format, answer, why."""
+    lists = [list_of(one) for one in values]
+    single = [one[0] if one is not None and len(one) == 1 else one for one in lists]
+    several = sum(one is not None and len(one) > 1 for one in lists)
+    if several:
+        yield "choices", name, "lists of letters"
+        yield "choices", {"column": name, "as": "index", "from": 0}, "lists of places"
+        return
+    texts = [text_of(said if said is not None else one).strip() for said, one in zip(single, values, strict=True)]
+    shown = ", ".join(sorted(set(texts))[:6])
+    if labelled:
+        yield "choice", name, f"labels: {shown}"
+    if sum(bool(re.fullmatch(r"\(?[A-Za-z]\)?[.:]?", text)) for text in texts) >= 0.9 * len(texts):
+        yield "choice", name, f"letters: {shown}"
+    if sum(bool(re.fullmatch(r"[A-Z]{2,8}|[A-Z](?:, ?[A-Z])+", text)) for text in texts) >= 0.05 * len(texts):
+        yield "choices", name, f"several letters: {shown}"
+    if sum(bool(re.fullmatch(r"-?\d+(?:\.0)?", text)) for text in texts) >= 0.9 * len(texts):
+        numbers = [int(float(text)) for text in texts if re.fullmatch(r"-?\d+(?:\.0)?", text)]
+        start = 1 if 0 not in numbers and max(numbers, default=0) >= most else 0
+        unsure = "" if 0 in numbers or start else ", and neither 0 nor the last: from 0 or from 1?"
+        yield "choice", {"column": name, "as": "index", "from": start}, f"numbers: {shown}{unsure}"
+    yield "choice", {"column": name, "as": "text"}, "the option's text"
+
+
+def _free(table: _Table, question: str) -> Iterator[Guess]:
+    """Cards of questions without options."""
+    for name in table.named(*ANSWERS):
+        if name == question:
+            continue
+        values = table.values(name)
+        if not values:
+            continue
+        base = _base(table, question, {question, name})
+        explained = _explained(table, {question, name})
+        for kind, answer, why in _free_forms(name, values, passage="{" in base["question"]):
+            yield {"format": kind, **base, "answer": answer, **explained}, {"format": why}
+
+
+def _free_forms(name: str, values: Sequence[Any], *, passage: bool) -> Iterator[tuple[str, Any, str]]:
+    first = values[0]
+    if isinstance(first, Mapping):
+        inner = next((key for key in ("text", "value", "answer", "spans", "aliases") if first.get(key)), "")
+        if inner:
+            aliases = [f"{name}.aliases"] if first.get("aliases") and inner != "aliases" else []
+            path = f"{name}.{inner}"
+            yield "phrase", {"column": path, "aliases": aliases} if aliases else path, "accepted answers"
+        return
+    texts = [text for one in values if (text := text_of(one).strip())]
+    if not texts:
+        return
+    if sum("####" in text for text in texts) >= 0.9 * len(texts):
+        yield "number", {"column": name, "after": "####"}, "answers behind ####"
+    if sum("\\boxed" in text for text in texts) >= 0.9 * len(texts):
+        yield "exact", {"column": name, "as": "boxed"}, "answers in \\boxed{}"
+    words = {text.lower() for text in texts}
+    if words <= {"true", "false"} or words <= {"yes", "no"} or words <= {"正确", "错误"} or words <= {"对", "错"}:
+        yield "truth", name, f"truth values: {', '.join(sorted(words))}"
+    if sum(value_of(text) is not None for text in texts) >= 0.95 * len(texts):
+        yield "number", name, "numbers"
+    if sum(list_of(one) is not None for one in values) >= 0.9 * len(values):
+        yield "phrase", name, "lists of accepted answers"
+    lengths = sorted(len(text.split()) + sum(ord(char) > 0x2E7F for char in text) // 2 for text in texts)
+    if lengths[len(lengths) * 9 // 10] <= 12:
+        yield ("phrase", name, "short answers to a passage") if passage else ("exact", name, "short answers")
+    yield "open", name, "long answers: a judge grades them (--judge)"
+
+
+def _base(table: _Table, question: str, taken: set[str]) -> dict[str, Any]:
+    """Question, id, tags and language."""
+    passages = [name for name in table.named(*PASSAGES) if name not in taken and table.values(name, 20)]
+    found: dict[str, Any] = language_of(table.values(question, 50))
+    for name in table.named(*IDS):
+        values = [text_of(one) for one in table.values(name, 2_000)]
+        if len(values) == min(len(table.rows), 2_000) and len(set(values)) == len(values):
+            found["id"] = name
+            break
+    found["question"] = f"{{{passages[0]}}}\n\n{{{question}}}" if passages else question
+    answers = {*table.named(*ANSWERS), *table.named(*EXPLANATIONS), *table.named(*IDS)}
+    tags = [
+        name for name in table.names if name not in taken | answers and name not in passages and _is_tag(table, name)
+    ]
+    if len({row[FILE] for row in table.rows}) > 1:
+        tags = [FILE, *tags]
+    if tags:
+        found["tags"] = tags[:6]
+    return found
+
+
+def language_of(values: Iterable[Any]) -> dict[str, Any]:
+    """The field `language`, where the texts are in one that has prompts of its own and is not English."""
+    text = "".join(one for value in values if (one := text_of(value)))
+    return {"language": "zh"} if sum("\u4e00" <= char <= "\u9fff" for char in text) > 0.25 * len(text) else {}
+
+
+def _is_tag(table: _Table, name: str) -> bool:
+    """Whether a column has few short values, each of them often."""
+    if not name.strip():
+        return False
+    values = table.values(name, 2_000)
+    if len(values) < 0.5 * len(table.rows) or not all(isinstance(one, str | bool) for one in values):
+        return False
+    counted = Counter(map(text_of, values))
+    return 2 <= len(counted) <= min(MOST_VALUES, len(values) // 3) and max(map(len, counted)) <= 80
+
+
+def _explained(table: _Table, taken: set[str]) -> dict[str, Any]:
+    found = next((name for name in table.named(*EXPLANATIONS) if name not in taken and table.values(name, 20)), None)
+    return {"explanation": found} if found else {}

@@ -1,0 +1,229 @@
+"""Exam cards: a short YAML file that says how a table is an exam (docs/cards.md).
+
+viva init DATA                          # writes the card with its guesses
+viva check CARD.yaml
+viva run CARD.yaml --shots 5 --cot --model openai/NAME
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import cast
+
+import msgspec
+
+from viva.benchmarks.card.exam import CardExam
+from viva.benchmarks.card.model import Card, Exemplars, read_card
+from viva.benchmarks.card.table import QuestionTable, named_path, paths_of
+from viva.benchmarks.custom.benchmark import HERE as OWN
+from viva.benchmarks.custom.benchmark import tag_layouts
+from viva.benchmarks.rubric_exam import Item, RubricExam
+from viva.benchmarks.sets import fingerprint, spread
+from viva.errors import DataError
+from viva.io.records import files_of, split_of
+from viva.prompting import Templates, read_templates
+from viva.types import BenchmarkInfo, Defect, ExamSpec, Question, Response
+
+HERE = Path(__file__).parent
+DATA = "data"
+"""The key of a card's templates that holds the data which the user named in place of the card's."""
+LANGUAGES = ("en", "zh")
+"""Languages with prompts of their own; others are asked in English, which is noted."""
+
+
+_LAST: dict[bytes, QuestionTable] = {}
+"""The table that was read last: a command opens its exam more than once."""
+
+
+class ExamCard:
+    """Entry point for cards."""
+
+    about = BenchmarkInfo(
+        name="card",
+        title="Exam card",
+        paper="docs/cards.md",
+        licence="that of its data",
+        languages=("en",),
+        formats=("choice", "choices", "truth", "exact", "number", "phrase", "open", "rubric"),
+        size="as many as the table has rows",
+        version="1",
+        source="a table, and a YAML file that says how it is an exam",
+        shots=20,
+        supports=("cot", "base", "next-token", "likelihood", "extraction"),
+        reasons={"as-published": "a card has no authors' script to follow", "comprehension": "it has one format"},
+        rationale="possible",
+    )
+
+    def open(self, spec: ExamSpec, data: Path | None, templates: Mapping[str, object] | None) -> CardExam | RubricExam:
+        """The exam of the card at `data`. Raises DataError for a card or a table that cannot be used."""
+        if data is None:
+            raise DataError("name the card: viva run CARD.yaml --model MODEL")
+        card = read_card(data)
+        own = dict(templates or {})
+        named = own.pop(DATA, None)
+        given = Path(str(named)) if named else None
+        try:
+            table = _table(card, paths_of(card, data.parent, given), spec.seed)
+            shots, shot_files, defects = _exemplars(card, data.parent, given, table, spec)
+        except DataError as problem:
+            raise DataError(
+                f"{f'the card {data.stem}' if data.parent == HERE / 'cards' else data}: {problem}"
+            ) from None
+        spec = msgspec.structs.replace(spec, language=card.language)
+        content = fingerprint([_meaning(card), table.fingerprint(), *shot_files])
+        defects = [*table.defects, *defects]
+        if card.format == "rubric":
+            return _by_rubric(spec, card, table, own, str(named or ""), content, defects)
+        if card.language not in LANGUAGES:
+            note = f"no prompts in {card.language!r}: the task is put in English (or as `prompt` of the card says it)"
+            defects.append(Defect("test", "English prompts", note, "noted"))
+        prompts = Templates(_prompts(card, str(named or "")), {**own, **({DATA: str(named)} if named else {})})
+        return CardExam(spec, card, table, prompts, fingerprint=content, exemplars=shots, defects=defects)
+
+
+def _table(card: Card, files: Sequence[Path], seed: int) -> QuestionTable:
+    """The table of a card; the one that was read last where nothing of it has changed."""
+    stats = [(str(path), (at := path.stat()).st_mtime_ns, at.st_size, at.st_ino) for path in files]
+    key = msgspec.json.encode((card, stats, seed))
+    if key not in _LAST:
+        _LAST.clear()
+        _LAST[key] = QuestionTable(card, files, seed)
+    return _LAST[key]
+
+
+def _meaning(card: Card) -> bytes:
+    """What of a card its questions and their grading depend on; the prompt has a hash of its own."""
+    named = msgspec.to_builtins(card)
+    for field in ("title", "data", "split", "exemplars", "prompt"):
+        del named[field]
+    return msgspec.json.encode(named)
+
+
+class _ContinuedCode(RubricExam):
+    """Programs whose beginning is the question: an answer may be a whole program, or go on inside its last block."""
+
+    def _visible(self, response: Response) -> str:
+        """The answer; of one that goes on with indented lines, those lines: what follows is another definition."""
+        text = super()._visible(response)
+        lines = text.rstrip().split("\n")
+        first = next((line for line in lines if line.strip()), "")
+        if not first.startswith((" ", "\t")) or "```" in text:
+            return text
+        end = next((at for at, line in enumerate(lines) if line.strip() and not line.startswith((" ", "\t"))), None)
+        return "```\n" + "\n".join(lines[:end]) + "\n```"
+
+
+def _by_rubric(
+    spec: ExamSpec,
+    card: Card,
+    table: QuestionTable,
+    own: Mapping[str, object],
+    data: str,
+    content: str,
+    defects: Sequence[Defect],
+) -> RubricExam:
+    """The exam of a card whose answers are graded by tests or keywords. Raises DataError for ways it does not have."""
+    for asked, option in ((spec.chain_of_thought, "--cot"), (spec.rationale, "--rationale")):
+        if asked:
+            raise DataError(f"the format rubric has no {option}: its questions are asked as they are")
+    system = card.system
+    if not system and card.tests is not None and spec.form == "chat":
+        system = f"Write {card.tests.language} code that does what is asked. Reply with one code block."
+    at = set(spread(len(table), spec.limit))
+    items = [
+        Item(
+            question=read.question,
+            rubric=read.rubric,
+            system=system,
+            language=card.tests.language if card.tests else "",
+        )
+        for index, read in enumerate(table.reads())
+        if index in at
+    ]
+    bundled: dict[str, object] = {**read_templates(OWN / "prompts.toml"), **({DATA: data} if data else {})}
+    goes_on = card.tests is not None and bool(card.tests.before)
+    return (_ContinuedCode if goes_on else RubricExam)(
+        spec,
+        items,
+        fingerprint=content,
+        templates=Templates(bundled, {**own, **({DATA: data} if data else {})}),
+        defects=defects,
+        layouts=tag_layouts([item.question for item in items]),
+    )
+
+
+def _prompts(card: Card, data: str) -> dict[str, object]:
+    """The texts of the card's language and format, with what the card says in their place."""
+    bundled = read_templates(HERE / "prompts.toml")
+    judge = read_templates(HERE / "judge.toml")
+    language = card.language if card.language in LANGUAGES else "en"
+    texts = cast("dict[str, object]", bundled[language])
+    common = {name: text for name, text in texts.items() if isinstance(text, str)}
+    found: dict[str, object] = {**common, **cast("dict[str, object]", texts[card.format])}
+    if card.format == "open":
+        found["judge"] = {**cast("dict[str, object]", judge[language]), "rubric": judge["rubric"]}
+    said = {"question": card.prompt} if isinstance(card.prompt, str) else card.prompt
+    if any(said.values()):
+        try:
+            found = Templates(found, {name: text for name, text in said.items() if text}).data
+        except DataError as problem:
+            raise DataError(f"`prompt`: {problem}") from None
+    return {**found, DATA: data} if data else found
+
+
+def _exemplars(
+    card: Card, folder: Path, given: Path | None, table: QuestionTable, spec: ExamSpec
+) -> tuple[list[Question], list[bytes], list[Defect]]:
+    """The sound exemplars, digests of their files, and what is to be noted. Raises DataError where there are none."""
+    if not spec.shots:
+        return [], [], []
+    shown = card.shown
+    if card.format == "rubric":
+        raise DataError("the format rubric shows no exemplars: leave --shots out")
+    if not (shown.data or shown.split):
+        raise DataError("--shots needs exemplars, and the card names none: add `exemplars: FILE` (rows as in `data`)")
+    files = _shown_files(card, shown, folder, given)
+    reading = msgspec.structs.replace(card, explanation=shown.reasoning or card.explanation)
+    pool = QuestionTable(reading, files, spec.seed)
+    sound = [question for question in pool if question.answer is not None]
+    return sound, [pool.fingerprint()], list(_short_groups(card, sound, table, spec.shots))
+
+
+def _shown_files(card: Card, shown: Exemplars, folder: Path, given: Path | None) -> list[Path]:
+    if shown.data:
+        return files_of(named_path(folder, shown.data), shown.split)
+    if given is not None:
+        root = given if given.is_dir() else given.parent
+        named = [given]
+    else:
+        named = [named_path(folder, one) for one in ([card.data] if isinstance(card.data, str) else card.data)]
+        root = named[0] if named[0].is_dir() else named[0].parent
+    try:
+        return files_of(root, shown.split)
+    except DataError:
+        there = ", ".join(
+            sorted({split_of(file, root) for one in named if one.is_dir() for file in files_of(one)} - {""})
+        )
+        more = f" (it has {there})" if there else ""
+        raise DataError(
+            f"--shots needs the split {shown.split!r}, and {root} has no table of it{more}: name the file in "
+            "`exemplars: {data: FILE}`"
+        ) from None
+
+
+def _short_groups(card: Card, shots: Sequence[Question], table: QuestionTable, wanted: int) -> list[Defect]:
+    """Groups with fewer exemplars than are asked for."""
+    by = card.shown.by
+    if not by:
+        few = len(shots) < wanted
+        return [Defect("exemplars", "few exemplars", f"{len(shots)} of {wanted}", "noted")] if few else []
+    counts = {group: sum(shot.tags[by] == group for shot in shots) for group in table.values[by]}
+    return [
+        Defect(group, "few exemplars", f"{count} of {wanted} of this {by}", "noted")
+        for group, count in counts.items()
+        if count < wanted
+    ]
+
+
+BENCHMARK = ExamCard()

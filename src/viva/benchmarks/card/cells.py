@@ -1,0 +1,135 @@
+"""What a card's columns and templates come to in one row of a table. Plain look-ups: nothing in them is executed."""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from viva.files import UNREADABLE, refuse_depth
+from viva.prompting import replace_surrogates
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+FILE, ROW = "$file", "$row"
+"""Columns that every table has: the name of the file without its split, and the number of the row in it, from 0."""
+_FIELD = re.compile(r"\{([^{}\n]{1,200})\}")
+_LONGEST_LIST = 1_000_000
+"""Characters of a list that a cell of CSV spells out."""
+
+
+class Absent(Exception):  # noqa: N818 - the reader counts it: a column may be absent in some rows
+    """A row that has no such column."""
+
+
+def columns_of(given: str, row: Mapping[str, Any]) -> list[str]:
+    """The columns that a field names: itself, or those of a template."""
+    return [given] if given in row or "{" not in given else _FIELD.findall(given)
+
+
+def cell(row: Mapping[str, Any], name: str) -> Any:
+    """What a column holds; a path (`choices.text`) goes into objects, and through lists of them. Raises Absent."""
+    if name in row:
+        return row[name]
+    found: Any = row
+    for part in name.split("."):
+        found = _inside(found, part)
+    return found
+
+
+def _inside(found: Any, part: str) -> Any:
+    if isinstance(found, str) and found.lstrip()[:1] in ("{", "["):
+        found = _decoded(found)
+    if isinstance(found, Mapping) and part in found:
+        return found[part]
+    if isinstance(found, list):
+        if part.isdecimal() and len(part) < 7 and int(part) < len(found):
+            return found[int(part)]
+        if found and all(isinstance(one, Mapping) and part in one for one in found):
+            return [one[part] for one in found]
+    raise Absent(part)
+
+
+def _decoded(text: str) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except UNREADABLE:
+        return text
+
+
+def text_of(value: Any) -> str:
+    """A cell as a text: "" for what is missing (null, NaN), JSON for what has parts."""
+    if isinstance(value, str):
+        return replace_surrogates(value)
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    if isinstance(value, list | dict):
+        try:
+            refuse_depth(value)
+            return json.dumps(value, ensure_ascii=False, default=str)
+        except UNREADABLE:
+            return ""
+    return str(value)
+
+
+def filled(given: str, row: Mapping[str, Any]) -> str:
+    """A column's text, or a template of columns filled: `{passage}\\n\\n{question}`. Raises Absent."""
+    if given in row or "{" not in given:
+        return text_of(cell(row, given))
+    return _FIELD.sub(lambda match: lines_of(cell(row, match[1])), given)
+
+
+def lines_of(value: Any) -> str:
+    """A cell in a template: a list is a line each."""
+    return "\n".join(map(text_of, value)) if isinstance(value, list) else text_of(value)
+
+
+def list_of(value: Any) -> list[Any] | None:
+    """A list, also one that a cell of CSV spells out as JSON or as Python does; None for what is none."""
+    if isinstance(value, list | tuple):
+        return list(value)
+    if not isinstance(value, str) or value.strip()[:1] != "[" or len(value) > _LONGEST_LIST:
+        return None
+    found = _decoded(value)
+    if isinstance(found, str):
+        try:
+            found = ast.literal_eval(value.strip())  # constants alone: nothing is called
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            return None
+    return list(found) if isinstance(found, list | tuple) else None
+
+
+def texts_of(value: Any) -> tuple[list[str], list[str]] | None:
+    """A cell of options: their texts, and their labels where it has them ({A: …, B: …}, {text: […], label: […]})."""
+    if isinstance(value, str) and value.lstrip()[:1] == "{":
+        value = _decoded(value)
+    if isinstance(value, Mapping):
+        texts, labels = list_of(value.get("text")), list_of(value.get("label"))
+        if texts is not None:
+            return [text_of(one) for one in texts], [text_of(one) for one in labels or ()]
+        kept = {key: one for key, one in value.items() if one is not None}  # Arrow gives every row the same keys
+        return [text_of(one) for one in kept.values()], list(kept)
+    found = list_of(value)
+    if found is None:
+        return None
+    if found and all(isinstance(one, Mapping) and "text" in one for one in found):
+        return [text_of(one["text"]) for one in found], [text_of(one.get("label", "")) for one in found]
+    return [text_of(one) for one in found], []
+
+
+_OWN_LABELS = {letter: re.compile(rf"\s*(?:\({letter}\)|{letter}[.):：、])\s*") for letter in LETTERS}
+
+
+def without_own_labels(texts: Sequence[str]) -> list[str] | None:
+    """Options without the labels that they bring: "(A)3/5", "(B)1/2". None where not every one brings its own."""
+    found = []
+    for label, text in zip(_OWN_LABELS.values(), texts, strict=False):
+        match = label.match(text)
+        if match is None:
+            return None
+        found.append(text[match.end() :])
+    return found if len(found) > 1 else None

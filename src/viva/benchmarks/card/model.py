@@ -1,0 +1,252 @@
+"""An exam card as plain data, and how it is read: YAML without objects, every value a text until a field wants more."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct, field
+
+from viva.benchmarks.custom.positions import Listing, Mapping, Node, Scalar, Unreadable, read_yaml
+from viva.benchmarks.sets import read_bytes
+from viva.errors import DataError
+from viva.types import Language
+
+LARGEST = 256 << 10
+"""Bytes of a card."""
+Format = Literal["choice", "choices", "truth", "exact", "number", "phrase", "open", "rubric"]
+GoldForm = Literal["letter", "index", "text", "label", "flags", "value", "boxed"]
+
+
+class Options(Struct, frozen=True, forbid_unknown_fields=True):
+    """Where the options are: texts with their labels, or the right one and the wrong ones."""
+
+    text: str = ""
+    """A column with the list of options."""
+    label: str = ""
+    """A column with the list of their labels."""
+    columns: list[str] = []
+    """A column an option."""
+    right: str = ""
+    wrong: str | list[str] = []
+    """Columns with one wrong option each, or one column with a list of them."""
+    shuffle: bool = False
+    """Put them in an order drawn by the seed: where the right one always comes first."""
+
+
+class Answer(Struct, frozen=True, forbid_unknown_fields=True):
+    """Where the gold answer is, and in what form."""
+
+    column: str
+    form: GoldForm | None = field(default=None, name="as")
+    start: int = field(default=0, name="from")
+    """What an index counts from."""
+    after: str = ""
+    """What stands right before the answer in its cell (`####`); what stands before that is its reasoning."""
+    aliases: list[str] = []
+    """Columns with other wordings that count as much."""
+
+
+class Exemplars(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which rows are shown before a question: another file, or another split of the same folder."""
+
+    data: str = ""
+    split: str = ""
+    by: str = ""
+    """The tag whose values have exemplars of their own."""
+    reasoning: str = ""
+    """A column with the reasoning that is shown by chain of thought."""
+
+
+class Macro(Struct, frozen=True, forbid_unknown_fields=True):
+    """The mean over the means of a tag's values."""
+
+    macro: str
+
+
+class Tests(Struct, frozen=True, forbid_unknown_fields=True):
+    """A program that tests the answer's code, as templates of columns."""
+
+    language: str
+    test: str
+    """A template, or a column; a list in it is a line each."""
+    before: str = ""
+    """Code that stands before the answer's."""
+    seconds: float | None = None
+
+
+class Card(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """How a table is an exam; docs/cards.md has every field. Columns are names, or paths such as `choices.text`."""
+
+    title: str = ""
+    data: str | list[str] = ""
+    split: str = ""
+    columns: list[str] = []
+    """The columns of a CSV without a header."""
+    format: Format
+    language: Language = "en"
+    id: str = ""
+    question: str
+    options: str | list[str] | Options = ""
+    answer: str | Answer = ""
+    explanation: str = ""
+    tags: list[str] = []
+    exemplars: str | Exemplars = ""
+    prompt: str | dict[str, str] = ""
+    system: str = ""
+    headline: Literal["micro"] | Macro = "micro"
+    tolerance: float = 0.0
+    """How far a number may be from the gold one."""
+    keywords: str = ""
+    """A column with the list of texts that an answer must contain."""
+    tests: Tests | None = None
+
+    @property
+    def gold(self) -> Answer:
+        """Where the gold answer is, with the form that the format has where the card does not say it."""
+        answer = Answer(column=self.answer) if isinstance(self.answer, str) else self.answer
+        if answer.form is not None:
+            return answer
+        form: GoldForm = "value"
+        if self.format in ("choice", "choices"):
+            labelled = isinstance(self.options, Options) and self.options.label
+            form = "label" if labelled else "letter"
+        return msgspec.structs.replace(answer, form=form)
+
+    @property
+    def layout(self) -> Options:
+        """Where the options are."""
+        if isinstance(self.options, str):
+            return Options(text=self.options)
+        return Options(columns=self.options) if isinstance(self.options, list) else self.options
+
+    @property
+    def shown(self) -> Exemplars:
+        """Where exemplars are."""
+        return Exemplars(data=self.exemplars) if isinstance(self.exemplars, str) else self.exemplars
+
+
+_KINDS: dict[str, type[Struct]] = {"options": Options, "answer": Answer, "exemplars": Exemplars, "tests": Tests}
+_HEAD = re.compile(rb"^(data|format|options|answer|question)[ \t]*:", re.MULTILINE)
+_QUESTIONS = re.compile(rb"^[\"']?questions[\"']?[ \t]*:", re.MULTILINE)
+
+
+def is_card(path: Path) -> bool:
+    """Whether a YAML file is a card and no question file: it says how questions are read, and holds none."""
+    if path.suffix.lower() not in (".yaml", ".yml"):
+        return False
+    try:
+        with path.open("rb") as file:
+            content = file.read(LARGEST)
+    except OSError:
+        return False
+    return _HEAD.search(content) is not None and _QUESTIONS.search(content) is None
+
+
+def read_card(path: Path) -> Card:
+    """A card. Raises DataError that names the file, the field and what it may be."""
+    content = read_bytes(path)
+    if len(content) > LARGEST:
+        raise DataError(f"{path} has {len(content):,} bytes; a card has at most {LARGEST:,}")
+    return parse_card(content, str(path))
+
+
+def parse_card(content: bytes, name: str) -> Card:
+    """The same of content. Raises DataError."""
+    try:
+        plain = _plain(read_yaml(content.decode("utf-8-sig")))
+    except UnicodeDecodeError:
+        raise DataError(f"{name} is not UTF-8: save it in that encoding") from None
+    except Unreadable as unreadable:
+        raise DataError(f"{name}:{unreadable.problem}") from None
+    if not isinstance(plain, dict):
+        raise DataError(f"{name} is no card: a mapping with `data`, `format`, `question` and `answer` belongs there")
+    _refuse_unknown(plain, Card, name, "")
+    try:
+        card = msgspec.convert(plain, Card, strict=False)
+    except msgspec.ValidationError as problem:
+        raise DataError(f"{name}: {problem}") from None
+    _refuse_unfit(card, name)
+    return card
+
+
+def _plain(node: Node) -> Any:
+    if isinstance(node, Scalar):
+        return None if node.null else node.value
+    if isinstance(node, Listing):
+        return [_plain(item) for item in node.items if not (isinstance(item, Scalar) and item.null)]
+    assert isinstance(node, Mapping)
+    found: dict[str, Any] = {}
+    for key, value in node.entries:
+        if key.value in found:
+            raise Unreadable(key.line, key.column, f"`{key.value[:60]}` stands here twice")
+        if not (isinstance(value, Scalar) and value.null):
+            found[key.value] = _plain(value)
+    return found
+
+
+def _refuse_unknown(plain: dict[str, Any], kind: type[Struct], name: str, at: str) -> None:
+    known = [each.encode_name for each in msgspec.structs.fields(kind)]
+    for key, value in plain.items():
+        if key not in known:
+            near = difflib.get_close_matches(key.lower(), known, n=1)
+            hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(known)}"
+            raise DataError(f"{name}: `{at}{key[:60]}` is unknown; {hint}")
+        if isinstance(value, dict) and not at and key in _KINDS:
+            _refuse_unknown(value, _KINDS[key], name, f"{key}.")
+
+
+def _refuse_unfit(card: Card, name: str) -> None:
+    """Raise DataError for fields that do not go together."""
+    form, chosen, rubric = card.gold.form, card.format in ("choice", "choices"), card.format == "rubric"
+    layout = card.layout
+    ways = sum(map(bool, (layout.text, layout.columns, layout.right)))
+    problems = (
+        (
+            chosen and ways != 1,
+            "`options` must say where the options are: a list column, [A, B, C, D], {text: choices.text, label: "
+            "choices.label} or {right: COLUMN, wrong: [COLUMN, …]}",
+        ),
+        (bool(layout.right) and not layout.wrong, "`options.wrong` is missing: the columns of the wrong options"),
+        (
+            not (rubric or layout.right or card.gold.column),
+            "`answer` is missing: the column of the gold answer",
+        ),
+        (form == "label" and not layout.label, "`answer: {as: label}` needs `options.label`: the column of the labels"),
+        (
+            chosen and form in ("value", "boxed"),
+            f"`answer.as: {form}` is for other formats; here letter, index, text, label or flags",
+        ),
+        (
+            not chosen and ways > 0,
+            f"`options` are for the formats choice and choices, and this one is {card.format}",
+        ),
+        (
+            not chosen and form not in ("value", "boxed"),
+            f"`answer.as: {form}` is for the format choice; here value or boxed",
+        ),
+        (
+            rubric and not (card.tests or card.keywords),
+            "the format rubric needs `tests` or `keywords`: what an answer is graded by",
+        ),
+        (
+            not rubric and bool(card.tests or card.keywords),
+            f"`tests` and `keywords` are for the format rubric, and this one is {card.format}",
+        ),
+        (
+            card.tolerance != 0 and card.format != "number",
+            f"`tolerance` is for the format number, and this one is {card.format}",
+        ),
+        (not 0 <= card.tolerance < math.inf, f"`tolerance` is {card.tolerance:g}; it is at least 0"),
+        (
+            isinstance(card.headline, Macro) and card.headline.macro not in card.tags,
+            "`headline: {macro: TAG}` must name one of `tags`",
+        ),
+    )
+    for wrong, said in problems:
+        if wrong:
+            raise DataError(f"{name}: {said}")

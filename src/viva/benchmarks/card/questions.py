@@ -1,0 +1,275 @@
+"""A row of a table → the question that it is, and what is wrong with it."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from viva.benchmarks.card.cells import LETTERS, Absent, cell, filled, list_of, text_of, texts_of, without_own_labels
+from viva.benchmarks.card.model import Card, Format
+from viva.scorers.number import boxed, value_of
+from viva.scorers.rubric.model import Keyword, Literally, Rubric, Test, UnitTests
+from viva.types import Defect, Kind, Question
+
+KINDS: dict[Format, Kind] = {
+    "choice": "choice", "choices": "choices", "truth": "truth", "exact": "term", "number": "term", "phrase": "span",
+    "open": "open", "rubric": "free",
+}  # fmt: skip
+NO_COLUMN = "no such column"
+_TRUE = {"true", "yes", "1", "1.0", "t", "y", "correct", "right", "正确", "对", "是"}
+_FALSE = {"false", "no", "0", "0.0", "f", "n", "incorrect", "wrong", "错误", "错", "否"}
+_BEFORE = re.compile(r"\A\s*(?:A:\s*)?(?:Let(?:'|’)s think step by step\.?\s*)?")
+_BEHIND = re.compile(r"\s*(?:So |Thus,? |Therefore,? )?[Tt]he answer is:? \(?[^\s()]{1,40}\)?\.?\s*\Z")
+
+
+class InvalidGold(Exception):  # noqa: N818 - the reader turns it into a defect: other rows go on
+    """A row that cannot be graded."""
+
+    def __init__(self, kind: str, detail: str) -> None:
+        super().__init__(kind, detail)
+        self.kind, self.detail = kind, detail
+
+
+class Read(Struct):
+    """A question, what was found on the way, and its rubric where the format has one."""
+
+    question: Question
+    defects: list[Defect]
+    rubric: Rubric = Rubric()
+
+
+def read_row(card: Card, row: Mapping[str, Any], place: str, seed: int) -> Read:
+    """The question of a row; one that cannot be graded has no answer, and its explanation says why. `place` is its id
+    where the row has none.
+    """
+    identity = (text_of(_maybe(row, card.id)).strip() if card.id else "") or place
+    defects: list[Defect] = []
+    tags = {tag: _tag(_maybe(row, tag)) for tag in tags_of(card)}
+    made: Any = {"id": identity, "kind": KINDS[card.format], "language": card.language, "tags": tags}
+    text = ""
+    options: tuple[str, ...] = ()
+    rubric = Rubric()
+    try:
+        text = filled(card.question, row).strip("\r\n").rstrip()
+        if not text.strip():
+            raise InvalidGold("no question", "its text is empty")
+        reasoning = text_of(_maybe(row, card.explanation)) if card.explanation else ""
+        accepted: tuple[str, ...] = ()
+        if card.format in ("choice", "choices"):
+            texts, labels = _options(card, row, identity, defects)
+            places = _places(card, row, texts, labels)
+            _refuse_doubles(identity, texts, places, defects)
+            order = list(range(len(texts)))
+            if card.layout.right or card.layout.shuffle:
+                random.Random(f"{seed}/{identity}").shuffle(order)
+            options = tuple(texts[at] for at in order)
+            answer = "".join(letter for letter, at in zip(LETTERS, order, strict=False) if at in places)
+        elif card.format == "rubric":
+            answer, rubric = "", _rubric(card, row)
+        else:
+            answer, *others = _gold(card, row)
+            accepted = tuple(dict.fromkeys(others))
+            reasoning = reasoning or _before_gold(card, row)
+        question = Question(
+            **made,
+            text=text,
+            options=options,
+            answer=answer,
+            accepted=accepted,
+            explanation=_BEHIND.sub("", _BEFORE.sub("", reasoning)),
+        )
+    except (InvalidGold, Absent) as given:
+        problem = given if isinstance(given, InvalidGold) else InvalidGold(NO_COLUMN, f"it has no {given.args[0]!r}")
+        defects.append(Defect(identity, problem.kind, problem.detail, "unsound"))
+        why = f"{problem.kind}: {problem.detail}"
+        question = Question(**made, text=text or "(no question)", options=options, answer=None, explanation=why)
+    return Read(question, defects, rubric)
+
+
+def tags_of(card: Card) -> list[str]:
+    """The tags of a card's questions; what exemplars go by is one."""
+    return list(dict.fromkeys([*card.tags, *([card.shown.by] if card.shown.by else [])]))
+
+
+def _maybe(row: Mapping[str, Any], name: str) -> Any:
+    """A cell that some rows may lack."""
+    try:
+        return cell(row, name)
+    except Absent:
+        return None
+
+
+def _tag(value: Any) -> str:
+    found = ", ".join(map(text_of, value)) if isinstance(value, list) else text_of(value)
+    return found.strip()[:200] or "none"
+
+
+def _options(card: Card, row: Mapping[str, Any], identity: str, defects: list[Defect]) -> tuple[list[str], list[str]]:
+    """The options in the order of the table, and their labels where they have some. Raises InvalidGold."""
+    layout = card.layout
+    labels: list[str] = []
+    if layout.right:
+        wrong = [layout.wrong] if isinstance(layout.wrong, str) else layout.wrong
+        cells = [_maybe(row, name) for name in wrong]
+        listed = list_of(cells[0]) if len(cells) == 1 else None
+        others = [text for one in (listed if listed is not None else cells) if (text := text_of(one).strip())]
+        texts = [text_of(cell(row, layout.right)).strip(), *others]
+        if not texts[0]:
+            raise InvalidGold("no gold", f"{layout.right} is empty")
+    elif layout.columns:
+        texts = [text_of(_maybe(row, name)).strip() for name in layout.columns]
+        while texts and not texts[-1]:
+            texts.pop()  # the last ones of rows with fewer options
+    else:
+        found = texts_of(cell(row, layout.text))
+        if found is None:
+            raise InvalidGold("no options", f"{layout.text} holds no list")
+        texts, labels = [text.strip() for text in found[0]], found[1]
+        if layout.label:
+            labels = [text_of(one) for one in list_of(cell(row, layout.label)) or ()]
+    if len(texts) > len(LETTERS):
+        raise InvalidGold("too many options", f"{len(texts)}, and there are letters for {len(LETTERS)}")
+    if (bare := without_own_labels(texts)) is not None:
+        texts = bare
+        defects.append(Defect(identity, "options with labels", "their own letters are left out", "repaired"))
+    if len(texts) < 2:
+        raise InvalidGold("too few options", f"{len(texts)}")
+    if not all(texts):
+        defects.append(Defect(identity, "empty option", f"option {LETTERS[texts.index('')]} is empty", "noted"))
+    return texts, labels
+
+
+def _places(card: Card, row: Mapping[str, Any], options: list[str], labels: list[str]) -> list[int]:
+    """Which options are right, from 0. Raises InvalidGold."""
+    if card.layout.right:
+        return [0]
+    gold = card.gold
+    value = cell(row, gold.column)
+    if gold.form == "flags":
+        places = [at for at, flag in enumerate(list_of(value) or ()) if text_of(flag).strip().lower() in _TRUE]
+    else:
+        said = _said(value, several=card.format == "choices", letters=gold.form == "letter")
+        if not said:
+            raise InvalidGold("no gold", f"{gold.column} is empty")
+        places = [_place(card, one, options, labels) for one in said]
+    if not places or not all(0 <= at < len(options) for at in places):
+        raise InvalidGold("gold is none of the options", f"{text_of(value)[:100]!r} of {len(options)} options")
+    if card.format == "choice" and len(set(places)) > 1:
+        raise InvalidGold("several golds", f"{text_of(value)[:100]!r}, and one option may be right")
+    return sorted(set(places))
+
+
+def _said(value: Any, *, several: bool, letters: bool) -> list[str]:
+    """The gold answers that a cell names."""
+    listed = list_of(value)
+    if listed is not None:
+        return [text for one in listed if (text := text_of(one).strip())]
+    text = text_of(value).strip()
+    if several and letters and re.fullmatch(r"[A-Za-z]{1,26}", text):
+        return list(text)
+    if several:
+        return [part.strip() for part in re.split(r"[,;、，|]", text) if part.strip()]
+    return [text] if text else []
+
+
+def _place(card: Card, said: str, options: list[str], labels: list[str]) -> int:
+    """Which option a gold answer names. Raises InvalidGold."""
+    gold = card.gold
+    if gold.form == "index":
+        if not re.fullmatch(r"-?\d{1,4}(?:\.0+)?", said):
+            raise InvalidGold("gold is no index", repr(said[:100]))
+        return int(float(said)) - gold.start
+    if gold.form == "text":
+        same = [at for at, option in enumerate(options) if option == said]
+        if len(same) > 1:
+            raise InvalidGold("gold is several options", f"{said[:100]!r} stands there {len(same)} times")
+        if not same:
+            raise InvalidGold("gold is none of the options", repr(said[:100]))
+        return same[0]
+    if said in labels:
+        return labels.index(said)
+    if gold.form == "label":
+        raise InvalidGold("gold is none of the labels", f"{said[:100]!r} of {', '.join(labels)[:100] or 'none'}")
+    found = re.fullmatch(r"\(?([A-Za-z])\)?[.:]?", said)
+    if found is None:
+        raise InvalidGold("gold is no letter", repr(said[:100]))
+    return LETTERS.index(found[1].upper())
+
+
+def _refuse_doubles(identity: str, options: list[str], places: list[int], defects: list[Defect]) -> None:
+    """Options that are written alike: unsound where the gold is one of them. Raises InvalidGold."""
+    twice = {text for text in options if text and options.count(text) > 1}
+    if not twice:
+        return
+    named = ", ".join(letter for letter, text in zip(LETTERS, options, strict=False) if text in twice)
+    if any(options[at] in twice for at in places):
+        raise InvalidGold("gold is several options", f"{named} read the same")
+    defects.append(Defect(identity, "equal options", f"{named} read the same; none is the gold", "noted"))
+
+
+def _gold(card: Card, row: Mapping[str, Any]) -> list[str]:
+    """The gold answer and its other wordings. Raises InvalidGold."""
+    gold = card.gold
+    value = cell(row, gold.column)
+    if card.format == "truth":
+        said = text_of(value).strip().lower()
+        if said not in _TRUE | _FALSE:
+            raise InvalidGold("gold is no truth value" if said else "no gold", repr(said[:100]))
+        return ["true" if said in _TRUE else "false"]
+    found = [text_of(one) for one in listed] if (listed := list_of(value)) is not None else [text_of(value)]
+    if gold.after:
+        found = [text.rpartition(gold.after)[2] if gold.after in text else "" for text in found]
+    elif gold.form == "boxed":
+        found = [boxed(text) or "" for text in found]
+    for name in gold.aliases:
+        others = _maybe(row, name)
+        found += [text_of(one) for one in (list_of(others) or ([] if others is None else [others]))]
+    found = [text.strip() for text in found if text.strip()]
+    if not found:
+        hint = f" (nothing stands behind {gold.after!r})" if gold.after else ""
+        raise InvalidGold("no gold", f"{gold.column} holds no answer{hint}")
+    if card.format == "number":
+        numbers = [text for text in found if value_of(text) is not None]
+        if not numbers:
+            raise InvalidGold("gold is no number", repr(found[0][:100]))
+        return numbers
+    return list(dict.fromkeys(found))
+
+
+def _before_gold(card: Card, row: Mapping[str, Any]) -> str:
+    """The reasoning that a gold cell holds besides the answer."""
+    value = cell(row, card.gold.column)
+    if card.gold.after:
+        return text_of(value).rpartition(card.gold.after)[0].strip()
+    return text_of(value) if card.gold.form == "boxed" else ""
+
+
+def _rubric(card: Card, row: Mapping[str, Any]) -> Rubric:
+    """What grades the answer: a program of the row's tests, texts that must be there. Raises InvalidGold."""
+    tests: UnitTests | None = None
+    if card.tests is not None:
+        code, before = (_code(given, row) for given in (card.tests.test, card.tests.before))
+        if not code.strip():
+            raise InvalidGold("no tests", f"{card.tests.test} is empty")
+        tests = UnitTests(
+            language=card.tests.language, tests=(Test(code=code, before=before, seconds=card.tests.seconds),)
+        )
+    keywords: list[str] = []
+    if card.keywords:
+        value = cell(row, card.keywords)
+        keywords = [text_of(one).strip() for one in list_of(value) or [value]]
+        if not any(keywords):
+            raise InvalidGold("no keywords", f"{card.keywords} is empty")
+    found = tuple(Keyword(rule=Literally(text), ignore_case=True) for text in keywords if text)
+    return Rubric(tests=tests, keywords=found)
+
+
+def _code(given: str, row: Mapping[str, Any]) -> str:
+    if not given or (given not in row and "{" in given):
+        return filled(given, row) if given else ""
+    value = cell(row, given)
+    return "\n".join(map(text_of, listed)) if (listed := list_of(value)) is not None else text_of(value)

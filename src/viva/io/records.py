@@ -1,0 +1,186 @@
+"""Rows of tables that others wrote, one at a time: CSV, TSV, JSONL, JSON (all also gzipped), Parquet, Arrow.
+
+Which form a file has is told by its content where that says it (Parquet, Arrow, gzip, JSON), else by its name.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from viva.errors import DataError
+from viva.files import UNREADABLE, reading
+from viva.io import bounded, columnar
+
+Record = dict[str, Any]
+SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".arrow", ".feather")
+"""Files of a folder that are tables; any of the text forms may end in .gz besides."""
+SPLITS = ("train", "training", "validation", "valid", "val", "dev", "test", "auxiliary_train")
+_LONGEST_CELL = 16 << 20
+"""Characters of a cell of CSV."""
+_MOST_FILES, _MOST_ENTRIES = 10_000, 50_000
+_SPLIT = re.compile(rf"(?:\A|[-_./])({'|'.join(SPLITS)})(?=\Z|[-_.])", re.IGNORECASE)
+
+
+def split_of(path: Path, root: Path) -> str:
+    """The split that a file's name or folder says it is of, in lower case; "" where it says none."""
+    below = path.relative_to(root) if path.is_relative_to(root) else Path(path.name)
+    for part in (plain_stem(path), *reversed(below.parts[:-1])):
+        if found := _SPLIT.search(part):
+            return found[1].lower()
+    return ""
+
+
+def plain_stem(path: Path) -> str:
+    """A file's name without `.gz` and without what says its form."""
+    name = path.name.removesuffix(".gz")
+    return Path(name).stem if Path(name).suffix.lower() in SUFFIXES else name
+
+
+def files_of(given: Path, split: str = "") -> list[Path]:
+    """The tables that a path means: a file, a pattern (`test/*.csv`), a folder (of one `split` where it has several).
+
+    Raises DataError where there is none, and where a folder has several splits and nobody says which.
+    """
+    if given.is_file():
+        return [given]
+    if given.is_dir():
+        found = [file for file in _entries(given, "**/*") if _is_table(file)]
+    elif any(sign in str(given) for sign in "*?["):
+        at = next(index for index, part in enumerate(given.parts) if any(sign in part for sign in "*?["))
+        root = Path(*given.parts[:at])
+        found = [file for file in _entries(root, str(Path(*given.parts[at:]))) if file.is_file()]
+        given = root
+    else:
+        raise DataError(f"there is no file or folder {given}")
+    if len(found) > _MOST_FILES:
+        raise DataError(f"{given} holds {len(found):,} tables; {_MOST_FILES:,} are the most: name them by a pattern")
+    splits = {file: split_of(file, given) for file in found}
+    named = sorted({name for name in splits.values() if name})
+    if split:
+        found = [file for file in found if splits[file] == split.lower()]
+        if not found:
+            there = f"; it has {', '.join(named)}" if named else ""
+            raise DataError(f"{given} has no table of the split {split!r}{there}")
+    elif len(named) > 1:
+        raise DataError(f"{given} has several splits ({', '.join(named)}): say which, as in `split: {named[-1]}`")
+    if not found:
+        raise DataError(f"{given} holds no table ({', '.join(SUFFIXES)})")
+    return found
+
+
+def _entries(folder: Path, pattern: str) -> list[Path]:
+    """What a pattern finds below a folder. Raises DataError where that is more than any set: a slip, such as `/`."""
+    found = list(islice(folder.glob(pattern), _MOST_ENTRIES + 1))
+    if len(found) > _MOST_ENTRIES:
+        raise DataError(f"{folder} holds more than {_MOST_ENTRIES:,} files and folders: name the set's own folder")
+    return sorted(found)
+
+
+def _is_table(file: Path) -> bool:
+    name = Path(file.name.removesuffix(".gz"))
+    if name.name.startswith((".", "cache-", "dataset_info", "state.json", "dataset_dict")) or not file.is_file():
+        return False
+    return name.suffix.lower() in SUFFIXES
+
+
+def fingerprint_of(files: Sequence[Path]) -> bytes:
+    """A digest of the files' contents, in their order. Raises DataError for one that cannot be read."""
+    digest = hashlib.sha256()
+    for path in files:
+        try:
+            with reading(path, follow=True) as file:
+                digest.update(hashlib.file_digest(file, "sha256").digest())
+        except OSError as problem:
+            raise DataError(f"cannot read {path}: {problem.strerror or problem}") from None
+    return digest.digest()
+
+
+def records(path: Path, columns: Sequence[str] = ()) -> Iterator[tuple[int, Record]]:
+    """The rows of a table, counted from 0; `columns` name those of a CSV without a header.
+
+    Raises DataError, which names the file and the line, for what is no table.
+    """
+    start = bounded.head(path, 8)
+    if start.startswith((b"PAR1", b"ARROW1")) or path.suffix.lower() in (".arrow", ".feather"):
+        yield from columnar.rows(path)
+        return
+    if start.startswith(b"PK\x03\x04"):
+        raise DataError(f"{path} is a zip file or a spreadsheet: unpack it, or save it as CSV")
+    form = Path(path.name.removesuffix(".gz")).suffix.lower()
+    content = bounded.unpacked_head(path, 1 << 16).lstrip(b"\xef\xbb\xbf \t\r\n")
+    if form in (".jsonl", ".ndjson") or (content[:1] == b"{" and _is_lines(content)):
+        yield from ((number, row) for number, (_, row) in enumerate(bounded.rows(path)))
+    elif form == ".json" or content[:1] in (b"{", b"["):
+        yield from enumerate(_listed(bounded.document(path), str(path)))
+    elif form in (".csv", ".tsv", ".txt") or not form:
+        yield from _delimited(path, "\t" if form == ".tsv" else ",", columns)
+    else:
+        raise DataError(f"{path} is none of the tables that can be read: {', '.join(SUFFIXES)} (also .gz)")
+
+
+def _is_lines(content: bytes) -> bool:
+    """Whether the first line is an object by itself, and something follows it: JSONL, whatever the file is called."""
+    line, _, rest = content.partition(b"\n")
+    try:
+        return isinstance(msgspec.json.decode(line), dict) and rest.lstrip()[:1] in (b"{", b"")
+    except UNREADABLE:
+        return False
+
+
+def _listed(found: object, name: str) -> list[Record]:
+    """The objects of a JSON file: a list of them, or an object with one such list, or one object a key."""
+    if isinstance(found, dict):
+        lists = {key: value for key, value in found.items() if _is_records(value)}
+        if len(lists) == 1:
+            found = next(iter(lists.values()))
+        elif len(lists) > 1:
+            raise DataError(f"{name} holds several lists ({', '.join(map(repr, list(lists)[:5]))}): save one as a file")
+        elif found and all(isinstance(value, dict) for value in found.values()):
+            found = [{"$key": key, **value} for key, value in found.items()]
+        else:
+            found = [found]
+    if not isinstance(found, list) or not _is_records(found):
+        raise DataError(f"{name} is no list of JSON objects")
+    return [row["row"] if set(row) >= {"row_idx", "row"} and isinstance(row["row"], dict) else row for row in found]
+
+
+def _is_records(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value)
+
+
+def _delimited(path: Path, delimiter: str, columns: Sequence[str]) -> Iterator[tuple[int, Record]]:
+    usual = csv.field_size_limit(_LONGEST_CELL)
+    try:
+        with bounded.opened(path) as packed, io.TextIOWrapper(packed, encoding="utf-8-sig", newline="") as text:
+            reader = csv.reader(text, delimiter=delimiter, strict=True)
+            header = list(columns) or [name.strip() for name in next(reader, [])]
+            twice = [name for name in header if name and header.count(name) > 1]
+            if twice:
+                raise DataError(f"{path}, line 1: column {twice[0][:60]!r} is there twice")
+            number = 0
+            for row in reader:
+                if not row:
+                    continue
+                if len(row) != len(header):
+                    raise DataError(
+                        f"{path}, line {reader.line_num}: {len(row)} cells, and there are {len(header)} columns"
+                    )
+                yield number, dict(zip(header, row, strict=True))
+                number += 1
+    except UnicodeDecodeError as problem:
+        raise DataError(f"{path} is not UTF-8 ({problem.reason}): save it in that encoding") from None
+    except csv.Error as problem:
+        raise DataError(f"{path} is no CSV: {problem}") from None
+    except (OSError, EOFError) as problem:
+        raise DataError(f"cannot read {path}: {problem}") from None
+    finally:
+        csv.field_size_limit(usual)

@@ -1,0 +1,91 @@
+"""The cards that come with Viva, and those that `viva init` writes, on rows in the published layouts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from benchmarks.card_layouts import LAYOUTS
+from rows import table
+from viva.authoring.card import init_card, shipped
+from viva.benchmarks import CARD, CARDS, open_exam
+from viva.benchmarks.card.model import read_card
+from viva.runs.self_test import failures
+from viva.types import ExamSpec, Question
+
+
+def written(folder: Path, name: str) -> Path:
+    rows, _ = LAYOUTS[name]
+    path = folder / f"{name}.jsonl"
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def golds(questions: list[Question], *, shuffled: bool) -> list[str | None]:
+    if not shuffled:
+        return [question.answer for question in questions]
+    return [question.options["ABCD".index(str(question.answer))] for question in questions]
+
+
+def test_every_card_grades_rows_in_its_layout(tmp_path: Path) -> None:
+    with table() as row:
+        for path in sorted(CARDS.glob("*.yaml")):
+            if path.stem == "mmlu-csv":
+                continue  # below: it has no header
+            with row(path.stem):
+                data = written(tmp_path, path.stem)
+                exam = open_exam(ExamSpec(benchmark=CARD, name=path.stem), path, {"data": str(data)})
+                shuffled = path.stem in ("gpqa", "truthfulqa-mc1")
+                assert golds(list(exam.questions()), shuffled=shuffled) == LAYOUTS[path.stem][1]
+                assert not [defect for defect in exam.defects if defect.action == "unsound"]
+                assert failures(exam) == []
+                assert read_card(path).title
+
+
+def test_init_writes_a_card_that_grades_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with table() as row:
+        for name in LAYOUTS:
+            with row(name):
+                card, _ = init_card(written(tmp_path, name))
+                exam = open_exam(ExamSpec(benchmark=CARD, name=name), card)
+                shuffled = name in ("gpqa", "truthfulqa-mc1")
+                assert golds(list(exam.questions()), shuffled=shuffled) == LAYOUTS[name][1], card.read_text()
+                assert failures(exam) == []
+                assert read_card(card).format == shipped()[name]["format"]
+                if "language" in shipped()[name]:
+                    assert read_card(card).language == "zh"
+
+
+def test_parquet_csv_and_folders_of_splits_are_the_same_exam(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows, expected = LAYOUTS["mmlu"]
+    (tmp_path / "set" / "data").mkdir(parents=True)
+    for split in ("test", "dev"):
+        pl.DataFrame(rows).write_parquet(tmp_path / "set" / "data" / f"{split}-00000-of-00001.parquet")
+    card, _ = init_card(tmp_path / "set")
+    exam = open_exam(ExamSpec(benchmark=CARD, shots=1), card)
+    assert [question.answer for question in exam.questions()] == expected
+    (tmp_path / "csv" / "test").mkdir(parents=True)
+    (tmp_path / "csv" / "dev").mkdir()
+    for split in ("test", "dev"):
+        for subject in ("chemistry", "arithmetic"):
+            lines = (
+                'Which metal is liquid?,mercury,iron,gold,tin,A\n"Which is, of these, a gas?",mercury,neon,gold,tin,B\n'
+            )
+            (tmp_path / "csv" / split / f"{subject}_{split}.csv").write_text(lines, encoding="utf-8")
+    card, _ = init_card(tmp_path / "csv")
+    exam = open_exam(ExamSpec(benchmark=CARD, shots=1), card)
+    questions = list(exam.questions())
+    assert [question.answer for question in questions] == ["A", "B", "A", "B"]
+    assert {question.tags["$file"] for question in questions} == {"chemistry", "arithmetic"}
+    flat = [dict(zip(("question", "choices", "answer", "subject"), cells, strict=True)) for cells in (
+        (rows[0]["question"], json.dumps(rows[0]["choices"]), "0", "x"),
+        (rows[1]["question"], str(rows[1]["choices"]), "3", "x"),
+    )]  # fmt: skip
+    pl.DataFrame(flat).write_csv(tmp_path / "flat.csv")
+    card, _ = init_card(tmp_path / "flat.csv")
+    assert [question.answer for question in open_exam(ExamSpec(benchmark=CARD), card).questions()] == expected

@@ -1,0 +1,295 @@
+"""Exam cards: what they may say, what becomes of rows with defects, and how every format is graded."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rows import table
+from viva.benchmarks import CARD, CUSTOM, file_benchmark, open_exam
+from viva.benchmarks.card import table as tables
+from viva.benchmarks.card.exam import CardExam
+from viva.benchmarks.card.model import Card, parse_card
+from viva.benchmarks.card.questions import read_row
+from viva.errors import DataError
+from viva.types import ExamSpec, Generate, Response, Sampling
+
+ROWS: list[dict[str, Any]] = [
+    {"id": 1, "q": "Which metal is liquid?", "o": ["mercury", "iron", "tin"], "a": "A", "area": "chemistry"},
+    {"id": 2, "q": "What is 2 + 2?", "o": ["3", "4", "5"], "a": "B", "area": "math"},
+    {"id": 3, "q": "Which is the matrix?", "o": ["bb", "Bb", "BB"], "a": "C", "area": "math"},
+]
+PLAIN = "format: choice\nid: id\nquestion: q\noptions: o\nanswer: a\n"
+
+
+def card(folder: Path, said: str, rows: list[dict[str, Any]], **settings: Any) -> CardExam:
+    """The exam of a card and its rows."""
+    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    (folder / "card.yaml").write_text(f"data: rows.jsonl\n{said}", encoding="utf-8")
+    exam = open_exam(ExamSpec(benchmark=CARD, name="card", **settings), folder / "card.yaml")
+    return exam._inner if hasattr(exam, "_inner") else exam  # type: ignore[return-value]
+
+
+def prompt(exam: CardExam, at: int = 0) -> str:
+    request = exam.request(list(exam.questions())[at], 0, Sampling())
+    assert isinstance(request, Generate)
+    return request.prompt if isinstance(request.prompt, str) else request.prompt[-1].content
+
+
+def test_a_card_is_told_from_a_question_file(tmp_path: Path) -> None:
+    with table() as row:
+        for content, wanted in [
+            ("data: x.csv\nformat: choice\n", CARD),
+            ("title: T\nquestions:\n  - id: a\n", CUSTOM),
+            ("questions: []\ndata: 3\n", CUSTOM),
+            ("", CUSTOM),
+        ]:
+            with row(content):
+                (tmp_path / "x.yaml").write_text(content)
+                assert file_benchmark(tmp_path / "x.yaml") == wanted
+
+
+def test_a_slip_in_a_card_is_named() -> None:
+    with table() as row:
+        for said, wanted in [
+            ("format: choic\nquestion: q\noptions: o\nanswer: a", "Invalid enum value 'choic'"),
+            ("format: choice\nquestion: q\noption: o\nanswer: a", "`option` is unknown; did you mean `options`?"),
+            ("format: choice\nquestion: q\nanswer: a", "`options` must say where the options are"),
+            ("format: choice\nquestion: q\noptions: o", "`answer` is missing"),
+            ("format: number\nquestion: q\noptions: o\nanswer: a", "`options` are for the formats choice and choices"),
+            ("format: choice\nquestion: q\noptions: {text: o, labl: x}\nanswer: a", "`options.labl` is unknown"),
+            (
+                "format: choice\nquestion: q\noptions: o\nanswer: {column: a, as: value}",
+                "`answer.as: value` is for other",
+            ),
+            ("format: choice\nquestion: q\noptions: {right: a}", "`options.wrong` is missing"),
+            (f"{PLAIN}headline: {{macro: area}}", "must name one of `tags`"),
+            ("format: rubric\nquestion: q", "needs `tests` or `keywords`"),
+            ("format: number\nquestion: q\nanswer: a\ntolerance: -1", "it is at least 0"),
+            ("format: choice\nformat: choice", "`format` stands here twice"),
+            ("a: [", "expected"),
+            ("&a [*a]", "c.yaml"),
+        ]:
+            with row(said), pytest.raises(DataError) as problem:
+                parse_card(said.encode(), "c.yaml")
+            with row(f"{said}, said"):
+                assert wanted in str(problem.value)
+
+
+def test_what_is_wrong_with_rows_leaves_them_out_and_the_others_in(tmp_path: Path) -> None:
+    bad = [
+        {"id": 10, "q": "", "o": ["x", "y"], "a": "A", "area": "math"},
+        {"id": 11, "q": "Q", "o": ["x"], "a": "A", "area": "math"},
+        {"id": 12, "q": "Q", "o": ["x", "y"], "a": "C", "area": "math"},
+        {"id": 13, "q": "Q", "o": ["x", "x", "y"], "a": "A", "area": "math"},
+        {"id": 14, "q": "Q", "o": ["x", "y"], "a": None, "area": "math"},
+        {"id": 1, "q": "Other", "o": ["x", "y"], "a": "A", "area": "math"},
+        {"id": 15, "q": "Q", "o": "x, y", "a": "A", "area": "math"},
+        {"id": 16, "q": "Q", "o": [str(n) for n in range(27)], "a": "A", "area": "math"},
+        {"id": 17, "q": "Q", "a": "A", "area": "math"},
+    ]
+    noted = [
+        {"id": 20, "q": "Which?", "o": ["x", "y", "y"], "a": "A", "area": "math"},
+        {"id": 21, "q": "What is 2 + 2?", "o": ["5", "4", "3"], "a": "B", "area": "math"},
+        {"id": 22, "q": "What is 2 + 2?", "o": ["5", "4", "3"], "a": "A", "area": "math"},
+        {"id": 23, "q": "Lettered", "o": ["(A) x", "(B) y"], "a": "(B)", "area": "math"},
+    ]
+    exam = card(tmp_path, f"{PLAIN}tags: [area]\n", [*ROWS, *bad, *noted])
+    unsound = {defect.question: defect.kind for defect in exam.defects if defect.action == "unsound"}
+    assert sorted(unsound.values()) == sorted([
+        "no question", "too few options", "gold is none of the options", "gold is several options", "no gold",
+        "the id stands there twice", "no options", "too many options", "no such column",
+    ])  # fmt: skip
+    others = {(defect.question, defect.kind, defect.action) for defect in exam.defects if defect.action != "unsound"}
+    assert others == {
+        ("20", "equal options", "noted"),
+        ("21", "the question stands there twice", "noted"),
+        ("22", "the question stands there twice, with another gold", "noted"),
+        ("23", "options with labels", "repaired"),
+    }
+    questions = list(exam.questions())
+    assert len(questions) == len(exam) == len({question.id for question in questions}) == 16
+    assert sum(question.answer is not None for question in questions) == 7
+    left = next(question for question in questions if question.id == "13")
+    score = exam.score(left, Response(text="A"))
+    assert (score.value, score.outcome, score.explanation) == (
+        None,
+        "unsound",
+        "gold is several options: A, B read the same",
+    )
+    assert questions[-1].options == ("x", "y")
+
+
+def test_a_card_that_fits_no_row_says_what_it_may_mean(tmp_path: Path) -> None:
+    numbered = [{**row, "a": 2} for row in ROWS]
+    with table() as row:
+        for said, rows, wanted in [
+            (
+                PLAIN,
+                numbered,
+                "gold is no letter 3. Row 1: '2'; where it is an index, say `answer: {column: a, as: index",
+            ),
+            (PLAIN.replace("question: q", "question: text"), ROWS, "has no column 'text'; it has 'id', 'q', 'o', 'a'"),
+            (PLAIN.replace("answer: a", "answer: gold"), ROWS, "it has no 'gold'; the columns are 'id', 'q'"),
+            (PLAIN.replace("question: q", 'question: "{p}\\n{q}"'), ROWS, "has no column 'p'"),
+        ]:
+            with row(wanted):
+                with pytest.raises(DataError) as problem:
+                    card(tmp_path, said, rows)
+                assert wanted in str(problem.value)
+
+
+def test_exemplars_reasoning_and_prompts(tmp_path: Path) -> None:
+    shots = [{**row, "id": f"s{row['id']}", "q": f"shown {row['q']}", "why": "Because."} for row in ROWS]
+    (tmp_path / "dev.jsonl").write_text("".join(json.dumps(row) + "\n" for row in shots))
+    said = f"{PLAIN}tags: [area]\nexemplars: {{data: dev.jsonl, by: area, reasoning: why}}\n"
+    shown = prompt(card(tmp_path, said, ROWS, shots=1, chain_of_thought=True), 1)
+    assert "multiple-choice questions about math" in shown
+    assert "shown What is 2 + 2?" in shown
+    assert "Because. So the answer is B." in shown
+    assert "shown Which metal" not in shown
+    assert shown.endswith("Let us think step by step.")
+    own = f'{PLAIN}prompt: {{task: "Go{{subject}}.", question: "Q {{question}} / {{options}}"}}\n'
+    assert prompt(card(tmp_path, own, ROWS)).startswith("Go.\n\nQ Which metal is liquid? / A. mercury\n")
+    with pytest.raises(DataError, match="the card names none"):
+        card(tmp_path, PLAIN, ROWS, shots=1)
+    with pytest.raises(DataError, match=r"lacks \{options\}"):
+        card(tmp_path, f'{PLAIN}prompt: "Only {{question}}"\n', ROWS)
+
+
+GRADED: list[tuple[str, dict[str, Any], list[tuple[str, float | None]]]] = [
+    (
+        "format: number\nanswer: {column: a, after: '####'}",
+        {"q": "How many?", "a": "3 * 6 = 18\n#### 1,018"},
+        [
+            ("1018", 1), ("The answer is $1,018.00.", 1), ("12 and 6 are 18.\n#### 1018", 1), ("so \\boxed{1018}", 1),
+            ("18", 0), ("It is 1018 in all, not 1000.\n\nAnswer: 1018", 1), ("I cannot say.", None), ("1018 eggs", 1),
+            ("First 5, then 7, in all 1018.", 1), ("1018.5", 0), ("-1018", 0), ("1.018e3", 1),
+        ],
+    ),
+    ("format: number\nanswer: a", {"q": "Share?", "a": "0.5"}, [("50%", 1), ("1/2", 1), ("\\frac{1}{2}", 1), ("5", 0)]),
+    ("format: number\nanswer: a", {"q": "Percent?", "a": "50"}, [("50%", 1), ("50 percent", 1), ("0.5", 0)]),
+    ("format: number\nanswer: a\ntolerance: 0.01", {"q": "Pi?", "a": "3.14"}, [("3.1416", 1), ("3.2", 0)]),
+    (
+        "format: phrase\nanswer: a",
+        {"q": "Which tower?", "a": ["the Eiffel Tower", "Eiffel"]},
+        [("Eiffel tower", 1), ("The answer is the Eiffel Tower.", 1), ("“Eiffel”", 1), ("the tower", 0), (" ", None)],
+    ),
+    ("format: exact\nanswer: a", {"q": "x?", "a": "x+1"}, [("x + 1", 1), ("Thus $\\boxed{x+1}$.", 1), ("x-1", 0)]),
+    ("format: truth\nanswer: a", {"q": "Tin is a metal.", "a": True}, [("True", 1), ("No, false.", 0), ("Tin.", None)]),
+    (
+        "format: choices\noptions: o\nanswer: a", {"q": "Metals?", "o": ["tin", "neon", "iron"], "a": ["A", "C"]},
+        [("A, C", 1), ("A and C", 1), ("AC", 1), ("B", 0)],
+    ),
+    (
+        "format: choice\noptions: o\nanswer: {column: a, as: index, from: 1}",
+        {"q": "?", "o": ["x", "y"], "a": 2}, [("B", 1)],
+    ),
+    (
+        "format: choice\noptions: o\nanswer: {column: a, as: text}",
+        {"q": "?", "o": ["x", "y"], "a": "y"}, [("B", 1), ("A", 0)],
+    ),
+    (
+        "format: choice\noptions: [c1, c2]\nanswer: a",
+        {"q": "?", "c1": "x", "c2": 3, "a": "b"}, [("B", 1), ("Hm.", None)],
+    ),
+    ("format: rubric\nkeywords: k", {"q": "Why?", "k": ["rain", "cloud"]}, [("Rain of a cloud", 1), ("Rain", 0.5)]),
+]  # fmt: skip
+
+
+def test_every_format_is_graded(tmp_path: Path) -> None:
+    with table() as row:
+        for said, record, replies in GRADED:
+            exam = card(tmp_path, f"question: q\n{said}\n", [record])
+            (question,) = exam.questions()
+            for reply, value in replies:
+                with row((said, reply)):
+                    assert exam.score(question, Response(text=reply)).value == value
+
+
+def test_phrases_have_exact_match_and_f1(tmp_path: Path) -> None:
+    exam = card(tmp_path, "question: q\nformat: phrase\nanswer: a\n", [{"q": "?", "a": "the red brick house"}])
+    (question,) = exam.questions()
+    score = exam.score(question, Response(text="a red house"))
+    assert (score.value, score.parts) == (0.0, {"exact": 0.0, "f1": pytest.approx(0.8)})
+
+
+def test_shuffled_options_follow_the_seed(tmp_path: Path) -> None:
+    said = "id: id\nquestion: q\nformat: choice\noptions: {right: r, wrong: [w1, w2, w3]}\n"
+    rows = [{"id": n, "q": f"Q{n}", "r": "right", "w1": "a", "w2": "b", "w3": "c"} for n in range(40)]
+    first, again, other = (list(card(tmp_path, said, rows, seed=seed).questions()) for seed in (1, 1, 2))
+    assert first == again
+    assert first != other
+    assert all(question.options["ABCD".index(str(question.answer))] == "right" for question in first)
+    assert {question.answer for question in first} == set("ABCD")
+
+
+def test_a_large_table_is_read_anew_and_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [{"id": n % 60, "q": f"Q{n % 70}", "o": ["x", f"y{n % 70}"], "a": "A", "area": "s"} for n in range(90)]
+    small = card(tmp_path, f"{PLAIN}tags: [area]\n", rows)
+    monkeypatch.setattr(tables, "LARGE", 10)
+    large = card(tmp_path, f"{PLAIN}tags: [area]\n", rows)
+    assert list(small.questions()) == list(large.questions())
+    assert (small.defects, small.fingerprint, small.layouts()) == (large.defects, large.fingerprint, large.layouts())
+    part = card(tmp_path, PLAIN, rows, limit=7)
+    assert [question.text for question in part.questions()] == [rows[at * 90 // 7]["q"] for at in range(7)]
+
+
+def test_gzipped_tables_and_what_is_none(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv.gz").write_bytes(gzip.compress(b'q,A,B,a\n"Is, say, tin a metal?",yes,no,A\n'))
+    (tmp_path / "card.yaml").write_text("data: rows.csv.gz\nformat: choice\nquestion: q\noptions: [A, B]\nanswer: a\n")
+    exam = open_exam(ExamSpec(benchmark=CARD), tmp_path / "card.yaml")
+    assert [question.text for question in exam.questions()] == ["Is, say, tin a metal?"]
+    with table() as row:
+        for content, said in [
+            (b"q,A,B,a\nx,y\n", "line 2: 2 cells, and there are 4 columns"),
+            (b"q,q\n", "column 'q' is there twice"),
+            (b"q,A,B,a\n", "there is no row in it"),
+            (b"\xff\xfe\n", "is not UTF-8"),
+            (b"PK\x03\x04....", "is a zip file or a spreadsheet"),
+            (b'{"q": 1', "is no JSON"),
+            (b"[1, 2]", "is no list of JSON objects"),
+        ]:
+            with row(said):
+                (tmp_path / "rows.csv.gz").write_bytes(content)
+                with pytest.raises(DataError, match=said):
+                    open_exam(ExamSpec(benchmark=CARD), tmp_path / "card.yaml")
+
+
+def test_a_card_in_a_run_folder_reads_nothing_outside(tmp_path: Path) -> None:
+    (tmp_path / "secret.jsonl").write_text(json.dumps(ROWS[0]) + "\n")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "run.json").write_text("{}")
+    (tmp_path / "run" / "card.yaml").write_text(f"data: ../secret.jsonl\n{PLAIN}")
+    with pytest.raises(DataError, match="a card in a run folder reads nothing outside of it"):
+        open_exam(ExamSpec(benchmark=CARD), tmp_path / "run" / "card.yaml")
+
+
+CELLS = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["text", "label", "A", "x"]), inner),
+    max_leaves=8,
+)
+
+
+@given(
+    form=st.sampled_from(["choice", "choices", "truth", "exact", "number", "phrase", "open"]),
+    gold=st.sampled_from(["letter", "index", "text", "flags"]),
+    question=CELLS, options=CELLS, answer=CELLS,
+)  # fmt: skip
+def test_any_row_is_a_question_or_says_why_not(form: Any, gold: Any, question: Any, options: Any, answer: Any) -> None:
+    chosen = form in ("choice", "choices")
+    said: dict[str, Any] = {"options": "o", "answer": {"column": "a", "as": gold}} if chosen else {"answer": "a"}
+    made = parse_card(json.dumps({"format": form, "question": "q", **said}).encode(), "c.yaml")
+    assert isinstance(made, Card)
+    read = read_row(made, {"q": question, "o": options, "a": answer}, "0", 0)
+    unsound = [defect for defect in read.defects if defect.action == "unsound"]
+    assert (read.question.answer is None) == bool(unsound)
+    if chosen and read.question.answer is not None:
+        assert set(read.question.answer) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZ"[: len(read.question.options)])

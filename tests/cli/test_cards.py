@@ -1,0 +1,154 @@
+"""Every command on an exam card, as an outsider would type them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks.card_layouts import LAYOUTS
+from rows import table
+from servers.fixtures import Viva
+
+QUESTIONS = [
+    {"id": 1, "q": "Which metal is liquid?", "o": ["mercury", "iron", "gold"], "a": "A", "area": "chemistry"},
+    {"id": 2, "q": "What is 2 + 2?", "o": ["3", "4", "5"], "a": "B", "area": "math"},
+    {"id": 3, "q": "What is 2 * 3?", "o": ["5", "6", "7"], "a": "B", "area": "math"},
+    {"id": 4, "q": "What is the symbol of tin?", "o": ["Sn", "Ti", "sn"], "a": "A", "area": "chemistry"},
+    {"id": 5, "q": "Which?", "o": ["x", "x"], "a": "A", "area": "math"},
+]
+CARD = """\
+title: Own
+data: questions.jsonl
+format: choice
+id: id
+question: q
+options: o
+answer: a
+tags: [area]
+exemplars: {data: dev.jsonl, by: area, reasoning: why}
+headline: {macro: area}
+"""
+
+
+def lines(path: Path, rows: list[dict[str, object]]) -> None:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+@pytest.fixture
+def folder(viva: Viva) -> Path:
+    """A folder with a card, its questions, exemplars, and what two models wrote."""
+    lines(viva.folder / "questions.jsonl", [dict(row) for row in QUESTIONS])
+    shots = [{**row, "q": f"Shown: {row['q']}", "why": "Because."} for row in QUESTIONS[:2]]
+    lines(viva.folder / "dev.jsonl", [dict(row) for row in shots])
+    (viva.folder / "own.yaml").write_text(CARD, encoding="utf-8")
+    for name, letters in (("good", "ABBAA"), ("bad", "ACCBA")):
+        rows = [
+            {"id": row["id"], "reply": f"So the answer is ({letter})."}
+            for row, letter in zip(QUESTIONS, letters, strict=True)
+        ]
+        content = "".join(json.dumps(row) + "\n" for row in rows)
+        (viva.folder / f"{name}.jsonl.gz").write_bytes(gzip.compress(content.encode()))
+    return viva.folder
+
+
+@pytest.mark.slow
+def test_every_command_works_on_a_card(viva: Viva, folder: Path) -> None:
+    with table() as row:
+        for command, said in [
+            (("check", "own.yaml"), "5 questions (5 choice), 4 sound, 1 invalid gold"),
+            (("check", "own.yaml", "--strict"), "1 questions of own.yaml cannot be graded: gold is several options 1"),
+            (("prompt", "own.yaml", "--shots", "1", "--cot"), "Because. So the answer is A."),
+            (("grade", "own.yaml", "good.jsonl.gz", "bad.jsonl.gz", "--run", "g"), "scored are 4 sound questions of 5"),
+            (("grade", "own.yaml", "good.jsonl.gz", "bad.jsonl.gz", "--text-column", "reply", "--run", "t"), "By area"),
+            (("run", "own.yaml", "--model", "baseline/first", "--shots", "1", "--cot", "--run", "r"), "card.1.own"),
+            (("run", "own.yaml", "--model", "baseline/first", "--form", "base", "--run", "b"), "form:base"),
+            (("run", "own.yaml", "--model", "baseline/first", "--answer-by", "likelihood", "--run", "c"), "likelihood"),
+            (("run", "own.yaml", "--model", "baseline/first", "--rationale", "--judge", "baseline/first"), "Q→AR"),
+            (("run", "own.yaml", "--model", "baseline/first", "--shard", "1/2", "--run", "s1"), "shard 1/2 alone"),
+            (("run", "own.yaml", "--model", "baseline/first", "--shard", "2/2", "--run", "s2"), "shard 2/2 alone"),
+            (("merge", "s1", "s2", "--out", "s"), ""),
+            (("resume", "g"), "card.1.own"),
+            (("score", "g"), "Overall"),
+            (("show", "g", "--wrong"), "read: B   gold: A"),
+            (("compare", "g"), "good"),
+            (("breakdown", "g", "--by", "area"), "chemistry"),
+            (("item-analysis", "g"), "facility"),
+            (("report", "g", "--out", "g.html"), "wrote g.html"),
+            (("leaderboard", "g", "--out", "site"), "index.html"),
+            (("export", "g", "--to", "lm-eval", "--out", "x1"), "wrote x1"),
+            (("export", "own.yaml", "--to", "hf", "--out", "x2"), "wrote x2 (5 questions)"),
+            (("build", "stats", "own.yaml"), ""),
+            (("overlap", "own.yaml", "--with", "own.yaml"), "own"),
+        ]:
+            with row(command):
+                ended = viva(*command)
+                assert ended.code == (2 if "--strict" in command else 0), ended.err
+                assert said in ended.out + ended.err
+
+
+def test_a_card_is_checked_and_strict_refuses(viva: Viva, folder: Path) -> None:
+    ended = viva("check", "own.yaml")
+    assert ended.code == 0, ended.err
+    assert "5 questions (5 choice), 4 sound, 1 invalid gold" in ended.out
+    assert "gold is several options: 1 (invalid gold)" in ended.out
+    assert "5: A, B read the same" in ended.out
+    refused = viva("run", "own.yaml", "--strict", "--model", "baseline/first")
+    assert refused.code == 2
+    assert "1 questions of own.yaml cannot be graded: gold is several options 1" in refused.err
+
+
+def test_files_of_replies_are_models_named_after_them(viva: Viva, folder: Path) -> None:
+    assert viva("grade", "own.yaml", "good.jsonl.gz", "bad.jsonl.gz", "--run", "g", "--scores", "g.csv").code == 0
+    scores = (folder / "g.csv").read_text(encoding="utf-8")
+    assert scores.count(",1,right,") == 4 + 1
+    assert {line.rpartition(",")[2] for line in scores.splitlines()[1:]} == {"good", "bad"}
+    whole = gzip.decompress((folder / "good.jsonl.gz").read_bytes()).splitlines(keepends=True)
+    (folder / "part1.jsonl").write_bytes(b"".join(whole[:2]))
+    (folder / "part2.jsonl").write_bytes(b"".join(whole[2:]))
+    parts = ("grade", "own.yaml", "part1.jsonl", "part2.jsonl")
+    joined = viva(*parts, "--text-column", "reply", "--run", "p")
+    assert joined.code == 0, joined.err
+    assert "right 4" in joined.out
+    refused = viva(*parts)
+    assert refused.code == 2
+    assert "are they parts of one model's answers? Name the column with --text-column" in refused.err
+
+
+def test_a_table_becomes_an_exam_in_three_commands(viva: Viva, folder: Path) -> None:
+    (folder / "mine.csv").write_text(
+        "Nr,Frage,Antwort A,Antwort B,Antwort C,Answer\n1,Wie viel ist 2 + 2?,3,4,5,B\n2,Was ist flüssig?,Hg,Fe,Au,A\n",
+        encoding="utf-8",
+    )
+    written = viva("init", "mine.csv")
+    assert written.code == 0, written.err
+    assert "mine.yaml: choice, 100% of 2 sampled rows can be graded" in written.out
+    assert viva("check", "mine.yaml").code == 0
+    assert viva("run", "mine.yaml", "--model", "baseline/first").code == 0
+    again = viva("init", "mine.csv")
+    assert (again.code, "name another file with --out" in again.err) == (2, True)
+    (folder / "none.csv").write_text("x,y\n1,2\n", encoding="utf-8")
+    assert "no card could be guessed from the columns 'x', 'y'" in viva("init", "none.csv").err
+    named = viva("run", "mmlu", "--data", "mine.csv", "--model", "baseline/first")
+    assert named.code == 2
+    assert "mine.csv has no column 'question'; it has 'Nr', 'Frage'" in named.err
+
+
+@pytest.mark.sandbox
+def test_programs_of_humaneval_run_whole_or_as_they_go_on(viva: Viva) -> None:
+    (viva.folder / "HumanEval.jsonl").write_text(json.dumps(LAYOUTS["humaneval"][0][0]) + "\n", encoding="utf-8")
+    replies = {
+        "whole": "```python\ndef double(x):\n    return 2 * x\n```",
+        "going-on": "    y = x\n    return x + y\n\n\ndef unasked():\n    pass\n",
+        "wrong": "```python\ndef double(x):\n    return x\n```",
+    }
+    for name, text in replies.items():
+        lines(viva.folder / f"{name}.jsonl", [{"question": "HumanEval/900", "text": text}])
+    assert viva("init", "HumanEval.jsonl").code == 0
+    files = [f"{name}.jsonl" for name in replies]
+    ended = viva("grade", "HumanEval.yaml", *files, "--scores", "s.csv")
+    assert ended.code == 0, ended.err
+    rows = [line.split(",") for line in (viva.folder / "s.csv").read_text(encoding="utf-8").splitlines()[1:]]
+    assert {row[-1]: row[3] for row in rows} == {"whole": "right", "going-on": "right", "wrong": "wrong"}
