@@ -1,7 +1,7 @@
 """Carry a run through its stages: answers, executions, similarities, verdicts. What asks or grades meets here.
 
-The stages work side by side: an answer goes on to sandbox, encoder and judges as soon as it is journaled. What is handed in
-as a batch, and weights on this machine of which one opens after the other, wait for the whole of the stage before.
+The stages work side by side: an answer goes on to sandbox, encoder and judges as soon as it is journaled. What is
+handed in as a batch, and weights that open one after the other, wait for the whole of the stage before.
 """
 
 from __future__ import annotations
