@@ -143,15 +143,13 @@ def measure(name: str, kind: Kind, folder: Path, options: argparse.Namespace) ->
 @contextmanager
 def _server(replies: Path, options: argparse.Namespace) -> Iterator[str]:
     command = [sys.executable, str(HERE / "stages_work.py"), str(replies), str(options.answer), str(options.verdict)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
         yield f"http://127.0.0.1:{process.stdout.readline().strip()}/v1"
     finally:
         process.kill()
-        process.wait()
-        if process.stdout is not None:
-            process.stdout.close()
+        process.communicate()
 
 
 def _replies() -> dict[str, list[str]]:

@@ -51,7 +51,7 @@ async def serve(replies: dict[str, list[str]], answer_s: float, verdict_s: float
     listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
     await web.SockSite(runner, listener).start()
     print(listener.getsockname()[1], flush=True)
-    await asyncio.Event().wait()
+    await asyncio.to_thread(sys.stdin.read)  # it ends with whoever started it
 
 
 if __name__ == "__main__":
