@@ -48,7 +48,7 @@ def test_a_feed_holds_up_who_fills_it_the_sooner_the_less_its_stage_has_shown(tm
 def test_what_is_passed_on_twice_goes_on_once(tmp_path: Path) -> None:
     run = opened(tmp_path / "one.jsonl")
     feeds: list[Feed[str]] = [Feed(run), Feed(run)]
-    onward = Onward(feeds)
+    onward = Onward(feeds, once=True)
     for whose, number, item in ((1, 0, "a"), (1, 1, "b"), (1, 0, "a"), (2, 0, "c")):
         onward.put(whose, number, item)
     onward.close()

@@ -18,13 +18,15 @@ MOST = 10_000
 class Feed(Generic[T]):
     """What is ready for the stage of `run`, in the order in which it came.
 
-    Iterating yields None where nothing is ready now; it ends when nothing more comes. Whoever puts something in looks
-    at `full` before it begins what ends here, so that a slow stage holds up the faster one; `bounded` turns that off.
+    Iterating yields None where nothing is ready now; it ends when nothing more comes. What it does not want it does not
+    take. Whoever puts something in looks at `full` before it begins what ends here, so that a slow stage holds up the
+    faster one; `bounded` turns that off.
     """
 
-    def __init__(self, run: Run, *, bounded: bool = True) -> None:
+    def __init__(self, run: Run, *, bounded: bool = True, wants: Callable[[T], bool] = lambda _: True) -> None:
         self._run = run
         self._bounded = bounded
+        self._wants = wants
         self._items: deque[T] = deque()
         self._closed = False
 
@@ -40,8 +42,9 @@ class Feed(Generic[T]):
 
     def put(self, item: T) -> None:
         """Something is ready."""
-        self._items.append(item)
-        self._run.ring()
+        if self._wants(item):
+            self._items.append(item)
+            self._run.ring()
 
     def close(self) -> None:
         """Nothing more comes."""
@@ -61,10 +64,11 @@ class Feed(Generic[T]):
 
 
 class Onward(Generic[T]):
-    """Passes what is done in one stage on to others, each once: a stage may see the same answer again."""
+    """Passes what is done in one stage on to others. `once`: also where that stage may come upon it again."""
 
-    def __init__(self, feeds: list[Feed[T]]) -> None:
+    def __init__(self, feeds: list[Feed[T]], *, once: bool) -> None:
         self.feeds = feeds
+        self._once = once
         self._passed: set[tuple[int, int]] = set()
 
     @property
@@ -74,10 +78,12 @@ class Onward(Generic[T]):
 
     def put(self, whose: int, number: int, item: T) -> None:
         """Pass on number `number` of `whose`."""
-        if (whose, number) not in self._passed:
+        if self._once:
+            if (whose, number) in self._passed:
+                return
             self._passed.add((whose, number))
-            for feed in self.feeds:
-                feed.put(item)
+        for feed in self.feeds:
+            feed.put(item)
 
     def close(self) -> None:
         """Nothing more comes."""

@@ -82,7 +82,9 @@ class _Execution:
         running = new_run(limits, self._answers, Budget(), beside=asking)
         self._running = Stage("running", running, ending_of_running)
         self.stages = [self._asking, self._running]
-        self._programs: Feed[Ready] = Feed(running, bounded=self._bounded)
+        self._programs: Feed[Ready] = Feed(
+            running, bounded=self._bounded, wants=lambda one: one.question.kind == "free"
+        )
         self._answered, self._released, self._compared, self._judged = (asyncio.Event() for _ in range(4))
         self._verdicts: list[Feed[Ready]] = []
         self._texts: list[Feed[Ready]] = []
@@ -100,11 +102,13 @@ class _Execution:
             self.stages.append(self._judging)
             if not self._judges_wait(opened.judge_panel):
                 self._verdicts = [Feed(annotations, bounded=self._bounded) for _ in judges]
-        self._onward = Onward([self._programs, *(self._texts if opened.encoder else self._verdicts)])
+        self._onward = Onward(
+            [self._programs, *(self._texts if opened.encoder else self._verdicts)], once=not self._bounded
+        )
 
     @property
     def _bounded(self) -> bool:
-        """What comes out of a batch comes at once, and cannot be held up."""
+        """Whether a stage may hold up the one before: what comes out of a batch comes at once, and is seen again."""
         return self._dispatcher is None
 
     def _judges_wait(self, judge_panel: JudgePanel) -> bool:
@@ -165,7 +169,7 @@ class _Execution:
     async def _run_programs(self, end: End) -> None:
         """Run the programs that the answers hold, where an exam has any."""
         run, limits = self._running.run, self._opened.limits
-        answered = taken((one for one in self._programs if one is None or one.question.kind == "free"), self._answers)
+        answered = taken(self._programs, self._answers)
         first = await upcoming(run, (one for one in answered if one is None or _executions(one)))
         if first is None:
             return

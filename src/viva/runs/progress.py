@@ -98,7 +98,7 @@ class Progress:
                 self._said = text
             beside = "".join(_beside(name, other) for name, other in others if other.total)
             if screen.live:
-                line = one_line(f"{stage}: {describe(tally, self._rate())}", 150 - len(beside))
+                line = one_line(f"{stage}: {describe(tally, self._rate())}", max(50, 150 - len(beside)))
                 screen.show(line + beside)
             else:
                 screen.show(f"{stage}: {describe(tally, self._rate())}{beside}")
@@ -124,4 +124,6 @@ def _beside(name: str, tally: Tally) -> str:
     parts = [f"{tally.answered + tally.kept + tally.failed:,}/{tally.total:,}", cost_text(tally)]
     if tally.failed:
         parts.append(f"{tally.failed:,} errors")
+    if tally.last_error and not tally.answered:
+        parts.append(one_line(tally.last_error, 80))  # while there is time to mend it
     return f" | {name}: {' · '.join(filter(None, parts))}"
