@@ -45,6 +45,26 @@ def test_a_feed_holds_up_who_fills_it_the_sooner_the_less_its_stage_has_shown(tm
     assert not Feed(run, bounded=False).full
 
 
+def test_who_is_held_up_is_told_when_less_waits_or_more_may(tmp_path: Path) -> None:
+    async def work(answered: int) -> None:
+        run = opened(tmp_path / f"{answered}.jsonl")
+        feed: Feed[int] = Feed(run)
+        taken = iter(feed)
+        for number in range(FIRST):
+            feed.put(number)
+        assert feed.full
+        await run.idle()  # what the putting in has set
+        run.tally.answered = answered
+        waiting = asyncio.create_task(run.idle())
+        await asyncio.sleep(0)
+        next(taken)
+        await asyncio.wait_for(waiting, 10)
+        assert not feed.full
+
+    for answered in (0, 1):
+        asyncio.run(work(answered))
+
+
 def test_what_is_passed_on_twice_goes_on_once(tmp_path: Path) -> None:
     run = opened(tmp_path / "one.jsonl")
     feeds: list[Feed[str]] = [Feed(run), Feed(run)]

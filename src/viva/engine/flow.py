@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Generic, TypeVar
 
 from viva.engine.asking import Run
@@ -29,11 +29,14 @@ class Feed(Generic[T]):
         self._wants = wants
         self._items: deque[T] = deque()
         self._closed = False
+        self._held = False
+        """Whether somebody found it full, and is to be told when it is not."""
 
     @property
     def full(self) -> bool:
         """Whether enough waits for now."""
-        return self._bounded and len(self._items) >= (MOST if self._run.tally.answered else FIRST)
+        self._held = self._bounded and len(self._items) >= (MOST if self._run.tally.answered else FIRST)
+        return self._held
 
     @property
     def ended(self) -> bool:
@@ -56,25 +59,28 @@ class Feed(Generic[T]):
             if not self._items:
                 yield None
                 continue
-            full = self.full
             item = self._items.popleft()
-            if full and not self.full:
+            if self._held and not self.full:
                 self._run.ring()
             yield item
 
 
 class Onward(Generic[T]):
-    """Passes what is done in one stage on to others. `once`: also where that stage may come upon it again."""
+    """Passes what is done in one stage on to others.
 
-    def __init__(self, feeds: list[Feed[T]], *, once: bool) -> None:
+    `beyond` are the feeds behind those. `once`: also where that stage may come upon the same again.
+    """
+
+    def __init__(self, feeds: Sequence[Feed[T]], beyond: Sequence[Feed[T]] = (), *, once: bool = False) -> None:
         self.feeds = feeds
+        self._all = (*feeds, *beyond)
         self._once = once
         self._passed: set[tuple[int, int]] = set()
 
     @property
     def full(self) -> bool:
         """Whether one of the stages has enough for now."""
-        return any(feed.full for feed in self.feeds)
+        return any(feed.full for feed in self._all)
 
     def put(self, whose: int, number: int, item: T) -> None:
         """Pass on number `number` of `whose`."""

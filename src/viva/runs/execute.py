@@ -102,9 +102,8 @@ class _Execution:
             self.stages.append(self._judging)
             if not self._judges_wait(opened.judge_panel):
                 self._verdicts = [Feed(annotations, bounded=self._bounded) for _ in judges]
-        self._onward = Onward(
-            [self._programs, *(self._texts if opened.encoder else self._verdicts)], once=not self._bounded
-        )
+        following = self._texts if opened.encoder else self._verdicts
+        self._onward = Onward([self._programs, *following], self._verdicts, once=not self._bounded)
 
     @property
     def _bounded(self) -> bool:
