@@ -110,6 +110,20 @@ def test_answers_do_not_run_far_ahead_of_a_judge_that_says_nothing(viva: Viva, j
         assert going.ended().code == 130
 
 
+@pytest.mark.slow
+def test_more_answers_than_may_wait_are_all_judged_by_a_panel_that_is_slower(viva: Viva, serve: Serve) -> None:
+    data = questions(viva.folder, opens=2 * FIRST)
+    examinee, judge = serve(texts=[ANSWER]), serve(texts=[VERDICT], latency=0.02)
+    ended = viva(*judged(data, examinee.url, judge.url, "--concurrency", 16), timeout=240)
+    assert ended.code == 0, ended.err
+    (viva.folder / "run" / "annotations.jsonl").unlink()
+    judge.control(latency=0.0)
+    again = viva("resume", "run", "--format", "json", *QUIET, "--concurrency", 16, timeout=240)
+    assert again.code == 0, again.err
+    assert lines(viva, "annotations") == 2 * (2 * 2 * FIRST + 1)
+    assert judge.answered_each() == {2}
+
+
 def test_judge_and_examinee_on_one_server_share_its_limit(viva: Viva, serve: Serve) -> None:
     data = questions(viva.folder, opens=10)
     server = serve(texts=[f"{ANSWER}\n{VERDICT}"], latency=0.02)
