@@ -11,8 +11,9 @@ from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from viva.engine.asking import GroupPlan, Run, Tally, Task, carry_out
+from viva.engine.asking import Run, Tally, Task
 from viva.engine.budget import Budget
+from viva.engine.groups import GroupPlan, Source, carry_out
 from viva.engine.journal import Entry, Journal
 from viva.engine.limits import Ceiling, Policy
 from viva.engine.pacing import Pace
@@ -158,7 +159,7 @@ def ask(
 
     async def work() -> tuple[Run, float]:
         run = Run(cast("Journal", journal), Budget(), policy or Policy(), Tally(total=questions))
-        plan = GroupPlan([_tasks(server, questions)], ceiling, pace or Pace())
+        plan = GroupPlan([Source(run, _tasks(server, questions))], ceiling, pace or Pace())
         began = asyncio.get_running_loop().time()
         other = asyncio.ensure_future(beside(run, plan)) if beside else None
         await carry_out(run, {server.rate_limit_group: plan})

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from rows import table
 from viva.engine.adaptive import AUTO_MOST, AUTO_START, Adaptive
-from viva.engine.asking import GroupPlan, Run
+from viva.engine.asking import Run
+from viva.engine.groups import GroupPlan
 from viva.engine.limits import Fixed, Policy
 from viva.engine.pacing import Pace
 from viva.types import Quota

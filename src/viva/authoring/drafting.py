@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
 from viva.authoring.project import DRAFTS, ProjectFolder
 from viva.contracts import Model
 from viva.engine.adaptive import Adaptive
-from viva.engine.asking import GroupPlan, Run, Tally, Task, carry_out
+from viva.engine.asking import Run, Tally, Task
 from viva.engine.budget import Budget, Price
+from viva.engine.groups import GroupPlan, Source, carry_out
 from viva.engine.journal import Journal
 from viva.engine.keys import Keys
 from viva.engine.limits import Fixed, Policy
 from viva.engine.pacing import Pace
 from viva.errors import VivaError
+from viva.runs.endings import ending_of_asking
 from viva.runs.live_line import Mode
 from viva.runs.open import price_of
-from viva.runs.stage import watched
+from viva.runs.stage import Stage, watched
 from viva.types import Generate
 
 
@@ -75,10 +77,10 @@ def _ask(model: Model, tasks: Sequence[Task], journal: Journal, asking: Asking, 
         if model.rate_limit_group == "replay"
         else Adaptive(patience=asking.timeout)
     )
-    todo: Iterator[Task] = iter(tasks)
 
-    async def work(run: Run) -> None:
-        await carry_out(run, {model.rate_limit_group: GroupPlan([todo], ceiling, Pace())})
+    async def work(_: object) -> None:
+        await carry_out(run, {model.rate_limit_group: GroupPlan([Source(run, iter(tasks))], ceiling, Pace())})
 
-    asyncio.run(watched(run, doing, asking.progress, work, [model]))
+    stage = Stage(doing, run, ending_of_asking, [model])
+    asyncio.run(watched([stage], asking.progress, work))
     return run

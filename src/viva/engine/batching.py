@@ -30,6 +30,8 @@ from viva.visible import one_line
 
 LATE = 60.0
 """Seconds after which a batch whose sender was killed is with the provider, or never will be."""
+DRAINED = ("interrupted", "disk", "refused")
+"""What ends the waiting for batches, too."""
 GONE = "gone"
 """The kind of an error that says that the results are kept no longer."""
 TOO_MUCH = "enqueued"
@@ -160,7 +162,7 @@ class _Work:
     @property
     def _stopped(self) -> bool:
         """What is paid for is waited for: a budget that is used up does not stop that."""
-        return self._shared.stop in ("interrupted", "disk") or self._model.name in self._shared.refused
+        return self._shared.stop in DRAINED or self._model.name in self._shared.refused
 
     def _open(self) -> list[Batch]:
         return [batch for batch in self._log.of(self._stage, self._model.identity) if batch.open]
@@ -385,7 +387,7 @@ class _Work:
             seen: set[bytes] = set()
             strangers = 0
             async for name, reply in self._batches.replies(batch.name):
-                if self._shared.stop in ("interrupted", "disk"):
+                if self._shared.stop in DRAINED:
                     raise DrainedError
                 match = _NAME.fullmatch(name)
                 key = bytes.fromhex(match[2]) if match and match[1] == batch.label else b""

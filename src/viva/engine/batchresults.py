@@ -8,9 +8,10 @@ from collections.abc import Mapping
 import msgspec
 from msgspec import Struct
 
-from viva.engine.asking import HOPELESS, PARTICULAR, Run, Task, book, write
+from viva.engine.asking import Run, Task, book, write
 from viva.engine.batchlog import BatchLog
 from viva.engine.budget import worst_case
+from viva.engine.groups import HOPELESS, PARTICULAR
 from viva.errors import ModelError
 from viva.types import Failure, Response, Usage
 

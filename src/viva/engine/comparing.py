@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
@@ -39,6 +39,8 @@ class Comparison(Struct, frozen=True):
     question: str
     sample: int
     request: Compare
+    settled: Callable[[], None] = lambda: None
+    """Told when it is known, or known that it will not be."""
 
 
 def comparison_key(identity: Mapping[str, str], request: Compare) -> bytes:
@@ -62,38 +64,48 @@ def read_similarity(entry: Entry | None) -> float | None:
     return value if math.isfinite(value) else None
 
 
-async def run_comparisons(run: Run, encoder: Encoder, comparisons: Iterator[Comparison], jobs: int = 1) -> None:
+async def run_comparisons(run: Run, encoder: Encoder, comparisons: Iterator[Comparison | None], jobs: int = 1) -> None:
     """Compare all, `jobs` batches at a time. Returns when all are compared, failed, or the run is told to finish.
 
-    What the encoder cannot do is journaled as an error of that pair alone, and tried again on resume; an encoder that
-    manages nothing is given up. Raises StorageError when a similarity could not be written. Cancelling it drops the
-    batch that is being worked on (the thread ends with it).
+    None among them says that nothing is ready now, and that there may be more: what there is makes a batch. What the
+    encoder cannot do is journaled as an error of that pair alone, and tried again on resume; an encoder that manages
+    nothing is given up. Raises StorageError when a similarity could not be written. Cancelling it drops the batch that
+    is being worked on (the thread ends with it).
     """
     batches = _batches(run, max(1, encoder.batch), comparisons)
-    if jobs == 1:
-        await _work(run, encoder, batches)
-        return
-    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(jobs + 4, "encoder"))
-    tasks = [asyncio.create_task(_work(run, encoder, batches)) for _ in range(jobs)]
+    threads = ThreadPoolExecutor(jobs, "encoder")
+    tasks = [asyncio.create_task(_work(run, encoder, batches, threads)) for _ in range(jobs)]
     try:
         await asyncio.gather(*tasks)
     finally:
         for task in tasks:
             task.cancel()
+        threads.shutdown(wait=False, cancel_futures=True)
 
 
-async def _work(run: Run, encoder: Encoder, batches: Iterator[list[Comparison]]) -> None:
+async def _work(
+    run: Run, encoder: Encoder, batches: Iterator[list[Comparison] | None], threads: ThreadPoolExecutor
+) -> None:
     for batch in batches:
-        if run.stop or run.refused:
+        if run.stop:
             return
-        await _compare(run, encoder, batch)
+        if batch is None:
+            await run.idle()
+            continue
+        await _compare(run, encoder, batch, threads)
+        for comparison in batch:
+            comparison.settled()
 
 
-def _batches(run: Run, size: int, comparisons: Iterator[Comparison]) -> Iterator[list[Comparison]]:
+def _batches(run: Run, size: int, comparisons: Iterator[Comparison | None]) -> Iterator[list[Comparison] | None]:
     """The next comparisons to do, each pair once."""
     batch: dict[bytes, Comparison] = {}
     characters = 0
     for comparison in comparisons:
+        if comparison is None:
+            yield list(batch.values()) or None
+            batch, characters = {}, 0
+            continue
         if comparison.key in batch or comparison.key in run.journal.answered:
             run.tally.kept += 1
             continue
@@ -106,12 +118,14 @@ def _batches(run: Run, size: int, comparisons: Iterator[Comparison]) -> Iterator
         yield list(batch.values())
 
 
-async def _compare(run: Run, encoder: Encoder, batch: list[Comparison]) -> None:
+async def _compare(run: Run, encoder: Encoder, batch: list[Comparison], threads: ThreadPoolExecutor) -> None:
     """One batch; where it fails, each pair by itself, so that one text costs no other its similarity."""
+    if run.stop or run.refused:
+        return
     started = time.monotonic()
     run.tally.in_flight += len(batch)
     try:
-        found = await _ask(encoder, batch)
+        found = await _ask(encoder, batch, threads)
     finally:
         run.tally.in_flight -= len(batch)
     seconds = (time.monotonic() - started) / len(batch)
@@ -123,15 +137,13 @@ async def _compare(run: Run, encoder: Encoder, batch: list[Comparison]) -> None:
         _write(run, encoder, batch[0], math.nan, found, seconds)
     else:
         for comparison in batch:
-            if run.stop or run.refused:
-                return
-            await _compare(run, encoder, [comparison])
+            await _compare(run, encoder, [comparison], threads)
 
 
-async def _ask(encoder: Encoder, batch: list[Comparison]) -> list[float] | Failure:
+async def _ask(encoder: Encoder, batch: list[Comparison], threads: ThreadPoolExecutor) -> list[float] | Failure:
     pairs = [(comparison.request.text, comparison.request.reference) for comparison in batch]
     try:
-        values = await asyncio.to_thread(encoder.similarities, pairs)
+        values = await asyncio.get_running_loop().run_in_executor(threads, encoder.similarities, pairs)
     except VivaError as problem:
         return Failure("encoder", str(problem))
     except Exception as problem:  # memory that ran out, a defect of a library: of this batch, not of the others

@@ -50,8 +50,10 @@ def read_execution(entry: Entry | None) -> Execution | None:
     return _decode(entry.text)
 
 
-async def run_programs(run: Run, sandbox: Sandbox, programs: Iterator[Program], jobs: int) -> None:
+async def run_programs(run: Run, sandbox: Sandbox, programs: Iterator[Program | None], jobs: int) -> None:
     """Run all `programs`, at most `jobs` at once. Returns when all ran or the run is told to finish.
+
+    None among them says that nothing is ready now, and that there may be more.
 
     Raises StorageError when an outcome could not be written. Cancelling it ends what is running.
     """
@@ -60,16 +62,19 @@ async def run_programs(run: Run, sandbox: Sandbox, programs: Iterator[Program], 
             group.create_task(_work(run, sandbox, programs))
 
 
-async def _work(run: Run, sandbox: Sandbox, programs: Iterator[Program]) -> None:
+async def _work(run: Run, sandbox: Sandbox, programs: Iterator[Program | None]) -> None:
     for program in programs:
+        if run.stop:
+            return
+        if program is None:
+            await run.idle()
+            continue
         run.tally.in_flight += 1
         try:
             execution = await sandbox.run(program.request)
         finally:
             run.tally.in_flight -= 1
         _write(run, program, execution)
-        if run.stop:
-            return
         await asyncio.sleep(0)
 
 

@@ -1,12 +1,14 @@
 """The stages of a run, each from the files of the one before: answers, executions, similarities, verdicts, scores.
 
 A stage is an iterator: it renders one request at a time, skips what the journal holds, and takes over what an earlier
-run answered. Nothing here waits or sends; `asking.carry_out` does.
+run answered. What it is about comes from an iterator of answers, in the order in which they came in; None, there and
+here, says that nothing is ready now. Nothing here waits or sends; `groups.carry_out` does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
 import msgspec
 from msgspec import Struct
@@ -15,6 +17,7 @@ from viva.contracts import Exam, Model
 from viva.engine.asking import Tally, Task
 from viva.engine.budget import Price
 from viva.engine.comparing import Comparison, comparison_key, read_similarity
+from viva.engine.flow import Feed, Onward
 from viva.engine.journal import Entry, Journal
 from viva.engine.keys import Keys
 from viva.engine.nonces import nonces, with_nonce
@@ -171,14 +174,60 @@ class SimilarityStore(Struct):
         return found
 
 
+class Ready(Struct, frozen=True):
+    """An answer that the next stages can begin with; what it says is read when they do."""
+
+    evaluation: Evaluation
+    question: Question
+    sample: int
+    key: bytes
+    """Of the request that it answers."""
+
+
+class Answered(Struct, frozen=True):
+    """One answer of a sitting, read."""
+
+    ready: Ready
+    response: Response
+
+
+def taken(ready: Iterable[Ready | None], answers: Journal) -> Iterator[Answered | None]:
+    """The answers that a feed brings, read."""
+    for one in ready:
+        entry = answers.read(one.key) if one is not None else None
+        if one is None:
+            yield None
+        elif entry is not None and not entry.error:
+            yield Answered(one, entry.response())
+
+
+def journaled(evaluations: Sequence[Evaluation], answers: Journal) -> Iterator[Answered | None]:
+    """All answers that are there, in the order of sittings, questions and samples."""
+    for evaluation in evaluations:
+        for question, sample, entry in evaluation.answers(answers):
+            if entry is not None and not entry.error:
+                yield Answered(Ready(evaluation, question, sample, bytes.fromhex(entry.key)), entry.response())
+
+
 def answers_wanted(
-    evaluation: Evaluation, journal: Journal, earlier: Sequence[tuple[str, Journal]], tally: Tally
-) -> Iterator[Task]:
-    """The requests of one sitting that nobody has answered yet."""
+    evaluation: Evaluation,
+    journal: Journal,
+    earlier: Sequence[tuple[str, Journal]],
+    tally: Tally,
+    onward: Onward[Ready],
+) -> Iterator[Task | None]:
+    """The requests of one sitting that nobody has answered yet. Each answer is passed `onward` when it is there."""
     benchmark = evaluation.exam.spec.benchmark
-    for _, key, request in evaluation.requests():
+    for number, (question, key, request) in enumerate(evaluation.requests()):
+        while onward.full:
+            yield None
+        arrived = None
+        if onward.feeds:
+            arrived = partial(onward.put, id(evaluation), number, Ready(evaluation, question, request.sample, key))
         if not _kept(key, journal, earlier, tally):
-            yield Task(key, benchmark, request, evaluation.model, evaluation.price)
+            yield Task(key, benchmark, request, evaluation.model, evaluation.price, arrived=arrived)
+        elif arrived is not None:
+            arrived()
 
 
 class VerdictQueue(Struct):
@@ -189,17 +238,21 @@ class VerdictQueue(Struct):
     journal: Journal
     earlier: Sequence[tuple[str, Journal]]
     tally: Tally
+    wanted: set[bytes]
+    """All that the judges of a run are found to be asked: the tally's total."""
     asked: set[bytes] = msgspec.field(default_factory=set)
 
     def about(
-        self, evaluation: Evaluation, answers: Journal, similarity_store: SimilarityStore | None
-    ) -> Iterator[Task]:
-        """The answers of one sitting."""
-        for question, _, entry in evaluation.answers(answers):
-            if entry is not None and not entry.error:
-                response = entry.response()
-                similarities = similarity_store.of(evaluation.exam, question, response) if similarity_store else {}
-                yield from self._about_one(evaluation.exam, question, response, similarities)
+        self, answered: Iterator[Answered | None], similarity_store: SimilarityStore | None
+    ) -> Iterator[Task | None]:
+        """Some answers."""
+        for one in answered:
+            if one is None:
+                yield None
+                continue
+            exam, question = one.ready.evaluation.exam, one.ready.question
+            similarities = similarity_store.of(exam, question, one.response) if similarity_store else {}
+            yield from self._about_one(exam, question, one.response, similarities)
 
     def about_canaries(self, canaries: Sequence[Canary], exams: Sequence[Exam]) -> Iterator[Task]:
         """Answers whose marks are known, asked about as about any other."""
@@ -215,6 +268,8 @@ class VerdictQueue(Struct):
             if key in self.asked:
                 continue
             self.asked.add(key)
+            self.wanted.add(key)
+            self.tally.total = len(self.wanted)
             if not _kept(key, self.journal, self.earlier, self.tally):
                 accept = _reader(exam, question, judge.model.name, request.aspect)
                 nonce = "" if form == "line" else judge_panel.nonce(key)
@@ -234,49 +289,83 @@ def with_questions(canaries: Sequence[Canary], exams: Sequence[Exam]) -> Iterato
                 yield exam, question, canary
 
 
-def comparisons_wanted(
-    evaluation: Evaluation,
-    identity: Mapping[str, str],
-    answers: Journal,
-    journal: Journal,
-    earlier: Sequence[tuple[str, Journal]],
-    tally: Tally,
-    asked: set[bytes],
-) -> Iterator[Comparison]:
-    """The texts of one sitting's answers that nobody has compared yet. `asked` collects keys over all sittings."""
-    benchmark = evaluation.exam.spec.benchmark
-    for question, sample, entry in evaluation.answers(answers):
-        if entry is None or entry.error:
-            continue
-        for request in evaluation.exam.comparisons(question, entry.response()):
-            key = comparison_key(identity, request)
-            if key in asked:
+class _Waiting(Struct):
+    """An answer that goes on when `left` comparisons are settled."""
+
+    ready: Ready
+    left: int
+
+
+class ComparisonQueue(Struct):
+    """The texts of answers that nobody has compared yet; `onward` get each answer whose comparisons are settled."""
+
+    identity: Mapping[str, str]
+    journal: Journal
+    earlier: Sequence[tuple[str, Journal]]
+    tally: Tally
+    onward: Sequence[Feed[Ready]]
+    _asked: set[bytes] = msgspec.field(default_factory=set)
+    _waiting: dict[bytes, list[_Waiting]] = msgspec.field(default_factory=dict)
+
+    def about(self, answered: Iterator[Answered | None]) -> Iterator[Comparison | None]:
+        """Some answers."""
+        for one in answered:
+            if one is None:
+                yield None
                 continue
-            asked.add(key)
-            if not _kept(key, journal, earlier, tally):
-                yield Comparison(key, benchmark, evaluation.model.name, question.id, sample, request)
+            while any(feed.full for feed in self.onward):
+                yield None
+            waiting = _Waiting(one.ready, 1)
+            wanted = list(self._about_one(waiting, one.response))
+            self._settle(waiting)
+            yield from wanted
+
+    def _about_one(self, waiting: _Waiting, response: Response) -> Iterator[Comparison]:
+        ready = waiting.ready
+        evaluation, question = ready.evaluation, ready.question
+        benchmark, model = evaluation.exam.spec.benchmark, evaluation.model.name
+        for request in evaluation.exam.comparisons(question, response):
+            key = comparison_key(self.identity, request)
+            if key not in self._asked:
+                self._asked.add(key)
+                self.tally.total += 1
+                if not _kept(key, self.journal, self.earlier, self.tally):
+                    self._waiting[key] = []
+                    settled = partial(self._settled, key)
+                    yield Comparison(key, benchmark, model, question.id, ready.sample, request, settled)
+            if key in self._waiting:
+                self._waiting[key].append(waiting)
+                waiting.left += 1
+
+    def _settled(self, key: bytes) -> None:
+        for waiting in self._waiting.pop(key, ()):
+            self._settle(waiting)
+
+    def _settle(self, waiting: _Waiting) -> None:
+        waiting.left -= 1
+        if not waiting.left:
+            for feed in self.onward:
+                feed.put(waiting.ready)
 
 
 def programs_wanted(
-    evaluation: Evaluation,
-    answers: Journal,
-    journal: Journal,
-    earlier: Sequence[tuple[str, Journal]],
-    tally: Tally,
-    asked: set[bytes],
-) -> Iterator[Program]:
-    """The programs of one sitting's answers that nobody has run yet. `asked` collects their keys over all sittings."""
-    benchmark = evaluation.exam.spec.benchmark
-    for question, _, entry in evaluation.answers(answers):
-        if entry is None or entry.error:
+    answered: Iterator[Answered | None], journal: Journal, earlier: Sequence[tuple[str, Journal]], tally: Tally
+) -> Iterator[Program | None]:
+    """The programs of answers that nobody has run yet."""
+    asked: set[bytes] = set()
+    for one in answered:
+        if one is None:
+            yield None
             continue
-        for request in evaluation.exam.executions(question, entry.response()):
+        evaluation = one.ready.evaluation
+        for request in evaluation.exam.executions(one.ready.question, one.response):
             key = program_key(request)
             if key in asked:
                 continue
             asked.add(key)
+            tally.total += 1
             if not _kept(key, journal, earlier, tally):
-                yield Program(key, benchmark, evaluation.model.name, request)
+                yield Program(key, evaluation.exam.spec.benchmark, evaluation.model.name, request)
 
 
 def _reader(exam: Exam, question: Question, judge: str, aspect: str) -> Callable[[str, str], bool]:

@@ -27,7 +27,7 @@ class Queue(Struct, frozen=True):
     """What one model is still to be asked: `wanted` renders it, and counts in the tally what is there already."""
 
     model: Model
-    wanted: Callable[[Tally], Iterator[Task]]
+    wanted: Callable[[Tally], Iterator[Task | None]]
 
 
 class BatchDispatcher(Struct, frozen=True):
@@ -48,15 +48,20 @@ class BatchDispatcher(Struct, frozen=True):
     def carry_out(self, run: Run, stage: str, queues: Sequence[Queue]) -> Coroutine[None, None, None]:
         """Ask what is in these queues, of models that are taken."""
         jobs = [
-            BatchJob(queue.model, queue.model.batches(), queue.wanted)
+            BatchJob(queue.model, queue.model.batches(), functools.partial(_whole, queue))
             for queue in queues
             if isinstance(queue.model, BatchModel)
         ]
         return carry_out_batches(run, self.log, stage, jobs, self.patience)
 
-    def ending(self, stage: str, resume: str = "") -> Callable[[Run, Path, int], int]:
+    def ending(self, stage: str, resume: str = "") -> Callable[[Run, Path], int]:
         """What is said at the end of a stage that was asked through batches."""
         return functools.partial(_ending, self, stage, resume)
+
+
+def _whole(queue: Queue, tally: Tally) -> Iterator[Task]:
+    """All of a queue: what goes into batches waits for the whole of the stage before."""
+    return (task for task in queue.wanted(tally) if task is not None)
 
 
 def open_batch_dispatcher(opened: OpenRun, stack: ExitStack, file: str = FILE) -> BatchDispatcher | None:
@@ -115,11 +120,11 @@ def refuse_unbatched(opened: OpenRun, asked: Sequence[Model] = ()) -> None:
         notify(f"--batch: {names} {'are' if others[1:] else 'is'} asked the normal way, having no batch API")
 
 
-def _ending(dispatcher: BatchDispatcher, stage: str, resume: str, run: Run, path: Path, total: int) -> int:
+def _ending(dispatcher: BatchDispatcher, stage: str, resume: str, run: Run, path: Path) -> int:
     resume = resume or f"viva resume {path}{' --no-batch' if dispatcher.patience.leave else ''}"
     mine = [batch for batch in dispatcher.log.waiting() if batch.intent.stage == stage]
     handed_in = bool(mine) and not run.stop and not run.refused
-    code = EXIT_INCOMPLETE if handed_in else ending_of_asking(run, path, total, resume)
+    code = EXIT_INCOMPLETE if handed_in else ending_of_asking(run, path, resume)
     if mine and code in (EXIT_INCOMPLETE, EXIT_INTERRUPTED):
         asked = sum(len(batch.intent.keys) for batch in mine)
         notify(

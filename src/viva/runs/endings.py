@@ -13,7 +13,7 @@ FOR_GOOD = {"context", "tokens"}
 LASTING = FOR_GOOD | {"missing"}
 
 
-def ending_of_asking(run: Run, path: Path, total: int, resume: str = "") -> int:
+def ending_of_asking(run: Run, path: Path, resume: str = "") -> int:
     """After asking examinees or the judge. `resume` is how to go on, if not by `viva resume`."""
     tally = run.tally
     resume = resume or f"viva resume {path}"
@@ -21,23 +21,31 @@ def ending_of_asking(run: Run, path: Path, total: int, resume: str = "") -> int:
         notify(given_up(run, model, why))
     if run.stop == "disk":
         raise disk_full(run)
-    missing = total - tally.answered - tally.kept
+    missing, number = _missing(tally)
     code = EXIT_INCOMPLETE
+    if not missing and not run.refused:
+        return EXIT_OK
     if run.stop == "interrupted":
-        said, code = f"interrupted, {missing:,} not answered yet; go on with: {resume}", EXIT_INTERRUPTED
+        said, code = f"interrupted, {number} not answered yet; go on with: {resume}", EXIT_INTERRUPTED
     elif run.stop == "budget":
-        said = f"the limit of this run is reached{_held(tally)}, {missing:,} not answered yet; go on with: {resume}"
+        said = f"the limit of this run is reached{_held(tally)}, {number} not answered yet; go on with: {resume}"
     elif run.refused:
-        said = f"{missing:,} not answered; once that is right, go on with: {resume}"
+        said = f"{number} not answered; once that is right, go on with: {resume}"
         if run.absent:
             said += " (--wait-for-server 600 waits for a server that still loads); another address is another viva run"
         code = EXIT_INCOMPLETE if run.unreached == run.refused.keys() else EXIT_REFUSED
-    elif missing <= 0:
-        return EXIT_OK
+    elif run.stop == "refused":
+        said = f"stopped, as the grading would not work; {number} not answered yet"
     else:
-        said = _missing(run, missing, resume)
+        said = _failed(run, number, resume)
     notify(said)
     return code
+
+
+def _missing(tally: Tally) -> tuple[int, str]:
+    """How much is left to do, and that in words: there may be more than what is known."""
+    missing = max(0, tally.total - tally.answered - tally.kept)
+    return missing or int(tally.more), f"{missing:,}{' or more' if tally.more else ''}"
 
 
 def resumable(run: Run) -> bool:
@@ -60,47 +68,45 @@ def given_up(run: Run, model: str, why: str) -> str:
     return f"{model}: {why}" if model in run.absent else f"{model} was given up: {why}"
 
 
-def _missing(run: Run, missing: int, resume: str) -> str:
+def _failed(run: Run, missing: str, resume: str) -> str:
     """What to say of questions that were asked and not answered."""
     tally = run.tally
     if all(name == "missing" for name in tally.failures):
-        return f"{missing:,} questions have no answer in the file ({tally.last_error})"
+        return f"{missing} questions have no answer in the file ({tally.last_error})"
     if tally.failures <= FOR_GOOD:
-        return f"{missing:,} not answered, and not to be answered by this model ({tally.last_failure})"
+        return f"{missing} not answered, and not to be answered by this model ({tally.last_failure})"
     why = tally.last_failure or tally.last_error
-    return f"{missing:,} not answered{f' (last error: {why})' if why else ''}; try those again with: {resume}"
+    return f"{missing} not answered{f' (last error: {why})' if why else ''}; try those again with: {resume}"
 
 
-def ending_of_running(run: Run, path: Path, total: int) -> int:
+def ending_of_running(run: Run, path: Path) -> int:
     """After running the examinees' programs."""
-    tally = run.tally
     if run.stop == "disk":
         raise disk_full(run)
-    missing = total - tally.answered - tally.kept
-    if run.stop == "interrupted":
-        notify(f"interrupted, {missing:,} programs not run yet; go on with: viva resume {path}")
+    missing, number = _missing(run.tally)
+    for why in run.refused.values():
+        after = f"; go on with a sandbox, or without: viva resume {path}" if run.stop == "refused" else ""
+        notify(f"{number} programs were not run: {why}{after}")
+    if run.stop == "interrupted" and missing:
+        notify(f"interrupted, {number} programs not run yet; go on with: viva resume {path}")
         return EXIT_INTERRUPTED
-    if missing > 0:
+    if missing and not run.refused and run.stop != "refused":
         notify(
-            f"{missing:,} programs could not be run, their answers are not graded ({tally.last_error}); "
+            f"{number} programs could not be run, their answers are not graded ({run.tally.last_error}); "
             f"`viva toolchains` says what is missing; then: viva resume {path}"
         )
-        return EXIT_INCOMPLETE
-    return EXIT_OK
+    return EXIT_INCOMPLETE if missing else EXIT_OK
 
 
-def ending_of_comparing(run: Run, path: Path, total: int) -> int:
+def ending_of_comparing(run: Run, path: Path) -> int:
     """After comparing texts with the gold."""
-    tally = run.tally
     if run.stop == "disk":
         raise disk_full(run)
-    missing = total - tally.answered - tally.kept
-    if run.stop == "interrupted":
-        notify(f"interrupted, {missing:,} texts not compared yet; go on with: viva resume {path}")
+    missing, number = _missing(run.tally)
+    if run.stop == "interrupted" and missing:
+        notify(f"interrupted, {number} texts not compared yet; go on with: viva resume {path}")
         return EXIT_INTERRUPTED
-    if missing > 0:
-        notify(
-            f"{missing:,} texts could not be compared ({tally.last_error}); try those again with: viva resume {path}"
-        )
-        return EXIT_INCOMPLETE
-    return EXIT_OK
+    if missing and run.stop != "refused":
+        last = run.tally.last_error
+        notify(f"{number} texts could not be compared ({last}); try those again with: viva resume {path}")
+    return EXIT_INCOMPLETE if missing else EXIT_OK

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
+from collections.abc import Mapping
 
 from viva.engine.asking import Tally
 from viva.runs.live_line import Mode, Screen
@@ -69,20 +70,25 @@ def count(number: int) -> str:
 
 
 class Progress:
-    """Shows a tally on stderr until it is cancelled."""
+    """Shows the tallies of stages, by their names, on stderr until it is cancelled.
 
-    def __init__(self, mode: Mode, stage: str, tally: Tally) -> None:
+    The first that is not over is told in full, of those beside it how far they are.
+    """
+
+    def __init__(self, mode: Mode, tallies: Mapping[str, Tally]) -> None:
         self._screen = Screen(mode)
-        self._stage = stage
-        self._tally = tally
+        self._tallies = dict(tallies)
         self._recent: deque[tuple[float, int]] = deque(maxlen=60)
         self._said = ""
 
     async def show(self) -> None:
         """Run beside the asking."""
-        screen, tally = self._screen, self._tally
+        screen = self._screen
         while not screen.quiet:
             await asyncio.sleep(0.25 if screen.live else 1.0)
+            if not self._tallies:
+                continue
+            (stage, tally), *others = self._tallies.items()
             self._recent.append((time.monotonic(), tally.answered))
             if not screen.due():
                 continue
@@ -90,8 +96,12 @@ class Progress:
                 if (text := describe(tally, 0.0)) == self._said:
                     continue  # a log of hours in which nothing happens says so once
                 self._said = text
-            line = f"{self._stage}: {describe(tally, self._rate())}"
-            screen.show(one_line(line, 150) if screen.live else line)
+            beside = "".join(_beside(name, other) for name, other in others if other.total)
+            if screen.live:
+                line = one_line(f"{stage}: {describe(tally, self._rate())}", max(50, 150 - len(beside)))
+                screen.show(line + beside)
+            else:
+                screen.show(f"{stage}: {describe(tally, self._rate())}{beside}")
 
     def _rate(self) -> float:
         if len(self._recent) < 2:
@@ -99,9 +109,21 @@ class Progress:
         (then, before), (now, after) = self._recent[0], self._recent[-1]
         return (after - before) / max(1e-6, now - then)
 
-    def close(self) -> None:
-        """The last word: how it ended."""
-        if not self._screen.quiet:
+    def end(self, stage: str) -> None:
+        """The last word on a stage: how it ended."""
+        tally = self._tallies.pop(stage)
+        self._recent.clear()
+        if not self._screen.quiet and tally.total:
             seconds = time.monotonic() - self._screen.started
-            rate = self._tally.answered / max(1e-6, seconds)
-            self._screen.say(f"{self._stage}: {describe(self._tally, rate)} · {clock(seconds)} in all")
+            rate = tally.answered / max(1e-6, seconds)
+            self._screen.say(f"{stage}: {describe(tally, rate)} · {clock(seconds)} in all")
+
+
+def _beside(name: str, tally: Tally) -> str:
+    """` | judging: 40/44 · $0.02`."""
+    parts = [f"{tally.answered + tally.kept + tally.failed:,}/{tally.total:,}", cost_text(tally)]
+    if tally.failed:
+        parts.append(f"{tally.failed:,} errors")
+    if tally.last_error and not tally.answered:
+        parts.append(one_line(tally.last_error, 80))  # while there is time to mend it
+    return f" | {name}: {' · '.join(filter(None, parts))}"

@@ -24,12 +24,13 @@ from viva.errors import VivaError
 from viva.io.tables import CsvText
 from viva.prompting import read_templates
 from viva.reports.text import json_text
+from viva.runs.ask import ask_one_stage, ending_of, new_run
 from viva.runs.batches import BatchDispatcher, Queue, open_batch_dispatcher, refuse_unbatched
 from viva.runs.config import ARGUMENT, LimitOptions, note, pick
-from viva.runs.execute import Stage, ask_all, ending_of, work_through
 from viva.runs.open import OpenRun, open_evidence, open_judge_panel, prepare
 from viva.runs.plan import rejudge_records
 from viva.runs.rejudge import RejudgeOptions
+from viva.runs.stage import Stage
 from viva.runs.trust import confirm_endpoints
 from viva.types import ExamSpec
 from viva.visible import csv_safe
@@ -153,11 +154,12 @@ def _ask_judges(
 ) -> int:
     """Ask every judge for the labels that the journal lacks. Returns the exit code of the stage."""
     total = len(set().union(*(keys_wanted(work) for work in works)))
-    ending = ending_of(dispatcher, STAGE, "the same command again")
-    stage = Stage("labelling", journal, Budget(opened.limits.max_requests, opened.limits.max_cost), total, ending)
+    run = new_run(opened.limits, journal, Budget(opened.limits.max_requests, opened.limits.max_cost), total)
+    judges = [judge.model for judge in judge_panel.judges]
+    stage = Stage("labelling", run, ending_of(dispatcher, STAGE, "the same command again"), judges)
 
     def of(judge: Judge) -> Queue:
-        def wanted(tally: Tally) -> Iterator[Task]:
+        def wanted(tally: Tally) -> Iterator[Task | None]:
             asked: set[bytes] = set()
             for work in works:
                 yield from labels_wanted(work, judge, journal, tally, asked)
@@ -165,12 +167,7 @@ def _ask_judges(
         return Queue(judge.model, wanted)
 
     queues = [of(judge) for judge in judge_panel.judges]
-    return work_through(
-        opened,
-        stage,
-        lambda run: ask_all(run, STAGE, queues, opened.limits, dispatcher),
-        [judge.model for judge in judge_panel.judges],
-    )
+    return ask_one_stage(opened, STAGE, stage, queues, dispatcher)
 
 
 def _told(opened: OpenRun, judge_panel: JudgePanel, rows: Sequence[Labelled], config: ErrorsConfig) -> Told:

@@ -175,7 +175,8 @@ class _Measuring:
             self._keep(text, row)
         if not pending:
             return
-        progress = Progress(self._wish.progress, f"measuring {self._model.name}", self._tally)
+        stage = f"measuring {self._model.name}"
+        progress = Progress(self._wish.progress, {stage: self._tally})
         shown = asyncio.create_task(progress.show())
         try:
             # The longest first: neighbours are as long as each other, and memory ends at once if it does.
@@ -185,7 +186,7 @@ class _Measuring:
         finally:
             shown.cancel()
             await self._model.close()
-            progress.close()
+            progress.end(stage)
 
     async def _first(self, text: str) -> None:
         """One text alone: a model that can measure none says so once. Then whether first tokens are scored."""

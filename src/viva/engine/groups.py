@@ -1,0 +1,419 @@
+"""Carry out requests: many at once, retried, within limits, each answer journaled the moment it is there.
+
+Requests come from iterators, so nothing is rendered before it is needed and memory does not grow with the set. An
+iterator yields None where nothing is ready yet: what one stage brings, another may ask about. Models of one rate limit
+group (a provider's endpoint) share a bound on concurrency, whatever stage asks them; groups run side by side.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping
+
+from msgspec import Struct
+
+from viva.contracts import HEARD, Model
+from viva.engine.asking import Run, Task, book, write
+from viva.engine.budget import worst_case
+from viva.engine.firstreply import FirstReply
+from viva.engine.limits import Ceiling, Policy
+from viva.engine.pacing import Pace
+from viva.engine.slots import Slots
+from viva.errors import ModelError
+from viva.types import Choose, Failure, Request, Response
+
+CANARY_PATIENCE = 5.0
+"""Seconds that the first request of a group is alone, so that a bad key is refused once and not a thousand times."""
+HOPELESS = 16
+"""A model whose first so many requests were all refused for good gets no more."""
+UNREACHED = 3
+"""Give a model up as unreachable after this many questions have exhausted their retries without a single reply."""
+PATIENT = 5
+"""Pauses after refusals grow so often: a server that refuses some is asked again soon, the group bounds how hard."""
+VANISHED = 64
+"""A model that did reply once and then lost so many questions in a row gets no more: it went away."""
+PARTICULAR = frozenset({"missing", "context", "tokens"})
+"""Refusals that are about one question or kind of question: they say nothing of the next."""
+
+
+class Source:
+    """What one model is still to be asked in one stage: None where nothing is ready yet.
+
+    `vital`: a model that refuses before it has answered anything stops all stages that work beside this one.
+    """
+
+    def __init__(self, run: Run, tasks: Iterator[Task | None], *, vital: bool = False) -> None:
+        self.run = run
+        self.tasks = tasks
+        self.vital = vital
+        self.busy = 0
+        """Requests on their way."""
+        self.spent = False
+        """Whether nothing is left to be asked."""
+        self.ended = asyncio.Event()
+        """Nothing is left, and nothing on its way."""
+        self.begun = False
+        self.alone = False
+        """Whether its first request is on its way, and no other may be yet."""
+        self.succeeded = False
+        self.refusals = self.lost = 0
+
+    def next(self) -> Task | None:
+        """The next request; None where none is ready, or none is left."""
+        run = self.run
+        while run.stop in ("", "budget"):  # where money is short, what is there already is still counted and passed on
+            try:
+                task = next(self.tasks)
+            except StopIteration:
+                break
+            if task is None:
+                return None
+            if not run.stop and task.model.name not in run.refused:
+                self.busy += 1
+                return task
+        self.spent = True
+        self.settle(0)
+        return None
+
+    def settle(self, done: int) -> None:
+        """So many requests are through."""
+        self.busy -= done
+        if self.spent and not self.busy:
+            self.ended.set()
+            self.run.ring()
+
+    def give_up(self, model: str, why: str, *, unreached: bool = False) -> None:
+        """Ask the model nothing more."""
+        run = self.run
+        run.refused.setdefault(model, why)
+        if unreached:
+            run.unreached.add(model)
+        elif self.vital and not self.succeeded:
+            run.finish("refused")
+
+
+class GroupPlan(Struct):
+    """The work of one rate limit group: what is asked, the first of its sources first; its bound and its pace."""
+
+    sources: list[Source]
+    ceiling: Ceiling
+    pace: Pace
+    policy: Policy | None = None
+    """Retry policy of this group, where it differs from the run's."""
+    sequential: bool = False
+    """One model after the other: they share what cannot hold two."""
+    drain: Callable[[], None] | None = None
+    """Called when the run is told to finish: cancels the requests that are still queued."""
+
+
+async def carry_out(run: Run, groups: Mapping[str, GroupPlan]) -> None:
+    """Ask everything in `groups`. Returns when all is answered, failed or stopped.
+
+    Raises StorageError when an answer could not be written. Cancelling it drops what is in flight.
+    """
+    working = {name: _Group(plan) for name, plan in groups.items()}
+    run.groups |= {name: rate_limit_group.slots for name, rate_limit_group in working.items()}
+    await asyncio.gather(*(rate_limit_group.run() for rate_limit_group in working.values()))
+
+
+class _Group:
+    """One provider's endpoint: a set of workers that grows and shrinks with the ceiling."""
+
+    def __init__(self, plan: GroupPlan) -> None:
+        self._plan = plan
+        run = plan.sources[0].run
+        self._policy = plan.policy or run.policy
+        self._run = run
+        self.slots = Slots(run, self._policy, plan.ceiling, plan.pace)
+        self._workers: set[asyncio.Task[None]] = set()
+        self._aside: set[asyncio.Task[None]] = set()
+        self._changed = asyncio.Event()
+        self._problem: BaseException | None = None
+        self._open = False
+        self._first_reply = FirstReply(self._policy.server)
+        self.slots.freed = self._fill
+
+    async def run(self) -> None:
+        self._run.listeners.append(self._changed)
+        self._aside.add(asyncio.create_task(self._drain()))
+        try:
+            self._fill()
+            while self._workers or not all(source.spent for source in self._plan.sources):
+                await self._changed.wait()
+                self._changed.clear()
+                if self._problem is not None:  # a worker fails only for reasons that end the run: a disk, a defect
+                    raise self._problem
+                self._fill()
+        finally:
+            self._run.listeners.remove(self._changed)
+            for worker in (*self._workers, *self._aside):
+                worker.cancel()
+            await asyncio.gather(*self._workers, *self._aside, return_exceptions=True)
+
+    async def _await_first(self, source: Source, task: Task) -> None:
+        """Go on after CANARY_PATIENCE without the first reply, and show on the way why nothing comes.
+
+        That is where the server can be found to say nothing at all.
+        """
+        await asyncio.sleep(CANARY_PATIENCE)
+        if not source.alone:
+            return
+        self._admit(source)
+        if problem := await self._first_reply.inquire(task.model):
+            source.run.tally.last_error = f"{task.model.name}: {problem.message}"
+
+    async def _drain(self) -> None:
+        await self._run.stop_requested()
+        if self._plan.drain is not None:
+            self._plan.drain()
+
+    def _hire(self, source: Source, task: Task) -> None:
+        self.slots.using += 1
+        worker = asyncio.create_task(self._work(source, task))
+        self._workers.add(worker)
+        worker.add_done_callback(self._ended)
+
+    def _ended(self, worker: asyncio.Task[None]) -> None:
+        self._workers.discard(worker)
+        if not worker.cancelled():
+            self._problem = self._problem or worker.exception()
+        self._changed.set()
+
+    def _fill(self) -> None:
+        for _ in range(self.slots.vacant):
+            found = self._next()
+            if found is None:
+                return
+            self._hire(*found)
+
+    async def _work(self, source: Source, task: Task) -> None:
+        since_yield = 0
+        while True:
+            await self._ask(source, task)
+            if source.alone:
+                self._admit(source)
+            source.settle(1)
+            since_yield += 1
+            if since_yield == 32:
+                # Baselines and replays answer without waiting; the progress line and Ctrl-C need their turn.
+                await asyncio.sleep(0)
+                since_yield = 0
+            found = self._next() if self.slots.enough else None
+            if found is None:
+                break
+            source, task = found
+        self.slots.give()
+
+    def _next(self) -> tuple[Source, Task] | None:
+        """The next request that may be sent. Of each model the first goes ahead alone: see CANARY_PATIENCE."""
+        for source in self._plan.sources:
+            if source.spent:
+                continue
+            if source.alone:
+                if self._plan.sequential:
+                    return None
+                continue
+            task = source.next()
+            if task is not None:
+                if not source.begun:
+                    self._send_alone(source, task)
+                return source, task
+            if self._plan.sequential and not source.spent:
+                return None
+        return None
+
+    def _send_alone(self, source: Source, task: Task) -> None:
+        """The first request of a source goes out."""
+        source.begun = True
+        source.alone = not (self._plan.sequential and self._open)  # there the group has shown already that it works
+        if source.alone:
+            self._aside.add(asyncio.create_task(self._await_first(source, task)))
+
+    def _admit(self, source: Source) -> None:
+        """Let more than one request of a source through."""
+        source.alone = False
+        if not self._open:
+            self._open = True
+            self.slots.begin()
+        self._changed.set()
+
+    async def _ask(self, source: Source, task: Task) -> None:
+        """Ask until there is an answer or no hope. Begins and ends with a place in flight."""
+        shared, policy, slots = source.run, self._policy, self.slots
+        clock = asyncio.get_running_loop().time
+        left = policy.question  # its clock runs while it is asked, not while it waits for its turn or for money
+        attempt = rereads = counted = 0
+        answered = slots.answered
+        while True:
+            taken = self._taken(task)
+            sent = await slots.turn(taken[1])
+            if task.model.name in shared.refused:  # given up while it waited
+                return
+            reserved = None if shared.stop else await shared.budget.reserve(task.request, task.price, task.model)
+            if reserved is None:
+                shared.finish("budget")
+                return
+            if shared.stop:  # told to finish while it waited for money
+                shared.budget.settle(reserved, 0.0)
+                return
+            attempt += 1
+            started = clock()
+            deadline = started + left
+            outcome = await self._attempt(source, task, left, reserved, sent, taken)
+            if isinstance(outcome, Response):
+                self._fill()
+                readable = task.readable(outcome)
+                if readable or rereads >= policy.rereads or shared.stop:
+                    failure = None if readable else Failure("unreadable", "the judge's reply holds no verdict")
+                    write(shared, task, outcome, failure, clock() - started, attempt)
+                    return
+                rereads += 1
+                left = deadline - clock()
+                continue
+            if outcome.kind == "interrupted":  # given back: nobody worked on it
+                return
+            problem = self._first_reply.note(outcome)
+            absent = self._first_reply.absent(problem)
+            # A server that answers others meanwhile is well: its refusals cost time, and not the question. But who
+            # wants one attempt means it.
+            counted += policy.attempts == 1 or not (problem.overload and slots.answered > answered)
+            answered = slots.answered
+            if absent:
+                again = await self._await_server(source, task, problem, started)
+            else:
+                again = await self._try_again(source, task, problem, counted, attempt, started, deadline)
+            if not again:
+                write(shared, task, Response(), Failure(problem.kind, problem.message), clock() - started, attempt)
+                return
+            left = deadline - clock()
+            if absent:  # neither attempts nor time count while a server is waited for
+                attempt, counted, left = 0, 0, policy.question
+
+    async def _attempt(
+        self,
+        source: Source,
+        task: Task,
+        left: float,
+        reserved: float,
+        sent: dict[str, float],
+        taken: tuple[int, float],
+    ) -> Response | ModelError:
+        """Send it once, and book what it cost."""
+        shared, policy, slots = source.run, self._policy, self.slots
+        clock = asyncio.get_running_loop().time
+        started = clock()
+        cost = 0.0
+        shared.tally.in_flight += 1
+        slots.in_flight += 1
+        try:
+            async with asyncio.timeout_at(started + min(policy.attempt, max(0.05, left))) as timer:
+                # A reply that is streamed may take the question's time: what ends it before is silence.
+                HEARD.set(lambda: timer.reschedule(min(clock() + policy.attempt, started + left)))
+                response = await _reply(task.model, task.request)
+        except TimeoutError:
+            cost = reserved  # the server may have worked on it, and may bill it
+            limit = min(policy.attempt, policy.question)
+            return ModelError("timeout", f"no complete reply within {limit:g} s", retry=True)
+        except ModelError as raised:
+            return raised
+        except Exception as raised:  # a defect of one model's adapter must not take the others' answers with it
+            return ModelError("defect", f"{type(raised).__name__}: {raised}")
+        else:
+            cost = self._book(source, task, response)
+            slots.reply(clock() - started, response.quotas, sent)
+            if taken[0] and response.usage:
+                slots.pace.settle(taken[1], taken[0], response.usage.input + response.usage.output)
+            return response
+        finally:
+            shared.tally.in_flight -= 1
+            slots.in_flight -= 1
+            shared.budget.settle(reserved, cost)
+
+    async def _await_server(self, source: Source, task: Task, problem: ModelError, began: float) -> bool:
+        """Before a server's first reply: whether to ask it again, or to give the model up."""
+        shared, name = source.run, task.model.name
+        shared.tally.last_error = f"{name}: {problem.message}"
+        pause = self._first_reply.pause(self._policy.pause(1, None), began)
+        if pause is None and not shared.stop:
+            source.give_up(name, problem.message, unreached=True)
+            shared.absent.add(name)
+        if pause is None or shared.stop or name in shared.refused:
+            return False
+        shared.tally.retries += 1
+        await shared.sleep(pause)
+        return not shared.stop
+
+    def _taken(self, task: Task) -> tuple[int, float]:
+        """The tokens that a request may use, and those that it probably will, where it matters."""
+        pace = self.slots.pace
+        if not pace.counts_tokens:
+            return 0, 0.0
+        worst = worst_case(task.request, task.model)
+        return worst.input + worst.output, pace.estimate(worst.input + worst.output)
+
+    async def _try_again(
+        self,
+        source: Source,
+        task: Task,
+        problem: ModelError,
+        counted: int,
+        attempt: int,
+        started: float,
+        deadline: float,
+    ) -> bool:
+        """Wait as long as it takes and say yes, or say that it is over."""
+        shared = source.run
+        shared.tally.last_error = f"{task.model.name}: {problem.message}"
+        if problem.fatal:
+            source.give_up(task.model.name, problem.message)
+            return False
+        if not problem.retry:
+            self._count_refusal(source, task, problem)
+            return False
+        if task.model.name in shared.refused:
+            return False
+        now = asyncio.get_running_loop().time()
+        pause = self._policy.pause(counted, problem.retry_after)
+        if problem.overload:
+            if problem.retry_after and attempt > 1:  # told so before: others came first
+                pause = max(pause, self._policy.pause(min(attempt, PATIENT) - 1, None))
+            elif not problem.retry_after:
+                pause = self._policy.pause(min(attempt, PATIENT), None)
+            hopeless = self.slots.refuse(started, problem.retry_after)
+            if hopeless:
+                source.give_up(task.model.name, f"{hopeless}; {problem.message}")
+                return False
+        elif problem.kind == "timeout":
+            self.slots.late()
+        if counted >= self._policy.attempts or now + pause >= deadline or shared.stop:
+            if not problem.overload:
+                self._count_loss(source, task, problem)
+            return False
+        shared.tally.retries += 1
+        await self.slots.rest(pause, problem.overload)
+        return not shared.stop
+
+    def _count_refusal(self, source: Source, task: Task, problem: ModelError) -> None:
+        if source.succeeded or problem.kind in PARTICULAR:
+            return
+        source.refusals += 1
+        if source.refusals >= HOPELESS:
+            why = f"the first {HOPELESS} requests were all refused; the last: {problem.message}"
+            source.give_up(task.model.name, why)
+
+    def _count_loss(self, source: Source, task: Task, problem: ModelError) -> None:
+        source.lost += 1
+        if source.lost >= (VANISHED if source.succeeded else UNREACHED):
+            why = f"{source.lost} questions in a row failed with all their retries; the last: {problem.message}"
+            source.give_up(task.model.name, why, unreached=True)
+
+    def _book(self, source: Source, task: Task, response: Response) -> float:
+        self._first_reply.came = True
+        source.succeeded = True
+        source.lost = 0
+        worst = None if response.usage or task.price is None else worst_case(task.request, task.model)
+        return book(source.run, task.price, response.usage, worst)
+
+
+async def _reply(model: Model, request: Request) -> Response:
+    return await (model.choose(request) if isinstance(request, Choose) else model.answer(request))
