@@ -171,6 +171,7 @@ class Language(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     rewritten: tuple[Rewriting, ...] = ()
     refused: tuple[Refusal, ...] = ()
     reserved: tuple[str, ...] = ()
+    imported: dict[str, str] = {}
     answering: Answering | None = None
     separate: Separate | None = None
     environment: dict[str, str] = {}

@@ -110,6 +110,8 @@ class Plan:
                 self.sources[self._filled(name)] = (
                     self._filled(harness_file(source)).encode() if source else own + b"\n"
                 )
+            if row.imported:
+                self.sources[f"{self.entry}_names.go"] = _encoded(_imports(row.imported, request.test))
             for refusal in row.refused:
                 marked = refusal.marked(request.program)
                 if marked != request.program and not refusal.made_by_the_test(request.program, request.test):
@@ -405,6 +407,16 @@ class Plan:
         """What was printed, without what is another each time: the harness's one-time name, addresses."""
         text = output.decode(errors="replace").strip().replace(self.entry, "viva")
         return _ANOTHER_EACH_TIME.sub("…", text)
+
+
+def _imports(packages: Mapping[str, str], test: str) -> str:
+    """A file of Go that imports each of these packages that the test uses by its own name."""
+    used = [name for name in packages if re.search(rf"\b{name}\s*\.\s*[A-Z]", test)]
+    return (
+        "package main\n\n"
+        + "".join(f'import "{name}"\n' for name in used)
+        + "".join(f"\nvar _ = {name}.{packages[name]}\n" for name in used)
+    )
 
 
 def _moved(text: str, harness: Path) -> str:

@@ -33,6 +33,7 @@ local(envir = new.env(parent = baseenv()), {
 
     # What tests decide with. The program may not have its own, nor change R's.
     deciding <- c(
+        "-", "*", "/", "^", "%%", "%/%", ":",
         "stopifnot", "identical", "all.equal", "all.equal.numeric", "isTRUE", "isFALSE", "all", "any", "stop", "==", "!=", "<",
         ">", "<=", ">=", "!", "&", "&&", "|", "||", "if", "(", "{", "[", "[[", "<-", "setequal", "inherits", "is.na",
         "is.null", "length", "tryCatch", "try", "eval", "parse", "globalenv", "::", "function", "warning", "quit", "q",
