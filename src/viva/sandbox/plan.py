@@ -123,11 +123,9 @@ class Plan:
             alone = self.separate is not None and not self.separate.decides
             sent = (b"" if alone else program, test) if not row.compile_proved else (b"", b"")
             self.conversation = Conversation(proved=self.proved, program=sent[0], test=sent[1])
-        self.prepared: dict[str, bytes] = {}
         self.archives = prepared(row.prepared).archives if row.prepared else {}
         preparation = self.answering.prepared if request.calls else row.prepared
-        if preparation and self.proved:
-            self.prepared = prepared(preparation).files(self.entry)
+        self.prepared = prepared(preparation).files(self.entry) if preparation and self.proved else {}
         common = limits()
         self.bounds = Bounds(
             own=request.seconds,
