@@ -21,6 +21,7 @@ class Taken:
     wall_s: float = 0.0
     cpu_s: float = 0.0
     others_busy: float = 0.0  # cores at work for somebody else
+    isolation: str = ""  # of a program: whether its test had a process of its own
     exactly: float | None = None  # CPU seconds that were measured in a better place
 
     def add(self, cpu_s: float) -> None:

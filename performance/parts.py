@@ -38,6 +38,7 @@ class Row:
     others_busy: float
     load: float
     program: str = ""
+    isolation: str = ""
     programs: int = 0  # how many were run
     problem: str = ""
 
@@ -250,6 +251,7 @@ def _one_program(bench: Bench, program: Program) -> dict[str, Variant]:
     def boxed(proved: bool) -> Variant:
         async def run(taken: Taken) -> bool:
             done = await _measured(bench, [program.request(proved=proved)], 1, taken)
+            taken.isolation = done[0].isolation
             return done[0].verdict == "passed"
 
         return run
@@ -266,7 +268,8 @@ async def _in_turn(part: str, program: Program, number: int, variants: dict[str,
         with metered() as taken:
             passed = await variants[name](taken)
         problem = "" if passed else "did not pass"
-        rows.append(row(part, program.language, name, number, taken, program=program.name, problem=problem))
+        more = {"program": program.name, "isolation": taken.isolation, "problem": problem}
+        rows.append(row(part, program.language, name, number, taken, **more))
     return rows
 
 

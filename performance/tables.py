@@ -71,10 +71,13 @@ def python_table(rows: Sequence[Row]) -> str:
         chosen = [one for one in rows if one.variant != "control" and (one.program == "hello") == wanted]
         sound = _sound(chosen)
         for variant, name in names.items():
-            cpu = quartiles(_ms(one) for one in sound if one.variant == variant)
-            beyond = quartiles(_differences(sound, "bare", variant, _ms)) if variant != "bare" else None
-            programs = len({one.program for one in sound})
-            lines.append([f"{name}, {title}", str(programs), _text(cpu, 1), _text(beyond, 1), _failed(chosen)])
+            for isolation in sorted({one.isolation for one in sound if one.variant == variant}):
+                those = {one.program for one in sound if (one.variant, one.isolation) == (variant, isolation)}
+                group = [one for one in sound if one.program in those]
+                cpu = quartiles(_ms(one) for one in group if one.variant == variant)
+                beyond = quartiles(_differences(group, "bare", variant, _ms)) if variant != "bare" else None
+                words = [name, isolation, title] if isolation else [name, title]
+                lines.append([", ".join(words), str(len(those)), _text(cpu, 1), _text(beyond, 1), _failed(chosen)])
     return table(["", "programs", "CPU ms", "beyond its own work", "left out"], lines)
 
 

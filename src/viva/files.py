@@ -33,6 +33,12 @@ MOST_DOTS, MOST_DOTS_IN_ALL = 250, 10_000
 """Dots in a line of TOML, and in all lines with more than `DEEPEST`: a key of 100,000 parts takes tomllib minutes."""
 
 
+def cache_folder() -> Path:
+    """Viva's folder in the user's cache: VIVA_CACHE, else as the system has it."""
+    given = os.environ.get("VIVA_CACHE")
+    return Path(given) if given else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "viva"
+
+
 def open_regular(path: Path, flags: int = os.O_RDONLY, *, follow: bool = False) -> int:
     """A descriptor of a regular file; with `follow` also where `path` is a link to one (a file that the user named).
 

@@ -108,7 +108,7 @@ def test_languages_without_a_parser_here_are_not_examined(examiner: Examiner) ->
 
 
 def test_most_of_the_hostile_programs_in_python_are_flagged(examiner: Examiner) -> None:
-    fakes = [one for one in programs() if one.language == "python" and one.kind == "fake"]
+    fakes = [one for one in programs() if (one.language, one.kind) == ("python", "fake") and one.aim != "output"]
     found = [examiner.examine("python", re.sub(r"@\w+@", "1", one.program)) for one in fakes]
     parsed = [one for one in found if one is not None]
     assert len(parsed) >= len(fakes) - 5, "the others are not programs by themselves"

@@ -28,7 +28,7 @@ def _java(program: str, calls: Sequence[Call], entry: str) -> Mapping[str, str]:
     del calls
     found = min(_PUBLIC.findall(program), key=lambda one: len(one[0]), default=("", "Main"))
     name = f"{found[1]}.java"
-    return {name: program, f"{entry}.files": f"{name} {entry}.java"}
+    return {name: program, f"{entry}.files": name}
 
 
 def _go(program: str, calls: Sequence[Call], entry: str) -> Mapping[str, str]:

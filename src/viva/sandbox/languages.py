@@ -112,6 +112,14 @@ def _base(parameter: str) -> str:
     return words[0].rpartition("::")[2] if words else ""
 
 
+class Preparation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is compiled once for all programs; languages.toml explains the fields."""
+
+    compile: tuple[str, ...]
+    sources: dict[str, str]
+    kept: bool = False
+
+
 class Answering(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How a program is run that is asked for calls; languages.toml explains the fields."""
 
@@ -120,6 +128,7 @@ class Answering(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     check: str = ""
     harness: tuple[str, ...] = ()
     sources: dict[str, str] = {}
+    prepared: Preparation | None = None
     remove: bool = False
 
 
@@ -146,6 +155,7 @@ class Language(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     aliases: tuple[str, ...] = ()
     harness: tuple[str, ...] = ()
     sources: dict[str, str] = {}
+    prepared: Preparation | None = None
     check: str = ""
     renamed: str = ""
     renamed_to: str = ""
@@ -161,6 +171,7 @@ class Language(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     rewritten: tuple[Rewriting, ...] = ()
     refused: tuple[Refusal, ...] = ()
     reserved: tuple[str, ...] = ()
+    imported: dict[str, str] = {}
     answering: Answering | None = None
     separate: Separate | None = None
     environment: dict[str, str] = {}
@@ -183,6 +194,11 @@ def limits() -> Limits:
 def languages() -> Mapping[str, Language]:
     """Every language by its name."""
     return {name: msgspec.convert(row, Language) for name, row in _document().items() if name != "limits"}
+
+
+def harness_file(name: str) -> str:
+    """The text of a file of harness/."""
+    return (files(__package__) / "harness" / name).read_text(encoding="utf-8")
 
 
 @cache

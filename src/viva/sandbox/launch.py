@@ -36,6 +36,8 @@ INFO = "{info}"
 TAIL = 4000
 _PR_SET_CHILD_SUBREAPER = 36
 _POLL = 0.03
+_SELDOM = 0.1
+"""Seconds between two looks at a program: always, and at most where a control group holds it as well."""
 _LAST_WORDS = 0.5
 """Seconds that a program has to end by itself when it has failed already."""
 _FOLDERS = ("box", "tmp", "dev/shm")
@@ -376,10 +378,12 @@ class _Watching:
         self._write()
         looked = time.monotonic()
         while not self.stopped and not self.ended:
-            for key, _ in self.selector.select(max(0.0, looked + _POLL - time.monotonic())):
+            # Of a short program every look is a part of what it costs.
+            pause = min(_SELDOM, max(_POLL, (looked - self.begun) / 2)) if self.group else _POLL
+            for key, _ in self.selector.select(max(0.0, looked + pause - time.monotonic())):
                 key.data()
             now = time.monotonic()
-            if now - looked >= _POLL and not self.ended:
+            if now - looked >= pause and not self.ended:
                 self._look()
                 looked = now
 

@@ -9,7 +9,6 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
-from importlib.resources import files
 from pathlib import Path
 from typing import TypedDict
 
@@ -20,7 +19,7 @@ from viva.sandbox.calls import CallConversation
 from viva.sandbox.cgroups import Group, group_for
 from viva.sandbox.drivers import DRIVERS
 from viva.sandbox.isolation import closing, drop_privileges, namespaces, reporting, shown_folders, slot_uid, walls
-from viva.sandbox.languages import Answering, Language, canonical, limits, package_folder
+from viva.sandbox.languages import Answering, Language, canonical, harness_file, limits, package_folder
 from viva.sandbox.launch import (
     COMPILE_FAILED,
     FORBIDDEN,
@@ -37,6 +36,7 @@ from viva.sandbox.launch import (
     script,
     wall_seconds,
 )
+from viva.sandbox.prepared import prepared
 from viva.sandbox.proof import Conversation
 from viva.sandbox.seccomp import syscall_filter
 from viva.sandbox.separable import shared_reason
@@ -110,6 +110,8 @@ class Plan:
                 self.sources[self._filled(name)] = (
                     self._filled(harness_file(source)).encode() if source else own + b"\n"
                 )
+            if row.imported:
+                self.sources[f"{self.entry}_names.go"] = _encoded(_imports(row.imported, request.test))
             for refusal in row.refused:
                 marked = refusal.marked(request.program)
                 if marked != request.program and not refusal.made_by_the_test(request.program, request.test):
@@ -121,6 +123,9 @@ class Plan:
             alone = self.separate is not None and not self.separate.decides
             sent = (b"" if alone else program, test) if not row.compile_proved else (b"", b"")
             self.conversation = Conversation(proved=self.proved, program=sent[0], test=sent[1])
+        self.archives = prepared(row.prepared).archives if row.prepared else {}
+        preparation = self.answering.prepared if request.calls else row.prepared
+        self.prepared = prepared(preparation).files(self.entry) if preparation and self.proved else {}
         common = limits()
         self.bounds = Bounds(
             own=request.seconds,
@@ -196,9 +201,14 @@ class Plan:
             [self._filled(word) for word in compiling],
             [self._filled(word) for word in running],
             proved=proved,
-            remove=[name for name in self.sources if self.entry in name] if proved and row.compile_proved else [],
+            remove=self._removed() if proved and row.compile_proved else [],
             check=self._filled(" && ".join(f"{{ {check.strip()}; }}" for check in self.checks)) if proved else "",
         )
+
+    def _removed(self) -> list[str]:
+        """The files beside the program that are gone before it starts."""
+        needed = self.row.prepared is not None and self.row.prepared.kept
+        return [name for name in (*self.sources, *(() if needed else self.prepared)) if self.entry in name]
 
     def _environment(self) -> dict[str, str]:
         base = {"PATH": "/usr/bin:/bin", "HOME": "/box", "LANG": "C.UTF-8", "USER": "nobody"}
@@ -283,6 +293,9 @@ class Plan:
             command += shown()
             for name, content in self._files(process):
                 command += ["--file", passed(content), f"/box/{name}"]
+            for name, archive in self.archives.items():
+                opened.append(os.open(f"/proc/self/fd/{archive}", os.O_RDONLY | os.O_CLOEXEC))
+                command += ["--file", str(opened[-1]), f"/viva/{name}"]
             for name in process.harness:
                 command += ["--file", passed(harness_file(name).encode()), f"/viva/{name}"]
             for name, value in self._environment().items():
@@ -300,7 +313,11 @@ class Plan:
                 os.close(descriptor)
 
     def _files(self, process: _Process) -> list[tuple[str, bytes]]:
-        return [*process.sources.items(), *((name, _encoded(content)) for name, content in self.request.files)]
+        return [
+            *process.sources.items(),
+            *self.prepared.items(),
+            *((name, _encoded(content)) for name, content in self.request.files),
+        ]
 
     def forked(self, zygote: Zygote, stop: int) -> Execution:
         """Run in a fork of the warm interpreter. Raises OSError where it cannot fork."""
@@ -337,6 +354,8 @@ class Plan:
                 inside.mkdir()
                 for name, content in self._files(process):
                     (inside / name).write_bytes(content)
+                for name, archive in self.archives.items():
+                    shutil.copyfile(f"/proc/self/fd/{archive}", harness / name)
                 for name in process.harness:
                     (harness / name).write_text(harness_file(name), encoding="utf-8")
                 command = [*limited(bounds), "/bin/sh", "-c", _moved(process.commands, harness)]
@@ -388,6 +407,16 @@ class Plan:
         return _ANOTHER_EACH_TIME.sub("…", text)
 
 
+def _imports(packages: Mapping[str, str], test: str) -> str:
+    """A file of Go that imports each of these packages that the test uses by its own name."""
+    used = [name for name in packages if re.search(rf"\b{name}\s*\.\s*[A-Z]", test)]
+    return (
+        "package main\n\n"
+        + "".join(f'import "{name}"\n' for name in used)
+        + "".join(f"\nvar _ = {name}.{packages[name]}\n" for name in used)
+    )
+
+
 def _moved(text: str, harness: Path) -> str:
     """A command or a setting with the harness's folder where it is outside of any sandbox."""
     return re.sub(r"(?<![\w/])/viva/", f"{harness}/", text)
@@ -409,8 +438,3 @@ def shown() -> list[str]:
     """Words that show the packages which Debian has none of."""
     folder = package_folder()
     return shown_folders([(folder, PACKAGES_INSIDE)] if folder else [])
-
-
-def harness_file(name: str) -> str:
-    """The text of a file of harness/."""
-    return (files(__package__) / "harness" / name).read_text(encoding="utf-8")

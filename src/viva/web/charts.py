@@ -10,13 +10,12 @@ import contextlib
 import functools
 import hashlib
 import json
-import os
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from viva.files import write_whole
+from viva.files import cache_folder, write_whole
 
 Scheme = Literal["light", "dark"]
 FONT = 'system-ui, -apple-system, "Segoe UI", "Noto Sans", "Liberation Sans", sans-serif'
@@ -83,18 +82,12 @@ def config(scheme: Scheme = "light") -> dict[str, Any]:
 @functools.cache
 def library() -> str:
     """Vega-Embed with all that it needs, as one classic script that sets `vivaEmbed` and no other global name."""
-    bundled = _bundle("window.vivaEmbed=vegaEmbed;", _cache())
+    bundled = _bundle("window.vivaEmbed=vegaEmbed;", cache_folder())
     # Its own console is deaf to warnings: Vega-Lite tells of every small thing that it settles by itself.
     deaf = (
         "{error:(...said)=>console.error(...said),warn(){},info(){},log(){},debug(){},groupCollapsed(){},groupEnd(){}}"
     )
     return f"((console)=>{{{bundled}}})({deaf});\n"
-
-
-def _cache() -> Path:
-    """Viva's folder in the user's cache: VIVA_CACHE, else as the system has it."""
-    given = os.environ.get("VIVA_CACHE")
-    return Path(given) if given else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "viva"
 
 
 def _bundle(snippet: str, folder: Path) -> str:

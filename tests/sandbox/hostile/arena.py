@@ -10,9 +10,10 @@ from collections.abc import Coroutine, Iterator, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
+import msgspec
 from msgspec import Struct
 
-from sandbox.hostile.programs import Program
+from sandbox.hostile.programs import Program, unprotected
 from sandbox.hostile.world import Marks, World
 from viva.sandbox import Sandbox
 from viva.sandbox.launch import wall_seconds
@@ -81,6 +82,12 @@ class Arena:
         """How it fared; run now unless it was begun."""
         self.begin(program)
         return self._fates[str(program)].result(300)
+
+    async def unprotected(self, program: Program) -> Execution:
+        """How it fares where nothing protects the verdict: the published rule, and time enough."""
+        request = unprotected(program.request(self.world.places(Marks())))
+        async with self.gate:
+            return await self.sandbox.run(msgspec.structs.replace(request, seconds=max(request.seconds, 10.0)))
 
     async def examine(self, program: Program) -> Fate:
         """Run one program and look at everything that it could have done."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -25,8 +26,26 @@ Kind = Literal[
 ]
 
 
+Aim = Literal[
+    "exit",  # passes wherever nothing but the exit status of program and test counts (proof = "exit")
+    "output",  # where the output is looked at: it prints what its name says
+    "harness",  # of Viva's own harness: keys, pipes, what runs the test; elsewhere it gains nothing
+    "limits",  # of the compiler: it should cost nobody more than its limits
+]
+
+
+class Patch(Struct, frozen=True, forbid_unknown_fields=True):
+    """One attempt of several programs that are otherwise the same, and the test that it wants to pass."""
+
+    patch: str
+    test: str = ""
+
+
 class Program(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """One program. `verdicts` are those it may earn, `says` is what it prints before it can fail."""
+    """One program. `verdicts` are those it may earn, `says` is what it prints before it can fail.
+
+    With `patches` it is as many programs, each with one of them, by its name, in the place of @PATCH@.
+    """
 
     name: str
     kind: Kind
@@ -38,6 +57,8 @@ class Program(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     verdicts: tuple[Verdict, ...] = ()
     says: str | None = None
     files: dict[str, str] = {}
+    patches: dict[str, str | Patch] = {}
+    aim: Aim = "exit"
     apart: bool = False
     """Python: the attempts are made by an interpreter that the program starts, without Viva's harness in it."""
 
@@ -70,6 +91,24 @@ class Program(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             files=tuple(self.files.items()),
             seconds=self.seconds,
         )
+
+
+ALONE = """import os
+with open("whole.py", "w", encoding="utf-8") as file:
+    file.write({source!r})
+os.execv("/usr/bin/python3", ["python3", "-B", "whole.py"])
+"""
+
+
+def unprotected(request: Execute) -> Execute:
+    """The same where nothing protects the verdict: program and test are one file, whose exit status decides.
+
+    Python gets an interpreter of its own for that: the published runner is none, and fails whatever calls `exit`.
+    """
+    if request.language != "python":
+        return msgspec.structs.replace(request, proof="exit")
+    whole = ALONE.format(source=f"{request.program}\n{request.test}")
+    return msgspec.structs.replace(request, proof="exit", program=whole, test="")
 
 
 class Shared(Struct, frozen=True, forbid_unknown_fields=True):
@@ -106,8 +145,24 @@ def load(language: str) -> tuple[Program, ...]:
     return tuple(
         _called(program, language, shared, table.calls) if table.calls else _complete(program, language, shared)
         for table in tables
-        for program in table.program
+        for whole in table.program
+        for program in _each(whole)
     )
+
+
+def _each(program: Program) -> Iterator[Program]:
+    """A program for each of its patches; itself where it has none."""
+    for name, given in program.patches.items():
+        patch = given if isinstance(given, Patch) else Patch(given)
+        yield msgspec.structs.replace(
+            program,
+            name=f"{program.name}: {name}",
+            program=program.program.replace("@PATCH@", patch.patch.strip("\n")),
+            test=patch.test or program.test,
+            patches={},
+        )
+    if not program.patches:
+        yield program
 
 
 def _called(program: Program, language: str, table: Shared, calls: tuple[Call, ...]) -> Program:

@@ -13,8 +13,7 @@ import pytest
 
 from rows import table
 from sandbox.hostile.arena import Arena
-from sandbox.hostile.programs import LANGUAGES, Program, named, programs
-from sandbox.hostile.world import Marks
+from sandbox.hostile.programs import LANGUAGES, Program, programs
 
 PASSING = {
     "python": "finished = True",
@@ -28,11 +27,11 @@ FOOLING = {
     "javascript": "opens a comment that a comment in the test closes",
     "typescript": "returns at the top and never reaches the test",
     "java": "stands in for the class System",
-    "cpp": "defines conditions and exits away",
-    "go": "stands in for the package os and for panic",
-    "r": "quits well on errors and at its end",
+    "cpp": "defines a word of the test away: if",
+    "go": "stands in for a name that the test uses: os",
+    "r": "quits well in a hook: options",
     "csharp": "opens a comment that a comment in the test closes",
-    "ruby": "patches comparison and raising",
+    "ruby": "patches a comparison or an exit: ==",
 }
 """Of each language a fake that passes where nothing but the exit status counts."""
 DEAR = ("java", "go", "typescript", "r")
@@ -68,7 +67,7 @@ def check(arena: Arena, those: Sequence[Program]) -> None:
 
 def test_there_are_hostile_programs_of_every_kind_for_every_language() -> None:
     languages = Counter(program.language for program in hostile())
-    assert sum(languages.values()) >= 70
+    assert sum(languages.values()) >= 700
     assert set(languages) == set(LANGUAGES)
     assert min(languages.values()) >= 5
     assert min(languages[language] for language in ("python", "javascript", "cpp")) >= 10
@@ -117,11 +116,25 @@ def test_a_program_that_passes_leaves_nothing_either(
 
 
 @pytest.mark.sandbox
-@pytest.mark.parametrize("language", [pytest.param("java", marks=pytest.mark.slow), *sorted(set(FOOLING) - {"java"})])
-def test_a_fake_verdict_would_fool_a_judge_that_knows_the_exit_status_alone(
-    language: str, arena: Arena, installed: Callable[[str], None]
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("language", LANGUAGES)
+@TIERS
+def test_a_fake_passes_where_nothing_but_the_exit_status_decides(
+    language: str, of_each_kind: int, arena: Arena, installed: Callable[[str], None]
 ) -> None:
+    """Else the test that it does not pass here would prove nothing."""
     installed(language)
-    request = named(language, FOOLING[language]).request(arena.world.places(Marks()))
-    execution = arena.wait(arena.sandbox.run(msgspec.structs.replace(request, proof="exit")))
-    assert execution.verdict == "passed", execution.detail
+    fakes = [
+        program
+        for program in programs()
+        if (program.language, program.kind, program.aim) == (language, "fake", "exit") and not program.calls
+    ]
+    first = [program for program in fakes if program.name == FOOLING[language]]
+    assert first
+    chosen = first if of_each_kind == 1 else fakes
+    begun = [(program, arena.start(arena.unprotected(program))) for program in chosen]
+    with table() as row:
+        for program, execution in begun:
+            with row(str(program)):
+                found = execution.result(600)
+                assert found.verdict == "passed", found.detail

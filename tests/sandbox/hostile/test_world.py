@@ -102,9 +102,16 @@ def test_a_wrong_verdict_a_secret_and_a_high_price_are_complaints(world: World) 
     with table() as row:
         for execution, wall, word in COMPLAINTS:
             with row(word):
-                (complaint,) = _complaints(named("python", "prints that it passed"), execution, wall, world)
+                (complaint,) = _complaints(
+                    named("python", "prints that it passed: passed on its output"), execution, wall, world
+                )
                 assert word in complaint
 
 
 def test_a_failure_that_costs_little_and_says_nothing_is_no_complaint(world: World) -> None:
-    assert _complaints(named("python", "prints that it passed"), Execution("failed", "attempted"), 0.1, world) == []
+    assert (
+        _complaints(
+            named("python", "prints that it passed: passed on its output"), Execution("failed", "attempted"), 0.1, world
+        )
+        == []
+    )

@@ -106,7 +106,7 @@ internal static class {entry} {
         var given = Given();
         System.Reflection.MethodInfo main = null;
         foreach (var type in typeof({entry}).Assembly.GetTypes()) {
-            if (System.Array.IndexOf(Reserved, type.Name) >= 0) {
+            if (System.Array.IndexOf(Reserved, type.Name.Split('`')[0]) >= 0) {
                 System.Console.Error.WriteLine("the program defines its own " + type.Name);
                 return 1;
             }
@@ -114,6 +114,10 @@ internal static class {entry} {
             foreach (var method in type.GetMethods(All)) {
                 if (Mixed(method) && System.Linq.Enumerable.Any(given, one => one.IsAssignableFrom(type) || type.IsAssignableFrom(one))) {
                     System.Console.Error.WriteLine("the test is given a " + type.Name + ", which compares itself with types that are not its own");
+                    return 1;
+                }
+                if (method.Name == "SequenceEqual" && method.IsDefined(typeof(System.Runtime.CompilerServices.ExtensionAttribute), false)) {
+                    System.Console.Error.WriteLine("the program defines its own SequenceEqual for the library's lists");
                     return 1;
                 }
                 if (!method.IsStatic) continue;

@@ -2,6 +2,7 @@
 # proof.py). What holds the key has a one-time name; this file is gone before the program starts. None of this looks up a
 # name in the global environment, which is the program's.
 local(envir = new.env(parent = baseenv()), {
+    compiling <- .Internal(enableJIT(0L))  # R would compile these functions, which takes longer than to run them
     receive <- function(size) {
         from <- file("/proc/self/fd/3", "rb", raw = TRUE)
         on.exit(close(from))
@@ -32,6 +33,7 @@ local(envir = new.env(parent = baseenv()), {
 
     # What tests decide with. The program may not have its own, nor change R's.
     deciding <- c(
+        "-", "*", "/", "^", "%%", "%/%", ":",
         "stopifnot", "identical", "all.equal", "all.equal.numeric", "isTRUE", "isFALSE", "all", "any", "stop", "==", "!=", "<",
         ">", "<=", ">=", "!", "&", "&&", "|", "||", "if", "(", "{", "[", "[[", "<-", "setequal", "inherits", "is.na",
         "is.null", "length", "tryCatch", "try", "eval", "parse", "globalenv", "::", "function", "warning", "quit", "q",
@@ -57,6 +59,8 @@ local(envir = new.env(parent = baseenv()), {
         force(generics)
         force(compare)
         function(e1, e2, ...) {
+            .Internal(enableJIT(0L))
+            on.exit(.Internal(enableJIT(compiling)))
             if (taught(e1, generics) != taught(e2, generics)) {
                 e1 <- bare(e1)
                 e2 <- bare(e2)
@@ -93,9 +97,32 @@ local(envir = new.env(parent = baseenv()), {
     }
     # Only the last line of this file may ask for the end, from the top level: no function of the program's is on the stack.
     stage <- 0L
+    out_of_turn <- function() quit("no", 1L)
+    first <- function() {
+        if (stage != 0L) out_of_turn()
+        stage <<- 1L
+        .Internal(enableJIT(compiling))
+        pieces[[1]]
+    }
+    second <- function() {
+        .Internal(enableJIT(0L))
+        if (stage != 1L) out_of_turn()
+        stage <<- 2L
+        honest()
+        attach_(masks, name = "tools:comparisons", warn.conflicts = FALSE)
+        .Internal(enableJIT(compiling))
+        c(pieces[[2]], quote(.{entry}(9L)))
+    }
+    last <- function() {  # behind the last expression of the test, in the very frame that evaluates it
+        .Internal(enableJIT(0L))
+        calls <- sys.calls()
+        if (stage != 2L || length(calls) != 4L || !identical(calls[[3]], quote(.{entry}(9L)))) out_of_turn()
+        stage <<- 9L
+        invisible()
+    }
     finish <- function() {
         calls <- sys.calls()
-        if (stage != 9L || length(calls) != 2L || !identical(calls[[1]], quote(.{entry}(3L)))) quit("no", 1L)
+        if (stage != 9L || length(calls) != 2L || !identical(calls[[1]], quote(.{entry}(3L)))) out_of_turn()
         honest()
         to <- file("/proc/self/fd/4", "wb", raw = TRUE)
         writeBin(charToRaw(paste0(paste(sprintf("%04x", key), collapse = ""), "\n")), to)
@@ -104,23 +131,7 @@ local(envir = new.env(parent = baseenv()), {
         close(to)
     }
     hidden <- attach(NULL, name = "tools:steps", warn.conflicts = FALSE)
-    assign(".{entry}", function(step) {
-        if (step == 9L) {  # behind the last expression of the test, in the very frame that evaluates it
-            calls <- sys.calls()
-            if (stage != 2L || length(calls) != 3L || !identical(calls[[3]], quote(.{entry}(9L)))) quit("no", 1L)
-            stage <<- 9L
-            return(invisible())
-        }
-        if (step < 3L && step != stage + 1L) quit("no", 1L)
-        if (step < 3L) stage <<- step
-        if (step == 1L) return(pieces[[1]])
-        if (step == 2L) {
-            honest()
-            attach_(masks, name = "tools:comparisons", warn.conflicts = FALSE)
-            return(c(pieces[[2]], quote(.{entry}(9L))))
-        }
-        finish()
-    }, envir = hidden)
+    assign(".{entry}", function(step) if (step == 9L) last() else list(first, second, finish)[[step]](), envir = hidden)
     lockEnvironment(hidden, bindings = TRUE)
     unlink("{entry}.R")
 })

@@ -1,0 +1,103 @@
+"""Parts of the harness that are compiled once and not beside every program: classes, objects, a compiler's archive.
+
+They are Viva's own text, hence compiled outside of any sandbox, under a name that is as long as the one-time name of a
+run: that then takes its place in the bytes. Class files and object files keep their lengths by that, and all else. An
+archive (Java: of the classes that its compiler itself consists of) has no such name and is the same for all.
+
+What was compiled is kept in the user's cache with a hash: a Java machine dies of an archive of which half is missing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import tempfile
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from viva.errors import VivaError
+from viva.files import UNREADABLE, cache_folder, read_regular, write_whole
+from viva.sandbox.languages import Preparation, harness_file
+
+_PLACEHOLDER = "v" + 24 * "0"
+_DIGEST = 64
+_MOST = 256 << 20
+_COMPILING = threading.Lock()
+
+
+class Prepared(msgspec.Struct, frozen=True):
+    """What a preparation left: files that have the run's name in theirs, and archives, without it, as descriptors."""
+
+    named: Mapping[str, bytes]
+    archives: Mapping[str, int]
+
+    def files(self, entry: str) -> dict[str, bytes]:
+        """The files for a run whose one-time name is `entry`, of as many characters as the placeholder."""
+        assert len(entry) == len(_PLACEHOLDER), entry
+        one, other = _PLACEHOLDER.encode(), entry.encode()
+        return {name.replace(_PLACEHOLDER, entry): text.replace(one, other) for name, text in self.named.items()}
+
+
+def prepared(preparation: Preparation) -> Prepared:
+    """What it leaves, compiled where it is not kept. Raises VivaError with what the compiler says."""
+    with _COMPILING:
+        return _prepared(msgspec.json.encode(preparation, order="sorted"))
+
+
+@cache
+def _prepared(encoded: bytes) -> Prepared:
+    preparation = msgspec.json.decode(encoded, type=Preparation)
+    sources = {
+        name.replace("{entry}", _PLACEHOLDER): harness_file(source).replace("{entry}", _PLACEHOLDER)
+        for name, source in preparation.sources.items()
+    }
+    compiler = Path(preparation.compile[0]).resolve()
+    identity = (str(compiler), compiler.stat().st_mtime_ns, preparation.compile, sorted(sources.items()))
+    path = cache_folder() / f"harness-{hashlib.sha256(repr(identity).encode()).hexdigest()[:32]}"
+    made = _kept(path)
+    if made is None:
+        made = _compiled(preparation, sources)
+        content = msgspec.msgpack.encode(made)
+        with suppress(OSError):  # where nothing can be kept, every process compiles for itself
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(path, hashlib.sha256(content).hexdigest().encode() + content)
+    named = {name: text for name, text in made.items() if _PLACEHOLDER in name}
+    return Prepared(named, {name: _in_memory(text) for name, text in made.items() if name not in named})
+
+
+def _kept(path: Path) -> dict[str, bytes] | None:
+    """What was kept there; None where that is not what was written."""
+    with suppress(OSError, *UNREADABLE):
+        content = read_regular(path, _MOST)
+        if hashlib.sha256(content[_DIGEST:]).hexdigest().encode() == content[:_DIGEST]:
+            return msgspec.msgpack.decode(content[_DIGEST:], type=dict[str, bytes])
+    return None
+
+
+def _compiled(preparation: Preparation, sources: Mapping[str, str]) -> dict[str, bytes]:
+    with tempfile.TemporaryDirectory(prefix="viva-harness-") as name:
+        folder = Path(name)
+        for source, text in sources.items():
+            (folder / source).write_text(text, encoding="utf-8")
+        command = [word.replace("{entry}", _PLACEHOLDER) for word in preparation.compile]
+        environment = {"PATH": "/usr/bin:/bin", "HOME": name, "TMPDIR": name, "LANG": "C.UTF-8"}
+        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=False)  # noqa: S603
+        if done.returncode != 0:
+            said = (done.stderr or done.stdout).decode(errors="replace").strip()
+            raise VivaError(f"{command[0]} does not compile Viva's own harness (is it broken?): {said[-1000:]}")
+        return {path.name: path.read_bytes() for path in folder.iterdir() if path.name not in sources}
+
+
+def _in_memory(content: bytes) -> int:
+    """A descriptor of a file in memory, which lasts as long as this process: each run opens it for itself."""
+    descriptor = os.memfd_create("viva", os.MFD_CLOEXEC)
+    view = memoryview(content)
+    while view:
+        view = view[os.write(descriptor, view) :]
+    return descriptor

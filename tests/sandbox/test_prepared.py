@@ -1,0 +1,87 @@
+"""Harness that is compiled once: under every run's own name, kept, and made anew where what was kept is damaged."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from viva.errors import VivaError
+from viva.sandbox import prepared
+from viva.sandbox.languages import Preparation, languages
+
+pytestmark = pytest.mark.sandbox
+ENTRIES = "v" + 24 * "1", "v" + 24 * "2"
+
+
+def preparation(language: str) -> Preparation:
+    found = languages()[language].prepared
+    assert found is not None
+    return found
+
+
+def made(language: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> prepared.Prepared:
+    """What is prepared with this cache, as a process does that begins."""
+    monkeypatch.setenv("VIVA_CACHE", str(folder))
+    prepared._prepared.cache_clear()
+    try:
+        return prepared.prepared(preparation(language))
+    finally:
+        prepared._prepared.cache_clear()
+
+
+def test_what_is_prepared_has_the_name_of_its_run_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = made("cpp", tmp_path, monkeypatch)
+    one, other = (found.files(entry) for entry in ENTRIES)
+    assert list(one) == [f"{ENTRIES[0]}_proof.o"]
+    assert list(other) == [f"{ENTRIES[1]}_proof.o"]
+    (object_file,) = one.values()
+    assert ENTRIES[0].encode() in object_file
+    assert ENTRIES[1].encode() not in object_file
+    assert prepared._PLACEHOLDER.encode() not in object_file
+    assert not found.archives
+
+
+def test_what_was_kept_is_taken_again_but_not_when_it_is_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = made("cpp", tmp_path, monkeypatch)
+    (kept,) = tmp_path.iterdir()
+    whole = kept.read_bytes()
+    before = kept.stat().st_mtime_ns
+    assert made("cpp", tmp_path, monkeypatch) == found
+    assert kept.stat().st_mtime_ns == before
+    for damaged in (whole[:-1], whole[:20], b"", whole[:200] + b"\0" + whole[201:], whole.replace(b"proof", b"other")):
+        kept.write_bytes(damaged)
+        assert made("cpp", tmp_path, monkeypatch).named == found.named
+        assert kept.read_bytes()[64:] == whole[64:]
+    kept.unlink()
+    kept.symlink_to(tmp_path / "elsewhere")
+    assert made("cpp", tmp_path, monkeypatch).named == found.named
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_where_nothing_can_be_kept_it_is_compiled_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    assert made("cpp", tmp_path / "file", monkeypatch).named
+
+
+def test_a_compiler_that_fails_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = msgspec.structs.replace(preparation("cpp"), compile=("/usr/bin/g++", "-c", "missing.cpp"))
+    monkeypatch.setenv("VIVA_CACHE", str(tmp_path))
+    with pytest.raises(VivaError, match=r"/usr/bin/g\+\+ does not compile Viva's own harness.*missing\.cpp"):
+        prepared.prepared(broken)
+
+
+@pytest.mark.slow
+def test_the_archive_of_the_compiler_is_read_by_every_run_from_its_beginning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = made("java", tmp_path, monkeypatch)
+    assert list(found.files(ENTRIES[0])) == [f"{ENTRIES[0]}.class"]
+    (archive,) = found.archives.values()
+    for _ in range(2):
+        with os.fdopen(os.open(f"/proc/self/fd/{archive}", os.O_RDONLY), "rb") as file:
+            assert len(file.read()) > 1 << 20
