@@ -124,9 +124,10 @@ class Delivery:
 
     async def send(self) -> web.StreamResponse | None:
         """The response that was sent; None where the connection is to be broken."""
-        plan, chunks = self._plan, self._reply.chunks
+        plan, chunks, said = self._plan, self._reply.chunks, self._reply.said
+        duration = plan.duration + (said.output / plan.rate if said and plan.rate else 0.0)
         if chunks is None:
-            if not await self._pass(plan.latency + plan.duration):
+            if not await self._pass(plan.latency + duration):
                 return self._cut()
             if self._begun is None:
                 return await self._whole()
@@ -134,7 +135,7 @@ class Delivery:
             return await self._stream(chunks, 0.0)
         if not await self._pass(plan.latency):
             return self._cut()
-        return await self._stream(chunks, plan.duration / max(1, len(chunks) - 1))
+        return await self._stream(chunks, duration / max(1, len(chunks) - 1))
 
     async def _stream(self, chunks: Sequence[bytes], pause: float) -> web.StreamResponse | None:
         for place, chunk in enumerate(chunks):

@@ -205,6 +205,16 @@ ANTHROPIC = [
         {"max_tokens": 4000, **thinking(2000)},
         '"thinking.type.enabled" is not supported for this model.',
     ),
+    (
+        "claude-opus-5-5",
+        {"max_tokens": 9, "thinking": {"type": "disabled"}},
+        '"thinking.type.disabled" is not supported',
+    ),
+    (
+        "claude-opus-5-5",
+        {"max_tokens": 9, "messages": [*USER["messages"], {"role": "assistant"}]},
+        "This model does not",
+    ),
     ("claude-3-5-haiku-latest", {"max_tokens": 4000, **thinking(2000)}, "'claude-3-5-haiku-latest' does not support"),
 ]
 
@@ -218,6 +228,14 @@ def test_anthropic(stand: Callable[..., LocalServer]) -> None:
                 got = ask(server, MESSAGES, USER | {"model": model} | body, headers)
                 assert (got.status, said(got)[: len(words)]) == (400, words)
     assert ask(server, MESSAGES, USER, VERSION).status == 401
+    later = {"anthropic-version": "2026-10-21", "x-api-key": "k"}
+    sampled = USER | {"model": "claude-haiku-4-5", "max_tokens": 9, "temperature": 1}
+    assert said(ask(server, MESSAGES, sampled, later)) == "temperature: Extra inputs are not permitted"
+    able = {row["id"]: row["capabilities"]["thinking"] for row in ask(server, "/v1/models", None, later).body["data"]}
+    assert able["claude-opus-5-5"]["types"]["adaptive"]["supported"]
+    assert not able["claude-3-5-haiku-latest"]["supported"]
+    unasked = ask(server, MESSAGES, USER | {"model": "claude-opus-5", "max_tokens": 9}, later).body
+    assert (unasked["content"][0]["type"], unasked["stop_reason"]) == ("thinking", "max_tokens")
     body = USER | {"model": "claude-sonnet-4-5", "max_tokens": 4000, **thinking(2000)}
     whole = ask(server, MESSAGES, body, headers).body
     assert [block["type"] for block in whole["content"]] == ["thinking", "redacted_thinking", "text"]
@@ -229,7 +247,7 @@ def test_anthropic(stand: Callable[..., LocalServer]) -> None:
     events = ask(server, MESSAGES, body | {"stream": True}, headers).events
     deltas = [event["delta"]["type"] for event in events if event["type"] == "content_block_delta"]
     assert {*deltas} == {"thinking_delta", "signature_delta", "text_delta"}
-    assert events[-2]["usage"] == {"output_tokens": 2001}
+    assert events[-2]["usage"]["output_tokens_details"] == {"thinking_tokens": 2000}
 
 
 GOOGLE = [
@@ -276,6 +294,9 @@ def test_vllm_and_sglang(stand: Callable[..., LocalServer]) -> None:
                 assert message(ask(server, CHAT, body))["reasoning_content"].startswith("At first sight: Answer: C")
             with row(f"{provider}: cut in thought"):
                 assert not message(ask(server, CHAT, body | {"max_tokens": 20}))["content"]
+            with row(f"{provider}: a stop text ends the thought, and all"):
+                stopped = message(ask(server, CHAT, body | {"stop": ["Let me"]}))
+                assert (stopped["content"] or "", stopped["reasoning_content"]) == ("", "At first sight: Answer: C\n")
             with row(f"{provider}: switched off"):
                 off = {"chat_template_kwargs": {"enable_thinking": False}}
                 assert message(ask(server, CHAT, body | off)) == {
@@ -288,6 +309,12 @@ def test_vllm_and_sglang(stand: Callable[..., LocalServer]) -> None:
                 assert (got.status, "maximum context length" in said(got)) == (400, True)
             with row(f"{provider}: the list of models"):
                 assert ask(server, "/v1/models").body["data"][0]["max_model_len"] == 1000
+            with row(f"{provider}: what is probable, of the thought first"):
+                scored = {"logprobs": True, "top_logprobs": 4}
+                first = ask(server, CHAT, body | scored).body["choices"][0]["logprobs"]["content"][0]
+                assert first["token"] == "At f"
+                first = ask(server, CHAT, body | off | scored).body["choices"][0]["logprobs"]["content"][0]
+                assert [one["token"] for one in first["top_logprobs"]] == ["B", "A", "C", "D"]
             server.control(parser="", opened=True)
             with row(f"{provider}: no parser, and the template opened the thought"):
                 content = message(ask(server, CHAT, body))["content"]
@@ -333,7 +360,7 @@ def test_limits(stand: Callable[..., LocalServer]) -> None:
 
 
 def test_a_proxy_cuts_what_is_silent_and_not_what_streams(stand: Callable[..., LocalServer]) -> None:
-    server = stand("vllm", thinking=50, duration=0.3, cut_after=0.15)
+    server = stand("vllm", thinking=50, rate=170.0, cut_after=0.15)
     body = USER | {"model": "qwen3"}
     assert ask(server, CHAT, body).status == 504
     assert ask(server, CHAT, body | {"stream": True}).events[-1] is None
@@ -461,3 +488,54 @@ def test_dashscope(stand: Callable[..., LocalServer]) -> None:
     assert events[-2]["usage"]["completion_tokens_details"]["reasoning_tokens"] == 500
     short = ask(server, path, USER | body | {"thinking_budget": 100}).events
     assert short[-2]["usage"]["completion_tokens_details"]["reasoning_tokens"] == 100
+
+
+def test_others_refuse_in_their_own_words(stand: Callable[..., LocalServer]) -> None:
+    server = stand("compatible", refuses=["seed", "system"], thinking=50)
+    with table() as row:
+        for dialect in ("xai", "xai-parameter", "mistral", "vllm-strict", "litellm", "groq", "databricks", "text"):
+            with row(dialect):
+                server.control(dialect=dialect)
+                got = ask(server, CHAT, USER | {"model": "m", "seed": 0})
+                assert (got.status // 100, b"seed" in got.content) == (4, True)
+        with row("nameless"):
+            server.control(dialect="nameless")
+            assert b"seed" not in ask(server, CHAT, USER | {"model": "m", "seed": 0}).content
+        with row("system"):
+            got = ask(server, CHAT, {"model": "m", "messages": [{"role": "system", "content": "x"}]})
+            assert said(got) == "System role not supported"
+        with row("taken"):
+            assert message(ask(server, CHAT, USER | {"model": "m", "temperature": 0}))["content"] == "B"
+
+
+@pytest.mark.slow
+@pytest.mark.peers("anthropic", "google.genai")
+def test_the_vendors_own_clients_read_what_is_said(stand: Callable[..., LocalServer]) -> None:
+    import anthropic
+    from google import genai
+
+    server = stand("anthropic", redacted=True)
+    turns: Any = [{"role": "user", "content": QUESTION}]
+    with anthropic.Anthropic(base_url=server.root, api_key="k", max_retries=0) as client:
+        adaptive: Any = {"type": "adaptive", "display": "summarized"}
+        asked: Any = {"model": "claude-opus-5-5", "max_tokens": 9000, "thinking": adaptive, "messages": turns}
+        whole = client.messages.create(**asked)
+        with client.messages.stream(**asked) as stream:
+            streamed = stream.get_final_message()
+        for reply in (whole, streamed):
+            assert [block.type for block in reply.content] == ["thinking", "redacted_thinking", "text"]
+            assert reply.usage.output_tokens_details is not None
+            assert reply.usage.output_tokens_details.thinking_tokens == 3000
+        assert client.models.retrieve("claude-opus-5-5").max_tokens == 128000
+        with pytest.raises(anthropic.BadRequestError, match="Extra inputs are not permitted"):
+            client.messages.create(**asked, extra_body={"temperature": 0})
+    server.control(provider="gemini")
+    client_of_google = genai.Client(api_key="k", http_options={"base_url": server.root})
+    config: Any = {"thinking_config": {"include_thoughts": True, "thinking_budget": 100}}
+    parts = client_of_google.models.generate_content(model="gemini-2.5-flash", contents=QUESTION, config=config).parts
+    assert parts is not None
+    assert [(part.thought, len(part.text or "")) for part in parts] == [(True, 400), (None, 1)]
+    cut = client_of_google.models.generate_content(
+        model="gemini-2.5-pro", contents=QUESTION, config={"max_output_tokens": 50}
+    )
+    assert (cut.text, cut.usage_metadata and cut.usage_metadata.thoughts_token_count) == (None, 50)

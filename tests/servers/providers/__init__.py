@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
-from . import anthropic, gemini, ollama, openai, routed, selfhosted
+from . import anthropic, compatible, gemini, ollama, openai, routed, selfhosted
 from .base import Answer, Asked, Reply, tokens
 
 Limited = Callable[[str, int, int, int, float], Reply]
@@ -34,6 +34,7 @@ PROVIDERS = {
     "sglang": Provider(selfhosted.sglang, headers=""),
     "llamacpp": Provider(selfhosted.llamacpp, headers=""),
     "ollama": Provider(ollama.answer, headers=""),
+    "compatible": Provider(compatible.answer),
     "openrouter": Provider(routed.openrouter, routed.openrouter_limited),
     "deepseek": Provider(routed.deepseek, headers=""),
     "dashscope": Provider(routed.dashscope, headers=""),

@@ -43,6 +43,7 @@ class Plan:
     # time
     latency: float = 0.0  # seconds before the first token
     duration: float = 0.0  # seconds from the first token to the last
+    rate: float = 0.0  # tokens a second, further seconds of the duration; 0 for at once
     keepalive: float = 0.0  # seconds between signs of life, of providers that send some; 0 for none
     cut_after: float = 0.0  # a proxy ends what was silent for so many seconds; 0 for none
     cut_with: str = "504"  # or "524", or "reset"
@@ -68,6 +69,8 @@ class Plan:
     redacted: bool = False  # Anthropic: a block of redacted thinking, too
     room_error: bool = False  # OpenAI: a budget that is thought away is an error 400, as some of its models have it
     old: bool = False  # Ollama: levels of thinking are refused by all models but gpt-oss
+    dialect: str = "xai"  # compatible: whose words, of `dialects` in words.toml
+    refuses: list[str] = dataclasses.field(default_factory=list)  # compatible: fields, or "system"
     deployments: dict[str, str] = dataclasses.field(default_factory=dict)  # Azure: deployment → model
 
 
@@ -206,13 +209,12 @@ def sse(data: Any, event: str = "") -> bytes:
 
 @dataclasses.dataclass(frozen=True)
 class Rule:
-    """A field (dotted) that is refused: always, or unless it has one of some values, or only above `most`."""
+    """A field (dotted) that is refused: always, unless it has one of some values, or only under `least`."""
 
     field: str
-    message: str  # {field}, {value}, {most}
+    message: str  # {field}, {value}, {least}
     code: str | None = None
     unless: Collection[Any] = ()
-    most: float | None = None
     least: float | None = None
     status: int = 400
     named: bool = True  # whether the error has the field as its `param`
@@ -222,12 +224,8 @@ class Rule:
         value = field(body, self.field)
         if value is MISSING or value is None or any(value == one for one in self.unless):
             return MISSING
-        if self.most is not None or self.least is not None:
-            low, high = (
-                self.least if self.least is not None else -math.inf,
-                self.most if self.most is not None else math.inf,
-            )
-            return value if isinstance(value, int | float) and not low <= value <= high else MISSING
+        if self.least is not None and not value < self.least:
+            return MISSING
         return value
 
 
@@ -241,19 +239,19 @@ def field(body: Body, name: str) -> Any:
     return found
 
 
-def broken(body: Body, rules: Sequence[Rule], **words: Any) -> tuple[Rule, str] | None:
+def broken(body: Body, rules: Sequence[Rule]) -> tuple[Rule, str] | None:
     """The first rule that a body breaks, and the text of its error; a server names one at a time."""
     for rule in rules:
         value = rule.refused(body)
         if value is not MISSING:
-            return rule, rule.message.format(field=rule.field, value=value, most=rule.most, least=rule.least, **words)
+            return rule, rule.message.format(field=rule.field, value=value, least=rule.least)
     return None
 
 
-def listed(values: Sequence[str], last: str = "and") -> str:
+def listed(values: Sequence[str]) -> str:
     """'a', 'b', and 'c'."""
     quoted = [f"'{value}'" for value in values]
-    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])}, {last} {quoted[-1]}"
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])}, and {quoted[-1]}"
 
 
 def words(provider: str) -> Callable[..., str]:

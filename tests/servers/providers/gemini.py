@@ -30,6 +30,7 @@ MODELS = {
     "gemini-2.5-flash": Model(budget=(1, 24576)),
     "gemini-2.5-flash-lite": Model(budget=(512, 24576), unasked=False),
     "gemini-3-pro-preview": Model(("LOW", "HIGH"), (128, 32768), always=True),
+    "gemini-3.7-flash": Model(("LOW", "MEDIUM", "HIGH"), (1, 24576)),
     "gemini-3-flash-preview": Model(("MINIMAL", "LOW", "MEDIUM", "HIGH"), (1, 24576)),
 }
 
@@ -67,8 +68,9 @@ def answer(plan: Plan, asked: Asked) -> Reply:
 
 def generate(plan: Plan, body: Body, model: Model, name: str, streamed: bool) -> Reply:
     """POST …:generateContent and …:streamGenerateContent."""
-    config = body.get("generationConfig") or {}
-    thinking = config.get("thinkingConfig") or {}
+    body = _camel(body)
+    config = _camel(body.get("generationConfig") or {})
+    thinking = _camel(config.get("thinkingConfig") or {})
     for given, known, where in ((body, SAYS["body"], ""), (config, SAYS["config"], "generation_config")):
         for one in given:
             if one not in known:
@@ -106,6 +108,11 @@ def generate(plan: Plan, body: Body, model: Model, name: str, streamed: bool) ->
     parts: list[Body] = [{"text": said.thought, "thought": True}] if shown and said.thought else []
     parts += [{"text": said.text}] if said.text else []
     return Reply(body=_whole(plan, said, parts, name, ended=True), said=said)
+
+
+def _camel(body: Body) -> Body:
+    """Fields by the names that JSON has for them; a server reads those of the protocol buffer, too."""
+    return {re.sub("_([a-z])", lambda found: found[1].upper(), name): value for name, value in body.items()}
 
 
 def _thinking_refused(thinking: Body, model: Model) -> str | None:

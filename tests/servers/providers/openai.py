@@ -73,6 +73,8 @@ MODELS = {
     "gpt-5-pro": Model(("high",), "high", THINKER, 272000, chat=False),
     "gpt-5.1": Model(("none", "low", "medium", "high"), "none", THINKER),
     "gpt-5.2": Model(("none", "low", "medium", "high", "xhigh"), "none", THINKER),
+    "gpt-5.6-terra": Model(("none", "low", "medium", "high", "xhigh", "max"), "medium", THINKER),
+    "gpt-6-astra": Model(("low", "medium", "high", "xhigh", "max"), "medium", THINKER),
 }
 FREE_WITHOUT_THOUGHT = {"temperature", "top_p", "logprobs", "top_logprobs"}
 """What the models take that can be asked for no thought, when they are."""
@@ -98,9 +100,9 @@ def error(message: str, code: str | None = None, param: str | None = None, statu
     return Reply(status, {"error": {"message": message, "type": kind, "param": param, "code": code}})
 
 
-def refusal(body: Body, rules: Sequence[Rule], **words: Any) -> Reply | None:
+def refusal(body: Body, rules: Sequence[Rule]) -> Reply | None:
     """The error of the first rule that a body breaks."""
-    if (found := broken(body, rules, **words)) is None:
+    if (found := broken(body, rules)) is None:
         return None
     rule, message = found
     return error(message, rule.code, rule.field if rule.named else None, rule.status)
@@ -206,7 +208,7 @@ def counts(said: Said) -> Body:
 def completion(plan: Plan, body: Body, said: Said, shown: Body, usage: Body, content: str | None = "") -> Reply:
     """A chat completion, whole or streamed. `shown` is the thought as the message has it: a field and its text.
 
-    `content` is the reply's where the message has another text than what was said (or None).
+    `content` is the message's where it is another text than what was said, or None.
     """
     text = said.text if content == "" else content
     finish = "length" if said.ended == "length" else "stop"

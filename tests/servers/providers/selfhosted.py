@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from .base import Asked, Body, Plan, Reply, Said, texts, think, tokens, words
+import math
+
+from .base import CHARACTERS, Asked, Body, Plan, Reply, Said, texts, think, tokens, words
 from .openai import completion
 
 vllm_says, sglang_says, llamacpp_says = words("vllm"), words("sglang"), words("llamacpp")
@@ -34,14 +36,34 @@ def prompt_tokens(body: Body) -> int:
 
 def thought_and_reply(plan: Plan, body: Body, said: Said, usage: Body, parser: str, null: bool = True) -> Reply:
     """A chat completion with the thought in the parser's field, or with its tags in the content where there is none."""
+    shown: Body = {}
+    content: str | None = said.text
     if parser:
-        text = None if null and said.thinks_still else said.text
-        return completion(plan, body, said, {parser: said.thought or None}, usage, text)
-    if not said.thought:
-        return completion(plan, body, said, {}, usage)
-    ended = "" if said.thinks_still else CLOSE
-    content = ("" if plan.opened else OPEN) + said.thought + ended + said.text
-    return completion(plan, body, said, {}, usage, content)
+        content = None if null and said.thinks_still else content
+        shown = {parser: said.thought or None}
+    elif said.thought:
+        content = ("" if plan.opened else OPEN) + said.thought + ("" if said.thinks_still else CLOSE) + said.text
+    reply = completion(plan, body, said, shown, usage, content)
+    if body.get("logprobs") and reply.chunks is None:
+        reply.body["choices"][0]["logprobs"] = {"content": probable(said, body.get("top_logprobs") or 0)}
+    return reply
+
+
+def probable(said: Said, listed: int) -> list[Body]:
+    """The probabilities of what was written, the thought before the reply: at any place A, B, C and D could stand."""
+    written = "".join((said.thought, CLOSE if said.thought else "", said.text))
+    rows = []
+    for at in range(0, min(len(written), 16 * CHARACTERS), CHARACTERS):
+        token = written[at : at + CHARACTERS]
+        others = [letter for letter in "ABCD" if letter != token]
+        shares = {token: 0.9, **{letter: 0.1 / len(others) for letter in others}}
+        numbers = [_number(one, share) for one, share in shares.items()]
+        rows.append(numbers[0] | {"top_logprobs": numbers[:listed]})
+    return rows
+
+
+def _number(token: str, share: float) -> Body:
+    return {"token": token, "logprob": math.log(share), "bytes": list(token.encode())}
 
 
 # vLLM
