@@ -120,22 +120,6 @@ def test_the_key_is_sent_in_the_header_and_nowhere_else(serve: Serve) -> None:
     assert KEY not in json.dumps(dict(model.identity)) + model.name + model.rate_limit_group
 
 
-def test_a_server_that_wants_max_completion_tokens_gets_them(serve: Serve) -> None:
-    text = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
-    server = serve(verbatim=json.dumps({"error": {"message": text, "code": "unsupported_parameter"}}), status=400)
-    model = model_at(server)
-    # Two at once: the second refusal arrives when the switch is made already, and must be tried again all the same.
-    for problem in ask(model, request(max_tokens=9), request(max_tokens=8)):
-        assert isinstance(problem, ModelError)
-        assert problem.retry
-        assert not problem.fatal
-    server.control(verbatim="", status=200)
-    ask(model, request(max_tokens=7), request("A text", max_tokens=6))
-    chat, text_ = sent(server)[-2:] if "messages" in sent(server)[-2] else sent(server)[:-3:-1]
-    assert (chat.get("max_tokens"), chat["max_completion_tokens"]) == (None, 7)
-    assert (text_["max_tokens"], text_.get("max_completion_tokens")) == (6, None)
-
-
 # --- what comes back
 
 

@@ -312,8 +312,8 @@ class _Group:
         slots.in_flight += 1
         try:
             async with asyncio.timeout_at(started + min(policy.attempt, max(0.05, left))) as timer:
-                # A reply that is streamed may take its time: what ends it is silence.
-                HEARD.set(lambda: timer.reschedule(clock() + policy.attempt))
+                # A reply that is streamed may take the question's time: what ends it before is silence.
+                HEARD.set(lambda: timer.reschedule(min(clock() + policy.attempt, started + left)))
                 response = await _reply(task.model, task.request)
         except TimeoutError:
             cost = reserved  # the server may have worked on it, and may bill it

@@ -6,8 +6,9 @@ A parameter counts as refused once the same request went through without it, so 
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -15,9 +16,11 @@ import msgspec
 from viva.errors import ModelError
 from viva.models.reasoning import ROOM, reasons_by_name
 from viva.requesting import Adaptation, RequestOptions
-from viva.types import CUT_OFF, Response
+from viva.types import CUT_OFF, Generate, Response, Usage
 from viva.visible import one_line
 
+TRY = 4
+"""How many times the usual limit a reply may have that shows whether what was cut off was a thought."""
 LEFT_OUT, CUT_HERE, RENAMED, MOVED = "left out", "cut here", "as max_completion_tokens", "in the user's first message"
 _HOW = {"stop": CUT_HERE, "max_tokens": RENAMED, "system": MOVED}
 """What becomes of a refused parameter, where it is not just left out."""
@@ -25,7 +28,14 @@ _ROLE = re.compile(r"system|developer", re.IGNORECASE)
 _ROLES = re.compile(r"\brole|instruction", re.IGNORECASE)
 _DRAWN = frozenset({"temperature", "top_p", "seed"})
 _RANGE = re.compile(r"maximum value|minimum value|less than or equal|greater than or equal|<=|>=|out of range|between")
+_ALSO = {"max_tokens": ("max_completion_tokens", "max_output_tokens"), "stop": ("stop_sequences",)}
+"""Other names under which a parameter is sent."""
+_MARKS = "'\"`."
 LONGEST = 65536
+
+
+Tried = Mapping[str, tuple[str, str]]
+"""Parameters that a request is sent without, for a try: name → what becomes of it, and the words of the refusal."""
 
 
 class Adapting:
@@ -39,6 +49,7 @@ class Adapting:
         self.known.parameters = dict(self.known.parameters)
         self.changed: Callable[[str], None] = lambda _said: None
         self._said = said
+        self._trying = asyncio.Lock()
         told = said.told_to_reason
         self._expected = reasons_by_name(model) if told is None else told
 
@@ -58,51 +69,81 @@ class Adapting:
         limit = self.limit(most)
         return max(most or 0, ROOM) if limit is None and self.thinks else limit
 
-    def note(self, response: Response, sent: int | None, most: int | None) -> bool:
-        """Note whether a reply shows that the model reasons; returns whether to ask again, with room to think.
+    def note(self, response: Response) -> bool:
+        """Whether a reply shows that the model reasons; said the first time."""
+        usage = response.usage
+        if not (response.reasoning or response.stop_reason == "thinking" or (usage and usage.reasoning)):
+            return False
+        if not self.known.reasons:
+            self.known.reasons = True
+            more = "" if self._said.limit_kept else f"; replies may have {ROOM:,} tokens (--max-tokens N changes that)"
+            self.changed(f"it reasons before it answers{more}")
+        return True
 
-        `sent` is the limit that it was asked with.
+    async def answer(self, request: Generate, ask: Callable[[Generate, int | None], Awaitable[Response]]) -> Response:
+        """One reply, by `ask` with a limit of tokens; a second where the first shows that it had no room to think."""
+        most = request.sampling.max_tokens
+        limit = self.limit(most)
+        response = await ask(request, limit)
+        self.note(response)
+        if response.stop_reason not in CUT_OFF or limit is None or self._said.limit_kept:
+            return response
+        more = None
+        if self.thinks:
+            more = await ask(request, self.limit(most)) if self.limit(most) != limit else None
+        elif self.known.reasons is None and self._said.effort != "none" and not request.aspect:
+            more = await self._longer(request, limit, ask)
+        return msgspec.structs.replace(more, usage=total([response.usage, more.usage])) if more else response
+
+    async def _longer(
+        self, request: Generate, limit: int, ask: Callable[[Generate, int | None], Awaitable[Response]]
+    ) -> Response | None:
+        """What a request that was cut off comes to with room to think; None where the model does not reason.
+
+        It is tried once a model: a thought that the chat template opened has no mark before its end.
         """
-        if response.reasoning or response.stop_reason == "thinking" or (response.usage and response.usage.reasoning):
-            if not self.known.reasons:
-                self.known.reasons = True
-                self.changed("it reasons before it answers")
-            return response.stop_reason in CUT_OFF and sent is not None and sent != self.limit(most)
-        return False
+        async with self._trying:
+            if self.known.reasons is None:
+                self.known.reasons = False
+                response = await ask(request, limit * TRY)
+                if self.note(response) and response.stop_reason not in CUT_OFF:
+                    return response
+        return await ask(request, self.limit(limit)) if self.thinks else None
 
     def becomes(self, name: str) -> str:
         """What becomes of a parameter; "" where it is sent as it is."""
         return self.known.parameters.get(name, "")
 
-    def refused(self, names: Iterable[str], words: str, tried: Mapping[str, str]) -> dict[str, str]:
+    def refused(self, names: Iterable[str], words: str, tried: Tried) -> Tried:
         """What to try next after a refusal in these `words`, which named `names`: what was tried, and one more.
 
         Raises ModelError, a fatal one, where the user wants nothing adapted. Empty where nothing is left to try.
         """
         for name in names:
             how = _HOW.get(name, LEFT_OUT)
-            if (tried.get(name) or self.becomes(name)) == RENAMED:
+            before = tried[name][0] if name in tried else self.becomes(name)
+            if before == RENAMED:
                 how = LEFT_OUT
-            if tried.get(name) != how and self.becomes(name) != how:
+            if before != how:
                 if self._said.strict and how != RENAMED:
                     message = f"the server refuses the parameter {name}, and --strict-parameters leaves nothing out"
                     raise ModelError("parameter", f"{message}: {words}", fatal=True)
-                return {**tried, name: how}
+                return {**tried, name: (how, words)}
         return {}
 
-    def keep(self, tried: Mapping[str, str], words: str) -> None:
+    def keep(self, tried: Tried) -> None:
         """A request went through without what was refused before: so it is from now on."""
-        for name, how in tried.items():
+        for name, (how, words) in tried.items():
             if self.known.parameters.get(name) != how:
                 self.known.parameters[name] = how
                 what = {LEFT_OUT: "it is left out", CUT_HERE: "replies are cut at it here"}.get(how, f"it goes {how}")
-                self.changed(f"the server refuses {name}; {what} from now on ({one_line(words, 160)})")
+                self.changed(f"the server refuses {name}; {what} from now on ({one_line(_message(words), 160)})")
 
     def stream(self, why: str) -> None:
         """From now on replies are streamed."""
         if not self.known.streams:
             self.known.streams = True
-            self.changed(f"replies are streamed from now on ({one_line(why, 160)})")
+            self.changed(f"replies are streamed from now on ({one_line(_message(why), 160)})")
 
 
 def named(content: bytes, sent: Mapping[str, object], prompt: str) -> list[str]:
@@ -118,9 +159,25 @@ def named(content: bytes, sent: Mapping[str, object], prompt: str) -> list[str]:
     if _RANGE.search(said):  # the value is at fault, not that there is one
         sent = {name: value for name, value in sent.items() if name not in _DRAWN or not value}
         found = [name for name in found if name in sent]
-    quoted = [name for name in sent if re.search(rf"""['"`.]{re.escape(name)}['"`\b]""", said)]
-    plain = [name for name in sent if re.search(rf"(?<![\w]){re.escape(name)}(?![\w])", lower) and name not in prompt]
-    return list(dict.fromkeys([*found, *quoted, *sorted(plain, key=lower.find)]))
+    places = {
+        name: [at.start() for also in (name, *_ALSO.get(name, ())) for at in _word(also).finditer(lower)]
+        for name in sent
+    }
+    quoted = [name for name, at in places.items() if any(lower[one - 1 : one] in _MARKS for one in at if one)]
+    plain = [name for name, at in places.items() if at and name not in prompt]
+    return list(
+        dict.fromkeys([*found, *sorted(quoted, key=places.__getitem__), *sorted(plain, key=places.__getitem__)])
+    )
+
+
+def _word(name: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+
+
+def _message(words: str) -> str:
+    """The sentence in an error of JSON; other words as they are."""
+    found = re.search(r'"(?:message|msg|error|detail)"\s*:\s*"((?:[^"\\]|\\.)+)', words)
+    return found[1].replace('\\"', '"') if found else words
 
 
 def _said(content: bytes) -> tuple[str, list[str]]:
@@ -145,3 +202,11 @@ def _said(content: bytes) -> tuple[str, list[str]]:
 
 def _bare(name: object) -> str:
     return re.split(r"[.\[]", name.removeprefix("body.").removeprefix("parameter."))[0] if isinstance(name, str) else ""
+
+
+def total(used: Sequence[Usage | None]) -> Usage | None:
+    """What several requests used; None where the server did not count one of them."""
+    known = [one for one in used if one is not None]
+    if len(known) < len(used):
+        return None
+    return Usage(*(sum(getattr(one, name) for one in known) for name in Usage.__struct_fields__))

@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from viva.errors import ModelError, VivaError
 from viva.models import Endpoint, templates
-from viva.models.adapting import RENAMED, Adapting, named
+from viva.models.adapting import RENAMED, Adapting, Tried, named, total
 from viva.models.openaibatch import OpenAIBatches
 from viva.models.openaiecho import Echo, echo_of, likelihood, text_logprobs
 from viva.models.openailogprobs import Scored, Token, joined_scored, next_token, tokens_of
@@ -107,21 +107,15 @@ class OpenAIModel:
 
     async def answer(self, request: Generate) -> Response:
         """One attempt; see `Model.answer`. A reply that shows first how long the model thinks is asked for twice."""
-        most = request.sampling.max_tokens
-        sent = self.adapting.limit(most)
-        response = await self._answer(request)
-        if self.adapting.note(response, sent, most):
-            more = await self._answer(request)
-            return msgspec.structs.replace(more, usage=_sum([response.usage, more.usage]))
-        return response
+        return await self.adapting.answer(request, self._answer)
 
-    async def _answer(self, request: Generate) -> Response:
-        content, headers = await self._ask(self._generation(request))
+    async def _answer(self, request: Generate, limit: int | None) -> Response:
+        content, headers = await self._ask(self._generation(request, limit))
         return self._read(content, quotas(headers), request)
 
-    def _generation(self, request: Generate) -> Body:
+    def _generation(self, request: Generate, limit: int | None) -> Body:
         sampling = request.sampling
-        body = self._body(request.prompt, self.adapting.limit(sampling.max_tokens))
+        body = self._body(request.prompt, limit)
         body.temperature = sampling.temperature
         body.top_p = sampling.top_p
         body.seed = None if sampling.seed is None else sampling.seed + request.sample
@@ -140,7 +134,8 @@ class OpenAIModel:
             self.adapting.known.parameters.setdefault("max_tokens", RENAMED)
 
         def line(request: Generate) -> tuple[str, msgspec.Raw]:
-            body = self._adapted(self._generation(request), self.adapting.known.parameters)
+            limit = self.adapting.limit(request.sampling.max_tokens)
+            body = self._adapted(self._generation(request, limit), self.adapting.known.parameters)
             return CHAT if body.messages else TEXT, msgspec.Raw(self._encoded(body))
 
         return OpenAIBatches(self._wire, self._model, 0.5 if own else 1.0, line, self._read, self._refuse_one)
@@ -148,7 +143,7 @@ class OpenAIModel:
     def _refuse_one(self, status: int, content: bytes) -> NoReturn:
         """What a status other than 200 of one request of a batch stands for."""
         if status == 400 and b"max_completion_tokens" in content:
-            self.adapting.keep({"max_tokens": RENAMED}, "it wants max_completion_tokens")
+            self.adapting.keep({"max_tokens": (RENAMED, self._wire.words(content))})
             raise ModelError("parameter", "the server wants max_completion_tokens", retry=True)
         self._wire.refuse(status, content, {}, self._model)
 
@@ -223,7 +218,7 @@ class OpenAIModel:
         self._unfinished.pop(request, None)
         return Response(
             likelihoods=tuple(found[continuation].likelihood for continuation in request.continuations),
-            usage=_sum([one.usage for one in found.values()]),
+            usage=total([one.usage for one in found.values()]),
         )
 
     async def _echo(self, body: Body) -> Scored:
@@ -279,18 +274,19 @@ class OpenAIModel:
         """Send a request, without or in other words what the server was found to refuse, and what it refuses now."""
         if self._more is None:
             self._more = await self._fields()
-        tried: dict[str, str] = {}
-        refusal = ""
+        tried: Tried = {}
         while True:
-            sent = self._adapted(body, self.adapting.known.parameters | tried)
+            sent = self._adapted(body, self.adapting.known.parameters | {name: how for name, (how, _) in tried.items()})
             began = time.monotonic()
             try:
-                status, content, headers = await self._wire.ask(CHAT if body.messages else TEXT, self._encoded(sent))
+                status, content, headers = await self._wire.ask(
+                    CHAT if body.messages else TEXT, self._encoded(sent), stream=sent.stream
+                )
             except (ModelError, asyncio.CancelledError):
                 self._stream_after(began)
                 raise
             if status == 200:
-                self.adapting.keep(tried, refusal)
+                self.adapting.keep(tried)
             elif status in _SILENT:
                 self._stream_after(began)
             elif status in (400, 422):
@@ -303,7 +299,7 @@ class OpenAIModel:
                     message = f"the server refuses {own[0]}, which your options ask for: {words}"
                     raise ModelError("parameter", message, fatal=True)
                 if more:
-                    tried, refusal = more, refusal or words
+                    tried = more
                     continue
             return status, content, headers
 
@@ -322,7 +318,7 @@ class OpenAIModel:
         for name, how in parameters.items():
             if name == "system":
                 body.messages = without_system(body.messages)
-            elif how == RENAMED:
+            elif how == RENAMED and body.messages:
                 body.max_completion_tokens, body.max_tokens = body.max_tokens, None
             elif name == "max_tokens":
                 body.max_tokens = None
@@ -427,14 +423,6 @@ class _Weighed(Struct, frozen=True):
 
     likelihood: Likelihood
     usage: Usage | None
-
-
-def _sum(used: Sequence[Usage | None]) -> Usage | None:
-    """None where the server did not count one of them."""
-    known = [one for one in used if one is not None]
-    if len(known) < len(used):
-        return None
-    return Usage(sum(one.input for one in known), sum(one.output for one in known))
 
 
 def _prompt_of(body: Body) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import Any, NoReturn, TypeVar
 from urllib.parse import quote, urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -163,12 +163,16 @@ class Wire:
             )
         return self._session
 
-    async def ask(self, path: str, content: bytes | None) -> tuple[int, bytes, Mapping[str, str]]:
+    async def ask(
+        self, path: str, content: bytes | None, *, stream: bool = False
+    ) -> tuple[int, bytes, Mapping[str, str]]:
         """Status, body and headers of one request: a POST of `content`, a GET without. Of an error, the beginning.
+
+        With `stream`, every part that comes is told (`HEARD`).
 
         Raises ModelError where no whole reply came.
         """
-        return await self.send("GET" if content is None else "POST", path, content)
+        return await self.send("GET" if content is None else "POST", path, content, stream=stream)
 
     async def send(
         self,
@@ -176,6 +180,8 @@ class Wire:
         path: str,
         content: bytes | AsyncIterator[bytes] | None,
         headers: Mapping[str, str] | None = None,
+        *,
+        stream: bool = False,
     ) -> tuple[int, bytes, Mapping[str, str]]:
         """The same by any method; `headers` are over those of every request."""
         try:
@@ -190,7 +196,7 @@ class Wire:
             ) as reply:
                 self._replied = True
                 if reply.status == 200:
-                    return 200, await self._body(reply.content), reply.headers
+                    return 200, await self._body(reply.content, HEARD.get() if stream else None), reply.headers
                 return reply.status, await reply.content.read(LONGEST_ERROR), reply.headers
         except (aiohttp.ClientError, OSError, ValueError) as problem:
             if self._might_want_tls(problem) and await speaks_tls(self.url):
@@ -235,15 +241,15 @@ class Wire:
         found.retry = not isinstance(problem, aiohttp.InvalidURL)
         return found
 
-    async def _body(self, stream: aiohttp.StreamReader) -> bytes:
+    async def _body(self, stream: aiohttp.StreamReader, heard: Callable[[], None] | None) -> bytes:
         content = await stream.readany()
         if stream.at_eof():
             return content
         parts = [content]
         size = len(content)
-        heard = HEARD.get()
         async for part in stream.iter_any():
-            heard()
+            if heard is not None:
+                heard()
             parts.append(part)
             size += len(part)
             if size > self._longest:
