@@ -14,7 +14,7 @@ from rows import table
 from servers.faults import FAULTS, WAIT
 from servers.fixtures import LocalServer
 from viva.contracts import Model
-from viva.errors import ModelError, VivaError
+from viva.errors import VivaError
 from viva.models import Endpoint, connect
 from viva.types import Message, Response, Usage
 

@@ -30,6 +30,8 @@ _DRAWN = frozenset({"temperature", "top_p", "seed"})
 _RANGE = re.compile(r"maximum value|minimum value|less than or equal|greater than or equal|<=|>=|out of range|between")
 _ALSO = {"max_tokens": ("max_completion_tokens", "max_output_tokens"), "stop": ("stop_sequences",)}
 """Other names under which a parameter is sent."""
+TOO_LONG = re.compile(r"context (?:length|window|size)|token count|maximum[^.]{0,40} tokens", re.IGNORECASE)
+"""The words of a refusal of more tokens than fit."""
 _MARKS = "'\"`."
 LONGEST = 65536
 

@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from viva.errors import ModelError, VivaError
 from viva.models import Endpoint, templates
-from viva.models.adapting import RENAMED, Adapting, Tried, named, total
+from viva.models.adapting import RENAMED, TOO_LONG, Adapting, Tried, named, total
 from viva.models.openaibatch import OpenAIBatches
 from viva.models.openaiecho import Echo, echo_of, likelihood, text_logprobs
 from viva.models.openailogprobs import Scored, Token, joined_scored, next_token, tokens_of
@@ -291,7 +291,15 @@ class OpenAIModel:
                 self._stream_after(began)
             elif status in (400, 422):
                 words = self._wire.words(content)
-                more = self.adapting.refused(named(content, _droppable(sent), _prompt_of(body)), words, tried)
+                names = named(content, _droppable(sent), _prompt_of(body))
+                if (
+                    not names
+                    and self.adapting.thinks
+                    and (sent.max_tokens or sent.max_completion_tokens)
+                    and TOO_LONG.search(words)
+                ):
+                    names = ["max_tokens"]  # the room that it was given to think
+                more = self.adapting.refused(names, words, tried)
                 if not more and self._wants_stream(sent, words):
                     self.adapting.stream(words)
                     continue

@@ -1,0 +1,312 @@
+"""What servers refuse is left out, replaced or an error; models that reason get room; thoughts are told apart."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from models.asking import answer, ask, refusal, request
+from rows import table
+from servers.fixtures import LocalServer
+from viva.contracts import Model
+from viva.errors import ModelError
+from viva.models import Endpoint, connect
+from viva.models.adapting import CUT_HERE, LEFT_OUT, MOVED, RENAMED, Adapting, named
+from viva.models.thoughts import cut_at, told_apart
+from viva.requesting import Adaptation, RequestOptions
+from viva.types import Message, Response
+
+Serve = Callable[..., LocalServer]
+QUESTION = "Which of A, B, C and D is a stack?"
+CHAT = (Message("user", QUESTION),)
+WITH_SYSTEM = (Message("system", "Be brief."), *CHAT)
+
+
+@pytest.fixture
+def stand(serve: Serve, tmp_path: Path) -> Callable[..., LocalServer]:
+    """Start a stand-in: `stand("vllm", thinking=50)`; it knows the question above. A second takes the first's place."""
+    servers: list[LocalServer] = []
+
+    def start(provider: str, **plan: Any) -> LocalServer:
+        plan = {"provider": provider, "gold": {QUESTION: "B"}, **plan}
+        if not servers:
+            servers.append(serve("reasoning.py"))
+        servers[0].begin(tmp_path / f"{len(list(tmp_path.iterdir()))}.log", plan)
+        return servers[0]
+
+    return start
+
+
+def model_at(server: LocalServer, name: str, known: Adaptation | None = None, **said: Any) -> Model:
+    azure = "api_version" in said
+    url = server.root if azure else server.url
+    return connect(f"openai/{name}", Endpoint(base_url=url, request=RequestOptions(**said), adapted=known))
+
+
+def adapting(model: Model) -> Adapting:
+    found = vars(model)["adapting"]
+    assert isinstance(found, Adapting)
+    return found
+
+
+def bodies(server: LocalServer) -> list[dict[str, Any]]:
+    return [event["body"] for event in server.events("asked") if event["body"]]
+
+
+# --- what is refused
+
+
+def test_the_default_request_is_answered_by_every_server_that_takes_chat_completions(
+    stand: Callable[..., LocalServer],
+) -> None:
+    azure = {"deployments": {"mine": "gpt-5"}}
+    with table() as row:
+        for name, model, plan, said, becomes in (
+            ("openai", "gpt-5", {}, {}, {"max_tokens": RENAMED, "temperature": LEFT_OUT}),
+            ("openai", "o1-mini", {}, {}, {"max_tokens": RENAMED, "temperature": LEFT_OUT}),
+            ("openai", "gpt-4.1", {}, {}, {}),
+            ("azure", "mine", azure, {"api_version": "2025-04-01-preview"}, {"max_tokens": RENAMED}),
+            ("azure", "mine", azure, {"api_version": "2024-10-21"}, {"max_tokens": LEFT_OUT}),
+            ("vllm", "qwen3", {}, {}, {"max_tokens": LEFT_OUT}),
+            ("vllm", "qwen3", {"parser": "reasoning"}, {}, {}),
+            ("vllm", "qwen3", {"parser": ""}, {}, {}),
+            ("vllm", "qwen3", {"parser": "", "opened": True}, {}, {}),
+            ("sglang", "qwen3", {}, {}, {}),
+            ("llamacpp", "qwen3", {}, {}, {}),
+            ("ollama", "qwen3", {}, {}, {}),
+            ("openrouter", "openai/gpt-5", {}, {}, {}),
+            ("deepseek", "deepseek-reasoner", {}, {}, {}),
+            ("dashscope", "qwen3-32b", {}, {}, {}),
+            ("dashscope", "qwq-plus", {}, {}, {}),
+        ):
+            with row(f"{name} {model} {plan} {said}"):
+                server = stand(name, **plan)
+                asked = model_at(server, model, **said)
+                reply = answer(asked, request(CHAT))
+                assert (reply.text, reply.stop_reason) == ("B", "stop")
+                known = adapting(asked).known
+                assert {one: known.parameters.get(one) for one in becomes} == becomes
+                assert bool(known.reasons) == (model != "gpt-4.1")
+                asked = model_at(server, model, known, **said)
+                ask(asked, request(CHAT))  # room to think may be refused, too
+                again = len(bodies(server))
+                assert answer(model_at(server, model, adapting(asked).known, **said), request(CHAT)).text == "B"
+                assert len(bodies(server)) == again + 1  # what is known is neither tried nor refused again
+
+
+def test_a_refusal_is_understood_in_the_words_of_every_service(stand: Callable[..., LocalServer]) -> None:
+    with table() as row:
+        for dialect in ("xai", "xai-parameter", "mistral", "vllm-strict", "litellm", "groq", "databricks", "text"):
+            with row(dialect):
+                server = stand("compatible", dialect=dialect, refuses=["seed", "temperature", "stop", "system"])
+                asked = model_at(server, "m")
+                assert answer(asked, request(WITH_SYSTEM, seed=3, stop=("\n",))).text == "B"
+                becomes = {"seed": LEFT_OUT, "temperature": LEFT_OUT, "stop": CUT_HERE, "system": MOVED}
+                assert becomes.items() <= adapting(asked).known.parameters.items()
+                last = bodies(server)[-1]
+                assert not {"seed", "temperature", "stop"} & last.keys()
+                assert last["messages"] == [{"role": "user", "content": f"Be brief.\n\n{QUESTION}"}]
+
+
+def test_what_names_no_parameter_drops_none(stand: Callable[..., LocalServer]) -> None:
+    server = stand("compatible", dialect="nameless", refuses=["temperature"])
+    asked = model_at(server, "m")
+    assert refusal(asked, request(CHAT)).kind == "status"
+    assert adapting(asked).known.parameters == {}
+
+
+def test_parameters_that_a_refusal_names() -> None:
+    sent = {"temperature": 0.7, "seed": 1, "max_tokens": 9, "stop": ("x",)}
+    with table() as row:
+        for said, prompt, expected in (
+            ('{"error": {"message": "no", "param": "temperature"}}', "", ["temperature"]),
+            ('{"error": {"message": "Unsupported: \'seed\'"}}', "", ["seed"]),
+            ('{"detail": [{"loc": ["body", "stop"], "msg": "extra"}]}', "", ["stop"]),
+            ("temperature is deprecated for this model", "", ["temperature"]),
+            ("max_completion_tokens is no argument", "", ["max_tokens"]),
+            # Quoted from the prompt: it says nothing.
+            ("cannot serve: 'What is the temperature of a star?'", "What is the temperature of a star?", []),
+            ("stopped", "", []),
+            ("the prompt must not be empty", "", []),
+            # A value out of range is the user's to mend.
+            ("Invalid 'temperature': decimal above maximum value. Expected a value <= 2.", "", []),
+            ("[" * 100_000, "", []),
+        ):
+            with row(said[:60]):
+                assert named(said.encode(), sent, prompt) == expected
+    zero = {**sent, "temperature": 0.0}
+    assert named(b"temperature must be greater than or equal to 0.01", zero, "") == ["temperature"]
+
+
+def test_strict_parameters_end_the_run_in_place_of_leaving_out(stand: Callable[..., LocalServer]) -> None:
+    problem = refusal(model_at(stand("openai"), "gpt-5", strict=True), request(CHAT))
+    assert problem.fatal
+    assert "temperature" in problem.message
+    assert "--strict-parameters" in problem.message
+
+
+def test_a_field_that_the_user_asks_for_is_never_left_out(stand: Callable[..., LocalServer]) -> None:
+    with table() as row:
+        for said in ({"effort": "high"}, {"fields": (("verbose_thoughts", "1"),)}):
+            with row(str(said)):
+                problem = refusal(model_at(stand("openai"), "gpt-4.1", **said), request(CHAT))
+                assert problem.fatal
+                assert "which your options ask for" in problem.message
+
+
+def test_refusals_at_once_are_each_tried_again(stand: Callable[..., LocalServer]) -> None:
+    server = stand("openai", thinking=20)
+    asked = model_at(server, "gpt-5")
+    said: list[str] = []
+    adapting(asked).changed = said.append
+    replies = ask(asked, *(request(CHAT, number) for number in range(8)))
+    assert all(isinstance(reply, Response) and reply.text == "B" for reply in replies)
+    assert len([one for one in said if "temperature" in one]) == 1
+
+
+# --- how much it reasons
+
+
+def test_how_much_to_reason_is_said_as_each_server_wants_it(stand: Callable[..., LocalServer]) -> None:
+    with table() as row:
+        for name, model, said, expected in (
+            ("openai", "gpt-5", {"effort": "low"}, {"reasoning_effort": "low"}),
+            (
+                "vllm",
+                "qwen3",
+                {"effort": "none"},
+                {"chat_template_kwargs": {"enable_thinking": False, "thinking": False}},
+            ),
+            ("vllm", "qwen3", {"budget": 64}, {"thinking_token_budget": 64}),
+            (
+                "sglang",
+                "qwen3",
+                {"effort": "none"},
+                {"chat_template_kwargs": {"enable_thinking": False, "thinking": False}},
+            ),
+            ("llamacpp", "qwen3", {"effort": "none"}, {"chat_template_kwargs": {"enable_thinking": False}}),
+            ("ollama", "qwen3", {"effort": "none"}, {"reasoning_effort": "none"}),
+            (
+                "vllm",
+                "qwen3",
+                {"template_options": (("enable_thinking", "false"),), "fields": (("top_k", "20"), ("seed", "null"))},
+                {"chat_template_kwargs": {"enable_thinking": False}, "top_k": 20},
+            ),
+        ):
+            with row(f"{name} {said}"):
+                server = stand(name)
+                reply = answer(model_at(server, model, **said), request(CHAT, seed=1))
+                assert reply.text == "B"
+                last = bodies(server)[-1]
+                assert {key: last.get(key) for key in expected} == expected
+                assert bool(reply.reasoning or (reply.usage and reply.usage.reasoning)) == (
+                    "none" not in str(said) and "false" not in str(said)
+                )
+    problem = refusal(model_at(stand("openai"), "gpt-5", budget=100), request(CHAT))
+    assert problem.fatal
+    assert "--reasoning-budget 100" in problem.message
+
+
+def test_a_limit_of_the_users_holds_and_cut_off_while_thinking_is_told_apart(stand: Callable[..., LocalServer]) -> None:
+    server = stand("vllm")
+    reply = answer(model_at(server, "qwen3", limit_kept=True), request(CHAT, max_tokens=500))
+    assert (reply.text, reply.stop_reason) == ("", "thinking")
+    assert reply.reasoning
+    assert len(bodies(server)) == 1
+    roomy = answer(model_at(server, "qwen3"), request(CHAT, max_tokens=500))
+    assert (roomy.text, roomy.stop_reason) == ("B", "stop")
+    assert roomy.usage
+    assert roomy.usage.output > 3000 + 500
+
+
+def test_a_model_that_does_not_reason_is_tried_longer_once(stand: Callable[..., LocalServer]) -> None:
+    server = stand("openai", thinking=0)
+    server.control(gold={QUESTION: "word " * 3000})
+    asked = model_at(server, "gpt-4.1")
+    for _ in range(3):
+        assert answer(asked, request(CHAT, max_tokens=100)).stop_reason == "length"
+    assert [body.get("max_tokens") for body in bodies(server)] == [100, 400, 100, 100]
+
+
+# --- thoughts
+
+
+def test_thoughts_are_told_apart_from_the_reply() -> None:
+    quoting_judge = "It says </think> VERDICT: 10\nVERDICT: 0"
+    with table() as row:
+        for text, reasoning, stop, quoting, expected in (
+            ("B", "", "stop", False, ("B", "", "stop")),
+            ("B", "thought", "stop", False, ("B", "thought", "stop")),
+            ("<think>\nA or B?\n</think>\n\nB", "", "stop", False, ("B", "A or B?", "stop")),
+            ("A or B?\n</think>\nB", "", "stop", False, ("B", "A or B?", "stop")),
+            ("<think>\nA or", "", "length", False, ("", "A or", "thinking")),
+            ("<think>\nA or", "", "stop", False, ("<think>\nA or", "", "stop")),
+            ("", "thought", "length", False, ("", "thought", "thinking")),
+            ("The answer", "thought", "length", False, ("The answer", "thought", "length")),
+            ("[THINK]x[/THINK]B", "", "stop", False, ("B", "x", "stop")),
+            # A judge may quote an answer with tags in it: they are no thought of the judge's.
+            (quoting_judge, "", "stop", True, (quoting_judge, "", "stop")),
+            ("<think>x</think>VERDICT: 1", "", "stop", True, ("VERDICT: 1", "x", "stop")),
+            ("1 < 2", "", "stop", False, ("1 < 2", "", "stop")),
+        ):  # fmt: skip
+            with row(f"{text!r} {reasoning!r} {stop}"):
+                assert told_apart(text, reasoning, stop, thought=False, quoting=quoting) == expected
+    assert told_apart("", "", "length", thought=True, quoting=False) == ("", "", "thinking")
+    assert told_apart("", "", "length", thought=False, quoting=False) == ("", "", "length")
+
+
+def test_texts_that_should_have_ended_a_reply_cut_it_here() -> None:
+    assert cut_at("B\nQuestion: C", ("\nQuestion:", "\nQ"), "length") == ("B", "stop")
+    assert cut_at("B", ("\n", ""), "length") == ("B", "length")
+
+
+def test_a_proxy_that_cuts_silence_is_answered_with_streams(
+    stand: Callable[..., LocalServer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("viva.models.openai.SILENT", 0.2)
+    with table() as row:
+        for cut in ("504", "524", "reset"):
+            with row(cut):
+                server = stand("vllm", thinking=50, duration=1.0, cut_after=0.4, cut_with=cut)
+                asked = model_at(server, "qwen3")
+                problem = refusal(asked, request(CHAT))
+                assert problem.retry
+                assert answer(asked, request(CHAT)).text == "B"
+                assert bodies(server)[-1]["stream"] is True
+
+
+def test_usage_that_no_server_counts_is_unknown(stand: Callable[..., LocalServer]) -> None:
+    server = stand("vllm", thinking=20, usage=False)
+    assert answer(model_at(server, "qwen3"), request(CHAT)).usage is None
+
+
+def test_a_failure_within_a_reply_of_status_200_is_one(stand: Callable[..., LocalServer]) -> None:
+    server = stand("openrouter", error_in_body="Upstream error: overloaded")
+    problem = refusal(model_at(server, "openai/gpt-5"), request(CHAT))
+    assert isinstance(problem, ModelError)
+    assert problem.retry
+    assert "overloaded" in problem.message
+
+
+def test_headers_come_from_the_environment_and_are_never_repeated(
+    stand: Callable[..., LocalServer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = "helicone-Zq8vN3xT7mB1dL5rW9"
+    monkeypatch.setenv("HELICONE", secret)
+    headers = (("X-Title", "Viva"), ("Helicone-Auth", "Bearer $HELICONE"))
+    server = stand("vllm", thinking=5)
+    asked = model_at(server, "qwen3", headers=headers)
+    assert answer(asked, request(CHAT)).text == "B"
+    sent = server.events("asked")[-1]["headers"]
+    assert (sent["x-title"], sent["helicone-auth"]) == ("Viva", f"Bearer {secret}")
+    assert secret not in json.dumps(dict(asked.identity))
+    server.control(status=400, verbatim=f"bad header {secret}")
+    assert secret not in refusal(asked, request(CHAT)).message
+    monkeypatch.delenv("HELICONE")
+    problem = refusal(model_at(server, "qwen3", headers=headers), request(CHAT))
+    assert problem.fatal
+    assert "HELICONE" in problem.message
