@@ -97,7 +97,7 @@ def test_thinking_is_not_the_answer(vendor: LocalServer, model: Model) -> None:
         "id": "m", "type": "message", "role": "assistant", "model": "claude-x", "content": blocks,
         "stop_reason": "end_turn", "stop_sequence": None, "usage": {"input_tokens": 1, "output_tokens": 2},
     }))  # fmt: skip
-    assert answer(model) == Response(text="A", usage=Usage(1, 2))
+    assert answer(model) == Response(text="A", reasoning="B?", usage=Usage(1, 2))
 
 
 REFUSALS: dict[int, tuple[str, dict[str, Any]]] = {

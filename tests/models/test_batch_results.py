@@ -161,7 +161,7 @@ def test_a_reply_of_anthropics_is_read_as_of_one_asked_alone(anthropic: Anthropi
     usage = {"input_tokens": 3, "output_tokens": 4}
     message = {"content": content, "stop_reason": "max_tokens", "usage": usage}
     result = {"type": "succeeded", "message": message}
-    read = Response(text="AB", stop_reason="length", usage=Usage(3, 4))
+    read = Response(text="AB", reasoning="hm", stop_reason="length", usage=Usage(3, 4))
     assert anthropic._result(line(result, "result")) == ("n", read)
 
 

@@ -48,7 +48,7 @@ def error(code: int, status: str, *details: dict[str, Any]) -> str:
 
 
 def test_a_reply_with_its_usage_thoughts_included(model: Model) -> None:
-    assert answer(model) == Response(text="A", usage=Usage(4, 9 + 7))
+    assert answer(model) == Response(text="A", usage=Usage(4, 9 + 7, 7))
 
 
 def test_what_is_sent(vendor: LocalServer, model: Model) -> None:
@@ -104,7 +104,7 @@ def test_a_thought_is_not_the_answer(vendor: LocalServer, model: Model) -> None:
     parts = [{"text": "B?", "thought": True}, {"text": "A"}]
     candidate = {"content": {"parts": parts, "role": "model"}, "finishReason": "STOP"}
     vendor.control(verbatim=json.dumps({"candidates": [candidate]}))
-    assert answer(model) == Response(text="A")
+    assert answer(model) == Response(text="A", reasoning="B?")
 
 
 REFUSALS: dict[int, tuple[str, dict[str, Any]]] = {

@@ -25,7 +25,16 @@ from faults import FAULTS
 from verdicts import obedient
 
 Handler = Callable[[web.Request], Awaitable[web.Response]]
-GENERATION = {"temperature", "topP", "topK", "maxOutputTokens", "seed", "stopSequences", "candidateCount"}
+GENERATION = {
+    "temperature",
+    "topP",
+    "topK",
+    "maxOutputTokens",
+    "seed",
+    "stopSequences",
+    "candidateCount",
+    "thinkingConfig",
+}
 MESSAGE = {"model", "max_tokens", "messages", "system", "stop_sequences"}
 SAMPLING = {"temperature", "top_p", "top_k"}
 VERSIONS = {"2023-06-01": MESSAGE | SAMPLING, "2026-10-21": MESSAGE}

@@ -36,6 +36,7 @@ class Endpoint(Struct, frozen=True, kw_only=True):
 PROVIDERS: dict[str, str] = {
     "hf": "viva.models.local.model",
     "openai": "viva.models.openai",
+    "openai-responses": "viva.models.openairesponses",
     "anthropic": "viva.models.anthropic",
     "google": "viva.models.google",
     "baseline": "viva.models.baselines",

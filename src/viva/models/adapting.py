@@ -182,7 +182,7 @@ def named(content: bytes, sent: Mapping[str, object], prompt: str) -> list[str]:
 
 
 def _word(name: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+    return re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.IGNORECASE)
 
 
 def _message(words: str) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
+import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +13,17 @@ import msgspec
 
 from viva.errors import ModelError, VivaError
 from viva.models import Endpoint
+from viva.models.adapting import Adapting, named
 from viva.models.anthropicbatch import AnthropicBatches
 from viva.models.ratelimits import quotas, retry_after
+from viva.models.reasoning import merged
 from viva.models.secrecy import Secrecy
+from viva.models.sending import Refusal, adapted, decoded, headers_of, kept, leave_out, refusal, refuse_foreign
 from viva.models.textonly import TextOnly
+from viva.models.thoughts import told_apart
 from viva.models.unreachable import unreachable
+from viva.prompting import prompt_text, without_system
+from viva.requesting import Adaptation, RequestOptions
 from viva.types import Generate, Message, Response, StopReason, Usage
 
 if TYPE_CHECKING:
@@ -23,6 +31,19 @@ if TYPE_CHECKING:
 
 API_VERSION = "2023-06-01"
 DAY = 86_400.0
+USUAL = 4096
+"""Tokens of a reply where nobody says how long it may be: Anthropic wants a number."""
+LEAST_TOP_P = 0.95
+NOTHING_SAID = RequestOptions()
+_OFF = {"type": "disabled"}
+_DROPPABLE: dict[str, object] = {"temperature": 0.0, "top_p": 0.0, "stop_sequences": (), "system": True}
+_MOST = re.compile(r"max_tokens: \d+ > (\d+)")
+_NUMBER = re.compile(r"\d+")
+_THINKING = re.compile(r"thinking|effort|budget")
+_OTHERWISE = {
+    True: "not every model takes a budget (of 1,024 tokens and more, below --max-tokens): say --reasoning-effort",
+    False: "not every model takes every effort: say another, or --reasoning-budget TOKENS",
+}
 _STOP_REASONS: dict[str | None, StopReason] = {
     "end_turn": "stop",
     "stop_sequence": "stop",
@@ -32,53 +53,143 @@ _STOP_REASONS: dict[str | None, StopReason] = {
 
 
 class AnthropicModel(TextOnly):
-    """One model of Anthropic's."""
+    """One model of Anthropic's.
 
-    def __init__(self, name: str, client: anthropic.AsyncAnthropic, key: str) -> None:
+    It thinks within a budget that comes out of `max_tokens`, or by an effort, adaptively; which of both, and whether at
+    all, is the model's (docs.claude.com: build-with-claude/extended-thinking, adaptive-thinking, effort).
+    """
+
+    def __init__(
+        self,
+        name: str,
+        client: anthropic.AsyncAnthropic,
+        key: str,
+        said: RequestOptions = NOTHING_SAID,
+        known: Adaptation | None = None,
+    ) -> None:
         self.name = f"anthropic/{name}"
         endpoint = str(client.base_url).rstrip("/")
         self.rate_limit_group = f"anthropic {endpoint}"
-        self.identity: Mapping[str, str] = {"provider": "anthropic", "model": name, "endpoint": endpoint}
+        self.identity: Mapping[str, str] = {
+            "provider": "anthropic", "model": name, "endpoint": endpoint, **said.identity(),
+        }  # fmt: skip
+        self.adapting = Adapting(name, said, known)
         self._model = name
         self._client = client
+        self._said = said
+        self._more = merged(_thinking(said), decoded(said.fields))
         self._secrecy = Secrecy(key)
 
     async def answer(self, request: Generate) -> Response:
         """One attempt; see `Model.answer`."""
-        params = self._params(request)
-        # The SDK's own arguments for these are gone since its version 1; the API version that takes them is not.
-        drawn = {name: params.pop(name) for name in ("temperature", "top_p") if name in params}
-        if drawn:
-            params["extra_body"] = drawn
+        return kept(await self.adapting.answer(request, self._answer), self._said)
+
+    async def _answer(self, request: Generate, limit: int | None) -> Response:
+        return await adapted(self.adapting, lambda parameters: self._attempt(request, limit, parameters))
+
+    async def _attempt(self, request: Generate, limit: int | None, parameters: Mapping[str, str]) -> Response | Refusal:
+        import anthropic
+
+        params = self._params(request, limit, parameters)
+        # What is not in every request goes apart: the SDK's own arguments for temperature and top_p are gone since its
+        # version 1 (the API version that takes them is not), and the user's fields may be any.
+        needed = {name: params.pop(name) for name in ("model", "messages", "max_tokens")}
         try:
-            reply = await self._client.messages.with_raw_response.create(**params)
+            reply = await self._client.messages.with_raw_response.create(
+                **needed, extra_body=params, extra_headers=headers_of(self._said, self._secrecy)
+            )
             parsed: Any = reply.parse()  # a coroutine in the SDK's version 1, the message itself before
             message = await parsed if inspect.isawaitable(parsed) else parsed
+        except anthropic.APIStatusError as problem:
+            error = self._problem(problem)
+            if problem.status_code != 400:
+                raise error from None
+            if self._most(error.message):
+                return await self._attempt(request, limit, parameters | self.adapting.known.parameters)
+            return self._refusal(error, params, request)
+        except ModelError:
+            raise
         except Exception as problem:
             raise self._problem(problem) from None
         return msgspec.structs.replace(self._read(message), quotas=quotas(reply.headers))
 
+    def _most(self, words: str) -> bool:
+        """Whether a refusal says how many tokens this model writes at most, fewer than the room that it was given."""
+        found = _MOST.search(words)
+        if found is None or self._said.limit_kept or self.adapting.becomes("max_tokens"):
+            return False
+        self.adapting.keep({"max_tokens": (f"with {found[1]} at most", words)})
+        return True
+
+    def _refusal(self, error: ModelError, params: Mapping[str, Any], request: Generate) -> Refusal:
+        sent = {
+            name: (ours, params[name])
+            for name, ours in (("temperature", "temperature"), ("top_p", "top_p"), ("stop_sequences", "stop"))
+            if name in params
+        }
+        if "system" in params:
+            sent["system"] = ("system", True)
+        found = refusal(error, error.message.encode(), sent, list(self._more), prompt_text(request.prompt))
+        if not found.names and self._said.told_to_reason is not None and _THINKING.search(error.message):
+            found.error = ModelError(
+                "parameter", f"{error.message}; {_OTHERWISE.get(bool(self._said.budget), '')}", fatal=True
+            )
+        return found
+
     def batches(self) -> AnthropicBatches:
         """Message Batches."""
-        return AnthropicBatches(self._client, self._params, self._problem, _STOP_REASONS, self._secrecy.in_reply)
 
-    def _params(self, request: Generate) -> dict[str, Any]:
+        def client() -> anthropic.AsyncAnthropic:
+            headers = headers_of(self._said, self._secrecy)
+            return self._client.with_options(default_headers=headers) if headers else self._client
+
+        def params(request: Generate) -> dict[str, Any]:
+            limit = self.adapting.limit(request.sampling.max_tokens)
+            return self._params(request, limit, self.adapting.known.parameters)
+
+        return AnthropicBatches(client, params, self._problem, self._read_one, self._refused_one)
+
+    def _read_one(self, message: Any) -> Response:
+        response = self._read(message)
+        self.adapting.note(response)
+        return kept(response, self._said)
+
+    def _refused_one(self, words: str) -> bool:
+        """Whether a request of a batch was refused for what is left out from now on: it is worth another try."""
+        if self._most(words):
+            return True
+        names = ["stop" if name == "stop_sequences" else name for name in named(words.encode(), _DROPPABLE, "")]
+        self.adapting.keep(self.adapting.refused(names, words, {}))
+        return any(map(self.adapting.becomes, names))
+
+    def _params(self, request: Generate, limit: int | None, parameters: Mapping[str, str]) -> dict[str, Any]:
         """A request as the API has it."""
         if isinstance(request.prompt, str):
             raise ModelError("rejected", "Anthropic has chat models only: leave out --form base", fatal=True)
         sampling = request.sampling
+        if sampling.seed is not None:
+            leave_out(self.adapting, "seed", "Anthropic's API has none")
+        drawn = {"temperature": sampling.temperature, "top_p": sampling.top_p}
+        if self._more.get("thinking", _OFF) != _OFF:
+            if sampling.temperature not in (None, 1):
+                leave_out(self.adapting, "temperature", "while a model thinks it may only be 1")
+            if sampling.top_p is not None and sampling.top_p < LEAST_TOP_P:
+                leave_out(self.adapting, "top_p", f"while a model thinks it is at least {LEAST_TOP_P}")
+            parameters = {**parameters, **self.adapting.known.parameters}
+        turns = without_system(request.prompt) if "system" in parameters else request.prompt
+        most = _NUMBER.search(parameters.get("max_tokens", ""))
         params: dict[str, Any] = {
             "model": self._model,
-            "max_tokens": sampling.max_tokens or 4096,
-            "messages": [_turn(turn) for turn in request.prompt if turn.role != "system"],
+            "max_tokens": min(limit or USUAL, int(most[0]) if most else sys.maxsize),
+            "messages": [_turn(turn) for turn in turns if turn.role != "system"],
         }
-        drawn = {"temperature": sampling.temperature, "top_p": sampling.top_p}
-        params.update({name: value for name, value in drawn.items() if value is not None})
-        if sampling.stop:
+        params |= {name: value for name, value in drawn.items() if value is not None and name not in parameters}
+        if sampling.stop and "stop" not in parameters:
             params["stop_sequences"] = list(sampling.stop)
-        if system := "\n".join(turn.content for turn in request.prompt if turn.role == "system"):
+        if system := "\n".join(turn.content for turn in turns if turn.role == "system"):
             params["system"] = system
-        return params
+        params = merged(params, self._more)
+        return {name: value for name, value in params.items() if value is not None}
 
     def _problem(self, problem: Exception) -> ModelError:
         """An error of the SDK's as the engine's. Raises what is none."""
@@ -106,15 +217,26 @@ class AnthropicModel(TextOnly):
             return ModelError("body", self._clean(f"the reply is no message: {problem}"), retry=True)
         raise problem
 
-    def _read(self, reply: anthropic.types.Message) -> Response:
+    def _read(self, reply: Any) -> Response:
+        """A message, as the SDK or a line of a batch has it."""
         try:
-            return Response(
-                text=self._secrecy.in_reply("".join(block.text for block in reply.content if block.type == "text")),
-                stop_reason=_STOP_REASONS.get(reply.stop_reason, "other"),
-                usage=Usage(reply.usage.input_tokens, reply.usage.output_tokens),
-            )
+            blocks = [(block.type, block) for block in reply.content]
+            text = "".join(block.text for kind, block in blocks if kind == "text")
+            thoughts = "\n\n".join(block.thinking for kind, block in blocks if kind == "thinking")
+            thought = any(kind in ("thinking", "redacted_thinking") for kind, _ in blocks)
+            usage = _usage(reply.usage) if reply.usage else None
         except (AttributeError, TypeError) as problem:  # the SDK hands on what it cannot read as it is
             raise ModelError("body", self._clean(f"the reply is no message: {problem}"), retry=True) from None
+        stop = _STOP_REASONS.get(reply.stop_reason, "other")
+        text, thoughts, stop = told_apart(
+            text, thoughts, stop, thought=thought or bool(usage and usage.reasoning), quoting=True
+        )
+        return Response(
+            text=self._secrecy.in_reply(text),
+            reasoning=self._secrecy.in_reply(thoughts),
+            stop_reason=stop,
+            usage=usage,
+        )
 
     def _clean(self, text: str) -> str:
         return self._secrecy.in_error(text)[:400]
@@ -122,6 +244,25 @@ class AnthropicModel(TextOnly):
     async def close(self) -> None:
         """Close the connections."""
         await self._client.close()
+
+
+def _thinking(said: RequestOptions) -> dict[str, Any]:
+    """The fields that say how much to think."""
+    if said.effort == "none":
+        return {"thinking": dict(_OFF)}
+    found: dict[str, Any] = {}
+    if said.budget:
+        found["thinking"] = {"type": "enabled", "budget_tokens": said.budget}
+    elif said.effort:  # later models keep their thoughts to themselves unless they are asked
+        found["thinking"] = {"type": "adaptive", "display": "summarized"}
+    if said.effort:
+        found["output_config"] = {"effort": said.effort}
+    return found
+
+
+def _usage(counts: Any) -> Usage:
+    details = getattr(counts, "output_tokens_details", None)
+    return Usage(counts.input_tokens, counts.output_tokens, getattr(details, "thinking_tokens", 0) or 0)
 
 
 def _turn(message: Message) -> dict[str, str]:
@@ -143,4 +284,5 @@ def connect(name: str, endpoint: Endpoint) -> AnthropicModel:
     client = anthropic.AsyncAnthropic(
         api_key=key, max_retries=0, timeout=DAY, default_headers={"anthropic-version": API_VERSION}
     )
-    return AnthropicModel(name, client, key)
+    refuse_foreign(f"anthropic/{name}", endpoint.request, "--template-option", "--api-version")
+    return AnthropicModel(name, client, key, endpoint.request, endpoint.adapted)

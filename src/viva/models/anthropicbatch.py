@@ -28,7 +28,7 @@ from viva.contracts import BatchState
 from viva.errors import ModelError
 from viva.models.batchlines import LONGEST_LINE, Lines, lost
 from viva.models.openaiwire import decode_leniently
-from viva.types import Generate, Response, StopReason, Usage
+from viva.types import Generate, Response
 
 if TYPE_CHECKING:
     import anthropic
@@ -40,6 +40,7 @@ AS_IT_COMES = {"Accept": "application/binary", "X-Stainless-Raw-Response": "stre
 """What the SDK's own `with_streaming_response` sets."""
 LISTED = 10_000
 """So many batches are looked through at most."""
+REFUSED = "invalid_request_error"
 _AGAIN = {"api_error", "overloaded_error", "rate_limit_error", "timeout_error"}
 _FATAL = {"authentication_error", "permission_error", "not_found_error", "billing_error"}
 
@@ -47,11 +48,17 @@ _FATAL = {"authentication_error", "permission_error", "not_found_error", "billin
 class _Block(Struct):
     type: str = ""
     text: str = ""
+    thinking: str = ""
+
+
+class _Details(Struct):
+    thinking_tokens: int = 0
 
 
 class _Tokens(Struct):
     input_tokens: int = 0
     output_tokens: int = 0
+    output_tokens_details: _Details | None = None
 
 
 class _Message(Struct):
@@ -83,7 +90,8 @@ class _Line(Struct):
 class AnthropicBatches:
     """See `Batches`. `params` says how a request is sent; `problem` makes errors of the SDK the engine's, cleaned.
 
-    `masked` takes the key out of a reply.
+    `read` makes a message a response; `refused` says whether a request that was refused in these words is worth another
+    try, without what they are about.
     """
 
     most = (MOST_REQUESTS, MOST_BYTES)
@@ -92,18 +100,22 @@ class AnthropicBatches:
 
     def __init__(
         self,
-        client: anthropic.AsyncAnthropic,
+        client: Callable[[], anthropic.AsyncAnthropic],
         params: Callable[[Generate], dict[str, Any]],
         problem: Callable[[Exception], ModelError],
-        stop_reasons: dict[str | None, StopReason],
-        masked: Callable[[str], str],
+        read: Callable[[Any], Response],
+        refused: Callable[[str], bool],
     ) -> None:
-        self._client = client
+        self._connect = client
         self._params = params
         self._problem = problem
-        self._stop_reasons = stop_reasons
-        self._masked = masked
+        self._read = read
+        self._refused = refused
         self._encode = msgspec.json.Encoder().encode
+
+    @property
+    def _client(self) -> anthropic.AsyncAnthropic:
+        return self._connect()
 
     def kind(self, request: Generate) -> str:
         """There is one kind."""
@@ -214,24 +226,21 @@ class AnthropicBatches:
             return None
         result = found.result
         if result.type == "succeeded" and result.message is not None:
-            return found.custom_id, self._response(result.message)
+            return found.custom_id, self._read(result.message)
         if result.type in ("expired", "canceled"):
             words = "the batch expired" if result.type == "expired" else "the batch was cancelled"
             return found.custom_id, ModelError(result.type, f"{words} before this request was asked", retry=True)
         trouble = result.error.error if result.error else _Trouble()
+        try:
+            again = trouble.type == REFUSED and self._refused(trouble.message)
+        except ModelError as strict:
+            return found.custom_id, strict
         problem = self._problem(ValueError(trouble.message or "the result holds no message"))
         return found.custom_id, ModelError(
             trouble.type or "body",
             f"{trouble.type or 'no error'} from Anthropic: {problem.message}",
-            retry=trouble.type in _AGAIN or not trouble.type,
+            retry=trouble.type in _AGAIN or not trouble.type or again,
             fatal=trouble.type in _FATAL,
-        )
-
-    def _response(self, message: _Message) -> Response:
-        return Response(
-            text=self._masked("".join(block.text for block in message.content if block.type == "text")),
-            stop_reason=self._stop_reasons.get(message.stop_reason, "other"),
-            usage=Usage(message.usage.input_tokens, message.usage.output_tokens) if message.usage else None,
         )
 
     async def cancel(self, batch: str) -> None:

@@ -5,22 +5,40 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from viva.errors import ModelError, VivaError
 from viva.models import Endpoint
+from viva.models.adapting import Adapting
 from viva.models.ratelimits import retry_after
 from viva.models.secrecy import Secrecy
+from viva.models.sending import Refusal, adapted, decoded, headers_of, kept, refusal, refuse_foreign
 from viva.models.textonly import TextOnly
+from viva.models.thoughts import cut_at, told_apart
 from viva.models.unreachable import unreachable
+from viva.prompting import prompt_text, without_system
+from viva.requesting import Adaptation, RequestOptions
 from viva.types import Generate, Response, StopReason, Usage
 
 if TYPE_CHECKING:
     from google import genai
 
 GOOGLE = "https://generativelanguage.googleapis.com"
+EFFORTS = ("none", "minimal", "low", "medium", "high")
+THOUGHTS = "include_thoughts"
+NOTHING_SAID = RequestOptions()
+_OURS = {
+    "temperature": "temperature",
+    "top_p": "top_p",
+    "max_output_tokens": "max_output_tokens",
+    "seed": "seed",
+    "stop_sequences": "stop",
+    "system_instruction": "system",
+}
+"""Viva's names for what the SDK calls so, and the API in the spelling of JSON."""
+_THINKING = re.compile(r"thinking|thoughts|budget|level", re.IGNORECASE)
 _STOP_REASONS: dict[str, StopReason] = {
     "STOP": "stop",
     "MAX_TOKENS": "length",
@@ -32,49 +50,116 @@ _STOP_REASONS: dict[str, StopReason] = {
 
 
 class GoogleModel(TextOnly):
-    """One Gemini model."""
+    """One Gemini model. From 3 on it is told a level of thinking, before that a budget of tokens; never both
+    (ai.google.dev: gemini-api/docs/thinking)."""
 
-    def __init__(self, name: str, client: genai.Client, key: str) -> None:
+    def __init__(
+        self,
+        name: str,
+        client: genai.Client,
+        key: str,
+        said: RequestOptions = NOTHING_SAID,
+        known: Adaptation | None = None,
+    ) -> None:
         self.name = f"google/{name}"
         self.rate_limit_group = "google"
         endpoint = os.environ.get("GOOGLE_GEMINI_BASE_URL", "generativelanguage")
-        self.identity: Mapping[str, str] = {"provider": "google", "model": name, "endpoint": endpoint}
+        self.identity: Mapping[str, str] = {
+            "provider": "google", "model": name, "endpoint": endpoint, **said.identity(),
+        }  # fmt: skip
+        self.adapting = Adapting(name, said, known)
         self._model = name
         self._client = client
+        self._said = said
+        self._fields = decoded(said.fields)
         self._secrecy = Secrecy(key)
 
     async def answer(self, request: Generate) -> Response:
         """One attempt; see `Model.answer`."""
+        return kept(await self.adapting.answer(request, self._answer), self._said)
+
+    async def _answer(self, request: Generate, limit: int | None) -> Response:
+        found = await adapted(self.adapting, lambda parameters: self._attempt(request, limit, parameters))
+        text, stop = found.text, found.stop_reason
+        if self.adapting.becomes("stop"):
+            text, stop = cut_at(text, request.sampling.stop, stop)
+        return msgspec.structs.replace(
+            found,
+            text=self._secrecy.in_reply(text),
+            reasoning=self._secrecy.in_reply(found.reasoning),
+            stop_reason=stop,
+        )
+
+    async def _attempt(self, request: Generate, limit: int | None, parameters: Mapping[str, str]) -> Response | Refusal:
         from google.genai import errors, types
 
         if isinstance(request.prompt, str):
             raise ModelError("rejected", "Gemini has chat models only: leave out --form base", fatal=True)
         sampling = request.sampling
-        system = "\n".join(turn.content for turn in request.prompt if turn.role == "system")
-        config = types.GenerateContentConfig(
-            system_instruction=system or None,
-            temperature=sampling.temperature,
-            top_p=sampling.top_p,
-            max_output_tokens=sampling.max_tokens,
-            seed=None if sampling.seed is None else sampling.seed + request.sample,
-            stop_sequences=list(sampling.stop) or None,
-        )
+        prompt = without_system(request.prompt) if "system" in parameters else request.prompt
+        sent: dict[str, Any] = {
+            "temperature": sampling.temperature,
+            "top_p": sampling.top_p,
+            "max_output_tokens": limit,
+            "seed": None if sampling.seed is None else sampling.seed + request.sample,
+            "stop_sequences": list(sampling.stop) or None,
+            "system_instruction": "\n".join(turn.content for turn in prompt if turn.role == "system") or None,
+        }
+        sent = {name: value for name, value in sent.items() if value is not None and _OURS[name] not in parameters}
+        if thinking := self._thinking(parameters):
+            sent["thinking_config"] = types.ThinkingConfig(**thinking)
         turns = [
             types.Content(
                 role="model" if turn.role == "assistant" else "user", parts=[types.Part.from_text(text=turn.content)]
             )
-            for turn in request.prompt
+            for turn in prompt
             if turn.role != "system"
         ]
+        more = types.HttpOptions(headers=headers_of(self._said, self._secrecy), extra_body=self._fields or None)
+        config = types.GenerateContentConfig(**sent, http_options=more)
         try:
             reply = await self._client.aio.models.generate_content(model=self._model, contents=turns, config=config)
         except errors.APIError as problem:
-            raise self._refusal(problem) from None
+            error = self._refusal(problem)
+            if problem.code != 400 or error.fatal:
+                raise error from None
+            return self._refused(error, sent, thinking, request)
         except Exception as problem:
             # The SDK lets its HTTP library's own exceptions through, and that library changes between versions.
             raise self._lost(problem) from None
-        found = _read(reply)
-        return msgspec.structs.replace(found, text=self._secrecy.in_reply(found.text))
+        return _read(reply)
+
+    def _thinking(self, parameters: Mapping[str, str]) -> dict[str, Any]:
+        """How much to think, and whether to show it: the thoughts of a model that is known to have some."""
+        said = self._said
+        found: dict[str, Any] = {}
+        if said.effort == "none":
+            return {"thinking_budget": 0}
+        if said.effort:
+            found["thinking_level"] = said.effort.upper()
+        if said.budget:
+            found["thinking_budget"] = said.budget
+        if said.keep_reasoning and self.adapting.thinks and THOUGHTS not in parameters:
+            found["include_thoughts"] = True
+        return found
+
+    def _refused(
+        self, error: ModelError, sent: Mapping[str, Any], thinking: Mapping[str, Any], request: Generate
+    ) -> Refusal:
+        droppable = {name: (_OURS[name], value) for name, value in sent.items() if name in _OURS}
+        droppable |= {_camel(name): found for name, found in droppable.items()}
+        found = refusal(error, error.message.encode(), droppable, list(self._fields), prompt_text(request.prompt))
+        if not found.names and thinking and _THINKING.search(error.message):
+            if self._said.told_to_reason is None:
+                found.names = [THOUGHTS]
+            else:
+                advice = "say another --reasoning-effort, or --reasoning-budget TOKENS"
+                if self._said.budget:
+                    advice = "say another --reasoning-budget, or --reasoning-effort"
+                found.error = ModelError(
+                    "parameter", f"{error.message}; not every model takes each: {advice}", fatal=True
+                )
+        return found
 
     def _refusal(self, problem: errors.APIError) -> ModelError:
         status = problem.code
@@ -111,23 +196,29 @@ def _retry_info(details: object) -> float | None:
     return float(match[1]) if match else None
 
 
+def _camel(name: str) -> str:
+    return re.sub("_([a-z])", lambda found: found[1].upper(), name)
+
+
 def _read(reply: types.GenerateContentResponse) -> Response:
     if not reply.candidates and not reply.prompt_feedback:
         raise ModelError("body", "the reply has neither candidates nor a reason for having none", retry=True)
     candidate = reply.candidates[0] if reply.candidates else None
     reason = str(getattr(candidate.finish_reason, "value", "STOP")) if candidate else "SAFETY"
-    parts = candidate.content.parts if candidate and candidate.content else None
+    parts = (candidate.content.parts if candidate and candidate.content else None) or []
     counts = reply.usage_metadata
-    return Response(
-        text="".join(part.text or "" for part in parts or [] if not part.thought),
-        stop_reason=_STOP_REASONS.get(reason, "other"),
-        usage=Usage(
-            counts.prompt_token_count or 0,
-            (counts.candidates_token_count or 0) + (counts.thoughts_token_count or 0),
-        )
-        if counts
-        else None,
+    thought = (counts.thoughts_token_count or 0) if counts else 0
+    text, thoughts, stop = told_apart(
+        "".join(part.text or "" for part in parts if not part.thought),
+        "".join(part.text or "" for part in parts if part.thought),
+        _STOP_REASONS.get(reason, "other"),
+        thought=bool(thought),
+        quoting=True,
     )
+    usage = None
+    if counts:
+        usage = Usage(counts.prompt_token_count or 0, (counts.candidates_token_count or 0) + thought, thought)
+    return Response(text=text, reasoning=thoughts, stop_reason=stop, usage=usage)
 
 
 if TYPE_CHECKING:
@@ -145,5 +236,11 @@ def connect(name: str, endpoint: Endpoint) -> GoogleModel:
     if not key:
         raise VivaError(f"google/{name} needs a key in the environment variable {variables[0]}")
     # The engine retries, with one policy for all providers; without this the SDK tries broken connections again itself.
+    said = endpoint.request
+    refuse_foreign(f"google/{name}", said, "--template-option", "--api-version")
+    if said.effort not in ("", *EFFORTS):
+        raise VivaError(f"google/{name}: --reasoning-effort {said.effort} is none of Gemini's: {', '.join(EFFORTS)}")
+    if said.effort and said.budget:
+        raise VivaError(f"google/{name} takes --reasoning-effort or --reasoning-budget, and never both")
     once = genai.types.HttpOptions(retry_options=genai.types.HttpRetryOptions(attempts=1))
-    return GoogleModel(name, genai.Client(api_key=key, http_options=once), key)
+    return GoogleModel(name, genai.Client(api_key=key, http_options=once), key, said, endpoint.adapted)

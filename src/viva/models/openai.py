@@ -475,22 +475,28 @@ def _as_text(template: str, messages: Sequence[Message]) -> str:
 
 def connect(name: str, endpoint: Endpoint) -> OpenAIModel:
     """`name` or `name@URL`; the URL otherwise from --base-url, OPENAI_BASE_URL, or OpenAI's own."""
-    name, _, own_url = name.partition("@http")
-    if re.search(r"@[\w.-]+(:\d+(/|$)|/v1)", name):
-        raise VivaError(f"openai/{name}: write the address with its scheme, such as {name.replace('@', '@http://', 1)}")
-    # An empty --base-url is a variable that is not set: what was meant for a server of one's own stays from OpenAI.
-    given = endpoint.base_url if endpoint.base_url is not None else os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL
-    url = base_url(f"http{own_url}" if own_url else given)
-    key = key_from(endpoint.key_variable)
-    if url == DEFAULT_URL and not key:
-        raise VivaError(f"openai/{name} needs a key in OPENAI_API_KEY, or --base-url for a server of your own")
+    name, url, key, shown = address("openai", name, endpoint)
     problem = templates.unknown(endpoint.template) if endpoint.template not in ("", RAW) else ""
     if problem:
         raise VivaError(f"--template: {problem}, {RAW}")
     if endpoint.request.api_version:
         url = f"{url.removesuffix('/v1').removesuffix('/openai')}/openai/deployments/{quote(name, safe='')}"
-    shown = f"{name}@{url}" if own_url else None
     return OpenAIModel(name, url, key, shown, endpoint.template, endpoint.request, endpoint.adapted)
+
+
+def address(provider: str, name: str, endpoint: Endpoint) -> tuple[str, str, str | None, str | None]:
+    """Name, URL, key, and what tables call it where the name has the URL. Raises VivaError for what is none."""
+    name, _, own_url = name.partition("@http")
+    if re.search(r"@[\w.-]+(:\d+(/|$)|/v1)", name):
+        right = name.replace("@", "@http://", 1)
+        raise VivaError(f"{provider}/{name}: write the address with its scheme, such as {right}")
+    # An empty --base-url is a variable that is not set: what was meant for a server of one's own stays from OpenAI.
+    given = endpoint.base_url if endpoint.base_url is not None else os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL
+    url = base_url(f"http{own_url}" if own_url else given)
+    key = key_from(endpoint.key_variable)
+    if url == DEFAULT_URL and not key:
+        raise VivaError(f"{provider}/{name} needs a key in OPENAI_API_KEY, or --base-url for a server of your own")
+    return name, url, key, f"{name}@{url}" if own_url else None
 
 
 def key_from(variable: str | None) -> str | None:

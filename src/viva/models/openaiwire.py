@@ -323,7 +323,7 @@ def base_url(given: str, called: str = "--base-url") -> str:
     url = given.strip().rstrip("/")
     if not url:
         raise VivaError(f"{called} is empty: give the server's address, such as http://127.0.0.1:8000/v1")
-    for ending in ("/chat/completions", "/completions", "/models"):
+    for ending in ("/chat/completions", "/completions", "/responses", "/models"):
         url = url.removesuffix(ending)
     try:
         parts = urlsplit(url)

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from viva.errors import ModelError
+from viva.requesting import RequestOptions
 from viva.types import Choose, Generate, Response
 from viva.weights import Weights
 
@@ -32,18 +33,18 @@ class RemoteEncoderWorker:
         return self._encoder.similarities(pairs)
 
 
-def model_worker(place: str, weights: Weights, shown: str, _place: int) -> RemoteModelWorker:
+def model_worker(place: str, weights: Weights, shown: str, said: RequestOptions, _place: int) -> RemoteModelWorker:
     """A model's weights. Raises VivaError where there are none."""
-    return RemoteModelWorker(place, weights, shown)
+    return RemoteModelWorker(place, weights, shown, said)
 
 
 class RemoteModelWorker:
     """Answers requests by the handful: a Response for each, or what a ModelError says."""
 
-    def __init__(self, place: str, weights: Weights, shown: str) -> None:
+    def __init__(self, place: str, weights: Weights, shown: str, said: RequestOptions) -> None:
         from viva.models.local.model import LocalModel
 
-        self._model = LocalModel(place, weights, shown)
+        self._model = LocalModel(place, weights, shown, said)
 
     def report(self) -> Mapping[str, str]:
         """Its identity: the same weights in the same numbers as where it was named."""

@@ -125,7 +125,7 @@ class _Reader:
                     raise self._wrong(item, "a model with settings of its own needs its `name`: PROVIDER/NAME")
                 name = self.text(fields.pop("name"))
                 settings[name] = {key: self.value(OF_MODELS[key], value) for key, value in fields.items()}
-                if not name.startswith("openai/") and "base_url" in settings[name]:
+                if not name.startswith(("openai/", "openai-responses/")) and "base_url" in settings[name]:
                     raise self._wrong(item, f"base_url is for openai/ models; {one_line(name, 80)} has its own address")
             else:
                 name = self.text(item)

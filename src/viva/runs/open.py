@@ -145,7 +145,7 @@ def prepare(
     )
     _check_limits(limits, (*models, *judges), prices)
     for judge in judges if record.verdicts == "json" else ():
-        if judge.identity.get("provider") not in ("openai", *RECORDED):
+        if judge.identity.get("provider") not in ("openai", "openai-responses", *RECORDED):
             raise VivaError(f"--verdicts json needs a server that holds replies to a schema, and {judge.name} is none")
     return OpenRun(
         folder=folder, exams=opened, evaluations=evaluations, judge_panel=judge_panel if judges else None, limits=limits
@@ -248,9 +248,9 @@ def price_of(model: Model, given: Price | None) -> Price | None:
     provider = model.identity.get("provider", "")
     if given or provider in UNPAID:
         return given or Price(0.0, 0.0)
-    if provider == "openai" and "api.openai.com" not in model.identity.get("endpoint", ""):
+    if provider in ("openai", "openai-responses") and "api.openai.com" not in model.identity.get("endpoint", ""):
         return None  # a server of one's own: its list price would be somebody else's
-    return list_price(provider, model.identity.get("model", ""))
+    return list_price(provider.removesuffix("-responses"), model.identity.get("model", ""))
 
 
 def _price(model: Model, given: Mapping[str, Price], limits: LimitOptions) -> Price | None:

@@ -64,4 +64,4 @@ def placed(model: Model, limits: LimitOptions) -> Model:
             f"--device {model.weights.device} and --backend {limits.backend}: every replica has one card that Ray "
             "gives it; leave --device out"
         )
-    return RemoteModel(limits.backend, model, partial(model_worker, model.place, model.weights, model.name))
+    return RemoteModel(limits.backend, model, partial(model_worker, model.place, model.weights, model.name, model.said))

@@ -125,7 +125,7 @@ def rejudge_records(record: RunRecord, rejudging: RejudgeOptions) -> list[ModelR
         model for model in record.models if model.base_url
     ]
     places = {(model.base_url, model.key_variable) for model in reached}
-    strangers = [name for name in names if name not in known and name.startswith("openai/") and "@http" not in name]
+    strangers = [name for name in names if name not in known and name.startswith(SERVED) and "@http" not in name]
     if strangers and len(places) > 1 and not rejudging.judge_base_url:
         raise VivaError(f"which server is {strangers[0]} on? --judge-base-url URL, or --judge {strangers[0]}@URL")
     address, key = places.pop() if len(places) == 1 else (None, None)

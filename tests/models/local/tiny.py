@@ -8,7 +8,8 @@ Shapes: "llama", "qwen2", "mistral" (grouped-query attention, rotary positions; 
     unigram        the same with a unigram model, which may cut a text anew wherever it goes on
 
 All know the letters A to D alone and after a blank. `chat` writes messages with a chat template: "plain", "bos" (which
-begins with the BOS, as Llama's), "twice" (which begins with two of them) or "alone" (which knows no system messages).
+begins with the BOS, as Llama's), "twice" (which begins with two of them), "alone" (which knows no system messages),
+"switched" (which closes an empty thought where enable_thinking is false, as Qwen3's) or "opening" (which opens one).
 """
 
 from __future__ import annotations
@@ -41,11 +42,14 @@ _TURNS = (
     "{% if add_generation_prompt %}<|assistant|>\n{% endif %}"
 )
 _REFUSES = "{% if messages[0].role == 'system' %}{{ raise_exception('System role not supported') }}{% endif %}"
+_EMPTY = "{% if enable_thinking is defined and not enable_thinking %}<think>\n\n</think>\n\n{% endif %}"
 CHATS = {
     "plain": _TURNS,
     "bos": "{{ bos_token }}" + _TURNS,
     "twice": "{{ bos_token }}{{ bos_token }}" + _TURNS,
     "alone": _REFUSES + _TURNS,
+    "switched": _TURNS.replace("{% endif %}", _EMPTY + "{% endif %}"),
+    "opening": _TURNS.replace("{% endif %}", "<think>\n{% endif %}"),
 }
 END = "<|end|>"
 """What ends a turn of a chat: a token of its own where there is a chat template."""

@@ -88,6 +88,7 @@ def model_info(name: str, opened: ModelRecord | None) -> dict[str, Any]:
     """A model as the schema has it: DEVELOPER/MODEL, who served it, and whether its weights can be had."""
     provider, _, rest = name.partition("/")
     rest = rest or provider
+    provider = provider.removesuffix("-responses")
     address = (opened.base_url or "") if opened else ""
     vendor = provider in _VENDORS and (not address or (_VENDORS[provider] and _VENDORS[provider] in address))
     hub = provider == "hf" and rest.count("/") == 1 and not rest.startswith((".", "/", "~"))

@@ -13,6 +13,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import random
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -22,6 +23,7 @@ from viva.errors import VivaError
 from viva.models.local import drawing
 from viva.models.local.memory import OutOfMemory, out_of_memory
 from viva.models.local.stopping import Reply
+from viva.models.local.thinking import CLOSING, Marks, Thought
 from viva.types import Sampling, StopReason
 
 if TYPE_CHECKING:
@@ -45,21 +47,36 @@ class Tokens(Protocol):
     def decode(self, ids: Sequence[int], /) -> str:
         """What was written behind something else, without special tokens."""
 
+    def plain(self, text: str, /) -> list[int]:
+        """The tokens of a text."""
+
 
 class Asked(Struct, frozen=True, kw_only=True):
-    """A prompt (its tokens) and how to draw its samples, one a seed: any text, which alone decides the chance in it."""
+    """A prompt (its tokens) and how to draw its samples, one a seed: any text, which alone decides the chance in it.
+
+    With `marks`, replies may begin with a thought, which `opened` (a mark) has begun already; after `budget` tokens (0:
+    never) it is closed, and the reply goes on with the answer.
+    """
 
     ids: Sequence[int]
     sampling: Sampling
     seeds: tuple[str, ...]
+    marks: Marks | None = None
+    opened: str = ""
+    budget: int = 0
 
 
 class Written(Struct, frozen=True, kw_only=True):
-    """One sample. `tokens` are all that were generated, the one that ended it included. `stop`: "stop" or "length"."""
+    """One sample. `tokens` are all that were generated, the one that ended it included. `stop`: "stop" or "length".
+
+    `thought` is what stands before the answer, in `thought_tokens`.
+    """
 
     text: str
     tokens: int
     stop: StopReason
+    thought: str = ""
+    thought_tokens: int = 0
 
 
 class Cancelled(Exception):  # noqa: N818 - no error, but a wish
@@ -123,6 +140,10 @@ class _Row:
         self._chance = random.Random(seed)
         self._limit = limit
         self._ends = tokens.stop_ids
+        self._tokens = tokens
+        self._thought = Thought(asked.marks, asked.opened) if asked.marks is not None else None
+        self._budget = asked.budget
+        self._forced: deque[int] = deque()
         self._reply = Reply(tokens.decode, asked.sampling.stop)
         self._count = 0
         self.stop: StopReason | None = "length" if limit <= 0 else None
@@ -131,16 +152,40 @@ class _Row:
         """What decides its next token: one number a token, whether or not other rows are still there."""
         return 0.0 if self._greedy else self._chance.random()
 
-    def add(self, token: int) -> None:
+    def take(self, token: int) -> int:
+        """Go on with this token, or with one that closes its thought; returns which."""
+        token = self._forced.popleft() if self._forced else token
         self._count += 1
-        if token in self._ends or self._reply.add(token):
+        if token in self._ends or self._stops_at(token):
             self.stop = "stop"
         elif self._count >= self._limit:
             self.stop = "length"
+        return token
+
+    def _stops_at(self, token: int) -> bool:
+        """Whether a stop string is complete now: in the answer, for a thought may hold anything."""
+        thought = self._thought
+        if thought is None or thought.state in ("none", "closed"):
+            return self._reply.add(token)
+        state = thought.add(token)
+        if state == "closed":
+            self._forced.clear()
+            self._reply = Reply(self._tokens.decode, self.sampling.stop)
+        elif state == "open":
+            if self._budget and thought.count == self._budget:
+                self._forced.extend(self._tokens.plain(f"\n{CLOSING[thought.mark]}\n\n"))
+        else:
+            return self._reply.add(token)
+        return False
 
     def written(self) -> Written:
         stop = self.stop or "length"
-        return Written(text=self._reply.text(complete=stop == "stop"), tokens=self._count, stop=stop)
+        text = self._reply.text(complete=stop == "stop")
+        thought = self._thought
+        if thought is None or thought.state not in ("open", "closed"):
+            return Written(text=text, tokens=self._count, stop=stop)
+        text = "" if thought.state == "open" else (thought.rest + text).lstrip()
+        return Written(text=text, tokens=self._count, stop=stop, thought=thought.so_far(), thought_tokens=thought.count)
 
 
 def _written(
@@ -176,11 +221,11 @@ def _write(
             raise Cancelled
         # A row that has ended is still read until it is dropped, and no longer looked at.
         chosen = drawing.choose(logits, [row.sampling for row in rows], [row.number() for row in rows])
-        for row, token in zip(rows, chosen, strict=True):
+        for index, (row, token) in enumerate(zip(rows, chosen, strict=True)):
             if row.stop is None:
                 if token == drawing.UNUSABLE:
                     raise VivaError(_no_numbers(opened))
-                row.add(token)
+                chosen[index] = row.take(token)
         live = [index for index, row in enumerate(rows) if row.stop is None]
         if not live:
             return

@@ -8,21 +8,29 @@ The files are looked at when the model is named, and loaded when it is first ask
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Mapping
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
+from viva.errors import VivaError
 from viva.models import Endpoint
+from viva.models.adapting import Adapting
 from viva.models.local import opening
 from viva.models.local.scheduler import SCHEDULER
 from viva.models.local.tokens import Tokens
 from viva.models.local.work import Job
+from viva.models.sending import kept, refuse_foreign
 from viva.prompting import prompt_text
+from viva.requesting import Adaptation, RequestOptions
 from viva.types import Choose, Generate, Prompt, Request, Response
 from viva.visible import one_line
 from viva.weights import Weights
 
+NOTHING_SAID = RequestOptions()
 SLACK = 512
 """Tokens that a chat template may add around the messages, when a prompt is measured without the tokenizer."""
 
@@ -32,14 +40,25 @@ class LocalModel:
 
     rate_limit_group = "hf"
 
-    def __init__(self, place: str, weights: Weights, shown: str = "") -> None:
+    def __init__(
+        self,
+        place: str,
+        weights: Weights,
+        shown: str = "",
+        said: RequestOptions = NOTHING_SAID,
+        adaptation: Adaptation | None = None,
+    ) -> None:
         self.place = place
+        self.said = said
+        self.adapting = Adapting(place, said, adaptation)
         self.name = one_line(shown or f"hf/{_shown(place, weights)}", 200)
         # What numbers it is computed in is settled now: a run that was begun on a GPU is not gone on with otherwise.
         self.weights = weights = opening.known(place, weights)
         # A run that remembers its weights is graded without them.
-        self.identity: Mapping[str, str] = opening.identity(place, weights)
-        self.context_window = _ContextWindow(place, weights, int(self.identity["context"]))
+        self.identity: Mapping[str, str] = {**opening.identity(place, weights), **said.identity()}
+        self.context_window = _ContextWindow(place, weights, int(self.identity["context"]), said)
+        self._looking = threading.Lock()
+        self._thinks: bool | None = None
 
     def check_supported(self, request: Request) -> None:
         """Raises VivaError where the tokenizer or the chat template is not made for such a request."""
@@ -47,11 +66,35 @@ class LocalModel:
         tokens.ids(request.prompt)
         if isinstance(request, Choose) and request.by == "next-token":
             tokens.next_tokens(request.prompt, request.continuations)
+        if self.said.budget and isinstance(request.prompt, str):
+            raise VivaError(
+                f"{self.name}: --reasoning-budget is for chats, where a model may think: leave out --form base"
+            )
 
     async def answer(self, request: Generate) -> Response:
-        """The model's own words."""
-        reply: Response = await self._asked(request)
+        """The model's own words; in a chat with room to think, where its chat template has it think."""
+        if isinstance(request.prompt, str):
+            whole: Response = await self._asked(request)
+            return whole
+        if self._thinks is None and await asyncio.to_thread(self._look) and not self.adapting.known.reasons:
+            self.adapting.known.reasons = True
+            self.adapting.changed("its chat template has it think before it answers; replies get room for that")
+        return kept(await self.adapting.answer(request, self._within), self.said)
+
+    async def _within(self, request: Generate, limit: int | None) -> Response:
+        sampling = msgspec.structs.replace(request.sampling, max_tokens=limit)
+        reply: Response = await self._asked(msgspec.structs.replace(request, sampling=sampling))
         return reply
+
+    def _look(self) -> bool:
+        """Whether its chat template has it think."""
+        with self._looking:
+            if self._thinks is None:
+                try:
+                    self._thinks = self.context_window.tokens().thinks()
+                except VivaError:  # said where it is opened
+                    self._thinks = False
+            return self._thinks
 
     async def choose(self, request: Choose) -> Response:
         """How probable each continuation is."""
@@ -74,8 +117,9 @@ class LocalModel:
 class _ContextWindow:
     """The model's own context. The tokenizer is opened only for prompts that might not fit."""
 
-    def __init__(self, place: str, weights: Weights, context: int) -> None:
+    def __init__(self, place: str, weights: Weights, context: int, said: RequestOptions) -> None:
         self._place = place
+        self._said = said
         self._weights = weights
         self._context = context or None
         self._tokens: Tokens | None = None
@@ -95,7 +139,8 @@ class _ContextWindow:
     def tokens(self) -> Tokens:
         """The tokenizer, opened when it is first needed."""
         if self._tokens is None:
-            self._tokens = Tokens(opening.open_tokenizer(self._place, self._weights), self._weights.template)
+            tokenizer = opening.open_tokenizer(self._place, self._weights)
+            self._tokens = Tokens(tokenizer, self._weights.template, said=self._said)
         return self._tokens
 
 
@@ -108,4 +153,5 @@ def _shown(place: str, weights: Weights) -> str:
 
 def connect(name: str, endpoint: Endpoint) -> LocalModel:
     """A folder, or a name of the Hub. Raises VivaError for what cannot be opened, with what to do about it."""
-    return LocalModel(name, endpoint.weights, endpoint.shown)
+    refuse_foreign(f"hf/{name}", endpoint.request, "--request-field", "--header", "--api-version")
+    return LocalModel(name, endpoint.weights, endpoint.shown, endpoint.request, endpoint.adapted)

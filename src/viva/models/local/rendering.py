@@ -73,12 +73,21 @@ _RENDERER = _Renderer()
 atexit.register(_RENDERER.close)
 
 
-def render(template: str, messages: Sequence[Mapping[str, str]], special: Mapping[str, object], *, answer: bool) -> str:
-    """What `tokenizer.apply_chat_template` makes of the messages. `special` are the tokenizer's special tokens by name.
+def render(
+    template: str,
+    messages: Sequence[Mapping[str, str]],
+    special: Mapping[str, object],
+    *,
+    answer: bool,
+    variables: Mapping[str, object] | None = None,
+) -> str:
+    """What `tokenizer.apply_chat_template` makes of the messages. `special` are the tokenizer's special tokens by name,
+    `variables` what else the template is told.
 
     Raises TemplateError.
     """
-    request = {"template": template, "messages": list(messages), "special": dict(special), "answer": answer}
+    request = {"template": template, "messages": list(messages), "answer": answer}
+    request["told"] = {**special, **(variables or {})}
     with _LOCK:
         found = _RENDERER.ask(json.dumps(request, default=str).encode())
     if not found:
@@ -111,7 +120,7 @@ def _rendered(render_template: Any, asked: dict[str, Any]) -> bytes:
             conversations=[asked["messages"]],
             chat_template=asked["template"],
             add_generation_prompt=asked["answer"],
-            **asked["special"],
+            **asked["told"],
         )
         if len(texts[0]) > LONGEST:
             return json.dumps({"error": f"it made a text of {len(texts[0]):,} characters"}).encode()

@@ -16,11 +16,15 @@ from typing import Any
 from viva.errors import VivaError
 from viva.models import templates
 from viva.models.local import rendering
+from viva.models.local.thinking import SWITCHES, Marks, closed, opened_by, variables
 from viva.models.weightfiles import PANIC
 from viva.prompting import replace_surrogates
+from viva.requesting import RequestOptions
+from viva.scorers.fold import CLOSINGS, OPENINGS
 from viva.types import Message, Prompt
 from viva.visible import escape_invisible, one_line
 
+NOTHING_SAID = RequestOptions()
 _KEPT = 64
 """Prompts whose tokens are remembered: the same one is counted, encoded and continued in turn."""
 _TODAY = datetime.datetime(2024, 7, 26)
@@ -39,44 +43,51 @@ class Tokens:
 
     A text to continue is always encoded as it is. For a chat template it is always 26 July 2024: one that writes the
     day into its prompts (Llama 3's "Today Date") would ask something else when a run is gone on with. `ends` are tokens
-    that end a text beside the tokenizer's own (`Opened.ends`). May be used by several threads: a fast tokenizer alone
-    may not.
+    that end a text beside the tokenizer's own (`Opened.ends`); `said` is what the user says of thinking and of the chat
+    template's variables. May be used by several threads: a fast tokenizer alone may not. Raises VivaError where the
+    template does not have what is said.
     """
 
-    def __init__(self, tokenizer: Any, template: str = "", ends: Iterable[int] = ()) -> None:
+    def __init__(
+        self, tokenizer: Any, template: str = "", ends: Iterable[int] = (), said: RequestOptions = NOTHING_SAID
+    ) -> None:
         problem = templates.unknown(template) if template not in ("", "raw") else ""
         if problem:
             raise VivaError(problem)
         self._tokenizer = tokenizer
         self._template = template
         self._lock = threading.Lock()
-        self._kept: dict[Prompt, list[int]] = {}
+        self._kept: dict[tuple[Prompt, bool], list[int]] = {}
         self.name = one_line(str(getattr(tokenizer, "name_or_path", "") or "this model"), 200)
         self._bos: int | None = tokenizer.bos_token_id
         self._eos: int | None = tokenizer.eos_token_id
         self._tail = 0
         self._tail = self._added_behind()
+        own = "" if template or not tokenizer.chat_template else str(tokenizer.get_chat_template())
+        self._variables = variables(own, said, self.name)
+        self.marks = Marks(self.decode, self._mark_tokens())
         found = {self._eos, *ends, *self._end_of_turn()}
         self.stop_ids: frozenset[int] = frozenset(token for token in found if token is not None)
         """Tokens that end what a model writes: the end of the text, and of its turn where one is marked."""
 
-    def ids(self, prompt: Prompt) -> list[int]:
+    def ids(self, prompt: Prompt, *, answer_next: bool = False) -> list[int]:
         """The prompt's tokens. At least one: BOS or EOS for an empty text.
 
         A text gets the special tokens that the tokenizer adds by itself, but no second BOS where it begins with one,
-        and none at its end. Messages are written by the chat template, up to where the model answers. Raises VivaError
-        where there is none, or where it begins with two BOS.
+        and none at its end. Messages are written by the chat template, up to where the model answers, or begins to
+        think: where the answer must be `answer_next`, behind a thought that is closed and empty. Raises VivaError where
+        there is no template, or where it begins with two BOS.
         """
-        kept = self._kept.get(prompt)
+        kept = self._kept.get((prompt, answer_next))
         if kept is None:
-            text, special = self._text(prompt)
+            text, special = self._text(prompt, answer_next=answer_next)
             kept = self._encode([text], special=special)[0] or [self._first(text)]
             if not isinstance(prompt, str) and not special and kept[:2] == [self._bos] * 2:
                 raise VivaError(
                     f"the chat template of {self.name} begins with BOS twice, and no model was trained so: mend it "
                     "(chat_template.jinja or tokenizer_config.json), or name a family with --template"
                 )
-            self._kept[prompt] = kept
+            self._kept[prompt, answer_next] = kept
             for oldest in list(self._kept)[:-_KEPT]:
                 self._kept.pop(oldest, None)
         return list(kept)
@@ -94,8 +105,8 @@ class Tokens:
         # Everything is encoded anew with every continuation, a few milliseconds for a long prompt. Encoding the end of
         # the prompt alone would be quicker and is not the same in general: a unigram model or a pattern that cuts words
         # may cut anew far to the left, and such tokenizers are those that have to be found out.
-        before = self.ids(prompt)
-        text, special = self._text(prompt)
+        before = self.ids(prompt, answer_next=True)
+        text, special = self._text(prompt, answer_next=True)
         found: dict[int, str] = {}
         for continuation, after in zip(
             continuations,
@@ -135,7 +146,7 @@ class Tokens:
         tokens as the prompt has alone is the continuation's, also where a tokenizer cuts the prompt's end anew. Raises
         VivaError where nothing is.
         """
-        text, special = self._text(prompt)
+        text, special = self._text(prompt, answer_next=True)
         rest = text.rstrip()
         more = text[len(rest) :] + replace_surrogates(continuation)
         if not rest and special:
@@ -173,9 +184,32 @@ class Tokens:
             )
         return text.removeprefix(alone)
 
+    def plain(self, text: str) -> list[int]:
+        """The tokens of a text that goes on with another."""
+        return self._encode([text], special=False)[0]
+
+    def thought_opened(self, prompt: Prompt) -> str:
+        """The mark of the thought that the chat template opens for an answer; "" where it opens none."""
+        return "" if isinstance(prompt, str) or self._template else opened_by(self._chat(prompt))
+
+    def thinks(self) -> bool:
+        """Whether the chat template has the model think: it opens a thought, or closes an empty one if told to."""
+        if self._template or not self._tokenizer.chat_template:
+            return False
+        question = (Message("user", "A"),)
+        try:
+            text = self._chat(question)
+            return text != closed(text, lambda: self._chat(question, off=True))
+        except VivaError:
+            return False
+
+    def _mark_tokens(self) -> dict[int, str]:
+        added = {str(token): int(number) for number, token in self._tokenizer.added_tokens_decoder.items()}
+        return {added[mark]: mark for mark in (*OPENINGS, *CLOSINGS) if mark in added}
+
     # --- how a prompt becomes a text
 
-    def _text(self, prompt: Prompt) -> tuple[str, bool]:
+    def _text(self, prompt: Prompt, *, answer_next: bool = False) -> tuple[str, bool]:
         """The text to encode, and whether the tokenizer is to add its special tokens."""
         if isinstance(prompt, str):
             return replace_surrogates(prompt), True
@@ -183,9 +217,13 @@ class Tokens:
             return replace_surrogates("\n".join(message.content for message in prompt)), True
         if self._template:
             return replace_surrogates(templates.render(self._template, prompt)), True
-        return replace_surrogates(self._chat(prompt)), False
+        text = self._chat(prompt)
+        if answer_next:
+            text = closed(text, lambda: self._chat(prompt, off=True))
+        return replace_surrogates(text), False
 
-    def _chat(self, messages: Sequence[Message]) -> str:
+    def _chat(self, messages: Sequence[Message], *, off: bool = False) -> str:
+        """Messages by the chat template; `off`: with its switches for thinking off."""
         if not self._tokenizer.chat_template:
             raise VivaError(
                 f"{self.name} has no chat template: ask it as a base model (--form base), or name how messages are "
@@ -194,7 +232,7 @@ class Tokens:
         system = "\n".join(message.content for message in messages if message.role == "system")
         others = [message for message in messages if message.role != "system"]
         try:
-            text = self._rendered(messages)
+            text = self._rendered(messages, off=off)
             if not system or system.strip() in text:
                 return text
         except VivaError:
@@ -202,15 +240,17 @@ class Tokens:
                 raise
         # A template that refuses system messages, or drops them: what they say goes before the first message.
         joined = Message(others[0].role, f"{system}\n{others[0].content}") if others else Message("user", system)
-        return self._rendered([joined, *others[1:]])
+        return self._rendered([joined, *others[1:]], off=off)
 
-    def _rendered(self, messages: Sequence[Message], *, answer: bool = True) -> str:
+    def _rendered(self, messages: Sequence[Message], *, answer: bool = True, off: bool = False) -> str:
         turns = [{"role": message.role, "content": message.content} for message in messages]
         try:
             template = self._tokenizer.get_chat_template()
             if "strftime_now" in template:
                 template = _CLOCK + template
-            return rendering.render(template, turns, self._tokenizer.special_tokens_map, answer=answer)
+            told = self._variables | (dict.fromkeys(SWITCHES, False) if off else {})
+            special = self._tokenizer.special_tokens_map
+            return rendering.render(template, turns, special, answer=answer, variables=told)
         except Exception as cause:  # a template is a program, and raises what it likes
             said = str(cause) if isinstance(cause, rendering.TemplateError) else f"{type(cause).__name__}: {cause}"
             why = one_line(said, 200)

@@ -15,6 +15,8 @@ import msgspec
 from msgspec import Struct
 
 from viva.errors import ModelError, VivaError
+from viva.models.thoughts import told_apart
+from viva.requesting import RequestOptions
 from viva.types import Choose, Generate, Likelihood, Request, Response, Usage
 from viva.weights import Weights
 
@@ -34,11 +36,12 @@ FLOOR = -1e4
 
 
 class Openable(Protocol):
-    """A model whose weights can be opened: its name, and a folder or a name of the Hub."""
+    """A model whose weights can be opened: its name, a folder or a name of the Hub, what is said of its requests."""
 
     name: str
     place: str
     weights: Weights
+    said: RequestOptions
 
 
 class Job(Struct, frozen=True, eq=False):
@@ -99,7 +102,7 @@ class Worker:
         self._tell = notify
         self._opened = open_model(model.place, model.weights)
         try:
-            self._tokens = Tokens(self._opened.tokenizer, model.weights.template, self._opened.ends)
+            self._tokens = Tokens(self._opened.tokenizer, model.weights.template, self._opened.ends, model.said)
             self._forward = Forward(self._opened, notify)
         except BaseException:
             release(self._opened)
@@ -172,7 +175,7 @@ class Worker:
                 ids, first = self._tokens.text(request)
                 return _Row(job, ids, first=first)
             if isinstance(request, Choose) and request.by == "next-token":
-                row = _Row(job, self._tokens.ids(request.prompt))
+                row = _Row(job, self._tokens.ids(request.prompt, answer_next=True))
                 row.wanted = self._tokens.next_tokens(request.prompt, request.continuations)
                 needed = len(row.ids)
             elif isinstance(request, Choose):
@@ -238,7 +241,16 @@ class Worker:
             if last is not None and last.ids == row.ids and last.sampling == sampling:
                 asked[-1] = Asked(ids=row.ids, sampling=sampling, seeds=(*last.seeds, seed))
             else:
-                asked.append(Asked(ids=row.ids, sampling=sampling, seeds=(seed,)))
+                asked.append(
+                    Asked(
+                        ids=row.ids,
+                        sampling=sampling,
+                        seeds=(seed,),
+                        marks=None if isinstance(request.prompt, str) else self._tokens.marks,
+                        opened=self._tokens.thought_opened(request.prompt),
+                        budget=self.model.said.budget,
+                    )
+                )
         try:
             written = generate(
                 self._opened, self._tokens, asked, lambda: all(row.job.future.cancelled() for row in rows)
@@ -268,4 +280,8 @@ def _whole_prompts(batch: Sequence[_Row], then: Sequence[_Row]) -> Sequence[_Row
 def _replies(asked: Sequence[Asked], written: Sequence[Sequence[Written]]) -> Iterator[Response]:
     for prompt, samples in zip(asked, written, strict=True):
         for one in samples:
-            yield Response(text=one.text, stop_reason=one.stop, usage=Usage(len(prompt.ids), one.tokens))
+            usage = Usage(len(prompt.ids), one.tokens, one.thought_tokens)
+            text, thought, stop = one.text, one.thought, one.stop
+            if prompt.marks is not None:
+                text, thought, stop = told_apart(text, thought, stop, thought=bool(thought), quoting=True)
+            yield Response(text=text, reasoning=thought, stop_reason=stop, usage=usage)

@@ -1,0 +1,140 @@
+"""Weights here that think before they answer: what their chat template is told of it, and where a thought ends.
+
+A chat template may open a thought, or close an empty one, as its variables say; a model that does neither may open one
+by itself. Marks of thoughts are tokens of their own or plain text, and only one that a reply begins with opens any.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+from viva.errors import VivaError
+from viva.models.sending import decoded
+from viva.requesting import RequestOptions
+from viva.scorers.fold import CLOSINGS, OPENINGS
+
+SWITCHES = ("enable_thinking", "thinking")
+"""What chat templates call the variable by which a model thinks, or not: Qwen3, SmolLM3, GLM; DeepSeek, Granite."""
+LEVEL = "reasoning_effort"
+CLOSING = dict(zip(OPENINGS, CLOSINGS, strict=False))
+"""By opening mark."""
+_BLOCK = re.compile(r"\{[%{].*?[%}]\}", re.DOTALL)
+_LITERAL = re.compile(r"'[^']*'|\"[^\"]*\"")
+
+State = Literal["pending", "none", "open", "closed"]
+
+
+def variables(template: str, said: RequestOptions, name: str) -> dict[str, Any]:
+    """The variables of a chat template by which it is told what the user says. Raises VivaError where it has none."""
+    own = decoded(said.template_options)
+    if (own or said.effort) and not template:
+        option = "--template-option" if own else "--reasoning-effort"
+        raise VivaError(f"{option} is for a model's own chat template, and {name} is not asked by one")
+    if not said.effort:
+        return own
+    code = " ".join(_LITERAL.sub("", block) for block in _BLOCK.findall(template))
+    known = [one for one in (*SWITCHES, LEVEL) if re.search(rf"(?<![\w.]){one}\b", code)]
+    found: dict[str, Any] = {one: said.effort != "none" for one in known if one != LEVEL}
+    if LEVEL in known and said.effort != "none":
+        found[LEVEL] = said.effort
+    if not found:
+        names = ", ".join(SWITCHES if said.effort == "none" else (*SWITCHES, LEVEL))
+        raise VivaError(
+            f"--reasoning-effort {said.effort}: the chat template of {name} has no variable for it ({names}); "
+            "--template-option NAME=JSON sets another"
+        )
+    return found | own
+
+
+def opened_by(text: str) -> str:
+    """The mark of a thought that a prompt ends with; "" for none."""
+    end = text.rstrip()
+    return next((mark for mark in OPENINGS if end.endswith(mark)), "")
+
+
+def closed(text: str, otherwise: Callable[[], str]) -> str:
+    """A prompt behind which the answer begins at once: with its thought closed before it began.
+
+    `otherwise` is the prompt with the template's switches off.
+    """
+    if mark := opened_by(text):
+        return f"{text.rstrip()}\n\n{CLOSING[mark]}\n\n"
+    if text.rstrip().endswith(CLOSINGS):
+        return text
+    off = otherwise()
+    return off if off.rstrip().endswith(CLOSINGS) else text
+
+
+class Marks:
+    """How one tokenizer writes marks of thoughts. `tokens` are those that are tokens of their own."""
+
+    def __init__(self, decode: Callable[[Sequence[int]], str], tokens: Mapping[int, str]) -> None:
+        self.decode = decode
+        self.tokens = tokens
+        self._may_end: dict[int, bool] = {}
+
+    def may_end(self, token: int, mark: str) -> bool:
+        """Whether a token can be the last of a mark: what is written is not decoded again for every token."""
+        if token not in self._may_end:
+            self._may_end[token] = mark[-1] in self.decode([token])
+        return self._may_end[token]
+
+
+class Thought:
+    """What one reply thinks before it answers. `opened` is the mark that the prompt ends with."""
+
+    def __init__(self, marks: Marks, opened: str) -> None:
+        self._marks = marks
+        self.mark = opened
+        self.state: State = "open" if opened else "pending"
+        self._ids: list[int] = []
+        self.count = 0
+        """Tokens of it, its closing mark included."""
+        self.text = ""
+        self.rest = ""
+        """What stands behind the closing mark in its last token."""
+
+    def add(self, token: int) -> State:
+        """Take one more token; returns where that leads."""
+        if self.state == "pending":
+            self._begin(token)
+        elif self.state == "open":
+            self._go_on(token)
+        return self.state
+
+    def _begin(self, token: int) -> None:
+        self.count += 1
+        if self._marks.tokens.get(token) in CLOSING:
+            self.mark, self.state = self._marks.tokens[token], "open"
+            return
+        self._ids.append(token)
+        text = self._marks.decode(self._ids).lstrip()
+        found = next((mark for mark in OPENINGS if text.startswith(mark)), "")
+        if found:
+            self.mark, self.state = found, "open"
+        elif text and not any(mark.startswith(text) for mark in OPENINGS):
+            self.state, self.count = "none", 0
+
+    def _go_on(self, token: int) -> None:
+        self.count += 1
+        closing = CLOSING[self.mark]
+        if self._marks.tokens.get(token) == closing:
+            self._close(self._marks.decode(self._ids), "")
+            return
+        self._ids.append(token)
+        if self._marks.may_end(token, closing):
+            text, found, rest = self._marks.decode(self._ids).partition(closing)
+            if found:
+                self._close(text, rest)
+
+    def _close(self, text: str, rest: str) -> None:
+        self.text, self.rest, self.state = self._bare(text), rest, "closed"
+
+    def so_far(self) -> str:
+        """What was thought, whether or not it has ended."""
+        return self._bare(self._marks.decode(self._ids)) if self.state == "open" else self.text
+
+    def _bare(self, text: str) -> str:
+        return text.lstrip().removeprefix(self.mark).strip()

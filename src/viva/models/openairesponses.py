@@ -1,0 +1,259 @@
+"""OpenAI's Responses API, `openai-responses/NAME`: models that are served there alone, or show their thoughts there.
+
+The protocol (developers.openai.com: api/reference/responses): POST /responses takes `input` (messages), `instructions`
+(the system text), `max_output_tokens` (at least 16, thoughts included), `reasoning` (effort, summary), `text.format`,
+and neither `seed` nor `stop`. The reply has `output` (items of type reasoning and message), `status`, `usage`; of a
+stream, the last event holds the whole of it. Azure has the same, OpenRouter and vLLM much of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from viva.errors import ModelError, VivaError
+from viva.models import Endpoint
+from viva.models.adapting import CUT_HERE, Adapting
+from viva.models.openai import NOTHING_SAID, SILENT, address
+from viva.models.openaiwire import Wire, decode_leniently, events, streamed
+from viva.models.ratelimits import quotas
+from viva.models.reasoning import merged
+from viva.models.sending import Refusal, adapted, decoded, kept, leave_out, refusal, refuse_foreign
+from viva.models.textonly import TextOnly
+from viva.models.thoughts import cut_at, told_apart
+from viva.prompting import prompt_text, without_system
+from viva.requesting import Adaptation, RequestOptions
+from viva.types import Generate, Request, Response, StopReason, Usage
+
+LEAST = 16
+"""Tokens that a reply has to be allowed."""
+AT_LEAST = f"as {LEAST}"
+SUMMARY = "reasoning.summary"
+_CUT = {408, 504, 524}
+_ENDED = ("response.completed", "response.incomplete", "response.failed")
+_REASONS: dict[str, StopReason] = {"max_output_tokens": "length", "content_filter": "filter"}
+
+
+class _Part(Struct):
+    type: str = ""
+    text: str = ""
+    refusal: str = ""
+
+
+class _Item(Struct):
+    type: str = ""
+    content: list[_Part] | None = None
+    summary: list[_Part] | None = None
+
+
+class _Details(Struct):
+    reasoning_tokens: int = 0
+
+
+class _Counts(Struct):
+    input_tokens: int = 0
+    output_tokens: int = 0
+    output_tokens_details: _Details | None = None
+
+
+class _Incomplete(Struct):
+    reason: str | None = None
+
+
+class _Reply(Struct):
+    output: list[_Item] | None = None
+    status: str | None = None
+    incomplete_details: _Incomplete | None = None
+    error: object = None
+    usage: _Counts | None = None
+
+
+class _Event(Struct):
+    type: str = ""
+    response: _Reply | None = None
+    message: str = ""
+
+
+class ResponsesModel(TextOnly):
+    """One model behind a URL that has /responses."""
+
+    def __init__(
+        self,
+        name: str,
+        url: str,
+        key: str | None,
+        shown: str | None = None,
+        said: RequestOptions = NOTHING_SAID,
+        known: Adaptation | None = None,
+    ) -> None:
+        self.name = f"openai-responses/{shown or name}"
+        self.rate_limit_group = f"openai {url}"  # one server, whichever of its protocols is spoken
+        self.identity: Mapping[str, str] = {
+            "provider": "openai-responses", "model": name, "endpoint": url, **said.identity(),
+        }  # fmt: skip
+        self.adapting = Adapting(name, said, known)
+        self._model = name
+        self._said = said
+        self._fields = decoded(said.fields)
+        self._wire = Wire(url, key, headers=said.headers, api_version=said.api_version)
+
+    def check_supported(self, request: Request) -> None:
+        """Raises VivaError for a choice, and for a text to continue."""
+        super().check_supported(request)
+        if isinstance(request.prompt, str):
+            raise VivaError(f"{self.name}: the Responses API takes messages only: leave out --form base")
+
+    async def answer(self, request: Generate) -> Response:
+        """One attempt; see `Model.answer`."""
+        return kept(await self.adapting.answer(request, self._answer), self._said)
+
+    async def _answer(self, request: Generate, limit: int | None) -> Response:
+        sampling = request.sampling
+        if sampling.seed is not None:
+            leave_out(self.adapting, "seed", "the Responses API has none")
+        if sampling.stop:
+            leave_out(self.adapting, "stop", "the Responses API has none")
+        if limit is not None and limit < LEAST:
+            self.adapting.keep({"max_output_tokens": (AT_LEAST, f"the Responses API takes {LEAST} and more")})
+        found = await adapted(self.adapting, lambda parameters: self._attempt(request, limit, parameters))
+        if self.adapting.becomes("stop") == CUT_HERE:
+            text, stop = cut_at(found.text, sampling.stop, found.stop_reason)
+            return msgspec.structs.replace(found, text=text, stop_reason=stop)
+        return found
+
+    async def _attempt(self, request: Generate, limit: int | None, parameters: Mapping[str, str]) -> Response | Refusal:
+        body = self._body(request, limit, parameters)
+        began = time.monotonic()
+        try:
+            status, content, headers = await self._wire.ask(
+                "/responses", msgspec.json.encode(body), stream=bool(body.get("stream"))
+            )
+        except (ModelError, asyncio.CancelledError):
+            self._stream_after(began)
+            raise
+        if status == 200:
+            response = self._read(content, quoting=bool(request.aspect))
+            return msgspec.structs.replace(response, quotas=quotas(headers))
+        if status in _CUT:
+            self._stream_after(began)
+        try:
+            self._wire.refuse(status, content, headers, self._model)
+        except ModelError as error:
+            if status not in (400, 422):
+                raise
+            return self._refusal(error, content, body, request)
+
+    def _refusal(self, error: ModelError, content: bytes, body: Mapping[str, Any], request: Generate) -> Refusal:
+        sent = {name: (name, body[name]) for name in ("temperature", "top_p", "max_output_tokens") if name in body}
+        if "instructions" in body:
+            sent["instructions"] = sent["system"] = ("system", True)
+        if "summary" in body.get("reasoning", ()):
+            sent["summary"] = (SUMMARY, True)
+            if self._said.told_to_reason is None:
+                sent["reasoning"] = (SUMMARY, True)
+        own = ["reasoning", "effort", *self._fields] if self._said.effort else list(self._fields)
+        return refusal(error, content, sent, own, prompt_text(request.prompt))
+
+    def _stream_after(self, began: float) -> None:
+        seconds = time.monotonic() - began
+        if self._said.stream == "auto" and seconds >= SILENT:
+            self.adapting.stream(f"a request was cut off after {seconds:.0f} s of silence")
+
+    def _body(self, request: Generate, limit: int | None, parameters: Mapping[str, str]) -> dict[str, Any]:
+        if isinstance(request.prompt, str):
+            raise ModelError("rejected", "the Responses API takes messages only: leave out --form base", fatal=True)
+        sampling, said = request.sampling, self._said
+        turns = without_system(request.prompt) if "system" in parameters else request.prompt
+        reasoning: dict[str, str] = {"effort": said.effort} if said.effort else {}
+        if self.adapting.thinks and said.effort != "none" and said.keep_reasoning and SUMMARY not in parameters:
+            reasoning["summary"] = "auto"
+        body: dict[str, Any] = {
+            "model": self._model,
+            "input": [{"role": turn.role, "content": turn.content} for turn in turns if turn.role != "system"],
+            "instructions": "\n".join(turn.content for turn in turns if turn.role == "system") or None,
+            "store": False,
+            "max_output_tokens": _limit(limit, parameters.get("max_output_tokens", "")),
+            "temperature": None if "temperature" in parameters else sampling.temperature,
+            "top_p": None if "top_p" in parameters else sampling.top_p,
+            "reasoning": reasoning or None,
+        }
+        if request.json_schema:
+            schema = msgspec.Raw(request.json_schema.encode())
+            body["text"] = {"format": {"type": "json_schema", "name": "reply", "strict": True, "schema": schema}}
+        if self.adapting.known.streams if said.stream == "auto" else said.stream == "always":
+            body["stream"] = True
+        body = merged(body, self._fields)
+        return {name: value for name, value in body.items() if value is not None}
+
+    def _read(self, content: bytes, *, quoting: bool) -> Response:
+        try:
+            reply = _last(content) if streamed(content) else msgspec.json.decode(content, type=_Reply)
+        except msgspec.DecodeError as problem:
+            lenient = decode_leniently(content, _Reply)
+            if lenient is None:
+                raise self._wire.unreadable(content, problem) from None
+            reply = lenient
+        if reply.output is None or reply.status in ("failed", "cancelled"):
+            raise self._wire.failed(reply.error)
+        counts = reply.usage
+        usage = None
+        if counts is not None:
+            details = counts.output_tokens_details or _Details()
+            usage = Usage(counts.input_tokens, counts.output_tokens, details.reasoning_tokens)
+        said = [part for item in reply.output if item.type == "message" for part in item.content or ()]
+        thought = [
+            part for item in reply.output if item.type == "reasoning" for part in item.content or item.summary or ()
+        ]
+        stop: StopReason = "stop"
+        if reply.status == "incomplete":
+            stop = _REASONS.get((reply.incomplete_details and reply.incomplete_details.reason) or "", "other")
+        text, thoughts, stop = told_apart(
+            "".join(part.text or part.refusal for part in said),
+            "\n\n".join(part.text for part in thought),
+            stop,
+            thought=bool(usage and usage.reasoning),
+            quoting=quoting,
+        )
+        return Response(
+            text=self._wire.reply(text), reasoning=self._wire.reply(thoughts), stop_reason=stop, usage=usage
+        )
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._wire.close()
+
+
+def _limit(limit: int | None, becomes: str) -> int | None:
+    if not becomes:
+        return limit
+    return max(limit, LEAST) if limit is not None and becomes == AT_LEAST else None
+
+
+def _last(stream: bytes) -> _Reply:
+    """The response that a stream ends with."""
+    for event in events(stream, _Event):
+        if event.type in _ENDED and event.response is not None:
+            return event.response
+        if event.type == "error":
+            return _Reply(status="failed", error={"message": event.message})
+    raise ModelError("body", "the reply is a stream that broke off", retry=True)
+
+
+def connect(name: str, endpoint: Endpoint) -> ResponsesModel:
+    """As `viva.models.openai.connect`; Azure has its deployments' name in the body here."""
+    said = endpoint.request
+    name, url, key, shown = address("openai-responses", name, endpoint)
+    refuse_foreign(f"openai-responses/{name}", said, "--template-option")
+    if said.budget:
+        raise VivaError(
+            f"openai-responses/{name}: OpenAI takes no budget of reasoning; say --reasoning-effort, or "
+            "--request-field with the field that your server has"
+        )
+    if said.api_version:
+        url = f"{url.removesuffix('/v1').removesuffix('/openai')}/openai"
+    return ResponsesModel(name, url, key, shown, said, endpoint.adapted)

@@ -1,0 +1,101 @@
+"""One request to a vendor, without or in other words what its API was found to refuse.
+
+What the providers share that have a request of their own; `viva.models.openai` does the same for completions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from viva.errors import ModelError, VivaError
+from viva.models.adapting import Adapting, Tried, named
+from viva.models.secrecy import Secrecy
+from viva.requesting import RequestOptions, expanded, secrets
+from viva.types import Response
+
+T = TypeVar("T")
+
+
+class Refusal(Struct):
+    """A request that was refused for what it says: the error that it stands for, and the `names` it may be about."""
+
+    error: ModelError
+    names: Sequence[str] = ()
+
+
+def refusal(
+    error: ModelError, content: bytes, sent: Mapping[str, tuple[str, object]], own: Sequence[str], prompt: str
+) -> Refusal:
+    """What a refusal in these words is about.
+
+    `sent` is what can be left out: its name in the request → Viva's name for it, and the value; `own` are fields that
+    the user asked for: refused, they end the run.
+    """
+    found = named(content, {name: value for name, (_, value) in sent.items()}, prompt)
+    names = list(dict.fromkeys(sent[name][0] if name in sent else name for name in found))
+    if not names and (asked := named(content, dict.fromkeys(own, True), prompt)):
+        message = f"the server refuses {asked[0]}, which your options ask for: {error.message}"
+        error = ModelError("parameter", message, fatal=True)
+    return Refusal(error, names)
+
+
+async def adapted(adapting: Adapting, attempt: Callable[[Mapping[str, str]], Awaitable[T | Refusal]]) -> T:
+    """What an attempt brings that leaves out or replaces what it is given: what is known, and what is refused now.
+
+    Raises ModelError.
+    """
+    tried: Tried = {}
+    while True:
+        found = await attempt(adapting.known.parameters | {name: how for name, (how, _) in tried.items()})
+        if not isinstance(found, Refusal):
+            adapting.keep(tried)
+            return found
+        tried = adapting.refused(found.names, found.error.message, tried)
+        if not tried:
+            raise found.error
+
+
+def kept(response: Response, said: RequestOptions) -> Response:
+    """Without its thoughts where the user does not keep them."""
+    return response if said.keep_reasoning else msgspec.structs.replace(response, reasoning="")
+
+
+def leave_out(adapting: Adapting, name: str, why: str) -> None:
+    """Leave out, or do here, what this API is known not to have.
+
+    Raises ModelError where the user wants nothing left out.
+    """
+    if not adapting.becomes(name):
+        adapting.keep(adapting.refused([name], why, {}))
+
+
+def headers_of(said: RequestOptions, secrecy: Secrecy) -> dict[str, str]:
+    """The user's headers as they are sent; their secrets are kept out of errors. Raises ModelError, a fatal one."""
+    try:
+        found = expanded(said.headers)
+    except VivaError as problem:
+        raise ModelError("auth", str(problem), fatal=True) from None
+    secrecy.add(secrets(said.headers))
+    return found
+
+
+def decoded(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """Fields that the user gave, as values."""
+    return {name: msgspec.json.decode(value) for name, value in pairs}
+
+
+def refuse_foreign(model: str, said: RequestOptions, *options: str) -> None:
+    """Raise VivaError for options that mean nothing to this provider: nothing is dropped silently."""
+    given = {
+        "--template-option": said.template_options,
+        "--request-field": said.fields,
+        "--header": said.headers,
+        "--api-version": said.api_version,
+    }
+    for option in options:
+        if given[option]:
+            raise VivaError(f"{model} has no use for {option}: leave it out, or give it to another model alone")
