@@ -216,6 +216,7 @@ class _Build:
             strata_drawn_from=drawn.eligible,
             test=len(drawn.test),
             test_distinct=len({place for _, place in drawn.test}),
+            short=drawn.short,
             exemplars=len(drawn.exemplars),
             malformed=dict(sorted(tally.malformed.items())),
             fingerprint=fingerprint((test, exemplars)),

@@ -52,7 +52,7 @@ class Asker:
         if len(wrong) == WANTED and finding.choice:
             options, letter = self._options(finding.answer, wrong, dice)
             yield self._item(finding, "MC", "choice", dice, nodes, letter, options=options, role=role)
-        if point == "MVP":
+        if point == "MVP" or not finding.statements:
             return
         for answer, truth in self._statements(finding, wrong):
             yield self._item(finding, "TF", "is", dice, nodes, _truth(truth), stated=answer)

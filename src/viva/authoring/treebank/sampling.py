@@ -10,10 +10,11 @@ published (arXiv 2311.08287, section 4)
     that was drawn twice is asked twice. Exemplars: at most `exemplars` (50) of each stratum, less those that are asked;
     of these, `exemplars` for each knowledge point and format.
 clean
-    A stratum is a knowledge point, a format and the answer's category; categories with few questions are one stratum.
-    No question twice; of a stratum's questions with the same answer letter or truth value at most one a sentence; as
-    many true as false ones, and as many golds A as B, C, D where the treebank has them. Some sentences, a quarter at
-    most, are set aside for exemplars before anything is drawn, so no exemplar shares its sentence with a question.
+    The same number (`per_stratum`, 120) of each knowledge point and format, as far as the treebank has so many, spread
+    evenly over the answers' categories; categories with few questions are one. No question twice; of a knowledge point
+    and format's questions with the same answer letter or truth value at most one a sentence; as many true as false
+    ones, and as many golds A as B, C, D where the treebank has them. Some sentences, a quarter at most, are set aside
+    for exemplars before anything is drawn, so no exemplar shares its sentence with a question.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import hashlib
 import heapq
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple
 
 from msgspec import Struct
@@ -31,8 +32,8 @@ from viva.benchmarks.syneval.items import FORMATS, KNOWLEDGE_POINTS, Item
 
 Scheme = Literal["clean", "published"]
 _WORD = (1 << 64) - 1
-DEFAULTS: dict[Scheme, tuple[int, int]] = {"clean": (20, 20), "published": (5, 50)}
-"""Questions drawn of each stratum, and what is a small one."""
+DEFAULTS: dict[Scheme, tuple[int, int]] = {"clean": (120, 20), "published": (5, 50)}
+"""Questions drawn of each knowledge point and format (clean) or of each stratum (published); what a small stratum is."""
 RESERVE = 100
 """Sentences that are set aside for clean exemplars, at most."""
 SHOTS = 5
@@ -47,7 +48,8 @@ class SamplingSettings(Struct, frozen=True, kw_only=True):
     """What is drawn."""
 
     scheme: Scheme = "clean"
-    per_stratum: int = 20
+    per_stratum: int = 120
+    """Questions drawn of each stratum (published), or of each knowledge point and format (clean)."""
     min_stratum: int = 20
     """Questions. Smaller strata are dropped (published) or made one per knowledge point and format (clean)."""
     exemplars: int = 50
@@ -74,6 +76,8 @@ class Drawn(NamedTuple):
     """All that there are."""
     eligible: int
     """Those that were drawn from."""
+    short: dict[str, int] = {}  # noqa: RUF012 - never changed
+    """Knowledge points and formats of which the treebank has too few, with how many were drawn (clean)."""
 
 
 def _hash(*parts: str) -> int:
@@ -323,17 +327,21 @@ class CleanSampler(Sampler):
         cells = self._strata()
         used: Counter[str] = Counter()
         test: list[tuple[str, Place]] = []
-        for name in sorted(cells, key=_stratum_order):
-            candidates = _without(cells[name], reserved)
-            if name[1] == "TF":
-                candidates = _as_many_true_as_false(candidates, self.settings.per_stratum)
-            test += [(" ".join(name), place) for place in _balanced(candidates, self.settings.per_stratum, used)]
+        short: dict[str, int] = {}
+        for pool in sorted(self._pools, key=_pool_order):
+            names = [name for name in sorted(cells, key=_stratum_order) if name[:2] == pool]
+            strata = {name: _without(cells[name], reserved) for name in names}
+            chosen = _spread(strata, self.settings.per_stratum, used)
+            test += [(" ".join(name), place) for name in names for place in chosen[name]]
+            count = sum(map(len, chosen.values()))
+            if count < self.settings.per_stratum:
+                short[" ".join(pool)] = count
         exemplars = [
             (" ".join(name), place)
             for name in sorted(self._pools, key=_pool_order)
             for place in self._exemplars(self._pools[name], reserved)
         ]
-        return Drawn(test, exemplars, len(self._counts), len(cells))
+        return Drawn(test, exemplars, len(self._counts), len(cells), short)
 
     def _set_aside(self) -> set[object]:
         """The sentences for exemplars: in each pool the first few, then more in turn, a quarter of all at most."""
@@ -384,16 +392,59 @@ def _one_each(candidates: Iterable[tuple[int, object, Place]]) -> list[tuple[int
     return [found for found in candidates if not (found[1] in seen or seen.add(found[1]))]  # type: ignore[func-returns-value]
 
 
-def _without(answers: dict[str, list[tuple[int, object, Place]]], reserved: set[object]) -> dict[str, list[Place]]:
+def _without(
+    answers: dict[str, list[tuple[int, object, Place]]], reserved: set[object]
+) -> dict[str, list[tuple[object, Place]]]:
     return {
-        answer: [place for _, sentence, place in candidates if sentence not in reserved]
+        answer: [(sentence, place) for _, sentence, place in candidates if sentence not in reserved]
         for answer, candidates in answers.items()
     }
 
 
-def _as_many_true_as_false(answers: dict[str, list[Place]], wanted: int) -> dict[str, list[Place]]:
-    least = min((wanted + 1) // 2, *(len(answers.get(answer, ())) for answer in ("true", "false")))
-    return {answer: places[:least] for answer, places in answers.items()}
+def _spread(
+    strata: dict[tuple[str, str, str], dict[str, list[tuple[object, Place]]]], wanted: int, used: Counter[str]
+) -> dict[tuple[str, str, str], list[Place]]:
+    """So many places at most, in turn from every stratum that has one left; of statements a true and a false one."""
+    chosen: dict[tuple[str, str, str], list[Place]] = {name: [] for name in strata}
+    waiting = {
+        name: {answer: iter(candidates) for answer, candidates in answers.items()} for name, answers in strata.items()
+    }
+    taken: dict[tuple[str, str, str], Counter[str]] = {name: Counter() for name in strata}
+    seen: set[tuple[str, object]] = set()
+    left = wanted
+    while waiting and left > 0:
+        for name in list(waiting):
+            found = _next(waiting[name], taken[name], used, seen, name[1] == "TF")
+            if not found:
+                del waiting[name]
+            elif len(found) <= left:
+                left -= len(found)
+                chosen[name] += [place for _, _, place in found]
+                for answer, sentence, _ in found:
+                    taken[name][answer] += 1
+                    used[answer] += 1
+                    seen.add((answer, sentence))
+            if left <= 0:
+                break
+    return chosen
+
+
+def _next(
+    waiting: dict[str, Iterator[tuple[object, Place]]],
+    taken: Counter[str],
+    used: Counter[str],
+    seen: set[tuple[str, object]],
+    pairs: bool,
+) -> list[tuple[str, object, Place]]:
+    """The next place of a stratum, of the answer that was taken least; with `pairs` one of each truth value or none."""
+    found: list[tuple[str, object, Place]] = []
+    for answer in sorted(waiting, key=lambda answer: (taken[answer], used[answer], answer)):
+        place = next(((s, p) for s, p in waiting[answer] if (answer, s) not in seen), None)
+        if place is not None:
+            found.append((answer, *place))
+            if not pairs:
+                break
+    return found if not pairs or len(found) == 2 else []
 
 
 def _balanced(answers: Mapping[str, list[Place]], wanted: int, used: Counter[str]) -> list[Place]:

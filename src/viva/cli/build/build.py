@@ -56,7 +56,8 @@ build_command.add_command(translate_command)
 @click.option(
     "--per-stratum",
     type=click.IntRange(1, 10_000),
-    help="Questions drawn of each stratum.  [default: 20; 5 for published sampling]",
+    help="Questions drawn of each knowledge point and format; of each stratum for published sampling.  "
+    "[default: 120; 5]",
 )
 @click.option(
     "--min-stratum",
@@ -205,6 +206,7 @@ def _report(manifest: Manifest, out: Path) -> int:
         f"Drawn ({manifest.sampling.scheme} sampling): {drawn} of {manifest.strata_drawn_from:,} strata "
         f"({manifest.strata:,} before small ones were "
         f"{'dropped' if manifest.sampling.scheme == 'published' else 'made one'}), {manifest.exemplars:,} exemplars.",
+        *_short(manifest),
         f"The set {manifest.name} is in {out}, fingerprint {manifest.fingerprint}; "
         f"examine with: viva run syneval --data {out} --model ...",
     ]
@@ -223,6 +225,19 @@ def _report(manifest: Manifest, out: Path) -> int:
         )
         code = EXIT_INCOMPLETE
     return code
+
+
+def _short(manifest: Manifest) -> list[str]:
+    """Which knowledge points the treebank could not fill, in words."""
+    found = [f"{name} {count:,}" for name, count in manifest.short.items()]
+    missing = [point for point, counts in manifest.questions.items() if not counts["TF"]]
+    if not found and not missing:
+        return []
+    most = manifest.sampling.per_stratum
+    said = [f"fewer than {most:,} in the treebank: {', '.join(found)}"] if found else []
+    said += [f"no TF question asks for {', '.join(missing)}"] if missing else []
+    text = "; ".join(said)
+    return [f"{text[0].upper()}{text[1:]}."]
 
 
 def _counts(manifest: Manifest) -> Grid:

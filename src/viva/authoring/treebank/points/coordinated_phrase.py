@@ -14,10 +14,12 @@ from collections.abc import Iterator
 from itertools import permutations
 from typing import NamedTuple
 
+from viva.authoring.treebank.arguments import other_extents
 from viva.authoring.treebank.categories import CONJUNCTIONS
 from viva.authoring.treebank.constituents import Reading
 from viva.authoring.treebank.findings import Finding, Unpaired
 from viva.authoring.treebank.modifiers import REDUCED_RELATIVE, Modifier
+from viva.authoring.treebank.points.main_verb_phrase import particle_end
 from viva.authoring.treebank.sentence import Sentence
 from viva.authoring.treebank.tree import Node, TreeError
 from viva.authoring.treebank.verbs import BE, VerbSequence, verb_paths
@@ -68,9 +70,25 @@ def find(reading: Reading) -> Iterator[Finding]:
                     slot_verb=slot.verb,
                     answer_verb=answer.verb,
                     blank=len(conjuncts) == 2,
+                    accepted=() if reading.published else tuple(_accepted(reading.sentence, answer)),
                     also=tuple(conjunct.text for conjunct in conjuncts),
                     related=nodes,
                 )
+
+
+def _accepted(sentence: Sentence, answer: Conjunct) -> Iterator[str]:
+    """Of a verb phrase, the conjunct as it stands: without the auxiliaries that it shares, with its particle and object;
+    of a noun phrase, less or more of what follows it."""
+    cut = sentence.tree.layout.cut
+    if answer.verb is None:
+        yield from (text.lower() for text in other_extents(sentence, answer.node))
+        return
+    own = answer.verb.levels[-1]
+    parts = [verb for verb in answer.verb.verbs if verb.parent is own] or [answer.verb.last]
+    for start in dict.fromkeys((parts[0].start, answer.verb.verbs[0].start)):
+        for end in dict.fromkeys((answer.verb.last.end, particle_end(answer.verb), own.end)):
+            if (text := cut(start, end).lower()) != answer.text:
+                yield text
 
 
 def find_unpaired(reading: Reading) -> Iterator[Unpaired]:
@@ -96,7 +114,7 @@ def _coordinations(reading: Reading) -> Iterator[tuple[SlotKind, Node, list[Conj
     sentence = reading.sentence
     hosts = {host.head: host for host in reading.noun_hosts}
     for node in sentence.tree.nodes:
-        if node.tag == "NP" and _coordinates_nouns(node):
+        if node.tag == "NP" and _coordinates_nouns(node) and (sentence.published or not _is_gapped(node)):
             members: list[Conjunct] = []
             for child in node.children:
                 if child.tag == "NP":
@@ -125,6 +143,12 @@ def _coordinates_nouns(node: Node) -> bool:
         and tags.count("NP") >= 2
         and any(tag in CONJUNCTIONS for tag in tags)
     )
+
+
+def _is_gapped(node: Node) -> bool:
+    """Whether a conjunct lacks its noun: "stiff competition in Orange County, and in the Valley from the Daily News"."""
+    members = (child for child in node.children if child.tag == "NP")
+    return any(member.gap or member.children[0].tag in ("PP", "IN", "ADVP") for member in members)
 
 
 def _distinct(members: list[Conjunct]) -> bool:

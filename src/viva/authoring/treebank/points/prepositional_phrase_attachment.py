@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from viva.authoring.treebank.attachment import noun_attachment_is_clear, verb_attachment_is_clear
 from viva.authoring.treebank.constituents import Reading
 from viva.authoring.treebank.findings import Finding
 from viva.authoring.treebank.modifiers import Modifier, is_phrase
@@ -33,7 +34,9 @@ def find(reading: Reading) -> Iterator[Finding]:
         if hosts[verb.plain] > 1:
             continue
         for modifier in found:
-            if _is_asked(reading, modifier) and modifiers[modifier.text] == 1:
+            if not _is_asked(reading, modifier) or modifiers[modifier.text] > 1:
+                continue
+            if reading.published or verb_attachment_is_clear(sentence, verb, modifier.node):
                 moved = ("pp_attachment:adverbial_modifier:moved",) if modifier.moved else ()
                 tags = (f"subtype:{verb.form}", *_tags("predicate", "adverbial_modifier"), *moved)
                 yield _finding(modifier, verb.plain, verb.last, "predicate", tags, verb)
@@ -41,7 +44,9 @@ def find(reading: Reading) -> Iterator[Finding]:
         if not is_plain(host.head) or hosts[host.head.text] > 1:
             continue
         for modifier in host.modifiers:
-            if _is_asked(reading, modifier) and modifiers[modifier.text] == 1:
+            if not _is_asked(reading, modifier) or modifiers[modifier.text] > 1:
+                continue
+            if reading.published or noun_attachment_is_clear(sentence, host.head, modifier.node):
                 tags = (f"subtype:{subtype(sentence, host)}", *_tags("noun_phrase", "adjective_modifier"))
                 yield _finding(modifier, host.head.text, host.head, "noun_phrase", tags)
 
