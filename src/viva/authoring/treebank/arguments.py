@@ -20,6 +20,7 @@ from viva.authoring.treebank.verbs import (
     COPULAS,
     INFINITIVE_OBJECTS,
     MEASURES,
+    NO_CLAUSE_OBJECTS,
     WEAK_COMPLEMENTS,
     VerbSequence,
 )
@@ -172,8 +173,10 @@ def _is_complement(node: Node) -> bool:
 def _is_object_clause(verb: VerbSequence, node: Node) -> bool:
     """Whether every grammar calls a clause an object: of an infinitive or participle, where the verb is one of those
     that take one; not one that the treebank itself marks as something else (-CLR, -ADV)."""
-    if _is_remnant(node) or node.functions & {"CLR"}:
+    if _is_remnant(node) or "CLR" in node.functions or (verb.last.word or "").lower() in NO_CLAUSE_OBJECTS:
         return False
+    if node.tag == "SBAR" and node.parent is not None and node.parent.children[node.position - 1].tag == ",":
+        return False  # "rings today, several of whom are members"
     if node.tag != "S" or has_own_subject(node) or not any(child.tag == "VP" for child in node.children):
         return True
     if not node.text.lower().startswith("to "):

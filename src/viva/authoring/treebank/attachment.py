@@ -71,6 +71,8 @@ def verb_attachment_is_clear(sentence: Sentence, verb: VerbSequence, phrase: Nod
         return False
     after_noun = any(leaf.tag in _NOUNS for leaf in between)
     comma = bool(between) and between[-1].tag == ","
+    if between and phrase.tag != "PP" and _is_governed(verb):
+        return False  # "said it would refile its request if": the one or the other
     if phrase.tag == "PP":
         return not after_noun or (not comma and _is_required(phrase))
     if phrase.tag == "SBAR":
@@ -129,6 +131,16 @@ def nothing_follows(sentence: Sentence, head: Node) -> bool:
     """Whether what follows a noun phrase is no modifier to any reader: a finite verb, a conjunction, the end."""
     following = next((leaf for leaf in sentence.tree.leaves[head.end :] if leaf.text and leaf.tag not in _QUOTES), None)
     return following is None or following.tag in _ENDS
+
+
+def _is_governed(verb: VerbSequence) -> bool:
+    """Whether a verb phrase lies in that of another verb, relative clauses apart."""
+    above = verb.top.parent
+    while above is not None and not (above.tag == "SBAR" and above.children[0].tag in _RELATIVE):
+        if above.tag == "VP":
+            return True
+        above = above.parent
+    return False
 
 
 def _is_required(phrase: Node) -> bool:

@@ -22,6 +22,7 @@ _WORDS: dict[str, list[str]] = tomllib.loads((Path(__file__).parent / "verbs.tom
 BE = frozenset(_WORDS["be"])
 COPULAS = BE | frozenset(_WORDS["copulas"])
 INFINITIVE_OBJECTS = frozenset(_WORDS["infinitive_objects"])
+NO_CLAUSE_OBJECTS = frozenset(_WORDS["copulas"]) | frozenset(_WORDS["clauses_no_objects"])
 MEASURES = frozenset(_WORDS["measures"])
 WEAK_COMPLEMENTS = frozenset(_WORDS["weak_complements"])
 _HAVE = frozenset(_WORDS["have"])
