@@ -19,6 +19,7 @@ from viva.authoring.treebank.verbs import (
     BE,
     COPULAS,
     INFINITIVE_OBJECTS,
+    LINKING,
     MEASURES,
     NO_CLAUSE_OBJECTS,
     WEAK_COMPLEMENTS,
@@ -138,11 +139,13 @@ def _complements(verb: VerbSequence, published: bool) -> Iterator[tuple[Role, No
     if verb.voice == "passive":
         return
     rest = _rest(verb)
-    for node in rest:
-        if "PRD" in node.functions:
-            if published or _is_complement(node):
-                yield "subject_complement", node
-            return
+    predicates = [node for node in rest if "PRD" in node.functions]
+    if predicates:
+        if published:
+            yield "subject_complement", predicates[0]
+        elif _is_complement(last := predicates[-1]):  # "is by far the most active"
+            yield "subject_complement", last
+        return
     if not published and _takes_no_object(verb, rest):
         return
     if len(rest) == 1:
@@ -179,10 +182,15 @@ def _is_object_clause(verb: VerbSequence, node: Node) -> bool:
         return False  # "rings today, several of whom are members"
     if node.tag != "S" or has_own_subject(node) or not any(child.tag == "VP" for child in node.children):
         return True
-    if not node.text.lower().startswith("to "):
-        first = next((child for child in node.children if child.tag == "VP"), node).children[0]
-        return first.tag != "VB"
-    return (verb.last.word or "").lower() in INFINITIVE_OBJECTS
+    word = (verb.last.word or "").lower()
+    if node.text.lower().startswith("to "):
+        return word in INFINITIVE_OBJECTS
+    return first_word(node).tag == "VBG" and word not in LINKING  # "get rolling", "help lure"
+
+
+def first_word(node: Node) -> Node:
+    """The first word of a phrase that can be seen; the phrase itself where there is none."""
+    return next((leaf for leaf in node.walk() if leaf.word is not None and leaf.text), node)
 
 
 def has_own_subject(node: Node) -> bool:
@@ -283,7 +291,8 @@ def other_extents(sentence: Sentence, node: Node) -> Iterator[str]:
     to go"), without `that`."""
     cut = sentence.tree.layout.cut
     if node.parent is not None and "SBJ" not in node.functions:
-        for sister in node.parent.children[node.position + 1 :]:
+        noun = sentence.tree.leaves[node.end - 1].tag.startswith("NN")
+        for sister in node.parent.children[node.position + 1 :] if noun or "PRD" in node.functions else ():
             if sister.tag not in _EXTENDING:
                 break
             if sister.text:

@@ -35,13 +35,20 @@ def is_of(phrase: Node) -> bool:
     return phrase.tag == "PP" and phrase.text[:3].lower() == "of "
 
 
+def is_complement(phrase: Node) -> bool:
+    """Whether a verb asks for a phrase: to some that is its complement and no modifier."""
+    return bool(phrase.functions & (_REQUIRED | {"CLR"}))
+
+
 def noun_attachment_is_clear(sentence: Sentence, head: Node, phrase: Node) -> bool:
     """Whether readers agree that a phrase modifies this noun phrase.
 
     It begins where the noun phrase ends; it is no conditional or causal clause; and a prepositional phrase or an
     infinitive does not at the same time end a verb's object, where it could as well modify the verb.
     """
-    if not phrase.text or not _adjoins(sentence, head, phrase):
+    if not phrase.text or not _adjoins(sentence, head, phrase) or _is_name(sentence, head, phrase):
+        return False
+    if _is_coordinated(head):
         return False
     if phrase.tag == "SBAR":
         first = phrase.children[0]
@@ -63,24 +70,22 @@ def verb_attachment_is_clear(sentence: Sentence, verb: VerbSequence, phrase: Nod
     """
     leaves = sentence.tree.leaves
     if phrase.end <= verb.last.start:
-        if phrase.tag in ("ADVP", "RB"):
-            return True
-        return phrase.start > 0 and _has_comma_before(sentence, phrase)
+        return phrase.tag in ("ADVP", "RB") or (phrase.tag == "PP" and _has_comma_before(sentence, phrase))
     between = [leaf for leaf in leaves[verb.last.end : phrase.start] if leaf.text]
     if any(leaf.tag in VERB_TAGS for leaf in between):
         return False
     after_noun = any(leaf.tag in _NOUNS for leaf in between)
     comma = bool(between) and between[-1].tag == ","
-    if between and phrase.tag != "PP" and _is_governed(verb):
+    if phrase.tag != "PP" and (between or phrase.tag == "NP") and _is_governed(verb):
         return False  # "said it would refile its request if": the one or the other
+    if phrase.tag != "ADVP" and _follows_predicate(phrase):
+        return False  # "was up only slightly in lackluster trading"
     if phrase.tag == "PP":
         return not after_noun or (not comma and _is_required(phrase))
     if phrase.tag == "SBAR":
         return not after_noun or (phrase.children[0].tag == "IN" and not phrase.text.lower().startswith("that "))
-    if phrase.tag == "S":
-        if not any(child.tag == "VP" for child in phrase.children):
-            return False
-        return not after_noun or (comma and _first_tag(sentence, phrase) == "VBG")
+    if phrase.tag == "S":  # participles go with the subject to some: "..., dividing responsibilities"
+        return not after_noun and not comma and _first_tag(sentence, phrase) == "TO"
     if phrase.tag == "ADVP":
         return not after_noun or "TMP" in phrase.functions or phrase.text.lower().endswith("ly")
     return True
@@ -98,7 +103,7 @@ def has_other_adverbials(among: list[Node], verb: VerbSequence, modifier: Node |
         if modifier is not None and node.meets(modifier):
             continue
         if node.start >= verb.last.end:
-            if not _in_relative_clause(node, verb):
+            if not _in_other_clause(node, verb):
                 return True
         elif node.end <= verb.verbs[0].start and _stands_beside(node, verb):
             return True
@@ -111,7 +116,7 @@ def could_modify_verb(verb: VerbSequence, phrase: Node) -> bool:
         return True
     if phrase.end <= verb.verbs[0].start or is_of(phrase):
         return False
-    return phrase.start >= verb.last.end and not _in_relative_clause(phrase, verb)
+    return phrase.start >= verb.last.end and not _in_other_clause(phrase, verb)
 
 
 def could_modify_noun(sentence: Sentence, head: Node, phrase: Node) -> bool:
@@ -143,6 +148,28 @@ def _is_governed(verb: VerbSequence) -> bool:
     return False
 
 
+def _is_name(sentence: Sentence, head: Node, phrase: Node) -> bool:
+    """A part of a name: "the National Association of Purchasing Management"."""
+    leaves = sentence.tree.leaves
+    return is_of(phrase) and all(leaves[node.end - 1].tag in ("NNP", "NNPS") for node in (head, phrase))
+
+
+def _is_coordinated(head: Node) -> bool:
+    """Whether a noun phrase coordinates nouns, or ends a coordination: what follows it may modify all of them."""
+    if any(leaf.tag == "CC" for leaf in head.walk()):
+        return True
+    outer = head.parent
+    around = outer.parent if outer is not None else None
+    if outer is None or around is None or around.tag not in ("NP", "UCP"):
+        return False
+    return any(child.tag in ("CC", "CONJP") for child in around.children[: outer.position])
+
+
+def _follows_predicate(phrase: Node) -> bool:
+    before = phrase.parent.children[: phrase.position] if phrase.parent is not None else []
+    return any("PRD" in child.functions for child in before)
+
+
 def _is_required(phrase: Node) -> bool:
     """Whether a prepositional phrase is the verb's, whatever noun stands before it."""
     return bool(phrase.functions & _REQUIRED) or (
@@ -153,7 +180,7 @@ def _is_required(phrase: Node) -> bool:
 def _adjoins(sentence: Sentence, head: Node, phrase: Node) -> bool:
     """Whether nothing but a comma or quotation marks stands between a noun phrase and what follows it."""
     between = [leaf.tag for leaf in sentence.tree.leaves[head.end : phrase.start] if leaf.text]
-    return phrase.start >= head.end and all(tag in _QUOTES or tag == "," for tag in between)
+    return phrase.start >= head.end and all(tag in ("``", ",") for tag in between)
 
 
 def _ends_a_verb_phrase(head: Node) -> bool:
@@ -204,9 +231,18 @@ def _covers(node: Node, other: Node) -> bool:
     return node.start <= other.start and other.end <= node.end
 
 
-def _in_relative_clause(node: Node, verb: VerbSequence) -> bool:
-    """Whether a phrase lies in a relative clause that does not hold the verb: it belongs to a verb there."""
-    return any(above.tag == "SBAR" and above.children[0].tag in _RELATIVE for above in _between(node, verb))
+def _in_other_clause(node: Node, verb: VerbSequence) -> bool:
+    """Whether a phrase lies in a relative or a coordinated clause that does not hold the verb: it belongs to a verb
+    there."""
+    return any(
+        (above.tag == "SBAR" and above.children[0].tag in _RELATIVE)
+        or (above.tag == "S" and above.parent is not None and above.parent.tag == "S" and _has_subject(above))
+        for above in _between(node, verb)
+    )
+
+
+def _has_subject(clause: Node) -> bool:
+    return any("SBJ" in child.functions and child.text for child in clause.children)
 
 
 def _between(node: Node, verb: VerbSequence) -> Iterator[Node]:

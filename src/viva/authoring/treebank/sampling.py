@@ -12,7 +12,7 @@ published (arXiv 2311.08287, section 4)
 clean
     The same number (`per_stratum`, 120) of each knowledge point and format, as far as the treebank has so many, spread
     evenly over the answers' categories; categories with few questions are one. No question twice; of a knowledge point
-    and format's questions with the same answer letter or truth value at most one a sentence; as many true as false
+    and format's questions with the same answer letter or truth value at most one a sentence; and no sentence twice as long as there are others; as many true as false
     ones, and as many golds A as B, C, D where the treebank has them. Some sentences, a quarter at most, are set aside
     for exemplars before anything is drawn, so no exemplar shares its sentence with a question.
 """
@@ -406,26 +406,26 @@ def _spread(
 ) -> dict[tuple[str, str, str], list[Place]]:
     """So many places at most, in turn from every stratum that has one left; of statements a true and a false one."""
     chosen: dict[tuple[str, str, str], list[Place]] = {name: [] for name in strata}
-    waiting = {
-        name: {answer: iter(candidates) for answer, candidates in answers.items()} for name, answers in strata.items()
-    }
     taken: dict[tuple[str, str, str], Counter[str]] = {name: Counter() for name in strata}
     seen: set[tuple[str, object]] = set()
     left = wanted
-    while waiting and left > 0:
-        for name in list(waiting):
-            found = _next(waiting[name], taken[name], used, seen, name[1] == "TF")
-            if not found:
-                del waiting[name]
-            elif len(found) <= left:
-                left -= len(found)
-                chosen[name] += [place for _, _, place in found]
-                for answer, sentence, _ in found:
-                    taken[name][answer] += 1
-                    used[answer] += 1
-                    seen.add((answer, sentence))
-            if left <= 0:
-                break
+    for again in (False, True):  # only where sentences do not suffice, one may be asked about twice
+        waiting = {
+            name: {answer: iter(candidates) for answer, candidates in answers.items()}
+            for name, answers in strata.items()
+        }
+        while waiting and left > 0:
+            for name in list(waiting):
+                found = _next(waiting[name], taken[name], used, seen, name[1] == "TF", again)
+                if not found:
+                    del waiting[name]
+                elif len(found) <= left:
+                    left -= len(found)
+                    chosen[name] += [place for _, _, place in found]
+                    for answer, sentence, _ in found:
+                        taken[name][answer] += 1
+                        used[answer] += 1
+                        seen |= {("", sentence), (answer, sentence)}
     return chosen
 
 
@@ -435,13 +435,19 @@ def _next(
     used: Counter[str],
     seen: set[tuple[str, object]],
     pairs: bool,
+    again: bool,
 ) -> list[tuple[str, object, Place]]:
     """The next place of a stratum, of the answer that was taken least; with `pairs` one of each truth value or none."""
     found: list[tuple[str, object, Place]] = []
+    own: object = None
     for answer in sorted(waiting, key=lambda answer: (taken[answer], used[answer], answer)):
-        place = next(((s, p) for s, p in waiting[answer] if (answer, s) not in seen), None)
+        place = next(
+            ((s, p) for s, p in waiting[answer] if (answer if again else "", s) not in seen and (again or s != own)),
+            None,
+        )
         if place is not None:
             found.append((answer, *place))
+            own = place[0]
             if not pairs:
                 break
     return found if not pairs or len(found) == 2 else []

@@ -26,11 +26,13 @@ NO_CLAUSE_OBJECTS = frozenset(_WORDS["copulas"]) | frozenset(_WORDS["clauses_no_
 MEASURES = frozenset(_WORDS["measures"])
 WEAK_COMPLEMENTS = frozenset(_WORDS["weak_complements"])
 _HAVE = frozenset(_WORDS["have"])
-_LINKING = BE | _HAVE | frozenset(_WORDS["linking"])
+LINKING = BE | _HAVE | frozenset(_WORDS["linking"])
 _NOT = frozenset(_WORDS["not"])
 _FUTURE = frozenset(_WORDS["future"])
 _FUTURE_IN_PAST = frozenset(_WORDS["future_in_past"])
 
+PARTICIPLES = frozenset(("present_participle", "perfect_participle", "past_participle"))
+"""Forms without a grammatical subject of their own, in most grammars."""
 MAX_PATHS = 64
 """Verb sequences of one topmost VP; the sample's richest has six."""
 
@@ -164,7 +166,7 @@ def top_text(vp: Node) -> str:
 
 def _links(verb: Node) -> bool:
     """Whether a verb goes with the verb below it: an auxiliary, a modal, `to`, or one like help and get."""
-    return verb.tag in ("MD", "TO") or (verb.word or "").lower() in _LINKING
+    return verb.tag in ("MD", "TO") or (verb.word or "").lower() in LINKING
 
 
 def _sequence(layout: Layout, top: Node, path: VerbPath, published: bool) -> VerbSequence:

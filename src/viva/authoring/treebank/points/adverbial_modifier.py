@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from viva.authoring.treebank.attachment import has_other_adverbials, verb_attachment_is_clear
+from viva.authoring.treebank.attachment import has_other_adverbials, is_complement, verb_attachment_is_clear
 from viva.authoring.treebank.constituents import Reading
 from viva.authoring.treebank.findings import Existence, Finding
 from viva.authoring.treebank.modifiers import Modifier, governing_modifiers, is_phrase
@@ -47,6 +47,7 @@ def find(reading: Reading) -> Iterator[Finding]:
                 rule=modifier.node.tag,
                 answer_node=modifier.node,
                 slot_verb=verb,
+                statements=reading.published or not is_complement(modifier.node),
                 blank=blank
                 and (reading.published or not has_other_adverbials(reading.adverbials, verb, modifier.node)),
                 related=() if reading.published else (*fronted, *governing_modifiers(verb)),

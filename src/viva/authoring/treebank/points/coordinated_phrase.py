@@ -128,6 +128,8 @@ def _coordinations(reading: Reading) -> Iterator[tuple[SlotKind, Node, list[Conj
         paths = sum(len(verb_paths(child, sentence.published)) for child in clause.children if child.tag == "VP")
         if paths != len(verbs):
             continue  # a gapped conjunct: who shares what cannot be told
+        if not sentence.published and len(verbs) > 1 and _could_join_higher(verbs[0]):
+            continue
         members = [Conjunct(verb.text.lower(), verb.last, verb, reading.verb_modifiers[verb]) for verb in verbs]
         if _distinct(members):
             yield "verb_phrase", clause, members
@@ -149,6 +151,17 @@ def _is_gapped(node: Node) -> bool:
     """Whether a conjunct lacks its noun: "stiff competition in Orange County, and in the Valley from the Daily News"."""
     members = (child for child in node.children if child.tag == "NP")
     return any(member.gap or member.children[0].tag in ("PP", "IN", "ADVP") for member in members)
+
+
+def _could_join_higher(verb: VerbSequence) -> bool:
+    """Whether a conjunct behind a comma could belong to the verb around: "he said he is pleased, and doesn't see"."""
+    commas = any(child.tag == "," for child in verb.top.children)
+    above = verb.top.parent
+    while commas and above is not None:
+        if above.tag == "VP":
+            return True
+        above = above.parent
+    return False
 
 
 def _distinct(members: list[Conjunct]) -> bool:

@@ -18,7 +18,7 @@ from viva.authoring.treebank.findings import Finding
 from viva.authoring.treebank.reference import resolved
 from viva.authoring.treebank.sentence import Sentence
 from viva.authoring.treebank.tree import Node
-from viva.authoring.treebank.verbs import VerbSequence, verb_paths
+from viva.authoring.treebank.verbs import PARTICIPLES, VerbSequence, verb_paths
 from viva.benchmarks.syneval.items import SlotKind
 
 _NAMES: dict[Role, str] = {"subject": "surface_subject"}
@@ -76,8 +76,11 @@ def _accepted(
     if verb.with_adverbs != verb.plain:
         yield verb.with_adverbs.lower()
     cut = sentence.tree.layout.cut
+    leaves = sentence.tree.leaves
     pairs = [(verb, verb), *((upper, lower) for upper, lower in chains if verb in (upper, lower))]
     for upper, lower in pairs:
+        if any(leaf.tag.startswith("NN") for leaf in leaves[upper.verbs[0].start : lower.last.end]):
+            continue
         for end in (lower.last.end, particle_end(lower)):
             text = cut(upper.verbs[0].start, end).lower()
             if text != verb.lower and text.count(" ") < _LONGEST:
@@ -126,8 +129,9 @@ def _owners(sentence: Sentence) -> dict[tuple[Role, Node], list[VerbSequence]]:
 
 def _is_clear(sentence: Sentence, argument: Argument, whole: str) -> bool:
     node = argument.node
-    if not sentence.published and has_own_subject(node):
-        return False
+    if not sentence.published:
+        if has_own_subject(node) or (argument.role == "subject" and argument.verb.form in PARTICIPLES):
+            return False
     if argument.category in _UNCLEAR or argument.cut or not node.text or has_noun_complement(sentence, node):
         return False
     if argument.role == "subject":
