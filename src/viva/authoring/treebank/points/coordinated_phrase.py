@@ -82,10 +82,14 @@ def _accepted(sentence: Sentence, answer: Conjunct) -> Iterator[str]:
     cut = sentence.tree.layout.cut
     if answer.verb is None:
         yield from (text.lower() for text in other_extents(sentence, answer.node))
+        if answer.node.children[0].tag == "NP" and any(child.tag == "," for child in answer.node.children):
+            yield answer.node.children[0].text.lower()
         return
     own = answer.verb.levels[-1]
     parts = [verb for verb in answer.verb.verbs if verb.parent is own] or [answer.verb.last]
-    for start in dict.fromkeys((parts[0].start, answer.verb.verbs[0].start)):
+    first = answer.verb.verbs[0].start
+    apart = any(leaf.tag.startswith(("CC", "NN", "PRP")) for leaf in sentence.tree.leaves[first : parts[0].start])
+    for start in dict.fromkeys((parts[0].start, parts[0].start if apart else first)):
         for end in dict.fromkeys((answer.verb.last.end, particle_end(answer.verb), own.end)):
             if (text := cut(start, end).lower()) != answer.text:
                 yield text
@@ -150,7 +154,12 @@ def _coordinates_nouns(node: Node) -> bool:
 def _is_gapped(node: Node) -> bool:
     """Whether a conjunct lacks its noun: "stiff competition in Orange County, and in the Valley from the Daily News"."""
     members = (child for child in node.children if child.tag == "NP")
-    return any(member.gap or member.children[0].tag in ("PP", "IN", "ADVP") for member in members)
+    return any(
+        member.gap
+        or member.children[0].tag in ("PP", "IN", "ADVP")
+        or any(child.tag == "CONJP" for child in member.children)  # "..., as well as": a third conjunct to most
+        for member in members
+    )
 
 
 def _could_join_higher(verb: VerbSequence) -> bool:
