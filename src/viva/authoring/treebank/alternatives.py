@@ -99,24 +99,31 @@ def _could_be(phrase: Phrase, finding: Finding, sentence: Sentence) -> bool:
     if any(node.meets(other) for other in finding.related):
         return True
     if point == "PPA":
-        if phrase.verbal:
-            return phrase.text.lower() in BE or _governs(node, finding)
-        asked = finding.nodes[-1]
-        return not is_of(asked) and node.parent is not None and node.parent.tag == "NP" and node.parent.holds(asked)
+        return _could_host(phrase, finding)
     if point == "ADV":
         return finding.slot_verb is not None and could_modify_verb(finding.slot_verb, node)
-    if point in _ARGUMENTS:
-        # "she" may be the nurse: no pronoun beside a noun, and beside a pronoun no noun that it may stand for.
-        pronouns = wordings().fillers["pronouns"]
-        if finding.answer in pronouns:
-            return phrase.text not in pronouns and node.end <= finding.answer_node.start
-        return phrase.text in pronouns
-    # What modifies a noun phrase that begins with the slot may be said to modify the slot.
-    if point != "ADJ":
-        return False
-    head = finding.nodes[0]
-    begins = node.parent is not None and node.parent.start == head.start
-    return begins or could_modify_noun(sentence, head, node)
+    if point == "ADJ":
+        # What modifies a noun phrase that begins with the slot may be said to modify the slot.
+        head = finding.nodes[0]
+        begins = node.parent is not None and node.parent.start == head.start
+        return begins or could_modify_noun(sentence, head, node)
+    return point in _ARGUMENTS and _could_name(phrase, finding)
+
+
+def _could_host(phrase: Phrase, finding: Finding) -> bool:
+    """A bare form of be, a verb that takes the answer's verb, a noun phrase that begins the one around the answer."""
+    node, asked = phrase.node, finding.nodes[-1]
+    if phrase.verbal:
+        return phrase.text.lower() in BE or _governs(node, finding)
+    return not is_of(asked) and node.parent is not None and node.parent.tag == "NP" and node.parent.holds(asked)
+
+
+def _could_name(phrase: Phrase, finding: Finding) -> bool:
+    """ "she" may be the nurse: no pronoun beside a noun, and beside a pronoun no noun that it may stand for."""
+    pronouns = wordings().fillers["pronouns"]
+    if finding.answer in pronouns:
+        return phrase.text not in pronouns and phrase.node.end <= finding.answer_node.start
+    return phrase.text in pronouns
 
 
 def _governs(verb: Node, finding: Finding) -> bool:

@@ -143,8 +143,9 @@ def _complements(verb: VerbSequence, published: bool) -> Iterator[tuple[Role, No
     if predicates:
         if published:
             yield "subject_complement", predicates[0]
-        elif _is_complement(last := predicates[-1]):  # "is by far the most active"
-            yield "subject_complement", last
+        elif agreed := [node for node in predicates if _is_complement(node)]:
+            # "is by far the most active": the first that is no prepositional phrase
+            yield "subject_complement", next((node for node in agreed if node.tag != "PP"), agreed[0])
         return
     if not published and _takes_no_object(verb, rest):
         return
@@ -178,9 +179,12 @@ def _is_object_clause(verb: VerbSequence, node: Node) -> bool:
     that take one; not one that the treebank itself marks as something else (-CLR, -ADV)."""
     if _is_remnant(node) or "CLR" in node.functions or (verb.last.word or "").lower() in NO_CLAUSE_OBJECTS:
         return False
-    if node.tag == "SBAR" and node.parent is not None and node.parent.children[node.position - 1].tag == ",":
+    before = node.parent.children[node.position - 1] if node.parent is not None else node
+    if node.tag == "SBAR" and before.tag == "," and node.children[0].tag.startswith("WH"):
         return False  # "rings today, several of whom are members"
-    if node.tag != "S" or has_own_subject(node) or not any(child.tag == "VP" for child in node.children):
+    if node.tag != "S" or any("SBJ" in child.functions and child.text for child in node.children):
+        return True
+    if not any(child.tag == "VP" for child in node.children):
         return True
     word = (verb.last.word or "").lower()
     if node.text.lower().startswith("to "):

@@ -1,10 +1,10 @@
 """Attachment on which readers agree: what the default mode asks about, and what it states to be wrong.
 
-The treebank decides every attachment, also where a reader would decide otherwise ("a supportive element in the market
-outlook": the element or its being one?). Which those are shows in the tree: a verb and a noun, or two nouns, stand before
-the phrase, and nothing between them and it rules one of them out. The default mode leaves such phrases out on both
-sides: they are neither asked for nor offered as wrong. Functions that end in `_is_clear` say that a phrase belongs where
-the treebank has it; those that begin with `could_` that it could belong to something else.
+The treebank decides every attachment, also where a reader would decide otherwise ("is a supportive element in the
+market outlook": the element or its being one?). Which those are shows in the tree: a verb and a noun, or two nouns,
+stand before the phrase, and nothing between them and it rules one of them out. The default mode leaves such phrases out
+on both sides: they are neither asked for nor offered as wrong. Functions that end in `_is_clear` say that a phrase
+belongs where the treebank has it; those that begin with `could_` that it could belong to something else.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ _OF_VERBS = ("into ", "onto ", "as ")
 """How a -CLR begins that is no noun's: "paid a premium for it" reads both ways, "turned it into gold" one."""
 _NOUNS = frozenset(("NN", "NNS", "NNP", "NNPS", "CD", "$", "JJ", "JJR", "DT", "%"))
 _ADVERBIAL = frozenset(("ADV", "BNF", "DIR", "EXT", "LOC", "MNR", "PRP", "TMP"))
+_SENTENCES = frozenset(("S", "SINV", "SQ"))
 _CLAUSAL = frozenset(("S", "SINV", "SQ", "SBAR", "VP"))
 _RELATIVE = ("WHNP", "WHPP", "WHADVP", "WHADJP")
 _ENDS = frozenset(("MD", "VBD", "VBZ", "VBP", ".", ":", "CC"))
@@ -40,55 +41,63 @@ def is_complement(phrase: Node) -> bool:
     return bool(phrase.functions & (_REQUIRED | {"CLR"}))
 
 
-def noun_attachment_is_clear(sentence: Sentence, head: Node, phrase: Node) -> bool:
+def noun_attachment_is_clear(  # noqa: PLR0911 - a case for each kind of phrase
+    sentence: Sentence, head: Node, phrase: Node
+) -> bool:
     """Whether readers agree that a phrase modifies this noun phrase.
 
     It begins where the noun phrase ends; it is no conditional or causal clause; and a prepositional phrase or an
     infinitive does not at the same time end a verb's object, where it could as well modify the verb.
     """
-    if not phrase.text or not _adjoins(sentence, head, phrase) or _is_name(sentence, head, phrase):
+    if not phrase.text or not _adjoins(sentence, head, phrase):
         return False
-    if _is_coordinated(head):
+    if _is_name(sentence, head, phrase) or _is_coordinated(head):
         return False
-    if phrase.tag == "SBAR":
-        first = phrase.children[0]
-        return first.tag in _RELATIVE or first.text.lower() in ("", "that")
-    if phrase.tag == "S" and not phrase.text.lower().startswith("to "):
-        return False  # the title of "your article"
-    if phrase.tag in ("S", "ADVP") or (phrase.tag == "PP" and not is_of(phrase)):
-        return not _ends_a_verb_phrase(head)
-    if phrase.tag == "VP":
-        return phrase.children[0].tag in ("VBN", "VBG", "ADVP") and not _has_comma_before(sentence, phrase)
-    return True
+    first = phrase.children[0]
+    match phrase.tag:
+        case "SBAR":
+            return first.tag in _RELATIVE or first.text.lower() in ("", "that")
+        case "S" if not phrase.text.lower().startswith("to "):
+            return False  # the title of "your article"
+        case "VP":
+            return first.tag in ("VBN", "VBG", "ADVP") and not _has_comma_before(sentence, phrase)
+        case "S" | "ADVP" | "PP":
+            return is_of(phrase) or not _ends_a_verb_phrase(head)
+        case _:
+            return True
 
 
-def verb_attachment_is_clear(sentence: Sentence, verb: VerbSequence, phrase: Node) -> bool:
+def verb_attachment_is_clear(  # noqa: PLR0911 - a case for each kind of phrase
+    sentence: Sentence, verb: VerbSequence, phrase: Node
+) -> bool:
     """Whether readers agree that a phrase modifies this verb phrase.
 
-    Behind the verb, no other verb stands between them; and a prepositional phrase, a clause or an adverb has no noun
-    before it that it could modify, unless the verb asks for it ("put money in the bank").
+    Before the verb, it is an adverb or set off by commas. Behind it, no other verb stands between them; and a
+    prepositional phrase, a clause or an adverb has no noun before it that it could modify, unless the verb asks for it
+    ("put money in the bank").
     """
-    leaves = sentence.tree.leaves
     if phrase.end <= verb.last.start:
         return phrase.tag in ("ADVP", "RB") or (phrase.tag == "PP" and _has_comma_before(sentence, phrase))
-    between = [leaf for leaf in leaves[verb.last.end : phrase.start] if leaf.text]
+    between = [leaf for leaf in sentence.tree.leaves[verb.last.end : phrase.start] if leaf.text]
     if any(leaf.tag in VERB_TAGS for leaf in between):
         return False
-    after_noun = any(leaf.tag in _NOUNS for leaf in between)
-    comma = bool(between) and between[-1].tag == ","
     if phrase.tag != "PP" and (between or phrase.tag == "NP") and _is_governed(verb):
         return False  # "said it would refile its request if": the one or the other
     if phrase.tag != "ADVP" and _follows_predicate(phrase):
         return False  # "was up only slightly in lackluster trading"
-    if phrase.tag == "PP":
-        return not after_noun or (not comma and _is_required(phrase))
-    if phrase.tag == "SBAR":
-        return not after_noun or (phrase.children[0].tag == "IN" and not phrase.text.lower().startswith("that "))
-    if phrase.tag == "S":  # participles go with the subject to some: "..., dividing responsibilities"
-        return not after_noun and not comma and _first_tag(sentence, phrase) == "TO"
-    if phrase.tag == "ADVP":
-        return not after_noun or "TMP" in phrase.functions or phrase.text.lower().endswith("ly")
-    return True
+    after_noun = any(leaf.tag in _NOUNS for leaf in between)
+    comma = bool(between) and between[-1].tag == ","
+    match phrase.tag:
+        case "PP":
+            return not after_noun or (not comma and _is_required(phrase))
+        case "SBAR":
+            return not after_noun or (phrase.children[0].tag == "IN" and not phrase.text.lower().startswith("that "))
+        case "S":  # participles go with the subject to some: "..., dividing responsibilities"
+            return not after_noun and not comma and _first_tag(sentence, phrase) == "TO"
+        case "ADVP":
+            return not after_noun or "TMP" in phrase.functions or phrase.text.lower().endswith("ly")
+        case _:
+            return True
 
 
 def adverbials(sentence: Sentence) -> list[Node]:
@@ -232,11 +241,12 @@ def _covers(node: Node, other: Node) -> bool:
 
 
 def _in_other_clause(node: Node, verb: VerbSequence) -> bool:
-    """Whether a phrase lies in a relative or a coordinated clause that does not hold the verb: it belongs to a verb
-    there."""
+    """Whether a phrase lies in a relative clause, a reduced one or a coordinated clause, none of which holds the verb:
+    it belongs to a verb there."""
     return any(
         (above.tag == "SBAR" and above.children[0].tag in _RELATIVE)
-        or (above.tag == "S" and above.parent is not None and above.parent.tag == "S" and _has_subject(above))
+        or (above.tag == "VP" and above.parent is not None and above.parent.tag == "NP")
+        or (above.tag in _SENTENCES and above.parent is not None and above.parent.tag == "S" and _has_subject(above))
         for above in _between(node, verb)
     )
 

@@ -11,10 +11,10 @@ published (arXiv 2311.08287, section 4)
     of these, `exemplars` for each knowledge point and format.
 clean
     The same number (`per_stratum`, 120) of each knowledge point and format, as far as the treebank has so many, spread
-    evenly over the answers' categories; categories with few questions are one. No question twice; of a knowledge point
-    and format's questions with the same answer letter or truth value at most one a sentence; and no sentence twice as long as there are others; as many true as false
-    ones, and as many golds A as B, C, D where the treebank has them. Some sentences, a quarter at most, are set aside
-    for exemplars before anything is drawn, so no exemplar shares its sentence with a question.
+    evenly over the answers' categories; categories with few questions are one. No question twice, no sentence twice as
+    long as there are others, and never with the same answer letter or truth value; as many true as false ones, and as
+    many golds A as B, C, D where the treebank has them. Some sentences, a quarter at most, are set aside for exemplars
+    before anything is drawn, so no exemplar shares its sentence with a question.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from viva.benchmarks.syneval.items import FORMATS, KNOWLEDGE_POINTS, Item
 Scheme = Literal["clean", "published"]
 _WORD = (1 << 64) - 1
 DEFAULTS: dict[Scheme, tuple[int, int]] = {"clean": (120, 20), "published": (5, 50)}
-"""Questions drawn of each knowledge point and format (clean) or of each stratum (published); what a small stratum is."""
+"""Questions drawn of each knowledge point and format (clean) or stratum (published), and what is a small stratum."""
 RESERVE = 100
 """Sentences that are set aside for clean exemplars, at most."""
 SHOTS = 5

@@ -126,7 +126,7 @@ def verb_paths(
 
 
 def _chains(vp: Node, own: list[Node]) -> list[tuple[Node, ...]]:
-    """A VP's verbs, one chain a conjunct: "will greatly reduce" in one bracket is one verb phrase, "buy and sell" two."""
+    """A VP's verbs, one chain a conjunct: "will greatly reduce" in one bracket is one, "buy and sell" are two."""
     chains: list[tuple[Node, ...]] = []
     for verb in own:
         before = chains[-1][-1] if chains else None

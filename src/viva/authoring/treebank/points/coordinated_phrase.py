@@ -22,7 +22,7 @@ from viva.authoring.treebank.modifiers import REDUCED_RELATIVE, Modifier
 from viva.authoring.treebank.points.main_verb_phrase import particle_end
 from viva.authoring.treebank.sentence import Sentence
 from viva.authoring.treebank.tree import Node, TreeError
-from viva.authoring.treebank.verbs import BE, VerbSequence, verb_paths
+from viva.authoring.treebank.verbs import BE, VERB_TAGS, VerbSequence, verb_paths
 from viva.benchmarks.syneval.items import SlotKind
 
 _PARTS = frozenset(("NP", "DT", "CC", "CONJP", ",", ":", "``", "''"))
@@ -77,7 +77,7 @@ def find(reading: Reading) -> Iterator[Finding]:
 
 
 def _accepted(sentence: Sentence, answer: Conjunct) -> Iterator[str]:
-    """Of a verb phrase, the conjunct as it stands: without the auxiliaries that it shares, with its particle and object;
+    """Of a verb phrase, the conjunct as it stands: without the auxiliaries that it shares, its particle, its object;
     of a noun phrase, less or more of what follows it."""
     cut = sentence.tree.layout.cut
     if answer.verb is None:
@@ -88,9 +88,10 @@ def _accepted(sentence: Sentence, answer: Conjunct) -> Iterator[str]:
     own = answer.verb.levels[-1]
     parts = [verb for verb in answer.verb.verbs if verb.parent is own] or [answer.verb.last]
     first = answer.verb.verbs[0].start
+    whole = () if any(leaf.tag in VERB_TAGS for leaf in sentence.tree.leaves[parts[-1].end : own.end]) else (own.end,)
     apart = any(leaf.tag.startswith(("CC", "NN", "PRP")) for leaf in sentence.tree.leaves[first : parts[0].start])
     for start in dict.fromkeys((parts[0].start, parts[0].start if apart else first)):
-        for end in dict.fromkeys((answer.verb.last.end, particle_end(answer.verb), own.end)):
+        for end in dict.fromkeys((answer.verb.last.end, particle_end(answer.verb), *whole)):
             if (text := cut(start, end).lower()) != answer.text:
                 yield text
 
@@ -152,7 +153,7 @@ def _coordinates_nouns(node: Node) -> bool:
 
 
 def _is_gapped(node: Node) -> bool:
-    """Whether a conjunct lacks its noun: "stiff competition in Orange County, and in the Valley from the Daily News"."""
+    """Whether a conjunct lacks its noun: "competition in Orange County, and in the Valley from the Daily News"."""
     members = (child for child in node.children if child.tag == "NP")
     return any(
         member.gap

@@ -71,8 +71,8 @@ def find(reading: Reading) -> Iterator[Finding]:
 def _accepted(
     sentence: Sentence, verb: VerbSequence, others: list[VerbSequence], chains: list[tuple[VerbSequence, VerbSequence]]
 ) -> Iterator[str]:
-    """Other renderings of a verb phrase that are as right: with adverbs and particle, as it stands in the sentence, with
-    the verb that it depends on or that depends on it ("helped push up", "has yet to announce")."""
+    """Other renderings of a verb phrase that are as right: with adverbs and particle, as it stands in the sentence,
+    with the verb that it depends on or that depends on it ("helped push up", "has yet to announce")."""
     if verb.with_adverbs != verb.plain:
         yield verb.with_adverbs.lower()
     cut = sentence.tree.layout.cut
@@ -93,7 +93,8 @@ def particle_end(verb: VerbSequence) -> int:
     """Where a verb phrase ends with its particle: behind `out` in "should be put out"."""
     parent = verb.last.parent
     after = parent.children[verb.last.position + 1 :] if parent is not None else []
-    return after[0].end if after and after[0].tag == "PRT" else verb.last.end
+    following = next((child for child in after if child.text), None)
+    return following.end if following is not None and following.tag == "PRT" else verb.last.end
 
 
 def _chains(sentence: Sentence) -> list[tuple[VerbSequence, VerbSequence]]:
@@ -129,9 +130,9 @@ def _owners(sentence: Sentence) -> dict[tuple[Role, Node], list[VerbSequence]]:
 
 def _is_clear(sentence: Sentence, argument: Argument, whole: str) -> bool:
     node = argument.node
-    if not sentence.published:
-        if has_own_subject(node) or (argument.role == "subject" and argument.verb.form in PARTICIPLES):
-            return False
+    participle = argument.role == "subject" and argument.verb.form in PARTICIPLES
+    if not sentence.published and (participle or has_own_subject(node)):
+        return False
     if argument.category in _UNCLEAR or argument.cut or not node.text or has_noun_complement(sentence, node):
         return False
     if argument.role == "subject":
