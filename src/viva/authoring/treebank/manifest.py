@@ -29,6 +29,8 @@ class Manifest(Struct, kw_only=True):
     name: str
     as_published: bool
     """Whether facts and questions are the published generator's, quirks included."""
+    wordings: str = ""
+    """The file of other wordings than Viva's, or "paper"."""
     sampling: SamplingSettings
     encoding: str
     sources: list[Source]

@@ -334,7 +334,7 @@ class CleanSampler(Sampler):
             chosen = _spread(strata, self.settings.per_stratum, used)
             test += [(" ".join(name), place) for name in names for place in chosen[name]]
             count = sum(map(len, chosen.values()))
-            if count < self.settings.per_stratum:
+            if count < self.settings.per_stratum - (self.settings.per_stratum % 2 if pool[1] == "TF" else 0):
                 short[" ".join(pool)] = count
         exemplars = [
             (" ".join(name), place)

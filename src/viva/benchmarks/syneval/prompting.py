@@ -79,7 +79,7 @@ def render(texts: Templates, item: Item, exemplars: Sequence[Item], *, base: boo
     task = texts.text(f"{section}.task_shots" if exemplars else f"{section}.task")
     competing = whole and section == "MC"  # options' texts compete: nobody is to write a letter
     if not base and not exemplars and not competing:  # exemplars show what form the answer has
-        task = f"{task}\n{texts.text(f'{section}.ask')}"
+        task = "\n".join(filter(None, (task, texts.text(f"{section}.ask"))))
     parts = [task]
     for exemplar in exemplars:
         said = exemplar.options[LETTERS.index(exemplar.answer)] if competing else exemplar.answer

@@ -86,6 +86,12 @@ build_command.add_command(translate_command)
     show_default=True,
     help="Leave out what is no tree and tell it (exit code 3), or stop at the first.",
 )
+@click.option(
+    "--wordings",
+    default="",
+    metavar="paper|FILE",
+    help="How questions are worded: as in the paper, or by a TOML file of the same keys as the bundled wordings.toml.",
+)
 @click.option("--gzip", is_flag=True, help="Compress facts.jsonl and questions.jsonl.")
 @click.option("--jobs", type=click.IntRange(1, 1024), help="Workers.  [default: one a core]")
 @click.option(
@@ -123,6 +129,7 @@ def syneval_command(treebanks: tuple[Path, ...], out: Path, **given: Any) -> int
         encoding=_encoding(given["encoding"]),
         glob=given["glob"],
         malformed=given["malformed"],
+        wordings=given["wordings"],
         gzip=given["gzip"],
         jobs=given["jobs"] or 0,
         on=given["on"],
