@@ -286,6 +286,6 @@ def test_the_papers_prompts_are_shipped_and_an_empty_part_leaves_nothing(folder:
     paper = read_templates(Path(benchmark.__file__).with_name("prompts_paper.toml"))
     sat = benchmark.BENCHMARK.open(ExamSpec(benchmark="syneval"), folder, paper)
     assert text(sat, "FITB").startswith(
-        "You are an English master.\n\nThe following are fill-in-the-blank questions.\n\n"
+        "[system]\nYou are an English master.\n\n[user]\nThe following are fill-in-the-blank questions.\n\nSentence: "
     )
     assert "\nPlease answer True or False.\n\nSentence: " in text(sat, "TF")
