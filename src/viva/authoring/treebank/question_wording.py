@@ -29,6 +29,7 @@ class Asker:
         self._published = reading.published
         self._sentence = reading.sentence.tree.sentence
         self._file, self._tree = file, tree
+        self._place = f"{file}-{tree}-"
         self._pools = Pools(reading)
         self._words = words
         self._numbers: dict[str, int] = defaultdict(int)
@@ -121,7 +122,7 @@ class Asker:
         kind = f"{point}-{form}"
         self._numbers[kind] += 1
         return Item(
-            id=f"{self._file}-{self._tree}-{kind}-{self._numbers[kind]}",
+            id=f"{self._place}{kind}-{self._numbers[kind]}",
             knowledge_point=point,
             format=form,
             sentence=self._sentence,

@@ -84,6 +84,17 @@ def _hash(*parts: str) -> int:
     return int.from_bytes(hashlib.blake2b("\0".join(parts).encode("utf-8"), digest_size=8).digest(), "little")
 
 
+def _keyed(seed: int) -> hashlib.blake2b:
+    """A hash that has taken its key: copies of it cost half of what new ones do."""
+    return hashlib.blake2b(digest_size=8, key=str(seed).encode())
+
+
+def _number(keyed: hashlib.blake2b, identity: str) -> int:
+    found = keyed.copy()
+    found.update(identity.encode())
+    return int.from_bytes(found.digest(), "little")
+
+
 class Smallest:
     """The `size` entries with the smallest keys of all that were offered; of those with one `label`, the smallest."""
 
@@ -160,6 +171,17 @@ class _Stratum:
         self.exemplar_key = _hash(str(settings.seed), "exemplar", name)
 
 
+class _Group:
+    """What is seen together: the strata of some tags, taken apart for the loop over them, and how often they were."""
+
+    __slots__ = ("count", "parts", "strata")
+
+    def __init__(self, strata: tuple[_Stratum, ...]) -> None:
+        self.count = 0
+        self.strata = strata
+        self.parts = tuple((s.test_key, s.test, s.exemplar_key, s.exemplars) for s in strata)
+
+
 class PublishedSampler(Sampler):
     """The scheme of the paper."""
 
@@ -167,35 +189,44 @@ class PublishedSampler(Sampler):
         super().__init__(settings)
         self._strata: dict[tuple[str, str, str], _Stratum] = {}
         self._after = after._strata if isinstance(after, PublishedSampler) else {}
-        self._key = str(settings.seed).encode()
-        self._known: dict[tuple[str, str, tuple[str, ...]], tuple[_Stratum, ...]] = {}
+        self._hash = _keyed(settings.seed)
+        self._known: dict[tuple[str, str, tuple[str, ...]], _Group] = {}
         """Knowledge point, format and tags, to the strata: most tags are seen together again and again."""
 
     def see(self, item: Item, place: Place) -> None:
         """Take note of a question, in each of its strata."""
         identity = item.id
-        number = int.from_bytes(hashlib.blake2b(identity.encode(), digest_size=8, key=self._key).digest(), "little")
-        group = (item.knowledge_point, item.format, item.tags)
-        for stratum in self._known.get(group) or self._learn(*group):
-            stratum.count += 1
-            key = number * stratum.test_key & _WORD
-            if key < stratum.test.limit:
-                stratum.test.offer(key, identity, place)
-            key ^= stratum.exemplar_key
-            if key < stratum.exemplars.limit:
-                stratum.exemplars.offer(key, identity, place)
+        number = _number(self._hash, identity)
+        name = (item.knowledge_point, item.format, item.tags)
+        group = self._known.get(name) or self._learn(*name)
+        group.count += 1
+        for test_key, test, exemplar_key, exemplars in group.parts:
+            key = number * test_key & _WORD
+            if key < test.limit:
+                test.offer(key, identity, place)
+            key ^= exemplar_key
+            if key < exemplars.limit:
+                exemplars.offer(key, identity, place)
 
-    def _learn(self, point: str, form: str, tags: tuple[str, ...]) -> tuple[_Stratum, ...]:
+    def _settle(self) -> None:
+        """Give the counts of groups to their strata."""
+        for group in self._known.values():
+            for stratum in group.strata:
+                stratum.count += group.count
+            group.count = 0
+
+    def _learn(self, point: str, form: str, tags: tuple[str, ...]) -> _Group:
         names = dict.fromkeys((point, form, tag.replace("(non-restrictive)", "")) for tag in tags)
         for name in names:
             if name not in self._strata:
                 self._strata[name] = _Stratum(" ".join(name), self.settings, self._after.get(name))
-        found = self._known[point, form, tags] = tuple(self._strata[name] for name in names)
+        found = self._known[point, form, tags] = _Group(tuple(self._strata[name] for name in names))
         return found
 
     def merge(self, other: Sampler) -> None:
         """Take note of all that another sampler of the same settings saw."""
         assert isinstance(other, PublishedSampler)
+        other._settle()
         for name, theirs in other._strata.items():
             mine = self._strata.get(name)
             if mine is None:
@@ -206,10 +237,12 @@ class PublishedSampler(Sampler):
 
     def __getstate__(self) -> dict[str, object]:
         """Without what is only there to be quick."""
-        return self.__dict__ | {"_known": {}, "_after": {}}
+        self._settle()
+        return self.__dict__ | {"_known": {}, "_after": {}, "_hash": None}
 
     def draw(self) -> Drawn:
         """The set, stratum by stratum in the order of knowledge points, formats and tags."""
+        self._settle()
         eligible = {name: s for name, s in self._strata.items() if s.count >= self.settings.min_stratum}
         test: list[tuple[str, Place]] = []
         pools: defaultdict[tuple[str, str], Smallest] = defaultdict(lambda: Smallest(self.settings.exemplars))
@@ -282,13 +315,13 @@ class CleanSampler(Sampler):
         self._counts: Counter[tuple[str, str, str]] = Counter()
         self._pools: dict[tuple[str, str], _Pool] = {}
         self._sentence = ("", _hash(str(settings.seed), "sentence", ""))
+        self._hash = _keyed(settings.seed)
 
     def see(self, item: Item, place: Place) -> None:
         """Take note of a question."""
-        seed = str(self.settings.seed)
         if item.sentence != self._sentence[0]:  # a sentence's questions come one after another
-            self._sentence = (item.sentence, _hash(seed, "sentence", item.sentence))
-        number = int.from_bytes(hashlib.blake2b(item.id.encode(), digest_size=8, key=seed.encode()).digest(), "little")
+            self._sentence = (item.sentence, _hash(str(self.settings.seed), "sentence", item.sentence))
+        number = _number(self._hash, item.id)
         sentence = self._sentence[1]
         answer = "" if item.format == "FITB" else item.answer
         stratum = (item.knowledge_point, item.format, item.category)
@@ -298,11 +331,13 @@ class CleanSampler(Sampler):
             # However the sentences that are set aside fall, enough are left.
             before = self._after._cells.get((*stratum, answer)) if self._after else None
             cell = self._cells[*stratum, answer] = Smallest(self.settings.per_stratum + RESERVE, before)
-        cell.offer(number, sentence, place)
+        if number < cell.limit:
+            cell.offer(number, sentence, place)
         pool = self._pools.get(stratum[:2])
         if pool is None:
             pool = self._pools[stratum[:2]] = _Pool(self._after._pools.get(stratum[:2]) if self._after else None)
-        pool.offer(sentence, number, answer, item.id, place)
+        if sentence < pool.sentences.limit:
+            pool.offer(sentence, number, answer, item.id, place)
 
     def merge(self, other: Sampler) -> None:
         """Take note of all that another sampler of the same settings saw."""
@@ -319,7 +354,7 @@ class CleanSampler(Sampler):
 
     def __getstate__(self) -> dict[str, object]:
         """Without what is only there to be quick."""
-        return self.__dict__ | {"_after": None}
+        return self.__dict__ | {"_after": None, "_hash": None}
 
     def draw(self) -> Drawn:
         """The set, by knowledge point, format and category."""
