@@ -38,7 +38,7 @@ demo: $(STAMP)  ## the benchmarks on their bundled samples, answered by random g
 	@echo 'A model of yours: viva run cmmlu --model openai/NAME --base-url http://127.0.0.1:8000/v1 (docs/first-run.md)'
 
 sample: $(STAMP)  ## the bundled SynEval set, made again from its treebank (after a change to either)
-	$(BIN)/viva build syneval src/viva/benchmarks/syneval/sample/treebank --name sample --out .sample --force
+	$(BIN)/viva build syneval src/viva/benchmarks/syneval/sample/treebank --name sample --per-stratum 40 --out .sample --force
 	cp .sample/test.jsonl .sample/exemplars.jsonl .sample/build.json src/viva/benchmarks/syneval/sample/
 	rm -r .sample
 

@@ -224,12 +224,18 @@ def _why_not_found(old: Side, new: Side, found: Finding) -> str:
         return "where, when, why (ADV)"
     if point == "PPA" and " " not in found.slot:
         return "a preposition alone (PPA)"
+    if point in ("ADJ", "ADV", "PPA"):
+        return "attachment that readers dispute (ADJ, ADV, PPA)"
+    if found.rule == "subject":
+        return "subjects of participles (GS, MVP)"
     clause = found.nodes[0]
     if "subject_complement" in found.rule and any(
         child.children[0].tag == "EX" for child in clause.children if child.children
     ):
         return "what there is (SC, MVP)"
-    return "objects that are none" if point in ("DO", "IO", "MVP") else "otherwise"
+    if found.rule == "subject_complement":
+        return "complements of place and time, adverbs, \"is to\" (SC, MVP)"
+    return "objects that are none or disputed" if point in ("DO", "IO", "MVP") else "otherwise"
 
 
 def _phrases(node: Node) -> list[Node]:

@@ -275,7 +275,11 @@ def _why_unsaid(new: Side, found: Existence | Unpaired, shown: bool) -> str:
         if "PRP" in inside:
             return "pronouns have no modifier (ADJ)"
     why = why_not_shown(new, found.slot)
-    return "no modifier, though one stands first (ADV)" if why == "otherwise" and not found.exists else why
+    if why != "otherwise":
+        return why
+    if found.exists:
+        return "attachment that readers dispute (ADJ, ADV, PPA)"
+    return "no modifier, though something stands first or follows (ADJ, ADV)"
 
 
 def _weigh_one(balance: Balance, old: Side, new: Side, one: Key) -> None:
@@ -291,7 +295,9 @@ def _weigh_one(balance: Balance, old: Side, new: Side, one: Key) -> None:
         filled = any(is_filler(choice, text) for text in wrong_options(choice))
         why = "three options only with the list's" if filled else "three options only with overlapping ones"
         balance[why, "MC"] += after["MC"] - before["MC"]
-    if before["TF"] != after["TF"]:
+    if before["TF"] and not new.findings[one].statements:
+        balance["not stated, as grammars differ on what it is", "TF"] -= before["TF"]
+    elif before["TF"] != after["TF"]:
         balance["no wrong phrase in the sentence to state", "TF"] += after["TF"] - before["TF"]
 
 

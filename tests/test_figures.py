@@ -72,8 +72,9 @@ def predicted(models: str, size: int, *more: str) -> float:
     return 100 * float(forecast["prediction"]["score"])
 
 
-def correlated(benchmark: str, shown: int, second: str, kind: str) -> float:
-    (pair,) = (pair for pair in tables("correlate", benchmark)[shown]["pairs"] if pair["second"] == second)
+def correlated(benchmark: str, shown: int, second: str, kind: str, first: str = "") -> float:
+    every = tables("correlate", benchmark, *(["--every"] if first else []))[shown]["pairs"]
+    (pair,) = (pair for pair in every if pair["second"] == second and first in ("", pair["first"]))
     (value,) = (one["value"] for one in pair["coefficients"] if one["kind"] == kind)
     return float(value)
 
@@ -176,6 +177,11 @@ def furthest(found: Table, formula: Callable[[Entry], float], column: str) -> fl
 
 
 MEASURES = {"MC": "mc_accuracy", "FITB accuracy": "fitb_accuracy", "FITB F1": "fitb_f1"}
+OTHER_PAIRS = {
+    "MC and FITB accuracy": ("mc_accuracy", "fitb_accuracy"),
+    "MC and FITB F1": ("mc_accuracy", "fitb_f1"),
+    "FITB accuracy and F1": ("fitb_accuracy", "fitb_f1"),
+}
 SAMPLINGS = ("(0.2,0.9)", "(0.2,1.0)", "(0.4,0.9)", "(0.6,0.9)", "(0.8,0.9)", "(1.0,0.9)", "(1.2,0.9)", "(1.4,0.9)")
 
 
@@ -215,6 +221,11 @@ def recipes() -> Iterator[tuple[str, Callable[[], float]]]:
                     f"SynEval: TF and {label}, {kind}, {shots}-shot",
                     lambda a=shown, b=column, c=kind: correlated("syneval", a, b, c),  # type: ignore[misc]
                 )
+    for label, (first, second) in OTHER_PAIRS.items():
+        yield (
+            f"SynEval: {label}, kendall, few-shot",
+            lambda a=first, b=second: correlated("syneval", 1, b, "kendall", a),  # type: ignore[misc]
+        )
     for model in ("Random", "Mistral 7B", "GPT4"):
         for shots in ("zero", "few"):
             yield f"SynEval: OA of {model}, {shots}-shot", lambda a=shots, b=model: oa(entry("syneval", f"{a}_shot", b))  # type: ignore[misc]

@@ -14,6 +14,10 @@ from viva.benchmarks.syneval.items import Item
 NURSE = "(NP{} (NP (NNP Ann)) (, ,) (NP (DT a) (NN nurse)) (, ,))"
 SEEN_MAN = "(NP (NP (DT the) (NN man)) (PP (IN with) (NP (DT a) (NN glass))))"
 MODIFIED = f"(S (NP-SBJ (NNP Ann)) (VP (VBD saw) {SEEN_MAN} (PP (IN in) (NP (NNP Rome)))))"
+HOSTED = (
+    "(S (NP-SBJ (NP (DT the) (NN mayor)) (PP (IN of) (NP (NNP Rome)))) "
+    "(VP (VBD spoke) (PP (IN with) (NP (DT a) (NN glass))) (PP (IN at) (NP (NN noon)))))"
+)
 RELATIVE = "(S (NP-SBJ (NP (DT the) (NN girl)) (SBAR (WHNP-1 {0}) (S {1}))) (VP (VBZ sings)))"
 LEFT = "(NP-SBJ (-NONE- *T*-1)) (VP (VBD left))"
 
@@ -63,7 +67,8 @@ OFFERED = [
     (MODIFIED, "DO", False),  # Ann, Rome; the man and a glass lie in the answer
     (MODIFIED, "MVP", False),  # one verb phrase
     (MODIFIED, "ADJ", False),  # in Rome
-    (MODIFIED, "PPA", True),
+    (MODIFIED, "PPA", False),  # "with a glass" may be his or hers
+    (HOSTED, "PPA", True),
 ]
 
 
@@ -94,14 +99,14 @@ def test_as_published_fillers_make_up_what_a_sentence_lacks(point: str, fillers:
 @pytest.mark.parametrize(
     ("slot", "answer", "rivals", "never"),
     [
-        ("with a glass", "the man", {"saw"}, {"a glass", "the man with a glass"}),
-        ("in Rome", "saw", {"the man", "a glass", "the man with a glass"}, {"Rome", "the man with a glass in Rome"}),
+        ("of Rome", "the mayor", {"spoke"}, {"Rome", "the mayor of Rome"}),
+        ("with a glass", "spoke", {"the mayor", "Rome", "the mayor of Rome"}, {"a glass"}),
     ],
 )
 def test_attachment_offers_its_rival(slot: str, answer: str, rivals: set[str], never: set[str]) -> None:
     drawn = 0
     for number in range(60):
-        items = generate(MODIFIED, "t", number, published=False)[1]
+        items = generate(HOSTED, "t", number, published=False)[1]
         for item in items:
             if (item.knowledge_point, item.format, asked(item).slot) == ("PPA", "MC", slot):
                 drawn += 1
@@ -114,10 +119,10 @@ def test_attachment_offers_its_rival(slot: str, answer: str, rivals: set[str], n
 STATEMENTS = {  # statements about a sentence: knowledge point → published, default
     "GS": (4, 4),  # one fact: right and wrong, affirmed and denied
     "DO": (4, 4),
-    "ADJ": (2 + 2 * 4, 2 + 2 * 4),  # right and wrong; whether the four noun phrases on their own have a modifier
-    "ADV": (2 + 2, 2),  # "with a glass" may be said of "saw" too: not stated to be wrong, so nothing is stated
+    "ADJ": (2 + 2 * 4, 2 * 2),  # right and wrong; whether the noun phrases on their own have a modifier: Ann, Rome
+    "ADV": (2 + 2, 0),  # by default neither phrase is said of "saw" or of a noun: a reader may divide otherwise
     "CO": (2, 0),  # a verb phrase and a wrong partner, which the sentence has not
-    "PPA": (8, 8),
+    "PPA": (8, 0),
 }
 
 

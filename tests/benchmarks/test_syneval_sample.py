@@ -7,6 +7,7 @@ from pathlib import Path
 
 from viva.authoring.treebank.driver import BuildSettings, Tally, build
 from viva.authoring.treebank.generate import generate
+from viva.authoring.treebank.sampling import SamplingSettings
 from viva.authoring.treebank.treebank import Plan, Problem
 from viva.benchmarks.syneval import benchmark
 from viva.benchmarks.syneval.items import FORMATS, KNOWLEDGE_POINTS, Item
@@ -27,7 +28,8 @@ class Quiet:
 
 
 def test_the_bundled_set_is_what_its_treebank_gives(tmp_path: Path) -> None:
-    build([SAMPLE / "treebank"], tmp_path / "set", BuildSettings(name="sample", jobs=1), generate, Quiet())
+    settings = BuildSettings(name="sample", sampling=SamplingSettings(per_stratum=40), jobs=1)
+    build([SAMPLE / "treebank"], tmp_path / "set", settings, generate, Quiet())
     for name in ("test.jsonl", "exemplars.jsonl", "build.json"):
         assert (tmp_path / "set" / name).read_bytes() == (SAMPLE / name).read_bytes(), f"{name}: `make sample` makes it"
 

@@ -161,8 +161,12 @@ def is_clean_and_balanced(trees: int) -> None:
     assert not {item.sentence for item in asked} & {item.sentence for item in shown}
     truths = Counter(item.answer for item in asked if item.format == "TF")
     assert truths["true"] == truths["false"]
-    for name, count in Counter(name for name, _ in found.test).items():
-        assert count <= 20
+    drawn_of = Counter(tuple(name.split()[:2]) for name, _ in found.test)
+    for pool in {tuple(name.split()[:2]) for name, _ in found.test}:
+        assert drawn_of[pool] == found.short.get(" ".join(pool), CLEAN.per_stratum)
+        sentences = Counter(items[place].sentence for name, place in found.test if tuple(name.split()[:2]) == pool)
+        assert trees < 600 or " ".join(pool) in found.short or max(sentences.values()) == 1
+    for name in {name for name, _ in found.test}:
         same = [items[place] for stratum, place in found.test if stratum == name]
         assert len({(item.answer, item.sentence) for item in same if item.format != "FITB"}) == sum(
             item.format != "FITB" for item in same

@@ -104,6 +104,21 @@ def test_oa_is_the_papers_formula_in_every_row(folder: Path) -> None:
     assert 0.0 < (exact or 0.0) < (f1 or 0.0) < 1.0
 
 
+def test_oa_over_points_counts_every_knowledge_point_and_format_alike(folder: Path) -> None:
+    found = {table.name: table for table in tables(exam(folder))}["formats"]
+    by_point = cells(exam(folder))
+    of_points = [
+        by_point[point][name].mean or 0.0
+        for point in list(by_point)[:-1]
+        for name in ("TF", "MC", "FITB")
+        if name != "FITB" and (point, name) != ("MVP", "TF")
+    ]
+    blanks = [
+        ((row["FITB accuracy"].mean or 0.0) + (row["FITB F1"].mean or 0.0)) / 2 for row in list(by_point.values())[:-1]
+    ]
+    assert found.cells[0][-1].mean == pytest.approx(statistics.fmean([*of_points, *blanks]))
+
+
 def test_the_headline_is_oa_over_all(folder: Path) -> None:
     sat = exam(folder)
     assert broken_down(graded(sat, mixed)).cell(sat.headline()).mean == cells(sat)["Overall"]["OA"].mean
@@ -171,7 +186,7 @@ def test_an_outage_takes_nothing_from_the_formats(folder: Path) -> None:
 
 def test_tables_across_models_have_the_papers_columns(folder: Path) -> None:
     across = {table.name: table for table in tables(exam(folder)) if table.across}
-    assert across["formats"].columns == ("TF", "MC", "FITB accuracy", "FITB F1", "OA")
+    assert across["formats"].columns == ("TF", "MC", "FITB accuracy", "FITB F1", "OA", "OA over points")
     assert across["oa"].columns == ("GS", "SC", "DO", "IO", "MVP", "ADJ", "ADV", "CO", "PPA", "All")
     assert set(across) == {"formats", "oa", "TF", "MC", "FITB accuracy", "FITB F1"}
     assert all(len(table.rows) == 1 for table in across.values())

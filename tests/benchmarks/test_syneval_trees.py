@@ -320,8 +320,11 @@ def comes_through(hostile: str, published: bool) -> None:
     text = f"(S (NP-SBJ (NNP x{hostile}y)) (VP (VBD s{hostile}t) (NP (NN v{hostile}w)) {place}))"
     facts, items = generate(text, f"f{hostile}", 3, published=published)
     shown = hostile if published else hostile.replace("\\/", "/")
-    assert {f"s{shown}t", f"v{shown}w", f"in u{shown}u"} <= {fact.slot for fact in facts}
-    assert {f"x{shown}y".lower(), f"v{shown}w".lower(), f"s{shown}t"} <= {fact.answer for fact in facts}
+    slots = {fact.slot for fact in facts}
+    assert {f"s{shown}t", f"v{shown}w"} <= slots
+    assert not published or f"in u{shown}u" in slots
+    answers = {fact.answer.lower() for fact in facts}
+    assert {f"x{shown}y".lower(), f"v{shown}w".lower(), f"s{shown}t".lower()} <= answers
     slots = {slot.lower() for slot in (f"x{shown}y", f"s{shown}t", f"v{shown}w", f"u{shown}u", f"in u{shown}u")}
     for item in items:
         assert item.file == f"f{hostile}"

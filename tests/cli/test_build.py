@@ -52,7 +52,7 @@ def test_the_bundled_treebank_becomes_a_set(viva: Viva, published: bool) -> None
     assert f"{len(questions):,}" in ended.out
     assert manifest["fingerprint"] in ended.out
     assert [manifest["sampling"][key] for key in ("scheme", "per_stratum", "min_stratum", "seed")] == (
-        ["published", 5, 50, 42] if published else ["clean", 20, 20, 42]
+        ["published", 5, 50, 42] if published else ["clean", 120, 20, 42]
     )
     exemplars = rows(viva.folder / "set/exemplars.jsonl")
     assert test

@@ -73,7 +73,19 @@ def test_the_table_gives_table_7_to_three_decimals() -> None:
     expected = {"mc_accuracy": (0.560, 0.798), "fitb_accuracy": (0.480, 0.698), "fitb_f1": (0.516, 0.671)}
     printed = {entry.model: entry.figures for entry in table("syneval", "correlation").entries}
     kendall, pearson = printed["Kendall's tau (zero-shot)"], printed["Pearson's r (zero-shot)"]
-    assert coefficients("zero") == expected == {name: (kendall[name], pearson[name]) for name in kendall}
+    assert coefficients("zero") == expected == {name: (kendall[name], pearson[name]) for name in expected}
+
+
+def test_the_few_shot_row_of_kendall_is_what_table_6_gives_for_all_six_pairs() -> None:
+    from itertools import combinations
+
+    from viva.analysis.correlation import correlate
+
+    rows = syneval.main("few")
+    columns = {name: [row[name] for row in rows.values()] for name in syneval.MEASURES}
+    taus = [correlate(list(rows), columns, *pair).of("kendall").value for pair in combinations(syneval.MEASURES, 2)]
+    (printed,) = (one for one in table("syneval", "correlation").entries if one.model == "Kendall's tau (few-shot)")
+    assert [round(tau or 0, 3) for tau in taus] == list(printed.figures.values())
 
 
 def test_the_few_shot_row_of_pearson_repeats_the_zero_shot_one_and_the_data_give_another() -> None:

@@ -104,7 +104,12 @@ class TaskOptions(Struct, kw_only=True):
     seed: Annotated[int | None, note("Draws exemplars and baselines; sent to the server when given.  [default: 0]")] = (
         None
     )
-    prompts: Annotated[Path | None, note("TOML file of prompt templates that replace the bundled ones.")] = None
+    prompts: Annotated[
+        Path | None,
+        note(
+            "TOML file of prompt templates that replace the bundled ones; paper: the paper's, where they are shipped."
+        ),
+    ] = None
     context: Annotated[
         Positive | None,
         note("The model's context in tokens: exemplars that do not fit are dropped, the longest first, and counted."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -19,6 +20,9 @@ from viva.prompting import read_templates
 from viva.runs.config import TaskOptions
 from viva.runs.settings import data_folder, specs
 from viva.types import ExamSpec, Language, outcome_name
+
+PAPER = "paper"
+"""What --prompts takes in place of a file."""
 
 
 def open_exams(benchmarks: tuple[str, ...], choice: TaskOptions) -> list[tuple[Exam, Path | None]]:
@@ -117,6 +121,8 @@ def _templates(path: Path | None, names: list[str]) -> dict[str, dict[str, objec
     """A prompt file's templates for each benchmark: a table of its name, or the whole file when there is only one."""
     if path is None:
         return {}
+    if str(path) == PAPER and not path.exists():
+        return {name: _of_the_paper(name) for name in names}
     content = read_templates(path)
     named = {key: value for key, value in content.items() if key in BENCHMARKS}
     if named:
@@ -126,6 +132,15 @@ def _templates(path: Path | None, names: list[str]) -> dict[str, dict[str, objec
     if len(names) > 1:
         raise DataError(f"{path} must say which templates are whose: put them in tables [{names[0]}], [{names[1]}]")
     return {names[0]: content}
+
+
+def _of_the_paper(name: str) -> dict[str, object]:
+    """The paper's own prompts, which some benchmarks ship beside theirs. Raises DataError for the others."""
+    module = sys.modules[type(find_benchmark(name)).__module__]
+    path = Path(str(module.__file__)).with_name("prompts_paper.toml")
+    if question_file(name) or not path.exists():
+        raise DataError(f"{name} ships no prompts of its paper; --prompts takes a file")
+    return read_templates(path)
 
 
 def reopen(record: ExamRecord) -> Exam:

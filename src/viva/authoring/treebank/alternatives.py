@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from viva.authoring.treebank.attachment import could_modify_noun, could_modify_verb, is_of
 from viva.authoring.treebank.categories import CONJUNCTIONS, is_possessive
 from viva.authoring.treebank.findings import Finding
 from viva.authoring.treebank.phrases import bare
+from viva.authoring.treebank.sentence import Sentence
 from viva.authoring.treebank.tree import Node
 from viva.authoring.treebank.verbs import BE
 from viva.authoring.treebank.wordings import wordings
@@ -30,10 +32,10 @@ class Phrase(NamedTuple):
     verbal: bool = False
 
 
-def choose(pool: list[Phrase], finding: Finding, others: Iterable[str]) -> list[str]:
+def choose(pool: list[Phrase], finding: Finding, others: Iterable[str], sentence: Sentence) -> list[str]:
     """Up to three of the candidates, which come in random order; `others` are right answers as well."""
     taken = _Taken((finding.answer, *finding.accepted, *finding.also, *others, finding.slot))
-    pool = [p for p in pool if p.text and not taken.overlap(p.text) and not _could_be(p, finding)]
+    pool = [p for p in pool if p.text and not taken.overlap(p.text) and not _could_be(p, finding, sentence)]
     if finding.knowledge_point == "PPA":
         pool = _attachable(pool, finding)
     elif finding.knowledge_point == "SC":
@@ -68,7 +70,10 @@ class _Taken:
 
     def overlap(self, text: str) -> bool:
         words = bare(text)
-        return any(words in other or other in words for other in self._words)
+        for other in self._words:  # noqa: SIM110 - called a hundred times a sentence, and twice as quick
+            if words in other or other in words:
+                return True
+        return False
 
     def add(self, text: str) -> None:
         self._words.append(bare(text))
@@ -91,37 +96,50 @@ def _apart(texts: list[str], kept: int = 0) -> list[str]:
     return found
 
 
-def _could_be(phrase: Phrase, finding: Finding) -> bool:
+def _could_be(phrase: Phrase, finding: Finding, sentence: Sentence) -> bool:
     """Whether a candidate could answer the question as well as the answer."""
     node, point = phrase.node, finding.knowledge_point
     if any(node.meets(other) for other in finding.related):
         return True
     if point == "PPA":
-        return phrase.verbal and phrase.text.lower() in BE
+        return _could_host(phrase, finding)
     if point == "ADV":
-        verb = finding.slot_verb
-        # A sister of one of its verbs: a particle, a complement, or what the treebank's annotators hung there.
-        return verb is not None and (
-            node.parent in verb.levels or node.parent is verb.top.parent or _trails(node, verb.levels[-1])
-        )
-    if point in _ARGUMENTS:
-        # "she" may be the nurse: no pronoun beside a noun, and beside a pronoun no noun that it may stand for.
-        pronouns = wordings().fillers["pronouns"]
-        if finding.answer in pronouns:
-            return phrase.text not in pronouns and node.end <= finding.answer_node.start
-        return phrase.text in pronouns
-    # What modifies a noun phrase that begins with the slot may be said to modify the slot.
-    return point == "ADJ" and node.parent is not None and node.parent.start == finding.nodes[0].start
+        return finding.slot_verb is not None and could_modify_verb(finding.slot_verb, node)
+    if point == "ADJ":
+        # What modifies a noun phrase that begins with the slot may be said to modify the slot.
+        head = finding.nodes[0]
+        begins = node.parent is not None and node.parent.start == head.start
+        return begins or could_modify_noun(sentence, head, node)
+    return point in _ARGUMENTS and _could_name(phrase, finding)
 
 
-def _trails(node: Node, vp: Node) -> bool:
-    """A prepositional phrase within an object, but not one with `of`: "sold the house for a song" reads both ways."""
-    if node.tag != "PP" or node.text.lower().startswith("of ") or not vp.holds(node):
+def _could_host(phrase: Phrase, finding: Finding) -> bool:
+    """A bare form of be, a verb that takes the answer's verb, a noun phrase that begins the one around the answer."""
+    node, asked = phrase.node, finding.nodes[-1]
+    if phrase.verbal:
+        return phrase.text.lower() in BE or _governs(node, finding)
+    return not is_of(asked) and node.parent is not None and node.parent.tag == "NP" and node.parent.holds(asked)
+
+
+def _could_name(phrase: Phrase, finding: Finding) -> bool:
+    """ "she" may be the nurse: no pronoun beside a noun, and beside a pronoun no noun that it may stand for."""
+    pronouns = wordings().fillers["pronouns"]
+    if finding.answer in pronouns:
+        return phrase.text not in pronouns and phrase.node.end <= finding.answer_node.start
+    return phrase.text in pronouns
+
+
+def _governs(verb: Node, finding: Finding) -> bool:
+    """Whether a verb takes the answer's verb in its own phrase, with no clause of its own between: "plan to meet"."""
+    below = finding.answer_verb
+    if below is None or verb.parent is None or not verb.parent.holds(below.last):
         return False
-    above = node.parent
-    while above is not None and above is not vp and above.tag in ("NP", "ADJP"):
+    above = below.top.parent
+    while above is not None and above is not verb.parent:
+        if above.tag == "SBAR":
+            return False
         above = above.parent
-    return above is vp
+    return True
 
 
 def _is_easy(phrase: Phrase) -> bool:

@@ -10,23 +10,38 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from viva.authoring.treebank.categories import CONJUNCTIONS, is_empty, is_possessive
+from viva.authoring.treebank.categories import CONJUNCTIONS, category, is_empty, is_possessive
 from viva.authoring.treebank.detokenise import EMPTY
 from viva.authoring.treebank.reference import empty_leaf, relative_head, resolved, with_antecedents, with_head
 from viva.authoring.treebank.sentence import Sentence
 from viva.authoring.treebank.tree import Node
-from viva.authoring.treebank.verbs import BE, COPULAS, WEAK_COMPLEMENTS, VerbSequence
+from viva.authoring.treebank.verbs import (
+    BE,
+    COPULAS,
+    INFINITIVE_OBJECTS,
+    LINKING,
+    MEASURES,
+    NO_CLAUSE_OBJECTS,
+    WEAK_COMPLEMENTS,
+    VerbSequence,
+)
 
 Role = Literal["subject", "subject_complement", "direct_object", "indirect_object"]
 OMITTED = "omitted"
 """The published answer where a subject has no antecedent (imperatives, generic infinitives)."""
 _ADVERBIAL = frozenset(("ADV", "BNF", "DIR", "EXT", "LOC", "MNR", "PRP", "TMP"))
 _EXTENT = frozenset(("EXT", "DIR"))
+_PLACES = frozenset(("LOC", "DIR", "TMP", "EXT", "MNR"))
+"""Function tags of predicates that many grammars call adverbials: "is in storage", "had been around"."""
+_AMOUNTS = frozenset(("number", "currency", "quantifier_phrase"))
+_BARE = frozenset(("adjective_phrase", "comparative_adjective_phrase", "adverbial_phrase"))
+"""Noun phrases without a noun: "don't think much" has no object, "assumed certain of its liabilities" has."""
 _MODIFIER_TAGS = frozenset(("ADVP", "PP", "RB", "PRT"))
 _PUNCTUATION = frozenset((",", "CC", "CONJP", "PRN", "``", "''", ".", "-LRB-", "-RRB-"))
 _CLAUSES = frozenset(("S", "SBAR", "SQ"))
 _NO_END = frozenset(("JJ", "JJR", "JJS", "ADJP", "DT", "PDT", "VBN", "VBG", "RB", "ADVP", "POS"))
 """What a noun phrase does not end in: the comma behind it parts adjectives."""
+_EXTENDING = frozenset(("PP", "SBAR", "S"))
 _NOUNS = frozenset(("NN", "NNS", "NNP", "NNPS", "NX", "PRP", "DT", "CD"))
 
 
@@ -124,17 +139,20 @@ def _complements(verb: VerbSequence, published: bool) -> Iterator[tuple[Role, No
     if verb.voice == "passive":
         return
     rest = _rest(verb)
-    for node in rest:
-        if "PRD" in node.functions:
-            if published or not (node.tag == "ADVP" and node.text.lower() in WEAK_COMPLEMENTS):
-                yield "subject_complement", node
-            return
+    predicates = [node for node in rest if "PRD" in node.functions]
+    if predicates:
+        if published:
+            yield "subject_complement", predicates[0]
+        elif agreed := [node for node in predicates if _is_complement(node)]:
+            # "is by far the most active": the first that is no prepositional phrase
+            yield "subject_complement", next((node for node in agreed if node.tag != "PP"), agreed[0])
+        return
     if not published and _takes_no_object(verb, rest):
         return
     if len(rest) == 1:
         (node,) = rest
         if node.tag in _CLAUSES:
-            if not _is_future_or_habit(verb, node) and (published or not _is_remnant(node)):
+            if not _is_future_or_habit(verb, node) and (published or _is_object_clause(verb, node)):
                 yield "direct_object", node
         elif node.tag in ("NP", "UCP") and not node.functions:
             yield "direct_object", node
@@ -142,15 +160,64 @@ def _complements(verb: VerbSequence, published: bool) -> Iterator[tuple[Role, No
         first, second = rest
         if second.tag == "NP" and first.tag == "NP":
             yield from _two_objects(first, second, published)
-        elif second.tag in ("S", "SBAR"):
-            yield "direct_object", first
+        elif second.tag in ("S", "SBAR") and (published or second.tag == "S"):
+            yield "direct_object", first  # by default not of "told reporters that": which of the two is the object?
+
+
+def _is_complement(node: Node) -> bool:
+    """Whether every grammar calls a predicate a subject complement: neither adverb nor place, nor "is to be named"."""
+    if node.tag == "ADVP" or node.functions & _PLACES or node.text.lower() in WEAK_COMPLEMENTS:
+        return False
+    if node.tag != "S":
+        return True
+    subject = next((child for child in node.children if "SBJ" in child.functions), None)
+    return subject is None or not is_empty(subject) or not empty_leaf(subject).index
+
+
+def _is_object_clause(verb: VerbSequence, node: Node) -> bool:
+    """Whether every grammar calls a clause an object: of an infinitive or participle, where the verb is one of those
+    that take one; not one that the treebank itself marks as something else (-CLR, -ADV)."""
+    if _is_remnant(node) or "CLR" in node.functions or (verb.last.word or "").lower() in NO_CLAUSE_OBJECTS:
+        return False
+    before = node.parent.children[node.position - 1] if node.parent is not None else node
+    if node.tag == "SBAR" and before.tag == "," and node.children[0].tag.startswith("WH"):
+        return False  # "rings today, several of whom are members"
+    if node.tag != "S" or any("SBJ" in child.functions and child.text for child in node.children):
+        return True
+    if not any(child.tag == "VP" for child in node.children):
+        return True
+    word = (verb.last.word or "").lower()
+    if node.text.lower().startswith("to "):
+        return word in INFINITIVE_OBJECTS
+    return first_word(node).tag == "VBG" and word not in LINKING  # "get rolling", "help lure"
+
+
+def first_word(node: Node) -> Node:
+    """The first word of a phrase that can be seen; the phrase itself where there is none."""
+    return next((leaf for leaf in node.walk() if leaf.word is not None and leaf.text), node)
+
+
+def has_own_subject(node: Node) -> bool:
+    """Whether a clause without a finite verb has a subject that can be seen: "wants him to go", "keep it separate"."""
+    if node.tag != "S" or "TPC" in node.functions or len(node.children) < 2:
+        return False
+    subject, predicate = node.children[0], node.children[1]
+    if "SBJ" not in subject.functions or not subject.text:
+        return False
+    return predicate.tag != "VP" or predicate.children[0].tag in ("TO", "VB", "VBG", "VBN")
 
 
 def _takes_no_object(verb: VerbSequence, rest: list[Node]) -> bool:
-    """A copula with a noun phrase that lacks its -PRD; an infinitive of result ("rose to settle at $20")."""
+    """A copula with a noun phrase that lacks its -PRD; an amount that a verb measures by; an infinitive of result
+    ("rose to settle at $20")."""
     word = (verb.last.word or "").lower()
     if any(node.tag == "NP" for node in rest) and word in COPULAS:
         return True
+    if len(rest) == 1 and rest[0].tag == "NP":
+        kind = category(rest[0])
+        flat = not any(child.tag in ("NP", "PP", "SBAR") for child in rest[0].children)
+        if (kind in _AMOUNTS and word in MEASURES) or (kind in _BARE and flat):
+            return True
     if not any(node.tag == "S" for node in rest) or verb.last.parent is None:
         return False
     before = verb.last.parent.children[verb.last.position + 1 : rest[-1].position]
@@ -217,7 +284,31 @@ def argument_text(sentence: Sentence, node: Node, kind: str) -> ArgumentText | N
     if not node.text:
         text = with_antecedents(sentence, node)
         return ArgumentText(text, (kind,)) if text else None
-    return _whole_and_cut(sentence, node, (kind,))
+    found = _whole_and_cut(sentence, node, (kind,))
+    others = tuple(other_extents(sentence, node))
+    return found._replace(accepted=(*found.accepted, *others)) if others else found
+
+
+def other_extents(sentence: Sentence, node: Node) -> Iterator[str]:
+    """Texts of a phrase that is understood to end elsewhere, or to begin: with what follows it in its phrase up to a
+    comma ("convertible from Nov. 30"), without a last prepositional phrase, the subject of its clause alone ("wants him
+    to go"), without `that`."""
+    cut = sentence.tree.layout.cut
+    if node.parent is not None and "SBJ" not in node.functions:
+        noun = sentence.tree.leaves[node.end - 1].tag.startswith("NN")
+        for sister in node.parent.children[node.position + 1 :] if noun or "PRD" in node.functions else ():
+            if sister.tag not in _EXTENDING:
+                break
+            if sister.text:
+                yield cut(node.start, sister.end)
+        last = node.children[-1] if node.children else node
+        first = node.children[0] if node.children else node
+        if last.tag == "PP" and first.tag in ("NP", "JJ", "ADJP") and not last.text.lower().startswith("of "):
+            yield cut(node.start, last.start)
+    if has_own_subject(node):
+        yield node.children[0].text
+    elif node.tag == "SBAR" and node.children[0].text.lower() == "that" and len(node.children) > 1:
+        yield cut(node.children[1].start, node.end)
 
 
 def _whole_and_cut(sentence: Sentence, node: Node, kinds: tuple[str, ...]) -> ArgumentText:

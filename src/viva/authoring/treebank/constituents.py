@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from viva.authoring.treebank.arguments import Argument, arguments
+from viva.authoring.treebank.attachment import adverbials
 from viva.authoring.treebank.modifiers import Modifier, NounHost, fronted_modifiers, noun_hosts, verb_modifiers
 from viva.authoring.treebank.sentence import Sentence
 from viva.authoring.treebank.tree import Node, Tree
@@ -12,7 +13,7 @@ from viva.authoring.treebank.verbs import VerbSequence
 class Reading:
     """A sentence with everything that facts are made of."""
 
-    __slots__ = ("arguments", "fronted", "noun_hosts", "published", "sentence", "verb_modifiers")
+    __slots__ = ("adverbials", "arguments", "fronted", "noun_hosts", "published", "sentence", "verb_modifiers")
 
     def __init__(self, tree: Tree, published: bool) -> None:
         self.published = published
@@ -27,3 +28,5 @@ class Reading:
             {} if published else {verb: tuple(fronted_modifiers(verb)) for verb in self.sentence.verbs}
         )
         """By default: adverbials at the beginning of a verb phrase's clause."""
+        self.adverbials: list[Node] = [] if published else adverbials(self.sentence)
+        """By default: all that could be taken for an adverbial of some verb."""

@@ -32,12 +32,13 @@ WANTED = alternatives.WANTED
 class Pools:
     """The candidates of one sentence, by kind."""
 
-    __slots__ = ("modifiers", "nouns", "phrases", "plain_verbs", "published", "text_verbs")
+    __slots__ = ("modifiers", "nouns", "phrases", "plain_verbs", "published", "sentence", "text_verbs")
 
     def __init__(self, reading: Reading) -> None:
         nodes = reading.sentence.tree.nodes
         verbs = reading.sentence.verbs
         self.published = reading.published
+        self.sentence = reading.sentence
         shown: Callable[[str], str] = str if reading.published else tidy_text
         self.phrases = [Phrase(shown(n.text.lower()), n) for n in nodes if n.tag in _PHRASES and is_plain(n)]
         self.nouns = [Phrase(shown(n.text), n) for n in nodes if n.tag == "NP" and n.text]
@@ -85,7 +86,7 @@ def wrong_answers(pools: Pools, finding: Finding, dice: Dice, others: Iterable[s
     else:
         pool, filler = pools.modifiers, "modifiers"
     if not pools.published:
-        return alternatives.choose(dice.shuffled(pool), finding, others)
+        return alternatives.choose(dice.shuffled(pool), finding, others, pools.sentence)
     gold = finding.answer.lower()
     fits = _Outside(gold) if point == "PPA" else None
     return _draw(dice.shuffled(pool), [gold, *(other.lower() for other in others)], filler, fits)

@@ -34,6 +34,7 @@ from viva.authoring.treebank.manifest import (
 )
 from viva.authoring.treebank.sampling import Drawn, Place, SamplingSettings, sampler
 from viva.authoring.treebank.treebank import Plan, Problem, Reader, survey
+from viva.authoring.treebank.wordings import read_wordings
 from viva.authoring.treebank.workers import Generate, Result, Worker, WorkSettings, chunks, where, worker
 from viva.benchmarks.sets import fingerprint
 from viva.benchmarks.syneval.items import FORMATS, KNOWLEDGE_POINTS, Item
@@ -51,6 +52,8 @@ class BuildSettings(Struct, frozen=True, kw_only=True):
     encoding: str = "utf-8"
     glob: str = ""
     malformed: Literal["skip", "refuse"] = "skip"
+    wordings: str = ""
+    """A file of wordings, or "paper"; empty for the bundled ones."""
     gzip: bool = False
     """facts.jsonl.gz and questions.jsonl.gz."""
     jobs: int = 0
@@ -134,7 +137,12 @@ class _Build:
     def run(self) -> Manifest:
         """All of it."""
         settings = self._settings
-        work = WorkSettings(published=settings.as_published, sampling=settings.sampling, gzip=settings.gzip)
+        work = WorkSettings(
+            published=settings.as_published,
+            sampling=settings.sampling,
+            gzip=settings.gzip,
+            wordings=read_wordings(settings.wordings) if settings.wordings else {},
+        )
         with open_worker_pool(settings.on, settings.jobs) as workers:
             self._generate_all(workers, partial(worker, work, self._generate))
         self._refuse_nothing()
@@ -206,6 +214,7 @@ class _Build:
             viva=__version__,
             name=self._settings.name,
             as_published=self._settings.as_published,
+            wordings=Path(self._settings.wordings).name,
             sampling=self._settings.sampling,
             encoding=self._settings.encoding,
             sources=self._reader.sources,
@@ -216,6 +225,7 @@ class _Build:
             strata_drawn_from=drawn.eligible,
             test=len(drawn.test),
             test_distinct=len({place for _, place in drawn.test}),
+            short=drawn.short,
             exemplars=len(drawn.exemplars),
             malformed=dict(sorted(tally.malformed.items())),
             fingerprint=fingerprint((test, exemplars)),

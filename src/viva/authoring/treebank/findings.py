@@ -41,6 +41,8 @@ class Finding(Shown):
     """Nodes that the answer stands for or belongs with; neither they nor what they hold is offered."""
     choice: bool = True
     """Whether a multiple-choice question may be made of it."""
+    statements: bool = True
+    """Whether it may be stated: not where grammars differ on what the whole answer is."""
 
 
 @dataclass(slots=True, frozen=True, eq=False, kw_only=True)

@@ -8,14 +8,17 @@ from viva.authoring.treebank.findings import Finding
 from viva.authoring.treebank.points import EXISTENCES, POINTS, UNPAIRED
 from viva.authoring.treebank.question_wording import Asker
 from viva.authoring.treebank.tree import parse
+from viva.authoring.treebank.wordings import Wordings, wordings
 from viva.benchmarks.syneval.items import Fact, Item
 
 
-def generate(text: str, file: str, tree: int, *, published: bool) -> tuple[list[Fact], list[Item]]:
+def generate(
+    text: str, file: str, tree: int, *, published: bool, words: Wordings | None = None
+) -> tuple[list[Fact], list[Item]]:
     """The fill-in-the-blank facts and all questions of one bracketed tree. Raises TreeError.
 
     `file` and `tree` say where it comes from; the same tree of the same name gives the same questions, always.
-    `published` behaves as the authors' generator does, quirks included.
+    `published` behaves as the authors' generator does, quirks included. `words`: other wordings than the bundled ones.
     """
     parsed = parse(text, published)
     if not parsed.sentence:
@@ -25,7 +28,7 @@ def generate(text: str, file: str, tree: int, *, published: bool) -> tuple[list[
     if not published:
         findings = tidy(findings, parsed.sentence)
     facts = [_fact(finding, parsed.sentence, file, tree) for finding in findings if finding.blank]
-    asker = Asker(reading, file, tree)
+    asker = Asker(reading, file, tree, words or wordings())
     for finding in findings:
         asker.learn(finding)
     items = [item for finding in findings for item in asker.ask(finding)]

@@ -29,6 +29,8 @@ class Manifest(Struct, kw_only=True):
     name: str
     as_published: bool
     """Whether facts and questions are the published generator's, quirks included."""
+    wordings: str = ""
+    """The file of other wordings than Viva's, or "paper"."""
     sampling: SamplingSettings
     encoding: str
     sources: list[Source]
@@ -42,6 +44,8 @@ class Manifest(Struct, kw_only=True):
     test: int
     """Questions asked; the published scheme may count one several times."""
     test_distinct: int
+    short: dict[str, int] = {}
+    """Knowledge points and formats ("IO MC") of which fewer were drawn than asked for: the treebank has no more."""
     exemplars: int
     malformed: dict[str, int] = {}
     """Kind → how many; each is told in malformed.jsonl."""

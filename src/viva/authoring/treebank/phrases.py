@@ -48,7 +48,7 @@ def _orphans(text: str) -> set[int]:
         elif character in _PAIRS:
             if brackets and text[brackets[-1]] == _PAIRS[character]:
                 brackets.pop()
-            else:
+            elif not text[:index].rpartition(" ")[2].isdigit():  # not of "1) reduced volatility"
                 orphans.add(index)
     return orphans.union(brackets, () if quote is None else (quote,))
 

@@ -12,7 +12,7 @@ from viva.authoring.treebank.constituents import Reading
 from viva.authoring.treebank.distractors import WANTED, Pools, wrong_answers, wrong_partner
 from viva.authoring.treebank.findings import Existence, Finding, Shown, Unpaired
 from viva.authoring.treebank.seeded_choice import Dice
-from viva.authoring.treebank.wordings import Wording, wordings
+from viva.authoring.treebank.wordings import Wording, Wordings
 from viva.benchmarks.syneval.items import Format, Item
 
 LETTERS = "ABCD"
@@ -25,12 +25,13 @@ _PLAIN_STATEMENTS = frozenset(("ADJ", "ADV"))
 class Asker:
     """Makes the questions of one sentence. `right` maps a slot to all its right answers."""
 
-    def __init__(self, reading: Reading, file: str, tree: int) -> None:
+    def __init__(self, reading: Reading, file: str, tree: int, words: Wordings) -> None:
         self._published = reading.published
         self._sentence = reading.sentence.tree.sentence
         self._file, self._tree = file, tree
+        self._place = f"{file}-{tree}-"
         self._pools = Pools(reading)
-        self._words = wordings()
+        self._words = words
         self._numbers: dict[str, int] = defaultdict(int)
         self._stated: set[tuple[tuple[str, str], str]] = set()
         self._right: dict[tuple[str, str], list[str]] = defaultdict(list)
@@ -52,7 +53,7 @@ class Asker:
         if len(wrong) == WANTED and finding.choice:
             options, letter = self._options(finding.answer, wrong, dice)
             yield self._item(finding, "MC", "choice", dice, nodes, letter, options=options, role=role)
-        if point == "MVP":
+        if point == "MVP" or not finding.statements:
             return
         for answer, truth in self._statements(finding, wrong):
             yield self._item(finding, "TF", "is", dice, nodes, _truth(truth), stated=answer)
@@ -116,11 +117,12 @@ class Asker:
     ) -> Item:
         point = found.knowledge_point
         choices = self._words.of(point, found.slot_kind, use)
-        wording: Wording = choices[0] if self._published or len(choices) == 1 else choices[dice.below(len(choices))]
+        # Drawn even where there is one: other wordings leave the options as they are.
+        wording: Wording = choices[0] if self._published else choices[dice.below(len(choices))]
         kind = f"{point}-{form}"
         self._numbers[kind] += 1
         return Item(
-            id=f"{self._file}-{self._tree}-{kind}-{self._numbers[kind]}",
+            id=f"{self._place}{kind}-{self._numbers[kind]}",
             knowledge_point=point,
             format=form,
             sentence=self._sentence,

@@ -10,10 +10,11 @@ published (arXiv 2311.08287, section 4)
     that was drawn twice is asked twice. Exemplars: at most `exemplars` (50) of each stratum, less those that are asked;
     of these, `exemplars` for each knowledge point and format.
 clean
-    A stratum is a knowledge point, a format and the answer's category; categories with few questions are one stratum.
-    No question twice; of a stratum's questions with the same answer letter or truth value at most one a sentence; as
-    many true as false ones, and as many golds A as B, C, D where the treebank has them. Some sentences, a quarter at
-    most, are set aside for exemplars before anything is drawn, so no exemplar shares its sentence with a question.
+    The same number (`per_stratum`, 120) of each knowledge point and format, as far as the treebank has so many, spread
+    evenly over the answers' categories; categories with few questions are one. No question twice, no sentence twice as
+    long as there are others, and never with the same answer letter or truth value; as many true as false ones, and as
+    many golds A as B, C, D where the treebank has them. Some sentences, a quarter at most, are set aside for exemplars
+    before anything is drawn, so no exemplar shares its sentence with a question.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import hashlib
 import heapq
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple
 
 from msgspec import Struct
@@ -31,8 +32,8 @@ from viva.benchmarks.syneval.items import FORMATS, KNOWLEDGE_POINTS, Item
 
 Scheme = Literal["clean", "published"]
 _WORD = (1 << 64) - 1
-DEFAULTS: dict[Scheme, tuple[int, int]] = {"clean": (20, 20), "published": (5, 50)}
-"""Questions drawn of each stratum, and what is a small one."""
+DEFAULTS: dict[Scheme, tuple[int, int]] = {"clean": (120, 20), "published": (5, 50)}
+"""Questions drawn of each knowledge point and format (clean) or stratum (published), and what is a small stratum."""
 RESERVE = 100
 """Sentences that are set aside for clean exemplars, at most."""
 SHOTS = 5
@@ -47,7 +48,8 @@ class SamplingSettings(Struct, frozen=True, kw_only=True):
     """What is drawn."""
 
     scheme: Scheme = "clean"
-    per_stratum: int = 20
+    per_stratum: int = 120
+    """Questions drawn of each stratum (published), or of each knowledge point and format (clean)."""
     min_stratum: int = 20
     """Questions. Smaller strata are dropped (published) or made one per knowledge point and format (clean)."""
     exemplars: int = 50
@@ -74,10 +76,23 @@ class Drawn(NamedTuple):
     """All that there are."""
     eligible: int
     """Those that were drawn from."""
+    short: dict[str, int] = {}  # noqa: RUF012 - never changed
+    """Knowledge points and formats of which the treebank has too few, with how many were drawn (clean)."""
 
 
 def _hash(*parts: str) -> int:
     return int.from_bytes(hashlib.blake2b("\0".join(parts).encode("utf-8"), digest_size=8).digest(), "little")
+
+
+def _keyed(seed: int) -> hashlib.blake2b:
+    """A hash that has taken its key: copies of it cost half of what new ones do."""
+    return hashlib.blake2b(digest_size=8, key=str(seed).encode())
+
+
+def _number(keyed: hashlib.blake2b, identity: str) -> int:
+    found = keyed.copy()
+    found.update(identity.encode())
+    return int.from_bytes(found.digest(), "little")
 
 
 class Smallest:
@@ -156,6 +171,17 @@ class _Stratum:
         self.exemplar_key = _hash(str(settings.seed), "exemplar", name)
 
 
+class _Group:
+    """What is seen together: the strata of some tags, taken apart for the loop over them, and how often they were."""
+
+    __slots__ = ("count", "parts", "strata")
+
+    def __init__(self, strata: tuple[_Stratum, ...]) -> None:
+        self.count = 0
+        self.strata = strata
+        self.parts = tuple((s.test_key, s.test, s.exemplar_key, s.exemplars) for s in strata)
+
+
 class PublishedSampler(Sampler):
     """The scheme of the paper."""
 
@@ -163,35 +189,44 @@ class PublishedSampler(Sampler):
         super().__init__(settings)
         self._strata: dict[tuple[str, str, str], _Stratum] = {}
         self._after = after._strata if isinstance(after, PublishedSampler) else {}
-        self._key = str(settings.seed).encode()
-        self._known: dict[tuple[str, str, tuple[str, ...]], tuple[_Stratum, ...]] = {}
+        self._hash = _keyed(settings.seed)
+        self._known: dict[tuple[str, str, tuple[str, ...]], _Group] = {}
         """Knowledge point, format and tags, to the strata: most tags are seen together again and again."""
 
     def see(self, item: Item, place: Place) -> None:
         """Take note of a question, in each of its strata."""
         identity = item.id
-        number = int.from_bytes(hashlib.blake2b(identity.encode(), digest_size=8, key=self._key).digest(), "little")
-        group = (item.knowledge_point, item.format, item.tags)
-        for stratum in self._known.get(group) or self._learn(*group):
-            stratum.count += 1
-            key = number * stratum.test_key & _WORD
-            if key < stratum.test.limit:
-                stratum.test.offer(key, identity, place)
-            key ^= stratum.exemplar_key
-            if key < stratum.exemplars.limit:
-                stratum.exemplars.offer(key, identity, place)
+        number = _number(self._hash, identity)
+        name = (item.knowledge_point, item.format, item.tags)
+        group = self._known.get(name) or self._learn(*name)
+        group.count += 1
+        for test_key, test, exemplar_key, exemplars in group.parts:
+            key = number * test_key & _WORD
+            if key < test.limit:
+                test.offer(key, identity, place)
+            key ^= exemplar_key
+            if key < exemplars.limit:
+                exemplars.offer(key, identity, place)
 
-    def _learn(self, point: str, form: str, tags: tuple[str, ...]) -> tuple[_Stratum, ...]:
+    def _settle(self) -> None:
+        """Give the counts of groups to their strata."""
+        for group in self._known.values():
+            for stratum in group.strata:
+                stratum.count += group.count
+            group.count = 0
+
+    def _learn(self, point: str, form: str, tags: tuple[str, ...]) -> _Group:
         names = dict.fromkeys((point, form, tag.replace("(non-restrictive)", "")) for tag in tags)
         for name in names:
             if name not in self._strata:
                 self._strata[name] = _Stratum(" ".join(name), self.settings, self._after.get(name))
-        found = self._known[point, form, tags] = tuple(self._strata[name] for name in names)
+        found = self._known[point, form, tags] = _Group(tuple(self._strata[name] for name in names))
         return found
 
     def merge(self, other: Sampler) -> None:
         """Take note of all that another sampler of the same settings saw."""
         assert isinstance(other, PublishedSampler)
+        other._settle()
         for name, theirs in other._strata.items():
             mine = self._strata.get(name)
             if mine is None:
@@ -202,10 +237,12 @@ class PublishedSampler(Sampler):
 
     def __getstate__(self) -> dict[str, object]:
         """Without what is only there to be quick."""
-        return self.__dict__ | {"_known": {}, "_after": {}}
+        self._settle()
+        return self.__dict__ | {"_known": {}, "_after": {}, "_hash": None}
 
     def draw(self) -> Drawn:
         """The set, stratum by stratum in the order of knowledge points, formats and tags."""
+        self._settle()
         eligible = {name: s for name, s in self._strata.items() if s.count >= self.settings.min_stratum}
         test: list[tuple[str, Place]] = []
         pools: defaultdict[tuple[str, str], Smallest] = defaultdict(lambda: Smallest(self.settings.exemplars))
@@ -278,13 +315,13 @@ class CleanSampler(Sampler):
         self._counts: Counter[tuple[str, str, str]] = Counter()
         self._pools: dict[tuple[str, str], _Pool] = {}
         self._sentence = ("", _hash(str(settings.seed), "sentence", ""))
+        self._hash = _keyed(settings.seed)
 
     def see(self, item: Item, place: Place) -> None:
         """Take note of a question."""
-        seed = str(self.settings.seed)
         if item.sentence != self._sentence[0]:  # a sentence's questions come one after another
-            self._sentence = (item.sentence, _hash(seed, "sentence", item.sentence))
-        number = int.from_bytes(hashlib.blake2b(item.id.encode(), digest_size=8, key=seed.encode()).digest(), "little")
+            self._sentence = (item.sentence, _hash(str(self.settings.seed), "sentence", item.sentence))
+        number = _number(self._hash, item.id)
         sentence = self._sentence[1]
         answer = "" if item.format == "FITB" else item.answer
         stratum = (item.knowledge_point, item.format, item.category)
@@ -294,11 +331,13 @@ class CleanSampler(Sampler):
             # However the sentences that are set aside fall, enough are left.
             before = self._after._cells.get((*stratum, answer)) if self._after else None
             cell = self._cells[*stratum, answer] = Smallest(self.settings.per_stratum + RESERVE, before)
-        cell.offer(number, sentence, place)
+        if number < cell.limit:
+            cell.offer(number, sentence, place)
         pool = self._pools.get(stratum[:2])
         if pool is None:
             pool = self._pools[stratum[:2]] = _Pool(self._after._pools.get(stratum[:2]) if self._after else None)
-        pool.offer(sentence, number, answer, item.id, place)
+        if sentence < pool.sentences.limit:
+            pool.offer(sentence, number, answer, item.id, place)
 
     def merge(self, other: Sampler) -> None:
         """Take note of all that another sampler of the same settings saw."""
@@ -315,7 +354,7 @@ class CleanSampler(Sampler):
 
     def __getstate__(self) -> dict[str, object]:
         """Without what is only there to be quick."""
-        return self.__dict__ | {"_after": None}
+        return self.__dict__ | {"_after": None, "_hash": None}
 
     def draw(self) -> Drawn:
         """The set, by knowledge point, format and category."""
@@ -323,17 +362,21 @@ class CleanSampler(Sampler):
         cells = self._strata()
         used: Counter[str] = Counter()
         test: list[tuple[str, Place]] = []
-        for name in sorted(cells, key=_stratum_order):
-            candidates = _without(cells[name], reserved)
-            if name[1] == "TF":
-                candidates = _as_many_true_as_false(candidates, self.settings.per_stratum)
-            test += [(" ".join(name), place) for place in _balanced(candidates, self.settings.per_stratum, used)]
+        short: dict[str, int] = {}
+        for pool in sorted(self._pools, key=_pool_order):
+            names = [name for name in sorted(cells, key=_stratum_order) if name[:2] == pool]
+            strata = {name: _without(cells[name], reserved) for name in names}
+            chosen = _spread(strata, self.settings.per_stratum, used)
+            test += [(" ".join(name), place) for name in names for place in chosen[name]]
+            count = sum(map(len, chosen.values()))
+            if count < self.settings.per_stratum - (self.settings.per_stratum % 2 if pool[1] == "TF" else 0):
+                short[" ".join(pool)] = count
         exemplars = [
             (" ".join(name), place)
             for name in sorted(self._pools, key=_pool_order)
             for place in self._exemplars(self._pools[name], reserved)
         ]
-        return Drawn(test, exemplars, len(self._counts), len(cells))
+        return Drawn(test, exemplars, len(self._counts), len(cells), short)
 
     def _set_aside(self) -> set[object]:
         """The sentences for exemplars: in each pool the first few, then more in turn, a quarter of all at most."""
@@ -384,16 +427,65 @@ def _one_each(candidates: Iterable[tuple[int, object, Place]]) -> list[tuple[int
     return [found for found in candidates if not (found[1] in seen or seen.add(found[1]))]  # type: ignore[func-returns-value]
 
 
-def _without(answers: dict[str, list[tuple[int, object, Place]]], reserved: set[object]) -> dict[str, list[Place]]:
+def _without(
+    answers: dict[str, list[tuple[int, object, Place]]], reserved: set[object]
+) -> dict[str, list[tuple[object, Place]]]:
     return {
-        answer: [place for _, sentence, place in candidates if sentence not in reserved]
+        answer: [(sentence, place) for _, sentence, place in candidates if sentence not in reserved]
         for answer, candidates in answers.items()
     }
 
 
-def _as_many_true_as_false(answers: dict[str, list[Place]], wanted: int) -> dict[str, list[Place]]:
-    least = min((wanted + 1) // 2, *(len(answers.get(answer, ())) for answer in ("true", "false")))
-    return {answer: places[:least] for answer, places in answers.items()}
+def _spread(
+    strata: dict[tuple[str, str, str], dict[str, list[tuple[object, Place]]]], wanted: int, used: Counter[str]
+) -> dict[tuple[str, str, str], list[Place]]:
+    """So many places at most, in turn from every stratum that has one left; of statements a true and a false one."""
+    chosen: dict[tuple[str, str, str], list[Place]] = {name: [] for name in strata}
+    taken: dict[tuple[str, str, str], Counter[str]] = {name: Counter() for name in strata}
+    seen: set[tuple[str, object]] = set()
+    left = wanted
+    for again in (False, True):  # only where sentences do not suffice, one may be asked about twice
+        waiting = {
+            name: {answer: iter(candidates) for answer, candidates in answers.items()}
+            for name, answers in strata.items()
+        }
+        while waiting and left > 0:
+            for name in list(waiting):
+                found = _next(waiting[name], taken[name], used, seen, name[1] == "TF", again)
+                if not found:
+                    del waiting[name]
+                elif len(found) <= left:
+                    left -= len(found)
+                    chosen[name] += [place for _, _, place in found]
+                    for answer, sentence, _ in found:
+                        taken[name][answer] += 1
+                        used[answer] += 1
+                        seen |= {("", sentence), (answer, sentence)}
+    return chosen
+
+
+def _next(
+    waiting: dict[str, Iterator[tuple[object, Place]]],
+    taken: Counter[str],
+    used: Counter[str],
+    seen: set[tuple[str, object]],
+    pairs: bool,
+    again: bool,
+) -> list[tuple[str, object, Place]]:
+    """The next place of a stratum, of the answer that was taken least; with `pairs` one of each truth value or none."""
+    found: list[tuple[str, object, Place]] = []
+    own: object = None
+    for answer in sorted(waiting, key=lambda answer: (taken[answer], used[answer], answer)):
+        place = next(
+            ((s, p) for s, p in waiting[answer] if (answer if again else "", s) not in seen and (again or s != own)),
+            None,
+        )
+        if place is not None:
+            found.append((answer, *place))
+            own = place[0]
+            if not pairs:
+                break
+    return found if not pairs or len(found) == 2 else []
 
 
 def _balanced(answers: Mapping[str, list[Place]], wanted: int, used: Counter[str]) -> list[Place]:

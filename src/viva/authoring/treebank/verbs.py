@@ -16,17 +16,23 @@ from viva.authoring.treebank.detokenise import Layout
 from viva.authoring.treebank.tree import Node, Tree, TreeError
 
 VERB_TAGS = frozenset(("VB", "VBD", "VBG", "VBN", "VBP", "VBZ", "MD", "TO"))
+_PARTING = frozenset(("S", "SBAR", "CC", "CONJP"))
 _FINITE = frozenset(("VBD", "VBZ", "VBP"))
 _WORDS: dict[str, list[str]] = tomllib.loads((Path(__file__).parent / "verbs.toml").read_text(encoding="utf-8"))
 BE = frozenset(_WORDS["be"])
 COPULAS = BE | frozenset(_WORDS["copulas"])
+INFINITIVE_OBJECTS = frozenset(_WORDS["infinitive_objects"])
+NO_CLAUSE_OBJECTS = frozenset(_WORDS["copulas"]) | frozenset(_WORDS["clauses_no_objects"])
+MEASURES = frozenset(_WORDS["measures"])
 WEAK_COMPLEMENTS = frozenset(_WORDS["weak_complements"])
 _HAVE = frozenset(_WORDS["have"])
-_LINKING = BE | _HAVE | frozenset(_WORDS["linking"])
+LINKING = BE | _HAVE | frozenset(_WORDS["linking"])
 _NOT = frozenset(_WORDS["not"])
 _FUTURE = frozenset(_WORDS["future"])
 _FUTURE_IN_PAST = frozenset(_WORDS["future_in_past"])
 
+PARTICIPLES = frozenset(("present_participle", "perfect_participle", "past_participle"))
+"""Forms without a grammatical subject of their own, in most grammars."""
 MAX_PATHS = 64
 """Verb sequences of one topmost VP; the sample's richest has six."""
 
@@ -100,12 +106,16 @@ def verb_paths(
     levels = (*levels, vp)
     own = [child for child in vp.children if child.tag in VERB_TAGS and child.word is not None]
     below = [child for child in vp.children if child.tag == "VP"]
+    chains = [(verb,) for verb in own] if published else _chains(vp, own)
+    if not published and verbs and chains and not _agree(verbs[-1], chains[0][0]):
+        verbs = ()  # "are written ... and usually carry": the conjunct does not share the auxiliary
     if not below:
-        return [VerbPath(levels, (*verbs, verb), True) for verb in own] or [VerbPath(levels, verbs, False)]
-    if own and not published and not any(_links(verb) for verb in own):
-        # "were filed alleging": the lower phrase is no part of the verb phrase, whatever the treebank's bracket says.
-        return [VerbPath(levels, (*verbs, verb), True) for verb in own]
-    starts = [(*verbs, verb) for verb in own] or [verbs]
+        return [VerbPath(levels, (*verbs, *chain), True) for chain in chains] or [VerbPath(levels, verbs, False)]
+    if own and not published and not (any(_links(verb) for verb in own) and _is_auxiliary(vp, own[-1], below[0])):
+        # "were filed alleging", "do three things: raise": the lower phrase is no part of the verb phrase, whatever the
+        # treebank's bracket says.
+        return [VerbPath(levels, (*verbs, *chain), True) for chain in chains]
+    starts = [(*verbs, *chain) for chain in chains] or [verbs]
     paths: list[VerbPath] = []
     for start in starts:
         for child in below:
@@ -115,6 +125,40 @@ def verb_paths(
     return paths
 
 
+def _chains(vp: Node, own: list[Node]) -> list[tuple[Node, ...]]:
+    """A VP's verbs, one chain a conjunct: "will greatly reduce" in one bracket is one, "buy and sell" are two."""
+    chains: list[tuple[Node, ...]] = []
+    for verb in own:
+        before = chains[-1][-1] if chains else None
+        if before is not None and _links(before) and _is_auxiliary(vp, before, verb) and _agree(before, verb):
+            chains[-1] = (*chains[-1], verb)
+        else:
+            chains.append((verb,))
+    return chains
+
+
+def _is_auxiliary(vp: Node, verb: Node, below: Node) -> bool:
+    """Whether nothing stands between a verb and what it goes with that would make it a verb of its own: an object, a
+    clause, a colon, a conjunction."""
+    between = vp.children[verb.position + 1 : below.position]
+    return not any(
+        child.tag in _PARTING
+        or child.text in (":", ";")
+        or (child.tag == "NP" and not child.functions and bool(child.text))
+        for child in between
+    )
+
+
+def _agree(verb: Node, following: Node) -> bool:
+    """Whether a verb can follow an auxiliary in its form: "could raise" and "was raised", but not "are carry"."""
+    word = (verb.word or "").lower()
+    if verb.tag in ("MD", "TO"):
+        return following.tag not in ("VBZ", "VBG", "MD")
+    if word in BE:
+        return following.tag not in ("VB", "VBP", "VBZ", "MD")
+    return True
+
+
 def top_text(vp: Node) -> str:
     """How a verb phrase begins, for a message."""
     return vp.text if len(vp.text) <= 40 else vp.text[:39] + "…"
@@ -122,7 +166,7 @@ def top_text(vp: Node) -> str:
 
 def _links(verb: Node) -> bool:
     """Whether a verb goes with the verb below it: an auxiliary, a modal, `to`, or one like help and get."""
-    return verb.tag in ("MD", "TO") or (verb.word or "").lower() in _LINKING
+    return verb.tag in ("MD", "TO") or (verb.word or "").lower() in LINKING
 
 
 def _sequence(layout: Layout, top: Node, path: VerbPath, published: bool) -> VerbSequence:

@@ -1,33 +1,49 @@
-"""The wordings of wordings.toml, cut at their blanks once."""
+"""The wordings of wordings.toml, cut at their blanks once; a file of the same keys may lie over it."""
 
 from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from viva.benchmarks.syneval.items import KnowledgePoint
+from viva.errors import DataError
+from viva.prompting import read_templates
 
+PAPER = Path(__file__).parent / "wordings_paper.toml"
+"""The paper's own, as far as they are known."""
+_KEPT = frozenset(("none_of_the_above", "fillers", "roles"))
+_NEEDED = ("“{slot}”", "“{answer}”", "{role}", "“____”")
+"""What a wording must hold if the bundled one does: replies are read by it."""
 _FIELD = re.compile(r"\{(slot|answer|role)\}")
 
 
 class Wording(NamedTuple):
-    """One wording, as a template of the % operator: the quickest that Python has."""
+    """One wording, as a template of the % operator: the quickest that Python has, with the fields in its order."""
 
     template: str
     name: str
+    fields: tuple[str, ...]
 
     def fill(self, slot: str, answer: str, role: str) -> str:
         """The wording with its fields filled in; what stands in a field is never read as one."""
-        return self.template % {"slot": slot, "answer": answer, "role": role}
+        match self.fields:
+            case ("slot",):
+                return self.template % slot
+            case ("slot", "answer"):
+                return self.template % (slot, answer)
+            case _:
+                values = {"slot": slot, "answer": answer, "role": role}
+                return self.template % tuple(values[field] for field in self.fields)
 
 
 class Wordings:
     """All wordings, by knowledge point (CO: and kind of phrase) and by what they do."""
 
-    def __init__(self, data: dict[str, Any]) -> None:
+    def __init__(self, data: Mapping[str, Any]) -> None:
         self.none_of_the_above: str = data["none_of_the_above"]
         self.fillers: dict[str, list[str]] = data["fillers"]
         self.roles: dict[str, str] = data["roles"]
@@ -49,11 +65,59 @@ class Wordings:
 
 def _cut(name: str, texts: list[str]) -> list[Wording]:
     return [
-        Wording(_FIELD.sub(r"%(\1)s", text.replace("%", "%%")), f"{name}.{number}") for number, text in enumerate(texts)
+        Wording(_FIELD.sub("%s", text.replace("%", "%%")), f"{name}.{number}", tuple(_FIELD.findall(text)))
+        for number, text in enumerate(texts)
     ]
 
 
 @cache
 def wordings() -> Wordings:
     """The bundled wordings."""
-    return Wordings(tomllib.loads((Path(__file__).parent / "wordings.toml").read_text(encoding="utf-8")))
+    return Wordings(_bundled())
+
+
+def other_wordings(over: Mapping[str, Any]) -> Wordings:
+    """The bundled wordings with those of a file (`read_wordings`) in their place."""
+    data = {point: dict(table) if isinstance(table, dict) else table for point, table in _bundled().items()}
+    for point, table in over.items():
+        for use, texts in table.items():
+            data[point][use] = {**data[point][use], **texts} if isinstance(texts, dict) else texts
+    return Wordings(data)
+
+
+def read_wordings(name: str) -> dict[str, Any]:
+    """The wordings of a file, or with "paper" of the file that is shipped. Raises DataError for what cannot be used."""
+    try:
+        over = read_templates(PAPER if name == "paper" else Path(name))
+    except DataError as problem:
+        raise DataError(f"--wordings: {problem}") from None
+    bundled = _bundled()
+    for point, table in over.items():
+        if point in _KEPT or point not in bundled:
+            known = ", ".join(key for key in bundled if key not in _KEPT)
+            raise DataError(f"{name}: there are no wordings {point!r}; there are: {known}")
+        _check(f"{name}: {point}", table, bundled[point])
+    return over
+
+
+def _check(where: str, given: Any, bundled: Any) -> None:
+    """Raise DataError where wordings cannot take the place of bundled ones."""
+    if not isinstance(given, dict):
+        raise DataError(f"{where} is no table")
+    for use, texts in given.items():
+        if use not in bundled:
+            raise DataError(f"{where} has no use {use!r}; it has: {', '.join(bundled)}")
+        if isinstance(bundled[use], dict):
+            _check(f"{where}.{use}", texts, bundled[use])
+            continue
+        if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
+            raise DataError(f"{where}.{use} is no list of texts")
+        needed = [part for part in _NEEDED if part in bundled[use][0]]
+        for text in texts:
+            missing = [part for part in needed if part not in text]
+            if missing:
+                raise DataError(f"{where}.{use}: {text!r} lacks {', '.join(missing)}")
+
+
+def _bundled() -> dict[str, Any]:
+    return tomllib.loads((Path(__file__).parent / "wordings.toml").read_text(encoding="utf-8"))

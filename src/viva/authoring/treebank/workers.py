@@ -9,7 +9,8 @@ from __future__ import annotations
 import gzip
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple, TypeAlias
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -17,6 +18,7 @@ from msgspec import Struct
 from viva.authoring.treebank.sampling import Place, Sampler, SamplingSettings, sampler
 from viva.authoring.treebank.tree import TreeError
 from viva.authoring.treebank.treebank import Problem, RawTree
+from viva.authoring.treebank.wordings import other_wordings
 from viva.benchmarks.syneval.items import Fact, Item
 
 CHUNK = 32_000
@@ -35,6 +37,8 @@ class WorkSettings(Struct, frozen=True, kw_only=True):
     published: bool
     sampling: SamplingSettings
     gzip: bool = False
+    wordings: dict[str, Any] = {}
+    """Of a file, over the bundled ones."""
 
 
 class Result(NamedTuple):
@@ -76,7 +80,7 @@ class Worker:
 
     def __init__(self, settings: WorkSettings, generate: Generate) -> None:
         self._settings = settings
-        self._generate = generate
+        self._generate = partial(generate, words=other_wordings(settings.wordings)) if settings.wordings else generate
         self._encoder = msgspec.json.Encoder()
         self._seen = sampler(settings.sampling)
         """All that may be drawn of what this worker saw: what is not among it now will never be drawn."""

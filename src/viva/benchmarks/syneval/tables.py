@@ -2,7 +2,8 @@
 
 OA = (TF accuracy + MC accuracy + (FITB accuracy + FITB F1) / 2) / 3 is the mean over formats of the means over
 questions, since a blank is worth the mean of its exact match and its F1. No TF question asks for a main verb phrase:
-its TF score is that of the questions about what belongs to it, subject, complement and objects.
+its TF score is that of the questions about what belongs to it, subject, complement and objects. OA over points is the
+mean over the knowledge points' formats, so that a set's mix of knowledge points does not decide it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from viva.types import Aggregate, Defect, TableSpec
 
 POOLED = ("GS", "SC", "DO", "IO")
 OA = Aggregate("OA", over="format")
+OVER_POINTS = Aggregate("OA over points", over="point_and_format")
+"""Every knowledge point and format counts alike, however many questions it has. MVP has no TF of its own."""
 _TF = Aggregate("TF", {"format": ("TF",)})
 _MC = Aggregate("MC", {"format": ("MC",)})
 _EXACT = Aggregate("FITB accuracy", {"format": ("FITB",)}, part="exact")
@@ -31,6 +34,7 @@ def tags(item: Item) -> dict[str, str]:
     return {
         "format": item.format,
         "knowledge_point": item.knowledge_point,
+        "point_and_format": f"{item.knowledge_point} {item.format}",
         "category": f"{item.knowledge_point}: {item.category}",
         "mvp": "yes" if pooled or item.knowledge_point == "MVP" else "no",
     }
@@ -59,7 +63,7 @@ def layouts(categories: Sequence[str], shots: int) -> tuple[TableSpec, ...]:
     rows = sorted(categories, key=lambda name: (order[name.partition(":")[0]], name))  # type: ignore[index]
     return (
         TableSpec("points", f"By knowledge point, {how}", (*_POINTS, overall), (*_MEASURES, OA)),
-        TableSpec("formats", f"By format, {how}", (overall,), (*_MEASURES, OA), across=True),
+        TableSpec("formats", f"By format, {how}", (overall,), (*_MEASURES, OA, OVER_POINTS), across=True),
         TableSpec("oa", f"OA by knowledge point, {how}", (OA,), points, across=True),
         *(
             TableSpec(line.label, f"{line.label} by knowledge point, {how}", (line,), points, detail=True, across=True)

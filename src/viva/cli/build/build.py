@@ -58,7 +58,8 @@ build_command.add_command(verify_command)
 @click.option(
     "--per-stratum",
     type=click.IntRange(1, 10_000),
-    help="Questions drawn of each stratum.  [default: 20; 5 for published sampling]",
+    help="Questions drawn of each knowledge point and format; of each stratum for published sampling.  "
+    "[default: 120; 5]",
 )
 @click.option(
     "--min-stratum",
@@ -86,6 +87,12 @@ build_command.add_command(verify_command)
     default="skip",
     show_default=True,
     help="Leave out what is no tree and tell it (exit code 3), or stop at the first.",
+)
+@click.option(
+    "--wordings",
+    default="",
+    metavar="paper|FILE",
+    help="How questions are worded: as in the paper, or by a TOML file of the same keys as the bundled wordings.toml.",
 )
 @click.option("--gzip", is_flag=True, help="Compress facts.jsonl and questions.jsonl.")
 @click.option("--jobs", type=click.IntRange(1, 1024), help="Workers.  [default: one a core]")
@@ -124,6 +131,7 @@ def syneval_command(treebanks: tuple[Path, ...], out: Path, **given: Any) -> int
         encoding=_encoding(given["encoding"]),
         glob=given["glob"],
         malformed=given["malformed"],
+        wordings=given["wordings"],
         gzip=given["gzip"],
         jobs=given["jobs"] or 0,
         on=given["on"],
@@ -207,6 +215,7 @@ def _report(manifest: Manifest, out: Path) -> int:
         f"Drawn ({manifest.sampling.scheme} sampling): {drawn} of {manifest.strata_drawn_from:,} strata "
         f"({manifest.strata:,} before small ones were "
         f"{'dropped' if manifest.sampling.scheme == 'published' else 'made one'}), {manifest.exemplars:,} exemplars.",
+        *_short(manifest),
         f"The set {manifest.name} is in {out}, fingerprint {manifest.fingerprint}; "
         f"examine with: viva run syneval --data {out} --model ...",
     ]
@@ -225,6 +234,19 @@ def _report(manifest: Manifest, out: Path) -> int:
         )
         code = EXIT_INCOMPLETE
     return code
+
+
+def _short(manifest: Manifest) -> list[str]:
+    """Which knowledge points the treebank could not fill, in words."""
+    found = [f"{name} {count:,}" for name, count in manifest.short.items()]
+    missing = [point for point, counts in manifest.questions.items() if not counts["TF"]]
+    if not found and not missing:
+        return []
+    most = manifest.sampling.per_stratum
+    said = [f"fewer than {most:,} in the treebank: {', '.join(found)}"] if found else []
+    said += [f"no TF question asks for {', '.join(missing)}"] if missing else []
+    text = "; ".join(said)
+    return [f"{text[0].upper()}{text[1:]}."]
 
 
 def _counts(manifest: Manifest) -> Grid:

@@ -12,14 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from viva.authoring.treebank.attachment import nothing_follows, noun_attachment_is_clear
 from viva.authoring.treebank.categories import is_possessive
 from viva.authoring.treebank.constituents import Reading
 from viva.authoring.treebank.findings import Existence, Finding
-from viva.authoring.treebank.modifiers import NounHost, is_phrase
+from viva.authoring.treebank.modifiers import Modifier, NounHost, is_phrase
 from viva.authoring.treebank.sentence import Sentence
 from viva.authoring.treebank.tree import Node
 
 _CLAUSES = frozenset(("NP", "S", "SBAR"))
+_RECIPROCAL = frozenset(("one", "each"))
+"""What "another" and "other" do not modify."""
 _HOLDERS = _CLAUSES | frozenset(("ADJP", "ADVP", "PP", "VP", "RRC"))
 
 
@@ -33,7 +36,7 @@ def find(reading: Reading) -> Iterator[Finding]:
             continue  # "Congress's prohibiting ...": a gerund with its subject
         blank = len(host.modifiers) + host.others == 1
         for modifier in host.modifiers:
-            if modifier.category and (reading.published or is_phrase(modifier)):
+            if modifier.category and (reading.published or _is_asked(sentence, host, modifier)):
                 yield Finding(
                     knowledge_point="ADJ",
                     slot_kind="noun_phrase",
@@ -57,7 +60,10 @@ def find_existence(reading: Reading) -> Iterator[Existence]:
     sentence = reading.sentence
     for host in reading.noun_hosts:
         if is_plain(host.head) and sentence.noun_counts[host.head.text] == 1:
-            first = next((modifier for modifier in host.modifiers if modifier.category), None)
+            known = (modifier for modifier in host.modifiers if modifier.category)
+            if not reading.published:
+                known = (modifier for modifier in known if _is_asked(sentence, host, modifier))
+            first = next(known, None)
             if first is not None:
                 yield _existence(sentence, host.head, True, (host.head, first.node))
     # As published, a phrase that holds an adjective or prepositional phrase is said to have no modifier (quirk 12).
@@ -70,10 +76,17 @@ def find_existence(reading: Reading) -> Iterator[Existence]:
         kind = sentence.category(node)
         if kind == "existential_there" or (not reading.published and (kind == "pronoun" or "TMP" in node.functions)):
             continue  # by default pronouns and dates are left out: nobody asks what follows "it" or "Wednesday"
-        if not reading.published and _has_predicate_beside(node):
-            continue  # "with its net income declining": nobody can tell that from a modifier
+        if not reading.published and (_has_predicate_beside(node) or not nothing_follows(sentence, node)):
+            continue  # "with its net income declining", "sold it for a song": nobody can tell that from a modifier
         if is_plain(node) and sentence.noun_counts[node.text] == 1:
             yield _existence(sentence, node, False, (node,))
+
+
+def _is_asked(sentence: Sentence, host: NounHost, modifier: Modifier) -> bool:
+    """By default: a phrase of which nobody doubts that it modifies this noun phrase."""
+    if host.head.children[-1].tag == "PRP" or host.head.text.lower() in _RECIPROCAL:
+        return False
+    return is_phrase(modifier) and noun_attachment_is_clear(sentence, host.head, modifier.node)
 
 
 def _has_predicate_beside(node: Node) -> bool:

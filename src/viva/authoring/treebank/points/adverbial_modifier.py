@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from viva.authoring.treebank.attachment import has_other_adverbials, is_complement, verb_attachment_is_clear
 from viva.authoring.treebank.constituents import Reading
 from viva.authoring.treebank.findings import Existence, Finding
-from viva.authoring.treebank.modifiers import governing_modifiers, is_phrase
+from viva.authoring.treebank.modifiers import Modifier, governing_modifiers, is_phrase
 from viva.authoring.treebank.sentence import Sentence
 from viva.authoring.treebank.verbs import VerbSequence
 
@@ -28,7 +29,7 @@ def find(reading: Reading) -> Iterator[Finding]:
         fronted = reading.fronted.get(verb, ())
         blank = len(modifiers if reading.published else every) == 1
         for modifier in modifiers:
-            if not (reading.published or is_phrase(modifier)):
+            if not (reading.published or _is_asked(reading.sentence, verb, modifier)):
                 continue
             yield Finding(
                 knowledge_point="ADV",
@@ -46,8 +47,9 @@ def find(reading: Reading) -> Iterator[Finding]:
                 rule=modifier.node.tag,
                 answer_node=modifier.node,
                 slot_verb=verb,
-                blank=blank,
-                accepted=tuple(node.text for node in fronted),
+                statements=reading.published or not is_complement(modifier.node),
+                blank=blank
+                and (reading.published or not has_other_adverbials(reading.adverbials, verb, modifier.node)),
                 related=() if reading.published else (*fronted, *governing_modifiers(verb)),
             )
 
@@ -56,10 +58,11 @@ def find_existence(reading: Reading) -> Iterator[Existence]:
     """Verb phrases that have a modifier, and verb phrases that have none: not even a particle or `not`."""
     for verb in _shown(reading.sentence):
         modifiers = reading.verb_modifiers[verb]
-        exists = any(modifier.category for modifier in modifiers)
+        known = (modifier for modifier in modifiers if modifier.category)
+        exists = any(reading.published or _is_asked(reading.sentence, verb, modifier) for modifier in known)
         # Inverted clauses ("... said Mr. Smith") are never said to have none: the counts of the sample show it.
         inverted = verb.top.parent is not None and verb.top.parent.tag == "SINV"
-        if exists or not (modifiers or inverted or reading.fronted.get(verb)):
+        if exists or not (modifiers or inverted or has_other_adverbials(reading.adverbials, verb, None)):
             yield Existence(
                 knowledge_point="ADV",
                 slot_kind="verb_phrase",
@@ -70,6 +73,11 @@ def find_existence(reading: Reading) -> Iterator[Existence]:
                 rule="existence",
                 category="existent" if exists else "not-existent",
             )
+
+
+def _is_asked(sentence: Sentence, verb: VerbSequence, modifier: Modifier) -> bool:
+    """By default: a phrase of which nobody doubts that it modifies this verb phrase."""
+    return is_phrase(modifier) and verb_attachment_is_clear(sentence, verb, modifier.node)
 
 
 def _shown(sentence: Sentence) -> Iterator[VerbSequence]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from viva.authoring.treebank.arguments import Argument, Role
+from viva.authoring.treebank.arguments import Argument, Role, has_own_subject
 from viva.authoring.treebank.constituents import Reading
 from viva.authoring.treebank.findings import Finding
 from viva.authoring.treebank.reference import resolved
@@ -37,6 +37,7 @@ def finding(
         # "it" for a trace may be one of several phrases that name the same thing: no choice between those.
         choice=sentence.published or not _is_pronoun_for_a_trace(sentence, argument),
         accepted=tuple(text.lower() for text in argument.answer.accepted),
+        statements=sentence.published or not has_own_subject(argument.node),
     )
 
 

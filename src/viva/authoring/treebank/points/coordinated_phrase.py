@@ -14,13 +14,15 @@ from collections.abc import Iterator
 from itertools import permutations
 from typing import NamedTuple
 
+from viva.authoring.treebank.arguments import other_extents
 from viva.authoring.treebank.categories import CONJUNCTIONS
 from viva.authoring.treebank.constituents import Reading
 from viva.authoring.treebank.findings import Finding, Unpaired
 from viva.authoring.treebank.modifiers import REDUCED_RELATIVE, Modifier
+from viva.authoring.treebank.points.main_verb_phrase import particle_end
 from viva.authoring.treebank.sentence import Sentence
 from viva.authoring.treebank.tree import Node, TreeError
-from viva.authoring.treebank.verbs import BE, VerbSequence, verb_paths
+from viva.authoring.treebank.verbs import BE, VERB_TAGS, VerbSequence, verb_paths
 from viva.benchmarks.syneval.items import SlotKind
 
 _PARTS = frozenset(("NP", "DT", "CC", "CONJP", ",", ":", "``", "''"))
@@ -68,9 +70,30 @@ def find(reading: Reading) -> Iterator[Finding]:
                     slot_verb=slot.verb,
                     answer_verb=answer.verb,
                     blank=len(conjuncts) == 2,
+                    accepted=() if reading.published else tuple(_accepted(reading.sentence, answer)),
                     also=tuple(conjunct.text for conjunct in conjuncts),
                     related=nodes,
                 )
+
+
+def _accepted(sentence: Sentence, answer: Conjunct) -> Iterator[str]:
+    """Of a verb phrase, the conjunct as it stands: without the auxiliaries that it shares, its particle, its object;
+    of a noun phrase, less or more of what follows it."""
+    cut = sentence.tree.layout.cut
+    if answer.verb is None:
+        yield from (text.lower() for text in other_extents(sentence, answer.node))
+        if answer.node.children[0].tag == "NP" and any(child.tag == "," for child in answer.node.children):
+            yield answer.node.children[0].text.lower()
+        return
+    own = answer.verb.levels[-1]
+    parts = [verb for verb in answer.verb.verbs if verb.parent is own] or [answer.verb.last]
+    first = answer.verb.verbs[0].start
+    whole = () if any(leaf.tag in VERB_TAGS for leaf in sentence.tree.leaves[parts[-1].end : own.end]) else (own.end,)
+    apart = any(leaf.tag.startswith(("CC", "NN", "PRP")) for leaf in sentence.tree.leaves[first : parts[0].start])
+    for start in dict.fromkeys((parts[0].start, parts[0].start if apart else first)):
+        for end in dict.fromkeys((answer.verb.last.end, particle_end(answer.verb), *whole)):
+            if (text := cut(start, end).lower()) != answer.text:
+                yield text
 
 
 def find_unpaired(reading: Reading) -> Iterator[Unpaired]:
@@ -96,7 +119,7 @@ def _coordinations(reading: Reading) -> Iterator[tuple[SlotKind, Node, list[Conj
     sentence = reading.sentence
     hosts = {host.head: host for host in reading.noun_hosts}
     for node in sentence.tree.nodes:
-        if node.tag == "NP" and _coordinates_nouns(node):
+        if node.tag == "NP" and _coordinates_nouns(node) and (sentence.published or not _is_gapped(node)):
             members: list[Conjunct] = []
             for child in node.children:
                 if child.tag == "NP":
@@ -110,6 +133,8 @@ def _coordinations(reading: Reading) -> Iterator[tuple[SlotKind, Node, list[Conj
         paths = sum(len(verb_paths(child, sentence.published)) for child in clause.children if child.tag == "VP")
         if paths != len(verbs):
             continue  # a gapped conjunct: who shares what cannot be told
+        if not sentence.published and len(verbs) > 1 and _could_join_higher(verbs[0]):
+            continue
         members = [Conjunct(verb.text.lower(), verb.last, verb, reading.verb_modifiers[verb]) for verb in verbs]
         if _distinct(members):
             yield "verb_phrase", clause, members
@@ -125,6 +150,28 @@ def _coordinates_nouns(node: Node) -> bool:
         and tags.count("NP") >= 2
         and any(tag in CONJUNCTIONS for tag in tags)
     )
+
+
+def _is_gapped(node: Node) -> bool:
+    """Whether a conjunct lacks its noun: "competition in Orange County, and in the Valley from the Daily News"."""
+    members = (child for child in node.children if child.tag == "NP")
+    return any(
+        member.gap
+        or member.children[0].tag in ("PP", "IN", "ADVP")
+        or any(child.tag == "CONJP" for child in member.children)  # "..., as well as": a third conjunct to most
+        for member in members
+    )
+
+
+def _could_join_higher(verb: VerbSequence) -> bool:
+    """Whether a conjunct behind a comma could belong to the verb around: "he said he is pleased, and doesn't see"."""
+    commas = any(child.tag == "," for child in verb.top.children)
+    above = verb.top.parent
+    while commas and above is not None:
+        if above.tag == "VP":
+            return True
+        above = above.parent
+    return False
 
 
 def _distinct(members: list[Conjunct]) -> bool:

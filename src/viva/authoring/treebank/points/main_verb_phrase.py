@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from viva.authoring.treebank.arguments import Argument, Role, has_noun_complement, roles
+from viva.authoring.treebank.arguments import Argument, Role, has_noun_complement, has_own_subject, roles
 from viva.authoring.treebank.constituents import Reading
 from viva.authoring.treebank.findings import Finding
 from viva.authoring.treebank.reference import resolved
 from viva.authoring.treebank.sentence import Sentence
 from viva.authoring.treebank.tree import Node
-from viva.authoring.treebank.verbs import VerbSequence, verb_paths
+from viva.authoring.treebank.verbs import PARTICIPLES, VerbSequence, verb_paths
 from viva.benchmarks.syneval.items import SlotKind
 
 _NAMES: dict[Role, str] = {"subject": "surface_subject"}
@@ -28,6 +28,9 @@ _SLOTS: dict[Role, SlotKind] = {
     "direct_object": "direct_object",
     "indirect_object": "indirect_object",
 }
+_LONGEST = 8
+"""Words of a verb phrase as it stands in the sentence."""
+_DEEPEST = 3
 _UNCLEAR = frozenset(("empty", "coordinated_subordinate_clause"))
 
 
@@ -36,6 +39,7 @@ def find(reading: Reading) -> Iterator[Finding]:
     sentence = reading.sentence
     whole = sentence.tree.sentence.lower()
     owners = {} if sentence.published else _owners(sentence)
+    chains = [] if sentence.published else _chains(sentence)
     for argument in reading.arguments:
         if not _is_clear(sentence, argument, whole):
             continue
@@ -60,11 +64,57 @@ def find(reading: Reading) -> Iterator[Finding]:
             answer_node=verb.last,
             answer_verb=verb,
             also=tuple(other.plain for other in others),
-            accepted=(
-                *((verb.with_adverbs.lower(),) if verb.with_adverbs not in ("", verb.plain) else ()),
-                *(other.lower for other in others),
-            ),
+            accepted=() if sentence.published else tuple(_accepted(sentence, verb, others, chains)),
         )
+
+
+def _accepted(
+    sentence: Sentence, verb: VerbSequence, others: list[VerbSequence], chains: list[tuple[VerbSequence, VerbSequence]]
+) -> Iterator[str]:
+    """Other renderings of a verb phrase that are as right: with adverbs and particle, as it stands in the sentence,
+    with the verb that it depends on or that depends on it ("helped push up", "has yet to announce")."""
+    if verb.with_adverbs != verb.plain:
+        yield verb.with_adverbs.lower()
+    cut = sentence.tree.layout.cut
+    leaves = sentence.tree.leaves
+    pairs = [(verb, verb), *((upper, lower) for upper, lower in chains if verb in (upper, lower))]
+    for upper, lower in pairs:
+        if any(leaf.tag.startswith("NN") for leaf in leaves[upper.verbs[0].start : lower.last.end]):
+            continue
+        for end in (lower.last.end, particle_end(lower)):
+            text = cut(upper.verbs[0].start, end).lower()
+            if text != verb.lower and text.count(" ") < _LONGEST:
+                yield text
+    for other in others:
+        yield other.lower
+
+
+def particle_end(verb: VerbSequence) -> int:
+    """Where a verb phrase ends with its particle: behind `out` in "should be put out"."""
+    parent = verb.last.parent
+    after = parent.children[verb.last.position + 1 :] if parent is not None else []
+    following = next((child for child in after if child.text), None)
+    return following.end if following is not None and following.tag == "PRT" else verb.last.end
+
+
+def _chains(sentence: Sentence) -> list[tuple[VerbSequence, VerbSequence]]:
+    """Verb phrases with those that they take as infinitives or participles without a subject of their own."""
+    by_last = {verb.levels[-1]: verb for verb in sentence.verbs}
+    found: list[tuple[VerbSequence, VerbSequence]] = []
+    for lower in sentence.verbs:
+        verb = lower
+        for _ in range(_DEEPEST):
+            clause = verb.top.parent
+            if clause is None or clause.tag != "S" or clause.parent is None:
+                break
+            if any("SBJ" in child.functions and child.text for child in clause.children):
+                break
+            upper = by_last.get(clause.parent)
+            if upper is None:
+                break
+            found.append((upper, lower))
+            verb = upper
+    return found
 
 
 def _owners(sentence: Sentence) -> dict[tuple[Role, Node], list[VerbSequence]]:
@@ -80,6 +130,9 @@ def _owners(sentence: Sentence) -> dict[tuple[Role, Node], list[VerbSequence]]:
 
 def _is_clear(sentence: Sentence, argument: Argument, whole: str) -> bool:
     node = argument.node
+    participle = argument.role == "subject" and argument.verb.form in PARTICIPLES
+    if not sentence.published and (participle or has_own_subject(node)):
+        return False
     if argument.category in _UNCLEAR or argument.cut or not node.text or has_noun_complement(sentence, node):
         return False
     if argument.role == "subject":

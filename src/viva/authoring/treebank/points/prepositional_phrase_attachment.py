@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from viva.authoring.treebank.attachment import is_complement, noun_attachment_is_clear, verb_attachment_is_clear
 from viva.authoring.treebank.constituents import Reading
 from viva.authoring.treebank.findings import Finding
 from viva.authoring.treebank.modifiers import Modifier, is_phrase
@@ -33,21 +34,31 @@ def find(reading: Reading) -> Iterator[Finding]:
         if hosts[verb.plain] > 1:
             continue
         for modifier in found:
-            if _is_asked(reading, modifier) and modifiers[modifier.text] == 1:
+            if not _is_asked(reading, modifier) or modifiers[modifier.text] > 1:
+                continue
+            if reading.published or verb_attachment_is_clear(sentence, verb, modifier.node):
                 moved = ("pp_attachment:adverbial_modifier:moved",) if modifier.moved else ()
                 tags = (f"subtype:{verb.form}", *_tags("predicate", "adverbial_modifier"), *moved)
-                yield _finding(modifier, verb.plain, verb.last, "predicate", tags, verb)
+                yield _finding(modifier, verb.plain, verb.last, "predicate", tags, reading.published, verb)
     for host in nouns:
         if not is_plain(host.head) or hosts[host.head.text] > 1:
             continue
         for modifier in host.modifiers:
-            if _is_asked(reading, modifier) and modifiers[modifier.text] == 1:
+            if not _is_asked(reading, modifier) or modifiers[modifier.text] > 1:
+                continue
+            if reading.published or noun_attachment_is_clear(sentence, host.head, modifier.node):
                 tags = (f"subtype:{subtype(sentence, host)}", *_tags("noun_phrase", "adjective_modifier"))
-                yield _finding(modifier, host.head.text, host.head, "noun_phrase", tags)
+                yield _finding(modifier, host.head.text, host.head, "noun_phrase", tags, reading.published)
 
 
 def _finding(
-    modifier: Modifier, answer: str, host: Node, kind: str, tags: tuple[str, ...], verb: VerbSequence | None = None
+    modifier: Modifier,
+    answer: str,
+    host: Node,
+    kind: str,
+    tags: tuple[str, ...],
+    published: bool,
+    verb: VerbSequence | None = None,
 ) -> Finding:
     return Finding(
         knowledge_point="PPA",
@@ -60,6 +71,7 @@ def _finding(
         rule=kind,
         answer_node=host,
         answer_verb=verb,
+        statements=verb is None or published or not is_complement(modifier.node),
     )
 
 

@@ -1,0 +1,158 @@
+"""What readers dispute is not asked by default, and every right answer is accepted: by the tree's structure."""
+
+from __future__ import annotations
+
+from rows import table
+from viva.authoring.treebank.constituents import Reading
+from viva.authoring.treebank.generate import generate
+from viva.authoring.treebank.tree import parse
+from viva.benchmarks.syneval.items import Item
+
+ANN, BOB = "(NP-SBJ (NNP Ann))", "(NP (NNP Bob))"
+MARKET = "(NP (DT the) (NN market))"
+PRO = "(NP-SBJ (-NONE- *))"
+
+
+def clause(verb_phrase: str, subject: str = ANN) -> str:
+    return f"(S {subject} {verb_phrase})"
+
+
+def asked(text: str, point: str, form: str = "FITB") -> list[Item]:
+    _, items = generate(text, "t", 0, published=False)
+    return [item for item in items if (item.knowledge_point, item.format) == (point, form)]
+
+
+ACCEPTED = [
+    (
+        "a particle",
+        "MVP",
+        clause("(VP (MD should) (VP (VB be) (VP (VBN put) (NP (-NONE- *)) (PRT (RP out)))))"),
+        "should be put",
+        "should be put out",
+    ),
+    (
+        "what follows a complement",
+        "SC",
+        clause("(VP (VBZ is) (ADJP-PRD (JJ convertible)) (PP-TMP (IN from) (NP (NNP May))))"),
+        "convertible",
+        "convertible from may",
+    ),
+    (
+        "a complement without its last phrase",
+        "SC",
+        clause(f"(VP (VBZ is) (NP-PRD (NP (DT a) (NN force)) (PP (IN in) {MARKET})))"),
+        "a force in the market",
+        "a force",
+    ),
+    (
+        "the subject of a small clause",
+        "DO",
+        clause("(VP (VBZ keeps) (S (NP-SBJ (DT the) (NN room)) (ADJP-PRD (JJ warm))))"),
+        "the room warm",
+        "the room",
+    ),
+    (
+        "an object with an infinitive",
+        "DO",
+        clause("(VP (VBZ wants) (S (NP-SBJ (PRP him)) (VP (TO to) (VP (VB go)))))"),
+        "him to go",
+        "him",
+    ),
+    (
+        "a clause without that",
+        "DO",
+        clause("(VP (VBZ says) (SBAR (IN that) (S (NP-SBJ (PRP it)) (VP (VBZ rains)))))"),
+        "that it rains",
+        "it rains",
+    ),
+    (
+        "the verb that an infinitive depends on",
+        "MVP",
+        clause(f"(VP (VBZ hopes) (S {PRO} (VP (TO to) (VP (VB see) (NP (DT the) (NN sea))))))"),
+        "to see",
+        "hopes to see",
+    ),
+    (
+        "a conjunct without the auxiliary that it shares",
+        "CO",
+        clause("(VP (MD will) (VP (VP (VB sing)) (CC and) (VP (VB dance))))"),
+        "will dance",
+        "dance",
+    ),
+]
+
+
+def test_other_right_answers_are_accepted() -> None:
+    with table() as row:
+        for name, point, text, answer, other in ACCEPTED:
+            with row(name):
+                (blank,) = (item for item in asked(text, point) if item.answer == answer)
+                assert other in blank.accepted
+
+
+NOT_ASKED = [
+    ("a noun and a verb before the phrase", "PPA", f"(VP (VBD saw) {BOB} (PP (IN in) {MARKET}))"),
+    ("the same, of the adverbial", "ADV", f"(VP (VBD saw) {BOB} (PP (IN in) {MARKET}))"),
+    ("the noun's by the treebank", "PPA", f"(VP (VBD saw) (NP (NP (DT a) (NN man)) (PP (IN in) {MARKET})))"),
+    ("a predicate's", "ADV", f"(VP (VBZ is) (NP-PRD (DT a) (NN force)) (PP (IN in) {MARKET}))"),
+    ("a participle of the subject, or an adverbial", "ADV", f"(VP (VBD left) (, ,) (S-ADV {PRO} (VP (VBG laughing))))"),
+    ("told reporters that", "DO", f"(VP (VBD told) {BOB} (SBAR (IN that) (S (NP-SBJ (PRP it)) (VP (VBZ rains)))))"),
+    ("have to", "DO", f"(VP (VBZ has) (S {PRO} (VP (TO to) (VP (VB go)))))"),
+    ("seems to", "DO", f"(VP (VBZ seems) (S {PRO} (VP (TO to) (VP (VB go)))))"),
+    ("get rolling", "DO", f"(VP (VBD got) (S {PRO} (VP (VBG rolling))))"),
+    ("much", "DO", "(VP (VBZ thinks) (NP (JJ much)))"),
+    ("an amount of a verb that measures", "DO", "(VP (VBD totaled) (NP (CD 20)))"),
+    ("a place", "SC", f"(VP (VBZ is) (PP-LOC-PRD (IN in) {MARKET}))"),
+    ("is to be named", "SC", "(VP (VBZ is) (S-PRD (NP-SBJ (-NONE- *-1)) (VP (TO to) (VP (VB go)))))"),
+]
+
+
+def test_what_grammars_and_readers_decide_differently_is_not_asked() -> None:
+    with table() as row:
+        for name, point, verb_phrase in NOT_ASKED:
+            with row(name):
+                for form in ("TF", "MC", "FITB"):
+                    about = [
+                        item for item in asked(clause(verb_phrase), point, form) if "existent" not in item.category
+                    ]
+                    assert about == []
+
+
+def test_what_nobody_disputes_still_is() -> None:
+    with table() as row:
+        for point, verb_phrase, answer in (
+            ("PPA", f"(VP (VBD waited) (PP (IN in) {MARKET}))", "waited"),
+            ("PPA", f"(VP (VBD saw) (NP (NP (DT the) (NN end)) (PP (IN of) {MARKET})))", "the end"),
+            ("PPA", f"(VP (VBD put) {BOB} (PP-PUT (IN in) {MARKET}))", "put"),
+            ("ADV", f"(VP (VBD saw) {BOB} (ADVP-MNR (RB clearly)))", "clearly"),
+            ("DO", f"(VP (VBZ wants) (S {PRO} (VP (TO to) (VP (VB go)))))", "to go"),
+            ("SC", "(VP (VBZ is) (PP-PRD (IN by) (ADVP (RB far))) (ADJP-PRD (JJ old)))", "old"),
+        ):
+            with row((point, answer)):
+                assert [item.answer for item in asked(clause(verb_phrase), point)] == [answer]
+
+
+def test_a_second_adverbial_makes_no_blank() -> None:
+    text = clause("(VP (VBD rose) (NP-EXT (CD 2)) (S-CLR (NP-SBJ (-NONE- *)) (VP (TO to) (VP (VB close)))))")
+    assert asked(text, "ADV") == []
+    assert [item.answer for item in asked(clause("(VP (VBD rose) (NP-EXT (CD 2)))"), "ADV")] == ["2"]
+
+
+def test_a_small_clause_is_not_stated() -> None:
+    text = clause("(VP (VBZ keeps) (S (NP-SBJ (DT the) (NN room)) (ADJP-PRD (JJ warm))))")
+    assert asked(text, "DO", "TF") == []
+    assert asked(text, "DO", "FITB")
+
+
+def test_verb_phrases_stand_together() -> None:
+    with table() as row:
+        for verb_phrase, phrases in (
+            ("(VP (MD could) (VP (VB do) (NP (NNS things)) (: :) (VP (VB raise))))", ["could do"]),
+            ("(VP (VBP are) (VP (VP (VBN written)) (CC and) (VP (VBP carry))))", ["are written", "carry"]),
+            ("(VP (MD will) (ADVP (RB greatly)) (VB reduce))", ["will reduce"]),
+            ("(VP (VB buy) (CC and) (VB sell))", ["buy", "sell"]),
+            ("(VP (MD will) (VP (VP (VB buy)) (CC and) (VP (VB sell))))", ["will buy", "will sell"]),
+        ):  # fmt: skip
+            with row(verb_phrase):
+                reading = Reading(parse(clause(verb_phrase)), False)
+                assert [verb.plain for verb in reading.sentence.verbs] == phrases
