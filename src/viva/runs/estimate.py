@@ -66,7 +66,7 @@ def estimate(opened: OpenRun) -> Iterator[str]:
         requests = tokens = output = limit = 0
         judged = Judged()
         for question in evaluation.exam.questions():
-            request = evaluation.exam.request(question, 0, evaluation.sampling, evaluation.model.context_window)
+            request = evaluation.request(question, 0)
             worst = worst_case(request)
             requests += evaluation.samples
             tokens += evaluation.samples * worst.input

@@ -57,7 +57,7 @@ def item_of(sheet: Sheet, place: int, opened: Opened, answers: Followed) -> Item
     """One answer, graded as it stands now. Raises VivaError where its evidence cannot be read."""
     evaluation = sheet.evaluation
     question, sample = sheet.question(place)
-    request = evaluation.exam.request(question, sample, evaluation.sampling, evaluation.model.context_window)
+    request = evaluation.request(question, sample)
     key = evaluation.keys.of(request)
     with ExitStack() as stack, answers.reading() as reader:
         entry = reader.read(key)

@@ -12,7 +12,10 @@ from viva.errors import VivaError
 from viva.runs.config import LimitOptions
 from viva.runs.described import described_answers
 from viva.runs.open import prepare
-from viva.types import OUTCOMES
+from viva.types import OUTCOMES, StopReason
+
+CUT: dict[str, StopReason] = {"thinking": "thinking", "answer": "length"}
+"""What the option says, and what the journal does."""
 
 
 @click.command(name="show", short_help="Show prompt, reply, what was read in it, and the verdict.")
@@ -25,20 +28,28 @@ from viva.types import OUTCOMES
     is_flag=True,
     help="Only passed programs that passed a twin of their test or use constructs rarely needed.",
 )
+@click.option(
+    "--cut-off",
+    type=click.Choice(list(CUT)),
+    help="Only what the limit of tokens cut off: while the model was thinking, or in the answer.",
+)
 @click.option("--outcome", type=click.Choice(OUTCOMES), help="Only this outcome.")
 @click.option("--model", help="Only this model.")
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="At most so many answers.")
 @click.option("--prompts/--no-prompts", default=None, help="Show the prompts.  [default: with --question only]")
+@click.option("--reasoning", is_flag=True, help="Show all that a model thought, not just how it began.")
 def show_command(
     run: Path,
     identity: str | None,
     wrong: bool,
     unparsed: bool,
     suspicious: bool,
+    cut_off: str | None,
     outcome: str | None,
     model: str | None,
     limit: int,
     prompts: bool | None,
+    reasoning: bool,
 ) -> int:
     """Show answers of RUN with what was read where, and why they scored as they did."""
     folder = RunFolder.open(find_run(run))
@@ -51,14 +62,16 @@ def show_command(
     shown = found = 0
     with ExitStack() as stack:
         with_prompts = bool(prompts or (prompts is None and identity))
-        for text, name, graded, question, suspicion in described_answers(opened, stack, prompts=with_prompts):
-            if identity not in (None, question.id) or graded.outcome not in wanted or model not in (None, name):
+        for one in described_answers(opened, stack, prompts=with_prompts, reasoning=reasoning):
+            if identity not in (None, one.question.id) or model not in (None, one.model):
                 continue
-            if suspicious and not suspicion.any:
+            if one.score.outcome not in wanted or (cut_off and one.response.stop_reason != CUT[cut_off]):
+                continue
+            if suspicious and not one.suspicion.any:
                 continue
             found += 1
             if shown < limit:
-                click.echo(text)
+                click.echo(one.text)
                 shown += 1
     if identity and not found:
         raise VivaError(f"{folder.path} has no such answer to question {identity!r}")
