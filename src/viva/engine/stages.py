@@ -384,6 +384,11 @@ class EvidenceStore(Struct):
         return evaluation.exam.score(question, response, self.about(evaluation, question, sample, response))
 
 
+def recorded(evaluation: Evaluation) -> bool:
+    """Whether the replies of a sitting were there before: nobody knows what they took."""
+    return evaluation.model.identity.get("provider") in RECORDED
+
+
 def scores(
     evaluation: Evaluation,
     answers: Journal,
