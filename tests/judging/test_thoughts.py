@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import polars as pl
 import pytest
 from starlette.testclient import TestClient
 
@@ -130,7 +130,7 @@ def test_reviewers_are_shown_it_beside_what_they_mark(sat: Sat) -> None:
 
 def test_exports_have_it_where_the_format_has_a_place_for_it_and_nowhere_else(sat: Sat) -> None:
     out = sat.path.parents[1] / "out"
-    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir()
     with table() as row:
         with row("inspect"):
             assert sat.viva("export", "runs/x", "--to", "inspect", "--out", str(out / "i")).code == 0
@@ -144,12 +144,12 @@ def test_exports_have_it_where_the_format_has_a_place_for_it_and_nowhere_else(sa
             assert thought["reasoning"].startswith("Hush")
             assert reply == {"type": "text", "text": sample["output"]["completion"]}
             assert "Hush" not in json.dumps([sample["output"]["completion"], sample["scores"], sample["input"]])
-        with row("jsonl"):
-            assert sat.viva("export", "runs/x", "--to", "jsonl", "--out", str(out / "j")).code == 0
-            file = next(one for one in (out / "j").rglob("*.jsonl") if "Hush" in one.read_text(encoding="utf-8"))
-            for line in map(json.loads, file.read_text(encoding="utf-8").splitlines()):
-                assert "Hush" in line["reasoning"]
-                assert "Hush" not in line["reply"]
+        with row("parquet"):
+            assert sat.viva("export", "runs/x", "--to", "parquet", "--out", str(out / "p")).code == 0
+            (file,) = (out / "p").rglob("answers*.parquet")
+            answers = pl.read_parquet(file)
+            assert all("Hush" in thought for thought in answers["reasoning"])
+            assert not any("Hush" in str(reply) for reply in answers.drop("reasoning").rows())
         with row("lm-eval"):
             assert sat.viva("export", "runs/x", "--to", "lm-eval", "--out", str(out / "l")).code == 0
             assert not any("Hush" in one.read_text(encoding="utf-8") for one in (out / "l").rglob("*.json*"))
