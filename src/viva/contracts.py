@@ -226,6 +226,11 @@ class Adapts(Protocol):
     changed: Callable[[str], None]
     """Told, in a sentence, of everything new."""
 
+    @property
+    def thinks(self) -> bool:
+        """Whether the model is taken to reason."""
+        ...
+
     def longest(self, most: int | None) -> int | None:
         """Tokens that a reply may cost, thoughts included, which would be `most` without them; None: nobody knows."""
         ...

@@ -445,6 +445,7 @@ class ScoreRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
     answer: str
     explanation: str
     tags: dict[str, str]
+    stopped: StopReason = "stop"
     parts: dict[str, Annotated[float, Meta(ge=-1e6, le=1e6)]] = {}
     weight: Annotated[int, Meta(ge=0, le=1_000_000)] = 1
     decided: dict[str, Decider] = {}

@@ -71,3 +71,19 @@ def test_a_judge_without_a_price_is_counted_and_said(viva: Viva) -> None:
 def test_where_rules_decide_no_judge_is_counted(viva: Viva) -> None:
     found = lines(viva, "cmmlu", *MODEL, *PANEL)
     assert not [line for line in found if " as judge: " in line]
+
+
+def test_a_model_that_reasons_is_assumed_to_think_and_may_think_much_longer(viva: Viva) -> None:
+    price = ("--price", "1/10")
+    plain, reasons = (
+        lines(viva, "csbench", "--model", f"openai/{name}@http://127.0.0.1:9/v1", *price)
+        for name in ("gpt-4.1", "gpt-5")
+    )
+    assert "assumed to think" not in plain[1]
+    assert "gpt-5@http://127.0.0.1:9/v1 3,000" in reasons[1]
+    requests, _, replies = numbers(reasons[2])
+    assert replies == numbers(plain[1])[2] + 3_000 * requests
+    assert money(reasons[-1])[0] < money(reasons[-1])[1]
+    assert money(reasons[-1])[1] > 4 * money(plain[-1])[1]
+    low = lines(viva, "csbench", "--model", "openai/gpt-5@http://127.0.0.1:9/v1", "--reasoning-budget", "500", *price)
+    assert "500" in low[1]

@@ -13,7 +13,7 @@ from viva.benchmarks.sets import without_word_list
 from viva.contracts import ContextWindow
 from viva.prompting import Templates, clip, estimate_tokens, fence, fill, prompt_text
 from viva.scorers.fold import after_thinking
-from viva.scorers.grading import grade_reading, no_reply
+from viva.scorers.grading import because, grade_reading, no_reply
 from viva.scorers.reading import Reading
 from viva.scorers.refusal import refusal
 from viva.scorers.rubric.code import assemble, canonical, default_seconds
@@ -213,7 +213,7 @@ class RubricExam(JudgedExam, NoSimilarity):
         silent = not text.strip()
         if silent and not self.spec.as_published:
             nothing: Outcome = "truncated" if response.stop_reason in CUT_OFF else "empty"
-            return Score(value=None, outcome=nothing, explanation="the reply holds nothing visible")
+            return Score(value=None, outcome=nothing, explanation=because("the reply holds nothing visible", response))
         graded = self.graded(question, text, evidence)
         lines = [f"{name}: {line}" for name, part in graded.parts.items() for line in part.details]
         explanation = "\n".join(lines[:SHOWN_LINES])

@@ -27,6 +27,14 @@ def describe_evidence(evidence: Evidence, suspicion: Suspicion) -> Iterator[tupl
         yield f"expert {mark.reviewer} on the {mark.aspect}", f"{mark.value:g} {mark.comment}".rstrip()
 
 
+def thought_size(response: Response) -> str:
+    """How long a model thought before its reply: `3,012 tokens, 12,048 characters`; "" where nothing is known of it."""
+    counted = response.usage.reasoning if response.usage else 0
+    tokens = [f"{counted:,} tokens"] if counted else []
+    characters = [f"{len(response.reasoning):,} characters"] if response.reasoning else []
+    return ", ".join([*tokens, *characters])
+
+
 def reply_text(request: Request, response: Response) -> str:
     """What came back: the text, or how probable each continuation is, a line each."""
     if not isinstance(request, Choose) or response.error:

@@ -89,15 +89,20 @@ class Evaluation(Struct):
         keys = Keys(model.identity, exam.spec.benchmark)
         return cls(exam, label, model, sampling, samples * repeats, samples, keys, price, system=system)
 
+    def request(self, question: Question, sample: int) -> Request:
+        """What the model is asked: the exam's prompt, after the user's system text where there is one."""
+        request = self.exam.request(question, sample, self.sampling, self.model.context_window)
+        if not self.system:
+            return request
+        return msgspec.structs.replace(request, prompt=with_system(request.prompt, self.system))
+
     def requests(self) -> Iterator[tuple[Question, bytes, Request]]:
         """Every question and sample with its request and key, in order; `digests`, `dropped` are known at the end."""
         digests, dropped = bytearray(), 0
         for question in self.exam.questions():
             prompt = None
             for sample in range(self.samples):
-                request = self.exam.request(question, sample, self.sampling, self.model.context_window)
-                if self.system:
-                    request = msgspec.structs.replace(request, prompt=with_system(request.prompt, self.system))
+                request = self.request(question, sample)
                 dropped += request.dropped if request.prompt != prompt else 0
                 prompt = request.prompt
                 key = self.keys.of(request)
@@ -468,13 +473,30 @@ class EvidenceStore(Struct):
         return evaluation.exam.score(question, response, self.about(evaluation, question, sample, response))
 
 
-def scores(evaluation: Evaluation, answers: Journal, evidence_store: EvidenceStore) -> Iterator[ScoreRow]:
-    """The score of every answer of a sitting, from the journals alone. What nobody answered yet is `not asked`."""
+def recorded(evaluation: Evaluation) -> bool:
+    """Whether the replies of a sitting were there before: nobody knows what they took."""
+    return evaluation.model.identity.get("provider") in RECORDED
+
+
+def scores(
+    evaluation: Evaluation,
+    answers: Journal,
+    evidence_store: EvidenceStore,
+    seen: Callable[[Entry, ScoreRow], None] = lambda _entry, _row: None,
+) -> Iterator[ScoreRow]:
+    """The score of every answer of a sitting, from the journals alone. What nobody answered yet is `not asked`.
+
+    `seen` is shown every answer beside its score, so that nobody need read the journal again.
+    """
     exam = evaluation.exam
     shown = parts_shown(exam)
     for question, sample, entry in evaluation.answers(answers):
-        score = evidence_store.score(evaluation, question, sample, entry.response() if entry else NO_REPLY_YET)
-        yield row_of(evaluation, question, sample, score, shown)
+        response = entry.response() if entry else NO_REPLY_YET
+        score = evidence_store.score(evaluation, question, sample, response)
+        row = row_of(evaluation, question, sample, response, score, shown)
+        if entry:
+            seen(entry, row)
+        yield row
 
 
 def suspicions(evaluation: Evaluation, answers: Journal, evidence_store: EvidenceStore) -> Iterator[Suspicion]:
@@ -485,7 +507,9 @@ def suspicions(evaluation: Evaluation, answers: Journal, evidence_store: Evidenc
                 yield evidence_store.suspicion(evaluation.exam, question, entry.response())
 
 
-def row_of(evaluation: Evaluation, question: Question, sample: int, score: Score, shown: frozenset[str]) -> ScoreRow:
+def row_of(
+    evaluation: Evaluation, question: Question, sample: int, response: Response, score: Score, shown: frozenset[str]
+) -> ScoreRow:
     """One answer's score as a row; `shown` are the exam's `parts_shown`."""
     return ScoreRow(
         benchmark=evaluation.exam.spec.benchmark,
@@ -499,6 +523,7 @@ def row_of(evaluation: Evaluation, question: Question, sample: int, score: Score
         answer=score.answer[:_SHOWN],
         explanation=score.explanation[:_SHOWN],
         tags=question.tags,
+        stopped=response.stop_reason,
         parts={name: part for name, part in score.parts.items() if name in shown},
         weight=question.weight,
         decided=score.decided,

@@ -8,6 +8,7 @@ import msgspec
 
 from viva.io.tables import CsvText
 from viva.reports.canaries import canaries_grid
+from viva.reports.consumption import consumption_grid, cut_off_notes
 from viva.reports.grids import grids_latex, grids_markdown, grids_terminal
 from viva.reports.notebook import grids_html
 from viva.reports.result import (
@@ -55,7 +56,7 @@ def _grids(report: Report, *, details: bool) -> list[Grid]:
     grids.extend(side_by_side(results))
     if results and len(report.results) > 1:
         grids.append(summary(report.results))
-    grids.append(canaries_grid(report.canaries))
+    grids += [consumption_grid(results), canaries_grid(report.canaries)]
     return [found for found in grids if found.rows]
 
 
@@ -63,7 +64,14 @@ def _closing(report: Report) -> list[str]:
     results = [result for result in report.results if result.answered]
     signatures = [f"signature: {result.signature}" for result in results]
     said = [legend(results)] if results else []
-    return [*footnotes(report.results), *said, *published_notes(results), *report.notes, *signatures]
+    return [
+        *footnotes(report.results),
+        *cut_off_notes(report.results),
+        *said,
+        *published_notes(results),
+        *report.notes,
+        *signatures,
+    ]
 
 
 def as_terminal(report: Report, *, details: bool = False, width: int | None = None, colour: bool = False) -> str:

@@ -11,10 +11,11 @@ from msgspec import Struct
 
 from viva.analysis.breakdown import Cell, Table
 from viva.analysis.canaries import CanaryMarks
+from viva.engine.consumption import Consumed
 from viva.engine.signing import settings as settings  # noqa: PLC0414
 from viva.engine.signing import signature as signature  # noqa: PLC0414
 from viva.published import Neighbour
-from viva.types import NOT_ASKED, UNANSWERED, Suspicion, outcome_name
+from viva.types import NOT_ASKED, UNANSWERED, StopReason, Suspicion, outcome_name
 from viva.visible import one_line
 
 UNSURE = "†"
@@ -107,6 +108,11 @@ class Result(Struct, frozen=True, kw_only=True):
     """The share from which on people pass such an examination."""
     withheld: bool = False
     """Whether published figures are left out, since the means that they would stand beside lack parts."""
+
+    consumed: Consumed | None = None
+    """What the answers took; None for recorded replies."""
+    cut_off: dict[StopReason, int] = {}
+    """Replies that the limit of tokens cut off before they said anything: why they ended → how many."""
 
     @property
     def missing(self) -> int:

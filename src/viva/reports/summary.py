@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from textwrap import fill
 
 from viva.analysis.breakdown import Cell
+from viva.reports.consumption import consumption_grid, cut_off_notes
 from viva.reports.grids import WORDS, grids_terminal
 from viva.reports.result import RANGE, UNSURE, Grid, Report, Result, counted, percent, score_text, zeroed_text
 from viva.types import UNANSWERED, outcome_name
@@ -69,6 +70,7 @@ def summary_lines(report: Report) -> list[str]:
         lines.append(f"{UNSURE} the mean leaves out what was not scored{zero}{hint}.")
     if any(cell.one_sided for cell, _ in cells):
         lines.append(f"{UNSURE} after a range: {RANGE}. `viva resume` with --judge MODEL gives a mean.")
+    lines += cut_off_notes(report.results)
     lines += report.notes[:NOTES]
     if len(report.notes) > NOTES:
         lines.append(f"{len(report.notes) - NOTES} more notes: viva score {one_line(report.run, 200)}")
@@ -80,4 +82,5 @@ def summary_terminal(report: Report, *, width: int | None = None, colour: bool =
     grid, words = summary_grid(report.results), {*WORDS, "other outcomes", "not scored"}
     wide = width or WIDTH
     lines = [fill(line, wide, break_long_words=False, break_on_hyphens=False) for line in summary_lines(report)]
-    return grids_terminal([grid], lines, width=wide, colour=colour, words=words)
+    took = consumption_grid(report.results)
+    return grids_terminal([grid, *([took] if took.rows else [])], lines, width=wide, colour=colour, words=words)

@@ -10,6 +10,7 @@ from viva.types import ReviewItem
 
 DECIDED = "decided"
 """The tag that is not in `about`: who decided a draft."""
+THOUGHT = 20_000
 OUTCOME = "outcome"
 TELLING = (OUTCOME, DECIDED)
 """Tags that say what the verdict is: hidden from who reviews blind."""
@@ -31,6 +32,9 @@ class Item(Struct, frozen=True, kw_only=True):
     question: str
     options: tuple[str, ...] = ()
     drafts: tuple[ReviewItem, ...]
+    thought: str = ""
+    """How the examinee's thought before its reply began: `THOUGHT` characters at most. Nobody marks it."""
+    thought_size: str = ""
     disagreement: float = 0.0
     editable: bool = False
     code: bool = False

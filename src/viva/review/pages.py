@@ -20,7 +20,7 @@ from viva.errors import StorageError
 from viva.io.tables import CsvText
 from viva.review.filters import PAGE, Filter
 from viva.review.forms import COMMENT_LIMIT, Form, FormError, Marking, form_id, read_form
-from viva.review.items import TELLING, Item
+from viva.review.items import TELLING, THOUGHT, Item
 from viva.review.session import Refused, ReviewSession
 from viva.review.text import name_problem
 from viva.review.views import aspects, figure, labels, marked
@@ -206,6 +206,7 @@ class Pages:
             progress=session.progress(chosen, reviewer),
             problem=problem,
             comment_limit=COMMENT_LIMIT,
+            thought_limit=THOUGHT,
             blind_again=chosen.blind and not session.blind(item, chosen, reviewer),
         )
 

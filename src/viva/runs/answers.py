@@ -41,15 +41,13 @@ def answered(opened: OpenRun, wanted: Callable[[int], bool] = _ALL) -> Iterator[
                     row = _next_row(rows, folder.path, evaluation, question, sample)
                     if not wanted(place):
                         continue
-                    request = evaluation.exam.request(
-                        question, sample, evaluation.sampling, evaluation.model.context_window
-                    )
+                    request = evaluation.request(question, sample)
                     entry = journal.read(evaluation.keys.of(request))
                     response = entry.response() if entry else NO_REPLY_YET
                     evidence = evidence_store.about(evaluation, question, sample, response)
                     if row is None:
                         score = evaluation.exam.score(question, response, evidence)
-                        row = row_of(evaluation, question, sample, score, shown)
+                        row = row_of(evaluation, question, sample, response, score, shown)
                     suspicion = evidence_store.suspicion(evaluation.exam, question, response)
                     said = tuple(describe_evidence(evidence, suspicion))
                     yield answer_of(row, entry, question, request, said)

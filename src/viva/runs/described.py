@@ -5,18 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack
 
-from viva.engine.evidence_text import describe_evidence
+from msgspec import Struct
+
+from viva.engine.evidence_text import describe_evidence, thought_size
+from viva.engine.journal import Entry
 from viva.engine.stages import NO_REPLY_YET
 from viva.prompting import prompt_text
 from viva.runs.open import OpenRun, open_evidence
+from viva.scorers.grading import CUT_OFF_WORDS
 from viva.types import Choose, Generate, Question, Request, Response, Score, Suspicion, outcome_name
 from viva.visible import escape_invisible
 
+_LINES, _CHARACTERS = 2, 300
+"""Of a thought that is folded, so many lines and characters are shown."""
 
-def described_answers(
-    opened: OpenRun, stack: ExitStack, *, prompts: bool
-) -> Iterator[tuple[str, str, Score, Question, Suspicion]]:
-    """Every answer: as text for a terminal (with its prompt where asked), its model, score, question and suspicion."""
+
+class Described(Struct, frozen=True):
+    """An answer as text for a terminal, and what it is chosen by."""
+
+    text: str
+    model: str
+    question: Question
+    response: Response
+    score: Score
+    suspicion: Suspicion
+
+
+def described_answers(opened: OpenRun, stack: ExitStack, *, prompts: bool, reasoning: bool) -> Iterator[Described]:
+    """Every answer, with its prompt where asked, and all that the model thought where `reasoning`."""
     answers = opened.folder.journal("responses")
     stack.callback(answers.close)
     evidence_store = open_evidence(opened, stack)
@@ -31,11 +47,9 @@ def described_answers(
             if prompts:
                 # The key covers the prompt: that the answer was found under it proves this is what was sent.
                 lines += [f"--- prompt (request {key.hex()})", escape_invisible(prompt_text(request.prompt))]
-            lines += _replied(request, response)
-            if entry and entry.usage and isinstance(request, Generate):
-                lines[-1] += (
-                    f"\n    ({entry.usage.output} tokens, stopped by {entry.stop_reason}, {entry.seconds:.2f} s)"
-                )
+            lines += [*_thought(response, whole=reasoning), *_replied(request, response)]
+            if entry and isinstance(request, Generate) and not entry.error:
+                lines += _circumstances(entry)
             lines.append(
                 f"--- read: {escape_invisible(score.answer, limit=200) or '–'}   gold: "
                 f"{escape_invisible(question.answer or '–')}"
@@ -46,7 +60,32 @@ def described_answers(
                 f"--- {escape_invisible(who)}: {escape_invisible(said, limit=2000)}"
                 for who, said in describe_evidence(evidence, suspicion)
             ]
-            yield "\n".join(lines) + "\n", evaluation.model.name, score, question, suspicion
+            yield Described("\n".join(lines) + "\n", evaluation.model.name, question, response, score, suspicion)
+
+
+def _thought(response: Response, *, whole: bool) -> list[str]:
+    """What the model thought before its reply: its beginning and how long it is, or all of it."""
+    size = thought_size(response)
+    if not size:
+        return []
+    if not response.reasoning:
+        return [f"--- thought ({size}; no text of it is kept)"]
+    if whole:
+        return [f"--- thought ({size})", escape_invisible(response.reasoning)]
+    shown = "\n".join(response.reasoning.strip().splitlines()[:_LINES])[:_CHARACTERS]
+    if len(shown) == len(response.reasoning.strip()):
+        return [f"--- thought ({size})", escape_invisible(shown)]
+    return [f"--- thought ({size}; --reasoning shows all of it)", f"{escape_invisible(shown)} …"]
+
+
+def _circumstances(entry: Entry) -> list[str]:
+    """What the reply took, and why it ended, as far as that is known."""
+    cut = CUT_OFF_WORDS.get(entry.stop_reason)
+    if not entry.usage:
+        return [f"    ({cut})"] if cut else []
+    thought = f", of them {entry.usage.reasoning:,} thought" if entry.usage.reasoning else ""
+    why = cut or f"stopped by {entry.stop_reason}"
+    return [f"    ({entry.usage.output:,} tokens{thought}, {why}, {entry.seconds:.2f} s)"]
 
 
 def _replied(request: Request, response: Response) -> list[str]:

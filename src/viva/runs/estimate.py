@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
+from viva.contracts import AdaptingModel, Model
 from viva.engine.budget import Price, worst_case
+from viva.engine.folder import ModelRecord
 from viva.engine.limits import Policy
 from viva.engine.stages import Judge, with_questions
+from viva.requesting import RequestOptions
 from viva.runs.open import OpenRun
 from viva.runs.rationale_check import reply_of
 from viva.types import Choose, ExamSpec, Generate, Kind, Question, Response, Usage
@@ -19,6 +22,8 @@ SHORT_REPLY: dict[Kind, int] = {
 """Tokens of a typical reply without chain of thought: an assumption, said as such."""
 THOUGHT = 400
 """Tokens of a typical chain of thought."""
+REASONING = {"none": 0, "minimal": 200, "low": 1_000, "": 3_000, "medium": 3_000, "high": 8_000, "xhigh": 16_000}
+"""Tokens of a typical thought of a model that reasons, by effort: an assumption, said as such."""
 TRIES = 1 + Policy().rereads
 """How often a judge is asked for one verdict, as long as its replies cannot be read."""
 JUDGE_REPLY = 80
@@ -30,23 +35,28 @@ WORD = "because "
 class Judged(Struct):
     """What one judge is asked about the answers of one sitting; tokens."""
 
+    judge: Judge
+    thought: int
+    """Of a typical verdict, before it."""
     requests: int = 0
     prompts: int = 0
+    replies: int = 0
+    """Typical ones."""
     most_prompts: int = 0
     """With replies of the examinee's that are as long as they may be."""
     most_replies: int = 0
 
-    @property
-    def replies(self) -> int:
-        """Typical ones."""
-        return self.requests * JUDGE_REPLY
+    def asked(self) -> bool:
+        """Whether it is asked anything."""
+        return self.requests > 0
 
     def add(self, requests: Sequence[Generate], times: int, longest: int) -> None:
         """All that is asked about one question, of `times` answers that are at most `longest`."""
         for request in requests:
-            worst = worst_case(request)
+            worst = worst_case(request, self.judge.model)
             self.requests += times
             self.prompts += times * worst.input
+            self.replies += times * min(JUDGE_REPLY + self.thought, worst.output)
             self.most_prompts += times * TRIES * (worst.input + longest)
             self.most_replies += times * TRIES * worst.output
 
@@ -61,47 +71,76 @@ def estimate(opened: OpenRun) -> Iterator[str]:
         yield "Batches: list prices are halved where the vendor does so; those of --price count as they are."
     total = most = 0.0
     known = True
-    judge_panel = opened.judge_panel
+    judge_panel, record = opened.judge_panel, opened.folder.record
+    thoughts = _thoughts(opened.models, record.models)
+    judges = judge_panel.judges if judge_panel else ()
+    judges_think = _thoughts([judge.model for judge in judges], record.judges)
+    yield from _assumed(thoughts | judges_think)
     for evaluation in opened.evaluations:
         requests = tokens = output = limit = 0
-        judged = Judged()
+        judged = [Judged(judge, judges_think[judge.model.name]) for judge in judges]
+        thought = thoughts[evaluation.model.name]
         for question in evaluation.exam.questions():
-            request = evaluation.exam.request(question, 0, evaluation.sampling, evaluation.model.context_window)
-            worst = worst_case(request)
+            request = evaluation.request(question, 0)
+            worst = worst_case(request, evaluation.model)
             requests += evaluation.samples
             tokens += evaluation.samples * worst.input
             thinks = evaluation.exam.spec.chain_of_thought or evaluation.exam.spec.rationale
             typical = (THOUGHT if thinks else 0) + SHORT_REPLY[question.kind]
+            if thought:
+                typical = min(typical + thought, worst.output)
             output += evaluation.samples * (worst.output if isinstance(request, Choose) else typical)
             limit += evaluation.samples * worst.output
             if judge_panel:
                 wanted = evaluation.exam.judgements(
                     question, _typical(evaluation.exam.spec, question), judge_panel.samples, {}
                 )
-                judged.add(wanted, evaluation.samples, worst.output)
-        line = f"{evaluation.model.name} on {evaluation.label}: {requests:,} requests, about {tokens:,} + {output:,} "
-        "tokens"
+                for one in judged:
+                    one.add(wanted, evaluation.samples, worst.output)
+        line = f"{evaluation.model.name} on {evaluation.label}: {requests:,} requests, "
+        line += f"about {tokens:,} + {output:,} tokens"
         costs = _costs(evaluation.price, Usage(tokens, output), Usage(tokens, limit))
         total, most, known = total + costs[0], most + costs[1], known and evaluation.price is not None
         yield line + _money(evaluation.price, costs)
-        for judge in judge_panel.judges if judge_panel and judged.requests else ():
-            costs, line = _judging(judge, judged)
+        for one in filter(Judged.asked, judged):
+            costs, line = _judging(one)
             yield line
-            total, most, known = total + costs[0], most + costs[1], known and judge.price is not None
-    marked = Judged()
+            total, most, known = total + costs[0], most + costs[1], known and one.judge.price is not None
+    marked = [Judged(judge, judges_think[judge.model.name]) for judge in judges]
     for exam, question, canary in with_questions(opened.folder.record.canaries, opened.exams):
-        marked.add(
-            exam.judgements(question, Response(text=canary.text), judge_panel.samples if judge_panel else 0, {}), 1, 0
-        )
-    for judge in judge_panel.judges if judge_panel and marked.requests else ():
-        costs, line = _judging(judge, marked, " of canaries")
+        wanted = exam.judgements(question, Response(text=canary.text), judge_panel.samples if judge_panel else 0, {})
+        for one in marked:
+            one.add(wanted, 1, 0)
+    for one in filter(Judged.asked, marked):
+        costs, line = _judging(one, " of canaries")
         yield line
         total, most = total + costs[0], most + costs[1]
     yield f"in all: about ${total:.2f}, at most ${most:.2f}" + ("" if known else ", plus what has no known price")
 
 
-def _judging(judge: Judge, judged: Judged, what: str = "") -> tuple[tuple[float, float], str]:
+def _thoughts(models: Sequence[Model], records: Sequence[ModelRecord]) -> dict[str, int]:
+    """Tokens that each model is assumed to think for before a reply; 0 for one that does not reason."""
+    found: dict[str, int] = {}
+    for model, record in zip(models, records, strict=True):
+        said = record.request or RequestOptions()
+        thinks = isinstance(model, AdaptingModel) and model.adapting.thinks
+        assumed = min(REASONING[said.effort], said.budget) if said.budget else REASONING[said.effort]
+        found[model.name] = assumed if thinks else 0
+    return found
+
+
+def _assumed(thoughts: Mapping[str, int]) -> Iterator[str]:
+    said = ", ".join(f"{name} {count:,}" for name, count in thoughts.items() if count)
+    if said:
+        yield (
+            f"Models that reason are assumed to think for so many tokens before a reply: {said}; real thoughts differ "
+            "tenfold: a run with --limit 20 shows theirs."
+        )
+
+
+def _judging(judged: Judged, what: str = "") -> tuple[tuple[float, float], str]:
     """What one judge is asked: what it costs, about and at most, and the line that says so."""
+    judge = judged.judge
     typical, most = Usage(judged.prompts, judged.replies), Usage(judged.most_prompts, judged.most_replies)
     costs = _costs(judge.price, typical, most)
     line = f"{judge.model.name} as judge{what}: {judged.requests:,} requests, about {typical.input:,} + "

@@ -62,7 +62,7 @@ def _troubles(evaluation: Evaluation, firsts: Mapping[Kind, Question]) -> dict[K
     """Kind of question → why it cannot be answered; "" where it can."""
     found: dict[Kind, str] = {}
     for kind, question in firsts.items():
-        request = evaluation.exam.request(question, 0, evaluation.sampling, evaluation.model.context_window)
+        request = evaluation.request(question, 0)
         try:
             evaluation.model.check_supported(request)
         except VivaError as problem:

@@ -14,8 +14,9 @@ from msgspec import Struct
 from viva.analysis.canaries import CanaryMarks
 from viva.benchmarks import find_benchmark, open_exam
 from viva.engine.answer import Answer
+from viva.engine.consumption import Consumed, Consumption, cut_off
 from viva.engine.folder import ExamRecord, ModelRecord, RunFolder
-from viva.engine.stages import suspicions
+from viva.engine.stages import recorded, suspicions
 from viva.errors import VivaError
 from viva.reports.canaries import canary_notes
 from viva.reports.deciders import DeciderCounts
@@ -26,7 +27,7 @@ from viva.runs.config import LimitOptions
 from viva.runs.graded import rows_by_evaluation
 from viva.runs.open import OpenRun, open_evidence, prepare
 from viva.runs.published_rows import unknown_notes, with_published_rows
-from viva.types import OUTCOMES, Aggregate, ScoreRow, TableSpec
+from viva.types import OUTCOMES, Aggregate, ScoreRow, StopReason, TableSpec
 
 _VALUES = 40
 """Values of a tag beyond which it makes no table, where the exam's own tables are not known."""
@@ -124,12 +125,14 @@ def _result(
     from viva.analysis.breakdown import Breakdown, frame
 
     deciding, first = DeciderCounts(), len(OUTCOMES) * len(found.results)
-    isolations = Counter[str]()
+    isolations, outcomes, cut = Counter[str](), Counter[str](), Counter[StopReason]()
 
     def marked() -> Iterator[ScoreRow]:
         for row in rows:
             found.strata.append(first + OUTCOMES.index(row.outcome))
             isolations[row.isolation] += 1
+            outcomes[row.outcome] += 1
+            cut.update(cut_off(row))
             yield row
 
     scores = frame(deciding.watched(marked()))
@@ -161,7 +164,25 @@ def _result(
         programs=isolations["separate"] + isolations["shared"],
         shared=isolations["shared"],
         pass_line=pass_line,
+        consumed=_consumed(found, label, model, outcomes["right"]),
+        cut_off=dict(cut),
     )
+
+
+def _consumed(found: Reported, exam: str, model: str, right: int) -> Consumed | None:
+    """What the answers took, where the run can be opened, so that its answers are told from others in its journal."""
+    for evaluation in found.opened_run.evaluations if found.opened_run else ():
+        if (evaluation.label, evaluation.model.name) == (exam, model) and not recorded(evaluation):
+            journal = found.folder.journal("responses", write=False)
+            consumption = Consumption(evaluation.price)
+            try:
+                for _, _, entry in evaluation.answers(journal):
+                    if entry:
+                        consumption.count(entry)
+            finally:
+                journal.close()
+            return consumption.consumed(right)
+    return None
 
 
 def _opened_model(found: Reported, name: str) -> ModelRecord | None:

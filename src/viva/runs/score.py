@@ -9,8 +9,9 @@ from contextlib import ExitStack
 import msgspec
 
 from viva.benchmarks import find_benchmark
+from viva.engine.consumption import Consumption, cut_off
 from viva.engine.scorefile import new_scores
-from viva.engine.stages import Evaluation, scores, suspicions
+from viva.engine.stages import Evaluation, recorded, scores, suspicions
 from viva.reports.canaries import canary_notes
 from viva.reports.deciders import DeciderCounts
 from viva.reports.result import Report, Result, Suspicious, signature
@@ -18,7 +19,7 @@ from viva.runs.canaries import canary_marks
 from viva.runs.config import OutputOptions
 from viva.runs.open import OpenRun, open_evidence
 from viva.runs.published_rows import unknown_notes, with_published_rows
-from viva.types import ScoreRow
+from viva.types import ScoreRow, StopReason
 
 
 def grade_run(opened_run: OpenRun, output: OutputOptions) -> Report:
@@ -33,8 +34,10 @@ def grade_run(opened_run: OpenRun, output: OutputOptions) -> Report:
         evidence_store = open_evidence(opened_run, stack)
         write = stack.enter_context(new_scores(folder.path)).write
         for evaluation in opened_run.evaluations:
-            deciding, isolations = DeciderCounts(), Counter[str]()
-            rows = _counted(deciding.watched(scores(evaluation, answers, evidence_store)), isolations)
+            deciding, isolations, cut = DeciderCounts(), Counter[str](), Counter[StopReason]()
+            consumption = Consumption(evaluation.price)
+            every = scores(evaluation, answers, evidence_store, consumption.count)
+            rows = _counted(deciding.watched(every), isolations, cut)
             exam = remembered[id(evaluation.exam)]
             model = opened[evaluation.model.name]
             said = signature(record, exam, evaluation.model.name, model)
@@ -46,6 +49,8 @@ def grade_run(opened_run: OpenRun, output: OutputOptions) -> Report:
                 trained=model.trained,
                 programs=isolations["separate"] + isolations["shared"],
                 shared=isolations["shared"],
+                consumed=None if recorded(evaluation) else consumption.consumed(),
+                cut_off=dict(cut),
                 suspicious=Suspicious.of(suspicions(evaluation, answers, evidence_store)),
             )
             results.append(with_published_rows(result, output.published_rows, exam, record))
@@ -87,9 +92,10 @@ def _result(
     )
 
 
-def _counted(rows: Iterator[ScoreRow], isolations: Counter[str]) -> Iterator[ScoreRow]:
+def _counted(rows: Iterator[ScoreRow], isolations: Counter[str], cut: Counter[StopReason]) -> Iterator[ScoreRow]:
     for row in rows:
         isolations[row.isolation] += 1
+        cut.update(cut_off(row))
         yield row
 
 

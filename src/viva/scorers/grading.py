@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from viva.scorers.reading import Reading
-from viva.types import CUT_OFF, NOT_ASKED, Failure, Outcome, Response, Score
+from viva.types import CUT_OFF, NOT_ASKED, Failure, Outcome, Response, Score, StopReason
 
+CUT_OFF_WORDS: dict[StopReason, str] = {"length": "cut off in the answer", "thinking": "cut off while thinking"}
+"""Where the limit of tokens ended a reply, as people are told."""
 _UNREAD: dict[str, Outcome] = {"unparsed": "unparsed", "empty": "empty", "refused": "refused"}
 
 
@@ -21,9 +23,14 @@ def grade_reading(reading: Reading, gold: str, response: Response) -> Score:
             outcome = "truncated"
         if response.stop_reason == "filter" and outcome in ("unparsed", "empty"):
             outcome = "refused"
-        return Score(value=None, outcome=outcome, explanation=where)
+        return Score(value=None, outcome=outcome, explanation=because(where, response))
     right = reading.read == gold
     return Score(value=float(right), outcome="right" if right else "wrong", answer=reading.read, explanation=where)
+
+
+def because(explanation: str, response: Response) -> str:
+    """Why nothing was read in a reply, with the reason where the model was cut off before it began to answer."""
+    return f"{explanation}; {CUT_OFF_WORDS['thinking']}" if response.stop_reason == "thinking" else explanation
 
 
 def no_reply(failure: Failure) -> Score:

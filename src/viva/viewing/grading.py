@@ -46,10 +46,7 @@ class Sheet(Struct):
         if len(digests) == len(self) * DIGEST:
             return bytes(digests[place * DIGEST : (place + 1) * DIGEST])
         question, sample = self.question(place)
-        request = self.evaluation.exam.request(
-            question, sample, self.evaluation.sampling, self.evaluation.model.context_window
-        )
-        return self.evaluation.keys.of(request)
+        return self.evaluation.keys.of(self.evaluation.request(question, sample))
 
     def question(self, place: int) -> tuple[Question, int]:
         """Whose answer it is: question and sample."""
@@ -92,14 +89,15 @@ def _unasked(sheet: Sheet) -> Iterator[ScoreRow]:
     for question in sheet.questions:
         score = evaluation.exam.score(question, NO_REPLY_YET)
         for sample in range(evaluation.samples):
-            yield _short(row_of(evaluation, question, sample, score, sheet.shown))
+            yield _short(row_of(evaluation, question, sample, NO_REPLY_YET, score, sheet.shown))
 
 
 def _row(sheet: Sheet, place: int, reader: Reader, evidence_store: EvidenceStore) -> ScoreRow:
     question, sample = sheet.question(place)
     entry = reader.read(sheet.key(place))
-    score = evidence_store.score(sheet.evaluation, question, sample, entry.response() if entry else NO_REPLY_YET)
-    return _short(row_of(sheet.evaluation, question, sample, score, sheet.shown))
+    response = entry.response() if entry else NO_REPLY_YET
+    score = evidence_store.score(sheet.evaluation, question, sample, response)
+    return _short(row_of(sheet.evaluation, question, sample, response, score, sheet.shown))
 
 
 def _short(row: ScoreRow) -> ScoreRow:

@@ -6,10 +6,11 @@ from contextlib import ExitStack
 
 from msgspec import Struct
 
-from viva.engine.evidence_text import describe_evidence
+from viva.engine.evidence_text import describe_evidence, thought_size
 from viva.engine.journal import Entry
 from viva.engine.stages import NO_REPLY_YET
 from viva.prompting import prompt_text
+from viva.scorers.grading import CUT_OFF_WORDS
 from viva.types import Choose, Question, Request, Response, Score
 from viva.viewing.following import Followed
 from viva.viewing.grading import Sheet
@@ -42,6 +43,10 @@ class Item(Struct, frozen=True, kw_only=True):
     samples: int
     key: str
     prompt: str
+    thought: str
+    """What the model thought before its reply."""
+    thought_size: str
+    """How long that is; "" where nothing is known of it."""
     reply: str
     """Empty where there is none."""
     failure: str
@@ -57,7 +62,7 @@ def item_of(sheet: Sheet, place: int, opened: Opened, answers: Followed) -> Item
     """One answer, graded as it stands now. Raises VivaError where its evidence cannot be read."""
     evaluation = sheet.evaluation
     question, sample = sheet.question(place)
-    request = evaluation.exam.request(question, sample, evaluation.sampling, evaluation.model.context_window)
+    request = evaluation.request(question, sample)
     key = evaluation.keys.of(request)
     with ExitStack() as stack, answers.reading() as reader:
         entry = reader.read(key)
@@ -75,6 +80,8 @@ def item_of(sheet: Sheet, place: int, opened: Opened, answers: Followed) -> Item
         samples=evaluation.samples,
         key=key.hex(),
         prompt=prompt_text(request.prompt),
+        thought=response.reasoning,
+        thought_size=thought_size(response),
         reply=response.text,
         failure=f"{response.error.kind}: {response.error.message}" if response.error else "",
         likelihoods=tuple(_likely(request, response)),
@@ -92,9 +99,13 @@ def _likely(request: Request, response: Response) -> list[Likely]:
 
 
 def _circumstances(entry: Entry) -> list[tuple[str, str]]:
-    said: list[tuple[str, str]] = [("stopped by", entry.stop_reason)] if entry.error is None else []
+    cut = CUT_OFF_WORDS.get(entry.stop_reason)
+    said: list[tuple[str, str]] = []
+    if entry.error is None:
+        said.append(("ended", cut) if cut else ("stopped by", entry.stop_reason))
     if entry.usage:
         said += [("tokens in", f"{entry.usage.input:,}"), ("tokens out", f"{entry.usage.output:,}")]
+        said += [("of them thought", f"{entry.usage.reasoning:,}")] if entry.usage.reasoning else []
     said += [("seconds", f"{entry.seconds:.2f}")] if entry.seconds else []
     said += [("attempts", str(entry.attempts))] if entry.attempts > 1 else []
     said += [("taken over from", entry.reused)] if entry.reused else []

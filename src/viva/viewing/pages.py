@@ -33,7 +33,7 @@ PATIENCE = 2.5
 """Seconds that a page waits for a first grading; then it says how far that is, and asks again by itself."""
 _ASSETS = {"view.css": "text/css", "view.js": "text/javascript", "icon.svg": "image/svg+xml"}
 _SHARED = {"viva.css": "text/css", "tables.js": "text/javascript"}
-_PARTS = {"reply": "reply", "prompt": "prompt", "reading": "explanation"}
+_PARTS = frozenset({"thought", "reply", "prompt", "reading"})
 _CHUNK = 65_536
 _NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
 
@@ -199,7 +199,13 @@ class Pages:
         if graded is None or part not in _PARTS:
             raise HTTPException(404, "There is no such text, or not yet.")
         (sheet, place), item = self._place(request, view, graded)
-        content = {"reply": item.reply, "prompt": item.prompt, "reading": item.score.explanation}[part]
+        texts = {
+            "thought": item.thought,
+            "reply": item.reply,
+            "prompt": item.prompt,
+            "reading": item.score.explanation,
+        }
+        content = texts[part]
         name = f"{part}-{sheet + 1}.{place + 1}.txt"
         return _as_text(content, name, download="download" in request.query_params)
 

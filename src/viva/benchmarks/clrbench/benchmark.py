@@ -25,7 +25,7 @@ from viva.benchmarks.multiple_choice import MultipleChoiceExam
 from viva.benchmarks.rationale.combining import compared
 from viva.benchmarks.sets import fingerprint, locate
 from viva.prompting import Templates, fill, read_templates
-from viva.scorers.grading import grade_reading, outcome_of
+from viva.scorers.grading import because, grade_reading, outcome_of
 from viva.scorers.reading import UNPARSED, Reading
 from viva.scorers.selection import grade_selection, read_selection
 from viva.scorers.term import Term, read_term
@@ -146,7 +146,7 @@ class CLRBenchExam(JudgedExam, MultipleChoiceExam):
         if not text.strip():
             ended: dict[str, Outcome] = {"length": "truncated", "thinking": "truncated", "filter": "refused"}
             nothing = ended.get(response.stop_reason, "empty")
-            return Score(value=None, outcome=nothing, explanation="the reply holds no answer")
+            return Score(value=None, outcome=nothing, explanation=because("the reply holds no answer", response))
         match question.kind:
             case "truth":
                 return grade_reading(read_truth(text, language="en"), gold, response)

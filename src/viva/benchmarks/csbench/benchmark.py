@@ -34,7 +34,7 @@ from viva.benchmarks.multiple_choice import MultipleChoiceExam
 from viva.benchmarks.sets import fingerprint, locate
 from viva.errors import DataError
 from viva.prompting import BREAKS, Templates, chosen_text, fill, gap_between, read_templates
-from viva.scorers.grading import grade_reading
+from viva.scorers.grading import because, grade_reading
 from viva.scorers.resolution import Decision
 from viva.scorers.truth import read_truth
 from viva.scorers.verdict import reasons
@@ -167,7 +167,7 @@ class CSBenchExam(JudgedExam, MultipleChoiceExam):
             return self._truth(question, question.answer, response)
         if not response.text.strip():
             nothing: Outcome = "truncated" if response.stop_reason in CUT_OFF else "empty"
-            return Score(value=None, outcome=nothing, explanation="the reply holds nothing visible")
+            return Score(value=None, outcome=nothing, explanation=because("the reply holds nothing visible", response))
         return self.judged(question, response, evidence)
 
     def _truth(self, question: Question, gold: str, response: Response) -> Score:

@@ -13,7 +13,10 @@ from viva.errors import VivaError
 from viva.runs.config import LimitOptions
 from viva.runs.described import described_answers
 from viva.runs.open import prepare
-from viva.types import OUTCOMES
+from viva.types import OUTCOMES, StopReason
+
+CUT: dict[str, StopReason] = {"thinking": "thinking", "answer": "length"}
+"""What the option says, and what the journal does."""
 
 
 @click.command(name="show", short_help="Show prompt, reply, what was read in it, and the verdict.")
@@ -26,22 +29,30 @@ from viva.types import OUTCOMES
     is_flag=True,
     help="Only passed programs that passed a twin of their test or use constructs rarely needed.",
 )
+@click.option(
+    "--cut-off",
+    type=click.Choice(list(CUT)),
+    help="Only what the limit of tokens cut off: while the model was thinking, or in the answer.",
+)
 @click.option("--outcome", type=click.Choice(OUTCOMES), help="Only this outcome.")
 @click.option("--model", help="Only this model.")
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="At most so many answers.")
 @click.option("--by-question", is_flag=True, help="Instead of the answers, how many of each question's are such.")
 @click.option("--prompts/--no-prompts", default=None, help="Show the prompts.  [default: with --question only]")
+@click.option("--reasoning", is_flag=True, help="Show all that a model thought, not just how it began.")
 def show_command(
     run: Path,
     identity: str | None,
     wrong: bool,
     unparsed: bool,
     suspicious: bool,
+    cut_off: str | None,
     outcome: str | None,
     model: str | None,
     limit: int,
     by_question: bool,
     prompts: bool | None,
+    reasoning: bool,
 ) -> int:
     """Show answers of RUN with what was read where, and why they scored as they did.
 
@@ -60,17 +71,19 @@ def show_command(
     counts: dict[tuple[str, str], list[int]] = {}
     with ExitStack() as stack:
         with_prompts = bool(prompts or (prompts is None and identity))
-        for text, name, graded, question, suspicion in described_answers(opened, stack, prompts=with_prompts):
-            if identity not in (None, question.id) or model not in (None, name):
+        for one in described_answers(opened, stack, prompts=with_prompts, reasoning=reasoning):
+            if identity not in (None, one.question.id) or model not in (None, one.model):
                 continue
-            count = counts.setdefault((question.id, name), [0, 0])
+            count = counts.setdefault((one.question.id, one.model), [0, 0])
             count[1] += 1
-            if graded.outcome not in wanted or (suspicious and not suspicion.any):
+            if one.score.outcome not in wanted or (cut_off and one.response.stop_reason != CUT[cut_off]):
+                continue
+            if suspicious and not one.suspicion.any:
                 continue
             count[0] += 1
             found += 1
             if not by_question and shown < limit:
-                click.echo(text)
+                click.echo(one.text)
                 shown += 1
     if identity and not found:
         raise VivaError(f"{folder.path} has no such answer to question {identity!r}")

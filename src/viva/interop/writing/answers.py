@@ -99,6 +99,7 @@ class Totals(Struct):
     unscored: int = 0
     input: int = 0
     output: int = 0
+    reasoning: int = 0
     uncounted: int = 0
     """Replies of which no server said how many tokens they took."""
     first: float = 0.0
@@ -112,6 +113,7 @@ class Totals(Struct):
         if answer.response.usage:
             self.input += answer.response.usage.input
             self.output += answer.response.usage.output
+            self.reasoning += answer.response.usage.reasoning
         elif answer.response.error is None:
             self.uncounted += 1
         if answer.at:

@@ -127,7 +127,7 @@ def _head(result: EvaluationResult, totals: Totals, ids: list[str]) -> dict[str,
     """All of a log but its samples."""
     began = moment(totals.first) or created(result.record).isoformat()
     counted = not totals.uncounted and (totals.input or totals.output)  # a sum of some would pass for that of all
-    usage = {result.model: _usage(totals.input, totals.output)} if counted else {}
+    usage = {result.model: _usage(totals.input, totals.output, totals.reasoning)} if counted else {}
     return {
         "version": 2,
         "status": "success",
@@ -243,8 +243,9 @@ def _results(result: EvaluationResult, totals: Totals) -> dict[str, Any]:
     }
 
 
-def _usage(read: int, written: int) -> dict[str, int]:
-    return {"input_tokens": read, "output_tokens": written, "total_tokens": read + written}
+def _usage(read: int, written: int, thought: int) -> dict[str, int]:
+    counted = {"input_tokens": read, "output_tokens": written, "total_tokens": read + written}
+    return {**counted, "reasoning_tokens": thought} if thought else counted
 
 
 def _sample(result: EvaluationResult, answer: Answer) -> dict[str, Any]:
@@ -301,7 +302,11 @@ def _reply(result: EvaluationResult, answer: Answer) -> dict[str, Any]:
     response, text = answer.response, answer.reply
     if response.error:
         return {"model": result.model, "choices": [], "completion": "", "error": _failure(answer)}
-    message = {"role": "assistant", "content": text, "source": "generate", "model": result.model}
+    # Inspect's own text of a message, which scorers read, leaves out what stands there as reasoning.
+    content: object = text
+    if response.reasoning:
+        content = [{"type": "reasoning", "reasoning": response.reasoning}, {"type": "text", "text": text}]
+    message = {"role": "assistant", "content": content, "source": "generate", "model": result.model}
     found: dict[str, Any] = {
         "model": result.model,
         "choices": [{"message": message, "stop_reason": _STOPS[response.stop_reason]}],
@@ -309,7 +314,7 @@ def _reply(result: EvaluationResult, answer: Answer) -> dict[str, Any]:
         "time": answer.seconds,
     }
     if response.usage:
-        found["usage"] = _usage(response.usage.input, response.usage.output)
+        found["usage"] = _usage(response.usage.input, response.usage.output, response.usage.reasoning)
     return found
 
 

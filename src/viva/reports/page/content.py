@@ -11,6 +11,7 @@ from viva.engine.folder import RunRecord
 from viva.reports import charts
 from viva.reports.canaries import canaries_grid
 from viva.reports.charts.scores import languages_chart, outcomes_chart, parts_chart, scores_chart, shown
+from viva.reports.consumption import consumption_grid, cut_off_notes
 from viva.reports.formats import legend
 from viva.reports.page.accounting import unscored
 from viva.reports.page.methods import methods, references
@@ -43,7 +44,7 @@ def page_of(
         )
         for exam in exams
     ]
-    lacking = unscored(report.results)
+    lacking, took = unscored(report.results), consumption_grid(report.results)
     return Page(
         title=title,
         source=report.run,
@@ -52,8 +53,9 @@ def page_of(
         facts=tuple(_facts(records, names)),
         warnings=tuple(warnings),
         legend=legend(report.results),
-        footnotes=(*footnotes(report.results), *published_notes(report.results)),
+        footnotes=(*footnotes(report.results), *cut_off_notes(report.results), *published_notes(report.results)),
         summary=summary,
+        took=made.table(took) if took.rows else None,
         charts=tuple(drawn.overall(report.results)),
         exams=tuple(sections),
         languages=made.languages(answered),

@@ -23,6 +23,8 @@ from typing import Any, Generic, TypeVar
 from msgspec import Struct
 
 from viva.engine.answer import Answer
+from viva.engine.evidence_text import thought_size
+from viva.scorers.grading import CUT_OFF_WORDS
 from viva.types import OUTCOMES, outcome_name
 from viva.visible import escape_invisible, one_line
 
@@ -31,6 +33,8 @@ CHUNK_TEXT = 1 << 19
 """Characters of a chunk's texts, after which the next one begins."""
 LONGEST = 20_000
 """Characters of one text; the rest stays in the run folder."""
+LONGEST_THOUGHT = 4_000
+"""The same of what a model thought first: many times as long as answers, it would leave no room for these."""
 LONGEST_PROMPT = 60_000
 """The same of a prompt: it holds the exemplars, which are written once a chunk."""
 HEAD = 110
@@ -197,6 +201,7 @@ class _Chunk:
             "why": item.row.explanation,
             "failure": item.failure,
         }
+        size, thought = thought_size(item.response), item.response.reasoning
         if common:
             texts["shared"] = self._shared.setdefault(_cut(common, LONGEST_PROMPT), len(self._shared))
         long = any(len(text) > LONGEST for text in texts.values() if isinstance(text, str))
@@ -208,6 +213,9 @@ class _Chunk:
             plain["found"] = [[escape_invisible(who), _cut(said, LONGEST)] for who, said in item.said]
         if item.row.tags:
             plain["tags"] = {_label(name): _label(value) for name, value in item.row.tags.items()}
+        plain.update({"thoughtSize": size} if size else {})
+        plain.update({"thought": _cut(thought, LONGEST_THOUGHT)} if thought else {})
+        plain.update({"cut": CUT_OFF_WORDS[item.row.stopped]} if item.row.stopped in CUT_OFF_WORDS else {})
         plain.update({"repeat": item.row.repeat} if item.row.repeat else {})
         plain.update({"weight": item.row.weight} if item.row.weight != 1 else {})
         self.items.append(plain)

@@ -58,6 +58,8 @@ class Page(Struct, frozen=True, kw_only=True):
     legend: str
     footnotes: tuple[str, ...]
     summary: PageTable
+    took: PageTable | None
+    """What the answers took."""
     charts: tuple[PageChart, ...]
     exams: tuple[PageExam, ...]
     languages: tuple[PageTable, ...]

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
+from viva.engine.evidence_text import thought_size
 from viva.engine.reviews import ReviewLog, item_key
 from viva.errors import DataError
 from viva.review.filters import Filter
-from viva.review.items import OUTCOME, Item, spread
+from viva.review.items import OUTCOME, THOUGHT, Item, spread
 from viva.runs.open import REVIEWS, OpenRun, open_evidence
-from viva.types import Evidence, Question, ReviewItem, Score
+from viva.types import Evidence, Question, Response, ReviewItem, Score
 
 if TYPE_CHECKING:
     from viva.analysis.ratings import Ratings
@@ -76,7 +77,7 @@ def rated(opened: OpenRun, *, everything: bool = False) -> Iterator[Rated]:
                 key = item_key(evaluation.label, model, question.id, sample, response.text)
                 whose = {"exam": evaluation.label, "model": model, "question": question.id, "sample": str(sample)}
                 tags = {name: value for name, value in question.tags.items() if name not in whose}
-                item = _item(key, {**whose, **tags, OUTCOME: before.outcome}, question, drafts)
+                item = _item(key, {**whose, **tags, OUTCOME: before.outcome}, question, drafts, response)
                 yield Rated(
                     item=item,
                     exam=evaluation.label,
@@ -88,13 +89,17 @@ def rated(opened: OpenRun, *, everything: bool = False) -> Iterator[Rated]:
                 )
 
 
-def _item(key: str, about: dict[str, str], question: Question, drafts: tuple[ReviewItem, ...]) -> Item:
+def _item(
+    key: str, about: dict[str, str], question: Question, drafts: tuple[ReviewItem, ...], response: Response
+) -> Item:
     return Item(
         key=key,
         about=about,
         question=question.text,
         options=question.options,
         drafts=drafts,
+        thought=response.reasoning[:THOUGHT],
+        thought_size=thought_size(response),
         disagreement=spread([draft.opinions for draft in drafts]),
     )
 

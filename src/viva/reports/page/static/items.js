@@ -129,7 +129,7 @@
   const folded = (text) => text.normalize("NFKC").toLowerCase();
   const parts = () => [...$("search").value.matchAll(/"([^"]+)"|(\S+)/g)].map((found) => folded(found[1] ?? found[2]));
   const FIELDS = {
-    prompt: (own, common) => [common, own.prompt], reply: (own) => [own.reply, own.failure], read: (own) => [own.answer],
+    prompt: (own, common) => [common, own.prompt], reply: (own) => [own.reply, own.failure], read: (own) => [own.answer], thought: (own) => [own.thought],
     gold: (own) => [own.gold], why: (own) => [own.why, ...(own.found ?? []).flat()],
   };
   const EVERYTHING = (own, common) => Object.values(FIELDS).flatMap((field) => field(own, common));
@@ -255,6 +255,9 @@
     if (own.common || own.prompt) prompt.append(make("div", { class: "text", text: own.prompt ?? "", dir: "auto" }));
     else prompt.append(make("p", { class: "quiet", text: "The questions were not at hand when this report was made." }));
     const answer = own.failure ? field("No answer", own.failure, { class: "failed" }) : field("Answer", own.reply);
+    if (own.thought) answer.querySelector("h4").after(make("details", { class: "thought" }, make("summary", { text: `Thought before it (${own.thoughtSize})` }), make("div", { class: "text", text: own.thought, dir: "auto" })));
+    else if (own.thoughtSize) answer.querySelector("h4").after(make("p", { class: "quiet", text: `Thought before it: ${own.thoughtSize}, of which no text is kept.` }));
+    if (own.cut) answer.append(make("p", { class: "quiet", text: `It was ${own.cut}.` }));
     const pair = make("div", { class: "pair" }, field("Read", own.answer), ...(own.gold === undefined ? [] : [field("Gold", own.gold, { class: "gold" })]));
     const evidence = (own.found ?? []).map(([who, said]) => field(who, said, { class: "evidence" }));
     $("body").replaceChildren(prompt, answer, pair, ...(own.why ? [field("Why", own.why)] : []), ...evidence);

@@ -1,0 +1,108 @@
+"""What the answers of one model on one exam took: tokens, money, time."""
+
+from __future__ import annotations
+
+from array import array
+
+import msgspec
+from msgspec import Struct
+
+from viva.engine.budget import Price
+from viva.engine.journal import Entry
+from viva.types import CUT_OFF, ScoreRow, StopReason, Usage
+
+SHARES = (50, 90, 99)
+"""Percentiles of the latency that are told."""
+
+
+class Consumed(Struct, frozen=True, kw_only=True):
+    """What the replies of one model on one exam took, as its server counted it.
+
+    `counted` of `replies` came with their tokens, and sums are over these. `thoughts` replies show that the model
+    thought; `reasoning` is None where their server does not say how many tokens that took. `cost`, in US dollars, is of
+    all replies, None where tokens or price (`priced`) are unknown. `right` is how many answers are right. `latency` is
+    percentile → seconds, by the nearest rank, of the `timed` replies whose last attempt was timed.
+    """
+
+    replies: int = 0
+    counted: int = 0
+    input: int = 0
+    output: int = 0
+    thoughts: int = 0
+    reasoning: int | None = 0
+    priced: bool = False
+    cost: float | None = None
+    right: int = 0
+    timed: int = 0
+    latency: dict[int, float] = {}
+
+    @property
+    def mean_output(self) -> float | None:
+        """Tokens of a reply, thoughts included; None where nobody counted."""
+        return self.output / self.counted if self.counted else None
+
+    @property
+    def mean_reasoning(self) -> float | None:
+        """Those of them that went into thinking; None where nobody counted."""
+        return self.reasoning / self.counted if self.counted and self.reasoning is not None else None
+
+    @property
+    def cost_of_right(self) -> float | None:
+        """US dollars that all answers cost, for each that is right; None where that is unknown, or none is."""
+        return self.cost / self.right if self.cost is not None and self.right else None
+
+
+def cut_off(row: ScoreRow) -> tuple[StopReason, ...]:
+    """Why a reply ended that the limit of tokens cut off before it said anything; nothing for another one."""
+    return (row.stopped,) if row.outcome == "truncated" and row.stopped in CUT_OFF else ()
+
+
+class Consumption(Struct):
+    """Adds up what replies took while they go by."""
+
+    price: Price | None = None
+    replies: int = 0
+    counted: int = 0
+    total: Usage = Usage()
+    thoughts: int = 0
+    silent: int = 0
+    """Thoughts of which the server does not say how many tokens they took."""
+    right: int = 0
+    seconds: array[float] = msgspec.field(default_factory=lambda: array("d"))
+
+    def count(self, entry: Entry, row: ScoreRow | None = None) -> None:
+        """Take in one more answer, with its score where that is at hand."""
+        self.right += row is not None and row.outcome == "right"
+        if entry.error:
+            return
+        self.replies += 1
+        usage = entry.usage
+        if entry.reasoning or entry.stop_reason == "thinking" or (usage and usage.reasoning):
+            self.thoughts += 1
+            self.silent += not (usage and usage.reasoning)
+        if usage:
+            self.counted += 1
+            total = self.total
+            self.total = Usage(
+                total.input + usage.input, total.output + usage.output, total.reasoning + usage.reasoning
+            )
+        if entry.seconds > 0 and not entry.batch:
+            self.seconds.append(entry.seconds)
+
+    def consumed(self, right: int | None = None) -> Consumed:
+        """What it comes to; `right` where answers were counted without their outcomes."""
+        ordered = sorted(self.seconds)
+        whole = self.replies and self.counted == self.replies and self.price
+        return Consumed(
+            replies=self.replies,
+            counted=self.counted,
+            input=self.total.input,
+            output=self.total.output,
+            thoughts=self.thoughts,
+            reasoning=None if self.silent else self.total.reasoning,
+            priced=self.price is not None,
+            cost=self.price.cost(self.total) if whole and self.price else None,
+            right=self.right if right is None else right,
+            timed=len(ordered),
+            latency={share: ordered[-(-share * len(ordered) // 100) - 1] for share in SHARES} if ordered else {},
+        )

@@ -1,0 +1,76 @@
+"""What answers took, a line a model and exam: tokens and how many of them went into thinking, money, time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from viva.engine.consumption import SHARES, Consumed
+from viva.reports.result import Grid, Result
+from viva.scorers.grading import CUT_OFF_WORDS
+
+UNKNOWN = "unknown"
+"""What stands where a server counted nothing: never a zero."""
+_HEADER = (
+    "model", "exam", "tokens an answer", "of them thought", "US$ a right answer",
+    *(f"{'seconds, ' if share == SHARES[0] else ''}{share} %" for share in SHARES),
+)  # fmt: skip
+
+
+def consumption_grid(results: Sequence[Result]) -> Grid:
+    """Means over the answers that came, and percentiles of their latency. Columns in which nothing stands are left out.
+
+    What recorded replies took is not known, and they have no row.
+    """
+    rows = [(result.model, result.exam, *_cells(result.consumed)) for result in results if result.consumed]
+    models = {row[0] for row in rows}
+    kept = [at for at in range(len(_HEADER)) if any(row[at] for row in rows) and not (at == 0 and len(models) == 1)]
+    title = "What answers took, without judging" + (f" · {rows[0][0]}" if len(models) == 1 else "")
+    return Grid(title, tuple(_HEADER[at] for at in kept), tuple(tuple(row[at] for at in kept) for row in rows))
+
+
+def _cells(took: Consumed) -> tuple[str, ...]:
+    thought = "" if not took.thoughts else _mean(took.mean_reasoning, took)
+    return (
+        _mean(took.mean_output, took) if took.replies else "",
+        thought,
+        _money(took),
+        *(_seconds(took.latency[share]) if took.latency else "" for share in SHARES),
+    )
+
+
+def _mean(mean: float | None, took: Consumed) -> str:
+    """`1,234`; `1,234 (of 12)` where only so many answers came with their count."""
+    if mean is None:
+        return UNKNOWN
+    return f"{mean:,.0f}" + (f" (of {took.counted:,})" if took.counted < took.replies else "")
+
+
+def _money(took: Consumed) -> str:
+    if not took.priced:
+        return ""
+    if took.cost is None:
+        return UNKNOWN
+    return "–" if took.cost_of_right is None else dollars(took.cost_of_right)
+
+
+def dollars(amount: float) -> str:
+    """`12.34`, `0.0123`, `0.0000045`: two digits after the point, or two that are no zeros."""
+    if amount >= 0.1 or not amount:
+        return f"{amount:,.2f}"
+    return f"{amount:.10f}".rstrip("0") if amount < 1e-8 else f"{float(f'{amount:.2g}'):.10f}".rstrip("0")
+
+
+def _seconds(value: float) -> str:
+    return f"{value:,.0f}" if value >= 99.5 else f"{value:.1f}" if value >= 0.95 else f"{value:.2f}"
+
+
+def cut_off_notes(results: Sequence[Result]) -> list[str]:
+    """How many replies of each model the limit of tokens cut off before they said anything, and what helps."""
+    notes: list[str] = []
+    for result in results:
+        notes += [
+            f"{result.model} on {result.exam}: {count:,} answers {CUT_OFF_WORDS[stopped]}: --max-tokens N gives more "
+            f"room; `viva show RUN --cut-off {'thinking' if stopped == 'thinking' else 'answer'}` lists them."
+            for stopped, count in result.cut_off.items()
+        ]
+    return notes
