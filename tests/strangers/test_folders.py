@@ -78,6 +78,7 @@ KINDS: dict[str, Callable[[Path], object]] = {
 COMMANDS: tuple[Callable[[Path, Path, Path], tuple[object, ...]], ...] = (
     lambda run, out, _: ("score", run),
     lambda run, out, _: ("show", run, "--limit", 1),
+    lambda run, out, _: ("show", run, "--by-question"),
     lambda run, out, _: ("report", run, "--out", out / "report.html"),
     lambda run, out, _: ("resume", run),
     lambda run, out, _: ("resume", run, "--judge", "openai/x@http://127.0.0.1:9/v1"),
@@ -85,6 +86,7 @@ COMMANDS: tuple[Callable[[Path, Path, Path], tuple[object, ...]], ...] = (
     lambda run, out, _: ("merge", run, "--out", out / "merged"),
     lambda run, out, _: ("export", run, "--to", "parquet", "--out", out / "exported"),
     lambda run, out, good: ("compare", run, good),
+    lambda run, out, _: ("compare", "infibench", run),
     lambda run, out, _: ("breakdown", run, "--by", "kind"),
     lambda run, out, _: ("leaderboard", run, "--out", out / "site"),
     lambda run, out, _: ("leaderboard", run, "--regrade", "--out", out / "site"),
