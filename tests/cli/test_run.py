@@ -167,7 +167,7 @@ BASELINE = ("--model", "baseline/random")
 WRONG: dict[tuple[str, ...], tuple[str, ...]] = {
     (): ("BENCHMARKS",),
     ("cmmlu",): ("--model",),
-    ("mmlu", *BASELINE): ("'mmlu'", "csbench, clrbench, cmmlu"),
+    ("mmmlu", *BASELINE): ("'mmmlu'", "csbench, clrbench, cmmlu"),
     ("cmmlu", "--model", "gpt-4o"): ("'gpt-4o'", "openai/gpt-4o"),
     ("cmmlu", "--model", "baseline/clever"): ("'clever'", "baseline/random"),
     ("cmmlu", "--model", "openai/m", "--base-url", "nonsense"): ("'nonsense'", "http://127.0.0.1:8000/v1"),

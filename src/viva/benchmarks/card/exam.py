@@ -150,7 +150,7 @@ class CardExam(JudgedExam, MultipleChoiceExam):
 
     def layouts(self) -> tuple[TableSpec, ...]:
         """The overall score, a table for every tag, and what phrases are graded by."""
-        column = (Aggregate("Accuracy" if self._card.format != "open" else "Score"),)
+        column: tuple[Aggregate, ...] = (Aggregate("Accuracy" if self._card.format != "open" else "Score"),)
         overall = [TableSpec("overall", "Overall", (self.headline(),), column)]
         if self._card.format == "phrase":
             columns = (Aggregate("Exact match", part=EM), Aggregate("F1", part=F1))
