@@ -12,9 +12,9 @@ import msgspec
 
 from viva.errors import DataError
 from viva.sandbox.isolation import require_isolation
-from viva.sandbox.languages import canonical, install_command, languages, missing_parts
+from viva.sandbox.languages import canonical, harness_file, install_command, languages, missing_parts
 from viva.sandbox.launch import adopt_orphans
-from viva.sandbox.plan import PACKAGES_INSIDE, Plan, harness_file, shown
+from viva.sandbox.plan import PACKAGES_INSIDE, Plan, shown
 from viva.sandbox.seccomp import syscall_filter
 from viva.sandbox.twins import failing_twin
 from viva.sandbox.warm import Zygote
