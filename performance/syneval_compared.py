@@ -234,7 +234,7 @@ def _why_not_found(old: Side, new: Side, found: Finding) -> str:
     ):
         return "what there is (SC, MVP)"
     if found.rule == "subject_complement":
-        return "complements of place and time, adverbs, \"is to\" (SC, MVP)"
+        return 'complements of place and time, adverbs, "is to" (SC, MVP)'
     return "objects that are none or disputed" if point in ("DO", "IO", "MVP") else "otherwise"
 
 

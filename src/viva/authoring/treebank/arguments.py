@@ -18,10 +18,10 @@ from viva.authoring.treebank.tree import Node
 from viva.authoring.treebank.verbs import (
     BE,
     COPULAS,
-    INFINITIVE_OBJECTS,
     LINKING,
     MEASURES,
     NO_CLAUSE_OBJECTS,
+    TO_CLAUSE_OBJECTS,
     WEAK_COMPLEMENTS,
     VerbSequence,
 )
@@ -188,7 +188,7 @@ def _is_object_clause(verb: VerbSequence, node: Node) -> bool:
         return True
     word = (verb.last.word or "").lower()
     if node.text.lower().startswith("to "):
-        return word in INFINITIVE_OBJECTS
+        return word in TO_CLAUSE_OBJECTS
     return first_word(node).tag == "VBG" and word not in LINKING  # "get rolling", "help lure"
 
 

@@ -217,11 +217,11 @@ def _looks_adverbial(node: Node) -> bool:
     if node.tag == "SBAR":
         return node.children[0].tag in ("IN", "WHADVP", "ADVP") and node.children[0].text.lower() != "that"
     if node.tag == "S":
-        return bool(node.functions & _ADVERBIAL) or _infinitive_of_purpose(node)
+        return bool(node.functions & _ADVERBIAL) or _is_purpose_clause(node)
     return bool(node.functions & _ADVERBIAL)
 
 
-def _infinitive_of_purpose(node: Node) -> bool:
+def _is_purpose_clause(node: Node) -> bool:
     """An infinitive without a subject of its own that follows something else in its phrase."""
     subject = next((child for child in node.children if "SBJ" in child.functions), None)
     if subject is None or not is_empty(subject) or node.parent is None:
