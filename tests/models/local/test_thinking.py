@@ -7,18 +7,21 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from models.asking import answer, request
 from models.local.tiny import END, make_tokenizer
 from rows import table
 from servers.fixtures import QUIET, Viva
 from viva.errors import VivaError
+from viva.models import Endpoint, connect
 from viva.models.local.generating import Asked, generate
 from viva.models.local.opening import Opened
 from viva.models.local.thinking import Marks, Thought, closed, opened_by, variables
 from viva.models.local.tokens import Tokens
 from viva.requesting import RequestOptions
-from viva.types import Message, Sampling
+from viva.types import Message, Response, Sampling
 
 pytestmark = pytest.mark.torch("transformers")
 
@@ -139,7 +142,7 @@ def test_a_budget_closes_the_thought_and_the_answer_goes_on_from_there(made: Cal
     closing = tokens.plain("\n</think>\n\n")
     assert long.thought.startswith(short.thought[:2])
     assert "</think>" not in short.thought + short.text
-    assert short.thought_tokens <= 5 + len(closing)
+    assert 5 < short.thought_tokens <= 5 + len(closing)
     first = torch.tensor([ids])
     thought = model.generate(first, max_new_tokens=5, do_sample=False, eos_token_id=None, pad_token_id=0)
     whole = torch.cat([thought, torch.tensor([closing])], dim=1)
@@ -154,26 +157,35 @@ def test_a_budget_closes_the_thought_and_the_answer_goes_on_from_there(made: Cal
     assert cut.thought == short.thought
 
 
-def test_a_run_keeps_thoughts_apart_and_closes_them(viva: Viva, made: Callable[..., Path]) -> None:
-    model = f"hf/{made('llama', 'bytes', chat='opening')}"
+def test_replies_come_with_their_thoughts_apart(made: Callable[..., Path]) -> None:
+    folder = made("llama", "bytes", chat="opening")
 
-    def run(name: str, *options: object) -> list[dict[str, Any]]:
-        named = ("--model", model, "--limit", 2, "--run", name, *QUIET)
-        ended = viva("run", "cmmlu", *named, *options, timeout=180)
-        assert ended.code == 0, ended.err
-        return viva.entries(name)
+    def reply(**said: Any) -> Response:
+        model = connect(f"hf/{folder}", Endpoint(request=RequestOptions(limit_kept=True, **said)))
+        return answer(model, request(max_tokens=20))
 
-    for entry in run("short", "--max-tokens", 12):
-        assert (entry.get("text", ""), entry["stop_reason"]) == ("", "thinking")
-        assert entry["reasoning"]
-        assert entry["usage"] == {"input": entry["usage"]["input"], "output": 12, "reasoning": 12}
-    for entry in run("closed", "--max-tokens", 40, "--reasoning-budget", 5):
+    cut = reply()
+    assert (cut.text, cut.stop_reason, cut.usage and cut.usage.reasoning) == ("", "thinking", 20)
+    assert cut.reasoning
+    assert reply(keep_reasoning=False) == msgspec.structs.replace(cut, reasoning="")
+    short = reply(budget=5)
+    assert short.text
+    assert short.reasoning
+    assert short.usage is not None
+    assert 5 < short.usage.reasoning < short.usage.output == 20
+    with pytest.raises(VivaError, match="no use for --header"):
+        reply(headers=(("X", "y"),))
+
+
+@pytest.mark.slow
+def test_a_run_keeps_thoughts_apart(viva: Viva, made: Callable[..., Path]) -> None:
+    named = ("--model", f"hf/{made('llama', 'bytes', chat='opening')}", "--limit", 2, "--run", "run", *QUIET)
+    ended = viva("run", "cmmlu", *named, "--max-tokens", 40, "--reasoning-budget", 5, timeout=300)
+    assert ended.code == 0, ended.err
+    for entry in viva.entries():
         assert entry["text"]
         assert entry["reasoning"]
-        assert 5 <= entry["usage"]["reasoning"] < 40
-    record = json.loads((viva.folder / "closed" / "run.json").read_text())["models"][0]
+        assert 5 < entry["usage"]["reasoning"] < 40
+    record = json.loads((viva.folder / "run" / "run.json").read_text())["models"][0]
     assert record["adapted"] == {"reasons": True}
-    assert run("chosen", "--answer-by", "next-token")
-    refused = viva("run", "cmmlu", "--model", model, "--limit", 2, "--reasoning-effort", "none", *QUIET)
-    assert refused.code != 0
-    assert "no variable for it" in refused.err
+    assert ended.err.count("think before it answers") == 1

@@ -154,22 +154,22 @@ class _Row:
 
     def take(self, token: int) -> int:
         """Go on with this token, or with one that closes its thought; returns which."""
-        token = self._forced.popleft() if self._forced else token
+        forced = bool(self._forced)
+        token = self._forced.popleft() if forced else token
         self._count += 1
-        if token in self._ends or self._stops_at(token):
+        if token in self._ends or self._stops_at(token, forced=forced):
             self.stop = "stop"
         elif self._count >= self._limit:
             self.stop = "length"
         return token
 
-    def _stops_at(self, token: int) -> bool:
+    def _stops_at(self, token: int, *, forced: bool) -> bool:
         """Whether a stop string is complete now: in the answer, for a thought may hold anything."""
         thought = self._thought
         if thought is None or thought.state in ("none", "closed"):
-            return self._reply.add(token)
+            return not forced and self._reply.add(token)
         state = thought.add(token)
         if state == "closed":
-            self._forced.clear()
             self._reply = Reply(self._tokens.decode, self.sampling.stop)
         elif state == "open":
             if self._budget and thought.count == self._budget:

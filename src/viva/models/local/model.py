@@ -78,7 +78,8 @@ class LocalModel:
             return whole
         if self._thinks is None and await asyncio.to_thread(self._look) and not self.adapting.known.reasons:
             self.adapting.known.reasons = True
-            self.adapting.changed("its chat template has it think before it answers; replies get room for that")
+            more = "" if self.said.limit_kept else "; replies get room for that"
+            self.adapting.changed(f"its chat template has it think before it answers{more}")
         return kept(await self.adapting.answer(request, self._within), self.said)
 
     async def _within(self, request: Generate, limit: int | None) -> Response:
