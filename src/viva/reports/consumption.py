@@ -11,7 +11,8 @@ from viva.scorers.grading import CUT_OFF_WORDS
 UNKNOWN = "unknown"
 """What stands where a server counted nothing: never a zero."""
 _HEADER = (
-    "model", "exam", "tokens an answer", "of them to think", "US$ a right one", *(f"{share} % in s" for share in SHARES),
+    "model", "exam", "tokens an answer", "of them to think", "US$ a right one",
+    *(f"{share} % in s" for share in SHARES),
 )  # fmt: skip
 """Of short words: all of it stands in a terminal of 80 columns."""
 
