@@ -192,12 +192,12 @@ CUT_OFF: Final = frozenset({"length", "thinking"})
 
 
 class Likelihood(Struct, frozen=True, omit_defaults=True):
-    """How probable one continuation is: a natural logarithm over the whole vocabulary, summed over its tokens."""
+    """How probable one continuation is: a natural logarithm over the whole vocabulary, summed over its tokens; `bound`
+    where the server does not list it: it is at most this probable."""
 
     logprob: float
     tokens: int = 1
     bound: bool = False
-    """Not among those that the server lists: it is at most this probable."""
 
 
 class Response(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -272,19 +272,17 @@ Verdict = Literal[
 
 
 Isolation = Literal["", "separate", "shared"]
-"""Whether what decides the verdict was in a process of its own, or in the program's; "" where that was not recorded,
-and as published."""
+"""Whether what decides the verdict was in a process of its own, or in the program's; "": not recorded."""
 
 
 class Execution(Struct, frozen=True, omit_defaults=True):
-    """How a program fared in the sandbox. `detail` is the end of what it said (hostile text), or why it was stopped."""
+    """How a program fared in the sandbox. `detail` is the end of what it said (hostile text), or why it was stopped;
+    `seconds` is wall time, compiling included, `cpu` that of its processes."""
 
     verdict: Verdict
     detail: str = ""
     seconds: float = 0.0
-    """Wall time, compiling included."""
     cpu: float = 0.0
-    """CPU seconds of its processes."""
     isolation: Isolation = ""
     suspect: bool = False
     """Whether it passed a twin of its test as well, which expects something else. The verdict stands all the same."""

@@ -53,7 +53,7 @@ def sat(tmp_path_factory: pytest.TempPathFactory, warm: Warm) -> Iterator[Sat]:
     with JudgeServer() as judges:
         ended = viva(
             *("run", "csbench", "--model", "openai/qwen3", "--base-url", server.url, "--run", "runs/x"),
-            *("--max-tokens", "600", "--judge", f"openai/mark-1@{judges.url}", "--summary", "--price", "1/10"),
+            *("--max-tokens", "600", "--system", "Be brief.", "--judge", f"openai/mark-1@{judges.url}", "--summary", "--price", "1/10"),
             *QUIET,
         )  # fmt: skip
         assert ended.code == 0, ended.err
@@ -92,7 +92,7 @@ def test_tables_say_what_answers_took_and_how_many_were_cut_off(sat: Sat) -> Non
     took = json.loads(sat.viva("score", "runs/x", "--format", "json").out)["results"][0]["consumed"]
     assert took["counted"] == took["replies"] == took["thoughts"]
     assert took["reasoning"] is None, "this server does not say how many of its tokens were a thought"
-    assert "unknown" in said.partition("of them thought")[2]
+    assert "unknown" in said.partition("of them to think")[2]
     assert set(took["latency"]) == {"50", "90", "99"}
 
 
@@ -100,7 +100,7 @@ def test_pages_show_it_folded_and_as_the_text_that_it_is(sat: Sat) -> None:
     visitor = TestClient(application(sat.path.parent, open_run, Access()), base_url="http://127.0.0.1")
     listed = page(visitor, "/run/x/answers?outcome=truncated.thinking")
     assert f"{LONG} answers" in listed
-    assert "cut off while thinking (2)" in listed
+    assert "… while thinking (2)" in listed
     assert "No answer is left" in page(visitor, "/run/x/answers?outcome=truncated.length")
     item = page(visitor, "/run/x/answer/1.3")
     assert '<details class="thought" id="thought"><summary>' in item

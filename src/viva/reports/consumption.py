@@ -11,9 +11,10 @@ from viva.scorers.grading import CUT_OFF_WORDS
 UNKNOWN = "unknown"
 """What stands where a server counted nothing: never a zero."""
 _HEADER = (
-    "model", "exam", "tokens an answer", "of them thought", "US$ a right answer",
-    *(f"{'seconds, ' if share == SHARES[0] else ''}{share} %" for share in SHARES),
+    "model", "exam", "tokens an answer", "of them to think", "US$ a right one",
+    *(f"{share} % in s" for share in SHARES),
 )  # fmt: skip
+"""Of short words: all of it stands in a terminal of 80 columns."""
 
 
 def consumption_grid(results: Sequence[Result]) -> Grid:
@@ -22,9 +23,9 @@ def consumption_grid(results: Sequence[Result]) -> Grid:
     What recorded replies took is not known, and they have no row.
     """
     rows = [(result.model, result.exam, *_cells(result.consumed)) for result in results if result.consumed]
-    models = {row[0] for row in rows}
-    kept = [at for at in range(len(_HEADER)) if any(row[at] for row in rows) and not (at == 0 and len(models) == 1)]
-    title = "What answers took, without judging" + (f" · {rows[0][0]}" if len(models) == 1 else "")
+    alone = next((at for at in (0, 1) if len({row[at] for row in rows}) == 1), None)
+    kept = [at for at in range(len(_HEADER)) if at != alone and any(row[at] for row in rows)]
+    title = "What answers took, without judging" + ("" if alone is None else f" · {rows[0][alone]}")
     return Grid(title, tuple(_HEADER[at] for at in kept), tuple(tuple(row[at] for at in kept) for row in rows))
 
 
