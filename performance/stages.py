@@ -93,7 +93,8 @@ def main() -> int:
 
 COLUMNS = (
     "run", "answers", "verdicts", "programs", "asking s", "grading s", "shared s", "CPU s/core",
-    "wall s", "÷ largest", "one after the other s", "first graded after s", "Inspect s", "Inspect, 4 × samples s",
+    "wall s", "÷ largest", "of it start, tables s", "without these ÷ largest",
+    "one after the other s", "first graded after s", "Inspect s", "Inspect, 4 × samples s",
 )  # fmt: skip
 
 
@@ -130,6 +131,8 @@ def measure(name: str, kind: Kind, folder: Path, options: argparse.Namespace) ->
             "run": name, "answers": counts["responses"], "verdicts": counts["annotations"],
             "programs": counts["executions"], "asking s": asking / at_once, "grading s": grading, "shared s": shared,
             "CPU s/core": cpu, "wall s": whole.wall_s, "÷ largest": whole.wall_s / bound,
+            "of it start, tables s": nothing.wall_s,
+            "without these ÷ largest": (whole.wall_s - nothing.wall_s) / bound,
             "one after the other s": asking / at_once + alone.wall_s,
             "first graded after s": min(graded) - first if graded else 0.0,
         }  # fmt: skip
