@@ -21,7 +21,7 @@ Extraction = Literal["stated", "first", "last", "strict"]
 """Which letter of a reply is its answer: the one it commits to, the first or last that stands by itself, or only
 what "the answer is" states."""
 Language = Annotated[str, Meta(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}\Z")]
-"""A language tag, such as "en" or "pt-BR" (BCP 47); `viva.languages` says what there is of which."""
+"""Such as "en" or "pt-BR" (BCP 47); `viva.languages` says what there is of which."""
 
 
 def is_language_tag(text: str) -> bool:
@@ -46,8 +46,7 @@ Outcome = Literal[
     "ungraded",  # needs a judge or a toolchain, and there was none, or it gave no readable verdict
     "unsound",  # the question itself has no usable gold answer
 ]
-NOT_ASKED: Final = "not asked"
-"""This outcome, and the kind of `Failure` that says so."""
+NOT_ASKED: Final = "not asked"  # this outcome, and the kind of `Failure` that says so
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 SCORED: frozenset[Outcome] = frozenset({"right", "partly", "wrong"})
 UNREADABLE: frozenset[Outcome] = frozenset({"unparsed", "empty", "truncated", "refused"})
