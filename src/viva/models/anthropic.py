@@ -20,7 +20,7 @@ from viva.models.reasoning import merged
 from viva.models.secrecy import Secrecy
 from viva.models.sending import Refusal, adapted, decoded, headers_of, kept, leave_out, refusal, refuse_foreign
 from viva.models.textonly import TextOnly
-from viva.models.thoughts import told_apart
+from viva.models.thoughts import separate_thoughts
 from viva.models.unreachable import unreachable
 from viva.prompting import prompt_text, without_system
 from viva.requesting import Adaptation, RequestOptions
@@ -105,7 +105,7 @@ class AnthropicModel(TextOnly):
             if problem.status_code != 400:
                 raise error from None
             if self._most(error.message):
-                return await self._attempt(request, limit, parameters | self.adapting.known.parameters)
+                return await self._attempt(request, limit, {**parameters, **self.adapting.known.parameters})
             return self._refusal(error, params, request)
         except ModelError:
             raise
@@ -228,7 +228,7 @@ class AnthropicModel(TextOnly):
         except (AttributeError, TypeError) as problem:  # the SDK hands on what it cannot read as it is
             raise ModelError("body", self._clean(f"the reply is no message: {problem}"), retry=True) from None
         stop = _STOP_REASONS.get(reply.stop_reason, "other")
-        text, thoughts, stop = told_apart(
+        text, thoughts, stop = separate_thoughts(
             text, thoughts, stop, thought=thought or bool(usage and usage.reasoning), quoting=True
         )
         return Response(

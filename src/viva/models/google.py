@@ -16,7 +16,7 @@ from viva.models.ratelimits import retry_after
 from viva.models.secrecy import Secrecy
 from viva.models.sending import Refusal, adapted, decoded, headers_of, kept, refusal, refuse_foreign
 from viva.models.textonly import TextOnly
-from viva.models.thoughts import cut_at, told_apart
+from viva.models.thoughts import cut_at, separate_thoughts
 from viva.models.unreachable import unreachable
 from viva.prompting import prompt_text, without_system
 from viva.requesting import Adaptation, RequestOptions
@@ -208,7 +208,7 @@ def _read(reply: types.GenerateContentResponse) -> Response:
     parts = (candidate.content.parts if candidate and candidate.content else None) or []
     counts = reply.usage_metadata
     thought = (counts.thoughts_token_count or 0) if counts else 0
-    text, thoughts, stop = told_apart(
+    text, thoughts, stop = separate_thoughts(
         "".join(part.text or "" for part in parts if not part.thought),
         "".join(part.text or "" for part in parts if part.thought),
         _STOP_REASONS.get(reason, "other"),

@@ -38,6 +38,7 @@ from viva.models.openaiwire import (
 )
 from viva.models.ratelimits import quotas
 from viva.models.reasoning import fields_for, merged
+from viva.models.sending import kept
 from viva.models.servedmodels import hint, owner_of, says_no_model
 from viva.models.thoughts import cut_at, separate_thoughts
 from viva.models.unreachable import silent
@@ -107,9 +108,8 @@ class OpenAIModel:
 
     async def answer(self, request: Generate) -> Response:
         """One attempt; see `Model.answer`. A reply that shows first how long the model thinks is asked for twice."""
-        return await self.adapting.answer(
-            request, self._answer, chat=not self._template and not isinstance(request.prompt, str)
-        )
+        chat = not self._template and not isinstance(request.prompt, str)
+        return kept(await self.adapting.answer(request, self._answer, chat=chat), self._said)
 
     async def _answer(self, request: Generate, limit: int | None) -> Response:
         content, headers = await self._ask(self._generation(request, limit))
@@ -140,7 +140,10 @@ class OpenAIModel:
             body = self._adapted(self._generation(request, limit), self.adapting.known.parameters)
             return CHAT if body.messages else TEXT, msgspec.Raw(self._encoded(body))
 
-        return OpenAIBatches(self._wire, self._model, 0.5 if own else 1.0, line, self._read, self._refuse_one)
+        return OpenAIBatches(self._wire, self._model, 0.5 if own else 1.0, line, self._read_line, self._refuse_one)
+
+    def _read_line(self, content: bytes) -> Response:
+        return kept(self._read(content), self._said)
 
     def _refuse_one(self, status: int, content: bytes) -> NoReturn:
         """What a status other than 200 of one request of a batch stands for."""
@@ -417,7 +420,7 @@ class OpenAIModel:
             text, stop = cut_at(text, request.sampling.stop, stop)
         return Response(
             text=self._wire.reply(text),
-            reasoning=self._wire.reply(thoughts) if self._said.keep_reasoning else "",
+            reasoning=self._wire.reply(thoughts),
             stop_reason=stop,
             usage=usage,
             quotas=left,

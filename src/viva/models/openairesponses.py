@@ -25,7 +25,7 @@ from viva.models.ratelimits import quotas
 from viva.models.reasoning import merged
 from viva.models.sending import Refusal, adapted, decoded, kept, leave_out, refusal, refuse_foreign
 from viva.models.textonly import TextOnly
-from viva.models.thoughts import cut_at, told_apart
+from viva.models.thoughts import cut_at, separate_thoughts
 from viva.prompting import prompt_text, without_system
 from viva.requesting import Adaptation, RequestOptions
 from viva.types import Generate, Request, Response, StopReason, Usage
@@ -212,7 +212,7 @@ class ResponsesModel(TextOnly):
         stop: StopReason = "stop"
         if reply.status == "incomplete":
             stop = _REASONS.get((reply.incomplete_details and reply.incomplete_details.reason) or "", "other")
-        text, thoughts, stop = told_apart(
+        text, thoughts, stop = separate_thoughts(
             "".join(part.text or part.refusal for part in said),
             "\n\n".join(part.text for part in thought),
             stop,

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from viva.errors import ModelError, VivaError
-from viva.models.thoughts import told_apart
+from viva.models.thoughts import separate_thoughts
 from viva.requesting import RequestOptions
 from viva.types import Choose, Generate, Likelihood, Request, Response, Usage
 from viva.weights import Weights
@@ -283,5 +283,5 @@ def _replies(asked: Sequence[Asked], written: Sequence[Sequence[Written]]) -> It
             usage = Usage(len(prompt.ids), one.tokens, one.thought_tokens)
             text, thought, stop = one.text, one.thought, one.stop
             if prompt.marks is not None:
-                text, thought, stop = told_apart(text, thought, stop, thought=bool(thought), quoting=True)
+                text, thought, stop = separate_thoughts(text, thought, stop, thought=bool(thought), quoting=True)
             yield Response(text=text, reasoning=thought, stop_reason=stop, usage=usage)
