@@ -50,7 +50,7 @@ def test_after_ctrl_c_one_line_a_model_and_resume_asks_the_rest(serve: Serve, vi
     assert ended.code == 130
     assert "error" not in ended.out
     assert "not asked" in ended.out
-    assert ended.out.count("┏") == 1  # one table, of one line
+    assert ended.out.count("┏") == 2  # the summary, of one line, and what answers took
     assert ended.err.splitlines()[-1] == "  go on: viva resume run"
     answered = len(viva.answered())
     assert outcomes(viva)["not asked"] == SAMPLE - answered

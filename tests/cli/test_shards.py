@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -132,6 +133,11 @@ def test_shards_of_collected_answers_are_merged(viva: Viva) -> None:
     assert (merged.code, merged.out) == (0, whole.out)
 
 
+def without_seconds(text: str) -> str:
+    """A report without its last columns of what answers took: no two runs take the same time."""
+    return re.sub(r"│ +[0-9.]+ │ +[0-9.]+ │ +[0-9.]+ │$", "", text, flags=re.MULTILINE)
+
+
 def test_shards_that_asked_at_addresses_of_their_own(viva: Viva, serve: Callable[..., LocalServer]) -> None:
     """Every task of an array had a server of its own, for examinee and judge."""
     judging = ("--judge", "openai/j", "--limit", 30)
@@ -147,7 +153,8 @@ def test_shards_that_asked_at_addresses_of_their_own(viva: Viva, serve: Callable
     merged = viva("merge", "runs", "--out", "merged", "--any-address")
     assert merged.code == 0, merged.err
     reached = ("--model", "openai/m", "--base-url", places[0].url, *judging)
-    assert merged.out == viva("run", "csbench", *reached, "--run", "whole", *QUIET).out
+    whole = viva("run", "csbench", *reached, "--run", "whole", *QUIET).out
+    assert without_seconds(merged.out) == without_seconds(whole)
     assert (viva.folder / "merged" / "scores.jsonl").read_bytes() == (
         viva.folder / "whole" / "scores.jsonl"
     ).read_bytes()

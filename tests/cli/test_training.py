@@ -413,6 +413,7 @@ def test_synevals_curves_are_its_table_by_format(viva: Viva) -> None:
         "FITB accuracy": 0.5,
         "FITB F1": pytest.approx((1 + 2 / 3) / 2),
         "OA": pytest.approx((0.5 + 1 + (0.5 + 5 / 6) / 2) / 3),
+        "OA over points": pytest.approx((0.5 + 1 + (0.5 + 5 / 6) / 2) / 3),
     }
     assert all(points[0] == (1e6, 0) for points in found.values())
     points = curves(viva.folder / "run", "--checkpoints", checkpoints, "--by", "oa")

@@ -15,9 +15,9 @@ from rows import table
 from viva.cli.ask.fetch import fetch_command
 from viva.errors import DataError
 from viva.files import parse_toml
-from viva.interop.reading import dataset
 from viva.interop.reading.dataset import read
 from viva.interop.reading.rows import Columns
+from viva.io import columnar
 from viva.models.replay import Replay, located
 from viva.prompting import read_templates
 from viva.runs import fetch
@@ -62,7 +62,7 @@ def test_a_kept_answer_file_is_one_of_the_folder(tmp_path: Path) -> None:
 def test_a_table_that_unpacks_to_far_more_than_its_file_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dataset, "_SMALL", 1 << 20)
+    monkeypatch.setattr(columnar, "_SMALL", 1 << 20)
     few = [str(number) for number in range(600)]
     with table() as row:
         for name, frame in {

@@ -8,12 +8,13 @@ from __future__ import annotations
 import ast
 import builtins
 import sys
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, lru_cache
 from importlib.resources import files
 
 import msgspec
+
+from viva.scorers.rubric.parsing import parse
 
 MOST = 200_000
 """Characters of a test that is parsed; see scorers/rubric/code.py."""
@@ -43,13 +44,10 @@ def shared_reason(language: str, test: str) -> str:
 
 @lru_cache(maxsize=256)
 def _python(test: str) -> str:
-    try:
-        if len(test) > MOST:
-            return "the test is too long"
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(test)
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
+    if len(test) > MOST:
+        return "the test is too long"
+    tree = parse(test)
+    if tree is None:
         return "the test does not parse"
     return next(_reasons(tree), "")
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
@@ -17,6 +16,7 @@ from importlib.resources import files
 import msgspec
 
 from viva.sandbox.separable import MOST
+from viva.scorers.rubric.parsing import parse
 
 Span = tuple[int, int]
 
@@ -57,11 +57,8 @@ def failing_twin(language: str, test: str) -> str:
 
 
 def _python(test: str) -> str:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(test)
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
+    tree = parse(test)
+    if tree is None:
         return ""
     for statement in tree.body:
         if not isinstance(statement, ast.Assert) or not isinstance(statement.test, ast.Compare):
@@ -72,7 +69,10 @@ def _python(test: str) -> str:
                 other = _other(ast.literal_eval(compared.comparators[0]))
             except (ValueError, TypeError, MemoryError, RecursionError):
                 continue
-            compared.comparators[0] = ast.parse(repr(other), mode="eval").body
+            changed = parse(repr(other))
+            if changed is None or not isinstance(changed.body[0], ast.Expr):
+                continue
+            compared.comparators[0] = changed.body[0].value
             return ast.unparse(tree)
     return ""
 

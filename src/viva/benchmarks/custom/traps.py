@@ -11,7 +11,6 @@ import builtins
 import contextlib
 import math
 import re
-import warnings
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
@@ -37,6 +36,7 @@ from viva.scorers.rubric.model import (
     UnitTests,
     When,
 )
+from viva.scorers.rubric.parsing import parse
 
 MOST_COMPARED = 20_000_000
 """Parts of rules times characters of a question's text: beyond it is not tried whether the text itself matches."""
@@ -223,12 +223,7 @@ def _tree(code: str) -> ast.Module | None:
     """A Python test; None where it cannot be parsed, or has nothing to be found."""
     if len(code) > MAX_TEST or code.count("(") < 2:  # a definition and a call
         return None
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(code)
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
-        return None
+    return parse(code)
 
 
 def _bound(tree: ast.AST) -> set[str]:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-import warnings
 from collections.abc import Iterable
+
+from viva.scorers.rubric.parsing import parse
 
 MAX_CODE = 100_000
 _R_FUNCTION = re.compile(r"^(?P<name>[A-Za-z.][\w.]{0,60})[ \t]*(?:<-|=)[ \t]*function\b", re.MULTILINE)
@@ -42,11 +43,8 @@ def _asked_for(names: Iterable[str], prompt: str) -> str:
 
 
 def _python(code: str, prompt: str) -> tuple[str, tuple[str, ...]]:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(code)
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
+    tree = parse(code)
+    if tree is None:
         return code, ()
     stored, loaded = _names(tree)
     if loaded - stored - set(dir(builtins)):

@@ -80,9 +80,11 @@ def _of_items(paths: Sequence[Path], config: CorrelateConfig) -> tuple[WideTable
                 f"{one_line(one.model, 60)} took {one.exam} both in {earlier} and in {one.source}: name one of them"
             )
         origin[one.exam, one.model] = one.source
-        # The headline has the other columns in it: how it goes together with them is no finding.
+        # The headline, and what averages all questions over another tag, has the other columns in it: how it goes
+        # together with them is no finding.
         lines = one.lines if config.by == EXAM else {
-            name: shared for name, shared in one.lines.items() if one.headline not in shared
+            name: shared for name, shared in one.lines.items()
+            if one.headline not in shared and not any(line.over and not line.where for line in shared)
         }  # fmt: skip
         cells = measured(one.scores, lines, one.headline.attempts)
         row = figures.setdefault(one.model, {})
