@@ -103,6 +103,9 @@ def test_what_is_asked_of_a_server_is_checked_before_anything_is_sent(serve: Ser
         ("--reasoning-effort", "none", "--reasoning-budget", "5"): "contradict",
         ("--reasoning-effort", "much"): "much",
     }
+    nobody = viva("run", "cmmlu", "--model", "baseline/random", "--reasoning-effort", "low", "--run", "nobody")
+    assert nobody.code == 2
+    assert "--reasoning-effort is for models that are sent requests; here is only baseline/random" in nobody.err
     for arguments, said in refused.items():
         ended = examined(viva, server, "gpt-5", *arguments)
         assert ended.code == 2, (arguments, ended.err)

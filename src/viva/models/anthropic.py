@@ -284,5 +284,5 @@ def connect(name: str, endpoint: Endpoint) -> AnthropicModel:
     client = anthropic.AsyncAnthropic(
         api_key=key, max_retries=0, timeout=DAY, default_headers={"anthropic-version": API_VERSION}
     )
-    refuse_foreign(f"anthropic/{name}", endpoint.request, "--template-option", "--api-version")
+    refuse_foreign(f"anthropic/{name}", endpoint.request, "--template-option", "--api-version", "--stream")
     return AnthropicModel(name, client, key, endpoint.request, endpoint.adapted)

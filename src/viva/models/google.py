@@ -237,7 +237,7 @@ def connect(name: str, endpoint: Endpoint) -> GoogleModel:
         raise VivaError(f"google/{name} needs a key in the environment variable {variables[0]}")
     # The engine retries, with one policy for all providers; without this the SDK tries broken connections again itself.
     said = endpoint.request
-    refuse_foreign(f"google/{name}", said, "--template-option", "--api-version")
+    refuse_foreign(f"google/{name}", said, "--template-option", "--api-version", "--stream")
     if said.effort not in ("", *EFFORTS):
         raise VivaError(f"google/{name}: --reasoning-effort {said.effort} is none of Gemini's: {', '.join(EFFORTS)}")
     if said.effort and said.budget:

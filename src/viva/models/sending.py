@@ -95,6 +95,7 @@ def refuse_foreign(model: str, said: RequestOptions, *options: str) -> None:
         "--request-field": said.fields,
         "--header": said.headers,
         "--api-version": said.api_version,
+        "--stream": said.stream == "always",
     }
     for option in options:
         if given[option]:

@@ -69,7 +69,9 @@ def plan_run(given: Mapping[str, Any], own: Mapping[str, Model] | None = None) -
     exams_with_data = open_exams(tuple(benchmarks), choice)
     exams = [exam for exam, _ in exams_with_data]
     refuse_unknown(output.published_rows, [(exam.spec, data is None) for exam, data in exams_with_data])
+    system = request_options(pick(ServerOptions, given), limit_kept=False).system if own else ""
     limit_kept = draw.max_tokens is not None or choice.as_published
+    _refuse_unasked(given, models, own)
     record = RunRecord(
         viva=__version__,
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
@@ -77,7 +79,10 @@ def plan_run(given: Mapping[str, Any], own: Mapping[str, Model] | None = None) -
         exams=[drawn(remember(exam, data), draw, choice.seed) for exam, data in exams_with_data],
         models=[
             *(_record(one, given, limit_kept=limit_kept) for one in named),
-            *(ModelRecord(name=name, shown=model.name) for name, model in own.items()),
+            *(
+                ModelRecord(name=name, shown=model.name, request=RequestOptions(system=system) if system else None)
+                for name, model in own.items()
+            ),
         ],
         judges=judge_records(judging, given["base_url"], given["api_key_env"], models),
         judge_samples=judging.judge_samples,
@@ -215,6 +220,22 @@ def model_record(
     elif name.startswith("openai/"):
         record.template = opening.template or ""
     return record
+
+
+def _refuse_unasked(given: Mapping[str, Any], models: tuple[str, ...], own: Mapping[str, Model]) -> None:
+    """Refuse what is said of requests where nobody is sent any: nothing is dropped silently. A function of the user's
+    own gets the system text, as part of its prompt."""
+    if any(name.startswith((*SERVED, *VENDORS, HF)) for name in models):
+        return
+    changed = [
+        field.name
+        for field in msgspec.structs.fields(ServerOptions)
+        if given.get(field.name, field.default) != field.default
+    ]
+    said = [name for name in changed if not (own and name == "system")]
+    if said:
+        option = f"--{said[0].replace('_', '-')}" if said[0] != "keep_reasoning" else "--no-keep-reasoning"
+        raise VivaError(f"{option} is for models that are sent requests; here is only {', '.join(models)}")
 
 
 def _record(named: Named, given: Mapping[str, Any], *, limit_kept: bool) -> ModelRecord:

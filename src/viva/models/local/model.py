@@ -154,5 +154,5 @@ def _shown(place: str, weights: Weights) -> str:
 
 def connect(name: str, endpoint: Endpoint) -> LocalModel:
     """A folder, or a name of the Hub. Raises VivaError for what cannot be opened, with what to do about it."""
-    refuse_foreign(f"hf/{name}", endpoint.request, "--request-field", "--header", "--api-version")
+    refuse_foreign(f"hf/{name}", endpoint.request, "--request-field", "--header", "--api-version", "--stream")
     return LocalModel(name, endpoint.weights, endpoint.shown, endpoint.request, endpoint.adapted)
