@@ -146,3 +146,15 @@ def test_a_system_text_of_the_users_is_sent_and_shown(serve: Serve, viva: Viva, 
     first = server.events("asked")[-1]["body"]["messages"][0]
     assert (first["role"], first["content"].splitlines()[0]) == ("system", "Answer with a letter.")
     assert "Answer with a letter." in viva("show", "run", "--prompts").out
+
+
+def test_limits_of_tokens_delay_long_replies_and_lose_none(serve: Serve, viva: Viva, gold: dict[str, str]) -> None:
+    server = serve("reasoning.py", provider="openai", gold=gold, limits={"tokens": 200_000}, window=0.5)
+    told = examined(viva, server, "gpt-5")
+    assert told.code == 0, told.err
+    assert told.overall["mean"] == 1.0
+    server.control(limits={"tokens": 200_000, "requests": 6}, limit_headers=False, retry_after=False)
+    untold = examined(viva, server, "gpt-5", "--concurrency", 4, run="untold")
+    assert untold.code == 0, untold.err
+    assert untold.overall["mean"] == 1.0
+    assert "given up" not in untold.err
