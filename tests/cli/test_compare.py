@@ -301,6 +301,7 @@ def test_english_against_chinese_as_published() -> None:
             compare("csbench", *arguments)
 
 
+@pytest.mark.sandbox
 def test_a_sampling_sweep_of_ones_own_stands_beside_the_published_one(viva: Viva) -> None:
     asked = ("run", "infibench", "--model", "baseline/echo", "--limit", 6, "--samples", 2, "--progress", "quiet")
     for temperature in (0, 0.6):

@@ -170,6 +170,7 @@ def test_changed_data_is_noticed(viva: Viva) -> None:
     refused(viva("score", "run"), "has changed", "data")
 
 
+@pytest.mark.sandbox
 def test_which_questions_are_refused_and_how_often(viva: Viva, tmp_path: Path) -> None:
     from viva.benchmarks import open_exam
     from viva.types import ExamSpec
