@@ -38,8 +38,9 @@ from viva.types import (
     TableSpec,
 )
 
-HEARD: ContextVar[Callable[[], None]] = ContextVar("HEARD", default=lambda: None)
-"""What a model calls whenever a part of a reply arrives: time limits are of silence, not of work."""
+HEARD: ContextVar[Callable[[bool], None]] = ContextVar("HEARD", default=lambda _written: None)
+"""What a model calls whenever something of a streamed reply arrives, and whether anything is written in it: time limits
+are of silence, not of work."""
 P = TypeVar("P")
 R = TypeVar("R")
 

@@ -211,8 +211,8 @@ class Response(Struct, frozen=True, kw_only=True, omit_defaults=True):
     usage: Usage | None = None
     error: Failure | None = None
     likelihoods: tuple[Likelihood, ...] = ()
-    quotas: tuple[Quota, ...] = ()
-    """What the server said of its limits; written down nowhere."""
+    quotas: tuple[Quota, ...] = ()  # what the server said of its limits; written down nowhere
+    first: float = 0.0  # seconds until something of a streamed reply came
 
 
 VALUE_TAGS: Final = ("$tuple", "$set", "$map", "$bytes", "$float", "$array")

@@ -148,6 +148,18 @@ def test_a_system_text_of_the_users_is_sent_and_shown(serve: Serve, viva: Viva, 
     assert "Answer with a letter." in viva("show", "run", "--prompts").out
 
 
+def test_the_time_to_the_first_token_of_streamed_replies_is_told(
+    serve: Serve, viva: Viva, gold: dict[str, str]
+) -> None:
+    server = serve("reasoning.py", provider="openrouter", gold=gold, thinking=50, latency=0.05, duration=0.2)
+    ended = examined(viva, server, "openai/gpt-5", "--stream", "always", "--concurrency", 20)
+    assert ended.code == 0, ended.err
+    (result,) = ended.report["results"]
+    assert 0.05 <= result["consumed"]["first"] < result["consumed"]["latency"]["50"]
+    assert "first in s" in viva("score", "run").out
+    assert examined(viva, server, "openai/gpt-5", run="whole").report["results"][0]["consumed"]["first"] is None
+
+
 def test_limits_of_tokens_delay_long_replies_and_lose_none(serve: Serve, viva: Viva, gold: dict[str, str]) -> None:
     server = serve("reasoning.py", provider="openai", gold=gold, limits={"tokens": 200_000}, window=0.5)
     told = examined(viva, server, "gpt-5")

@@ -201,6 +201,7 @@ def write(
             error=failure,
             likelihoods=response.likelihoods,
             seconds=round(seconds, 4),
+            first=round(response.first, 4),
             attempts=attempts,
             at=round(time.time(), 3),
             batch=batch,

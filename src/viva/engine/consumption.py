@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from statistics import median_low
 
 import msgspec
 from msgspec import Struct
@@ -21,7 +22,8 @@ class Consumed(Struct, frozen=True, kw_only=True):
     `counted` of `replies` came with their tokens, and sums are over these. `thoughts` replies show that the model
     thought; `reasoning` is None where their server does not say how many tokens that took. `cost`, in US dollars, is of
     all replies, None where tokens or price (`priced`) are unknown. `right` is how many answers are right. `latency` is
-    percentile → seconds, by the nearest rank, of the `timed` replies whose last attempt was timed.
+    percentile → seconds, by the nearest rank, of the `timed` replies whose last attempt was timed; `first` is the
+    median of the seconds until something came, of those that were streamed.
     """
 
     replies: int = 0
@@ -35,6 +37,7 @@ class Consumed(Struct, frozen=True, kw_only=True):
     right: int = 0
     timed: int = 0
     latency: dict[int, float] = {}
+    first: float | None = None
 
     @property
     def mean_output(self) -> float | None:
@@ -69,6 +72,7 @@ class Consumption(Struct):
     """Thoughts of which the server does not say how many tokens they took."""
     right: int = 0
     seconds: array[float] = msgspec.field(default_factory=lambda: array("d"))
+    firsts: array[float] = msgspec.field(default_factory=lambda: array("d"))
 
     def count(self, entry: Entry, row: ScoreRow | None = None) -> None:
         """Take in one more answer, with its score where that is at hand."""
@@ -88,6 +92,8 @@ class Consumption(Struct):
             )
         if entry.seconds > 0 and not entry.batch:
             self.seconds.append(entry.seconds)
+        if entry.first > 0:
+            self.firsts.append(entry.first)
 
     def consumed(self, right: int | None = None) -> Consumed:
         """What it comes to; `right` where answers were counted without their outcomes."""
@@ -105,4 +111,5 @@ class Consumption(Struct):
             right=self.right if right is None else right,
             timed=len(ordered),
             latency={share: ordered[-(-share * len(ordered) // 100) - 1] for share in SHARES} if ordered else {},
+            first=median_low(self.firsts) if self.firsts else None,
         )

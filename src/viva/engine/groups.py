@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
 
+import msgspec
 from msgspec import Struct
 
 from viva.contracts import HEARD, Model
@@ -307,9 +308,18 @@ class _Group:
         slots.in_flight += 1
         try:
             async with asyncio.timeout_at(started + min(policy.attempt, max(0.05, left))) as timer:
-                # A reply that is streamed may take the question's time: what ends it before is silence.
-                HEARD.set(lambda: timer.reschedule(min(clock() + policy.attempt, started + left)))
+                first: list[float] = []
+
+                def heard(written: bool) -> None:
+                    """A reply that is streamed may take the question's time: what ends it before is silence."""
+                    timer.reschedule(min(clock() + policy.attempt, started + left))
+                    if written and not first:
+                        first.append(clock() - started)
+
+                HEARD.set(heard)
                 response = await _reply(task.model, task.request)
+                if first:
+                    response = msgspec.structs.replace(response, first=first[0])
         except TimeoutError:
             cost = reserved  # the server may have worked on it, and may bill it
             limit = min(policy.attempt, policy.question)

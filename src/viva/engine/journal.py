@@ -30,9 +30,9 @@ class Entry(Struct, kw_only=True, omit_defaults=True):
     """One line: the reply to one request, or why there is none.
 
     `key` identifies the request by content, `reasoning` is what the model thought before its reply, `seconds` is the
-    last attempt's latency, `attempts` counts all of them, `at` is seconds since 1970, `reused` names the run that the
-    answer was taken from, `batch` the provider's batch that it came in (its latency is then not known). `nonce` is what
-    a judge's verdict must carry.
+    last attempt's latency, `first` that until something of a streamed reply came, `attempts` counts all of them, `at`
+    is seconds since 1970, `reused` names the run that the answer was taken from, `batch` the provider's batch that it
+    came in (its latency is then not known). `nonce` is what a judge's verdict must carry.
     """
 
     key: str
@@ -47,6 +47,7 @@ class Entry(Struct, kw_only=True, omit_defaults=True):
     error: Failure | None = None
     likelihoods: tuple[Likelihood, ...] = ()
     seconds: float = 0.0
+    first: float = 0.0
     attempts: int = 1
     at: float = 0.0
     reused: str = ""

@@ -42,6 +42,8 @@ _OVERLOAD = {429, 503, 529}
 _FATAL = {401, 402, 403, 404, 405}
 _FATAL_CODES = {"insufficient_quota", "model_not_found", "invalid_api_key", "billing_not_active", "account_deactivated"}
 
+_DATA = b"data:"
+"""What an event has in it that is no sign of life alone."""
 T = TypeVar("T")
 
 
@@ -241,15 +243,17 @@ class Wire:
         found.retry = not isinstance(problem, aiohttp.InvalidURL)
         return found
 
-    async def _body(self, stream: aiohttp.StreamReader, heard: Callable[[], None] | None) -> bytes:
+    async def _body(self, stream: aiohttp.StreamReader, heard: Callable[[bool], None] | None) -> bytes:
         content = await stream.readany()
+        if heard is not None:
+            heard(_DATA in content)
         if stream.at_eof():
             return content
         parts = [content]
         size = len(content)
         async for part in stream.iter_any():
             if heard is not None:
-                heard()
+                heard(_DATA in part)
             parts.append(part)
             size += len(part)
             if size > self._longest:

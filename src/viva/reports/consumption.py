@@ -12,7 +12,7 @@ UNKNOWN = "unknown"
 """What stands where a server counted nothing: never a zero."""
 _HEADER = (
     "model", "exam", "tokens an answer", "of them to think", "US$ a right one",
-    *(f"{share} % in s" for share in SHARES),
+    "first in s", *(f"{share} % in s" for share in SHARES),
 )  # fmt: skip
 """Of short words: all of it stands in a terminal of 80 columns."""
 
@@ -35,6 +35,7 @@ def _cells(took: Consumed) -> tuple[str, ...]:
         _mean(took.mean_output, took) if took.replies else "",
         thought,
         _money(took),
+        "" if took.first is None else _seconds(took.first),
         *(_seconds(took.latency[share]) if took.latency else "" for share in SHARES),
     )
 
