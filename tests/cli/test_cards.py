@@ -152,3 +152,20 @@ def test_programs_of_humaneval_run_whole_or_as_they_go_on(viva: Viva) -> None:
     assert ended.code == 0, ended.err
     rows = [line.split(",") for line in (viva.folder / "s.csv").read_text(encoding="utf-8").splitlines()[1:]]
     assert {row[-1]: row[3] for row in rows} == {"whole": "right", "going-on": "right", "wrong": "wrong"}
+
+
+def test_bad_rows_do_not_cost_a_table_its_options(viva: Viva) -> None:
+    rows = [
+        ",".join(
+            [str(1 if n == 4 else n), "" if n == 7 else f"What is {n}?", "a", "b", "c", "d", "E" if n == 2 else "B"]
+        )
+        for n in range(10)
+    ]
+    (viva.folder / "broken.csv").write_text("\n".join(["id,question,A,B,C,D,answer", *rows]), encoding="utf-8")
+    made = viva("init", "broken.csv")
+    assert made.code == 0, made.err
+    assert "choice, 80% of 10" in made.out + made.err
+    checked = viva("check", "broken.yaml")
+    assert "7 sound, 3 invalid gold" in checked.out
+    for said in ("2: 'E' of 4 options", "'1' is the id of an earlier row", "7: its text is empty"):
+        assert said in checked.out

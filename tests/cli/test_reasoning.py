@@ -128,12 +128,16 @@ def test_a_key_of_a_header_reaches_no_file(serve: Serve, viva: Viva, gold: dict[
 def test_keys_may_stand_in_a_file_that_is_named(serve: Serve, viva: Viva, gold: dict[str, str]) -> None:
     server = serve("reasoning.py", provider="openai", gold=gold, key=KEY)
     del viva.environment["OPENAI_API_KEY"]
-    (viva.folder / ".env").write_text(f"# mine\nexport OPENAI_API_KEY='{KEY}'\nBROKEN LINE\n", encoding="utf-8")
+    (viva.folder / ".env").write_text(f"# mine\nexport OPENAI_API_KEY='{KEY}'\n", encoding="utf-8")
     assert examined(viva, server, "gpt-5", run="without").code == 4  # it is not read unless it is named
     assert examined(viva, server, "gpt-5", "--env-file", ".env", "--max-requests", 5).code == 3
     assert viva.resume("--env-file", ".env").code == 0
     for file in (viva.folder / "run").iterdir():
         assert KEY.encode() not in file.read_bytes()
+    (viva.folder / "bad.env").write_text('A=1\nfoo bar baz="x\n', encoding="utf-8")
+    bad = examined(viva, server, "gpt-5", "--env-file", "bad.env", run="other")
+    assert bad.code == 2
+    assert "bad.env, line 2" in bad.err
     missing = examined(viva, server, "gpt-5", "--env-file", "nowhere", run="other")
     assert missing.code == 2
     assert "nowhere" in missing.err

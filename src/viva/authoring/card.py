@@ -27,6 +27,7 @@ from viva.io.records import SUFFIXES, files_of, plain_stem, records, split_of
 from viva.visible import one_line
 
 SAMPLED_FILES, SAMPLED_ROWS = 30, 2_000
+HALF = 0.5
 ENOUGH = 0.9
 """The share of sampled rows that a card must be able to grade to be taken at once."""
 _ASKED = ("test", "validation", "valid", "val", "dev", "train", "training")
@@ -98,7 +99,7 @@ def _best(rows: Sequence[Mapping[str, Any]], data: Path, files: Sequence[Path]) 
     best: Written | None = None
     for plain, notes in _candidates(rows, data, files):
         sound = _gradable(plain, rows)
-        if best is None or sound > best.sound:
+        if best is None or _rank(plain, sound) > _rank(best.card, best.sound):
             best = Written(plain, sound, notes)
         if sound >= ENOUGH:
             break
@@ -109,6 +110,12 @@ def _best(rows: Sequence[Mapping[str, Any]], data: Path, files: Sequence[Path]) 
             "example for every format"
         )
     return best
+
+
+def _rank(plain: Mapping[str, Any], sound: float) -> tuple[bool, float]:
+    """How good a card is. Options that fit half of the rows are no chance: without them a row whose answer is none of
+    its options would count as sound."""
+    return "options" in plain and sound >= HALF, sound
 
 
 def _candidates(

@@ -147,6 +147,11 @@ class Adapting:
         for name, (how, words) in tried.items():
             if self.known.parameters.get(name) != how:
                 self.known.parameters[name] = how
+                if name == "max_tokens" and how == LEFT_OUT and TOO_LONG.search(words):
+                    self.changed(
+                        f"so many tokens do not fit; the server's own limit holds ({one_line(_message(words), 160)})"
+                    )
+                    continue
                 what = {LEFT_OUT: "it is left out", CUT_HERE: "replies are cut at it here"}.get(how, f"it goes {how}")
                 self.changed(f"the server refuses {name}; {what} from now on ({one_line(_message(words), 160)})")
 

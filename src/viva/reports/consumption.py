@@ -70,9 +70,10 @@ def cut_off_notes(results: Sequence[Result]) -> list[str]:
     """How many replies of each model the limit of tokens cut off before they said anything, and what helps."""
     notes: list[str] = []
     for result in results:
-        notes += [
-            f"{result.model} on {result.exam}: {count:,} answers {CUT_OFF_WORDS[stopped]}: --max-tokens N gives more "
-            f"room; `viva show RUN --cut-off {'thinking' if stopped == 'thinking' else 'answer'}` lists them."
-            for stopped, count in result.cut_off.items()
-        ]
+        for stopped, count in result.cut_off.items():
+            where = "thinking" if stopped == "thinking" else "answer"
+            notes.append(
+                f"{result.model} on {result.exam}: {count:,} answers {CUT_OFF_WORDS[stopped]}: a new run with a larger "
+                f"--max-tokens N gives room; `viva show RUN --cut-off {where}` lists them."
+            )
     return notes

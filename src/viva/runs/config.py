@@ -165,7 +165,10 @@ class SamplingOptions(Struct, kw_only=True):
     top_p: Annotated[
         Annotated[float, Meta(ge=0, le=1)] | None, note("Nucleus sampling.  [default: the paper's; mostly not sent]")
     ] = None
-    max_tokens: Annotated[Positive | None, note("Longest reply.  [default: the paper's; mostly 2048]")] = None
+    max_tokens: Annotated[
+        Positive | None,
+        note("Longest reply.  [default: the paper's; mostly 2048; 32,768 for models that reason]"),
+    ] = None
 
 
 class WeightsOptions(Struct, kw_only=True):

@@ -31,8 +31,15 @@ def ending_of_asking(run: Run, path: Path, resume: str = "") -> int:
         said = f"the limit of this run is reached{_held(tally)}, {number} not answered yet; go on with: {resume}"
     elif run.refused:
         said = f"{number} not answered; once that is right, go on with: {resume}"
-        if run.absent:
+        if "parameter" in tally.failures:
+            said = (
+                f"{number} not answered; this run keeps its options: begin another `viva run` without what is refused "
+                f"(--reuse {path} takes over what was answered)"
+            )
+        elif run.absent:
             said += " (--wait-for-server 600 waits for a server that still loads); another address is another viva run"
+        elif any("--base-url" in why for why in run.refused.values()):
+            said = f"{number} not answered; another address is another viva run"
         code = EXIT_INCOMPLETE if run.unreached == run.refused.keys() else EXIT_REFUSED
     elif run.stop == "refused":
         said = f"stopped, as the grading would not work; {number} not answered yet"

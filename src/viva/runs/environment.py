@@ -18,7 +18,7 @@ def read_environment(path: Path | None) -> None:
     file; what it says is repeated nowhere."""
     if path is None:
         return
-    from dotenv import dotenv_values
+    from dotenv.parser import parse_stream
 
     try:
         text = read_regular(path, LARGEST, follow=True).decode("utf-8-sig")
@@ -26,6 +26,9 @@ def read_environment(path: Path | None) -> None:
         raise VivaError(f"--env-file: cannot read {path}: {problem.strerror or problem}") from None
     except UnicodeDecodeError:
         raise VivaError(f"--env-file: {path} is not UTF-8") from None
-    for name, value in dotenv_values(stream=io.StringIO(text), interpolate=False).items():
-        if value is not None and "\0" not in value:
-            os.environ.setdefault(name, value)
+    for found in parse_stream(io.StringIO(text)):
+        if found.error:
+            line = found.original.line
+            raise VivaError(f"--env-file: {path}, line {line}: write NAME=VALUE, quotes closed; comments begin with #")
+        if found.key and found.value is not None and "\0" not in found.value:
+            os.environ.setdefault(found.key, found.value)
