@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from cli.collected import dangerous
 from reports.samples import report, result
 from rows import table
-from servers.fixtures import QUIET, Viva
+from servers.fixtures import QUIET, LocalServer, Viva
 from viva.analysis.breakdown import Cell
 from viva.errors import VivaError
 from viva.reports.summary import summary_grid, summary_lines, summary_terminal
@@ -118,3 +119,18 @@ def test_no_published_row_stands_beside_a_sample_or_a_baseline_in_any_form(viva:
             ended = viva("score", "sample", "--published-rows", "gpt-4")
             assert ended.code == VivaError.exit_code
             assert "nobody published a figure of those" in ended.err
+
+
+def test_the_live_line_has_the_score_so_far(serve: Callable[..., LocalServer], viva: Viva) -> None:
+    server = serve(latency=0.1)
+    ended = viva(
+        "run", "cmmlu", "--model", "openai/m", "--base-url", server.url, "--progress", "live", "--concurrency", 8
+    )
+    assert ended.code == 0, ended.err
+    said = re.findall(r"score (\d+\.\d) \((\d+)–(\d+)\) of (\d+)", ended.err)
+    assert said
+    assert all(float(low) <= float(score) <= float(high) for score, low, high, _ in said)
+    counts = [int(count) for *_, count in said]
+    assert counts == sorted(counts)
+    plain = viva("run", "cmmlu", "--model", "openai/m", "--base-url", server.url, "--progress", "plain")
+    assert " score " not in plain.err

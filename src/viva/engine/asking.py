@@ -66,6 +66,8 @@ class Tally(Struct):
     """The kinds of failure that questions ended in."""
     batches: str = ""
     """How far providers are with the batches that were handed in."""
+    score: str = ""
+    """What the answers so far come to, for whoever watches."""
     more: bool = False
     """Whether there may be more to do than `total`, which a stage before this one did not bring."""
 

@@ -39,9 +39,11 @@ from viva.runs.answer_files import keep
 from viva.runs.ask import Queues, ask_all, ending_of, is_local, new_run
 from viva.runs.batches import Queue, open_batch_dispatcher
 from viva.runs.endings import ending_of_comparing, ending_of_running
+from viva.runs.live_line import Screen
 from viva.runs.messages import notify
 from viva.runs.open import UNPAID, OpenRun
 from viva.runs.placement import batches_at_once, open_sandbox
+from viva.runs.running_score import RunningScore
 from viva.runs.stage import Closing, Stage, say_endings, together, watched
 from viva.types import Execute
 
@@ -105,7 +107,10 @@ class _Execution:
             if not self._judges_wait(opened.judge_panel):
                 self._verdicts = [Feed(annotations, bounded=self._bounded) for _ in judges]
         following = self._texts if opened.encoder else self._verdicts
-        self._onward = Onward([self._programs, *following], self._verdicts, once=not self._bounded)
+        watching = Screen(limits.progress).live
+        self._watched: list[Feed[Ready]] = [Feed(asking, bounded=False)] if watching else []
+        feeds = [self._programs, *following, *self._watched]
+        self._onward = Onward(feeds, self._verdicts, once=not self._bounded)
 
     @property
     def _bounded(self) -> bool:
@@ -131,6 +136,11 @@ class _Execution:
             queues = self._verdict_queues(panel)
             asked.append(Queues("annotations", self._judging.run, queues, self._judged, after, vital=True))
             works.append(self._after_verdicts(end))
+        for feed in self._watched:
+            several = len(self._opened.evaluations) > 1
+            works.append(
+                RunningScore(feed, self._answers, self._asking.run.tally, several=several).follow(self._answered)
+            )
         limits, run = self._opened.limits, self._asking.run
         await together(run, ask_all(asked, limits, self._dispatcher, run), *works)
 

@@ -32,6 +32,8 @@ def describe(tally: Tally, rate: float) -> str:
         parts.append("tokens unknown")
     if cost := cost_text(tally):
         parts.append(cost)
+    if tally.score:
+        parts.append(tally.score)
     if tally.retries:
         parts.append(f"{tally.retries:,} retries")
     if tally.failed:
