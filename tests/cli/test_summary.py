@@ -132,5 +132,5 @@ def test_the_live_line_has_the_score_so_far(serve: Callable[..., LocalServer], v
     assert all(float(low) <= float(score) <= float(high) for score, low, high, _ in said)
     counts = [int(count) for *_, count in said]
     assert counts == sorted(counts)
-    plain = viva("run", "cmmlu", "--model", "openai/m", "--base-url", server.url, "--progress", "plain")
+    plain = viva(*asked, "--progress", "plain")
     assert " score " not in plain.err

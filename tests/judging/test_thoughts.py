@@ -89,7 +89,9 @@ def test_show_folds_it_and_says_where_replies_were_cut_off(sat: Sat) -> None:
 
 def test_tables_say_what_answers_took_and_how_many_were_cut_off(sat: Sat) -> None:
     said = sat.path.parents[1].joinpath("summary.txt").read_text(encoding="utf-8")
-    assert f"{LONG} answers cut off while thinking: a new run with a larger --max-tokens N gives room" in " ".join(said.split())
+    assert f"{LONG} answers cut off while thinking: a new run with a larger --max-tokens N gives room" in " ".join(
+        said.split()
+    )
     took = json.loads(sat.viva("score", "runs/x", "--format", "json").out)["results"][0]["consumed"]
     assert took["counted"] == took["replies"] == took["thoughts"]
     assert took["reasoning"] is None, "this server does not say how many of its tokens were a thought"
