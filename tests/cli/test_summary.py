@@ -123,9 +123,8 @@ def test_no_published_row_stands_beside_a_sample_or_a_baseline_in_any_form(viva:
 
 def test_the_live_line_has_the_score_so_far(serve: Callable[..., LocalServer], viva: Viva) -> None:
     server = serve(latency=0.1)
-    ended = viva(
-        "run", "cmmlu", "--model", "openai/m", "--base-url", server.url, "--progress", "live", "--concurrency", 8
-    )
+    asked = ("run", "cmmlu", "--model", "openai/m", "--base-url", server.url)
+    ended = viva(*asked, "--progress", "live", "--concurrency", 8)
     assert ended.code == 0, ended.err
     said = re.findall(r"score (\d+\.\d) \((\d+)–(\d+)\) of (\d+)", ended.err)
     assert said
