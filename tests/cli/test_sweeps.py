@@ -80,7 +80,7 @@ def swept(checkpoints: Path, loaded: list[int]) -> dict[str, Any]:
 def table(report: dict[str, Any]) -> list[Any]:
     """The results, with numbers as far as batches of other sizes have them in common."""
     results: list[Any] = json.loads(json.dumps(report["results"]), parse_float=lambda text: round(float(text), 5))
-    return results
+    return [{name: value for name, value in result.items() if name != "consumed"} for result in results]
 
 
 def test_each_checkpoint_is_a_model_with_its_tokens_and_its_weights(here: Path, swept: dict[str, Any]) -> None:

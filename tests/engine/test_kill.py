@@ -142,8 +142,9 @@ def test_thoughts_in_the_journal_outlive_every_kill(serve: Serve, viva: Viva) ->
     entries = viva.entries("run")
     assert len(entries) == len({entry["key"] for entry in entries}) == 3 * SAMPLE
     assert all(entry["text"] == "A" and entry["reasoning"].startswith("At first sight") for entry in entries)
-    assert len(server.events("asked")) - 3 * SAMPLE <= kills * CONCURRENCY
-    print(f"\n{kills} kills: all {len(entries)} thoughts there, {len(server.events('asked')) - 3 * SAMPLE} asked again")
+    again = len(server.events("asked")) - len(server.events("refused")) - 3 * SAMPLE  # room may be refused: no reply
+    assert again <= kills * CONCURRENCY
+    print(f"\n{kills} kills: all {len(entries)} thoughts there, {again} asked again")
 
 
 def test_what_a_killed_run_had_journaled_is_not_asked_again(serve: Serve, viva: Viva) -> None:

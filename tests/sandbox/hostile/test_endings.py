@@ -247,8 +247,6 @@ COLD = (
     "equals everything",
     "equals everything in a test by unittest",
     "lies through a hook of numpy",
-    "patches the built-in functions that the test calls",
-    "shadows the modules that the test imports",
     "jumps over the test with a trace function",
     "finds the key of the proof by introspection",
     "finds the key of the proof in its memory",
