@@ -229,8 +229,12 @@ def test_a_model_that_does_not_reason_is_tried_longer_once(stand: Callable[..., 
     server = stand("openai", thinking=0)
     server.control(gold={QUESTION: "word " * 3000})
     asked = model_at(server, "gpt-4.1")
+    paid = []
     for _ in range(3):
-        assert answer(asked, request(CHAT, max_tokens=100)).stop_reason == "length"
+        reply = answer(asked, request(CHAT, max_tokens=100))
+        assert reply.stop_reason == "length"
+        paid.append(reply.usage.output if reply.usage else None)
+    assert paid == [500, 100, 100]  # the longer try was paid for, too
     assert [body.get("max_tokens") for body in bodies(server)] == [100, 400, 100, 100]
 
 

@@ -80,7 +80,7 @@ class Adapting:
             self.known.reasons = True
             more = (
                 ""
-                if self._said.limit_kept
+                if self._said.limit_kept or self.becomes("max_tokens") == LEFT_OUT
                 else f"; replies may have {REASONING_LIMIT:,} tokens (--max-tokens N changes that)"
             )
             self.changed(f"it reasons before it answers{more}")
@@ -93,18 +93,25 @@ class Adapting:
 
         Of a `chat` that is cut off nobody knows at first whether the server hides that it is still thinking.
         """
+        spent: list[Usage | None] = []
+
+        async def asked(request: Generate, limit: int | None) -> Response:
+            reply = await ask(request, limit)
+            spent.append(reply.usage)
+            return reply
+
         most = request.sampling.max_tokens
         limit = self.limit(most)
-        response = await ask(request, limit)
+        response = await asked(request, limit)
         self.note(response)
         if response.stop_reason not in CUT_OFF or limit is None or self._said.limit_kept:
             return response
         more = None
         if self.thinks:
-            more = await ask(request, self.limit(most)) if self.limit(most) != limit else None
+            more = await asked(request, self.limit(most)) if self.limit(most) != limit else None
         elif chat and self.known.reasons is None and self._said.effort != "none" and not request.aspect:
-            more = await self._longer(request, limit, ask)
-        return msgspec.structs.replace(more, usage=total([response.usage, more.usage])) if more else response
+            more = await self._longer(request, limit, asked)
+        return msgspec.structs.replace(more or response, usage=total(spent))  # whatever is kept: all of it was paid for
 
     async def _longer(
         self, request: Generate, limit: int, ask: Callable[[Generate, int | None], Awaitable[Response]]
