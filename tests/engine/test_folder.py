@@ -219,7 +219,7 @@ def test_at_the_largest_size_that_a_file_may_have_no_line_is_torn(serve: Serve, 
         resource.setrlimit(resource.RLIMIT_FSIZE, (5 * MEGABYTE, 5 * MEGABYTE))
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 
-    ended = viva.examine(server, "--concurrency", 2, "--limit", 40, preexec_fn=limit_file_size)
+    ended = viva.examine(server, "--concurrency", 8, "--limit", 40, preexec_fn=limit_file_size)
     assert ended.code == 5, ended.err
     assert "Traceback" not in ended.err
     assert (viva.folder / "run" / "responses.jsonl").read_bytes().endswith(b"\n")

@@ -177,7 +177,8 @@ class _Group:
     def _ended(self, worker: asyncio.Task[None]) -> None:
         self._workers.discard(worker)
         if not worker.cancelled():
-            self._problem = self._problem or worker.exception()
+            problem = worker.exception()  # of every worker: what nobody takes is printed by asyncio, with its traceback
+            self._problem = self._problem or problem
         self._changed.set()
 
     def _fill(self) -> None:
