@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from rows import table
 from viva.authoring.treebank.constituents import Reading
 from viva.authoring.treebank.generate import generate
@@ -20,6 +22,10 @@ def clause(verb_phrase: str, subject: str = ANN) -> str:
 def asked(text: str, point: str, form: str = "FITB") -> list[Item]:
     _, items = generate(text, "t", 0, published=False)
     return [item for item in items if (item.knowledge_point, item.format) == (point, form)]
+
+
+def shown(items: list[Item]) -> set[str]:
+    return {text for item in items for text in re.findall("“(.+?)”", item.question)} - {"____"}
 
 
 ACCEPTED = [
@@ -94,6 +100,7 @@ NOT_ASKED = [
     ("a noun and a verb before the phrase", "PPA", f"(VP (VBD saw) {BOB} (PP (IN in) {MARKET}))"),
     ("the same, of the adverbial", "ADV", f"(VP (VBD saw) {BOB} (PP (IN in) {MARKET}))"),
     ("the noun's by the treebank", "PPA", f"(VP (VBD saw) (NP (NP (DT a) (NN man)) (PP (IN in) {MARKET})))"),
+    ("sort of", "PPA", "(VP (VBD saw) (NP (NP (NN sort)) (PP (IN of) (NP (DT a) (NN house)))))"),
     ("a predicate's", "ADV", f"(VP (VBZ is) (NP-PRD (DT a) (NN force)) (PP (IN in) {MARKET}))"),
     ("a participle of the subject, or an adverbial", "ADV", f"(VP (VBD left) (, ,) (S-ADV {PRO} (VP (VBG laughing))))"),
     ("told reporters that", "DO", f"(VP (VBD told) {BOB} (SBAR (IN that) (S (NP-SBJ (PRP it)) (VP (VBZ rains)))))"),
@@ -138,10 +145,34 @@ def test_a_second_adverbial_makes_no_blank() -> None:
     assert [item.answer for item in asked(clause("(VP (VBD rose) (NP-EXT (CD 2)))"), "ADV")] == ["2"]
 
 
-def test_a_small_clause_is_not_stated() -> None:
-    text = clause("(VP (VBZ keeps) (S (NP-SBJ (DT the) (NN room)) (ADJP-PRD (JJ warm))))")
-    assert asked(text, "DO", "TF") == []
-    assert asked(text, "DO", "FITB")
+def test_a_small_clause_is_neither_stated_nor_chosen() -> None:
+    others = (
+        f"(S (NP-SBJ (NN wind)) (VP (VBZ blows) (NP (NN sand)) (PP (IN in) (NP (NN winter))) (PP (IN to) {MARKET})))"
+    )
+    with table() as row:
+        for small in (
+            "(S (NP-SBJ (DT the) (NN room)) (ADJP-PRD (JJ warm)))",
+            "(S (NP-SBJ (DT the) (NN audience)) (VP (VBG laughing)))",
+            "(S (NP-SBJ (NNP Bob)) (VP (TO to) (VP (VB go))))",
+        ):
+            with row(small):
+                text = f"(S {clause(f'(VP (VBZ keeps) {small})')} (CC but) {others})"
+                forms = {form: asked(text, "DO", form) for form in ("TF", "MC", "FITB")}
+                assert shown(forms["FITB"]) == {"keeps", "blows"}
+                assert shown(forms["MC"]) == {"blows"}
+                assert "keeps" not in shown(forms["TF"])
+
+
+def test_what_the_annotators_could_not_analyse_is_not_asked() -> None:
+    whole = "(VP (VBD saw) (NP (NP (DT the) (NN end)) (PP (IN of) (NP (CD 2) (NNS tons){}))))"
+    assert asked(clause(whole.format("")), "PPA")
+    assert generate(clause(whole.format(" (X (PP (IN in)))")), "t", 0, published=False) == ([], [])
+    assert generate(clause(whole.format(" (X (PP (IN in)))")), "t", 0, published=True)[1]
+
+
+def test_an_adverb_is_asked_of_the_conjunct_that_it_stands_before() -> None:
+    verbs = "(VP (VBD were) (VP (ADVP (RB jointly)) (VP (VBN fined)) (CC and) (VP (VBN barred))))"
+    assert shown(asked(clause(verbs), "ADV")) == {"were fined"}
 
 
 def test_verb_phrases_stand_together() -> None:

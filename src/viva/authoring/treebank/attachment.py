@@ -26,6 +26,8 @@ _NOUNS = frozenset(("NN", "NNS", "NNP", "NNPS", "CD", "$", "JJ", "JJR", "DT", "%
 _ADVERBIAL = frozenset(("ADV", "BNF", "DIR", "EXT", "LOC", "MNR", "PRP", "TMP"))
 _SENTENCES = frozenset(("S", "SINV", "SQ"))
 _CLAUSAL = frozenset(("S", "SINV", "SQ", "SBAR", "VP"))
+_HEDGES = frozenset(("kind", "sort"))
+"""Nouns that are none before `of` where they stand alone: "as sort of a separate premises"."""
 _RELATIVE = ("WHNP", "WHPP", "WHADVP", "WHADJP")
 _ENDS = frozenset(("MD", "VBD", "VBZ", "VBP", ".", ":", "CC"))
 _QUOTES = frozenset(("``", "''"))
@@ -51,7 +53,7 @@ def noun_attachment_is_clear(  # noqa: PLR0911 - a case for each kind of phrase
     """
     if not phrase.text or not _adjoins(sentence, head, phrase):
         return False
-    if _is_name(sentence, head, phrase) or _is_coordinated(head):
+    if _is_name(sentence, head, phrase) or _is_coordinated(head) or head.text.lower() in _HEDGES:
         return False
     first = phrase.children[0]
     match phrase.tag:
@@ -72,11 +74,14 @@ def verb_attachment_is_clear(  # noqa: PLR0911 - a case for each kind of phrase
 ) -> bool:
     """Whether readers agree that a phrase modifies this verb phrase.
 
-    Before the verb, it is an adverb or set off by commas. Behind it, no other verb stands between them; and a
-    prepositional phrase, a clause or an adverb has no noun before it that it could modify, unless the verb asks for it
-    ("put money in the bank").
+    No other verb stands between them ("were jointly fined and given"). Before the verb, it is an adverb or set off by
+    commas. Behind it, a prepositional phrase, a clause or an adverb has no noun before it that it could modify, unless
+    the verb asks for it ("put money in the bank").
     """
     if phrase.end <= verb.last.start:
+        between = [leaf for leaf in sentence.tree.leaves[phrase.end : verb.last.start] if leaf.tag in VERB_TAGS]
+        if any(leaf not in verb.verbs for leaf in between):
+            return False
         return phrase.tag in ("ADVP", "RB") or (phrase.tag == "PP" and _has_comma_before(sentence, phrase))
     between = [leaf for leaf in sentence.tree.leaves[verb.last.end : phrase.start] if leaf.text]
     if any(leaf.tag in VERB_TAGS for leaf in between):

@@ -11,6 +11,9 @@ from viva.authoring.treebank.tree import parse
 from viva.authoring.treebank.wordings import Wordings, wordings
 from viva.benchmarks.syneval.items import Fact, Item
 
+_UNANALYSED = "X"
+"""The treebank's mark for what its annotators could not analyse: a typing error, a sentence cut off."""
+
 
 def generate(
     text: str, file: str, tree: int, *, published: bool, words: Wordings | None = None
@@ -21,7 +24,7 @@ def generate(
     `published` behaves as the authors' generator does, quirks included. `words`: other wordings than the bundled ones.
     """
     parsed = parse(text, published)
-    if not parsed.sentence:
+    if not parsed.sentence or (not published and any(node.tag == _UNANALYSED for node in parsed.nodes)):
         return [], []
     reading = Reading(parsed, published)
     findings = [finding for find in POINTS for finding in find(reading)]

@@ -34,8 +34,10 @@ def finding(
         answer_node=argument.node,
         slot_verb=argument.verb,
         related=() if sentence.published else resolved(sentence, argument.node),
-        # "it" for a trace may be one of several phrases that name the same thing: no choice between those.
-        choice=sentence.published or not _is_pronoun_for_a_trace(sentence, argument),
+        # "it" for a trace may be one of several phrases that name the same thing: no choice between those. And of
+        # "keeps inventories low" the object is the noun to some, the whole to others: only a blank accepts both.
+        choice=sentence.published
+        or not (_is_pronoun_for_a_trace(sentence, argument) or has_own_subject(argument.node)),
         accepted=tuple(text.lower() for text in argument.answer.accepted),
         statements=sentence.published or not has_own_subject(argument.node),
     )
