@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         leaderboard,
         overlap,
         perplexity,
+        plan,
         published_tables,
         scaling,
         score_table,
@@ -37,8 +38,8 @@ if TYPE_CHECKING:
 __all__ = [
     "DataError", "MissingDataError", "Prompt", "RefusedError", "Run", "StorageError", "Tables", "UnansweredWarning",
     "VivaError", "__version__", "agreement", "breakdown", "compare", "correlate", "error_types", "grade",
-    "item_analysis", "leaderboard", "open_run", "overlap", "perplexity", "published_tables", "resume", "run",
-    "scaling", "score_table", "set_statistics", "training",
+    "item_analysis", "leaderboard", "open_run", "overlap", "perplexity", "plan", "published_tables", "resume",
+    "run", "scaling", "score_table", "set_statistics", "training",
 ]  # fmt: skip
 
 _PLACES = {
@@ -47,7 +48,7 @@ _PLACES = {
     "viva.api.opened": ("Run", "Tables", "open_run"),
     "viva.api.studies": (
         "agreement", "breakdown", "compare", "correlate", "error_types", "item_analysis", "leaderboard", "overlap",
-        "perplexity", "published_tables", "scaling", "score_table", "set_statistics", "training",
+        "perplexity", "plan", "published_tables", "scaling", "score_table", "set_statistics", "training",
     ),
     "viva.models.called": ("Prompt",),
 }  # fmt: skip

@@ -95,6 +95,7 @@ def test_what_every_study_finds_has_one_shape(here: viva.Run) -> None:
         ("item_analysis", ("run",), {}, True),
         ("leaderboard", (here,), {"no_published": True}, False),
         ("overlap", ("texts.jsonl",), {"field": "text"}, False),
+        ("plan", (here,), {"difference": 3}, False),
         ("published_tables", ("cmmlu", "five_shot"), {"model": ["gpt4"]}, False),
         ("scaling", ("csbench",), {"model": "Qwen1.5-*"}, True),
         ("score_table", ("infibench", "scores.csv"), {"by": "level"}, False),

@@ -25,6 +25,7 @@ COMMANDS = {
     "items": ("items", "A", "B", "--irt", "1pl"),
     "report": ("report", "A", "B"),
     "scaling": ("scaling", "A", "--sizes", "SIZES"),
+    "plan": ("plan", "A", "B"),
     "training": ("training", "A", "--checkpoints", "STEPS"),
 }
 FEW = ["score", "compare", "correlate"]

@@ -29,6 +29,7 @@ STUDIES: Mapping[str, tuple[str, str]] = {
     "leaderboard": ("viva.studies.leaderboard.study", "LeaderboardConfig"),
     "overlap": ("viva.studies.overlap.study", "OverlapSettings"),
     "perplexity": ("viva.studies.perplexity.study", "PerplexityConfig"),
+    "plan": ("viva.studies.plan.study", "PlanConfig"),
     "published_tables": ("viva.studies.published.study", "PublishedConfig"),
     "scaling": ("viva.studies.scaling.study", "ScalingConfig"),
     "score_table": ("viva.studies.score_table.study", "ScoreTableConfig"),

@@ -25,6 +25,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "score-table": ("viva.cli.grade.reduce", "Sum up item scores: best of ten, leaderboard rows, difficulty."),
     "merge": ("viva.cli.ask.merge", "Make one run of the shards of a run."),
     "export": ("viva.cli.look.export", "Write runs and sets as other people's tools read them."),
+    "plan": ("viva.cli.compare.plan", "How many questions a decision needs, and what a number of them can show."),
     "compare": ("viva.cli.compare.compare", "Who is better, question by question, and is it chance?"),
     "published": ("viva.cli.compare.published", "The papers' own tables, with sources and contradictions."),
     "breakdown": ("viva.cli.compare.breakdown", "Scores by any tag; the worst and best slices, and chance."),

@@ -114,7 +114,7 @@ def prepare(
     if limits.batch is None and BatchLog.begun(folder.path, record.command):  # it goes on as it was begun
         limits = msgspec.structs.replace(limits, batch=True)
     opened = exams or [reopen(exam) for exam in record.exams]
-    prices = _prices(limits.price)
+    prices = prices_said(limits.price)
     there = own or {}
     models = [
         there.get(model.name) or placed(reach(_located(model, folder), record.seed), limits) for model in record.models
@@ -168,7 +168,7 @@ def _located(model: ModelRecord, folder: RunFolder) -> ModelRecord:
 def open_judge_panel(records: Sequence[ModelRecord], samples: int, seed: int, limits: LimitOptions) -> JudgePanel:
     """Judges that are asked apart from a run's own. Raises VivaError for limits that nobody can keep."""
     refuse_inherited_code(records, limits)
-    prices = _prices(limits.price)
+    prices = prices_said(limits.price)
     models = [placed(reach(record, seed), limits) for record in records]
     _check_limits(limits, models, prices)
     return JudgePanel(tuple(Judge(model, _price(model, prices, limits)) for model in models), samples)
@@ -229,7 +229,8 @@ def reach(record: ModelRecord, seed: int) -> Model:
     )
 
 
-def _prices(values: tuple[str, ...]) -> dict[str, Price]:
+def prices_said(values: tuple[str, ...]) -> dict[str, Price]:
+    """`--price` by model, "" for all. Raises VivaError for what is no price."""
     prices: dict[str, Price] = {}
     for value in values:
         name, _, amounts = value.rpartition("=")

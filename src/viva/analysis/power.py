@@ -1,0 +1,236 @@
+"""How many questions and answers a decision needs, and what a given number of them can show.
+
+A question has a true score, its mean over many answers; an answer scatters around it. So the mean of `n` questions with
+`k` answers each has the variance
+
+    clustered · (between + within / k) / n
+
+(Miller 2024, "Adding Error Bars to Evals", arXiv 2411.00640, sections 2 to 5). Of two models on the same questions the
+score of a question is the difference of theirs, and what both find easy falls out of `between`. Questions are taken as
+drawn from a large pool, as by every interval of Viva. All figures are shares of 1, not points of per cent.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from statistics import NormalDist
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+LEVEL = 0.05
+_MOST = 10**9
+"""Questions beyond which a number says nothing."""
+_EXACT = 20_000
+"""Questions up to which power of McNemar's test is summed exactly: beyond, the normal approximation is as good."""
+_NORMAL = NormalDist()
+
+
+class Scatter(Struct, frozen=True, kw_only=True):
+    """How the score of a question, or the difference of two models' scores, scatters."""
+
+    between: float
+    """Variance of questions' true scores."""
+    within: float
+    """Variance of one answer around its question's true score; of a difference, of both models' answers together."""
+    clustered: float = 1.0
+    """By how much questions that belong together (on one text) raise the variance; 1 where each stands for itself."""
+
+    def error(self, questions: float, samples: int = 1) -> float:
+        """The standard error of the mean over so many questions with so many answers each."""
+        return math.sqrt(self.clustered * (self.between + self.within / samples) / questions)
+
+
+def half_width(scatter: Scatter, questions: int, samples: int = 1) -> float:
+    """Half the width of a 95 % interval of the mean."""
+    return _critical(LEVEL) * scatter.error(questions, samples)
+
+
+def questions_for_width(scatter: Scatter, width: float, samples: int = 1) -> int:
+    """How many questions make a 95 % interval no wider than `width`, from end to end."""
+    return _ceiling((2 * _critical(LEVEL) / width) ** 2 * scatter.error(1, samples) ** 2)
+
+
+def power(scatter: Scatter, difference: float, questions: int, samples: int = 1) -> float:
+    """The chance that a true difference is significant at 5 %, two-sided, by the normal approximation."""
+    shift = abs(difference) / scatter.error(questions, samples)
+    return _NORMAL.cdf(shift - _critical(LEVEL)) + _NORMAL.cdf(-shift - _critical(LEVEL))
+
+
+def questions_for_difference(scatter: Scatter, difference: float, wanted: float, samples: int = 1) -> int:
+    """How many questions show a true difference with the power that is wanted."""
+    return _ceiling(((_critical(LEVEL) + _NORMAL.inv_cdf(wanted)) * scatter.error(1, samples) / difference) ** 2)
+
+
+def smallest_difference(scatter: Scatter, questions: int, wanted: float, samples: int = 1) -> float:
+    """The smallest true difference that so many questions show with the power that is wanted."""
+    return (_critical(LEVEL) + _NORMAL.inv_cdf(wanted)) * scatter.error(questions, samples)
+
+
+class Discordance(Struct, frozen=True):
+    """Two models on the same questions, one right or wrong answer each: the chances that only one of them is right."""
+
+    up: float
+    """Only the second is right."""
+    down: float
+    """Only the first is."""
+
+    @property
+    def difference(self) -> float:
+        """Of the two scores."""
+        return self.up - self.down
+
+    @property
+    def scatter(self) -> Scatter:
+        """The variance of one question's difference: what is within a question is not told apart."""
+        return Scatter(between=self.up + self.down - self.difference**2, within=0.0)
+
+    def power(self, questions: int) -> float:
+        """The chance that McNemar's exact test finds the difference, at 5 %, two-sided."""
+        if questions > _EXACT:
+            return power(self.scatter, self.difference, questions)
+        from scipy.special import bdtr
+        from scipy.stats import binom
+
+        share = self.up + self.down
+        if share <= 0.0:
+            return 0.0
+        counts = np.arange(questions + 1)
+        chances: Floats = binom.pmf(counts, questions, share)
+        # The most ups that are still significantly few, for every number of discordant questions; -1 for none.
+        few = binom.ppf(LEVEL / 2, counts, 0.5) - 1
+        few = np.where(bdtr(np.clip(few + 1, 0, counts), counts, 0.5) <= LEVEL / 2, few + 1, few)
+        found = np.zeros(len(counts))
+        some = few >= 0
+        for likely in (self.up / share, self.down / share):
+            found[some] += bdtr(few[some], counts[some], likely)
+        return float(chances @ found)
+
+    def questions_for(self, wanted: float) -> int:
+        """How many questions show the difference with the power that is wanted, by McNemar's exact test.
+
+        Its power goes up in steps and a little down between them: from here on it stays within two points of it.
+        """
+        about = questions_for_difference(self.scatter, self.difference, wanted)
+        return about if about > _EXACT else _first(lambda n: self.power(n) >= wanted, max(6, about // 2))
+
+
+def discordance(score: float, difference: float, correlation: float) -> Discordance:
+    """Of two models around `score`, so far apart, whose answers correlate so, or as much as those of two such can."""
+    upper = min(max(score + difference / 2, difference), 1.0)
+    lower = upper - difference
+    both = lower * upper + correlation * math.sqrt(lower * (1 - lower) * upper * (1 - upper))
+    both = min(max(both, lower + upper - 1), lower)
+    return Discordance(upper - both, lower - both)
+
+
+def with_difference(scatter: Scatter, difference: float) -> Discordance:
+    """Models that disagree as often as those that a scatter of 0/1 differences was measured on, or as rarely as such a
+    difference allows."""
+    disagree = max(difference, scatter.between + difference**2)
+    return Discordance((disagree + difference) / 2, (disagree - difference) / 2)
+
+
+class Basis(Struct, frozen=True, kw_only=True):
+    """All that a plan is computed from. Shares of 1."""
+
+    single: Scatter
+    """Of one model's score."""
+    pair: Scatter
+    """Of the difference of two models on the same questions."""
+    apart: Scatter
+    """Of the same on different questions."""
+    score: float
+    correlation: float | None
+    """Where whether an answer is right is all there is, and so McNemar's test is what decides; else None."""
+    disagree: Scatter | None = None
+    """Measured scatter of 0/1 differences, where McNemar's test decides."""
+    questions: int = 0
+    """Questions of the runs; 0 where there are none."""
+    seconds: float | None = None
+    """Wall time of an answer, of all that were in flight together."""
+    dollars: float | None = None
+
+    def discordance(self, difference: float) -> Discordance | None:
+        """How two models differ that are so far apart, where every score is 0 or 1."""
+        if self.disagree is not None:
+            return with_difference(self.disagree, difference)
+        if self.correlation is None:
+            return None
+        return discordance(self.score, difference, self.correlation)
+
+    def on_others(self, difference: float) -> Scatter:
+        """How the difference of two such models scatters that answer different questions."""
+        if self.correlation is None:
+            return self.apart
+        return discordance(self.score, difference, 0.0).scatter
+
+
+class Measured(Struct, frozen=True, kw_only=True):
+    """What answers that are there say about scatter."""
+
+    scatter: Scatter
+    mean: float
+    questions: int
+    separated: bool
+    """Whether some question has two answers, so that `within` is known; else all scatter counts as between."""
+
+
+def measured(means: Floats, squares: Floats, counts: Floats, cluster: NDArray[np.int64] | None = None) -> Measured:
+    """Scatter from questions' means, the sums of squares around them, and their numbers of answers.
+
+    One-way analysis of variance with unequal numbers of answers; `between` is at least 0. `cluster` numbers the
+    questions that belong together: the cluster-robust variance of the mean over the plain one.
+    """
+    degrees = float((counts - 1).sum())
+    within = float(squares.sum() / degrees) if degrees else 0.0
+    return _measured(means, within / counts, within, degrees > 0, cluster)
+
+
+def measured_difference(
+    means: tuple[Floats, Floats],
+    squares: tuple[Floats, Floats],
+    counts: tuple[Floats, Floats],
+    cluster: NDArray[np.int64] | None = None,
+) -> Measured:
+    """The same of two models' differences on the same questions, the second minus the first."""
+    degrees = [float((each - 1).sum()) for each in counts]
+    within = [float(s.sum() / d) if d else 0.0 for s, d in zip(squares, degrees, strict=True)]
+    noise = within[0] / counts[0] + within[1] / counts[1]
+    return _measured(means[1] - means[0], noise, sum(within), all(degrees), cluster)
+
+
+def _measured(
+    values: Floats, noise: Floats, within: float, separated: bool, cluster: NDArray[np.int64] | None
+) -> Measured:
+    mean = float(values.mean())
+    whole = float(values.var(ddof=1))
+    clustered = 1.0
+    if cluster is not None and whole > 0.0:
+        summed = np.bincount(cluster, weights=values - mean)
+        clustered = float((summed**2).sum()) / float(((values - mean) ** 2).sum())
+    between = max(0.0, whole - float(noise.mean()))
+    scatter = Scatter(between=between, within=within, clustered=clustered)
+    return Measured(scatter=scatter, mean=mean, questions=len(values), separated=separated)
+
+
+def _critical(level: float) -> float:
+    return _NORMAL.inv_cdf(1 - level / 2)
+
+
+def _ceiling(questions: float) -> int:
+    return min(_MOST, max(2, math.ceil(questions - 1e-9)))
+
+
+def _first(enough: Callable[[int], bool], start: int) -> int:
+    """The first number from `start` on for which it is enough, by doubling and halving: it is nearly monotone."""
+    low, high = start - 1, start
+    while not enough(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high

@@ -1,0 +1,103 @@
+"""`viva plan`: from nothing, from runs, and from what cannot be."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cli.collected import write_jsonl
+from cli.told import told
+from rows import table
+from servers.fixtures import LocalServer, Viva
+from viva.cli.compare.plan import plan_command
+from viva.errors import VivaError
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def plan(*arguments: object) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(told(plan_command, *arguments, "--format", "json"))
+    return found
+
+
+def scores(samples: int = 1, questions: int = 400, name: str = "scores.jsonl") -> Path:
+    """Two models; every fourth question is of one passage."""
+    random = np.random.default_rng(8)
+    chances = random.beta(2, 1, questions)
+    rows = [
+        {"model": model, "question": f"q{number}", "sample": sample, "tags": {"passage": str(number // 4)},
+         "score": int(random.random() < min(1.0, chances[number] + gap))}
+        for model, gap in (("a", 0.0), ("b", 0.1)) for number in range(questions) for sample in range(samples)
+    ]  # fmt: skip
+    return write_jsonl(Path(name), rows)
+
+
+def test_without_runs_a_score_is_assumed() -> None:
+    found = plan("--difference", 2, "--difference", 4, "--interval", 4)
+    two, four = found["differences"]
+    assert 5000 < two["same"] < 6000 < two["apart"]
+    assert 3.5 < two["same"] / four["same"] < 4.2
+    assert found["intervals"][0]["same"] == pytest.approx(4 * 1.96**2 * 0.7 * 0.3 / 0.04**2, abs=2)
+    text = told(plan_command)
+    assert "assumed" in text
+    assert "Questions to see a difference" in text
+
+
+def test_what_runs_say_takes_the_place_of_assumptions() -> None:
+    one, several = plan(scores()), plan(scores(6, name="six.jsonl"), "--samples", 1, "--samples", 6)
+    named = {each["name"]: each for found in (one, several) for each in found["assumptions"]}
+    assert named["correlation of two models' answers"]["origin"] == "a and b"
+    assert "one answer a question" in {
+        each["origin"].removeprefix("assumed: the runs have ") for each in one["assumptions"]
+    }
+    assert several["assumptions"][1]["origin"] == "2 models"
+    first, sixth = several["differences"][:2]
+    assert sixth["same"] < first["same"]
+    assert sixth["same"] * 6 > first["same"]  # and yet more questions are worth more than more answers
+
+
+def test_a_passage_of_four_questions_costs_more_questions() -> None:
+    path = scores()
+    plain, clustered = plan(path, "--difference", 3), plan(path, "--difference", 3, "--cluster", "passage")
+    assert "passage" in clustered["assumptions"][-1]["name"]
+    assert clustered["differences"][0]["same"] != plain["differences"][0]["same"]
+
+
+def test_cost_and_time_are_those_of_the_run(serve: Callable[..., LocalServer], viva: Viva) -> None:
+    assert viva.examine(serve(), "--limit", 20).code == 0
+    ended = viva("plan", "run", "--difference", 5, "--price", "3/15")
+    assert ended.code == 0, ended.err
+    assert "cost in US$" in ended.out
+    assert "time" in ended.out
+    assert "cost in US$" not in viva("plan", "run").out  # nobody knows what a server of one's own costs
+    budget = json.loads(viva("plan", "run", "--max-cost", 1, "--price", "3/15", "--format", "json").out)
+    twice = json.loads(viva("plan", "run", "--max-cost", 2, "--price", "3/15", "--format", "json").out)
+    (one,), (two,) = budget["shown"], twice["shown"]
+    assert two["questions"] == pytest.approx(2 * one["questions"], abs=1)
+    assert two["half_width"] < one["half_width"]
+
+
+def test_what_cannot_be_planned_is_said() -> None:
+    few = scores(questions=5, name="few.jsonl")
+    with table() as row:
+        for arguments, said in (
+            (("nothere",), "nothere"),
+            ((few,), "5 questions"),
+            ((scores(), "--cluster", "book"), "it has: 'passage'"),
+            ((scores(), "--model", "c"), "no scores of such a model"),
+            (("--cluster", "passage"), "name one"),
+            (("--max-cost", 5), "--price"),
+            (("--correlation", 0.9, "--within", 0.3), "at most 0.7"),
+        ):
+            with row(arguments):
+                with pytest.raises(VivaError) as refused:
+                    told(plan_command, *arguments)
+                assert said in str(refused.value)
