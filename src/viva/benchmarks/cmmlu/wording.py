@@ -39,16 +39,20 @@ _ALL = re.compile(
 
 
 @cache
-def _negation() -> tuple[re.Pattern[str], re.Pattern[str]]:
+def _negation() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
     words = tomllib.loads(Path(__file__).with_name("negation.toml").read_text(encoding="utf-8"))
     friends = sorted(words["false_friends"], key=len, reverse=True)
-    return re.compile("|".join(map(re.escape, friends))), re.compile("|".join(words["words"]))
+    signs = re.compile(f"[{words['signs']}]")
+    return signs, re.compile("|".join(map(re.escape, friends))), re.compile("|".join(words["words"]))
 
 
 def has_negation(text: str) -> bool:
     """Whether the clause that asks, asks for what is not so ("下列不属于…的是"); false friends are set aside."""
-    friends, words = _negation()
-    text = _before_statements(_QUOTED.sub("□", _EMPHASIS.sub("", _folded(text))))
+    signs, friends, words = _negation()
+    text = _folded(text)
+    if not signs.search(text):
+        return False
+    text = _before_statements(_QUOTED.sub("□", _EMPHASIS.sub("", text)))
     sentences = [part for part in _SENTENCE.split(text) if not _EMPTY.fullmatch(part)]
     if not sentences:
         return False
@@ -95,8 +99,10 @@ def _folded(text: str) -> str:
 
 def _has_labels(text: str, family: str) -> bool:
     """Whether the first two labels of a family stand before statements in the text."""
+    if family[0] not in text or family[1] not in text:
+        return False
     first, second = _patterns(family)[:2]
-    return bool(family[0] in text and family[1] in text and first.search(text) and second.search(text))
+    return bool(first.search(text) and second.search(text))
 
 
 def _labels(text: str, family: str) -> str:
