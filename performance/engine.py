@@ -2,6 +2,7 @@
 
     python performance/engine.py --prepare      # once: the other tools, each in an environment of its own
     python performance/engine.py                # every tool, 5,000 questions, at three kinds of latency
+    python performance/engine.py --reasoning 3000   # each reply after a page of thought
     python performance/engine.py --memory       # Viva's peak memory from 1,000 to 50,000 questions
 
 It reports and judges nothing; README.md says how to read what it prints.
@@ -87,6 +88,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--latencies", type=_kinds, default=list(LATENCIES), metavar="A,B", help="default all three")
     parser.add_argument("--latency", type=float, default=50, metavar="MS", help="the constant one; default 50")
     parser.add_argument("--scale", type=float, default=0.1, metavar="X", help="of the real ones; default 0.1")
+    parser.add_argument("--reasoning", type=int, default=0, metavar="N", help="characters of thought a reply; default 0")
     parser.add_argument("--data", type=Path, metavar="FOLDER", help="CMMLU's dev/ and test/; else made-up sums")
     parser.add_argument("--json", type=Path, metavar="OUT", help="also write every run and the summary there")
     parser.add_argument("--cache", type=Path, default=cache, metavar="FOLDER", help="of the environments; %(default)s")
@@ -131,7 +133,7 @@ def _chosen(options: argparse.Namespace) -> list[str]:
 def _bench(options: argparse.Namespace) -> Iterator[tuple[Bench, Sets]]:
     source = questions.load(options.data)
     latencies = read_latencies(options.latency / 1000, options.scale)
-    with tempfile.TemporaryDirectory(prefix="viva-performance-") as name, serve(latencies) as server:
+    with tempfile.TemporaryDirectory(prefix="viva-performance-") as name, serve(latencies, options.reasoning) as server:
         home = Path(name) / "home"
         home.mkdir()
         yield (
@@ -253,6 +255,7 @@ def _report(
             "rounds": options.rounds,
             "latency_ms": options.latency,
             "scale": options.scale,
+            "reasoning": options.reasoning,
             "concurrency": CONCURRENCY,
             "data": "CMMLU" if options.data else "made up",
         },
