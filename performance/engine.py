@@ -88,7 +88,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--latencies", type=_kinds, default=list(LATENCIES), metavar="A,B", help="default all three")
     parser.add_argument("--latency", type=float, default=50, metavar="MS", help="the constant one; default 50")
     parser.add_argument("--scale", type=float, default=0.1, metavar="X", help="of the real ones; default 0.1")
-    parser.add_argument("--reasoning", type=int, default=0, metavar="N", help="characters of thought a reply; default 0")
+    parser.add_argument("--reasoning", type=int, default=0, metavar="N", help="characters of thought a reply")
     parser.add_argument("--data", type=Path, metavar="FOLDER", help="CMMLU's dev/ and test/; else made-up sums")
     parser.add_argument("--json", type=Path, metavar="OUT", help="also write every run and the summary there")
     parser.add_argument("--cache", type=Path, default=cache, metavar="FOLDER", help="of the environments; %(default)s")
