@@ -28,7 +28,7 @@ from latency import FIRST_TOKEN_S, TOKEN_S, Bound, Latencies, read_latencies
 from measure import Bench, Expected, Run, run
 from server import LETTER, NoServerError, ServerError, serve
 from summary import Spread, cost_table, memory_table, speed_table, spread, summarise
-from tools import CEILING, CONCURRENCY, TOOLS
+from tools import CEILING, CONCURRENCY, OF_MEMORY, TIMED, TOOLS
 
 CHECKED = 300  # questions in the check before the rounds
 MEMORY_SIZES = "1000,5000,20000,50000"
@@ -82,7 +82,7 @@ def _options() -> argparse.Namespace:
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "viva-performance"
     parser.add_argument("--prepare", action="store_true", help="install the other tools, then stop")
     parser.add_argument("--memory", action="store_true", help="only peak memory by number of questions")
-    parser.add_argument("--tools", metavar="A,B", help=f"of {','.join(TOOLS)}; all, with --memory viva")
+    parser.add_argument("--tools", metavar="A,B", help=f"of {','.join(TOOLS)}")
     parser.add_argument("--rounds", type=int, default=3, metavar="N", help="default 3")
     parser.add_argument("--questions", type=int, default=5000, metavar="N", help="default 5000; a fifth of it as well")
     parser.add_argument("--latencies", type=_kinds, default=list(LATENCIES), metavar="A,B", help="default all three")
@@ -114,7 +114,7 @@ def _kinds(names: str) -> list[str]:
 
 def _chosen(options: argparse.Namespace) -> list[str]:
     """The tools asked for that can be run; those that cannot are named, and fatal where they were asked for."""
-    asked = options.tools.split(",") if options.tools else ["viva"] if options.memory else list(TOOLS)
+    asked = options.tools.split(",") if options.tools else list(OF_MEMORY if options.memory else TIMED)
     if options.prepare:
         return asked
     missing = [name for name in asked if environments.programs(name, options.cache) is None]
