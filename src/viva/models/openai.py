@@ -56,8 +56,6 @@ SILENCE = 4.0
 """Seconds in which a server that is asked something long says which models it serves."""
 LISTS = (20, 5)
 """How many tokens are asked for at a place: what the chat allows at most, and the completions of old."""
-SILENT = 20.0
-"""Seconds of silence after which a lost request may have been cut off for it."""
 _SILENT = {408, 504, 524}
 _STREAM = re.compile(r"non-?streaming|only support\w* stream|stream(?:ing)? (?:mode )?(?:is )?(?:required|only)", re.I)
 NOTHING_SAID = RequestOptions()
@@ -87,7 +85,7 @@ class OpenAIModel:
         self.name = f"openai/{shown or name}"
         self.rate_limit_group = f"openai {url}"
         self.context_window = None
-        self.adapting = Adapting(name, said, known)
+        self.adapting = Adapting(name, said, known, streams=True)
         self.identity: Mapping[str, str] = {"provider": "openai", "model": name, "endpoint": url, **said.identity()}
         if template:
             self.identity = {**self.identity, "template": templates.version(template)}
@@ -270,14 +268,14 @@ class OpenAIModel:
             status, content, headers = await self._wire.ask(
                 CHAT if body.messages else TEXT, self._encoded(sent), stream=sent.stream
             )
-        except (ModelError, asyncio.CancelledError):
-            self._stream_after(began)
+        except ModelError:
+            self.adapting.lost(time.monotonic() - began)
             raise
         if status == 200:
             self._answered = True
             return content, headers
         if status in _SILENT:
-            self._stream_after(began)
+            self.adapting.lost(time.monotonic() - began)
         if status in (400, 422):
             words = self._wire.words(content)
             found = self._refusal(words, content, sent)
@@ -295,11 +293,6 @@ class OpenAIModel:
         if not found.names and self.adapting.thinks and "max_tokens" in droppable and TOO_LONG.search(words):
             found.names = ["max_tokens"]  # the room that it was given to think
         return found
-
-    def _stream_after(self, began: float) -> None:
-        """A request that was lost after long silence: from now on replies are streamed, so that nothing is silent."""
-        if self._said.stream == "auto" and time.monotonic() - began >= SILENT:
-            self.adapting.stream(f"a request was cut off after {time.monotonic() - began:.0f} s of silence")
 
     def _wants_stream(self, sent: Body, words: str) -> bool:
         """Whether a refusal asks for a stream: some servers think in streams alone."""
