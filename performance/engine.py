@@ -2,6 +2,7 @@
 
     python performance/engine.py --prepare      # once: the other tools, each in an environment of its own
     python performance/engine.py                # every tool, 5,000 questions, at three kinds of latency
+    python performance/engine.py --reasoning 3000   # each reply after a page of thought
     python performance/engine.py --memory       # Viva's peak memory from 1,000 to 50,000 questions
 
 It reports and judges nothing; README.md says how to read what it prints.
@@ -27,7 +28,7 @@ from latency import FIRST_TOKEN_S, TOKEN_S, Bound, Latencies, read_latencies
 from measure import Bench, Expected, Run, run
 from server import LETTER, NoServerError, ServerError, serve
 from summary import Spread, cost_table, memory_table, speed_table, spread, summarise
-from tools import CEILING, CONCURRENCY, TOOLS
+from tools import CEILING, CONCURRENCY, OF_MEMORY, TIMED, TOOLS
 
 CHECKED = 300  # questions in the check before the rounds
 MEMORY_SIZES = "1000,5000,20000,50000"
@@ -81,12 +82,13 @@ def _options() -> argparse.Namespace:
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "viva-performance"
     parser.add_argument("--prepare", action="store_true", help="install the other tools, then stop")
     parser.add_argument("--memory", action="store_true", help="only peak memory by number of questions")
-    parser.add_argument("--tools", metavar="A,B", help=f"of {','.join(TOOLS)}; all, with --memory viva")
+    parser.add_argument("--tools", metavar="A,B", help=f"of {','.join(TOOLS)}")
     parser.add_argument("--rounds", type=int, default=3, metavar="N", help="default 3")
     parser.add_argument("--questions", type=int, default=5000, metavar="N", help="default 5000; a fifth of it as well")
     parser.add_argument("--latencies", type=_kinds, default=list(LATENCIES), metavar="A,B", help="default all three")
     parser.add_argument("--latency", type=float, default=50, metavar="MS", help="the constant one; default 50")
     parser.add_argument("--scale", type=float, default=0.1, metavar="X", help="of the real ones; default 0.1")
+    parser.add_argument("--reasoning", type=int, default=0, metavar="N", help="characters of thought a reply")
     parser.add_argument("--data", type=Path, metavar="FOLDER", help="CMMLU's dev/ and test/; else made-up sums")
     parser.add_argument("--json", type=Path, metavar="OUT", help="also write every run and the summary there")
     parser.add_argument("--cache", type=Path, default=cache, metavar="FOLDER", help="of the environments; %(default)s")
@@ -112,7 +114,7 @@ def _kinds(names: str) -> list[str]:
 
 def _chosen(options: argparse.Namespace) -> list[str]:
     """The tools asked for that can be run; those that cannot are named, and fatal where they were asked for."""
-    asked = options.tools.split(",") if options.tools else ["viva"] if options.memory else list(TOOLS)
+    asked = options.tools.split(",") if options.tools else list(OF_MEMORY if options.memory else TIMED)
     if options.prepare:
         return asked
     missing = [name for name in asked if environments.programs(name, options.cache) is None]
@@ -131,7 +133,7 @@ def _chosen(options: argparse.Namespace) -> list[str]:
 def _bench(options: argparse.Namespace) -> Iterator[tuple[Bench, Sets]]:
     source = questions.load(options.data)
     latencies = read_latencies(options.latency / 1000, options.scale)
-    with tempfile.TemporaryDirectory(prefix="viva-performance-") as name, serve(latencies) as server:
+    with tempfile.TemporaryDirectory(prefix="viva-performance-") as name, serve(latencies, options.reasoning) as server:
         home = Path(name) / "home"
         home.mkdir()
         yield (
@@ -253,6 +255,7 @@ def _report(
             "rounds": options.rounds,
             "latency_ms": options.latency,
             "scale": options.scale,
+            "reasoning": options.reasoning,
             "concurrency": CONCURRENCY,
             "data": "CMMLU" if options.data else "made up",
         },

@@ -1,5 +1,6 @@
 """The static server: nginx on 127.0.0.1, one fixed reply, at once or after a latency (latency.py)."""
 
+import copy
 import json
 import os
 import re
@@ -14,8 +15,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
+from typing import Any
 
-from latency import Latencies
+from latency import CHARACTERS, Latencies
 
 HERE = Path(__file__).parent
 LETTER = "B"
@@ -35,9 +37,22 @@ REPLY = {
     ],
     "usage": {"prompt_tokens": 100, "completion_tokens": 4, "total_tokens": 104},
 }
+THOUGHT = 'The hall has rows of seats; "rows times seats" comes first, then the gallery.\nLet me check that again: '
 MODELS = {"object": "list", "data": [{"id": "fixed", "object": "model", "owned_by": "nobody"}]}
 PORTS = ("none", "constant", "real", "check")
 INSTALL = "On Debian and Ubuntu: apt install nginx-light libnginx-mod-http-lua"
+
+
+def reply(reasoning: int) -> str:
+    """The JSON that every request gets; with `reasoning`, after a thought of so many characters."""
+    content: dict[str, Any] = copy.deepcopy(REPLY)
+    if reasoning:
+        thought = (THOUGHT * (reasoning // len(THOUGHT) + 1))[:reasoning]
+        content["choices"][0]["message"]["reasoning_content"] = thought
+        tokens = reasoning // CHARACTERS
+        content["usage"] |= {"completion_tokens": 4 + tokens, "total_tokens": 104 + tokens}
+        content["usage"]["completion_tokens_details"] = {"reasoning_tokens": tokens}
+    return json.dumps(content, separators=(",", ":"))
 
 
 class ServerError(Exception):
@@ -72,19 +87,19 @@ class Server:
 
 
 @contextmanager
-def serve(latencies: Latencies) -> Iterator[Server]:
-    """Run nginx on free ports of 127.0.0.1 until the block ends."""
+def serve(latencies: Latencies, reasoning: int = 0) -> Iterator[Server]:
+    """Run nginx on free ports of 127.0.0.1 until the block ends; replies have so many characters of thought."""
     nginx, modules = _find_nginx()
     *ports, count = _free_ports(len(PORTS) + 1)
     by_name = dict(zip(PORTS, ports, strict=True))
     with tempfile.TemporaryDirectory(prefix="viva-performance-nginx-") as name:
         folder = Path(name)
         configuration = folder / "nginx.conf"
+        (folder / "reply.json").write_text(reply(reasoning))
         configuration.write_text(
             Template((HERE / "templates" / "nginx.conf").read_text()).substitute(
                 folder=folder,
                 modules=modules,
-                reply=json.dumps(REPLY, separators=(",", ":")),
                 models=json.dumps(MODELS),
                 constant=latencies.constant,
                 shares=", ".join(map(str, latencies.shares)),

@@ -26,7 +26,7 @@ from summary import _table as table
 
 HERE = Path(__file__).parent
 TIMEOUT_S = 1200
-MODES = {"engine": [[], ["--memory"]], "syneval": [[], ["--profile"]]}
+MODES = {"engine": [[], ["--memory", "--reasoning", "3000"]], "syneval": [[], ["--profile"]]}
 """Options under which a script does something else; every other one is run as it is."""
 FIRST = ("local", "scaleout", "engine", "grading")
 """What takes longest, so that no core waits for it at the end."""

@@ -18,6 +18,11 @@ def _viva_scores(out: Path, _: Path) -> float:
     return sum(row["value"] or 0 for row in rows) / len(rows)
 
 
+def _viva_graded(out: Path, bin_: Path) -> float:
+    subprocess.run([str(bin_ / "viva"), "score", str(out / "run"), "--summary"], capture_output=True, check=True)
+    return _viva_scores(out, bin_)
+
+
 def _printed(out: Path, _: Path) -> float:
     return float(re.findall(r"accuracy ([0-9.]+)", (out / "log.txt").read_text())[-1])
 
@@ -76,6 +81,12 @@ TOOLS = {
     ),
     # The default: Viva finds out how many requests the server takes.
     "viva-auto": Tool(command=_VIVA, environment={"OPENAI_API_KEY": "x"}, accuracy=_viva_scores),
+    # Without grading and tables; only for --memory.
+    "viva-ask": Tool(
+        command="python $here/clients/viva_asking.py $data/cmmlu $url/v1 $concurrency $out/run",
+        environment={"OPENAI_API_KEY": "x"},
+        accuracy=_viva_graded,
+    ),
     "lm-eval": Tool(
         command="lm-eval run --model local-chat-completions --model_args model=fixed,"
         "base_url=$url/v1/chat/completions,num_concurrent=$concurrency,max_retries=3,tokenizer_backend=None "
@@ -115,3 +126,5 @@ TOOLS = {
     ),
 }
 CEILING = "bare"
+OF_MEMORY = ("viva", "viva-ask")
+TIMED = tuple(name for name in TOOLS if name != "viva-ask")

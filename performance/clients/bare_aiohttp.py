@@ -14,6 +14,7 @@ import msgspec
 
 class Message(msgspec.Struct):
     content: str
+    reasoning_content: str = ""  # read, as a tool must that keeps it
 
 
 class Choice(msgspec.Struct):

@@ -5,7 +5,7 @@ Benchmarks, engine, models and sandbox know these and the vocabulary (`types`), 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from pathlib import Path
 from types import TracebackType
@@ -41,8 +41,15 @@ from viva.types import (
 HEARD: ContextVar[Callable[[bool], None]] = ContextVar("HEARD", default=lambda _written: None)
 """What a model calls whenever something of a streamed reply arrives, and whether anything is written in it: time limits
 are of silence, not of work."""
+MORE: ContextVar[Callable[[int], Awaitable[bool]]] = ContextVar("MORE", default=lambda _tokens: _yes())
+"""What a model awaits before it sends another request for the same answer, whose reply may have so many tokens: whether
+the budget allows it. If not, the answer is what came before."""
 P = TypeVar("P")
 R = TypeVar("R")
+
+
+async def _yes() -> bool:
+    return True
 
 
 class WorkerPool(Protocol):
@@ -234,6 +241,10 @@ class Adapts(Protocol):
 
     def longest(self, most: int | None) -> int | None:
         """Tokens that a reply may cost, thoughts included, which would be `most` without them; None: nobody knows."""
+        ...
+
+    def lost(self, seconds: float) -> None:
+        """A request was lost after so many seconds without a reply."""
         ...
 
 

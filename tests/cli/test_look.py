@@ -15,7 +15,7 @@ from cli.collected import dangerous, questions, refused
 from rows import table
 from servers.fixtures import Viva
 from viva.contracts import Exam
-from viva.runs.self_test import failures
+from viva.runs.self_test import failures, sample
 from viva.types import NOTHING, Evidence, Question, Response, Score
 
 # list
@@ -150,10 +150,11 @@ def test_check_finds_a_grader_that_is_broken() -> None:
             with row(said):
                 exam = opened("cmmlu", limit=20)
                 assert failures(exam) == []
-                found = failures(cast("Exam", Broken(exam, rule)))
+                broken = cast("Exam", Broken(exam, rule))
+                found = failures(broken)
                 assert any(said in failure for failure in found)
                 assert all(failure.startswith("question ") for failure in found)
-                assert failures(cast("Exam", Broken(exam, rule)), at_most=5)
+                assert failures(broken, sample(broken, 5))
 
 
 def test_check_finds_a_judged_answer_that_is_graded_without_a_judge() -> None:

@@ -55,6 +55,17 @@ def test_the_default_command_answers_all_and_writes_down_what_was_left_out(
     assert len(server.events("asked")) <= 20 + 8 * 2  # refusals of the first that were in flight
 
 
+def test_a_longer_try_is_within_the_budget_or_waits_for_more(serve: Serve, viva: Viva, gold: dict[str, str]) -> None:
+    server = serve("reasoning.py", provider="vllm", models=["m"], gold=gold, thinking=4000)
+    money = ("--price", "0/1000000")  # a dollar a token: 2,048 for the usual limit, four times as much for the try
+    ended = examined(viva, server, "m", *money, "--max-cost", 6000)
+    assert ended.code == 3, ended.err
+    assert len(server.events("asked")) == 1
+    assert not viva.entries()
+    assert viva.resume(*money, "--max-cost", 10**7).code == 0
+    assert len(viva.answered()) == 20
+
+
 def test_thoughts_are_journaled_apart_and_never_graded(serve: Serve, viva: Viva, gold: dict[str, str]) -> None:
     server = serve("reasoning.py", provider="vllm", gold=gold, thinking=300)
     ended = examined(viva, server, "qwen3")

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from servers.fixtures import SAMPLE, LocalServer, Viva
-from viva.engine.budget import Budget, Price, worst_case
+from viva.engine.budget import Budget, Hold, Price, worst_case
 from viva.types import Generate, Sampling, Usage
 
 Serve = Callable[..., LocalServer]
@@ -75,6 +75,33 @@ def test_no_more_money_is_spent_than_allowed_and_none_is_left_that_would_do(
     assert budget.cost <= worth * worst * (1 + 1e-9)
     assert most_in_flight <= worth
     assert sent == len(shares) or budget.cost + worst > worth * worst * (1 - 1e-9)
+
+
+@settings(max_examples=60)
+@given(SHARES, st.integers(1, 20), st.floats(0.5, 40.0))
+def test_requests_that_turn_out_to_need_another_stay_within_the_money_and_never_wait_for_each_other(
+    shares: list[float], workers: int, worth: float
+) -> None:
+    worst = PRICE.cost(worst_case(request()))
+    budget = Budget(max_cost=worth * worst)
+    waiting = iter(shares)
+
+    async def work() -> None:
+        for share in waiting:
+            amount = await budget.reserve(request(), PRICE)
+            if amount is None:
+                return
+            hold = Hold(budget, request(), PRICE, None, amount)
+            await asyncio.sleep(0)
+            if share > 0.5:
+                assert await hold.more(request().sampling.max_tokens or 0) != hold.refused
+            budget.settle(hold.amount, share * hold.amount)
+
+    async def everybody() -> None:
+        await asyncio.wait_for(asyncio.gather(*(work() for _ in range(workers))), 30)
+
+    asyncio.run(everybody())
+    assert budget.cost <= worth * worst * (1 + 1e-9)
 
 
 def test_a_model_without_a_price_is_bounded_by_requests_alone() -> None:

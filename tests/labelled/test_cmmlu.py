@@ -3,8 +3,11 @@
 import csv
 from pathlib import Path
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from benchmarks.published import published  # noqa: F401
-from viva.benchmarks.cmmlu.wording import has_negation, has_sub_options
+from viva.benchmarks.cmmlu.wording import _EXCEPT, _negation, has_negation, has_sub_options
 
 LABELS = Path(__file__).with_name("cmmlu.csv")
 
@@ -26,6 +29,13 @@ def test_questions_are_tagged_as_people_tag_them(published: Path) -> None:  # no
     assert wrong["negation"] <= 8
     assert wrong["sub_options"] <= 2
     assert has_sub_options(*questions["high_school_geography/100"]), "the paper's own example"
+
+
+@given(st.data())
+def test_all_that_asks_by_negation_has_one_of_the_signs_that_are_looked_for_first(data: st.DataObject) -> None:
+    signs, _, words = _negation()
+    for pattern in (words, _EXCEPT):
+        assert signs.search(data.draw(st.from_regex(pattern, fullmatch=True)))
 
 
 def test_what_asks_by_negation_and_what_only_has_its_words() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import viva
 from models.asking import answer, ask, refusal, request
 from rows import table
 from servers.fixtures import LocalServer
@@ -273,7 +275,7 @@ def test_texts_that_should_have_ended_a_reply_cut_it_here() -> None:
 def test_a_proxy_that_cuts_silence_is_answered_with_streams(
     stand: Callable[..., LocalServer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("viva.models.openai.SILENT", 0.2)
+    monkeypatch.setattr("viva.models.adapting.SILENT", 0.2)
     with table() as row:
         for cut in ("504", "524", "reset"):
             with row(cut):
@@ -283,6 +285,27 @@ def test_a_proxy_that_cuts_silence_is_answered_with_streams(
                 assert problem.retry
                 assert answer(asked, request(CHAT)).text == "B"
                 assert bodies(server)[-1]["stream"] is True
+
+
+def test_silence_is_what_ran_into_the_time_limit_and_not_what_the_user_ended(
+    stand: Callable[..., LocalServer], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("viva.models.adapting.SILENT", 0.2)
+    server = stand("vllm", thinking=50, duration=1.0)
+    ended = model_at(server, "qwen3")
+
+    async def end() -> None:
+        asked = asyncio.create_task(ended.answer(request(CHAT)))
+        await asyncio.sleep(0.4)
+        asked.cancel()
+        await asyncio.gather(asked, return_exceptions=True)
+        await ended.close()
+
+    asyncio.run(end())
+    assert not adapting(ended).known.streams
+    common: dict[str, Any] = {"model": "openai/qwen3", "base_url": server.url, "limit": 1, "run": tmp_path / "run"}
+    viva.run("cmmlu", **common, timeout=0.6, max_attempts=2, progress="quiet")
+    assert [body.get("stream", False) for body in bodies(server)[-2:]] == [False, True]
 
 
 def test_usage_that_no_server_counts_is_unknown(stand: Callable[..., LocalServer]) -> None:

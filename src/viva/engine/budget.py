@@ -68,6 +68,7 @@ class Budget:
         self.cost = 0.0
         self._reserved = 0.0
         self._in_flight = 0
+        self._extending = 0
         self._change = asyncio.Event()
 
     async def reserve(self, request: Request, price: Price | None, model: object = None) -> float | None:
@@ -86,6 +87,26 @@ class Budget:
         self._reserved += amount
         self._in_flight += 1
         return amount
+
+    async def extend(self, amount: float) -> bool:
+        """Take another request for an answer that is on its way out of the budget; whether that allows it.
+
+        Waits for those in flight that may leave something over, not for those that wait here as well.
+        """
+        if self.max_requests is not None and self.requests >= self.max_requests:
+            return False
+        self._extending += 1
+        try:
+            while self.max_cost is not None and self.cost + self._reserved + amount > self.max_cost:
+                if self._extending >= self._in_flight:
+                    return False
+                self._change.clear()
+                await self._change.wait()
+        finally:
+            self._extending -= 1
+        self.requests += 1
+        self._reserved += amount
+        return True
 
     def take(self, amount: float) -> bool:
         """Take a request that may cost so much out of the budget, or say that it does not fit now. Never waits."""
@@ -108,3 +129,30 @@ class Budget:
         self._in_flight -= 1
         self.cost += cost
         self._change.set()
+
+
+class Hold:
+    """What one attempt has taken out of the budget: `amount` US dollars, for `worst` where its cost matters."""
+
+    def __init__(self, budget: Budget, request: Request, price: Price | None, model: object, amount: float) -> None:
+        self.amount = amount
+        self.refused = False
+        """Whether the budget did not allow all that the answer would have needed."""
+        self._budget = budget
+        self._request, self._price, self._model = request, price, model
+        self._more: list[Usage] = []
+
+    async def more(self, tokens: int) -> bool:
+        """Take another request, whose reply may have so many tokens; whether the budget allows it."""
+        usage = Usage(worst_case(self._request).input, tokens)
+        amount = self._price.cost(usage) if self._price and self._budget.max_cost is not None else 0.0
+        self.refused = not await self._budget.extend(amount)
+        if not self.refused:
+            self.amount += amount
+            self._more.append(usage)
+        return not self.refused
+
+    def worst(self) -> Usage:
+        """The tokens of all its requests, each reply as long as it may be."""
+        every = [worst_case(self._request, self._model), *self._more]
+        return Usage(sum(one.input for one in every), sum(one.output for one in every))

@@ -75,7 +75,8 @@ class Onward(Generic[T]):
         self.feeds = feeds
         self._all = (*feeds, *beyond)
         self._once = once
-        self._passed: set[tuple[int, int]] = set()
+        self._passed: dict[int, bytearray] = {}
+        """Of whose, by number, whether it was passed on."""
 
     @property
     def full(self) -> bool:
@@ -85,9 +86,11 @@ class Onward(Generic[T]):
     def put(self, whose: int, number: int, item: T) -> None:
         """Pass on number `number` of `whose`."""
         if self._once:
-            if (whose, number) in self._passed:
+            passed = self._passed.setdefault(whose, bytearray())
+            passed.extend(bytes(max(0, number + 1 - len(passed))))
+            if passed[number]:
                 return
-            self._passed.add((whose, number))
+            passed[number] = True
         for feed in self.feeds:
             feed.put(item)
 

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator, Mapping
 import msgspec
 from msgspec import Struct
 
-from viva.contracts import HEARD, Model
+from viva.contracts import HEARD, MORE, AdaptingModel, Model
 from viva.engine.asking import Run, Task, book, write
-from viva.engine.budget import worst_case
+from viva.engine.budget import Hold, worst_case
 from viva.engine.firstreply import FirstReply
 from viva.engine.limits import Ceiling, Policy
 from viva.engine.pacing import Pace
@@ -252,19 +252,22 @@ class _Group:
             if task.model.name in shared.refused:  # given up while it waited
                 return
             reserved = None if shared.stop else await shared.budget.reserve(task.request, task.price, task.model)
-            if reserved is None:
+            if reserved is None or shared.stop:  # there is no money, or it was told to finish while it waited for some
+                if reserved is not None:
+                    shared.budget.settle(reserved, 0.0)
                 shared.finish("budget")
-                return
-            if shared.stop:  # told to finish while it waited for money
-                shared.budget.settle(reserved, 0.0)
                 return
             attempt += 1
             started = clock()
             deadline = started + left
-            outcome = await self._attempt(source, task, left, reserved, sent, taken)
+            hold = Hold(shared.budget, task.request, task.price, task.model, reserved)
+            outcome = await self._attempt(source, task, left, hold, sent, taken)
             if isinstance(outcome, Response):
                 self._fill()
                 readable = task.readable(outcome)
+                if hold.refused:  # what came is cut off for want of money, and is asked for again when there is some
+                    shared.finish("budget")
+                    return
                 if readable or rereads >= policy.rereads or shared.stop:
                     failure = None if readable else Failure("unreadable", "the judge's reply holds no verdict")
                     write(shared, task, outcome, failure, clock() - started, attempt)
@@ -296,7 +299,7 @@ class _Group:
         source: Source,
         task: Task,
         left: float,
-        reserved: float,
+        hold: Hold,
         sent: dict[str, float],
         taken: tuple[int, float],
     ) -> Response | ModelError:
@@ -318,11 +321,14 @@ class _Group:
                         first.append(clock() - started)
 
                 HEARD.set(heard)
+                MORE.set(hold.more)
                 response = await _reply(task.model, task.request)
                 if first:
                     response = msgspec.structs.replace(response, first=first[0])
         except TimeoutError:
-            cost = reserved  # the server may have worked on it, and may bill it
+            cost = hold.amount  # the server may have worked on it, and may bill it
+            if isinstance(task.model, AdaptingModel):
+                task.model.adapting.lost(clock() - started)
             limit = min(policy.attempt, policy.question)
             return ModelError("timeout", f"no complete reply within {limit:g} s", retry=True)
         except ModelError as raised:
@@ -330,7 +336,7 @@ class _Group:
         except Exception as raised:  # a defect of one model's adapter must not take the others' answers with it
             return ModelError("defect", f"{type(raised).__name__}: {raised}")
         else:
-            cost = self._book(source, task, response)
+            cost = self._book(source, task, response, hold)
             slots.reply(clock() - started, response.quotas, sent)
             if taken[0] and response.usage:
                 slots.pace.settle(taken[1], taken[0], response.usage.input + response.usage.output)
@@ -338,7 +344,7 @@ class _Group:
         finally:
             shared.tally.in_flight -= 1
             slots.in_flight -= 1
-            shared.budget.settle(reserved, cost)
+            shared.budget.settle(hold.amount, cost)
 
     async def _await_server(self, source: Source, task: Task, problem: ModelError, began: float) -> bool:
         """Before a server's first reply: whether to ask it again, or to give the model up."""
@@ -418,11 +424,11 @@ class _Group:
             why = f"{source.lost} questions in a row failed with all their retries; the last: {problem.message}"
             source.give_up(task.model.name, why, unreached=True)
 
-    def _book(self, source: Source, task: Task, response: Response) -> float:
+    def _book(self, source: Source, task: Task, response: Response, hold: Hold) -> float:
         self._first_reply.came = True
         source.succeeded = True
         source.lost = 0
-        worst = None if response.usage or task.price is None else worst_case(task.request, task.model)
+        worst = None if response.usage or task.price is None else hold.worst()
         return book(source.run, task.price, response.usage, worst)
 
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import errno
 import os
+from array import array
 from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
+from viva.engine.keytable import KeyTable, read_key
 from viva.engine.lines import set_torn_tail_aside, whole_lines
 from viva.errors import StorageError
 from viva.files import UNREADABLE, new_file, open_regular
@@ -66,13 +68,33 @@ class Entry(Struct, kw_only=True, omit_defaults=True):
         )
 
 
+class Requests:
+    """The keys of a journal's requests that were answered, or of those that only failed."""
+
+    def __init__(self, keys: KeyTable, failures: bytearray, failed: bool) -> None:
+        self._keys = keys
+        self._failures = failures
+        self._failed = failed
+        self.count = 0
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __contains__(self, key: bytes) -> bool:
+        number = self._keys.find(key)
+        return number is not None and self._failures[number] == self._failed
+
+
 class Journal:
     """One stage's file, indexed by request key. Open it for writing only under the run folder's lock."""
 
     def __init__(self, path: Path, *, write: bool) -> None:
         self.path = path
-        self.answered: dict[bytes, int] = {}
-        self.failed: dict[bytes, int] = {}
+        self._keys = KeyTable()
+        self._offsets, self._lengths = array("Q"), array("I")
+        self._failures = bytearray()
+        """By a key's number: where its line begins, its bytes, and whether it says why there is no answer."""
+        self.answered, self.failed = (Requests(self._keys, self._failures, failed) for failed in (False, True))
         self.full = False
         self._encode = msgspec.json.Encoder().encode
         self._decode = msgspec.json.Decoder(Entry).decode
@@ -99,7 +121,7 @@ class Journal:
         for number, line in whole_lines(self._file, self.path):
             try:
                 entry = self._decode(line)
-                key = bytes.fromhex(entry.key)
+                key = read_key(entry.key)
             except UNREADABLE as problem:
                 raise StorageError(
                     f"{self.path}, line {number} is damaged ({problem}); remove that line to go on without it"
@@ -109,13 +131,18 @@ class Journal:
         return offset
 
     def _remember(self, key: bytes, error: Failure | None, offset: int, length: int) -> None:
-        # One integer for both: a run can hold a million entries.
-        place = offset << 32 | length
-        if error is None:
-            self.answered[key] = place
-            self.failed.pop(key, None)
-        elif key not in self.answered:
-            self.failed[key] = place
+        number = self._keys.add(key)
+        if number == len(self._failures):
+            self._offsets.append(offset)
+            self._lengths.append(length)
+            self._failures.append(error is not None)
+            (self.answered if error is None else self.failed).count += 1
+        elif error is None or self._failures[number]:  # an answer stands, whatever fails after it
+            self._offsets[number], self._lengths[number] = offset, length
+            if error is None and self._failures[number]:
+                self._failures[number] = False
+                self.answered.count += 1
+                self.failed.count -= 1
 
     def _reserve(self) -> None:
         try:
@@ -183,19 +210,16 @@ class Journal:
 
     def read(self, key: bytes) -> Entry | None:
         """The answer to a request, or its latest failure, or None."""
-        place = self.answered.get(key)
-        if place is None:
-            place = self.failed.get(key)
-        if place is None:
-            return None
-        return self._decode(os.pread(self._file, place & 0xFFFFFFFF, place >> 32))
+        number = self._keys.find(key)
+        return None if number is None else self._entry(number)
+
+    def _entry(self, number: int) -> Entry:
+        return self._decode(os.pread(self._file, self._lengths[number], self._offsets[number]))
 
     def entries(self) -> Iterator[Entry]:
-        """The latest word on every request, in no particular order."""
-        for key in (*self.answered, *self.failed):
-            entry = self.read(key)
-            if entry is not None:
-                yield entry
+        """The latest word on every request, in the order in which they first came."""
+        for number in range(len(self._keys)):
+            yield self._entry(number)
 
     def close(self) -> None:
         """Write through to the disk and give the ballast back."""

@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from viva.engine.journal import Entry
+from viva.engine.keytable import KeyTable, read_key
 from viva.engine.lines import whole_lines
 from viva.engine.reviews import Review
 from viva.errors import StorageError
@@ -27,7 +28,7 @@ class JournalMerge:
         self.path = path
         self.lines = 0
         """Lines read so far."""
-        self.answered: set[bytes] = set()
+        self.answered = KeyTable()
         self.repeated = 0
         """Answers that another run had given already."""
         self._decode = msgspec.json.Decoder(Entry).decode
@@ -96,7 +97,7 @@ def _lines(source: Path, decode: Callable[[bytes], Entry]) -> Iterator[tuple[Ent
         for number, line in whole_lines(file, source):
             try:
                 entry = decode(line)
-                bytes.fromhex(entry.key)
+                read_key(entry.key)
             except UNREADABLE as problem:
                 raise StorageError(
                     f"{source}, line {number} is damaged ({problem}); remove that line to go on without it"

@@ -20,6 +20,7 @@ from viva.engine.comparing import Comparison, comparison_key, read_similarity
 from viva.engine.flow import Feed, Onward
 from viva.engine.journal import Entry, Journal
 from viva.engine.keys import Keys
+from viva.engine.keytable import KeyTable
 from viva.engine.nonces import nonces, with_nonce
 from viva.engine.programs import Program, program_key, read_execution
 from viva.engine.reviews import item_key
@@ -243,9 +244,9 @@ class VerdictQueue(Struct):
     journal: Journal
     earlier: Sequence[tuple[str, Journal]]
     tally: Tally
-    wanted: set[bytes]
+    wanted: KeyTable
     """All that the judges of a run are found to be asked: the tally's total."""
-    asked: set[bytes] = msgspec.field(default_factory=set)
+    asked: KeyTable = msgspec.field(default_factory=KeyTable)
 
     def about(
         self, answered: Iterator[Answered | None], similarity_store: SimilarityStore | None
@@ -309,7 +310,7 @@ class ComparisonQueue(Struct):
     earlier: Sequence[tuple[str, Journal]]
     tally: Tally
     onward: Sequence[Feed[Ready]]
-    _asked: set[bytes] = msgspec.field(default_factory=set)
+    _asked: KeyTable = msgspec.field(default_factory=KeyTable)
     _waiting: dict[bytes, list[_Waiting]] = msgspec.field(default_factory=dict)
 
     def about(self, answered: Iterator[Answered | None]) -> Iterator[Comparison | None]:
@@ -357,7 +358,7 @@ def programs_wanted(
     answered: Iterator[Answered | None], journal: Journal, earlier: Sequence[tuple[str, Journal]], tally: Tally
 ) -> Iterator[Program | None]:
     """The programs of answers that nobody has run yet."""
-    asked: set[bytes] = set()
+    asked = KeyTable()
     for one in answered:
         if one is None:
             yield None

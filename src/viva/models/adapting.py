@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from viva.contracts import MORE
 from viva.errors import ModelError
 from viva.models.reasoning import REASONING_LIMIT, reasons_by_name
 from viva.requesting import Adaptation, RequestOptions
@@ -34,6 +35,8 @@ TOO_LONG = re.compile(r"context (?:length|window|size)|token count|maximum[^.]{0
 """The words of a refusal of more tokens than fit."""
 _MARKS = "'\"`."
 LONGEST = 65536
+SILENT = 20.0
+"""Seconds of silence after which a lost request may have been cut off for it."""
 
 
 Tried = Mapping[str, tuple[str, str]]
@@ -43,14 +46,18 @@ Tried = Mapping[str, tuple[str, str]]
 class Adapting:
     """What is known of how one model takes requests. `changed` is told in a sentence of everything new.
 
-    Before the first reply nothing is known but the `model`'s name, unless a run `known` more already.
+    Before the first reply nothing is known but the `model`'s name, unless a run `known` more already. `streams`:
+    replies can be streamed where silence is cut off.
     """
 
-    def __init__(self, model: str, said: RequestOptions, known: Adaptation | None = None) -> None:
+    def __init__(
+        self, model: str, said: RequestOptions, known: Adaptation | None = None, *, streams: bool = False
+    ) -> None:
         self.known = msgspec.structs.replace(known) if known else Adaptation()
         self.known.parameters = dict(self.known.parameters)
         self.changed: Callable[[str], None] = lambda _said: None
         self._said = said
+        self._streams = streams and said.stream == "auto"
         self._trying = asyncio.Lock()
         told = said.told_to_reason
         self._expected = reasons_by_name(model) if told is None else told
@@ -93,40 +100,46 @@ class Adapting:
 
         Of a `chat` that is cut off nobody knows at first whether the server hides that it is still thinking.
         """
-        spent: list[Usage | None] = []
+        most = request.sampling.max_tokens
+        limit = self.limit(most)
+        response = await ask(request, limit)
+        spent = [response.usage]
 
-        async def asked(request: Generate, limit: int | None) -> Response:
+        async def again(request: Generate, limit: int | None) -> Response | None:
+            if not await MORE.get()(limit or REASONING_LIMIT):
+                return None
             reply = await ask(request, limit)
             spent.append(reply.usage)
             return reply
 
-        most = request.sampling.max_tokens
-        limit = self.limit(most)
-        response = await asked(request, limit)
         self.note(response)
         if response.stop_reason not in CUT_OFF or limit is None or self._said.limit_kept:
             return response
         more = None
         if self.thinks:
-            more = await asked(request, self.limit(most)) if self.limit(most) != limit else None
+            more = await again(request, self.limit(most)) if self.limit(most) != limit else None
         elif chat and self.known.reasons is None and self._said.effort != "none" and not request.aspect:
-            more = await self._longer(request, limit, asked)
+            more = await self._longer(request, limit, again)
         return msgspec.structs.replace(more or response, usage=total(spent))  # whatever is kept: all of it was paid for
 
     async def _longer(
-        self, request: Generate, limit: int, ask: Callable[[Generate, int | None], Awaitable[Response]]
+        self, request: Generate, limit: int, again: Callable[[Generate, int | None], Awaitable[Response | None]]
     ) -> Response | None:
-        """What a request that was cut off comes to with room to think; None where the model does not reason.
+        """What a request that was cut off comes to with room to think; None where the model does not reason, and where
+        money is short.
 
         It is tried once a model: a thought that the chat template opened has no mark before its end.
         """
         async with self._trying:
             if self.known.reasons is None:
                 self.known.reasons = False
-                response = await ask(request, limit * TRY)
+                response = await again(request, limit * TRY)
+                if response is None:
+                    self.known.reasons = None  # nobody found out
+                    return None
                 if self.note(response) and response.stop_reason not in CUT_OFF:
                     return response
-        return await ask(request, self.limit(limit)) if self.thinks else None
+        return await again(request, self.limit(limit)) if self.thinks else None
 
     def becomes(self, name: str) -> str:
         """What becomes of a parameter; "" where it is sent as it is."""
@@ -161,6 +174,12 @@ class Adapting:
                     continue
                 what = {LEFT_OUT: "it is left out", CUT_HERE: "replies are cut at it here"}.get(how, f"it goes {how}")
                 self.changed(f"the server refuses {name}; {what} from now on ({one_line(_message(words), 160)})")
+
+    def lost(self, seconds: float) -> None:
+        """A request was lost after so many seconds without a reply: if they are many, replies are streamed from now on,
+        so that nothing is silent."""
+        if self._streams and seconds >= SILENT:
+            self.stream(f"a request was cut off after {seconds:.0f} s of silence")
 
     def stream(self, why: str) -> None:
         """From now on replies are streamed."""

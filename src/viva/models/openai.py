@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from viva.errors import ModelError, VivaError
 from viva.models import Endpoint, templates
-from viva.models.adapting import RENAMED, TOO_LONG, Adapting, Tried, named, total
+from viva.models.adapting import RENAMED, TOO_LONG, Adapting, total
 from viva.models.openaibatch import OpenAIBatches
 from viva.models.openaiecho import Echo, echo_of, likelihood, text_logprobs
 from viva.models.openailogprobs import Scored, Token, joined_scored, next_token, tokens_of
@@ -38,7 +38,7 @@ from viva.models.openaiwire import (
 )
 from viva.models.ratelimits import quotas
 from viva.models.reasoning import fields_for, merged
-from viva.models.sending import kept
+from viva.models.sending import Refusal, adapted, kept, refusal
 from viva.models.servedmodels import hint, owner_of, says_no_model
 from viva.models.thoughts import cut_at, separate_thoughts
 from viva.models.unreachable import silent
@@ -56,8 +56,6 @@ SILENCE = 4.0
 """Seconds in which a server that is asked something long says which models it serves."""
 LISTS = (20, 5)
 """How many tokens are asked for at a place: what the chat allows at most, and the completions of old."""
-SILENT = 20.0
-"""Seconds of silence after which a lost request may have been cut off for it."""
 _SILENT = {408, 504, 524}
 _STREAM = re.compile(r"non-?streaming|only support\w* stream|stream(?:ing)? (?:mode )?(?:is )?(?:required|only)", re.I)
 NOTHING_SAID = RequestOptions()
@@ -87,7 +85,7 @@ class OpenAIModel:
         self.name = f"openai/{shown or name}"
         self.rate_limit_group = f"openai {url}"
         self.context_window = None
-        self.adapting = Adapting(name, said, known)
+        self.adapting = Adapting(name, said, known, streams=True)
         self.identity: Mapping[str, str] = {"provider": "openai", "model": name, "endpoint": url, **said.identity()}
         if template:
             self.identity = {**self.identity, "template": templates.version(template)}
@@ -259,67 +257,42 @@ class OpenAIModel:
         return Body(model=self._model, messages=prompt, max_tokens=limit)
 
     async def _ask(self, body: Body) -> tuple[bytes, Mapping[str, str]]:
-        status, content, headers = await self._send(body)
+        if self._more is None:
+            self._more = await self._fields()
+        return await adapted(self.adapting, lambda parameters: self._attempt(body, parameters))
+
+    async def _attempt(self, body: Body, parameters: Mapping[str, str]) -> tuple[bytes, Mapping[str, str]] | Refusal:
+        sent = self._adapted(body, parameters)
+        began = time.monotonic()
+        try:
+            status, content, headers = await self._wire.ask(
+                CHAT if body.messages else TEXT, self._encoded(sent), stream=sent.stream
+            )
+        except ModelError:
+            self.adapting.lost(time.monotonic() - began)
+            raise
         if status == 200:
             self._answered = True
             return content, headers
-        if status in (400, 422) and body.response_format and _FORMAT.search(content):
-            message = f"the server holds no reply to a schema ({self._wire.words(content)}): leave out --verdicts json"
-            raise ModelError("status", self._wire.clean(message), fatal=True)
-        if status in (400, 422) and body.logprobs is not None and _names_scoring(content, body):
-            asked = body.top_logprobs or body.logprobs
-            if not body.echo and asked == LISTS[0]:
-                self._lists = LISTS[1]
-                raise ModelError("status", f"the server lists fewer than {asked} tokens", retry=True, retry_after=0.01)
-            what = "to give a text back with its logprobs" if body.echo else "logprobs"
-            raise self._unfit(f"refuses {what}: {self._wire.words(content)}", echo=body.echo)
-        await self._refuse(status, content, headers)
+        if status in _SILENT:
+            self.adapting.lost(time.monotonic() - began)
+        if status in (400, 422):
+            words = self._wire.words(content)
+            found = self._refusal(words, content, sent)
+            if not found.names and self._wants_stream(sent, words):
+                self.adapting.stream(words)
+                return await self._attempt(body, parameters)
+            if found.names or found.error.fatal:
+                return found
+        await self._refuse(status, content, headers, body)
 
-    async def _send(self, body: Body) -> tuple[int, bytes, Mapping[str, str]]:
-        """Send a request, without or in other words what the server was found to refuse, and what it refuses now."""
-        if self._more is None:
-            self._more = await self._fields()
-        tried: Tried = {}
-        while True:
-            sent = self._adapted(body, self.adapting.known.parameters | {name: how for name, (how, _) in tried.items()})
-            began = time.monotonic()
-            try:
-                status, content, headers = await self._wire.ask(
-                    CHAT if body.messages else TEXT, self._encoded(sent), stream=sent.stream
-                )
-            except (ModelError, asyncio.CancelledError):
-                self._stream_after(began)
-                raise
-            if status == 200:
-                self.adapting.keep(tried)
-            elif status in _SILENT:
-                self._stream_after(began)
-            elif status in (400, 422):
-                words = self._wire.words(content)
-                names = named(content, _droppable(sent), _prompt_of(body))
-                if (
-                    not names
-                    and self.adapting.thinks
-                    and (sent.max_tokens or sent.max_completion_tokens)
-                    and TOO_LONG.search(words)
-                ):
-                    names = ["max_tokens"]  # the room that it was given to think
-                more = self.adapting.refused(names, words, tried)
-                if not more and self._wants_stream(sent, words):
-                    self.adapting.stream(words)
-                    continue
-                if not more and (own := named(content, self._more, _prompt_of(body))):
-                    message = f"the server refuses {own[0]}, which your options ask for: {words}"
-                    raise ModelError("parameter", message, fatal=True)
-                if more:
-                    tried = more
-                    continue
-            return status, content, headers
-
-    def _stream_after(self, began: float) -> None:
-        """A request that was lost after long silence: from now on replies are streamed, so that nothing is silent."""
-        if self._said.stream == "auto" and time.monotonic() - began >= SILENT:
-            self.adapting.stream(f"a request was cut off after {time.monotonic() - began:.0f} s of silence")
+    def _refusal(self, words: str, content: bytes, sent: Body) -> Refusal:
+        """What of a request, or of the user's options, a refusal is about, if it is about that."""
+        droppable = {name: (name, value) for name, value in _droppable(sent).items()}
+        found = refusal(ModelError("parameter", words), content, droppable, list(self._more or ()), _prompt_of(sent))
+        if not found.names and self.adapting.thinks and "max_tokens" in droppable and TOO_LONG.search(words):
+            found.names = ["max_tokens"]  # the room that it was given to think
+        return found
 
     def _wants_stream(self, sent: Body, words: str) -> bool:
         """Whether a refusal asks for a stream: some servers think in streams alone."""
@@ -361,8 +334,18 @@ class OpenAIModel:
             found = merged(found, {"chat_template_kwargs": _decoded(said.template_options)})
         return merged(found, _decoded(said.fields))
 
-    async def _refuse(self, status: int, content: bytes, headers: Mapping[str, str]) -> NoReturn:
+    async def _refuse(self, status: int, content: bytes, headers: Mapping[str, str], body: Body) -> NoReturn:
         """What a refusal stands for; before the first answer with what the server's list of models says of it."""
+        if status in (400, 422) and body.response_format and _FORMAT.search(content):
+            message = f"the server holds no reply to a schema ({self._wire.words(content)}): leave out --verdicts json"
+            raise ModelError("status", self._wire.clean(message), fatal=True)
+        if status in (400, 422) and body.logprobs is not None and _names_scoring(content, body):
+            asked = body.top_logprobs or body.logprobs
+            if not body.echo and asked == LISTS[0]:
+                self._lists = LISTS[1]
+                raise ModelError("status", f"the server lists fewer than {asked} tokens", retry=True, retry_after=0.01)
+            what = "to give a text back with its logprobs" if body.echo else "logprobs"
+            raise self._unfit(f"refuses {what}: {self._wire.words(content)}", echo=body.echo)
         if not self._answered and says_no_model(status, content):
             if self._hint is None:
                 self._hint = await hint(self._url, self._key, self._model)

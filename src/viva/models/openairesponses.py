@@ -8,7 +8,6 @@ stream, the last event holds the whole of it. Azure has the same, OpenRouter and
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -19,7 +18,7 @@ from msgspec import Struct
 from viva.errors import ModelError, VivaError
 from viva.models import Endpoint
 from viva.models.adapting import CUT_HERE, Adapting
-from viva.models.openai import NOTHING_SAID, SILENT, address
+from viva.models.openai import NOTHING_SAID, address
 from viva.models.openaiwire import Wire, decode_leniently, events, streamed
 from viva.models.ratelimits import quotas
 from viva.models.reasoning import merged
@@ -96,7 +95,7 @@ class ResponsesModel(TextOnly):
         self.identity: Mapping[str, str] = {
             "provider": "openai-responses", "model": name, "endpoint": url, **said.identity(),
         }  # fmt: skip
-        self.adapting = Adapting(name, said, known)
+        self.adapting = Adapting(name, said, known, streams=True)
         self._model = name
         self._said = said
         self._fields = decoded(said.fields)
@@ -133,14 +132,14 @@ class ResponsesModel(TextOnly):
             status, content, headers = await self._wire.ask(
                 "/responses", msgspec.json.encode(body), stream=bool(body.get("stream"))
             )
-        except (ModelError, asyncio.CancelledError):
-            self._stream_after(began)
+        except ModelError:
+            self.adapting.lost(time.monotonic() - began)
             raise
         if status == 200:
             response = self._read(content, quoting=bool(request.aspect))
             return msgspec.structs.replace(response, quotas=quotas(headers))
         if status in _CUT:
-            self._stream_after(began)
+            self.adapting.lost(time.monotonic() - began)
         try:
             self._wire.refuse(status, content, headers, self._model)
         except ModelError as error:
@@ -158,11 +157,6 @@ class ResponsesModel(TextOnly):
                 sent["reasoning"] = (SUMMARY, True)
         own = ["reasoning", "effort", *self._fields] if self._said.effort else list(self._fields)
         return refusal(error, content, sent, own, prompt_text(request.prompt))
-
-    def _stream_after(self, began: float) -> None:
-        seconds = time.monotonic() - began
-        if self._said.stream == "auto" and seconds >= SILENT:
-            self.adapting.stream(f"a request was cut off after {seconds:.0f} s of silence")
 
     def _body(self, request: Generate, limit: int | None, parameters: Mapping[str, str]) -> dict[str, Any]:
         if isinstance(request.prompt, str):

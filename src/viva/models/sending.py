@@ -1,7 +1,4 @@
-"""One request to a vendor, without or in other words what its API was found to refuse.
-
-What the providers share that have a request of their own; `viva.models.openai` does the same for completions.
-"""
+"""One request to a server, without or in other words what it was found to refuse: what all providers share."""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ from viva.engine.comparing import run_comparisons
 from viva.engine.flow import Feed, Onward, upcoming
 from viva.engine.folder import RunFolder
 from viva.engine.journal import Journal
+from viva.engine.keytable import KeyTable
 from viva.engine.limitchanges import forget
 from viva.engine.programs import program_key, run_programs
 from viva.engine.stages import (
@@ -206,9 +207,10 @@ class _Execution:
         run.refused["sandbox"] = str(problem)
         if self._new and any(model.identity.get("provider") not in UNPAID for model in self._opened.models):
             run.finish("refused")
-        wanted: set[bytes] = set()
+        wanted = KeyTable()
         while one := await upcoming(run, answered):
-            wanted.update(program_key(request) for request in _executions(one))
+            for request in _executions(one):
+                wanted.add(program_key(request))
             run.tally.total = len(wanted)
 
     # Similarities
@@ -236,7 +238,7 @@ class _Execution:
         verdicts, earlier, record = self._judging.run.journal, self._reused("annotations"), self._opened.folder.record
         encoder, exams = self._opened.encoder, self._opened.exams
         store = SimilarityStore(encoder.identity, self._comparing.run.journal) if encoder else None
-        every: set[bytes] = set()
+        every = KeyTable()
 
         def of(number: int, judge: Judge) -> Callable[[Tally], Iterator[Task | None]]:
             def wanted(tally: Tally) -> Iterator[Task | None]:

@@ -41,6 +41,7 @@ from viva.runs.rejudge import RejudgeOptions
 from viva.runs.requests import judge_request_options, request_options
 from viva.runs.settings import sampling
 from viva.runs.trust import keep_approval
+from viva.types import Question
 from viva.version import __version__
 from viva.weights import DTYPES
 
@@ -106,8 +107,8 @@ def plan_run(given: Mapping[str, Any], own: Mapping[str, Model] | None = None) -
 
 def begin(opened: OpenRun) -> None:
     """The last checks, then the run folder."""
-    self_test(opened.exams)
-    check_supported(opened)
+    samples = self_test(opened.exams)
+    check_supported(opened, samples)
     open_encoder_of(opened, new=True)
     create_folder(opened)
 
@@ -271,14 +272,19 @@ SELF_TESTED = 30
 """Questions of the self-test before a run; `viva check` tests all. What is wrong with the grading shows in a few."""
 
 
-def self_test(exams: list[Exam]) -> None:
-    """Before money is spent: do gold answers score 1 and wrong ones 0, on a sample of the questions?"""
-    from viva.runs.self_test import failures
+def self_test(exams: list[Exam]) -> list[list[Question]]:
+    """Before money is spent: do gold answers score 1 and wrong ones 0, on a sample of the questions?
 
-    for exam in exams:
-        found = failures(unsharded(exam), at_most=SELF_TESTED)
+    Returns each exam's sample, which has a question of every kind. Raises VivaError where one fails.
+    """
+    from viva.runs.self_test import failures, sample
+
+    samples = [sample(unsharded(exam), SELF_TESTED) for exam in exams]
+    for exam, questions in zip(exams, samples, strict=True):
+        found = failures(unsharded(exam), questions)
         if found:
             raise VivaError(
                 f"the self-test of {exam.spec.benchmark} failed, nothing was asked: {found[0]}; "
                 f"`viva check {exam.spec.benchmark}` shows all"
             )
+    return samples

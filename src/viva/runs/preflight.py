@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from viva.benchmarks.sharding import unsharded
-from viva.contracts import Exam
 from viva.engine.stages import Evaluation
 from viva.errors import VivaError
 from viva.runs.config import WeightsOptions
@@ -14,12 +12,13 @@ from viva.runs.open import OpenRun
 from viva.types import Kind, Question
 
 
-def check_supported(opened: OpenRun) -> None:
-    """Show every model a question of each kind. Raises VivaError where one can answer none of them.
+def check_supported(opened: OpenRun, samples: Sequence[Sequence[Question]]) -> None:
+    """Show every model a question of each kind; `samples` has some of each exam, of every kind.
 
-    Where it can answer some, the others stay unanswered, and that is said.
+    Raises VivaError where one can answer none of them. Where it can answer some, the others stay unanswered, and that
+    is said.
     """
-    firsts = {id(exam): _first_of_each_kind(unsharded(exam)) for exam in opened.exams}
+    firsts = {id(exam): _first_of_each_kind(some) for exam, some in zip(opened.exams, samples, strict=True)}
     for evaluation in opened.evaluations:
         troubles = _troubles(evaluation, firsts[id(evaluation.exam)])
         if troubles and all(troubles.values()):
@@ -51,9 +50,9 @@ def refuse_unopened(opening: WeightsOptions, form: str, models: Sequence[str]) -
             raise VivaError(f"{option} is for weights on a disk (--model hf/FOLDER); here is only {', '.join(models)}")
 
 
-def _first_of_each_kind(exam: Exam) -> dict[Kind, Question]:
+def _first_of_each_kind(questions: Sequence[Question]) -> dict[Kind, Question]:
     found: dict[Kind, Question] = {}
-    for question in exam.questions():
+    for question in questions:
         found.setdefault(question.kind, question)
     return found
 

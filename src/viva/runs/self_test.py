@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from viva.benchmarks.sets import spread
 from viva.contracts import Exam
@@ -13,19 +13,25 @@ from viva.types import Choose, Kind, Likelihood, Question, Response, Sampling, o
 from viva.visible import escape_invisible, one_line
 
 
-def failures(exam: Exam, at_most: int | None = None) -> list[str]:
-    """What went wrong in the self-test, in words; with `at_most`, over so many questions evenly spread, and one of each
-    kind."""
+def sample(exam: Exam, at_most: int) -> list[Question]:
+    """So many questions of an exam, evenly spread, and the first of each kind."""
     chosen = frozenset(spread(len(exam), at_most))
     kinds: set[Kind] = set()
-    found: list[str] = []
+    found = []
     for index, question in enumerate(exam.questions()):
         if index in chosen or question.kind not in kinds:
             kinds.add(question.kind)
-            found.extend(
-                f"question {escape_invisible(question.id)}: {problem}" for problem in _problems(exam, question)
-            )
+            found.append(question)
     return found
+
+
+def failures(exam: Exam, questions: Iterable[Question] | None = None) -> list[str]:
+    """What went wrong in the self-test of these questions, of all where None, in words."""
+    return [
+        f"question {escape_invisible(question.id)}: {problem}"
+        for question in (exam.questions() if questions is None else questions)
+        for problem in _problems(exam, question)
+    ]
 
 
 def _problems(exam: Exam, question: Question) -> Iterator[str]:

@@ -118,6 +118,8 @@ class CMMLUExam(MultipleChoiceExam):
             detail = f"{len(absent)} of {len(subjects())} have no file: {', '.join(absent)}"
             defects.append(Defect("test", "missing subjects", detail, "noted"))
         self._counts: dict[str, int] = {}
+        self._wordings: dict[Path, bytearray] = {}
+        """How the rows of a file are worded, a byte a row: a run reads them several times."""
         exemplars: dict[str, list[Question]] = {}
         super().__init__(
             spec,
@@ -153,12 +155,14 @@ class CMMLUExam(MultipleChoiceExam):
 
     def _read(self, name: str, path: Path, content: bytes) -> Iterator[Question]:
         """A file's questions. Those of one kind share one dictionary of tags: a run can hold very many."""
-        shared: dict[tuple[bool, bool], dict[str, str]] = {}
+        shared: dict[int, dict[str, str]] = {}
+        wordings = self._wordings.setdefault(path, bytearray())
         for number, row in enumerate(read_rows(path, content)):
-            variant = (has_negation(row.text), has_sub_options(row.text, row.options))
-            tags = shared.get(variant)
+            if number == len(wordings):
+                wordings.append(has_negation(row.text) | has_sub_options(row.text, row.options) << 1)
+            tags = shared.get(wordings[number])
             if tags is None:
-                tags = shared[variant] = _tags(subjects()[name], *variant)
+                tags = shared[wordings[number]] = _tags(subjects()[name], wordings[number])
             yield Question(
                 id=f"{name}/{number}",
                 kind="choice",
@@ -252,14 +256,14 @@ def _gold(row: Row) -> str | None:
     return answer if answer in _LETTER_SET and all(row.options) and row.text.strip() else None
 
 
-def _tags(subject: Subject, negation: bool, sub_options: bool) -> dict[str, str]:
+def _tags(subject: Subject, wording: int) -> dict[str, str]:
     return {
         "subject": subject.name,
         "category": subject.category,
         "china_specific": "yes" if subject.china_specific else "no",
         "home": CHINA if subject.china_specific else subject.category,
-        "negation": "yes" if negation else "no",
-        "sub_options": "yes" if sub_options else "no",
+        "negation": "yes" if wording & 1 else "no",
+        "sub_options": "yes" if wording & 2 else "no",
     }
 
 

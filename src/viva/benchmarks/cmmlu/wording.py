@@ -10,6 +10,7 @@ import tomllib
 import unicodedata
 from collections.abc import Sequence
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 
 _SENTENCE = re.compile(r"[。！？!?；;\n]+|(?<=[^\d])\.(?=\s|$)")
@@ -28,6 +29,8 @@ _STOP = r"\s*[)）.．、:：](?!\d)"
 _AFTER = {"①": "", "Ⅰ": "", "a": "(?![a-zA-Z])", "A": r"(?:\s*[)）.．、:：,，]|(?=[^\W\d_a-zA-Z]))"}
 """What follows a label of a family, by its first one."""
 _ROMAN = {"IV": "Ⅳ", "VI": "Ⅵ", "III": "Ⅲ", "II": "Ⅱ", "I": "Ⅰ", "V": "Ⅴ"}
+_FOLDS = re.compile("[\u2f00-\u2fdfIV]")
+_NUMERAL = re.compile(r"(?<![A-Za-z])(?:IV|VI|I{1,3}|V)(?![A-Za-z])")
 _BETWEEN = re.compile(r"[\s、，,;；.．()（）和与及或→>＞<＜—~\-]|正确|错误|都|均|只有|仅")
 _COUNT = re.compile(r"(?:\s*[0-9一二两三四五六]\s*[个项种处条](?:正确|错误)?[，,、]?)+\s*")
 _ALL = re.compile(
@@ -36,16 +39,20 @@ _ALL = re.compile(
 
 
 @cache
-def _negation() -> tuple[re.Pattern[str], re.Pattern[str]]:
+def _negation() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
     words = tomllib.loads(Path(__file__).with_name("negation.toml").read_text(encoding="utf-8"))
     friends = sorted(words["false_friends"], key=len, reverse=True)
-    return re.compile("|".join(map(re.escape, friends))), re.compile("|".join(words["words"]))
+    signs = re.compile(f"[{words['signs']}]")
+    return signs, re.compile("|".join(map(re.escape, friends))), re.compile("|".join(words["words"]))
 
 
 def has_negation(text: str) -> bool:
     """Whether the clause that asks, asks for what is not so ("下列不属于…的是"); false friends are set aside."""
-    friends, words = _negation()
-    text = _before_statements(_QUOTED.sub("□", _EMPHASIS.sub("", _folded(text))))
+    signs, friends, words = _negation()
+    text = _folded(text)
+    if not signs.search(text):
+        return False
+    text = _before_statements(_QUOTED.sub("□", _EMPHASIS.sub("", text)))
     sentences = [part for part in _SENTENCE.split(text) if not _EMPTY.fullmatch(part)]
     if not sentences:
         return False
@@ -60,7 +67,7 @@ def has_negation(text: str) -> bool:
 def _before_statements(text: str) -> str:
     """What comes before labelled statements ("…的是：a …；b …"), if that asks."""
     for family in FAMILIES[:4]:
-        if len(_labels(text, family)) > 1:
+        if _has_labels(text, family):
             found = re.search(rf"[\s(（。；;：:，,?？]{family[0]}", text)
             if found and _ASKS.search(text[: found.start()]):
                 return text[: found.start()]
@@ -70,30 +77,45 @@ def _before_statements(text: str) -> str:
 def has_sub_options(text: str, options: Sequence[str]) -> bool:
     """Whether a question lists labelled statements that its options combine, order or count ("①③", "acd", "3个")."""
     text = _folded(text)
-    named = [_folded(option) for option in options]
     for family in FAMILIES:
+        if not _has_labels(text, family):
+            continue
         found = _labels(text, family)
-        if len(found) > 1 and _HOW_MANY.search(text) and all(option.strip().isdigit() for option in named):
+        named = [_folded(option) for option in options]
+        if _HOW_MANY.search(text) and all(option.strip().isdigit() for option in named):
             return True
-        if len(found) > 1 and sum(1 for option in named if _combines(option, found)) >= 2:
+        if sum(1 for option in named if _combines(option, found)) >= 2:
             return any(len(_only(option, found)) > 1 or _COUNT.fullmatch(option) for option in named)
     return False
 
 
 def _folded(text: str) -> str:
     """Radicals as characters (⽤ → 用), as some of the questions have them, and Roman numerals as single characters."""
+    if not _FOLDS.search(text):  # every question of a run comes by here several times
+        return text
     text = "".join(unicodedata.normalize("NFKC", char) if "\u2f00" <= char <= "\u2fdf" else char for char in text)
-    return re.sub(r"(?<![A-Za-z])(?:IV|VI|I{1,3}|V)(?![A-Za-z])", lambda found: _ROMAN[found.group()], text)
+    return _NUMERAL.sub(lambda found: _ROMAN[found.group()], text)
+
+
+def _has_labels(text: str, family: str) -> bool:
+    """Whether the first two labels of a family stand before statements in the text."""
+    if family[0] not in text or family[1] not in text:
+        return False
+    first, second = _patterns(family)[:2]
+    return bool(first.search(text) and second.search(text))
 
 
 def _labels(text: str, family: str) -> str:
     """The labels of a family that stand before statements in the text, in order, from the first one on."""
-    found = ""
-    for label in family:
-        if not re.search(rf"(?:^|[\s(（。；;：:，,、.?？]|[^\x00-\x7f]){label}{_AFTER.get(family[0], _STOP)}", text):
-            break
-        found += label
-    return found
+    pairs = zip(family, _patterns(family), strict=True)
+    return "".join(label for label, _ in takewhile(lambda pair: pair[1].search(text), pairs))
+
+
+@cache
+def _patterns(family: str) -> tuple[re.Pattern[str], ...]:
+    """Of each label of a family, where it stands before a statement."""
+    after = _AFTER.get(family[0], _STOP)
+    return tuple(re.compile(rf"(?:^|[\s(（。；;：:，,、.?？]|[^\x00-\x7f]){label}{after}") for label in family)
 
 
 def _only(option: str, labels: str) -> str:
