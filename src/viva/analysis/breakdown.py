@@ -21,6 +21,7 @@ import itertools
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Literal
 
 import polars as pl
@@ -132,24 +133,19 @@ def frame(rows: Iterable[ScoreRow]) -> pl.DataFrame:
     source = iter(rows)
     chunks: list[pl.DataFrame] = []
     while taken := list(itertools.islice(source, _CHUNK)):
-        columns: dict[str, list[object]] = {name: [getattr(row, name) for row in taken] for name in _FIELDS}
-        tags = dict.fromkeys(tag for row in taken for tag in row.tags)
-        for tag in tags:
-            columns[f"tag:{tag}"] = [row.tags.get(tag) for row in taken]
-        parts = {f"part:{part}": part for part in dict.fromkeys(part for row in taken for part in row.parts)}
-        for name, part in parts.items():
-            columns[name] = [row.parts.get(part) for row in taken]
-        limited = dict.fromkeys(part for row in taken for part in row.limits)
+        columns: dict[str, list[object]] = {name: list(map(attrgetter(name), taken)) for name in _FIELDS}
+        tags = _by_name("tag", [row.tags for row in taken])
+        parts = _by_name("part", [row.parts for row in taken])
+        limits = [row.limits for row in taken]
+        limited = dict.fromkeys(itertools.chain.from_iterable(limits))
         for part in limited:
             for end, name in enumerate((f"least:{part}", f"most:{part}")):
-                columns[name] = [row.limits[part][end] if part in row.limits else None for row in taken]
-        aspects = dict.fromkeys(aspect for row in taken for aspect in row.decided)
-        for aspect in aspects:
-            columns[f"by:{aspect}"] = [row.decided.get(aspect) for row in taken]
+                columns[name] = [one[part][end] if part in one else None for one in limits]
+        aspects = _by_name("by", [row.decided for row in taken])
+        columns |= tags | parts | aspects
         ends = (f"{end}:{part}" for part in limited for end in ("least", "most"))
         numbers = {**dict.fromkeys(("value", *parts, *ends), pl.Float64), "repeat": pl.Int32, "weight": pl.Int32}
-        words = (*(f"tag:{tag}" for tag in tags), *(f"by:{aspect}" for aspect in aspects))
-        text = dict.fromkeys(("outcome", *words), pl.Categorical)
+        text = dict.fromkeys(("outcome", *tags, *aspects), pl.Categorical)
         chunks.append(pl.DataFrame(columns, schema_overrides={**text, **numbers}))
     if not chunks:
         types = {"question": pl.String, "value": pl.Float64, "outcome": pl.Categorical}
@@ -159,6 +155,12 @@ def frame(rows: Iterable[ScoreRow]) -> pl.DataFrame:
 
 _Sums = Mapping[str, float]
 """What a cell is made of, by column: see `_sums`."""
+
+
+def _by_name(kind: str, found: Sequence[Mapping[str, object]]) -> dict[str, list[object]]:
+    """A column for each name in what rows say: null where a row does not have it."""
+    names = dict.fromkeys(itertools.chain.from_iterable(found))
+    return {f"{kind}:{name}": [one.get(name) for one in found] for name in names}
 
 
 class _View(Struct, frozen=True):
