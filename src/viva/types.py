@@ -424,7 +424,7 @@ Place = Annotated[int, Meta(ge=0, le=1_000_000_000)]
 """A number from 0 on that a file says. Bounds are checked where a file is read, and nowhere else."""
 
 
-class ScoreRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ScoreRow(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One answer's score as scores.jsonl holds it and analysis reads it: a row of a plain data frame.
 
     `parts` are those of the score that a table of the exam shows, `weight` is the question's.

@@ -157,7 +157,7 @@ def test_a_file_that_cannot_be_used_is_named_with_the_line(tmp_path: Path) -> No
                 path = tmp_path / name
                 path.write_bytes(content)
                 with pytest.raises(DataError, match=f"(?s){said}") as problem:
-                    opened(path)
+                    _ = opened(path).answers
                 assert str(path) in str(problem.value)
 
 

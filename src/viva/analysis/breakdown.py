@@ -21,6 +21,7 @@ import itertools
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Literal
 
 import polars as pl
@@ -132,24 +133,19 @@ def frame(rows: Iterable[ScoreRow]) -> pl.DataFrame:
     source = iter(rows)
     chunks: list[pl.DataFrame] = []
     while taken := list(itertools.islice(source, _CHUNK)):
-        columns: dict[str, list[object]] = {name: [getattr(row, name) for row in taken] for name in _FIELDS}
-        tags = dict.fromkeys(tag for row in taken for tag in row.tags)
-        for tag in tags:
-            columns[f"tag:{tag}"] = [row.tags.get(tag) for row in taken]
-        parts = {f"part:{part}": part for part in dict.fromkeys(part for row in taken for part in row.parts)}
-        for name, part in parts.items():
-            columns[name] = [row.parts.get(part) for row in taken]
-        limited = dict.fromkeys(part for row in taken for part in row.limits)
+        columns: dict[str, list[object]] = {name: list(map(attrgetter(name), taken)) for name in _FIELDS}
+        tags = _by_name("tag", [row.tags for row in taken])
+        parts = _by_name("part", [row.parts for row in taken])
+        limits = [row.limits for row in taken]
+        limited = dict.fromkeys(itertools.chain.from_iterable(limits))
         for part in limited:
             for end, name in enumerate((f"least:{part}", f"most:{part}")):
-                columns[name] = [row.limits[part][end] if part in row.limits else None for row in taken]
-        aspects = dict.fromkeys(aspect for row in taken for aspect in row.decided)
-        for aspect in aspects:
-            columns[f"by:{aspect}"] = [row.decided.get(aspect) for row in taken]
+                columns[name] = [one[part][end] if part in one else None for one in limits]
+        aspects = _by_name("by", [row.decided for row in taken])
+        columns |= tags | parts | aspects
         ends = (f"{end}:{part}" for part in limited for end in ("least", "most"))
         numbers = {**dict.fromkeys(("value", *parts, *ends), pl.Float64), "repeat": pl.Int32, "weight": pl.Int32}
-        words = (*(f"tag:{tag}" for tag in tags), *(f"by:{aspect}" for aspect in aspects))
-        text = dict.fromkeys(("outcome", *words), pl.Categorical)
+        text = dict.fromkeys(("outcome", *tags, *aspects), pl.Categorical)
         chunks.append(pl.DataFrame(columns, schema_overrides={**text, **numbers}))
     if not chunks:
         types = {"question": pl.String, "value": pl.Float64, "outcome": pl.Categorical}
@@ -157,11 +153,34 @@ def frame(rows: Iterable[ScoreRow]) -> pl.DataFrame:
     return pl.concat(chunks, how="diagonal")
 
 
+_Sums = Mapping[str, float]
+"""What a cell is made of, by column: see `_sums`."""
+
+
+def _by_name(kind: str, found: Sequence[Mapping[str, object]]) -> dict[str, list[object]]:
+    """A column for each name in what rows say: null where a row does not have it."""
+    names = dict.fromkeys(itertools.chain.from_iterable(found))
+    return {f"{kind}:{name}": [one.get(name) for one in found] for name in names}
+
+
 class _View(Struct, frozen=True):
-    """The answers as they count: one row a counted answer, and summed up a question."""
+    """The answers as they count: one row a counted answer, summed up a question, and again a value of a tag."""
 
     answers: pl.DataFrame
     questions: pl.DataFrame
+    by_tag: dict[str, dict[str | None, _Sums]] = {}
+    """Tag → value → sums, made when first asked for: a table of a hundred subjects is one pass over the questions."""
+
+    def sums(self, lines: Sequence[Aggregate]) -> _Sums:
+        """The sums over the questions that all `lines` share."""
+        asked = [(tag, values) for line in lines for tag, values in line.where.items()]
+        if len(asked) != 1 or len(asked[0][1]) != 1 or f"tag:{asked[0][0]}" not in self.questions.columns:
+            return _part(self.questions, lines).select(_sums()).row(0, named=True)
+        tag, (value,) = asked[0]
+        if tag not in self.by_tag:
+            grouped = self.questions.group_by(pl.col(f"tag:{tag}").cast(pl.String).alias("value")).agg(_sums())
+            self.by_tag[tag] = {row["value"]: row for row in grouped.iter_rows(named=True)}
+        return self.by_tag[tag].get(value, {"n": 0})
 
 
 class Breakdown:
@@ -240,32 +259,31 @@ class Breakdown:
         over = next((line.over for line in lines if line.over), "")
         signed = any(line.signed for line in lines)
         attempts, view = self._viewed(lines)
-        part = self._part(view.questions, lines)
-        counts = ("n", "answered", "short", "gated", "settled", "waiting", *(f"outcome:{name}" for name in OUTCOMES))
-        summed = part.select(pl.col(*counts, *_BOUNDS).sum()).row(0, named=True)
+        summed = view.sums(lines)
         if not summed["n"]:
             return Cell(n=0, mean=None)
         outcomes: dict[str, int] = {name: count for name in OUTCOMES if (count := int(summed[f"outcome:{name}"]))}
-        floor, ceiling, most = _macro_bounds(part, over) if over else (summed[name] / summed["n"] for name in _BOUNDS)
-        found = Cell(
-            n=int(summed["n"]),
-            mean=None,
-            floor=floor,
-            ceiling=ceiling,
-            most=most,
-            outcomes=outcomes,
-            short=int(summed["short"]),
-            unit="answers" if self._several and attempts == "mean" else "questions",
-            lacks=self._lacks(part, int(summed["n"])) if summed["answered"] < summed["n"] else (),
-        )
+        unit: Literal["answers", "questions"] = "answers" if self._several and attempts == "mean" else "questions"
+        found = Cell(n=int(summed["n"]), mean=None, outcomes=outcomes, short=int(summed["short"]), unit=unit)
+        repeated = self._repeats > 1 and attempts in ("mean", "best")
+        bounds = tuple(summed[name] / summed["n"] for name in _BOUNDS)
+        if found.complete and summed["answered"] == summed["n"] and not over:  # most cells: their sums say it all
+            mean, low, high = _micro(summed, LEVEL, signed=signed)
+            sd = self._deviation(view.answers, lines, over) if repeated else None
+            return replace(_bounded(found, *bounds), mean=mean, low=low, high=high, sd=sd)
+        part = _part(view.questions, lines)
+        found = _bounded(found, *(_macro_bounds(part, over) if over else bounds))
+        if summed["answered"] < summed["n"]:
+            found = replace(found, lacks=self._lacks(part, found.n))
         if not summed["answered"]:
             return replace(found, zeroed=0.0) if outcomes.get("ungraded") else found
-        least_low, most_high = (None, None) if found.complete else _identified(part, over, floor, most, signed=signed)
+        least_low, most_high = (
+            (None, None) if found.complete else _identified(part, over, found.floor, found.most, signed=signed)
+        )
         found = replace(found, least_low=least_low, most_high=most_high)
         if _one_sided(summed):
             return replace(found, one_sided=True, low=least_low, high=most_high)
         mean, low, high = _averaged(part, over, signed=signed)
-        repeated = self._repeats > 1 and attempts in ("mean", "best")
         sd = self._deviation(view.answers, lines, over) if repeated else None
         zeroed = _zeroed(part, over) if outcomes.get("ungraded") else None
         return replace(found, mean=mean, low=low, high=high, sd=sd, zeroed=zeroed)
@@ -300,24 +318,30 @@ class Breakdown:
         outcome, `gated`, `settled` and `waiting` the answers by who could decide (see `one_sided`), `replies` those
         that are known, several of which may be one of the `answered`.
         """
-        return self._part(self._viewed(lines)[1].questions, lines)
-
-    def _part(self, data: pl.DataFrame, lines: Sequence[Aggregate]) -> pl.DataFrame:
-        conditions = [
-            pl.col(f"tag:{tag}").cast(pl.String).is_in(values) if f"tag:{tag}" in data.columns else pl.lit(value=False)
-            for line in lines
-            for tag, values in line.where.items()
-        ]
-        return data.filter(*conditions) if conditions else data
+        return _part(self._viewed(lines)[1].questions, lines)
 
     def _deviation(self, answers: pl.DataFrame, lines: Sequence[Aggregate], over: str) -> float | None:
-        part = self._part(answers, lines).filter(pl.col("answered") == 1)
+        part = _part(answers, lines).filter(pl.col("answered") == 1)
         groups = ["repeat", _group_of(part, over)] if over else ["repeat"]
         weighted = (pl.col("points") * pl.col("weight")).sum() / pl.col("weight").sum()
         means = part.group_by(groups, maintain_order=True).agg(weighted.alias("points"))
         if over:
             means = means.group_by("repeat", maintain_order=True).agg(pl.col("points").mean())
         return standard_deviation(means["points"].to_list())
+
+
+def _bounded(cell: Cell, floor: float, ceiling: float, most: float) -> Cell:
+    return replace(cell, floor=floor, ceiling=ceiling, most=most)
+
+
+def _part(data: pl.DataFrame, lines: Sequence[Aggregate]) -> pl.DataFrame:
+    """The rows that all `lines` share."""
+    conditions = [
+        pl.col(f"tag:{tag}").cast(pl.String).is_in(values) if f"tag:{tag}" in data.columns else pl.lit(value=False)
+        for line in lines
+        for tag, values in line.where.items()
+    ]
+    return data.filter(*conditions) if conditions else data
 
 
 _SOME = 0.005
@@ -350,7 +374,7 @@ def one_sided(questions: pl.DataFrame) -> bool:
     return _one_sided(questions.select(pl.col("gated", "settled", "answered", "waiting").sum()).row(0, named=True))
 
 
-def _one_sided(summed: Mapping[str, int]) -> bool:
+def _one_sided(summed: _Sums) -> bool:
     return bool(summed["waiting"] and summed["answered"] and (summed["gated"] or not summed["settled"]))
 
 
@@ -420,7 +444,18 @@ def _products() -> tuple[pl.Expr, ...]:
     )
 
 
-def _squares(summed: dict[str, float], mean: float) -> float:
+def _scores() -> list[pl.Expr]:
+    """What a mean and its interval need of the questions that they are over."""
+    return [pl.col("points", "answered", "fraction").sum(), *_products(), pl.col("points").min().alias("lowest")]
+
+
+def _sums() -> list[pl.Expr]:
+    """What a cell needs of the questions that it is over."""
+    outcomes = (f"outcome:{name}" for name in OUTCOMES)
+    return [*_scores(), pl.col("n", "short", "gated", "settled", "waiting", *_BOUNDS, *outcomes).sum()]
+
+
+def _squares(summed: _Sums, mean: float) -> float:
     """Σ (points − mean × answers)² over questions, from the sums of products."""
     return max(0.0, summed["pp"] - 2 * mean * summed["pa"] + mean * mean * summed["aa"])
 
@@ -435,10 +470,7 @@ def _averaged(part: pl.DataFrame, over: str, level: float = LEVEL, *, signed: bo
     """
     if over:
         return _macro(part, over, level, signed=signed)
-    summed = part.select(
-        pl.col("points", "answered", "fraction").sum(), *_products(), pl.col("points").min().alias("lowest")
-    ).row(0, named=True)
-    return _micro(summed, level, signed=signed)
+    return _micro(part.select(_scores()).row(0, named=True), level, signed=signed)
 
 
 def _macro_bounds(part: pl.DataFrame, over: str) -> tuple[float, ...]:
@@ -467,7 +499,7 @@ def _identified(
     return end("floor", level)[0], end("most", level)[1]
 
 
-def _micro(summed: dict[str, float], level: float, *, signed: bool) -> _Averaged:
+def _micro(summed: _Sums, level: float, *, signed: bool) -> _Averaged:
     answered, questions = int(summed["answered"]), int(summed["heard"])
     if not answered:
         return None, None, None

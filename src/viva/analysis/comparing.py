@@ -323,7 +323,7 @@ def _over_scored(found: Difference, scored: pl.DataFrame, pairs: Pairs, seed: in
         test = sign_flip(contributions, seed)
         if pairs.zero_one and test.name.startswith("sign"):
             test = Test(p=test.p, name="McNemar, exact")
-        elif scored["first_replies"].to_list() != scored["second_replies"].to_list():
+        elif (scored["first_replies"] != scored["second_replies"]).any():
             test = replace(test, name=test.name.replace("exact", "nearly exact"))
     return replace(
         found,

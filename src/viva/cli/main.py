@@ -95,6 +95,9 @@ def cli() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Entry point. Errors for the user are one sentence on stderr; only defects of Viva show a traceback."""
+    # Before NumPy is loaded: of vectors of more than 10,000 numbers OpenBLAS makes several threads wait for each other,
+    # for twice the time of one, and the last digit of a sum depends on how many there are.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         code: Any = cli.main(arguments, standalone_mode=False)
         sys.stdout.flush()

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import cast, get_args
 
 import msgspec
+from msgspec import Struct
 
 from viva.errors import DataError, ModelError
 from viva.files import UNREADABLE, reading, refuse_depth
@@ -40,37 +41,63 @@ SMALL = 16 << 20
 """Bytes that are no danger whatever they were packed into."""
 
 
+class _Recorded(Struct):
+    """What a file of answers holds; see `Replay`."""
+
+    answers: dict[tuple[str, int], Response]
+    errors: dict[tuple[str, int], str]
+    mended: list[int]
+    question_column: str
+
+
 class Replay(TextOnly):
     """A file of answers, or what will be its content."""
 
     def __init__(self, path: Path, *, shown: str = "", content: bytes | None = None) -> None:
+        """Raises DataError for a file that cannot be read; what is in it is decoded when first asked for."""
         self.name = shown or f"replay/{path.name}"  # not the path: names go into tables and signatures
         self.rate_limit_group = "replay"
-        self.errors: dict[tuple[str, int], str] = {}
-        """Why there is no answer, where a row says so."""
-        self.mended: list[int] = []
-        """Lines with half of a surrogate pair, which nobody can write down: a question mark stands in its place."""
+        self._path, self._content = path, content
+        self._found: _Recorded | None = None
         if content is None and path.is_dir():
-            self.answers, content = _folder(path)
-            self.question_column = "question"
-        else:
-            content = _read(path) if content is None else content
-            rows = list(_answers(path, content, self.mended))
-            self.question_column = rows[0][0] if rows else "question"
-            self.answers = {key: answer for _, key, answer in rows if isinstance(answer, Response)}
-            self.errors = {key: answer for _, key, answer in rows if isinstance(answer, str) and answer}
-        if not self.answers and path.is_dir():
-            raise DataError(
-                f"the folder {path} holds no answers: expected files such as QUESTION/0.txt or QUESTION_0.txt"
-            )
-        if not self.answers and not self.errors:
-            raise DataError(f"the answer file {path} holds no answers")
+            self._found, content = _folder(path)
+        elif content is None:
+            content = _read(path)
         self.identity: Mapping[str, str] = {
             "provider": "replay",
             "model": path.name,
-            "sha256": hashlib.sha256(content).hexdigest()[:16],
+            "sha256": _digest(content),
         }
-        self._path = path
+
+    @property
+    def _recorded(self) -> _Recorded:
+        """Raises DataError for a file that is no table of answers: tables of a finished run need none of them."""
+        if self._found is None:
+            content = _read(self._path) if self._content is None else self._content
+            if _digest(content) != self.identity["sha256"]:
+                raise DataError(f"the answer file {self._path} was changed while it was in use; begin again")
+            self._found, self._content = _decoded(self._path, content), None
+        return self._found
+
+    @property
+    def answers(self) -> dict[tuple[str, int], Response]:
+        """Every answer, by question and sample."""
+        return self._recorded.answers
+
+    @property
+    def errors(self) -> dict[tuple[str, int], str]:
+        """Why there is no answer, where a row says so."""
+        return self._recorded.errors
+
+    @property
+    def mended(self) -> list[int]:
+        """Lines with half of a surrogate pair, which nobody can write down: a question mark stands in its place."""
+        return self._recorded.mended
+
+    @property
+    def question_column(self) -> str:
+        """What the file calls the column of the question's id."""
+        return self._recorded.question_column
 
     @property
     def samples(self) -> int:
@@ -109,7 +136,24 @@ def _read(path: Path) -> bytes:
         raise DataError(f"cannot read the answer file {path}: {problem}") from None
 
 
-def _folder(folder: Path) -> tuple[dict[tuple[str, int], Response], bytes]:
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def _decoded(path: Path, content: bytes) -> _Recorded:
+    found = _Recorded({}, {}, [], "")
+    for column, key, answer in _answers(path, content, found.mended):
+        found.question_column = found.question_column or column
+        if isinstance(answer, Response):
+            found.answers[key] = answer
+        elif answer:
+            found.errors[key] = answer
+    if not found.answers and not found.errors:
+        raise DataError(f"the answer file {path} holds no answers")
+    return found
+
+
+def _folder(folder: Path) -> tuple[_Recorded, bytes]:
     """A folder of text files, read as UTF-8 with whatever line ends, and not trimmed; and all of it for the hash."""
     answers: dict[tuple[str, int], Response] = {}
     everything = bytearray()
@@ -126,7 +170,11 @@ def _folder(folder: Path) -> tuple[dict[tuple[str, int], Response], bytes]:
             raise DataError(f"{file} is not UTF-8: {problem}") from None
         answers[question, sample] = Response(text=text.replace("\r\n", "\n").replace("\r", "\n"))
         everything += f"{question}\0{sample}\0{len(content)}\0".encode() + content
-    return answers, bytes(everything)
+    if not answers:
+        raise DataError(
+            f"the folder {folder} holds no answers: expected files such as QUESTION/0.txt or QUESTION_0.txt"
+        )
+    return _Recorded(answers, {}, [], "question"), bytes(everything)
 
 
 def _named(path: Path) -> tuple[str, int]:

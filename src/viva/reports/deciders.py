@@ -16,6 +16,10 @@ UNREAD = "not read"
 """Nothing to decide: empty, refused, or nothing in it that could be read as this aspect."""
 
 
+_BY_RULE: Mapping[str, Decider] = {ANSWER: "rule"}
+"""Of a score that names nobody: exams without rationales say only who else decided."""
+
+
 class DeciderCounts:
     """Sums up, score by score, who decided each aspect."""
 
@@ -37,9 +41,11 @@ class DeciderCounts:
         self._answers += 1
         decided: Mapping[str, Decider] = score.decided
         if not decided and score.outcome in SCORED:
-            decided = {ANSWER: "rule"}  # exams without rationales say only who else decided
+            decided = _BY_RULE
         for aspect, decider in decided.items():
-            self._by.setdefault(aspect, Counter())[decider] += 1
+            if (counts := self._by.get(aspect)) is None:
+                counts = self._by[aspect] = Counter()
+            counts[decider] += 1
         if score.outcome == "ungraded":
             for aspect in score.verdicts:
                 if aspect not in score.decided:

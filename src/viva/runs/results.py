@@ -94,9 +94,11 @@ def _opened(folder: RunFolder) -> tuple[OpenRun | None, list[str]]:
 def _suspicious(opened_run: OpenRun) -> dict[tuple[str, str], Suspicious]:
     """What should be looked at in programs that passed, by exam and model."""
     with ExitStack() as stack:
+        evidence_store = open_evidence(opened_run, stack)
+        if evidence_store.executions is None or not evidence_store.executions.answered:
+            return {}  # the answers, of which there may be a million, are not looked through
         answers = opened_run.folder.journal("responses", write=False)
         stack.callback(answers.close)
-        evidence_store = open_evidence(opened_run, stack)
         return {
             (evaluation.label, evaluation.model.name): Suspicious.of(suspicions(evaluation, answers, evidence_store))
             for evaluation in opened_run.evaluations
@@ -126,13 +128,16 @@ def _result(
 
     deciding, first = DeciderCounts(), len(OUTCOMES) * len(found.results)
     isolations, outcomes, cut = Counter[str](), Counter[str](), Counter[StopReason]()
+    stratum = {outcome: first + place for place, outcome in enumerate(OUTCOMES)}
 
     def marked() -> Iterator[ScoreRow]:
         for row in rows:
-            found.strata.append(first + OUTCOMES.index(row.outcome))
-            isolations[row.isolation] += 1
+            found.strata.append(stratum[row.outcome])
             outcomes[row.outcome] += 1
-            cut.update(cut_off(row))
+            if row.isolation:
+                isolations[row.isolation] += 1
+            for reason in cut_off(row):
+                cut[reason] += 1
             yield row
 
     scores = frame(deciding.watched(marked()))

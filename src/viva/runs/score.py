@@ -95,7 +95,8 @@ def _result(
 def _counted(rows: Iterator[ScoreRow], isolations: Counter[str], cut: Counter[StopReason]) -> Iterator[ScoreRow]:
     for row in rows:
         isolations[row.isolation] += 1
-        cut.update(cut_off(row))
+        for reason in cut_off(row):
+            cut[reason] += 1
         yield row
 
 

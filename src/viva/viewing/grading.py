@@ -100,9 +100,10 @@ def _row(sheet: Sheet, place: int, reader: Reader, evidence_store: EvidenceStore
     return _short(row_of(sheet.evaluation, question, sample, response, score, sheet.shown))
 
 
-def _short(row: ScoreRow) -> ScoreRow:
-    """Without what only the answer's own page shows, which is made when it is asked for."""
-    return msgspec.structs.replace(row, answer=row.answer[:_ROW_TEXT], explanation="")
+def _short(row: ScoreRow, tags: dict[str, str] | None = None) -> ScoreRow:
+    """Without what only the answer's own page shows, which is made when it is asked for; `tags`: the question's."""
+    tags = row.tags if tags is None else tags
+    return msgspec.structs.replace(row, answer=row.answer[:_ROW_TEXT], explanation="", tags=tags)
 
 
 def render_keys(sheets: Sequence[Sheet], progress: Callable[[int], None]) -> None:
@@ -138,7 +139,7 @@ def graded_before(path: Path, sheets: Sequence[Sheet], newest: int) -> bool:
                         whose = (row.exam, row.model, row.question, row.sample)
                         if whose != (sheet.evaluation.label, sheet.evaluation.model.name, question.id, sample):
                             return False
-                        rows.append(_short(msgspec.structs.replace(row, tags=question.tags)))
+                        rows.append(_short(row, question.tags))
                 taken.append(rows)
             if next(every, b""):
                 return False

@@ -20,7 +20,7 @@ from viva.viewing.filters import PAGE, Chosen
 from viva.viewing.folders import slug
 from viva.viewing.items import Item, item_of
 from viva.viewing.progress import Progress
-from viva.viewing.run_view import Graded, RunView
+from viva.viewing.run_view import STEP, Graded, RunView
 from viva.viewing.run_views import RunViews
 from viva.viewing.searching import Searches
 from viva.visible import escape_invisible
@@ -29,7 +29,7 @@ from viva.web.text import LONGEST
 
 LISTED = 50
 """Runs on a page."""
-PATIENCE = 2.5
+PATIENCE = 1.2
 """Seconds that a page waits for a first grading; then it says how far that is, and asks again by itself."""
 _ASSETS = {"view.css": "text/css", "view.js": "text/javascript", "icon.svg": "image/svg+xml"}
 _SHARED = {"viva.css": "text/css", "tables.js": "text/javascript"}
@@ -90,7 +90,7 @@ class Pages:
             "name": view.path.resolve().name,
             "path": str(view.path),
             "record": view.record(),
-            "progress": view.progress(),
+            "progress": view.progress(STEP),
             "problem": view.problem,
             "work": view.work,
             "waiting": view.graded is None and not view.problem,
@@ -98,7 +98,7 @@ class Pages:
 
     def progress(self, request: Request) -> Response:
         """How far the run is, for the script of a page that is open while it is running."""
-        return JSONResponse(live(self._view(request).progress()))
+        return JSONResponse(live(self._view(request).progress(STEP)))
 
     def record(self, request: Request) -> Response:
         """run.json as it is on the disk."""

@@ -33,6 +33,9 @@ _REST = 8.0
 _AGAIN = 10.0
 """Seconds until what could not be opened is tried again."""
 
+STEP = 16 << 20
+"""Bytes of a journal that are counted before somebody else may have a turn: a tenth of a second."""
+
 Sizes = tuple[tuple[int, int, int], ...]
 """Inode, bytes and time of change of files: what tells whether anything is new."""
 
@@ -131,7 +134,7 @@ class RunView:
         """The last grading; begins a newer one where there is something new, and waits for it up to `patience` s."""
         with self._guard:
             self.record()
-            self.count()
+            self.count(STEP)
             self._begin()
             if patience and self._thread is not None:
                 self._changed.wait_for(lambda: self._thread is None, patience)
@@ -179,6 +182,9 @@ class RunView:
             self._changed.notify_all()
 
     def _grade(self) -> None:
+        self._does("counting answers", 0)
+        while not self.count(STEP):  # the guard is free between two steps: pages are served meanwhile
+            pass
         with self._guard:
             seen = self._now()
             opened, sheets = self._opened, self._sheets

@@ -5,22 +5,21 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from viva.engine.folder import RunRecord
-from viva.errors import StorageError
+from viva.errors import StorageError, VivaError
 from viva.viewing import folders
 from viva.viewing.folders import RunEntry
 from viva.viewing.opened import Opener
 from viva.viewing.progress import Progress
-from viva.viewing.run_view import RunView
+from viva.viewing.run_view import STEP, RunView
 
 HELD = 4
 """Runs whose questions and rows are kept at once; those looked at longest ago are opened again when wanted."""
-COUNTING = 2.0
+COUNTING = 1.0
 """Seconds that a list may take to count journals; it says which are not counted yet, and the next look goes on."""
-_STEP = 32 << 20
-"""Bytes of a journal counted between two looks at the clock."""
 
 
 class RunViews:
@@ -36,6 +35,12 @@ class RunViews:
     def alone(self) -> bool:
         """Whether there is one run, and no folder of them."""
         return folders.is_run(self.root)
+
+    def begin(self) -> None:
+        """Open the run while its reader's browser starts, where there is only one; what is wrong, its page says."""
+        if self.alone:
+            with suppress(VivaError):
+                self.view(self.found()[0].slug).look()
 
     def found(self) -> list[RunEntry]:
         """Every run, newest first. Raises StorageError."""
@@ -70,7 +75,7 @@ class RunViews:
                 self._views = {found.slug: view, **self._views}
         try:
             record = view.record()
-            while not view.count(_STEP) and time.monotonic() < until:
+            while not view.count(STEP) and time.monotonic() < until:
                 pass
             return Card(found, record, view.progress(most=0), "")
         except StorageError as problem:

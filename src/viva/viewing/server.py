@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,9 @@ PORT = 8471
 
 def application(root: Path, opener: Opener, access: Access) -> Guard:
     """The pages about the runs in `root` as an ASGI application, behind its guard."""
-    pages = Pages(RunViews(root, opener))
+    views = RunViews(root, opener)
+    threading.Thread(target=views.begin, daemon=True, name="viva view").start()
+    pages = Pages(views)
     routes = [
         Route("/", pages.home),
         Route("/run/{run}", pages.run),
