@@ -46,7 +46,7 @@ from viva.runs.score import grade_run
 @judge_options
 @engine_options
 @run_option
-@derive(OutputOptions, only=("format", "all"))
+@derive(OutputOptions, only=("format", "tables", "all"))
 @published_rows_option
 def grade_command(
     benchmark: str, answers: tuple[Path, ...], scores: Path | None, run_path: Path | None, **given: Any
