@@ -76,7 +76,9 @@ def _closing(report: Report, *, details: bool = True) -> list[str]:
 
 def as_terminal(report: Report, *, details: bool = False, width: int | None = None, colour: bool = False) -> str:
     """Tables for a terminal."""
-    return grids_terminal(_grids(report, details=details), _closing(report, details=details), width=width, colour=colour)
+    return grids_terminal(
+        _grids(report, details=details), _closing(report, details=details), width=width, colour=colour
+    )
 
 
 def as_html(report: Report, *, details: bool = False) -> str:

@@ -8,6 +8,7 @@ Tables share the lines of the screen; of one that is cut the first rows are show
 from __future__ import annotations
 
 import io
+import os.path
 from collections.abc import Collection, Sequence
 from operator import gt
 from textwrap import wrap
@@ -43,6 +44,7 @@ class _Fitted(Struct, frozen=True):
     spans: list[tuple[int, int, str]]
     """From where to where on a line a column lies, with its colour."""
     dropped: list[str]
+    """Lines that name the columns left out."""
 
 
 def screen_terminal(
@@ -78,11 +80,11 @@ def screen_terminal(
         for line in head:
             show(line, "bold")
         for line in table.header:
-            show(line, "underline" if line is table.header[-1] and colour else "dim")
+            show(line, "dim underline" if line is table.header[-1] else "dim")
         for at in _shown(grid, table, share):
             if at is None:
                 left = len(table.rows) - len(_shown(grid, table, share)) + 1
-                show(f"… {left:,} more rows ({more})", "dim")
+                show(f"… {left:,} more {'row' if left == 1 else 'rows'} ({more})", "dim")
                 continue
             published = at >= len(grid.rows) - grid.dim
             for line in table.rows[at]:
@@ -94,13 +96,18 @@ def screen_terminal(
                     text.highlight_regex(r"\+\S+\*", "green")
                     text.highlight_regex(r"−\S+\*", "red")
                 console.print(text, soft_wrap=True)
-        if table.dropped:
-            for line in wrap(f"not shown in {wide} columns: {', '.join(table.dropped)}", wide, break_on_hyphens=False):
-                show(line, "dim")
+        for line in table.dropped:
+            show(line, "dim")
         show("")
     hidden = [grid.title for grid, share in zip(grids, shares, strict=True) if not share]
     if hidden:
-        show(_line(f"{len(hidden)} more tables ({more}): {'; '.join(map(escape_invisible, hidden))}", wide), "dim")
+        show(
+            _line(
+                f"{len(hidden)} more {'table' if len(hidden) == 1 else 'tables'} ({more}): {'; '.join(map(escape_invisible, hidden))}",
+                wide,
+            ),
+            "dim",
+        )
     for line in notes:
         show(line)
     return "\n".join(line.rstrip() for line in out.getvalue().rstrip().splitlines()) + "\n"
@@ -123,16 +130,14 @@ def _notes(closing: Sequence[str], wide: int, more: str) -> list[str]:
             left += 1
         else:
             shown += found
-    return [*shown, f"{left} more notes ({more})."] if left else shown
+    return [*shown, f"{left} more {'note' if left == 1 else 'notes'} ({more})."] if left else shown
 
 
 def _shares(
     grids: Sequence[Grid], fitted: Sequence[_Fitted], heads: Sequence[Sequence[str]], capacity: int
 ) -> list[int]:
     """How many lines of rows each table has: as many as it wants, or evenly; 0 for tables that are only named."""
-    frames = [
-        len(head) + len(table.header) + (1 + bool(table.dropped)) for head, table in zip(heads, fitted, strict=True)
-    ]
+    frames = [len(head) + len(table.header) + len(table.dropped) + 1 for head, table in zip(heads, fitted, strict=True)]
     wants = [sum(map(len, table.rows)) for table in fitted]
     least = [min(want, LEAST + 1) for want in wants]
     count = len(grids)
@@ -183,9 +188,11 @@ def _fit(grid: Grid, wide: int, words: Collection[str]) -> _Fitted:
     heads = [longest(cells[0][at].split()) for at in kept]
     whole = [longest([line for row in cells[1:] for line in row[at].splitlines()]) for at in kept]
     parts = [longest([part for row in cells[1:] for part in units(row[at])]) for at in kept]
+    names = {at for at, name in enumerate(grid.header) if name in _NAMES or at == 0}
+    short = {at: _without_beginning([row[at] for row in cells[1:]]) for at in names}
     least = [
-        max(head, (min(whole[at], _NAME) if at == 0 or name in _NAMES else parts[at]) if flush[at] else whole[at])
-        for at, (head, name) in enumerate(zip(heads, grid.header, strict=True))
+        max(head, min(whole[at], _NAME, longest(short[at])) if at in names else parts[at] if flush[at] else whole[at])
+        for at, head in enumerate(heads)
     ]
     order = _order(grid)
     dropped: list[int] = []
@@ -198,11 +205,17 @@ def _fit(grid: Grid, wide: int, words: Collection[str]) -> _Fitted:
         while sum(widths.values()) + _GAP * (len(kept) - 1) > wide and any(map(gt, widths.values(), floor.values())):
             widest = max(kept, key=lambda at: (widths[at] > floor[at], widths[at]))
             widths[widest] -= 1
+    for at in names.intersection(kept):
+        if widths[at] < whole[at]:
+            for row, name in zip(cells[1:], short[at], strict=True):
+                row[at] = name
     starts = {at: sum(widths[one] + _GAP for one in kept[:place]) for place, at in enumerate(kept)}
-    spans = [(starts[at], starts[at] + widths[at], _STYLES[name]) for at in kept if (name := grid.header[at]) in _STYLES]
+    spans = [
+        (starts[at], starts[at] + widths[at], _STYLES[name]) for at in kept if (name := grid.header[at]) in _STYLES
+    ]
 
     def lines(row: list[str], *, header: bool = False) -> list[str]:
-        columns = {at: _broken(row[at], widths[at], name=not header and (at == 0 or grid.header[at] in _NAMES)) for at in kept}
+        columns = {at: _broken(row[at], widths[at], name=not header and at in names) for at in kept}
         height = max(map(len, columns.values()), default=1)
         found = []
         for number in range(height):
@@ -216,12 +229,20 @@ def _fit(grid: Grid, wide: int, words: Collection[str]) -> _Fitted:
             found.append((" " * _GAP).join(texts))
         return found
 
-    names = [grid.header[at] or grid.title for at in dropped]
-    return _Fitted(lines(cells[0], header=True), [lines(row) for row in cells[1:]], spans, names)
+    missing = ", ".join(cells[0][at] for at in sorted(dropped))
+    left_out = wrap(f"not shown in {wide} columns: {missing}", wide, break_on_hyphens=False) if dropped else []
+    return _Fitted(lines(cells[0], header=True), [lines(row) for row in cells[1:]], spans, left_out)
 
 
 _NAMES = frozenset({"model", "exam", "judge", "first", "second", "question", "pair"})
 """Columns of names, of which a long one is shortened."""
+
+
+def _without_beginning(names: Sequence[str]) -> list[str]:
+    """Names without what all of them begin with (`openai/`), where there are several."""
+    common = os.path.commonprefix(list(dict.fromkeys(names))) if len(set(names)) > 1 else ""
+    end = max(common.rfind(mark) for mark in "/-_: ") + 1
+    return [f"…{name[end:]}" if end > 1 else name for name in names]
 
 
 def _order(grid: Grid) -> list[int]:

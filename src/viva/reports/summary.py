@@ -113,7 +113,9 @@ def summary_lines(report: Report) -> list[str]:
         lines.append(f"{UNSURE} after a range: {RANGE}. `viva resume` with --judge MODEL gives a mean.")
     lines += cut_off_notes(report.results)
     lines += [f"{one.model} on {one.exam}: {one.suspicious.note}." for one in report.results if one.suspicious.note]
-    published = dict.fromkeys(f"{exam}: {one.source.cited}; {one.condition}" for exam, one in _published(report.results))
+    published = dict.fromkeys(
+        f"{exam}: {one.source.cited}; {one.condition}" for exam, one in _published(report.results)
+    )
     return [*lines, *report.notes, *(f"Published beside {said}." for said in published)]
 
 
@@ -121,4 +123,6 @@ def summary_terminal(report: Report, *, width: int | None = None, colour: bool =
     """The table and its lines, in one screen."""
     words = {*WORDS, "other outcomes", "not scored"}
     grid, lines = summary_grid(report.results), summary_lines(report)
-    return screen_terminal([grid], lines, width=width, colour=colour, words=words, more=f"viva score {report.run} --all")
+    return screen_terminal(
+        [grid], lines, width=width, colour=colour, words=words, more=f"viva score {report.run} --all"
+    )
