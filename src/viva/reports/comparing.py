@@ -183,7 +183,7 @@ def _matrix(one: Comparison) -> Grid:
 
 
 def _holding(one: Comparison, tests: int) -> Grid:
-    """The differences in parts that are more than chance, the largest first; of the wholes, where there are no parts."""
+    """The differences in parts that are more than chance, the largest first; without parts, of the wholes."""
     wholes = {id(row) for row in _pairs(one).values()}
     has_parts = any(id(row) not in wholes for row in one.rows)
     rows = [row for row in one.rows if _held(row) and not (has_parts and id(row) in wholes)]

@@ -101,13 +101,8 @@ def screen_terminal(
         show("")
     hidden = [grid.title for grid, share in zip(grids, shares, strict=True) if not share]
     if hidden:
-        show(
-            _line(
-                f"{len(hidden)} more {'table' if len(hidden) == 1 else 'tables'} ({more}): {'; '.join(map(escape_invisible, hidden))}",
-                wide,
-            ),
-            "dim",
-        )
+        named = "; ".join(map(escape_invisible, hidden))
+        show(_line(f"{len(hidden)} more {'table' if len(hidden) == 1 else 'tables'} ({more}): {named}", wide), "dim")
     for line in notes:
         show(line)
     return "\n".join(line.rstrip() for line in out.getvalue().rstrip().splitlines()) + "\n"
@@ -180,7 +175,7 @@ def _fit(grid: Grid, wide: int, words: Collection[str]) -> _Fitted:
 
     cells = [[escape_invisible(cell) for cell in row] for row in (grid.header, *grid.rows)]
     flush = [at == 0 or name in words for at, name in enumerate(grid.header)]
-    kept = [at for at in range(len(grid.header))]
+    kept = list(range(len(grid.header)))
 
     def longest(parts: list[str]) -> int:
         return max(map(cell_len, parts), default=0)
@@ -240,7 +235,7 @@ _NAMES = frozenset({"model", "exam", "judge", "first", "second", "question", "pa
 
 def _without_beginning(names: Sequence[str]) -> list[str]:
     """Names without what all of them begin with (`openai/`), where there are several."""
-    common = os.path.commonprefix(list(dict.fromkeys(names))) if len(set(names)) > 1 else ""
+    common = os.path.commonprefix(list(dict.fromkeys(names))) if len(set(names)) > 1 else ""  # noqa: RUF071
     end = max(common.rfind(mark) for mark in "/-_: ") + 1
     return [f"…{name[end:]}" if end > 1 else name for name in names]
 

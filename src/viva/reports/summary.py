@@ -24,6 +24,7 @@ from viva.reports.result import (
 from viva.reports.screen import screen_terminal
 from viva.reports.textchart import short_number
 from viva.types import UNANSWERED, outcome_name
+from viva.visible import one_line
 
 _HEADER = (
     "model", "exam", "score", "95 % interval", "", "other outcomes", "not scored", "US$", "tokens in+out", "s each",
@@ -113,16 +114,13 @@ def summary_lines(report: Report) -> list[str]:
         lines.append(f"{UNSURE} after a range: {RANGE}. `viva resume` with --judge MODEL gives a mean.")
     lines += cut_off_notes(report.results)
     lines += [f"{one.model} on {one.exam}: {one.suspicious.note}." for one in report.results if one.suspicious.note]
-    published = dict.fromkeys(
-        f"{exam}: {one.source.cited}; {one.condition}" for exam, one in _published(report.results)
-    )
-    return [*lines, *report.notes, *(f"Published beside {said}." for said in published)]
+    sources = dict.fromkeys((exam, one.source.cited, one.condition) for exam, one in _published(report.results))
+    return [*lines, *report.notes, *(f"Published beside {exam}: {where}; {how}." for exam, where, how in sources)]
 
 
 def summary_terminal(report: Report, *, width: int | None = None, colour: bool = False) -> str:
     """The table and its lines, in one screen."""
     words = {*WORDS, "other outcomes", "not scored"}
     grid, lines = summary_grid(report.results), summary_lines(report)
-    return screen_terminal(
-        [grid], lines, width=width, colour=colour, words=words, more=f"viva score {report.run} --all"
-    )
+    more = f"viva score {one_line(report.run, 200)} --all"
+    return screen_terminal([grid], lines, width=width, colour=colour, words=words, more=more)
