@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from contextvars import ContextVar
 
+from viva.runs.live_line import clear
 from viva.visible import escape_invisible
 
 _CALLER: ContextVar[Caller | None] = ContextVar("host", default=None)
@@ -54,4 +55,5 @@ def notify(sentence: str) -> None:
     if told is not None:
         told.messages.append(sentence)
     else:
+        clear()
         print(escape_invisible(f"viva: {sentence}"), file=sys.stderr, flush=True)
