@@ -97,7 +97,8 @@ def plan_run(given: Mapping[str, Any], own: Mapping[str, Model] | None = None) -
     names += [f"shard-{choice.shard.replace('/', '-of-')}"] if choice.shard else []
     path = given["run_path"] or new_run_path(Path("runs"), "-".join(names))
     # Everything that can be refused is refused before a folder is made or a question is asked.
-    opened = prepare(RunFolder(path, record), limits, exams, own, asking=True)
+    # An estimate asks nobody, so no key is needed for it.
+    opened = prepare(RunFolder(path, record), limits, exams, own, asking=not given.get("estimate"))
     record.models = [remembered(model, known) for known, model in zip(record.models, opened.models, strict=True)]
     remember_judges(record, opened)
     refuse_unbatched(opened)

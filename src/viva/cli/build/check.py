@@ -35,7 +35,8 @@ from viva.visible import escape_invisible, one_line
 )
 def check_command(benchmark: str, show_all: bool, unsafe_host_execution: bool, **given: Any) -> int:
     """For every question of BENCHMARK: its gold answer, in several phrasings, must score 1, a wrong one 0, and an empty
-    reply must be unscored as empty. Lists the data set's defects. Exit code 3 when a sound question fails.
+    reply must be unscored as empty. Lists the data set's defects. Exit code 3 when a sound question fails, or
+    a gold is invalid.
 
     All languages are checked unless --language says otherwise. In place of a benchmark, a question file of your own
     (NAME.yaml): it is validated, and its example answers must score as it says.
@@ -44,11 +45,12 @@ def check_command(benchmark: str, show_all: bool, unsafe_host_execution: bool, *
     file = question_file(benchmark)
     if file and file_benchmark(file) == CUSTOM:
         return _check_file(file, choice, unsafe=unsafe_host_execution)
-    failed = 0
+    failed = unsound = 0
     for exam in _exams(benchmark, choice):
         found = failures(exam)
         failed += len(found)
         invalid = sum(1 for question in exam.questions() if question.answer is None)
+        unsound += invalid
         kinds = Counter(question.kind for question in exam.questions())
         counts = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
         click.echo(
@@ -66,7 +68,7 @@ def check_command(benchmark: str, show_all: bool, unsafe_host_execution: bool, *
             for note in (*rubrics.notes, rubrics.summary):
                 click.echo(f"  {escape_invisible(note)}")
         click.echo(f"  self-test: {f'{len(found)} failures' if found else verdict}")
-    return EXIT_INCOMPLETE if failed else 0
+    return EXIT_INCOMPLETE if failed or unsound else 0
 
 
 def _check_file(file: Path, choice: TaskOptions, *, unsafe: bool) -> int:
