@@ -21,6 +21,9 @@ class ListedResult(Struct, frozen=True, kw_only=True):
     exam: str
     model: str
     score: float | None
+    """None where there is a range alone, from `floor` to `ceiling`: what is not scored wrong, and right."""
+    floor: float | None
+    ceiling: float | None
     low: float | None
     high: float | None
     n: int
@@ -88,10 +91,16 @@ class RunList(StudyResult):
         return {"runs": list(self.runs), "left_out": self.left_out}
 
 
+def _score(one: ListedResult) -> str:
+    if one.score is None and one.floor is not None and one.ceiling is not None:
+        return f"{percent(one.floor)}–{percent(one.ceiling)}"
+    return percent(one.score)
+
+
 def _rows(run: ListedRun) -> list[tuple[str, ...]]:
     """A line a model and exam; what they share stands in the first."""
     first = (one_line(run.path, 200), run.created[:16].replace("T", " "))
-    state = one_line(run.state, 200)
+    state = one_line(run.state, 60)
     if not run.results:
         return [(*first, ", ".join(run.models), ", ".join(run.exams), "", "", "", state)]
     return [
@@ -99,7 +108,7 @@ def _rows(run: ListedRun) -> list[tuple[str, ...]]:
             *(first if not number else ("", "")),
             one.model,
             one.exam,
-            percent(one.score) + (UNSURE if one.partial else ""),
+            _score(one) + (UNSURE if one.partial else ""),
             "" if one.low is None else f"{percent(one.low)}–{percent(one.high)}",
             "" if one.cost is None else dollars(one.cost),
             state if not number else "",

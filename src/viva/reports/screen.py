@@ -183,7 +183,7 @@ def _fit(grid: Grid, wide: int, words: Collection[str]) -> _Fitted:
     heads = [longest(cells[0][at].split()) for at in kept]
     whole = [longest([line for row in cells[1:] for line in row[at].splitlines()]) for at in kept]
     parts = [longest([part for row in cells[1:] for part in units(row[at])]) for at in kept]
-    names = {at for at, name in enumerate(grid.header) if name in _NAMES or at == 0}
+    names = {at for at, name in enumerate(grid.header) if name in _NAMES or (at == 0 and name not in _WHOLE)}
     short = {at: _without_beginning([row[at] for row in cells[1:]]) for at in names}
     least = [
         max(head, min(whole[at], _NAME, longest(short[at])) if at in names else parts[at] if flush[at] else whole[at])
@@ -231,6 +231,10 @@ def _fit(grid: Grid, wide: int, words: Collection[str]) -> _Fitted:
 
 _NAMES = frozenset({"model", "exam", "judge", "first", "second", "question", "pair"})
 """Columns of names, of which a long one is shortened."""
+
+
+_WHOLE = frozenset({"run"})
+"""Columns of what is typed into the next command."""
 
 
 def _without_beginning(names: Sequence[str]) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 
 from viva.runs.live_line import clear
@@ -47,6 +47,32 @@ class Caller:
 def caller() -> Caller | None:
     """Whom this thread works for; None for a terminal."""
     return _CALLER.get()
+
+
+_LAST: ContextVar[list[str] | None] = ContextVar("last", default=None)
+"""Sentences that wait until all else is printed."""
+
+
+@contextlib.contextmanager
+def conclusions_last() -> Iterator[list[str]]:
+    """Keep what is `concluded` to the end of the block: what to do next is the last line, with nothing after it."""
+    waiting: list[str] = []
+    token = _LAST.set(waiting)
+    try:
+        yield waiting
+    finally:
+        _LAST.reset(token)
+        for sentence in waiting:
+            notify(sentence)
+
+
+def conclude(sentence: str) -> None:
+    """Say how something ended, and what to do about it: after everything else, where the command waits for that."""
+    waiting = _LAST.get()
+    if waiting is None or _CALLER.get() is not None:
+        notify(sentence)
+    else:
+        waiting.append(sentence)
 
 
 def notify(sentence: str) -> None:

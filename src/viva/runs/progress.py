@@ -16,7 +16,7 @@ _log = logging.getLogger("viva")
 """Errors on the way, for `--verbose`."""
 
 
-def describe(tally: Tally, rate: float, width: int | None = None) -> str:
+def describe(tally: Tally, rate: float, width: int | None = None, *, final: bool = False) -> str:
     """`412/2183 19 % · 25.1/s · ETA 1:11 · 64 in flight · 180k+3k tokens · $0.52 · 3 retries · 1 error`.
 
     What no server counted is called unknown. Questions that failed are not done: they count apart. In `width` columns
@@ -44,7 +44,7 @@ def describe(tally: Tally, rate: float, width: int | None = None) -> str:
         parts.append((4, f"{tally.retries:,} retries"))
     if tally.failed:
         parts.append((1, f"{tally.failed:,} errors"))
-    if tally.last_error and not tally.answered:
+    if tally.last_error and not tally.answered and not final:
         parts.append((1, tally.last_error))  # nothing works yet: say why while there is time to mend it
     while width is not None and len(parts) > 1 and len(_joined(parts)) > width:
         least = max(weight for weight, _ in parts)
@@ -136,7 +136,9 @@ class Progress:
         if not self._screen.quiet and tally.total:
             seconds = time.monotonic() - self._screen.started
             rate = tally.answered / max(1e-6, seconds)
-            self._screen.say(f"{stage}: {describe(tally, rate)} · {clock(seconds)} in all")
+            # How it ended is said last, and there once.
+            ended = describe(tally, rate, final=True)
+            self._screen.say(f"{stage}: {ended} · {clock(seconds)} in all")
 
     def close(self) -> None:
         """Nothing is at work any more."""

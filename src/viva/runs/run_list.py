@@ -62,6 +62,8 @@ def _listed(path: Path) -> ListedRun:
                 exam=result.exam,
                 model=result.model,
                 score=result.overall.mean,
+                floor=result.overall.floor,
+                ceiling=result.overall.ceiling,
                 low=result.overall.low,
                 high=result.overall.high,
                 n=result.overall.n,
