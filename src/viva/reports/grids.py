@@ -63,19 +63,16 @@ def grids_terminal(
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 
-_UNIT = re.compile(r"\S*\[[^\]\n]*\]\S*|\([^)\n]{1,24}\)\S*|\S+")
+_UNIT = re.compile(
+    r"(?:[a-z]+ ){1,3}\d[\d.,]*"  # an outcome and its count
+    r"|\S*\[[^\]\n]*\]\S*"  # an interval
+    r"|\([^)\n]{1,24}\)\S*|\S+"
+)
 
 
 def units(text: str) -> list[str]:
-    """The parts of a cell between which it may break: an interval or what stands in brackets is one part, and so is
-    the count behind an outcome (`not judged 20,`)."""
-    parts: list[str] = []
-    for part in _UNIT.findall(text):
-        if parts and re.fullmatch(r"[\d.,]+,?", part) and re.fullmatch(r"[a-z]+", parts[-1]):
-            parts[-1] += f" {part}"
-        else:
-            parts.append(part)
-    return parts
+    """The parts of a cell between which it may break: an interval is one, and so is an outcome with its count."""
+    return _UNIT.findall(text)
 
 
 def folded(text: str, wide: int) -> str:

@@ -25,11 +25,13 @@ NOTES = 10
 """Lines below the tables, of these."""
 WIDTH = 120
 """Columns where nobody says how wide it may be: in a pipe."""
-LEAST = 3
+LEAST = 6
 """Rows that a table shows at least; where even these do not fit, it is named alone."""
 _GAP = 2
-_NAME = 20
+_NAME = 24
 """Characters that a name keeps: a longer one is shortened in its middle, since names differ at their ends."""
+_SHORT = 12
+"""A name of so many is not shortened."""
 _GIVES_WAY = ("outcomes", "bounds")
 _SUMS_UP = ("overall", "average", "all", "total", "mean")
 _STYLES = {"other outcomes": "yellow", "not scored": "red", "failed": "red"}
@@ -103,6 +105,7 @@ def screen_terminal(
     if hidden:
         named = "; ".join(map(escape_invisible, hidden))
         show(_line(f"{len(hidden)} more {'table' if len(hidden) == 1 else 'tables'} ({more}): {named}", wide), "dim")
+        show("")
     for line in notes:
         show(line)
     return "\n".join(line.rstrip() for line in out.getvalue().rstrip().splitlines()) + "\n"
@@ -186,7 +189,14 @@ def _fit(grid: Grid, wide: int, words: Collection[str]) -> _Fitted:
     names = {at for at, name in enumerate(grid.header) if name in _NAMES or (at == 0 and name not in _WHOLE)}
     short = {at: _without_beginning([row[at] for row in cells[1:]]) for at in names}
     least = [
-        max(head, min(whole[at], _NAME, longest(short[at])) if at in names else parts[at] if flush[at] else whole[at])
+        max(
+            head,
+            min(whole[at], _NAME, max(_SHORT, longest(short[at])))
+            if at in names
+            else parts[at]
+            if flush[at]
+            else whole[at],
+        )
         for at, head in enumerate(heads)
     ]
     order = _order(grid)
