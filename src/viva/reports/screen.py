@@ -139,9 +139,9 @@ def _shares(
     wants = [sum(map(len, table.rows)) for table in fitted]
     least = [min(want, LEAST + 1) for want in wants]
     count = len(grids)
-    while count > 1 and sum(frames[:count]) + sum(least[:count]) > capacity - (count < len(grids)):
+    while count > 1 and sum(frames[:count]) + sum(least[:count]) > capacity - 2 * (count < len(grids)):
         count -= 1
-    spare = capacity - (count < len(grids)) - sum(frames[:count])
+    spare = capacity - 2 * (count < len(grids)) - sum(frames[:count])  # of those left out a line says it
     shares = least[:count]
     for cap in range(LEAST + 1, max(wants, default=0) + 1):
         tried = [min(want, cap) for want in wants[:count]]
@@ -188,22 +188,17 @@ def _fit(grid: Grid, wide: int, words: Collection[str]) -> _Fitted:
     parts = [longest([part for row in cells[1:] for part in units(row[at])]) for at in kept]
     names = {at for at, name in enumerate(grid.header) if name in _NAMES or (at == 0 and name not in _WHOLE)}
     short = {at: _without_beginning([row[at] for row in cells[1:]]) for at in names}
-    least = [
-        max(
-            head,
-            min(whole[at], _NAME, max(_SHORT, longest(short[at])))
-            if at in names
-            else parts[at]
-            if flush[at]
-            else whole[at],
-        )
-        for at, head in enumerate(heads)
-    ]
+    least = [max(head, parts[at] if flush[at] else whole[at]) for at, head in enumerate(heads)]
+    for at in names:
+        least[at] = max(heads[at], min(whole[at], _NAME, max(_SHORT, longest(short[at]))))
     order = _order(grid)
     dropped: list[int] = []
     while order and sum(least[at] + _GAP for at in kept) - _GAP > wide:
         dropped.append(order.pop(0))
         kept.remove(dropped[-1])
+    for at in names.intersection(kept):
+        if sum(least[one] + _GAP for one in kept) - _GAP > wide:
+            least[at] = min(least[at], _SHORT)
     widths = {at: max(whole[at], cell_len(cells[0][at])) for at in kept}
     floors = ({at: max(least[at], whole[at]) for at in kept}, {at: least[at] for at in kept})
     for floor in floors:  # headings break first
