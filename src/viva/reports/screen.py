@@ -32,6 +32,7 @@ _NAME = 24
 """Characters that a name keeps: a longer one is shortened in its middle, since names differ at their ends."""
 _SHORT = 12
 """A name of so many is not shortened."""
+_SHORTEST = 8
 _GIVES_WAY = ("outcomes", "bounds")
 _SUMS_UP = ("overall", "average", "all", "total", "mean")
 _STYLES = {"other outcomes": "yellow", "not scored": "red", "failed": "red"}
@@ -196,9 +197,11 @@ def _fit(grid: Grid, wide: int, words: Collection[str]) -> _Fitted:
     while order and sum(least[at] + _GAP for at in kept) - _GAP > wide:
         dropped.append(order.pop(0))
         kept.remove(dropped[-1])
-    for at in names.intersection(kept):
-        if sum(least[one] + _GAP for one in kept) - _GAP > wide:
-            least[at] = min(least[at], _SHORT)
+    while sum(least[at] + _GAP for at in kept) - _GAP > wide:
+        longer = [at for at in names.intersection(kept) if least[at] > _SHORTEST]
+        if not longer:
+            break
+        least[max(longer, key=least.__getitem__)] -= 1
     widths = {at: max(whole[at], cell_len(cells[0][at])) for at in kept}
     floors = ({at: max(least[at], whole[at]) for at in kept}, {at: least[at] for at in kept})
     for floor in floors:  # headings break first
