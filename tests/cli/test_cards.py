@@ -109,7 +109,7 @@ def test_files_of_replies_are_models_named_after_them(viva: Viva, folder: Path) 
     (folder / "part1.jsonl").write_bytes(b"".join(whole[:2]))
     (folder / "part2.jsonl").write_bytes(b"".join(whole[2:]))
     parts = ("grade", "own.yaml", "part1.jsonl", "part2.jsonl")
-    joined = viva(*parts, "--text-column", "reply", "--run", "p")
+    joined = viva(*parts, "--text-column", "reply", "--run", "p", "--tables")
     assert joined.code == 0, joined.err
     assert "right 4" in joined.out
     refused = viva(*parts)

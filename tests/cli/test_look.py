@@ -72,7 +72,7 @@ def test_a_question_in_any_of_the_languages_is_found_by_its_id(viva: Viva) -> No
 
 LOOKS: dict[tuple[str, ...], tuple[str, ...]] = {
     ("prompt",): ("BENCHMARK",),
-    ("prompt", "mmmlu"): ("'mmmlu'", "csbench, clrbench, cmmlu"),
+    ("prompt", "mmmlu"): ("'mmmlu'", "did you mean mmlu?", "viva list"),
     ("prompt", "mmlu"): ("the card mmlu", "--data FILE"),
     ("prompt", "csbench", "--question", "4711"): ("'4711'", "'1'"),
     ("prompt", "csbench", "--prompts", "unknown.toml"): ("'en.choise'", "choice"),
@@ -81,7 +81,7 @@ LOOKS: dict[tuple[str, ...], tuple[str, ...]] = {
     ("prompt", "csbench", "--prompts", "."): (".",),
     ("prompt", "csbench", "--language", "de"): ("'de'", "--data"),
     ("check",): ("BENCHMARK",),
-    ("check", "mmmlu"): ("'mmmlu'", "csbench, clrbench, cmmlu"),
+    ("check", "mmmlu"): ("'mmmlu'", "did you mean mmlu?", "viva list"),
     ("check", "csbench", "--data", "nowhere"): ("nowhere",),
     ("check", "cmmlu", "--data", "bad.toml"): ("bad.toml",),
     ("check", "csbench", "--all", "--nonsense"): ("--nonsense",),

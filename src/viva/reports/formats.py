@@ -60,9 +60,9 @@ def _grids(report: Report, *, details: bool) -> list[Grid]:
     return [found for found in grids if found.rows]
 
 
-def _closing(report: Report, *, details: bool = True) -> list[str]:
+def _closing(report: Report) -> list[str]:
     results = [result for result in report.results if result.answered]
-    signatures = [f"signature: {result.signature}" for result in results] if details else []
+    signatures = [f"signature: {result.signature}" for result in results]
     said = [legend(results)] if results else []
     return [
         *footnotes(report.results),
@@ -76,9 +76,7 @@ def _closing(report: Report, *, details: bool = True) -> list[str]:
 
 def as_terminal(report: Report, *, details: bool = False, width: int | None = None, colour: bool = False) -> str:
     """Tables for a terminal."""
-    return grids_terminal(
-        _grids(report, details=details), _closing(report, details=details), width=width, colour=colour
-    )
+    return grids_terminal(_grids(report, details=details), _closing(report), width=width, colour=colour)
 
 
 def as_html(report: Report, *, details: bool = False) -> str:

@@ -29,6 +29,7 @@ class ListedResult(Struct, frozen=True, kw_only=True):
     n: int
     partial: bool
     """Whether the score leaves something out."""
+    unscored: int
     cost: float | None
 
 

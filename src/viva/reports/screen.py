@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import os.path
+import re
 from collections.abc import Collection, Sequence
 from operator import gt
 from textwrap import wrap
@@ -33,6 +34,7 @@ _NAME = 24
 _SHORT = 12
 """A name of so many is not shortened."""
 _SHORTEST = 8
+_MISSING = re.compile(r"\b[Ll]eft out\b|^†|\bnot tested\b|\bmissing\b|\bcut off\b")
 _GIVES_WAY = ("outcomes", "bounds")
 _SUMS_UP = ("overall", "average", "all", "total", "mean")
 _STYLES = {"other outcomes": "yellow", "not scored": "red", "failed": "red"}
@@ -120,10 +122,10 @@ def _line(text: str, wide: int) -> str:
 
 
 def _notes(closing: Sequence[str], wide: int, more: str) -> list[str]:
-    """Whole notes, as many as there are lines for; the others are counted."""
+    """Whole notes, as many as there are lines for, what is missing before how to read it; the others are counted."""
     shown: list[str] = []
     left = 0
-    for number, note in enumerate(closing):
+    for number, note in enumerate(sorted(closing, key=lambda note: not _MISSING.search(note))):
         found = wrap(escape_invisible(note), wide, break_long_words=False, break_on_hyphens=False)
         if number and len(shown) + len(found) > NOTES - 1:
             left += 1

@@ -326,8 +326,8 @@ class OutputOptions(PublishedRows, kw_only=True):
         "terminal"
     )
     out: Annotated[Path | None, note("Write all of it to a file instead.")] = None
-    tables: Annotated[bool, note("Also the breakdowns, in place of one screen.")] = False
-    all: Annotated[bool, note("All of it: also the long tables, every note and the signatures.")] = False
+    tables: Annotated[bool, note("The breakdowns and signatures, in place of one screen.")] = False
+    all: Annotated[bool, note("All of it: also the long tables (every subject).")] = False
 
     @property
     def everything(self) -> bool:

@@ -13,6 +13,7 @@ from viva.errors import VivaError
 from viva.reports.run_list import ListedResult, ListedRun, RunList
 from viva.runs.config import ARGUMENT, note
 from viva.runs.results import read_run
+from viva.types import UNANSWERED
 
 SHOWN = 20
 """The newest runs; more with --all."""
@@ -68,6 +69,7 @@ def _listed(path: Path) -> ListedRun:
                 high=result.overall.high,
                 n=result.overall.n,
                 partial=not result.overall.complete,
+                unscored=sum(result.overall.outcomes.get(outcome, 0) for outcome in UNANSWERED),
                 cost=result.consumed.cost if result.consumed and result.consumed.priced else None,
             )
             for result in results
