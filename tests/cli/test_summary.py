@@ -13,6 +13,7 @@ from reports.samples import report, result
 from rows import table
 from servers.fixtures import QUIET, LocalServer, Viva
 from viva.analysis.breakdown import Cell
+from viva.errors import VivaError
 from viva.reports.summary import summary_grid, summary_lines, summary_terminal
 
 ROOT = Path(__file__).parents[2]
