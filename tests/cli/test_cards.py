@@ -91,7 +91,8 @@ def test_every_command_works_on_a_card(viva: Viva, folder: Path) -> None:
 
 def test_a_card_is_checked_and_strict_refuses(viva: Viva, folder: Path) -> None:
     ended = viva("check", "own.yaml")
-    assert ended.code == 0, ended.err
+    assert ended.code == 3, "a gold is invalid"
+    assert "1 gold is invalid" in ended.err.splitlines()[-1]
     assert "5 questions (5 choice), 4 sound, 1 invalid gold" in ended.out
     assert "gold is several options: 1 (invalid gold)" in ended.out
     assert "5: A, B read the same" in ended.out

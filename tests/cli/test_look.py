@@ -167,7 +167,7 @@ def test_check_lists_defects_and_cuts_long_lists_unless_told_not_to(viva: Viva) 
     test = [*(record(n, A=n) for n in range(30)), record(99, "?", C=None)]
     data = csbench(viva.folder / "data", "en", test)
     short = viva("check", "csbench", "--data", data, "--language", "en")
-    assert short.code == 0, short.out
+    assert short.code == 3, "a gold is invalid"
     assert "31 questions (31 choice), 30 sound, 1 invalid gold" in short.out
     assert "option is a number: 30 (repaired)" in short.out
     assert "... and 27 more (--all lists them)" in short.out

@@ -32,6 +32,7 @@ def sat(tmp_path_factory: pytest.TempPathFactory, warm: Warm) -> Viva:
         "runs/x",
         "--published-rows",
         "gpt-4",
+        "--tables",
         *QUIET,
     )
     ended = viva("run", "csbench", *CSBENCH, *given)

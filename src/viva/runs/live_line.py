@@ -32,7 +32,7 @@ def columns() -> int:
         return shutil.get_terminal_size().columns
 
 
-def fitted(line: str, width: int) -> str:
+def cut_to_columns(line: str, width: int) -> str:
     """The beginning of a line in so many columns of a terminal, of which a Chinese character takes two."""
     from unicodedata import east_asian_width
 
@@ -71,7 +71,7 @@ class Screen:
         if self.live:
             Screen.shown = True
             # A line of the whole width would end in the next one, which is never cleared.
-            sys.stderr.write(f"{_CLEAR}{fitted(escape_invisible(line), columns() - 1)}")
+            sys.stderr.write(f"{_CLEAR}{cut_to_columns(escape_invisible(line), columns() - 1)}")
             sys.stderr.flush()
         else:
             self.say(line)
