@@ -72,8 +72,8 @@ def check_command(benchmark: str, show_all: bool, unsafe_host_execution: bool, *
         click.echo(f"  self-test: {f'{len(found)} failures' if found else verdict}")
     if unsound:
         click.echo(
-            f"viva: {unsound:,} {'gold is' if unsound == 1 else 'golds are'} invalid: such questions are asked and left "
-            "unscored (`viva run --strict` refuses the set)",
+            f"viva: {unsound:,} {'gold is' if unsound == 1 else 'golds are'} invalid: such questions are asked and "
+            "left unscored (`viva run --strict` refuses the set)",
             err=True,
         )
     return EXIT_INCOMPLETE if failed or unsound else 0
