@@ -46,16 +46,19 @@ def describe(tally: Tally, rate: float, width: int | None = None, *, final: bool
         parts.append((1, f"{tally.failed:,} errors"))
     if tally.last_error and not tally.answered and not final:
         parts.append((1, tally.last_error))  # nothing works yet: say why while there is time to mend it
-    while width is not None and len(parts) > 1 and len(_joined(parts)) > width:
-        least = max(weight for weight, _ in parts)
-        if least <= 1:
-            break
-        parts.remove(next(part for part in reversed(parts) if part[0] == least))
-    return _joined(parts)
+    return " · ".join(_fitting(parts, width))
 
 
-def _joined(parts: Sequence[tuple[int, str]]) -> str:
-    return " · ".join(text for _, text in parts)
+def _fitting(parts: Sequence[tuple[int, str]], width: int | None) -> list[str]:
+    """The parts that find place, in their order: of the smallest number first, and of 0 and 1 always."""
+    taken: list[int] = []
+    free = float("inf") if width is None else float(width)
+    for at in sorted(range(len(parts)), key=lambda at: parts[at][0]):
+        weight, text = parts[at]
+        if weight <= 1 or len(text) + 3 <= free:
+            taken.append(at)
+            free -= len(text) + 3
+    return [parts[at][1] for at in sorted(taken)]
 
 
 def cost_text(tally: Tally) -> str:
