@@ -28,12 +28,12 @@ demo: $(STAMP)  ## the benchmarks on their bundled samples, answered by random g
 	@echo 'reason is asked for as well (clrbench), a guess earns nothing.'
 	@echo
 	@$(BIN)/viva run csbench cmmlu syneval clrbench --language en,zh --encoder none --model baseline/random \
-	    --progress plain --summary
+	    --progress plain
 	@# Its programs need bubblewrap and the languages' toolchains: what is missing is said, and no failure here.
 	@echo
 	@echo 'Programming questions, whose answers are run in a sandbox; a guess holds no program:'
 	@echo
-	@$(BIN)/viva run infibench --limit 8 --samples 1 --model baseline/random --progress plain --summary || test $$? -eq 3
+	@$(BIN)/viva run infibench --limit 8 --samples 1 --model baseline/random --progress plain || test $$? -eq 3
 	@echo
 	@echo 'A model of yours: viva run cmmlu --model openai/NAME --base-url http://127.0.0.1:8000/v1 (docs/first-run.md)'
 

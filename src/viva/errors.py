@@ -32,6 +32,10 @@ class MissingDataError(DataError):
     """A question set that is not there (as opposed to one that is damaged)."""
 
 
+class MissingEncoderError(VivaError):
+    """An encoder that cannot be loaded here."""
+
+
 class StorageError(VivaError):
     """A run folder that cannot be read or written."""
 

@@ -32,7 +32,7 @@ def written(content: str | bytes, name: str = "r.csv") -> Path:
 
 
 def run(*arguments: object) -> str:
-    return told(agreement_command, *arguments)
+    return told(agreement_command, *arguments, "--all")
 
 
 def report(*arguments: object) -> Any:

@@ -25,7 +25,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def breakdown(*arguments: object) -> str:
-    return told(breakdown_command, *arguments)
+    return told(breakdown_command, *arguments, "--all")
 
 
 def found(*arguments: object) -> list[dict[str, Any]]:

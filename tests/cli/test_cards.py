@@ -91,7 +91,8 @@ def test_every_command_works_on_a_card(viva: Viva, folder: Path) -> None:
 
 def test_a_card_is_checked_and_strict_refuses(viva: Viva, folder: Path) -> None:
     ended = viva("check", "own.yaml")
-    assert ended.code == 0, ended.err
+    assert ended.code == 3, "a gold is invalid"
+    assert "1 gold is invalid" in ended.err.splitlines()[-1]
     assert "5 questions (5 choice), 4 sound, 1 invalid gold" in ended.out
     assert "gold is several options: 1 (invalid gold)" in ended.out
     assert "5: A, B read the same" in ended.out
@@ -109,7 +110,7 @@ def test_files_of_replies_are_models_named_after_them(viva: Viva, folder: Path) 
     (folder / "part1.jsonl").write_bytes(b"".join(whole[:2]))
     (folder / "part2.jsonl").write_bytes(b"".join(whole[2:]))
     parts = ("grade", "own.yaml", "part1.jsonl", "part2.jsonl")
-    joined = viva(*parts, "--text-column", "reply", "--run", "p")
+    joined = viva(*parts, "--text-column", "reply", "--run", "p", "--tables")
     assert joined.code == 0, joined.err
     assert "right 4" in joined.out
     refused = viva(*parts)

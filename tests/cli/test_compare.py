@@ -27,7 +27,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def compare(*arguments: object) -> str:
-    return told(compare_command, *arguments)
+    return told(compare_command, *arguments, "--all")
 
 
 def compared(*arguments: object) -> list[dict[str, Any]]:
@@ -362,6 +362,6 @@ def test_cmmlus_five_categories_are_compared_in_the_papers_average(viva: Viva, t
         assert list(found) == categories
         assert found["Humanities"]["n"] == 3
         assert found["Humanities"]["second"] == pytest.approx((1 + 1 / 2) / 2), "a mean over subjects"
-    printed = told(score_command, folder)
+    printed = told(score_command, folder, "--tables")
     assert "baseline/first on cmmlu-zh" in printed
     assert "passes the pass line of 60 %" in " ".join(printed.split())

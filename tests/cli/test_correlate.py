@@ -32,7 +32,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def correlate(*arguments: object) -> str:
-    return told(correlate_command, *arguments)
+    return told(correlate_command, *arguments, "--all")
 
 
 def values(*arguments: object) -> dict[tuple[str, str, str], Any]:

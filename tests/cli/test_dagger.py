@@ -32,6 +32,7 @@ STEPS = "steps.csv"
 SIZES = "sizes.csv"
 PRINTS: dict[str, tuple[tuple[str, ...], ...]] = {
     "score": (("a",),),
+    "runs": ((".",),),
     "resume": (("a", "--progress", "quiet"),),
     "grade": (("csbench", "a.jsonl", "--progress", "quiet", "--run", "again"),),
     "run": (("csbench", "--model", "replay/a.jsonl", "--progress", "quiet", "--run", "asked"),),
@@ -146,7 +147,7 @@ def test_a_table_and_a_chart_have_it(folder: Path, capsys: pytest.CaptureFixture
     assert viva("breakdown", "a", "--by", "domain", "--chart", "one.svg") == 0
     assert explained("terminal", capsys.readouterr().out)
     assert LEAVES_OUT in Path("one.svg").read_text(encoding="utf-8")
-    assert viva("score", "a", "--summary") == 0
+    assert viva("score", "a") == 0
     assert DAGGER in capsys.readouterr().out
 
 

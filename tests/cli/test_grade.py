@@ -222,7 +222,7 @@ SAID: dict[tuple[str, ...], tuple[str, ...]] = {
     ("csbench", "nowhere.jsonl"): ("nowhere.jsonl",),
     ("csbench", "."): ("folder", "holds no answers"),
     ("csbench",): ("ANSWERS",),
-    ("mmmlu", "good.jsonl"): ("'mmmlu'", "csbench, clrbench, cmmlu"),
+    ("mmmlu", "good.jsonl"): ("'mmmlu'", "did you mean mmlu?", "viva list"),
     ("csbench", "good.jsonl", "--nonsense"): ("--nonsense",),
     ("csbench", "good.jsonl", "--language", "es"): ("'es'",),
     ("csbench", "good.jsonl", "--language", "zh"): ("'1'", "look like"),

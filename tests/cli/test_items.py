@@ -36,7 +36,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def items(*arguments: object) -> str:
-    return told(item_analysis_command, *arguments)
+    return told(item_analysis_command, *arguments, "--all")
 
 
 def rows(text: str) -> list[dict[str, str]]:

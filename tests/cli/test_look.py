@@ -72,7 +72,7 @@ def test_a_question_in_any_of_the_languages_is_found_by_its_id(viva: Viva) -> No
 
 LOOKS: dict[tuple[str, ...], tuple[str, ...]] = {
     ("prompt",): ("BENCHMARK",),
-    ("prompt", "mmmlu"): ("'mmmlu'", "csbench, clrbench, cmmlu"),
+    ("prompt", "mmmlu"): ("'mmmlu'", "did you mean mmlu?", "viva list"),
     ("prompt", "mmlu"): ("the card mmlu", "--data FILE"),
     ("prompt", "csbench", "--question", "4711"): ("'4711'", "'1'"),
     ("prompt", "csbench", "--prompts", "unknown.toml"): ("'en.choise'", "choice"),
@@ -81,7 +81,7 @@ LOOKS: dict[tuple[str, ...], tuple[str, ...]] = {
     ("prompt", "csbench", "--prompts", "."): (".",),
     ("prompt", "csbench", "--language", "de"): ("'de'", "--data"),
     ("check",): ("BENCHMARK",),
-    ("check", "mmmlu"): ("'mmmlu'", "csbench, clrbench, cmmlu"),
+    ("check", "mmmlu"): ("'mmmlu'", "did you mean mmlu?", "viva list"),
     ("check", "csbench", "--data", "nowhere"): ("nowhere",),
     ("check", "cmmlu", "--data", "bad.toml"): ("bad.toml",),
     ("check", "csbench", "--all", "--nonsense"): ("--nonsense",),
@@ -168,7 +168,7 @@ def test_check_lists_defects_and_cuts_long_lists_unless_told_not_to(viva: Viva) 
     test = [*(record(n, A=n) for n in range(30)), record(99, "?", C=None)]
     data = csbench(viva.folder / "data", "en", test)
     short = viva("check", "csbench", "--data", data, "--language", "en")
-    assert short.code == 0, short.out
+    assert short.code == 3, "a gold is invalid"
     assert "31 questions (31 choice), 30 sound, 1 invalid gold" in short.out
     assert "option is a number: 30 (repaired)" in short.out
     assert "... and 27 more (--all lists them)" in short.out

@@ -55,7 +55,7 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def perplexity(*arguments: object) -> str:
-    return told(perplexity_command, *arguments, "--progress", "quiet")
+    return told(perplexity_command, *arguments, "--progress", "quiet", "--all")
 
 
 def report(*arguments: object) -> dict[str, Any]:

@@ -171,7 +171,7 @@ def test_the_time_to_the_first_token_of_streamed_replies_is_told(
     assert ended.code == 0, ended.err
     (result,) = ended.report["results"]
     assert 0.05 <= result["consumed"]["first"] < result["consumed"]["latency"]["50"]
-    assert "first in s" in viva("score", "run").out
+    assert "first in s" in viva("score", "run", "--tables").out
     assert examined(viva, server, "openai/gpt-5", run="whole").report["results"][0]["consumed"]["first"] is None
 
 

@@ -45,7 +45,7 @@ def record(run: str = "out") -> dict[str, Any]:
 
 def test_a_file_says_what_is_asked_and_the_command_line_overrides_it(command: Viva) -> None:
     Path("run.yaml").write_text(CONFIG.replace("  - name: replay/answers.jsonl\n", ""), encoding="utf-8")
-    ended = command("run", "--config", "run.yaml", "--no-cot", "--limit", "3", "--summary")
+    ended = command("run", "--config", "run.yaml", "--no-cot", "--limit", "3")
     assert ended.code == 0, ended.err
     first = record()
     assert [exam["spec"]["limit"] for exam in first["exams"]] == [3, 3]

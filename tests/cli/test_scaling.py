@@ -27,7 +27,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def scaling(*arguments: object) -> str:
-    return told(scaling_command, *arguments)
+    return told(scaling_command, *arguments, "--all")
 
 
 def groups(*arguments: object) -> dict[str, Any]:

@@ -82,7 +82,7 @@ def test_shards_are_merged_into_the_run_that_they_are_parts_of(viva: Viva, serve
 
 
 def test_the_tables_of_a_shard_say_what_they_are_of(viva: Viva) -> None:
-    ended = viva("run", "cmmlu", "--model", "baseline/first", "--shard", "2/5", *QUIET)
+    ended = viva("run", "cmmlu", "--model", "baseline/first", "--shard", "2/5", "--tables", *QUIET)
     assert ended.code == 0
     for said in ("shard 2/5 alone, 19 of 96 questions", "`viva merge`", "|shard:2/5|", "|n:19|"):
         assert said in ended.out
@@ -90,7 +90,7 @@ def test_the_tables_of_a_shard_say_what_they_are_of(viva: Viva) -> None:
     assert "shard-2-of-5" in folder.name
     for form in ("markdown", "csv", "latex", "json"):
         assert "shard" in viva("score", folder, "--format", form).out
-    resumed = viva("resume", folder, *QUIET)
+    resumed = viva("resume", folder, "--tables", *QUIET)
     assert resumed.out == ended.out, "a run that is resumed stays the shard that it is"
     estimate = viva("run", "cmmlu", "--model", "baseline/first", "--shard", "2/5", "--estimate")
     assert "19 requests" in estimate.out
@@ -105,7 +105,7 @@ def test_missing_shards_are_named_and_the_merged_run_asks_for_them(viva: Viva) -
     whole = library.run("cmmlu", model="baseline/random", limit=30, run=viva.folder / "whole")
     assert library.resume(viva.folder / "merged").report.results == whole.report.results
     asked_here(viva.folder, 7, 1, 3, 4, 7, limit=30)
-    everything = viva("merge", "runs", "--out", "everything")
+    everything = viva("merge", "runs", "--out", "everything", "--tables")
     assert (everything.code, everything.out) == (0, f"{whole.table()!r}\n")
 
 
@@ -115,7 +115,7 @@ def test_a_shard_that_was_made_twice_is_merged_once(viva: Viva) -> None:
     died = viva.folder / "runs" / "died"
     with pytest.warns(library.UnansweredWarning, match="38 not answered"):
         library.run("cmmlu", model="baseline/random", shard="1/2", max_requests=10, run=died)
-    merged = viva("merge", "runs", "--out", "merged")
+    merged = viva("merge", "runs", "--out", "merged", "--tables")
     assert merged.code == 0
     assert "10 answers were there twice" in merged.err
     assert len(viva.answered("merged")) == len(viva.entries("merged")) == 96
@@ -150,10 +150,10 @@ def test_shards_that_asked_at_addresses_of_their_own(viva: Viva, serve: Callable
     assert "base_url" in refused.err
     assert "--any-address" in refused.err
     assert not (viva.folder / "merged").exists()
-    merged = viva("merge", "runs", "--out", "merged", "--any-address")
+    merged = viva("merge", "runs", "--out", "merged", "--any-address", "--tables")
     assert merged.code == 0, merged.err
     reached = ("--model", "openai/m", "--base-url", places[0].url, *judging)
-    whole = viva("run", "csbench", *reached, "--run", "whole", *QUIET).out
+    whole = viva("run", "csbench", *reached, "--run", "whole", "--tables", *QUIET).out
     assert without_seconds(merged.out) == without_seconds(whole)
     assert (viva.folder / "merged" / "scores.jsonl").read_bytes() == (
         viva.folder / "whole" / "scores.jsonl"

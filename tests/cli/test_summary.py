@@ -54,25 +54,28 @@ def test_the_lines_below_say_what_is_needed_and_count_the_rest() -> None:
     many = report(result(overall=ROUGH), notes=tuple(f"note {number}" for number in range(9)))
     lines = summary_lines(many)
     assert "--judge MODEL" in lines[0]
-    assert lines[1:] == ["note 0", "note 1", "note 2", "note 3", f"5 more notes: viva score {many.run}"]
+    assert lines[1:] == [f"note {number}" for number in range(9)]
+    assert f"2 more notes (viva score {many.run} --all)." in summary_terminal(many), "ten lines in all"
     assert summary_lines(report(result(overall=PLAIN))) == []
 
 
 def test_a_run_prints_one_table_and_the_next_commands(viva: Viva) -> None:
     given = ("--model", "baseline/random", "--run", "run")
-    ended = viva("run", "csbench", "cmmlu", "--language", "en,zh", *given, "--progress", "plain", "--summary")
+    ended = viva("run", "csbench", "cmmlu", "--language", "en,zh", *given, "--progress", "plain")
     assert ended.code == 0, ended.err
-    assert ended.out.count("┏") == 1
     assert len(ended.out.splitlines()) < 15
-    for said in ("viva show run --wrong", "viva score run", "viva report run"):
+    for said in ("viva show run --wrong", "viva score run --all", "viva report run"):
         assert said in ended.err
     assert "Viva's own bundled samples, not the published sets" in ended.out
-    whole = viva("score", "run").out
-    assert whole.count("┏") > 8
-    assert viva("score", "run", "--summary").out == ended.out
-    refused = viva("score", "run", "--summary", "--format", "csv")
-    assert refused.code == VivaError.exit_code
-    assert "--summary is one table" in refused.err
+    assert "signature:" not in ended.out
+    tables, whole = (viva("score", "run", option).out for option in ("--tables", "--all"))
+    assert 8 < tables.count("┏") < whole.count("┏")
+    assert "signature:" in tables
+    assert viva("score", "run", "--out", "file.txt").code == 0
+    assert (viva.folder / "file.txt").read_text(encoding="utf-8") == whole, "files have everything"
+    former = viva("score", "run", "--summary")
+    assert (former.code, former.out) == (0, ended.out)
+    assert "is what is printed without it" in former.err
 
 
 def demo() -> list[str]:
@@ -132,4 +135,4 @@ def test_the_live_line_has_the_score_so_far(serve: Callable[..., LocalServer], v
     counts = [int(count) for *_, count in said]
     assert counts == sorted(counts)
     plain = viva(*asked, "--progress", "plain")
-    assert " score " not in plain.err
+    assert not re.search(r" score \d", plain.err)

@@ -31,7 +31,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def training(*arguments: object) -> str:
-    return told(training_command, *arguments)
+    return told(training_command, *arguments, "--all")
 
 
 def curves(*arguments: object) -> dict[str, list[tuple[float, float | None]]]:

@@ -91,7 +91,6 @@ def test_the_summary_fits_a_terminal() -> None:
     several = report(*(result(model=name, consumed=one, cut_off={"thinking": 3}) for name in names))
     for width in (80, 120):
         said = summary_terminal(several, width=width)
-        assert max(len(line) for line in said.splitlines() if line[0] in "┏│└") <= width
-        assert "tokens an answer" not in said or width > 80, "a line a model, not a list of figures"
+        assert max(map(len, said.splitlines())) <= width
         assert "3 answers cut off while thinking" in " ".join(said.split())
-        assert said.count("15,000") == 2
+        assert said.count("100k+20k") == (2 if width > 80 else 0)

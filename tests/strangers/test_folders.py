@@ -77,6 +77,7 @@ KINDS: dict[str, Callable[[Path], object]] = {
 }
 COMMANDS: tuple[Callable[[Path, Path, Path], tuple[object, ...]], ...] = (
     lambda run, out, _: ("score", run),
+    lambda run, out, _: ("runs", run),
     lambda run, out, _: ("show", run, "--limit", 1),
     lambda run, out, _: ("show", run, "--by-question"),
     lambda run, out, _: ("report", run, "--out", out / "report.html"),

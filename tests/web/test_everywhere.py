@@ -24,6 +24,7 @@ COMMANDS = {
     "correlate": ("correlate", "A", "B", "--by", "kind"),
     "items": ("items", "A", "B", "--irt", "1pl"),
     "report": ("report", "A", "B"),
+    "runs": ("runs", "A"),
     "scaling": ("scaling", "A", "--sizes", "SIZES"),
     "plan": ("plan", "A", "B"),
     "training": ("training", "A", "--checkpoints", "STEPS"),

@@ -78,7 +78,7 @@ def run(
         opened, earlier = plan_run(given, resolved.own)
         opened.kept = resolved.kept
         _sign(opened, "viva.run", names)
-        begin(opened)
+        opened = begin(opened, given)
         return _through(opened, earlier, given, caller)
 
     return _warned(run_in_thread(work))

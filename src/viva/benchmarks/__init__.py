@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import re
 from collections.abc import Mapping
@@ -40,10 +41,14 @@ def find_benchmark(name: str) -> Benchmark:
     """The benchmark of that name. Raises VivaError naming the ones there are."""
     module = _OF_FILES.get(name) or BENCHMARKS.get(name)
     if module is None:
+        cards = sorted(path.stem for path in CARDS.glob("*.yaml"))
+        near = difflib.get_close_matches(name.casefold(), [*BENCHMARKS, *cards], 1)
+        if near:
+            raise VivaError(f"there is no benchmark {name!r}; did you mean {near[0]}? (`viva list` has all)")
         known = ", ".join(BENCHMARKS)
         raise VivaError(
             f"there is no benchmark {name!r}; there are: {known}, question files and exam cards (NAME.yaml), and the "
-            f"cards {', '.join(sorted(path.stem for path in CARDS.glob('*.yaml')))}"
+            f"cards {', '.join(cards)}"
         )
     return cast("Benchmark", importlib.import_module(module).BENCHMARK)
 

@@ -22,7 +22,8 @@ def configure(ctx: click.Context, _: click.Parameter, path: Path | None) -> None
     if path is None:
         return
     read = ctx.meta[_READ] = read_config(path)
-    ctx.default_map = {_PARAMETERS.get(name, name): value for name, value in read.values.items()}
+    values = {_PARAMETERS.get(name, name): value for name, value in read.values.items()}
+    ctx.default_map = {**values, **(ctx.default_map or {})}  # what --quiet and --json set comes first
 
 
 def with_config(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import os
 import sys
@@ -9,12 +10,15 @@ from typing import Any, cast
 
 import click
 
+from viva.cli import habits
+from viva.cli.common import add_common_options
 from viva.cli.renamed import current_command, current_options
 from viva.errors import EXIT_INTERRUPTED, EXIT_STORAGE, VivaError
 from viva.version import __version__
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("viva.cli.ask.run", "Examine models: ask, grade, print the tables."),
+    "runs": ("viva.cli.look.runs", "Your runs: date, models, exams, score, cost, and what is left to do."),
     "resume": ("viva.cli.ask.run", "Go on with a run: ask only what is missing or failed."),
     "limits": ("viva.cli.ask.limits", "Show and change how hard a running run asks."),
     "score": ("viva.cli.grade.score", "Grade a run again from its files, asking nobody."),
@@ -61,7 +65,8 @@ class _Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module = importlib.import_module(COMMANDS[cmd_name][0])
-        return cast("click.Command", getattr(module, f"{cmd_name.replace('-', '_')}_command"))
+        command = cast("click.Command", getattr(module, f"{cmd_name.replace('-', '_')}_command"))
+        return add_common_options(command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -73,8 +78,10 @@ class _Commands(click.Group):
         try:
             name, command, rest = super().resolve_command(ctx, [current_command(args[0], COMMANDS), *args[1:]])
         except click.UsageError:
-            known = ", ".join(COMMANDS)
-            raise click.UsageError(f"there is no command {args[0]!r}; there are: {known}") from None
+            near = habits.COMMANDS.get(args[0], "")
+            said = f"; did you mean {near}?" if near else habits.nearest(args[0], COMMANDS)
+            said = said or f"; there are: {', '.join(COMMANDS)}"
+            raise click.UsageError(f"there is no command {args[0]!r}{said}") from None
         return name, command, current_options(command, rest) if command else rest
 
 
@@ -93,6 +100,12 @@ def cli() -> None:
     """
 
 
+def _clear_live_line() -> None:
+    """Nothing of it may stand beside the last sentence; where none was shown, nothing is loaded."""
+    if (module := sys.modules.get("viva.runs.live_line")) is not None:
+        module.clear()
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Entry point. Errors for the user are one sentence on stderr; only defects of Viva show a traceback."""
     # Before NumPy is loaded: of vectors of more than 10,000 numbers OpenBLAS makes several threads wait for each other,
@@ -105,12 +118,16 @@ def main(arguments: list[str] | None = None) -> None:
         click.echo(problem.format_message())
         code = 2
     except click.ClickException as problem:
+        if isinstance(problem, click.NoSuchOption):
+            near = difflib.get_close_matches(problem.option_name, problem.possibilities or (), 1)
+            problem.possibilities = near
         problem.show()
         code = problem.exit_code
     except (click.exceptions.Abort, KeyboardInterrupt):
         click.echo("viva: interrupted", err=True)
         code = EXIT_INTERRUPTED
     except VivaError as problem:
+        _clear_live_line()
         click.echo(f"viva: {problem}", err=True)
         code = problem.exit_code
     except BrokenPipeError:

@@ -73,7 +73,7 @@ GROUPS = {
     ),
     "Execution": ("unsafe_host_execution", "backend", "trust_endpoints"),
     "Output": (
-        "run", "reuse", "config", "write_config", "estimate", "progress", "format", "out", "scores", "all", "summary",
+        "run", "reuse", "config", "write_config", "estimate", "progress", "format", "out", "scores", "tables", "all",
         "published_rows", "help",
     ),
 }  # fmt: skip
@@ -179,7 +179,7 @@ judge_options = derive(JudgeOptions, TaskOptions, only=(*JudgeOptions.__struct_f
 place_options = derive(FolderOptions)
 reuse_option = derive(FolderOptions, only=("reuse",))
 run_option = derive(FolderOptions, only=("run",))
-tables_options = derive(OutputOptions, only=("format", "out"))
+tables_options = derive(OutputOptions, only=("format", "out", "all"))
 progress_option = derive(LimitOptions, only=("progress",))
 published_rows_option = derive(PublishedRows)
 report_options = derive(OutputOptions)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Callable, Mapping
@@ -31,29 +32,32 @@ def show_study(study: Callable[[C], R], config: type[C], given: Mapping[str, Any
         from viva.reports.charts import save
 
         save(chart, given["chart"])
-    print_study(result, given["format"], given["out"])
+    print_study(result, given["format"], given["out"], everything=given["all"])
     return result
 
 
-def print_study(result: StudyResult, form: str, out: Path | None) -> None:
-    """Print or write what a study found."""
+def print_study(result: StudyResult, form: str, out: Path | None, *, everything: bool = False) -> None:
+    """Print or write what a study found: one screen, or everything where it is asked for, and in files."""
     width, colour = screen(out)
-    emit(result.to_text(form, width=width, colour=colour), out)
+    if form == "terminal" and out is None and not everything:
+        text = result.to_screen(width, colour=colour)
+    else:
+        text = result.to_text(form, width=width, colour=colour)
+    emit(text, out)
 
 
 def print_report(report: Report, output: OutputOptions) -> None:
-    """Print or write the tables in the form asked for."""
+    """Print or write a run's results: one screen, or the tables in the form asked for."""
     from viva.reports.formats import FORMATS, as_terminal
     from viva.reports.summary import summary_terminal
 
-    if output.summary:
-        width, colour = screen(output.out)
-        text = summary_terminal(report, width=width, colour=colour)
-    elif output.format == "terminal":
-        width, colour = screen(output.out)
-        text = as_terminal(report, details=output.all, width=width, colour=colour)
-    else:
+    width, colour = screen(output.out)
+    if output.format != "terminal":
         text = FORMATS[output.format](report)
+    elif output.tables or output.everything:
+        text = as_terminal(report, details=output.everything, width=width, colour=colour)
+    else:
+        text = summary_terminal(report, width=width, colour=colour)
     emit(text, output.out)
 
 
@@ -61,20 +65,13 @@ def screen(out: Path | None) -> tuple[int | None, bool]:
     """How tables are set: the terminal's width and True for colours, or (None, False) for a file or a pipe."""
     if out is not None or not sys.stdout.isatty():
         return None, False
-    return shutil.get_terminal_size().columns, True
+    return shutil.get_terminal_size().columns, os.environ.get("TERM") != "dumb"
 
 
 def check_writable(out: Path | None) -> None:
     """Refuse an --out that cannot be written before hours are spent on what it should hold."""
     if out is not None and (out.is_dir() or not out.absolute().parent.is_dir()):
         raise VivaError(f"--out {out}: write the name of a file, in a folder that exists")
-
-
-def check_output(output: OutputOptions) -> None:
-    """The same of everything that says how a run's results are shown."""
-    check_writable(output.out)
-    if output.summary and (output.format != "terminal" or output.all):
-        raise VivaError("--summary is one table for people: leave out --format and --all, or --summary")
 
 
 def emit(text: str, out: Path | None) -> None:

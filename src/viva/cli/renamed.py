@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 
 import click
 
+from viva.cli.habits import translated
+
 COMMANDS = {"agree": "agreement", "errors": "error-types", "items": "item-analysis", "reduce": "score-table"}
 OPTIONS = {
     "--attempts": ("--max-attempts", "--aggregate"),
@@ -35,11 +37,17 @@ def current_options(command: click.Command, arguments: Sequence[str]) -> list[st
         if argument == "--":
             break
         name, equals, value = argument.partition("=")
+        if name == "--summary" and name not in known and "--tables" in known:
+            click.echo("viva: --summary is what is printed without it; --tables and --all print more", err=True)
+            found[at] = ""
+            continue
         new = next((one for one in OPTIONS.get(name, ()) if one in known), None)
         if new is not None and name not in known:
             click.echo(f"viva: {name} is now called {new}; the former name goes with the next release", err=True)
             found[at] = f"{new}{equals}{value}"
-    return found
+    # An empty argument is nobody's: an option that has gone left it.
+    kept = [one for one, was in zip(found, arguments, strict=True) if one or not was]
+    return translated(kept, known, benchmarks=any(one.name == "benchmarks" for one in command.params))
 
 
 def _options(command: click.Command, arguments: Sequence[str]) -> set[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+import msgspec
 from msgspec import Struct
 
 from viva.analysis.comparing import Difference, Flip
@@ -106,7 +107,7 @@ def _names(one: Comparison, *, short: bool) -> tuple[tuple[str, ...], Callable[[
     `short`: the table has much else to say.
     """
     has_parts = any(row.part for row in one.rows)
-    alone = (has_parts or short) and len({(row.first, row.second) for row in one.rows}) == 1
+    alone = (has_parts or short) and len(_pairs(one)) == 1
     header = (*((one.by,) if has_parts else ()), *(() if alone else ("first", "second")))
     title = f" · {one.rows[0].first} → {one.rows[0].second}" if alone else ""
 
@@ -136,6 +137,65 @@ def _differences(one: Comparison, tests: int) -> Grid:
         for row in one.rows
     )  # fmt: skip
     return Grid(f"Comparison · {one.title}{title}", header, rows)
+
+
+_MATRIX = 3
+"""From so many pairs on, a screen shows them as a matrix."""
+_STAR = "Matrix: row minus column, in points. *: p ≤ 0.05, adjusted for the {count} tests of this report."
+
+
+def _pairs(one: Comparison) -> dict[tuple[str, str], Row]:
+    """Every pair's row of the whole: the last of its parts, which is the mean of all."""
+    return {(row.first, row.second): row for row in one.rows}
+
+
+def _held(row: Row) -> bool:
+    """Whether a difference is more than chance, adjusted as the report adjusts."""
+    p = row.found.p if row.found.adjusted is None else row.found.adjusted
+    return p is not None and p <= 0.05
+
+
+def _matrix(one: Comparison) -> Grid:
+    """Who is how far ahead of whom, the best first: differences of the wholes, row minus column."""
+    pairs = _pairs(one)
+    scores: dict[str, float] = {}
+    for (first, second), row in pairs.items():
+        for name, mean in ((first, row.found.first), (second, row.found.second)):
+            scores[name] = max(scores.get(name, -1.0), -1.0 if mean is None else mean)
+    names = sorted(scores, key=lambda name: -scores[name])
+    digits = 1 if len(names) <= 8 else 0
+
+    def cell(above: str, below: str) -> str:
+        row, sign = (pairs.get((below, above)), 1) if (below, above) in pairs else (pairs.get((above, below)), -1)
+        if row is None or row.found.difference is None:
+            return "" if row is None else f"–{UNSURE}"
+        return signed(sign * 100 * row.found.difference, digits) + ("*" if _held(row) else "")
+
+    header = ("", "model", "score", *(str(number) for number in range(2, len(names) + 1)))
+    rows = tuple(
+        (
+            str(place + 1), name, "–" if scores[name] < 0 else percent(scores[name], 1),
+            *("" if at <= place else cell(name, other) for at, other in enumerate(names) if at),
+        )
+        for place, name in enumerate(names)
+    )  # fmt: skip
+    return Grid(f"Comparison · {one.title}", header, rows, keep=("model", "score"))
+
+
+def _holding(one: Comparison, tests: int) -> Grid:
+    """The differences in parts that are more than chance, the largest first; without parts, of the wholes."""
+    wholes = {id(row) for row in _pairs(one).values()}
+    has_parts = any(id(row) not in wholes for row in one.rows)
+    rows = [row for row in one.rows if _held(row) and not (has_parts and id(row) in wholes)]
+    rows.sort(key=lambda row: -abs(row.found.difference or 0))
+    title = f"{len(rows):,} of {tests:,} differences{f' by {one.by}' if has_parts else ''} hold · {one.title}"
+    shown = _differences(msgspec.structs.replace(one, rows=tuple(rows)), tests)
+    at = [number for number, name in enumerate(shown.header) if name not in ("p", "wins", "ties", "losses", "bounds")]
+    drop = ("questions", "first %", "second %")
+    cells = tuple(tuple(row[number] for number in at) for row in shown.rows)
+    return Grid(
+        title, tuple(shown.header[number] for number in at), cells, drop=drop, keep=("first", "second", "difference")
+    )
 
 
 def _mean(mean: float | None, between: tuple[float, float] | None, found: Difference) -> str:
@@ -257,6 +317,14 @@ class Comparisons(StudyResult):
     def closing(self) -> list[str]:
         """The legend, and what must be known beside the numbers."""
         return closing(self.found)
+
+    def overview(self) -> tuple[Sequence[Grid], Sequence[str]]:
+        """Of several pairs, a matrix of the differences in all, and the few of the parts that hold."""
+        if all(len(_pairs(one)) < _MATRIX for one in self.found):
+            return self.tables(), self.closing()
+        tests = tests_of(self.found)
+        grids = [grid for one in self.found for grid in (_matrix(one), _holding(one, tests))]
+        return grids, [_STAR.format(count=f"{tests:,}"), *self.closing()]
 
     def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
         """A row a comparison, in shares of 1."""

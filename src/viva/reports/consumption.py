@@ -35,8 +35,8 @@ def _cells(took: Consumed) -> tuple[str, ...]:
         _mean(took.mean_output, took) if took.replies else "",
         thought,
         _money(took),
-        "" if took.first is None else _seconds(took.first),
-        *(_seconds(took.latency[share]) if took.latency else "" for share in SHARES),
+        "" if took.first is None else seconds_text(took.first),
+        *(seconds_text(took.latency[share]) if took.latency else "" for share in SHARES),
     )
 
 
@@ -62,7 +62,8 @@ def dollars(amount: float) -> str:
     return f"{amount:.10f}".rstrip("0") if amount < 1e-8 else f"{float(f'{amount:.2g}'):.10f}".rstrip("0")
 
 
-def _seconds(value: float) -> str:
+def seconds_text(value: float) -> str:
+    """`123`, `4.5`, `0.32`."""
     return f"{value:,.0f}" if value >= 99.5 else f"{value:.1f}" if value >= 0.95 else f"{value:.2f}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from operator import gt
 
@@ -54,12 +55,43 @@ def grids_terminal(
             for name, flush, wide in zip(shown[0], left, widths, strict=True):
                 table.add_column(Text(name), justify="left" if flush else "right", overflow="fold", width=wide)
             for row in shown[1:]:
-                table.add_row(*map(Text, row))
+                table.add_row(*(Text(folded(cell, wide)) for cell, wide in zip(row, widths, strict=True)))
         console.print(Text(escape_invisible(found.title), style="bold"), soft_wrap=True)
         console.print(table)
     for line in closing:
         console.print(Text(escape_invisible(line)), soft_wrap=True)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+_UNIT = re.compile(
+    r"(?:[a-z]+ ){1,3}\d[\d.,]*"  # an outcome and its count
+    r"|\S*\[[^\]\n]*\]\S*"  # an interval
+    r"|\([^)\n]{1,24}\)\S*|\S+"
+)
+
+
+def units(text: str) -> list[str]:
+    """The parts of a cell between which it may break: an interval is one, and so is an outcome with its count."""
+    return _UNIT.findall(text)
+
+
+def folded(text: str, wide: int) -> str:
+    """A cell broken between its parts, never in one that has place."""
+    from rich.cells import cell_len
+
+    lines: list[str] = []
+    for line in text.splitlines() or [""]:
+        if cell_len(line) <= wide:
+            lines.append(line)
+            continue
+        lines.append("")
+        for part in units(line):
+            longer = f"{lines[-1]} {part}".strip()
+            if cell_len(longer) <= wide or not lines[-1]:
+                lines[-1] = longer
+            else:
+                lines.append(part)
+    return "\n".join(lines)
 
 
 def _widths(shown: Sequence[Sequence[str]], left: Sequence[bool], capacity: int) -> list[int] | None:
@@ -71,7 +103,10 @@ def _widths(shown: Sequence[Sequence[str]], left: Sequence[bool], capacity: int)
 
     columns = list(zip(*shown, strict=True))
     widths = [longest(line for text in column for line in text.splitlines()) for column in columns]
-    words = [longest(word for text in column for word in text.split()) for column in columns]
+    words = [
+        max(longest(column[0].split()), longest(part for text in column[1:] for part in units(text)))
+        for column in columns
+    ]
     least = [min(word, _NAME) if flush else word for word, flush in zip(words, left, strict=True)]
     capacity -= 3 * len(columns) + 1  # borders, and a blank on either side
     if len(columns) > _PAIR and sum(least) > capacity:

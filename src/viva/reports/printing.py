@@ -12,6 +12,7 @@ from viva.io.tables import CsvText
 from viva.reports.grids import GRID_FORMATS, WORDS, grids_terminal
 from viva.reports.notebook import grids_html
 from viva.reports.result import Grid
+from viva.reports.screen import screen_terminal
 from viva.reports.text import json_text
 from viva.visible import csv_safe
 
@@ -78,6 +79,14 @@ class StudyResult(ABC):
     def to_terminal(self, width: int | None = None, *, colour: bool = False) -> str:
         """Tables as a terminal shows them, in so many columns."""
         return grids_terminal(self.tables(), self.closing(), width=width, colour=colour, words=self.words)
+
+    def overview(self) -> tuple[Sequence[Grid], Sequence[str]]:
+        """The tables and lines of one screen, the most important ones first; what does not fit is left out."""
+        return self.tables(), self.closing()
+
+    def to_screen(self, width: int | None = None, *, colour: bool = False) -> str:
+        """What a command prints unless everything is asked for: one screen, in so many columns."""
+        return screen_terminal(*self.overview(), width=width, colour=colour, words=self.words)
 
     def to_text(self, form: str = "terminal", *, width: int | None = None, colour: bool = False) -> str:
         """In a form of `--format`: terminal, json, csv, markdown or latex; `width`: of the terminal, in columns."""

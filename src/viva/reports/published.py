@@ -53,7 +53,8 @@ def table_grid(table: Table, *, most: int | None = None) -> Grid:
     if turned:
         lines = [list(line) for line in zip(*lines, strict=True)]
     header, *rows = map(tuple, lines)
-    return Grid(f"{table.title} · {table.benchmark} {table.name}", header, tuple(rows))
+    headline = tuple(name for name in header if name.startswith(("overall", "Overall", "average", "Average")))
+    return Grid(f"{table.title} · {table.benchmark} {table.name}", header, tuple(rows), keep=headline[-1:])
 
 
 def _before(table: Table) -> dict[str, list[str]]:

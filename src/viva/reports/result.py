@@ -32,12 +32,18 @@ RANGE = (
 """Why a cell has no mean."""
 
 
-class Grid(Struct, frozen=True):
+class Grid(Struct, frozen=True, omit_defaults=True):
     """A table as strings: a header, rows, and what it is about."""
 
     title: str
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    drop: tuple[str, ...] = ()
+    """Columns that a narrow screen leaves out first, in this order."""
+    keep: tuple[str, ...] = ()
+    """Columns that it never leaves out."""
+    dim: int = 0
+    """How many of the last rows are only there to compare with: published ones."""
 
 
 class Suspicious(Struct, frozen=True):

@@ -1,47 +1,79 @@
-"""A run in one table: a line a model and exam, and the few things that must be known to read it (`--summary`)."""
+"""A run in one screen: a line a model and exam, and the few things that must be known to read it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from textwrap import fill
 
 from viva.analysis.breakdown import Cell
-from viva.reports.consumption import consumption_grid, cut_off_notes
-from viva.reports.grids import WORDS, grids_terminal
-from viva.reports.result import RANGE, UNSURE, Grid, Report, Result, counted, percent, score_text, zeroed_text
+from viva.engine.consumption import Consumed
+from viva.published import Neighbour
+from viva.reports.consumption import UNKNOWN, cut_off_notes, dollars, seconds_text
+from viva.reports.grids import WORDS
+from viva.reports.result import (
+    RANGE,
+    UNSURE,
+    Grid,
+    Report,
+    Result,
+    comparable,
+    counted,
+    percent,
+    score_text,
+    zeroed_text,
+)
+from viva.reports.screen import screen_terminal
+from viva.reports.textchart import short_number
 from viva.types import UNANSWERED, outcome_name
 from viva.visible import one_line
 
-WIDTH = 120
-"""Characters where nobody says how wide it may be: in a file or a pipe."""
-NOTES = 4
-"""Notes of a run that are shown; the others are counted."""
-_HEADER = ("model", "exam", "score", "95 % interval", "", "other outcomes", "not scored")
-"""The fifth is called by what it counts."""
+_HEADER = (
+    "model", "exam", "score", "95 % interval", "", "other outcomes", "not scored", "US$", "tokens in+out", "s each",
+)  # fmt: skip
+"""The fifth is called by what it counts; seconds are the median of an answer."""
+_DROP = ("tokens in+out", "s each", "US$")
+"""Given up first on a narrow screen; then the number of answers and the outcomes, never the interval."""
 _PLAIN = frozenset({"right", "wrong"})
 
 
 def summary_grid(results: Sequence[Result]) -> Grid:
-    """A line a model and exam. One model alone stands in the title; columns in which nothing stands are left out."""
-    models = list(dict.fromkeys(result.model for result in results))
+    """A line a model and exam, published rows last. One model alone stands in the title; columns in which nothing
+    stands are left out."""
+    published = _published(results)
+    models = list(dict.fromkeys([result.model for result in results] + [one.model for _, one in published]))
     title = "Scores in per cent" + (f" · {models[0]}" if len(models) == 1 else "")
     unit, counts = counted([result.overall for result in results])
     header = tuple(name or unit for name in _HEADER)
     rows = [
-        (result.model, result.exam, *_cells(result.overall, count))
+        (result.model, result.exam, *_cells(result.overall, count), *_took(result.consumed))
         for result, count in zip(results, counts, strict=True)
     ]
+    rows += [
+        (f"{one.model} (published)", exam, percent(one.score), *[""] * (len(_HEADER) - 3)) for exam, one in published
+    ]
+    always = ("exam", "score", "95 % interval", unit)
     filled = [
-        name not in ("model", "other outcomes", "not scored")
-        or (name == "model" and len(models) > 1)
-        or (name != "model" and any(row[at] for row in rows))
+        name in always or (len(models) > 1 if name == "model" else any(row[at] for row in rows))
         for at, name in enumerate(header)
     ]
 
     def kept(row: Sequence[str]) -> tuple[str, ...]:
         return tuple(text for text, some in zip(row, filled, strict=True) if some)
 
-    return Grid(title, kept(header), tuple(map(kept, rows)))
+    return Grid(
+        title, kept(header), tuple(map(kept, rows)),
+        drop=(*_DROP, unit, "other outcomes", "not scored"), keep=("exam", "score", "95 % interval"),
+        dim=len(published),
+    )  # fmt: skip
+
+
+def _published(results: Sequence[Result]) -> list[tuple[str, Neighbour]]:
+    """Published scores that are the same quantity as those of an exam, each once."""
+    found: list[tuple[str, Neighbour]] = []
+    for exam in dict.fromkeys(result.exam for result in results):
+        of_exam = [result for result in results if result.exam == exam and result.answered]
+        rows = {(one.model, one.condition): one for result in of_exam for one in result.beside}
+        found += [(exam, one) for one in comparable(rows.values(), of_exam) if one.score is not None]
+    return found
 
 
 def _cells(cell: Cell, count: str) -> tuple[str, ...]:
@@ -59,6 +91,16 @@ def _counted(outcomes: Sequence[tuple[str, int]]) -> str:
     return ", ".join(f"{outcome_name(name)} {count:,}" for name, count in outcomes)
 
 
+def _took(took: Consumed | None) -> tuple[str, str, str]:
+    """US dollars of all answers, their tokens, and the median of the seconds that one took; empty where unknown to
+    all, `unknown` where a server did not count what has a price."""
+    if took is None or not took.replies:
+        return "", "", ""
+    money = "" if not took.priced else UNKNOWN if took.cost is None else dollars(took.cost)
+    tokens = f"{short_number(took.input)}+{short_number(took.output)}" if took.counted else UNKNOWN
+    return money, tokens, seconds_text(took.latency[50]) if took.latency else ""
+
+
 def summary_lines(report: Report) -> list[str]:
     """What must be known beside the table, a line each."""
     lines: list[str] = []
@@ -71,16 +113,14 @@ def summary_lines(report: Report) -> list[str]:
     if any(cell.one_sided for cell, _ in cells):
         lines.append(f"{UNSURE} after a range: {RANGE}. `viva resume` with --judge MODEL gives a mean.")
     lines += cut_off_notes(report.results)
-    lines += report.notes[:NOTES]
-    if len(report.notes) > NOTES:
-        lines.append(f"{len(report.notes) - NOTES} more notes: viva score {one_line(report.run, 200)}")
-    return lines
+    lines += [f"{one.model} on {one.exam}: {one.suspicious.note}." for one in report.results if one.suspicious.note]
+    sources = dict.fromkeys((exam, one.source.cited, one.condition) for exam, one in _published(report.results))
+    return [*lines, *report.notes, *(f"Published beside {exam}: {where}; {how}." for exam, where, how in sources)]
 
 
 def summary_terminal(report: Report, *, width: int | None = None, colour: bool = False) -> str:
-    """The table and its lines for a terminal, `WIDTH` wide where it is none."""
-    grid, words = summary_grid(report.results), {*WORDS, "other outcomes", "not scored"}
-    wide = width or WIDTH
-    lines = [fill(line, wide, break_long_words=False, break_on_hyphens=False) for line in summary_lines(report)]
-    took = consumption_grid(report.results)
-    return grids_terminal([grid, *([took] if took.rows else [])], lines, width=wide, colour=colour, words=words)
+    """The table and its lines, in one screen."""
+    words = {*WORDS, "other outcomes", "not scored"}
+    grid, lines = summary_grid(report.results), summary_lines(report)
+    more = f"viva score {one_line(report.run, 200)} --all"
+    return screen_terminal([grid], lines, width=width, colour=colour, words=words, more=more)

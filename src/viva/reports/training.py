@@ -11,6 +11,7 @@ from viva.analysis.training import Curve, Training
 from viva.reports.grids import WORDS, grids_terminal
 from viva.reports.printing import StudyResult, refuse_several
 from viva.reports.result import RANGE, UNSURE, Grid, cell_text, counted, p_text, percent
+from viva.reports.screen import LINES, screen_terminal
 from viva.reports.textchart import Dot, Series, short_number, sparkline, text_chart
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 
 _NONE = Cell(n=0, mean=None)
+_CHART = 72
+"""Columns that curves need on a screen."""
 
 
 def training_grids(found: Training) -> list[Grid]:
@@ -121,6 +124,14 @@ class Trainings(StudyResult):
             chart = text_chart(series(one), one.axis)
             text += f"\n{chart}\n" if chart else "\n"
         return text + grids_terminal([], self.closing(), width=width, colour=colour).lstrip("\n")
+
+    def to_screen(self, width: int | None = None, *, colour: bool = False) -> str:
+        """The checkpoints in one screen, with the curves of one exam."""
+        (one, *others) = self.found
+        chart = text_chart(series(one), one.axis) if not others and (width or 80) >= _CHART else ""
+        lines = LINES - len(chart.splitlines()) - bool(chart)
+        text = screen_terminal(*self.overview(), width=width, colour=colour, words=self.words, lines=lines)
+        return f"{chart}\n{text}" if chart else text
 
     def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
         """A row a checkpoint and curve: shares of 1."""

@@ -325,9 +325,14 @@ class OutputOptions(PublishedRows, kw_only=True):
     format: Annotated[Literal["terminal", "json", "csv", "markdown", "latex"], note("How the tables are printed.")] = (
         "terminal"
     )
-    out: Annotated[Path | None, note("Write the tables to a file instead.")] = None
-    all: Annotated[bool, note("Also the long tables (every subject).")] = False
-    summary: Annotated[bool, note("One table in place of all: a line a model and exam.")] = False
+    out: Annotated[Path | None, note("Write all of it to a file instead.")] = None
+    tables: Annotated[bool, note("The breakdowns and signatures, in place of one screen.")] = False
+    all: Annotated[bool, note("All of it: also the long tables (every subject).")] = False
+
+    @property
+    def everything(self) -> bool:
+        """Whether nothing may be left out: files and other forms have all of it."""
+        return self.all or self.format != "terminal" or self.out is not None
 
 
 class AnswerFileOptions(Struct, kw_only=True):

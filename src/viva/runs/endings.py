@@ -6,7 +6,7 @@ from pathlib import Path
 
 from viva.engine.asking import Run, Tally, disk_full
 from viva.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK, EXIT_REFUSED
-from viva.runs.messages import notify
+from viva.runs.messages import conclude
 
 FOR_GOOD = {"context", "tokens"}
 """Failures that asking once more does not mend: what does not fit, and what a tokenizer is not made for."""
@@ -18,7 +18,7 @@ def ending_of_asking(run: Run, path: Path, resume: str = "") -> int:
     tally = run.tally
     resume = resume or f"viva resume {path}"
     for model, why in run.refused.items():
-        notify(given_up(run, model, why))
+        conclude(given_up(run, model, why))
     if run.stop == "disk":
         raise disk_full(run)
     missing, number = _missing(tally)
@@ -45,7 +45,7 @@ def ending_of_asking(run: Run, path: Path, resume: str = "") -> int:
         said = f"stopped, as the grading would not work; {number} not answered yet"
     else:
         said = _failed(run, number, resume)
-    notify(said)
+    conclude(said)
     return code
 
 
@@ -93,12 +93,12 @@ def ending_of_running(run: Run, path: Path) -> int:
     missing, number = _missing(run.tally)
     for why in run.refused.values():
         after = f"; go on with a sandbox, or without: viva resume {path}" if run.stop == "refused" else ""
-        notify(f"{number} programs were not run: {why}{after}")
+        conclude(f"{number} programs were not run: {why}{after}")
     if run.stop == "interrupted" and missing:
-        notify(f"interrupted, {number} programs not run yet; go on with: viva resume {path}")
+        conclude(f"interrupted, {number} programs not run yet; go on with: viva resume {path}")
         return EXIT_INTERRUPTED
     if missing and not run.refused and run.stop != "refused":
-        notify(
+        conclude(
             f"{number} programs could not be run, their answers are not graded ({run.tally.last_error}); "
             f"`viva toolchains` says what is missing; then: viva resume {path}"
         )
@@ -111,9 +111,9 @@ def ending_of_comparing(run: Run, path: Path) -> int:
         raise disk_full(run)
     missing, number = _missing(run.tally)
     if run.stop == "interrupted" and missing:
-        notify(f"interrupted, {number} texts not compared yet; go on with: viva resume {path}")
+        conclude(f"interrupted, {number} texts not compared yet; go on with: viva resume {path}")
         return EXIT_INTERRUPTED
     if missing and run.stop != "refused":
         last = run.tally.last_error
-        notify(f"{number} texts could not be compared ({last}); try those again with: viva resume {path}")
+        conclude(f"{number} texts could not be compared ({last}); try those again with: viva resume {path}")
     return EXIT_INCOMPLETE if missing else EXIT_OK

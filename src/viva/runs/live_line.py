@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
 import time
-from typing import Literal
+from typing import ClassVar, Literal
 
 from viva.visible import escape_invisible
 
@@ -14,8 +16,40 @@ _PAUSE = 10.0
 """Seconds between two lines that stay."""
 
 
+def clear() -> None:
+    """Take the live line off the terminal, before anything else is written there."""
+    if Screen.shown:
+        Screen.shown = False
+        sys.stderr.write(_CLEAR)
+        sys.stderr.flush()
+
+
+def columns() -> int:
+    """Columns of the terminal that stderr is."""
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns or 80
+    except (OSError, ValueError):
+        return shutil.get_terminal_size().columns
+
+
+def cut_to_columns(line: str, width: int) -> str:
+    """The beginning of a line in so many columns of a terminal, of which a Chinese character takes two."""
+    from unicodedata import east_asian_width
+
+    wide = [2 if east_asian_width(character) in "FW" else 1 for character in line]
+    if sum(wide) <= width:
+        return line
+    while line and sum(wide) > width - 1:
+        line = line[:-1]
+        wide.pop()
+    return f"{line}…"
+
+
 class Screen:
     """The live line on stderr, and the lines that stay above it."""
+
+    shown: ClassVar[bool] = False
+    """Whether a live line is on the terminal now: there is one terminal."""
 
     def __init__(self, mode: Mode, *, pause: float = 0.2) -> None:
         """`pause`: seconds between two looks of the live line."""
@@ -35,19 +69,18 @@ class Screen:
     def show(self, line: str) -> None:
         """How far it is, in words of Viva's own."""
         if self.live:
-            sys.stderr.write(f"{_CLEAR}{line}")
+            Screen.shown = True
+            # A line of the whole width would end in the next one, which is never cleared.
+            sys.stderr.write(f"{_CLEAR}{cut_to_columns(escape_invisible(line), columns() - 1)}")
             sys.stderr.flush()
         else:
             self.say(line)
 
     def say(self, line: str) -> None:
         """A line that stays, also where nobody wants to know how far it is."""
-        if self.live:
-            sys.stderr.write(_CLEAR)
+        clear()
         print(escape_invisible(line), file=sys.stderr, flush=True)
 
     def close(self) -> None:
         """The live line goes."""
-        if self.live:
-            sys.stderr.write(_CLEAR)
-            sys.stderr.flush()
+        clear()

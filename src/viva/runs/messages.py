@@ -8,9 +8,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 
+from viva.runs.live_line import clear
 from viva.visible import escape_invisible
 
 _CALLER: ContextVar[Caller | None] = ContextVar("host", default=None)
@@ -48,10 +49,37 @@ def caller() -> Caller | None:
     return _CALLER.get()
 
 
+_LAST: ContextVar[list[str] | None] = ContextVar("last", default=None)
+"""Sentences that wait until all else is printed."""
+
+
+@contextlib.contextmanager
+def conclusions_last() -> Iterator[list[str]]:
+    """Keep what is `concluded` to the end of the block: what to do next is the last line, with nothing after it."""
+    waiting: list[str] = []
+    token = _LAST.set(waiting)
+    try:
+        yield waiting
+    finally:
+        _LAST.reset(token)
+        for sentence in waiting:
+            notify(sentence)
+
+
+def conclude(sentence: str) -> None:
+    """Say how something ended, and what to do about it: after everything else, where the command waits for that."""
+    waiting = _LAST.get()
+    if waiting is None or _CALLER.get() is not None:
+        notify(sentence)
+    else:
+        waiting.append(sentence)
+
+
 def notify(sentence: str) -> None:
     """Say something that belongs to no table: on stderr, or to the host."""
     told = _CALLER.get()
     if told is not None:
         told.messages.append(sentence)
     else:
+        clear()
         print(escape_invisible(f"viva: {sentence}"), file=sys.stderr, flush=True)

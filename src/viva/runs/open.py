@@ -17,7 +17,7 @@ from viva.engine.budget import Price, list_price
 from viva.engine.folder import EncoderRecord, ModelRecord, RunFolder, find_run
 from viva.engine.reviews import ReviewLog
 from viva.engine.stages import RECORDED, Evaluation, EvidenceStore, Judge, JudgePanel, SimilarityStore
-from viva.errors import VivaError
+from viva.errors import MissingEncoderError, VivaError
 from viva.models import Endpoint, connect
 from viva.models.replay import Replay, located
 from viva.requesting import RequestOptions
@@ -188,14 +188,17 @@ def _check_limits(limits: LimitOptions, asked: Sequence[Model], prices: Mapping[
 def open_encoder_of(opened: OpenRun, *, new: bool) -> None:
     """Load the encoder that the exams compare with, and write into run.json what its numbers depend on.
 
-    Raises VivaError where it cannot be loaded, or is not the one that this run began with.
+    Raises MissingEncoderError where it cannot be loaded, VivaError where it is not the one that this run began with.
     """
     wanted = {exam.spec.encoder for exam in opened.exams if exam.spec.encoder}
     if not wanted:
         return
     if len(wanted) > 1:
         raise VivaError(f"one run compares with one encoder; here are {' and '.join(sorted(wanted))}")
-    encoder = open_encoder(wanted.pop(), opened.limits)
+    try:
+        encoder = open_encoder(wanted.pop(), opened.limits)
+    except VivaError as problem:
+        raise MissingEncoderError(str(problem)) from None
     folder = opened.folder
     found = EncoderRecord(name=encoder.name, identity=dict(encoder.identity))
     known = folder.record.encoder

@@ -14,7 +14,7 @@ from viva.benchmarks import find_benchmark
 from viva.benchmarks.sharding import unsharded
 from viva.contracts import Exam, Model
 from viva.engine.folder import ExamRecord, ModelRecord, RunFolder, RunRecord, new_run_path
-from viva.errors import VivaError
+from viva.errors import MissingEncoderError, VivaError
 from viva.requesting import RequestOptions
 from viva.runs.batches import refuse_unbatched
 from viva.runs.canaries import read_canaries
@@ -32,6 +32,7 @@ from viva.runs.config import (
 )
 from viva.runs.environment import read_environment
 from viva.runs.exams import open_exams, remember
+from viva.runs.messages import notify
 from viva.runs.model_names import Named, named_models, separate_benchmarks_and_models
 from viva.runs.model_paths import HF, existing, placed, resolve_path, split_revision
 from viva.runs.open import UNPAID, OpenRun, earlier_runs, open_encoder_of, prepare
@@ -98,19 +99,34 @@ def plan_run(given: Mapping[str, Any], own: Mapping[str, Model] | None = None) -
     names += [f"shard-{choice.shard.replace('/', '-of-')}"] if choice.shard else []
     path = given["run_path"] or new_run_path(Path("runs"), "-".join(names))
     # Everything that can be refused is refused before a folder is made or a question is asked.
-    opened = prepare(RunFolder(path, record), limits, exams, own, asking=True)
+    # An estimate asks nobody, so no key is needed for it.
+    opened = prepare(RunFolder(path, record), limits, exams, own, asking=not given.get("estimate"))
     record.models = [remembered(model, known) for known, model in zip(record.models, opened.models, strict=True)]
     remember_judges(record, opened)
     refuse_unbatched(opened)
     return opened, earlier_runs(given["reuse"])
 
 
-def begin(opened: OpenRun) -> None:
-    """The last checks, then the run folder."""
+def begin(opened: OpenRun, given: Mapping[str, Any]) -> OpenRun:
+    """The last checks, then the run folder; `given` are the options that the run was planned with.
+
+    What guesses is worth no download: where the encoder that a benchmark takes by default is not here, baselines are
+    graded without it. Raises VivaError for what cannot be asked or graded.
+    """
     samples = self_test(opened.exams)
     check_supported(opened, samples)
-    open_encoder_of(opened, new=True)
+    try:
+        open_encoder_of(opened, new=True)
+    except MissingEncoderError as problem:
+        guesses = all(model.identity.get("provider") == "baseline" for model in opened.models)
+        if given.get("encoder") is not None or not guesses:
+            raise
+        notify(f"similarity to the gold rationale is left out, and a judge alone could grade those: {problem}")
+        again, _ = plan_run({**given, "encoder": "none"})
+        again.folder.record.command = opened.folder.record.command
+        opened = again
     create_folder(opened)
+    return opened
 
 
 def create_folder(opened: OpenRun) -> None:

@@ -3,44 +3,62 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from viva.engine.asking import Tally
-from viva.runs.live_line import Mode, Screen
+from viva.runs.live_line import Mode, Screen, columns
 from viva.visible import one_line
 
+_log = logging.getLogger("viva")
+"""Errors on the way, for `--verbose`."""
 
-def describe(tally: Tally, rate: float) -> str:
+
+def describe(tally: Tally, rate: float, width: int | None = None, *, final: bool = False) -> str:
     """`412/2183 19 % · 25.1/s · ETA 1:11 · 64 in flight · 180k+3k tokens · $0.52 · 3 retries · 1 error`.
 
-    What no server counted is called unknown.
+    What no server counted is called unknown. Questions that failed are not done: they count apart. In `width` columns
+    what matters least is left out first.
     """
-    done = tally.answered + tally.kept + tally.failed
-    parts = [f"{done:,}/{tally.total:,} {100 * done // max(1, tally.total)} %", f"{rate:.1f}/s"]
-    if rate > 0 and tally.total > done:
-        parts.append(f"ETA {clock((tally.total - done) / rate)}")
+    done = tally.answered + tally.kept
+    left = tally.total - done - tally.failed
+    parts = [(0, f"{done:,}/{tally.total:,} {100 * done // max(1, tally.total)} %"), (5, f"{rate:.1f}/s")]
+    if rate > 0 and left > 0:
+        parts.append((2, f"ETA {clock(left / rate)}"))
     if tally.in_flight or not tally.batches:
-        parts.append(f"{tally.in_flight} in flight")
+        parts.append((7, f"{tally.in_flight} in flight"))
     if tally.batches:
-        parts.append(tally.batches)
+        parts.append((3, tally.batches))
     if tally.input_tokens or tally.output_tokens:
         of = f" (of {tally.uncounted:,} replies unknown)" if tally.uncounted else ""
-        parts.append(f"{count(tally.input_tokens)}+{count(tally.output_tokens)} tokens{of}")
+        parts.append((6, f"{count(tally.input_tokens)}+{count(tally.output_tokens)} tokens{of}"))
     elif tally.at_most:
-        parts.append("tokens unknown")
+        parts.append((6, "tokens unknown"))
     if cost := cost_text(tally):
-        parts.append(cost)
+        parts.append((2, cost))
     if tally.score:
-        parts.append(tally.score)
+        parts.append((3, tally.score))
     if tally.retries:
-        parts.append(f"{tally.retries:,} retries")
+        parts.append((4, f"{tally.retries:,} retries"))
     if tally.failed:
-        parts.append(f"{tally.failed:,} errors")
-    if tally.last_error and not tally.answered:
-        parts.append(tally.last_error)  # nothing works yet: say why while there is time to mend it
-    return " · ".join(parts)
+        parts.append((1, f"{tally.failed:,} errors"))
+    if tally.last_error and not tally.answered and not final:
+        parts.append((1, tally.last_error))  # nothing works yet: say why while there is time to mend it
+    return " · ".join(_fitting(parts, width))
+
+
+def _fitting(parts: Sequence[tuple[int, str]], width: int | None) -> list[str]:
+    """The parts that find place, in their order: of the smallest number first, and of 0 and 1 always."""
+    taken: list[int] = []
+    free = float("inf") if width is None else float(width)
+    for at in sorted(range(len(parts)), key=lambda at: parts[at][0]):
+        weight, text = parts[at]
+        if weight <= 1 or len(text) + 3 <= free:
+            taken.append(at)
+            free -= len(text) + 3
+    return [parts[at][1] for at in sorted(taken)]
 
 
 def cost_text(tally: Tally) -> str:
@@ -81,16 +99,19 @@ class Progress:
         self._screen = Screen(mode)
         self._tallies = dict(tallies)
         self._recent: deque[tuple[float, int]] = deque(maxlen=60)
-        self._said = ""
+        self._said = self._error = ""
 
     async def show(self) -> None:
         """Run beside the asking."""
         screen = self._screen
-        while not screen.quiet:
+        while not screen.quiet or _log.isEnabledFor(logging.INFO):
             await asyncio.sleep(0.25 if screen.live else 1.0)
             if not self._tallies:
                 continue
             (stage, tally), *others = self._tallies.items()
+            if tally.last_error != self._error:
+                self._error = tally.last_error
+                _log.info("%s: %s", stage, one_line(tally.last_error, 400))
             self._recent.append((time.monotonic(), tally.answered))
             if not screen.due():
                 continue
@@ -100,8 +121,8 @@ class Progress:
                 self._said = text
             beside = "".join(_beside(name, other) for name, other in others if other.total)
             if screen.live:
-                line = one_line(f"{stage}: {describe(tally, self._rate())}", max(50, 150 - len(beside)))
-                screen.show(line + beside)
+                place = max(40, columns() - 1 - len(beside)) - len(f"{stage}: ")
+                screen.show(f"{stage}: {describe(tally, self._rate(), place)}{beside}")
             else:
                 screen.show(f"{stage}: {describe(tally, self._rate())}{beside}")
 
@@ -118,12 +139,18 @@ class Progress:
         if not self._screen.quiet and tally.total:
             seconds = time.monotonic() - self._screen.started
             rate = tally.answered / max(1e-6, seconds)
-            self._screen.say(f"{stage}: {describe(tally, rate)} · {clock(seconds)} in all")
+            # How it ended is said last, and there once.
+            ended = describe(tally, rate, final=True)
+            self._screen.say(f"{stage}: {ended} · {clock(seconds)} in all")
+
+    def close(self) -> None:
+        """Nothing is at work any more."""
+        self._screen.close()
 
 
 def _beside(name: str, tally: Tally) -> str:
     """` | judging: 40/44 · $0.02`."""
-    parts = [f"{tally.answered + tally.kept + tally.failed:,}/{tally.total:,}", cost_text(tally)]
+    parts = [f"{tally.answered + tally.kept:,}/{tally.total:,}", cost_text(tally)]
     if tally.failed:
         parts.append(f"{tally.failed:,} errors")
     if tally.last_error and not tally.answered:

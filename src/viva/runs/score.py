@@ -77,7 +77,7 @@ def _result(
 
     every = evaluation.exam.layouts()
     breakdown = Breakdown(frame(rows), evaluation.exam.headline().attempts, every)
-    short = output.format == "terminal" and not output.all
+    short = not output.everything
     layouts = [layout for layout in every if not (layout.detail and short)]
     return Result(
         exam=evaluation.label,

@@ -14,7 +14,7 @@ from msgspec import Struct
 from viva.engine.asking import Run
 from viva.errors import EXIT_INTERRUPTED, EXIT_OK
 from viva.runs.endings import resumable
-from viva.runs.live_line import Mode
+from viva.runs.live_line import Mode, clear
 from viva.runs.messages import caller
 from viva.runs.progress import Progress
 
@@ -68,6 +68,7 @@ async def watched(
         for stage in stages:
             if stage.name not in over:
                 await end(stage)
+        progress.close()
 
 
 def say_endings(stages: Sequence[Stage], path: Path) -> tuple[int, bool]:
@@ -114,7 +115,8 @@ def _listen(run: Run, asking: asyncio.Task[None]) -> None:
         if serving is not None:
             return
         waiting = f"{run.in_flight} in flight" if run.in_flight else "nothing in flight"
-        print(f"\nviva: finishing ({waiting}); Ctrl-C again stops at once", file=sys.stderr, flush=True)
+        clear()
+        print(f"viva: finishing ({waiting}); Ctrl-C again stops at once", file=sys.stderr, flush=True)
 
     serving = caller()
     if serving is not None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from viva.cli.options import published_rows_option
+from viva.cli.options import derive, published_rows_option
 from viva.cli.output import print_report
 from viva.engine.folder import RunFolder
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK
@@ -35,14 +35,7 @@ from viva.runs.shards import Parts, find_parts, spans
     is_flag=True,
     help="The shards' servers (--base-url) had an address each: you vouch that they served the same models.",
 )
-@click.option(
-    "--format",
-    type=click.Choice(["terminal", "json", "csv", "markdown", "latex"]),
-    default="terminal",
-    show_default=True,
-    help="How the tables are printed.",
-)
-@click.option("--all", is_flag=True, help="Also the long tables (every subject).")
+@derive(OutputOptions, only=("format", "tables", "all"))
 @published_rows_option
 def merge_command(runs: tuple[Path, ...], into: Path, any_address: bool, **given: Any) -> int:
     """Make one run of the shards RUNS (`viva run --shard I/N`; run folders, or a folder of them), and print its tables:

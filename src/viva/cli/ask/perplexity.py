@@ -51,5 +51,5 @@ def show_perplexity(given: dict[str, Any]) -> int:
         click.echo(f"viva: {stopped}", err=True)
         return EXIT_INTERRUPTED
     if result.measured:
-        print_study(result, given["format"], given["out"])
+        print_study(result, given["format"], given["out"], everything=given["all"])
     return result.exit_code

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-import msgspec
 
 from viva.cli.configoptions import configure, with_config, write_config
 from viva.cli.consent import confirm_endpoints
@@ -26,13 +25,13 @@ from viva.cli.options import (
     shard_option,
     weights_options,
 )
-from viva.cli.output import check_output, print_report
+from viva.cli.output import check_writable, print_report
 from viva.cli.rejudge_options import rejudge_options
 from viva.engine.folder import RunFolder, find_run
-from viva.errors import EXIT_INTERRUPTED
 from viva.runs.batches import refuse_unbatched
 from viva.runs.config import LimitOptions, OutputOptions, pick
 from viva.runs.execute import execute_run
+from viva.runs.messages import conclusions_last
 from viva.runs.open import OpenRun, earlier_runs, open_encoder_of, prepare
 from viva.runs.plan import begin, plan_run, rejudge_records, remember_judges
 from viva.runs.published_rows import refuse_unknown, settings_of
@@ -90,7 +89,7 @@ def run_command(**given: Any) -> int:
     viva run --config run.yaml --limit 20
     """
     given = with_config(given)
-    check_output(pick(OutputOptions, given))
+    check_writable(given["out"])
     if given["write_config"]:
         write_config(given)
         return 0
@@ -100,8 +99,7 @@ def run_command(**given: Any) -> int:
 
         estimate(opened)
         return 0
-    begin(opened)
-    return _finish(opened, earlier, pick(OutputOptions, given))
+    return _finish(begin(opened, given), earlier, pick(OutputOptions, given))
 
 
 @click.command(name="resume", short_help="Go on with a run.", cls=GroupedCommand)
@@ -123,7 +121,7 @@ def resume_command(run: Path, reuse: tuple[Path, ...], **given: Any) -> int:
     viva resume runs/of-somebody-else --trust-endpoints     its addresses are yours, and may have your keys
     """
     output, limits, rejudging = pick(OutputOptions, given), pick(LimitOptions, given), pick(RejudgeOptions, given)
-    check_output(output)
+    check_writable(output.out)
     folder = RunFolder.open(find_run(run))
     refuse_unknown(output.published_rows, settings_of(folder.record.exams))
     earlier = earlier_runs(reuse)
@@ -163,23 +161,31 @@ def _finish(opened: OpenRun, earlier: list[RunFolder], output: OutputOptions) ->
     quiet = opened.limits.progress == "quiet"
     if not quiet:
         print(f"run folder: {folder.path}", file=sys.stderr)
-    try:
-        code = execute_run(opened, earlier)
-        report = grade_run(opened, output)
-    finally:
-        folder.unlock()
-    answered = any(result.answered for result in report.results)
-    to_screen = output.format == "terminal" and output.out is None
-    if code == EXIT_INTERRUPTED and to_screen and not output.all:  # a part of a set is no sample of it
-        output = msgspec.structs.replace(output, summary=True)
-    if answered or not to_screen:  # tables of nothing would hide why
-        print_report(report, output)
-    if not quiet:
-        hints = [f"  look at answers: viva show {folder.path} --wrong"] if answered else []
-        if output.summary and answered:
-            hints += [f"  all tables: viva score {folder.path}", f"  as a page: viva report {folder.path}"]
-        if opened.resumable:
-            way = " --no-batch" if opened.limits.batch is False else ""
-            hints += [f"  go on: viva resume {folder.path}{way}"]
-        print("\n".join([f"\nrun folder: {folder.path}", *hints]), file=sys.stderr)
+    with conclusions_last() as conclusions:
+        try:
+            code = execute_run(opened, earlier)
+            report = grade_run(opened, output)
+        finally:
+            folder.unlock()
+        answered = any(result.answered for result in report.results)
+        to_screen = output.format == "terminal" and output.out is None
+        if answered or not to_screen:  # tables of nothing would hide why
+            print_report(report, output)
+            sys.stdout.flush()
+        if not quiet:
+            shortened = to_screen and not (output.tables or output.all)
+            for hint in _hints(opened, answered=answered, shortened=shortened, said=" ".join(conclusions)):
+                print(hint, file=sys.stderr)
     return code
+
+
+def _hints(opened: OpenRun, *, answered: bool, shortened: bool, said: str) -> list[str]:
+    """The next commands, but those that the last sentence says."""
+    path, hints = opened.folder.path, []
+    if answered:
+        hints.append(f"  look at answers: viva show {path} --wrong")
+    if answered and shortened:
+        hints += [f"  all tables: viva score {path} --all", f"  as a page: viva report {path}"]
+    if opened.resumable and f"viva resume {path}" not in said:
+        hints.append(f"  go on: viva resume {path}{' --no-batch' if opened.limits.batch is False else ''}")
+    return ["", *hints] if hints else []

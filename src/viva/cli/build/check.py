@@ -35,7 +35,8 @@ from viva.visible import escape_invisible, one_line
 )
 def check_command(benchmark: str, show_all: bool, unsafe_host_execution: bool, **given: Any) -> int:
     """For every question of BENCHMARK: its gold answer, in several phrasings, must score 1, a wrong one 0, and an empty
-    reply must be unscored as empty. Lists the data set's defects. Exit code 3 when a sound question fails.
+    reply must be unscored as empty. Lists the data set's defects. Exit code 3 when a sound question fails, or
+    a gold is invalid.
 
     All languages are checked unless --language says otherwise. In place of a benchmark, a question file of your own
     (NAME.yaml): it is validated, and its example answers must score as it says.
@@ -43,12 +44,13 @@ def check_command(benchmark: str, show_all: bool, unsafe_host_execution: bool, *
     choice = pick(TaskOptions, given)
     file = question_file(benchmark)
     if file and file_benchmark(file) == CUSTOM:
-        return _check_file(file, choice, unsafe=unsafe_host_execution)
-    failed = 0
+        return _check_file(file, choice, unsafe=unsafe_host_execution, show_all=show_all)
+    failed = unsound = 0
     for exam in _exams(benchmark, choice):
         found = failures(exam)
         failed += len(found)
         invalid = sum(1 for question in exam.questions() if question.answer is None)
+        unsound += invalid
         kinds = Counter(question.kind for question in exam.questions())
         counts = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
         click.echo(
@@ -57,8 +59,10 @@ def check_command(benchmark: str, show_all: bool, unsafe_host_execution: bool, *
         rubrics = check_rubrics(exam, unsafe=unsafe_host_execution) if isinstance(exam, RubricExam) else None
         for line in _defect_lines([*exam.defects, *(rubrics.defects if rubrics else ())], show_all=show_all):
             click.echo(f"  {line}")
-        for failure in found[:20]:
+        for failure in found if show_all else found[:FAILURES]:
             click.echo(f"  FAILED {failure}")
+        if not show_all and len(found) > FAILURES:
+            click.echo(f"  ... and {len(found) - FAILURES:,} more failures (--all lists them)")
         verdict = "gold scores 1, wrong scores 0, empty is empty: all as it should be"
         if set(kinds) == {"free"}:
             verdict = "every prompt is there, empty is empty (the set holds no gold answers that could be graded)"
@@ -66,17 +70,23 @@ def check_command(benchmark: str, show_all: bool, unsafe_host_execution: bool, *
             for note in (*rubrics.notes, rubrics.summary):
                 click.echo(f"  {escape_invisible(note)}")
         click.echo(f"  self-test: {f'{len(found)} failures' if found else verdict}")
-    return EXIT_INCOMPLETE if failed else 0
+    if unsound:
+        click.echo(
+            f"viva: {unsound:,} {'gold is' if unsound == 1 else 'golds are'} invalid: such questions are asked and "
+            "left unscored (`viva run --strict` refuses the set)",
+            err=True,
+        )
+    return EXIT_INCOMPLETE if failed or unsound else 0
 
 
-def _check_file(file: Path, choice: TaskOptions, *, unsafe: bool) -> int:
+def _check_file(file: Path, choice: TaskOptions, *, unsafe: bool, show_all: bool) -> int:
     exam: Exam | None = None
     try:
         exam = open_exams((str(file),), choice)[0][0]
     except DataError:
         if not file.is_file():
             raise
-    return check_question_file(file, exam if isinstance(exam, RubricExam) else None, unsafe=unsafe)
+    return check_question_file(file, exam if isinstance(exam, RubricExam) else None, unsafe=unsafe, show_all=show_all)
 
 
 def _exams(benchmark: str, choice: TaskOptions) -> Iterator[Exam]:
@@ -109,18 +119,21 @@ def _defect_lines(defects: list[Defect], *, show_all: bool) -> Iterator[str]:
     worst = {"unsound": 0, "repaired": 1, "noted": 2}
     for (kind, action), group in sorted(grouped.items(), key=lambda one: (worst[one[0][1]], -len(one[1]))):
         yield f"{kind}: {len(group)} ({outcome_name(action)})"
-        shown = group if show_all or len(group) <= 20 else group[:3]
+        shown = group if show_all or len(defects) <= LISTED else group[:3]
         for defect in shown:
             yield f"    {escape_invisible(defect.question)}: {one_line(defect.detail, 150)}"
         if len(shown) < len(group):
             yield f"    ... and {len(group) - len(shown)} more (--all lists them)"
 
 
-SHOWN = 50
+FAILURES = 10
+LISTED = 15
+"""Defects of a set that are all listed; of more the first of each kind. One screen; --all lists everything."""
+SHOWN = 15
 """Errors, and warnings, that are listed; the rest is counted."""
 
 
-def check_question_file(path: Path, exam: RubricExam | None, *, unsafe: bool = False) -> int:
+def check_question_file(path: Path, exam: RubricExam | None, *, unsafe: bool = False, show_all: bool = False) -> int:
     """Print what is wrong with a question file and with its examples. Returns the exit code.
 
     `exam` is the file opened, None where its errors forbid that: then the examples are not graded.
@@ -133,10 +146,10 @@ def check_question_file(path: Path, exam: RubricExam | None, *, unsafe: bool = F
     problems.sort(key=lambda problem: (problem.line, problem.column))
     for severity in ("error", "warning"):  # errors first: a file may have a thousand warnings
         found = [problem for problem in problems if problem.severity == severity]
-        for problem in found[:SHOWN]:
+        for problem in found if show_all else found[:SHOWN]:
             click.echo(escape_invisible(f"{path}:{problem}"))
-        if len(found) > SHOWN:
-            click.echo(f"... and {len(found) - SHOWN:,} more {severity}s")
+        if not show_all and len(found) > SHOWN:
+            click.echo(f"... and {len(found) - SHOWN:,} more {severity}s (--all lists them)")
     for note in notes:
         click.echo(escape_invisible(note))
     errors = sum(problem.severity == "error" for problem in problems)

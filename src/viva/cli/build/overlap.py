@@ -16,12 +16,12 @@ _METAVARS = {
     "others": "OTHER", "language": "LANG", "field": "NAME", "text": "COLUMN", "shingle": "words:K|chars:K",
     "backend": "local|ray[://HOST:PORT]",
 }  # fmt: skip
-_LATE = ("jobs", "backend", "progress", "all")
+_LATE = ("jobs", "backend", "progress")
 
 
 @click.command(name="overlap", short_help="Near-duplicates and leakage between a set and others.")
 @click.argument("questions", metavar="SET")
-@derive(OverlapSettings, without=_LATE, metavars=_METAVARS, spelled={"others": ("--with", "others")})
+@derive(OverlapSettings, without=(*_LATE, "all"), metavars=_METAVARS, spelled={"others": ("--with", "others")})
 @click.option(
     "--fail-above",
     type=click.FloatRange(0, 1),

@@ -74,7 +74,8 @@ def rate_command(source: str, sheets: tuple[Path, ...], **given: Any) -> int:
     """
     check_writable(given["out"])
     exam = _exam(source, given)
-    print_study(rated(read_sheets(sheets, exam, label(exam))), given["format"], given["out"])
+    found = rated(read_sheets(sheets, exam, label(exam)))
+    print_study(found, given["format"], given["out"], everything=given["all"])
     return 0
 
 

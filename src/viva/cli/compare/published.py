@@ -16,7 +16,7 @@ from viva.studies.published.study import PublishedConfig, study
 @click.command(name="published", short_help="The papers' own tables, with sources and contradictions.")
 @click.argument("benchmark", default="")
 @click.argument("name", default="", metavar="[TABLE]")
-@derive(PublishedConfig, metavars={"model": "NAME"})
+@derive(PublishedConfig, without=("all",), metavars={"model": "NAME"})
 @click.option("--bibtex", "entries", is_flag=True, help="Instead: the BibTeX entry of the paper.")
 @tables_options
 def published_command(entries: bool, **given: Any) -> int:

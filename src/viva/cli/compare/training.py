@@ -11,6 +11,7 @@ from viva.cli.chart_options import chart_option
 from viva.cli.options import derive
 from viva.cli.output import show_study
 from viva.errors import VivaError
+from viva.runs.config import OutputOptions
 from viva.studies.training.study import TrainingConfig, study
 
 SUFFIXES = {".csv": "csv", ".json": "json", ".md": "markdown", ".tex": "latex"}
@@ -26,6 +27,7 @@ SUFFIXES = {".csv": "csv", ".json": "json", ".md": "markdown", ".tex": "latex"}
     help="How it is printed.  [default: as the name of --out says, else terminal]",
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Write to a file instead: .csv, .json, .md, .tex.")
+@derive(OutputOptions, only=("all",))
 @chart_option("Also draw it")
 def training_command(out: Path | None, **given: Any) -> int:
     """Put the scores of RUN... (run folders, a folder of runs, or tables of item scores) in the order of training: a

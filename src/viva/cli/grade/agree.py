@@ -45,7 +45,7 @@ def agreement_command(chart: Path | None, **given: Any) -> int:
     result = study(pick(AgreementConfig, given))
     if chart is not None:
         _draw(result.pictures(), chart)
-    print_study(result, given["format"], given["out"])
+    print_study(result, given["format"], given["out"], everything=given["all"])
     return 0
 
 

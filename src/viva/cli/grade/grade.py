@@ -24,6 +24,7 @@ from viva.runs.answer_files import UNMATCHED
 from viva.runs.config import AnswerFileOptions, OutputOptions, pick
 from viva.runs.execute import execute_run
 from viva.runs.grading import plan_grading, scores_csv
+from viva.runs.messages import conclusions_last
 from viva.runs.open import open_encoder_of
 from viva.runs.plan import create_folder
 from viva.runs.score import grade_run
@@ -46,7 +47,7 @@ from viva.runs.score import grade_run
 @judge_options
 @engine_options
 @run_option
-@derive(OutputOptions, only=("format", "all"))
+@derive(OutputOptions, only=("format", "tables", "all"))
 @published_rows_option
 def grade_command(
     benchmark: str, answers: tuple[Path, ...], scores: Path | None, run_path: Path | None, **given: Any
@@ -71,12 +72,13 @@ def grade_command(
     output = pick(OutputOptions, given)
     open_encoder_of(opened, new=True)
     create_folder(opened)
-    try:
-        code = execute_run(opened, [])
-        report = grade_run(opened, output)
-    finally:
-        opened.folder.unlock()
-    print_report(report, output)
+    with conclusions_last():
+        try:
+            code = execute_run(opened, [])
+            report = grade_run(opened, output)
+        finally:
+            opened.folder.unlock()
+        print_report(report, output)
     if code == EXIT_OK and UNMATCHED in opened.kept:
         code = EXIT_INCOMPLETE
     if scores:

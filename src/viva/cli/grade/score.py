@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from viva.cli.options import report_options
-from viva.cli.output import check_output, print_report
+from viva.cli.output import check_writable, print_report
 from viva.engine.folder import RunFolder, find_run
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK
 from viva.runs.config import LimitOptions, OutputOptions, pick
@@ -23,7 +23,7 @@ from viva.runs.score import grade_run
 def score_command(run: Path, **given: Any) -> int:
     """Grade RUN again from its journals and print its tables; scores.jsonl is made anew. Costs nothing."""
     output = pick(OutputOptions, given)
-    check_output(output)
+    check_writable(output.out)
     folder = RunFolder.open(find_run(run))
     refuse_unknown(output.published_rows, settings_of(folder.record.exams))
     opened = prepare(folder, LimitOptions(progress="quiet"))

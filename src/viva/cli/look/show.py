@@ -14,6 +14,7 @@ from viva.runs.config import LimitOptions
 from viva.runs.described import described_answers
 from viva.runs.open import prepare
 from viva.types import OUTCOMES, StopReason
+from viva.visible import one_line
 
 CUT: dict[str, StopReason] = {"thinking": "thinking", "answer": "length"}
 """What the option says, and what the journal does."""
@@ -35,7 +36,7 @@ CUT: dict[str, StopReason] = {"thinking": "thinking", "answer": "length"}
     help="Only what the limit of tokens cut off: while the model was thinking, or in the answer.",
 )
 @click.option("--outcome", type=click.Choice(OUTCOMES), help="Only this outcome.")
-@click.option("--model", help="Only this model.")
+@click.option("--model", help="Only this model: its name, or any part that is no other's.")
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="At most so many answers.")
 @click.option("--by-question", is_flag=True, help="Instead of the answers, how many of each question's are such.")
 @click.option("--prompts/--no-prompts", default=None, help="Show the prompts.  [default: with --question only]")
@@ -62,6 +63,8 @@ def show_command(
     """
     folder = RunFolder.open(find_run(run))
     opened = prepare(folder, LimitOptions(progress="quiet"))
+    if model is not None:
+        model = _named(model, [one.name for one in opened.models])
     wanted = {outcome} if outcome else set(OUTCOMES)
     if wrong or unparsed:
         wanted = ({"wrong"} if wrong else set()) | (
@@ -91,6 +94,16 @@ def show_command(
         shown = _tell_counts(counts, limit)
     click.echo(f"{shown:,} of {found:,} answers shown", err=True)
     return 0
+
+
+def _named(part: str, names: Sequence[str]) -> str:
+    """The one model whose name this is, or is a part of. Raises VivaError where it is none's, or several ones'."""
+    found = [name for name in names if name == part] or [name for name in names if part.casefold() in name.casefold()]
+    if len(found) == 1:
+        return found[0]
+    among = found or names
+    said = "fits several models" if found else "is no part of a model's name"
+    raise VivaError(f"--model {part!r} {said}; here are: {', '.join(one_line(name, 80) for name in among)}")
 
 
 def _tell_counts(counts: Mapping[tuple[str, str], Sequence[int]], limit: int) -> int:

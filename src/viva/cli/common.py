@@ -1,0 +1,87 @@
+"""Options that every command has: how much is said on the way, and results as JSON.
+
+They set what the command's own options (`--progress`, `--format`) are by default, so a command needs to know nothing of
+them, and its own options come first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import click
+
+LEVELS = ("debug", "info", "warning", "error")
+
+
+def add_common_options(command: click.Command) -> click.Command:
+    """The command with these options, those in its group as well; those that it has already stay as they are."""
+    for one in command.commands.values() if isinstance(command, click.Group) else ():
+        add_common_options(one)
+    if not isinstance(command, click.Group):
+        known = {name for parameter in command.params for name in parameter.opts}
+        command.params += [option for option in _options(command) if known.isdisjoint(option.opts)]
+    return command
+
+
+def _options(command: click.Command) -> Iterator[click.Option]:
+    form = next((parameter for parameter in command.params if "--format" in parameter.opts), None)
+    if form is not None and "json" in getattr(form.type, "choices", ()):
+        yield _flag("--json", "The results as JSON: --format json.", _as_json(form.name or "format"))
+    yield _flag("--quiet", "No progress and no hints: results, warnings and errors alone.", _quiet)
+    yield _flag("--verbose", "Also say what goes on: --log-level info.", _verbose)
+    yield click.Option(
+        ["--log-level"],
+        type=click.Choice(LEVELS),
+        expose_value=False,
+        is_eager=True,
+        callback=_log,
+        help="Print what Viva and the libraries log, from this level on.",
+    )
+
+
+def _flag(name: str, text: str, callback: Any) -> click.Option:
+    return click.Option([name], is_flag=True, expose_value=False, is_eager=True, callback=callback, help=text)
+
+
+def _default(ctx: click.Context, name: str, value: str) -> None:
+    ctx.default_map = {**(ctx.default_map or {}), name: value}
+
+
+def _as_json(name: str) -> Callable[[click.Context, click.Parameter, bool], None]:
+    def callback(ctx: click.Context, _: click.Parameter, given: bool) -> None:
+        if given:
+            _default(ctx, name, "json")
+
+    return callback
+
+
+def _quiet(ctx: click.Context, _: click.Parameter, given: bool) -> None:
+    if given:
+        _default(ctx, "progress", "quiet")
+
+
+def _verbose(ctx: click.Context, parameter: click.Parameter, given: bool) -> None:
+    if given:
+        _log(ctx, parameter, "info")
+
+
+def _log(_: click.Context, __: click.Parameter, level: str | None) -> None:
+    if level is None:
+        return
+    import logging
+    import sys
+
+    from viva.runs.live_line import clear
+    from viva.visible import one_line
+
+    class Lines(logging.Handler):
+        """Log records on stderr, above the live line."""
+
+        def emit(self, record: logging.LogRecord) -> None:
+            clear()
+            print(f"{record.levelname.lower()}: {record.name}: {one_line(record.getMessage(), 1000)}", file=sys.stderr)
+
+    root = logging.getLogger()
+    root.handlers = [Lines()]
+    root.setLevel(level.upper())

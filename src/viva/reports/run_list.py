@@ -1,0 +1,118 @@
+"""Runs, as `viva runs` lists them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import msgspec
+from msgspec import Struct
+
+from viva.reports.consumption import dollars
+from viva.reports.grids import WORDS
+from viva.reports.printing import StudyResult
+from viva.reports.result import UNSURE, Grid, percent
+from viva.visible import one_line
+
+
+class ListedResult(Struct, frozen=True, kw_only=True):
+    """A model on an exam: shares of 1, US dollars."""
+
+    exam: str
+    model: str
+    score: float | None
+    """None where there is a range alone, from `floor` to `ceiling`: what is not scored wrong, and right."""
+    floor: float | None
+    ceiling: float | None
+    low: float | None
+    high: float | None
+    n: int
+    partial: bool
+    """Whether the score leaves something out."""
+    unscored: int
+    cost: float | None
+
+
+class ListedRun(Struct, frozen=True, kw_only=True):
+    """A run; without results where it is not graded, or cannot be read."""
+
+    path: str
+    state: str = ""
+    created: str = ""
+    exams: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    results: tuple[ListedResult, ...] = ()
+
+    def ended(self, state: str, results: tuple[ListedResult, ...] = ()) -> ListedRun:
+        """The same run in this state."""
+        return msgspec.structs.replace(self, state=state, results=results)
+
+
+@dataclass(frozen=True, repr=False)
+class RunList(StudyResult):
+    """The runs of a folder, the newest first: a row a model and exam."""
+
+    runs: tuple[ListedRun, ...]
+    left_out: int = 0
+    words = WORDS | {"run", "date", "state"}
+
+    def tables(self) -> list[Grid]:
+        """One table."""
+        header = ("run", "date", "model", "exam", "score", "95 % interval", "US$", "state")
+        rows = [cells for run in self.runs for cells in _rows(run)]
+        kept = [at for at, name in enumerate(header) if name != "US$" or any(row[at] for row in rows)]
+        return [
+            Grid(
+                "Runs, scores in per cent",
+                tuple(header[at] for at in kept),
+                tuple(tuple(row[at] for at in kept) for row in rows),
+                drop=("US$", "95 % interval", "date", "exam"),
+                keep=("model", "score", "state"),
+            )
+        ]
+
+    def closing(self) -> list[str]:
+        """The next commands."""
+        more = [f"{self.left_out:,} older runs: viva runs --all."] if self.left_out else []
+        marked = any(one.partial for run in self.runs for one in run.results)
+        dagger = [f"{UNSURE} the mean leaves out what was not scored."] if marked else []
+        return [*more, *dagger, "viva score RUN: its numbers; viva show RUN --wrong: answers; viva resume RUN: go on."]
+
+    def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+        """A row a model and exam; of a run without results one row."""
+        names = ListedResult.__struct_fields__
+        return ("run", "created", "state", *names), [
+            (run.path, run.created, run.state, *(getattr(one, name) if one else None for name in names))
+            for run in self.runs
+            for one in (run.results or (None,))
+        ]
+
+    def data(self) -> object:
+        """All runs."""
+        return {"runs": list(self.runs), "left_out": self.left_out}
+
+
+def _score(one: ListedResult) -> str:
+    if one.score is None and one.floor is not None and one.ceiling is not None:
+        return f"{percent(one.floor)}–{percent(one.ceiling)}"
+    return percent(one.score)
+
+
+def _rows(run: ListedRun) -> list[tuple[str, ...]]:
+    """A line a model and exam; what they share stands in the first."""
+    first = (one_line(run.path, 200), run.created[:16].replace("T", " "))
+    state = one_line(run.state, 60)
+    if not run.results:
+        return [(*first, ", ".join(run.models), ", ".join(run.exams), "", "", "", state)]
+    return [
+        (
+            *(first if not number else ("", "")),
+            one.model,
+            one.exam,
+            _score(one) + (UNSURE if one.partial else ""),
+            "" if one.low is None else f"{percent(one.low)}–{percent(one.high)}",
+            "" if one.cost is None else dollars(one.cost),
+            state if not number else "",
+        )
+        for number, one in enumerate(run.results)
+    ]

@@ -1,0 +1,77 @@
+"""The runs of a folder: what was asked, what came of it, what is left to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from msgspec import Struct
+
+from viva.engine.folder import RunFolder
+from viva.engine.scorefile import fault
+from viva.errors import VivaError
+from viva.reports.run_list import ListedResult, ListedRun, RunList
+from viva.runs.config import ARGUMENT, note
+from viva.runs.results import read_run
+from viva.types import UNANSWERED
+
+SHOWN = 20
+"""The newest runs; more with --all."""
+
+
+class RunsConfig(Struct, kw_only=True):
+    """Whose runs, and how many."""
+
+    folder: Annotated[Path, note("Folder of runs.", extra=ARGUMENT)] = Path("runs")
+    all: Annotated[bool, note("All of them.")] = False
+
+
+def listed_runs(config: RunsConfig) -> RunList:
+    """The newest runs of a folder. Raises VivaError where it holds none. What is wrong with one run is said of it."""
+    root = config.folder
+    paths = [root] if (root / "run.json").exists() else [one.parent for one in root.glob("*/run.json")]
+    if not paths:
+        raise VivaError(f"{root} holds no run; `viva run` makes them in runs/, and `viva runs FOLDER` lists another's")
+    paths.sort(key=lambda path: (-(path / "run.json").lstat().st_mtime, path.name))
+    shown = paths if config.all else paths[:SHOWN]
+    return RunList(tuple(map(_listed, shown)), left_out=len(paths) - len(shown))
+
+
+def _listed(path: Path) -> ListedRun:
+    try:
+        record = RunFolder.open(path).record
+    except VivaError as problem:
+        return ListedRun(path=str(path), state=f"damaged: {problem}")
+    known = ListedRun(
+        path=str(path),
+        created=record.created,
+        exams=tuple(exam.spec.label for exam in record.exams),
+        models=tuple(model.shown or model.name for model in record.models),
+    )
+    try:
+        wrong = fault(path)
+        if wrong is not None and wrong.kind != "unrecorded":
+            return known.ended(f"not graded: viva resume {path}" if wrong.kind == "missing" else f"{wrong.why}")
+        results = read_run(path, "none").results
+    except VivaError as problem:
+        return known.ended(f"cannot be read: {problem}")
+    missing = sum(result.missing for result in results)
+    return known.ended(
+        f"{missing:,} unanswered" if missing else "done",
+        tuple(
+            ListedResult(
+                exam=result.exam,
+                model=result.model,
+                score=result.overall.mean,
+                floor=result.overall.floor,
+                ceiling=result.overall.ceiling,
+                low=result.overall.low,
+                high=result.overall.high,
+                n=result.overall.n,
+                partial=not result.overall.complete,
+                unscored=sum(result.overall.outcomes.get(outcome, 0) for outcome in UNANSWERED),
+                cost=result.consumed.cost if result.consumed and result.consumed.priced else None,
+            )
+            for result in results
+        ),
+    )

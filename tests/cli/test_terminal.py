@@ -1,0 +1,162 @@
+"""What a user sees: one screen on a real terminal, a live line that goes, a last line that helps, habits that work."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pty
+import re
+import struct
+import sys
+import termios
+from collections.abc import Callable
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from cli.collected import dangerous
+from rows import table
+from servers.fixtures import QUIET, LocalServer, Viva
+from viva.engine.asking import Tally
+from viva.errors import VivaError
+from viva.runs.live_line import cut_to_columns
+from viva.runs.progress import describe
+
+CLEAR = "\r\x1b[2K"
+STYLE = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def on_terminal(folder: Path, columns: int, *arguments: object) -> str:
+    """A command's output on a terminal of so many columns, where it is stdout and stderr."""
+    command = [sys.executable, "-m", "viva", *map(str, arguments)]
+    process, terminal = pty.fork()
+    if not process:
+        try:
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 45, columns, 0, 0))
+            os.chdir(folder)
+            kept = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}
+            os.execve(sys.executable, command, {**kept, "TERM": "xterm-256color"})
+        finally:
+            os._exit(127)
+    found = b""
+    try:
+        while some := os.read(terminal, 65536):
+            found += some
+    except OSError:  # the other side is closed
+        pass
+    os.close(terminal)
+    os.waitpid(process, 0)
+    return found.decode().replace("\r\n", "\n")
+
+
+def test_a_run_on_a_terminal_is_one_screen_and_its_live_line_goes(
+    serve: Callable[..., LocalServer], viva: Viva
+) -> None:
+    server = serve(latency=0.15)
+    given = ("run", "cmmlu", "--model", "openai/m", "--base-url", server.url, "--concurrency", 16, "--run", "run")
+    text = on_terminal(viva.folder, 60, *given)
+    live = [part for part in text.split(CLEAR)[1:] if "\n" not in part]
+    assert len([part for part in live if "in flight" in part or "/96" in part]) > 1, "it lives"
+    assert max(map(cell_len, live)) < 60
+    shown = text.split(CLEAR)[-1]
+    lines = STYLE.sub("", shown).splitlines()
+    table_ = lines[lines.index("Scores in per cent · openai/m") :]
+    assert len(table_) < 40
+    assert max(map(cell_len, (line for line in table_ if not line.startswith("  ")))) <= 60
+    assert table_[-1] == "  as a page: viva report run"
+    assert "\x1b[1m" in shown, "a terminal has styles"
+    assert not STYLE.search(viva("score", "run").out), "and a pipe has none"
+
+
+def test_other_tools_habits_work_or_are_answered(viva: Viva) -> None:
+    ended = viva(
+        *("run", "--tasks", "csbench,cmmlu", "-m", "baseline/random", "--num_fewshot=0", "--limit", 4),
+        *("--max-connections", 3, "--epochs", 1, "--output_path", "run", "--quiet"),
+    )
+    assert ended.code == 0, ended.err
+    assert {"csbench-en", "cmmlu-zh"} <= set(ended.out.split())
+    for said in ("viva run csbench cmmlu", "--model", "--shots", "--concurrency", "--repeats", "--run"):
+        assert said in ended.err
+    assert "run folder" not in ended.err, "it is quiet"
+    with table() as row:
+        for arguments, said in (
+            (("run", "csbench", "--model_args", "x"), "--model hf/NAME"),
+            (("run", "csbench", "--gen_kwargs", "x"), "--temperature"),
+            (("run", "csbench", "--modle", "x"), "Did you mean '--model'?"),
+            (("run", "csbnech", "--model", "baseline/random"), "did you mean csbench?"),
+            (("rnu", "csbench"), "did you mean run?"),
+            (("eval", "csbench"), "did you mean run?"),
+            (("show", "run", "--model", "nobody"), "here are: baseline/random"),
+            (("run", "cmmlu", "--model", "baseline/random", "--batch_size", "2"), "--batch-size is for weights"),
+        ):
+            with row(" ".join(arguments)):
+                refused = viva(*arguments)
+                assert refused.code == VivaError.exit_code
+                assert said in refused.err.splitlines()[-1], "and nothing is printed after it"
+
+
+def test_runs_are_listed_with_what_came_of_them(viva: Viva) -> None:
+    for name, number in (("old", 4), ("new", 8)):
+        viva("run", "cmmlu", "--model", "baseline/random", "--limit", number, "--run", f"runs/{name}", *QUIET)
+    (viva.folder / "runs" / "bad").mkdir()
+    (viva.folder / "runs" / "bad" / "run.json").write_text("{")
+    (viva.folder / "runs" / "old" / "scores.jsonl").unlink()
+    shown = viva("runs")
+    assert shown.code == 0, shown.err
+    lines = {line.split()[0]: line for line in shown.out.splitlines() if line.startswith("runs/")}
+    assert "damaged" in lines["runs/bad"]
+    assert "not graded: viva resume runs/old" in lines["runs/old"]
+    assert re.search(r"baseline/random +cmmlu-zh +\d+\.\d\d .* done$", lines["runs/new"])
+    data = json.loads(viva("runs", "--json").out)["runs"]
+    assert {(one["path"], len(one["results"])) for one in data} == {("runs/bad", 0), ("runs/old", 0), ("runs/new", 1)}
+    assert viva("runs", "nowhere").code == VivaError.exit_code
+    assert "answers shown" in viva("show", "runs/new", "--model", "RAND", "--limit", 1).err
+
+
+def test_an_estimate_needs_no_key_and_asking_does(viva: Viva) -> None:
+    given = ("run", "cmmlu", "--model", "openai/gpt-4o", "--limit", 3, "--api-key-env", "VIVA_NO_SUCH_KEY")
+    assert "3 requests" in viva(*given, "--estimate").out
+    refused = viva(*given)
+    assert (refused.code, "VIVA_NO_SUCH_KEY" in refused.err) == (2, True)
+    assert not (viva.folder / "runs").exists()
+
+
+def test_what_goes_wrong_is_logged_on_request(serve: Callable[..., LocalServer], viva: Viva) -> None:
+    server = serve(key="sk-another")
+    ended = viva("run", "cmmlu", "--model", "openai/m", "--base-url", server.url, "--limit", 3, "--quiet")
+    assert ended.code == 4
+    assert "go on with: viva resume" in ended.err.splitlines()[-1]
+    assert len({line for line in ended.err.splitlines() if "401" in line}) == 1, "said once"
+    folder = next((viva.folder / "runs").iterdir())
+    logged = viva("resume", folder, "--log-level", "debug")
+    assert any(line.startswith("debug: ") for line in logged.err.splitlines())
+
+
+def test_the_live_line_keeps_to_its_width() -> None:
+    tally = Tally(
+        total=12_032, answered=4_000, failed=7, retries=3, in_flight=64, input_tokens=10**6, output_tokens=10**5,
+        cost=3.25, score="score 61.2 (59.0–63.4) of 4,000",
+    )  # fmt: skip
+    whole = describe(tally, 25.0)
+    assert whole.startswith("4,000/12,032 33 %"), "what failed is not done"
+    with table() as row:
+        for width, kept in ((200, "64 in flight"), (90, "score 61.2"), (60, "$3.25"), (30, "7 errors")):
+            with row(width):
+                text = describe(tally, 25.0, width)
+                assert kept in text
+                assert "7 errors" in text, "never left out"
+                assert len(text) <= max(width, len("4,000/12,032 33 % · 7 errors"))
+
+
+@given(st.text(max_size=80), st.integers(2, 100))
+def test_a_line_is_cut_to_columns(line: str, width: int) -> None:
+    from viva.visible import escape_invisible
+
+    plain = escape_invisible(line).replace("\n", "").replace("\t", "")
+    cut = cut_to_columns(plain, width)
+    assert not dangerous(cut)
+    assert cut == plain or cut.endswith("…")
+    assert cell_len(cut) <= width or not plain.isascii()

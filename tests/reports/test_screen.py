@@ -1,0 +1,181 @@
+"""One screen, as a terminal of 60, 80, 120 and 200 columns shows it: golden files in tests/golden/screen.
+
+`python tests/reports/test_screen.py` writes them again; read them before you commit them.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from cli.collected import dangerous
+from reports.samples import report, result
+from rows import table
+from viva.analysis.breakdown import Cell
+from viva.analysis.comparing import Difference
+from viva.engine.consumption import Consumed
+from viva.published import neighbours
+from viva.reports.comparing import Comparison, Comparisons, Row
+from viva.reports.result import Grid, Report
+from viva.reports.screen import LINES, screen_terminal
+from viva.reports.summary import summary_terminal
+from viva.types import ExamSpec
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "screen"
+WIDTHS = (60, 80, 120, 200)
+INTERVAL = re.compile(r"\[[^\]]*$|^[^\[]*\]")
+"""Half an interval: a bracket that is not closed, or not opened, on its line."""
+
+
+def cell(mean: float, n: int, **outcomes: int) -> Cell:
+    left = sum(outcomes.get(name, 0) for name in ("ungraded", "error"))
+    right = round(mean * (n - left))
+    counts = {"right": right, "wrong": n - left - right - sum(outcomes.values()) + left, **outcomes}
+    half = 1.96 * (mean * (1 - mean) / n) ** 0.5
+    return Cell(
+        n=n, mean=mean, low=max(0.0, mean - half), high=min(1.0, mean + half), floor=mean * (1 - left / n),
+        ceiling=mean + (1 - mean) * left / n, outcomes=counts,
+    )  # fmt: skip
+
+
+def run() -> Report:
+    """Three models on two exams, with everything that a summary can have."""
+    models = ("openai/gpt-4o-mini-2024-07-18", "openai/meta-llama/Llama-3.1-8B-Instruct", "hf/checkpoints/step-12000")
+    published = tuple(one for one in neighbours(ExamSpec(benchmark="csbench")) if one.model in ("GPT-4", "Llama3-8B"))
+    took = Consumed(
+        replies=2183, counted=2183, input=418_211, output=96_004, priced=True, cost=0.1203, right=1500, timed=2183,
+        latency={50: 1.24, 90: 3.1, 99: 9.0},
+    )  # fmt: skip
+    spread = [0.68, 0.527, 0.31]
+    others = [{"unparsed": 24, "refused": 3}, {"truncated": 12, "ungraded": 280}, {"error": 41}]
+    return report(
+        *(
+            result(overall=cell(mean, 2183, **other), model=model, consumed=took, beside=published)
+            for model, mean, other in zip(models, spread, others, strict=True)
+        ),
+        *(
+            result(overall=cell(mean - 0.1, 11_582), model=model, language="zh", consumed=took)
+            for model, mean in zip(models, spread, strict=True)
+        ),
+        notes=(
+            "csbench-en: 3 questions have no usable gold and are left unscored.",
+            "csbench-zh: the option D of 12 questions was empty in the published file and is left out.",
+            *(f"openai/gpt-4o-mini-2024-07-18: note {number} on how it was asked." for number in range(9)),
+        ),
+    )
+
+
+def comparisons() -> Comparisons:
+    """Eleven models by fourteen categories: 1,700 lines in all."""
+    names = [f"openai/model-{number:02}-instruct" for number in range(11)]
+    parts = ["maths", "physics", "law", "health", "economics", "history", "philosophy", "biology", "engineering",
+             "psychology", "business", "chemistry", "computer science", "other", "mean"]  # fmt: skip
+    rows = []
+    for at, first in enumerate(names):
+        for other, second in enumerate(names[at + 1 :], at + 1):
+            for number, part in enumerate(parts):
+                gap = 0.025 * (other - at) + (0.01 * ((number * 7 + at) % 9) - 0.04) * (part != "mean")
+                p = 0.001 if gap > 0.2 or (part == "mean" and gap > 0.06) else 0.4
+                found = Difference(
+                    n=840 if part == "mean" else 60, first=0.3 + 0.025 * at, second=0.3 + 0.025 * at + gap,
+                    difference=gap, low=gap - 0.05, high=gap + 0.05, p=p, adjusted=p, test="McNemar, exact",
+                    wins=20, ties=30, losses=10,
+                )  # fmt: skip
+                rows.append(Row(first=first, second=second, part=part, found=found, smallest=0.2, questions={"1": 3}))
+    one = Comparison(title="item scores", by="category", correction="holm", contestants=(), rows=tuple(rows))
+    return Comparisons((one,))
+
+
+def breakdown() -> list[Grid]:
+    """Tables that are too wide and too long."""
+    models = [f"openai/model-{number}" for number in range(7)]
+    rows = [(f"subject {number}", *(f"{30 + number + at:.2f}† [2{at}.00, 7{at}.00]" for at in range(7)), "40",
+             f"right {number}, wrong {40 - number}, not judged 20, unparsed 3") for number in range(60)]  # fmt: skip
+    rows.append(("Overall", *rows[0][1:]))
+    first = Grid("By subject, models side by side · cmmlu-zh", ("", *models, "questions", "outcomes"), tuple(rows))
+    return [first, *(Grid(f"By subject · cmmlu-zh · {name}", first.header[:2], first.rows) for name in models)]
+
+
+NOTES = ["Per cent with 95 % intervals. " * 6, *(f"note {number} " * 9 for number in range(12))]
+SCREENS: dict[str, Callable[[int], str]] = {
+    "run": lambda width: summary_terminal(run(), width=width),
+    "compare": lambda width: comparisons().to_screen(width),
+    "breakdown": lambda width: screen_terminal(breakdown(), NOTES, width=width),
+}
+
+
+def rendered() -> Iterator[tuple[Path, str]]:
+    """Every golden file, and what it has to hold."""
+    for name, screen in SCREENS.items():
+        for width in WIDTHS:
+            yield GOLDEN / f"{name}-{width}.txt", screen(width)
+
+
+def test_terminals_of_four_widths_show_what_they_should() -> None:
+    with table() as row:
+        for path, text in rendered():
+            with row(path.name):
+                assert path.read_text(encoding="utf-8") == text, "python tests/reports/test_screen.py, and read it"
+
+
+def test_everything_is_one_screen_and_nothing_breaks() -> None:
+    with table() as row:
+        for name, screen in SCREENS.items():
+            for width in (60, 80, 100, 120, 200):
+                with row(f"{name} {width}"):
+                    lines = screen(width).splitlines()
+                    assert len(lines) <= LINES
+                    assert max(map(cell_len, lines)) <= width
+                    assert not [line for line in lines if INTERVAL.search(line) and name == "breakdown" and "†" in line]
+
+
+def test_what_is_left_out_is_named() -> None:
+    text = screen_terminal(breakdown(), NOTES, width=80)
+    assert "not shown in 80 columns: " in text
+    assert "more rows (--all)" in text
+    assert "more tables (--all): By subject · cmmlu-zh" in text
+    assert "more notes (--all)." in text
+    assert text.count("Overall") >= 1, "the row that sums up is there"
+
+
+def test_names_that_are_shortened_stay_apart() -> None:
+    names = [f"openai/a-very-long-organisation/model-{number:02}-instruct" for number in range(20)]
+    rows = tuple((name, "50.00 [40.00, 60.00]", "1,000") for name in names)
+    for width in (40, 50, 60):
+        text = screen_terminal([Grid("t", ("model", "score", "n"), rows)], [], width=width)
+        shown = [line.split("  ")[0] for line in text.splitlines() if "50.00" in line]
+        assert len(set(shown)) == len(shown) == 20
+
+
+def test_colour_says_something_and_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = summary_terminal(run(), width=120, colour=True)
+    unanswered = next(line for line in text.splitlines() if "step-12000" in line and "error 41" in line)
+    assert "\x1b[31m" in unanswered
+    assert "\x1b[2mGPT-4 (published)" in text, "published rows are dimmed"
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not re.search(r"\x1b\[[0-9;]*3\d", summary_terminal(run(), width=120, colour=True))
+
+
+@given(
+    cells=st.lists(st.lists(st.text(max_size=40), min_size=3, max_size=3), min_size=1, max_size=60),
+    width=st.integers(30, 220),
+)
+def test_no_text_breaks_a_screen(cells: list[list[str]], width: int) -> None:
+    rows = tuple((one[0], one[1], one[2]) for one in cells)
+    text = screen_terminal([Grid("t", ("model", "score", "outcomes"), rows)], [cells[0][0]], width=width)
+    assert not dangerous(text)
+    assert "…" in text or len(text.splitlines()) <= LINES
+
+
+if __name__ == "__main__":
+    GOLDEN.mkdir(exist_ok=True)
+    for path, text in rendered():
+        path.write_text(text, encoding="utf-8")
+        sys.stdout.write(f"=== {path.name}\n{text}")
