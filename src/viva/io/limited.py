@@ -67,12 +67,18 @@ class LimitedProcess:
         process.communicate()
 
 
-def serve(answer: Callable[[Any], object], seconds: float) -> None:
-    """Answer what standard input asks, line by line, until it ends; `seconds` of the processor for each, at most."""
+def serve(answer: Callable[[Any], object], seconds: float, *, sealed: bool = False) -> None:
+    """Answer what standard input asks, line by line, until it ends; `seconds` of the processor for each, at most.
+
+    Sealed, it opens and writes no file any more: whatever is needed must have been imported.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with contextlib.suppress(FileNotFoundError):  # where there is no /proc, there is no such limit either
         used = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, used + MEMORY))
+    if sealed:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))
     for line in sys.stdin.buffer:
         signal.setitimer(signal.ITIMER_PROF, seconds)  # its signal ends the process, in the middle of whatever it does
         answered = json.dumps(answer(json.loads(line))).encode()
