@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -164,7 +163,7 @@ def test_rows_that_make_no_question_are_left_out_and_the_others_stay(tmp_path: P
     ]
     exam = exam_of(made(tmp_path, CHOICE, [*METALS, *bad]), choose="likelihood")
     kinds = [defect.kind for defect in exam.defects if defect.action == "unsound"]
-    assert sorted(kinds) == ["a template fails"] * 3 + ["no options", "too few options"] or len(kinds) == 5
+    assert sorted(kinds) == ["a template fails"] * 4 + ["too few options"]
     assert sum(question.answer is not None for question in exam.questions()) == len(METALS)
 
 
@@ -217,9 +216,10 @@ def test_includes_tags_and_folders(tmp_path: Path) -> None:
     )
     (tmp_path / "task.yaml").write_text("include: base.yaml\ntag: [a, b]\ntask: mine\ndoc_to_text: '{{q}}?'\n")
     rows_of = {"test_r1": METALS[:2], "train_r1": METALS[2:]}
-    (tmp_path / "data" / "en").mkdir(parents=True)
-    for name, listed in {**rows_of, "test": METALS, "train": METALS}.items():
-        (tmp_path / "data" / "en" / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in listed))
+    for folder, named in (("data/en", {"test": METALS, "train": METALS}), ("rounds/en", rows_of)):
+        (tmp_path / folder).mkdir(parents=True)
+        for name, listed in named.items():
+            (tmp_path / folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in listed))
     said = init_from_lm_eval(tmp_path / "task.yaml", None, tmp_path / "bare.yaml")
     assert "hf download org/metals --repo-type dataset --local-dir DIR" in said
     said = init_from_lm_eval(tmp_path / "task.yaml", tmp_path / "data", tmp_path / "card.yaml")
@@ -229,11 +229,11 @@ def test_includes_tags_and_folders(tmp_path: Path) -> None:
     (tmp_path / "split.yaml").write_text(
         "include: base.yaml\ntask: mine\ntest_split: test_r1\ntraining_split: train_r1\ndataset_path: ../../etc\n"
     )
-    init_from_lm_eval(tmp_path / "split.yaml", tmp_path / "data", tmp_path / "split_card.yaml")
+    init_from_lm_eval(tmp_path / "split.yaml", tmp_path / "rounds", tmp_path / "split_card.yaml")
     assert len(requests(tmp_path / "split_card.yaml", choose="likelihood", shots=3)) == 2
 
 
-def test_templates_are_kept_from_the_machine_and_from_going_on_for_ever() -> None:
+def test_templates_are_kept_from_the_machine_and_bounded() -> None:
     fields = {"target": "{{ 1 }}"}
     with table() as row:
         for template, why in {
@@ -242,10 +242,8 @@ def test_templates_are_kept_from_the_machine_and_from_going_on_for_ever() -> Non
             "{% include '/etc/passwd' %}": "TypeError|no loader",
             "{{ 'a' * 10 ** 10 }}": "MemoryError|memory",
             "{{ 'ab' * 3 * 10 ** 6 }}": "characters",
-            "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}": "2 s of the processor",
             "{{ missing }}": "'missing' is undefined",
             "{{ x": "TemplateSyntaxError",
-            "{{ x | regex_replace('(a+)+$', '') }}": "2 s of the processor",
         }.items():
             with row(template), pytest.raises(TemplateError, match=why):
                 render({"x": "a" * 60 + "b"}, {"text": template, **fields}, choices=False)
@@ -255,14 +253,24 @@ def test_templates_are_kept_from_the_machine_and_from_going_on_for_ever() -> Non
     }
 
 
-def test_a_pattern_without_an_end_costs_one_reply_alone() -> None:
-    slow = {"a": [Filter("regex", "(x+)+$"), Filter("take_first")]}
-    assert match("x" * 60 + "y", ["x"], slow, Metric("exact_match")) is None
-    found = match("xx", ["xx"], slow, Metric("exact_match"))
-    assert found is not None
-    assert found["a"].same
+@pytest.mark.slow
+def test_what_goes_on_for_ever_ends(tmp_path: Path) -> None:
+    for template in (
+        "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
+        "{{ x | regex_replace('(a+)+$', '') }}",
+    ):
+        with pytest.raises(TemplateError, match="1 s of the processor"):
+            render({"x": "a" * 60 + "b"}, {"text": template, "target": "x"}, choices=False)
+    card = made(tmp_path, WRITTEN.replace("#### (-?[0-9,]+)", "(x+)+$"), SUMS)
+    exam = exam_of(card)
+    score = exam.score(next(iter(exam.questions())), Response(text="x" * 60 + "y"))
+    assert (score.outcome, score.explanation) == ("unparsed", "a pattern of the card takes more than 1 s on this reply")
+
+
+def test_a_pattern_that_is_none_is_said(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="a pattern of the card cannot be used"):
-        match("x", ["x"], {"a": [Filter("regex", "(")]}, Metric("exact_match"))
+        made(tmp_path, WRITTEN.replace("#### (-?[0-9,]+)", "("), SUMS)
+    assert not (tmp_path / "card.yaml").exists()
 
 
 @given(st.text(), st.sampled_from(["(a)|(b)?", "[^ ]+", "^(.*?)$", "x*"]), st.integers(-2, 2))
@@ -308,23 +316,3 @@ def test_a_card_made_by_hand_may_hold_a_task(tmp_path: Path) -> None:
                 card.write_text(said)
                 with pytest.raises(DataError, match=wanted):
                     exam_of(card)
-
-
-def test_the_command_writes_a_card_that_runs_as_the_task_says(tmp_path: Path) -> None:
-    from click.testing import CliRunner
-
-    from viva.cli.main import main
-
-    made(tmp_path, WRITTEN, SUMS)
-    before = Path.cwd()
-    os.chdir(tmp_path)
-    try:
-        wrote = CliRunner().invoke(main, ["init", "--from-lm-eval", "task.yaml"])
-        assert "viva run sums.yaml --form base --max-tokens 40 --shots 1 --model MODEL" in wrote.output
-        shown = CliRunner().invoke(main, ["prompt", "sums.yaml", "--form", "base"])
-        assert "Add.\n0 + 1000 = So #### 1000\n\n0 + 1000 =" in shown.output
-        assert CliRunner().invoke(main, ["check", "sums.yaml"]).exit_code == 0
-        neither = CliRunner().invoke(main, ["init"])
-        assert isinstance(neither.exception, VivaError | SystemExit)
-    finally:
-        os.chdir(before)

@@ -277,7 +277,7 @@ def compare(both: Both) -> None:
 def test_a_task_of_ones_own_with_all_that_a_score_can_go_by(tmp_path: Path) -> None:
     (tmp_path / "own.yaml").write_text(OWN)
     made = [
-        {"question": f"Q{at} {end}", "answers": [f"the ANSWER {at}", f"${at}!"]}
+        {"question": f"Q{at} {end}", "answers": [f"the ANSWER {at}", f"${at} in all!"]}
         for at, end in enumerate(["", "x", "y\n", " ", "z", "", "ü", "x", "q", "r"])
     ]
     (tmp_path / "f").mkdir()

@@ -8,6 +8,7 @@ opens no file once it has begun. Patterns are Python's own (`re`), so that they 
 from __future__ import annotations
 
 import ast
+import contextlib
 import re
 import string
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +25,7 @@ from viva.visible import one_line
 if TYPE_CHECKING:
     from jinja2 import Template
 
-SECONDS = 2.0
+SECONDS = 1.0
 """Of the processor, for the templates of one row or the patterns on one reply; they take microseconds."""
 LONGEST = 1 << 22
 """Characters of a rendered text."""
@@ -74,7 +75,9 @@ def match(
 
 
 def _work() -> None:
-    _templates()("{{ 'once' | wordwrap | pprint }}{{ '%s' | format(1) }}").render({})  # what Jinja loads, it loads now
+    _templates()("{{ 'once' | wordwrap | pprint }}").render({})  # what Jinja loads, it loads now
+    with contextlib.suppress(Exception):
+        _templates()("{{ nowhere }}").render({})
     serve(_answer, SECONDS, sealed=True)
 
 
