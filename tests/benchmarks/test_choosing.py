@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from benchmarks.handmade import opened
 from rows import table
 from viva.benchmarks import find_benchmark, open_exam
-from viva.benchmarks.logprob import CONFIDENCE, PER_BYTE, PER_TOKEN, SUM, LogprobExam, confidence
+from viva.benchmarks.logprob import CONFIDENCE, PER_BYTE, PER_CHARACTER, PER_TOKEN, SUM, LogprobExam, confidence
 from viva.contracts import Exam
 from viva.errors import DataError
 from viva.prompting import prompt_text
@@ -183,7 +183,7 @@ def test_confidence_is_a_range_of_shares_that_the_truth_lies_in(found: list[Like
 
 
 @given(st.lists(LOGPROBS, min_size=4, max_size=4), st.lists(st.integers(1, 30), min_size=4, max_size=4))
-def test_likelihood_competes_by_sum_by_token_and_by_byte(logprobs: list[float], tokens: list[int]) -> None:
+def test_likelihood_competes_by_sum_by_token_by_byte_and_by_character(logprobs: list[float], tokens: list[int]) -> None:
     exam = chosen("csbench", "likelihood", form="base")
     question = next(one for one in exam.questions() if one.kind == "choice")
     found = tuple(Likelihood(*pair) for pair in zip(logprobs, tokens, strict=True))
@@ -198,6 +198,7 @@ def test_likelihood_competes_by_sum_by_token_and_by_byte(logprobs: list[float], 
         SUM: right(logprobs),
         PER_TOKEN: right([value / count for value, count in zip(logprobs, tokens, strict=True)]),
         PER_BYTE: right([value / size for value, size in zip(logprobs, sizes, strict=True)]),
+        PER_CHARACTER: right([value / len(text) for value, text in zip(logprobs, question.options, strict=True)]),
     }
     assert score.value == score.parts[SUM]
 
@@ -270,7 +271,7 @@ def test_truth_values_compete_by_the_bytes_of_their_own_words() -> None:
     exam = chosen("csbench", "likelihood", form="base", language="zh")
     question = next(one for one in exam.questions() if one.kind == "truth" and one.answer == "true")
     score = scored(exam, question, Likelihood(-4.4, 2), Likelihood(-5.0, 2))
-    assert score.parts == {SUM: 1.0, PER_TOKEN: 1.0, PER_BYTE: 1.0}
+    assert score.parts == {SUM: 1.0, PER_TOKEN: 1.0, PER_BYTE: 1.0, PER_CHARACTER: 1.0}
 
 
 def test_what_is_no_number_decides_nothing() -> None:

@@ -59,7 +59,7 @@ def init_card(data: Path, out: Path | None = None) -> tuple[Path, str]:
     if path.exists():
         raise VivaError(f"{path} is there already: name another file with --out, or remove it")
     card = dict(best.card)
-    content = _text(card, best, _pointed(data, path), split, shown if "exemplars" in card or shown else "", files, rows)
+    content = _text(card, best, pointed(data, path), split, shown if "exemplars" in card or shown else "", files, rows)
     parse_card(content.encode(), str(path))
     write_whole(path, content.encode())
     share = f"{best.sound:.0%} of {len(rows):,} sampled rows can be graded"
@@ -209,7 +209,7 @@ def _called(data: Path) -> str:
     return name if _NAME.search(name.lower()) else "card"
 
 
-def _pointed(data: Path, card: Path) -> str:
+def pointed(data: Path, card: Path) -> str:
     """The data as a card names it: by a path below its folder, else by the whole one."""
     folder, there = card.parent.resolve(), Path(os.path.abspath(data))  # noqa: PTH100 - a pattern does not exist
     return str(there.relative_to(folder)) if there.is_relative_to(folder) else str(there)

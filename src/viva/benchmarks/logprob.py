@@ -4,8 +4,9 @@
 
 By next token (CMMLU, arXiv 2306.09212): of the letters' tokens at the next position the most probable, and the
 normalised probability of the gold letter as confidence. By likelihood: of the options' whole texts, as other harnesses
-report it: by the sum over tokens (the score), and that sum per token and per byte (parts of the score). Letters and
-truth values are chosen; a question that has no options is asked as ever.
+report it: by the sum over tokens (the score), and that sum per token, per byte and per character (parts of the score;
+lm-evaluation-harness calls sum, bytes and characters acc, acc_bytes and acc_norm). Letters and truth values are chosen;
+a question that has no options is asked as ever.
 """
 
 from __future__ import annotations
@@ -40,8 +41,9 @@ from viva.types import (
 CHOSEN: frozenset[Kind] = frozenset({"choice", "truth"})
 """The kinds of question that have options to choose among."""
 LETTERS = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
-SUM, PER_TOKEN, PER_BYTE = "sum", "per_token", "per_byte"
+SUM, PER_TOKEN, PER_BYTE, PER_CHARACTER = "sum", "per_token", "per_byte", "per_character"
 CONFIDENCE = "confidence"
+_WAYS = (("By the sum", SUM), ("Per token", PER_TOKEN), ("Per byte", PER_BYTE), ("Per character", PER_CHARACTER))
 
 
 class LogprobExam(ExamWrapper):
@@ -108,10 +110,7 @@ class LogprobExam(ExamWrapper):
     def layouts(self) -> tuple[TableSpec, ...]:
         """The tables of the exam inside, and how sure the model was or what else the choice could go by."""
         if self.spec.choose == "likelihood":
-            rows = tuple(
-                Aggregate(label, self._where, part=part)
-                for label, part in (("By the sum", SUM), ("Per token", PER_TOKEN), ("Per byte", PER_BYTE))
-            )
+            rows = tuple(Aggregate(label, self._where, part=part) for label, part in _WAYS)
             ways = TableSpec("likelihood", "What the options' texts compete by", rows, (Aggregate("Accuracy"),))
             return (*self._inner.layouts(), ways)
         rows = (
@@ -166,6 +165,7 @@ def _by_likelihood(names: Sequence[str], gold: int, found: Sequence[Likelihood],
         PER_BYTE: [
             one.logprob / max(1, len(text.encode("utf-8", "replace"))) for one, text in zip(found, texts, strict=True)
         ],
+        PER_CHARACTER: [one.logprob / max(1, len(text)) for one, text in zip(found, texts, strict=True)],
     }
     chosen = {way: max(range(len(names)), key=values.__getitem__) for way, values in ways.items()}
     right = {way: float(index == gold) for way, index in chosen.items()}

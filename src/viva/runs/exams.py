@@ -11,6 +11,7 @@ from typing import Any, cast
 import msgspec
 
 from viva.benchmarks import BENCHMARKS, CARD, CUSTOM, file_benchmark, find_benchmark, open_exam, question_file
+from viva.benchmarks.card.model import read_card
 from viva.benchmarks.rationale import RATIONALE_EXAM
 from viva.benchmarks.sharding import read_shard, unsharded
 from viva.contracts import Exam
@@ -25,8 +26,13 @@ PAPER = "paper"
 """What --prompts takes in place of a file."""
 
 
-def open_exams(benchmarks: tuple[str, ...], choice: TaskOptions) -> list[tuple[Exam, Path | None]]:
-    """Every exam that the options ask for, with its data folder (None for the bundled sample)."""
+def open_exams(
+    benchmarks: tuple[str, ...], choice: TaskOptions, *, asking: bool = False
+) -> list[tuple[Exam, Path | None]]:
+    """Every exam that the options ask for, with its data folder (None for the bundled sample).
+
+    `asking`: whether models are to be asked, as a card says where the options do not.
+    """
     names = list(dict.fromkeys(benchmarks))
     if choice.shard is not None:
         read_shard(choice.shard)  # before any file is read
@@ -44,7 +50,8 @@ def open_exams(benchmarks: tuple[str, ...], choice: TaskOptions) -> list[tuple[E
         if len(names) == 1 and not benchmark.about.more_languages and named - set(supported) - {"all"}:
             wrong = sorted(named - set(supported))[0]
             raise VivaError(f"{name} has no language {wrong!r}; it has: {', '.join(supported)}")
-        for spec in specs(choice, benchmark.about):
+        own_choice = _as_its_card_says(choice, own, asking=asking) if own and benchmark.about.name == CARD else choice
+        for spec in specs(own_choice, benchmark.about):
             own_spec = msgspec.structs.replace(spec, name=own.stem if own else "")
             exam = open_exam(own_spec, data, merged(templates.get(name), rubric))
             if choice.strict:
@@ -56,6 +63,16 @@ def open_exams(benchmarks: tuple[str, ...], choice: TaskOptions) -> list[tuple[E
     if choice.encoder not in (None, "none") and not any(exam.spec.encoder for exam, _ in opened):
         raise VivaError(f"--encoder {choice.encoder!r} compares rationales: it goes with clrbench, or with --rationale")
     return opened
+
+
+def _as_its_card_says(choice: TaskOptions, path: Path, *, asking: bool) -> TaskOptions:
+    """The options with what a card's task of lm-eval says where they say nothing."""
+    task = read_card(path).lm_eval
+    if task is None:
+        return choice
+    shots = (task.num_fewshot or 0) if choice.shots is None else choice.shots
+    by = "likelihood" if asking and task.output_type == "multiple_choice" else choice.answer_by
+    return msgspec.structs.replace(choice, shots=shots, answer_by=choice.answer_by or by)
 
 
 def _refuse_invalid_gold(exam: Exam, name: str) -> None:

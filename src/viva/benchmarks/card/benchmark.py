@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import msgspec
 
 from viva.benchmarks.card.exam import CardExam
+from viva.benchmarks.card.lm_eval import LmEvalTask
+from viva.benchmarks.card.lm_eval_exam import LmEvalExam
 from viva.benchmarks.card.model import Card, Exemplars, read_card
 from viva.benchmarks.card.table import QuestionTable, named_path, paths_of
 from viva.benchmarks.custom.benchmark import HERE as OWN
@@ -21,7 +23,7 @@ from viva.benchmarks.custom.benchmark import tag_layouts
 from viva.benchmarks.rubric_exam import Item, RubricExam
 from viva.benchmarks.sets import fingerprint, spread
 from viva.errors import DataError
-from viva.io.records import files_of, split_of
+from viva.io.records import files_of, fingerprint_of, records, split_of
 from viva.prompting import Templates, read_templates
 from viva.types import BenchmarkInfo, Defect, ExamSpec, Question, Response
 
@@ -65,6 +67,8 @@ class ExamCard:
         given = Path(str(named)) if named else None
         try:
             table = _table(card, paths_of(card, data.parent, given), spec.seed)
+            if card.lm_eval is not None:
+                return _by_task(spec, card, card.lm_eval, table, data.parent, own, given)
             shots, shot_files, defects = _exemplars(card, data.parent, given, table, spec)
         except DataError as problem:
             raise DataError(
@@ -98,6 +102,58 @@ def _meaning(card: Card) -> bytes:
     for field in ("title", "data", "split", "exemplars", "prompt"):
         del named[field]
     return msgspec.json.encode(named)
+
+
+TASK = "lm_eval"
+"""The key of an exam's templates that holds the task whose prompts it has."""
+
+
+def _by_task(
+    spec: ExamSpec,
+    card: Card,
+    task: LmEvalTask,
+    table: QuestionTable,
+    folder: Path,
+    own: Mapping[str, object],
+    given: Path | None,
+) -> LmEvalExam:
+    """The exam of a card with a task of lm-eval. Raises DataError for ways of asking that it does not have."""
+    asked = msgspec.json.encode(task).decode()
+    for wrong, option in (
+        (spec.chain_of_thought, "--cot"),
+        (spec.rationale, "--rationale"),
+        (own.get(TASK, asked) != asked or own.keys() - {TASK}, "--prompts"),
+    ):
+        if wrong:
+            raise DataError(
+                f"its prompts are those of the task under `lm_eval`: leave {option} out, or change them there"
+            )
+    if task.gen_prefix and spec.form == "chat":
+        raise DataError("its `gen_prefix` begins the reply, which chat messages cannot: add --form base")
+    if spec.choose == "next-token":
+        raise DataError("the options of a task of lm-eval compete by their whole texts: --answer-by likelihood")
+    if task.num_fewshot == 0 and spec.shots:
+        raise DataError("the task says `num_fewshot: 0`, for which lm-eval shows none either: leave --shots out")
+    pool: list[dict[str, Any]] = list(task.fewshot_config.samples)
+    read: list[bytes] = []
+    if spec.shots and not pool:
+        if not (card.shown.data or card.shown.split):
+            raise DataError(
+                "--shots needs exemplars, and the card names none: add `exemplars: FILE` (rows as in `data`)"
+            )
+        files = _shown_files(card, card.shown, folder, given)
+        pool = [row for file in files for _, row in records(file, card.columns)]
+        read = [fingerprint_of(files)]
+    return LmEvalExam(
+        msgspec.structs.replace(spec, language=card.language),
+        card,
+        task,
+        table,
+        fingerprint=fingerprint([_meaning(card), table.fingerprint(), *read]),
+        pool=pool,
+        defects=table.defects,
+        templates={TASK: asked, **({DATA: str(given)} if given else {})},
+    )
 
 
 class _ContinuedCode(RubricExam):

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct, field
 
+from viva.benchmarks.card.lm_eval import LmEvalTask
 from viva.benchmarks.custom.positions import Listing, Mapping, Node, Scalar, Unreadable, read_yaml
 from viva.benchmarks.sets import read_bytes
 from viva.errors import DataError
@@ -90,7 +91,7 @@ class Card(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     format: Format
     language: Language = "en"
     id: str = ""
-    question: str
+    question: str = ""
     options: str | list[str] | Options = ""
     answer: str | Answer = ""
     explanation: str = ""
@@ -104,6 +105,8 @@ class Card(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     keywords: str = ""
     """A column with the list of texts that an answer must contain."""
     tests: Tests | None = None
+    lm_eval: LmEvalTask | None = None
+    """A task of lm-evaluation-harness, in place of `question`, `options`, `answer` and `prompt`."""
 
     @property
     def gold(self) -> Answer:
@@ -202,6 +205,11 @@ def _refuse_unknown(plain: dict[str, Any], kind: type[Struct], name: str, at: st
 
 def _refuse_unfit(card: Card, name: str) -> None:
     """Raise DataError for fields that do not go together."""
+    if card.lm_eval is not None:
+        _refuse_unfit_task(card, card.lm_eval, name)
+        return
+    if not card.question:
+        raise DataError(f"{name}: `question` is missing: the column of the question, or a template of columns")
     form, chosen, rubric = card.gold.form, card.format in ("choice", "choices"), card.format == "rubric"
     layout = card.layout
     ways = sum(map(bool, (layout.text, layout.columns, layout.right)))
@@ -245,6 +253,37 @@ def _refuse_unfit(card: Card, name: str) -> None:
         (
             isinstance(card.headline, Macro) and card.headline.macro not in card.tags,
             "`headline: {macro: TAG}` must name one of `tags`",
+        ),
+    )
+    for wrong, said in problems:
+        if wrong:
+            raise DataError(f"{name}: {said}")
+
+
+def _refuse_unfit_task(card: Card, task: LmEvalTask, name: str) -> None:
+    """Raise DataError for a task of lm-eval whose fields do not go together, or beside fields that it replaces."""
+    wanted = "choice" if task.output_type == "multiple_choice" else "exact"
+    beside = [
+        field
+        for field in ("question", "options", "answer", "explanation", "prompt", "system", "keywords", "tests")
+        if getattr(card, field)
+    ]
+    fixed = (task.description, task.gen_prefix, task.fewshot_config.gen_prefix or "")
+    problems = (
+        (
+            bool(beside),
+            f"`{(beside or [''])[0]}` stands beside `lm_eval`, which says that itself: leave one of them out",
+        ),
+        (card.format != wanted, f"`format` is {card.format}, and a task of {task.output_type} is `format: {wanted}`"),
+        (wanted == "choice" and not task.doc_to_choice, "`lm_eval.doc_to_choice` is missing: the options"),
+        (bool(card.shown.by), "`exemplars.by` has no place beside `lm_eval`: its exemplars are those of the task"),
+        (
+            any("{{" in text or "{%" in text for text in fixed),
+            "`description` and `gen_prefix` of `lm_eval` are texts: a template in them is not filled",
+        ),
+        (
+            any(not one.filter or one.filter[-1].function != "take_first" for one in task.filter_list),
+            "every `filter_list` of `lm_eval` ends in take_first",
         ),
     )
     for wrong, said in problems:

@@ -46,10 +46,9 @@ def read_row(card: Card, row: Mapping[str, Any], place: str, seed: int) -> Read:
     """The question of a row; one that cannot be graded has no answer, and its explanation says why. `place` is its id
     where the row has none.
     """
-    identity = (text_of(_maybe(row, card.id)).strip() if card.id else "") or place
+    identity = identity_of(card, row, place)
     defects: list[Defect] = []
-    tags = {tag: _tag(_maybe(row, tag)) for tag in tags_of(card)}
-    made: Any = {"id": identity, "kind": KINDS[card.format], "language": card.language, "tags": tags}
+    made: Any = {"id": identity, "kind": KINDS[card.format], "language": card.language, "tags": tag_values(card, row)}
     text = ""
     options: tuple[str, ...] = ()
     rubric = Rubric()
@@ -88,6 +87,16 @@ def read_row(card: Card, row: Mapping[str, Any], place: str, seed: int) -> Read:
         why = f"{problem.kind}: {problem.detail}"
         question = Question(**made, text=text or "(no question)", options=options, answer=None, explanation=why)
     return Read(question, defects, rubric)
+
+
+def identity_of(card: Card, row: Mapping[str, Any], place: str) -> str:
+    """A row's id, or its place where it has none."""
+    return (text_of(_maybe(row, card.id)).strip() if card.id else "") or place
+
+
+def tag_values(card: Card, row: Mapping[str, Any]) -> dict[str, str]:
+    """A row's tags."""
+    return {tag: _tag(_maybe(row, tag)) for tag in tags_of(card)}
 
 
 def tags_of(card: Card) -> list[str]:

@@ -18,6 +18,7 @@ import msgspec
 from viva.benchmarks.card.cells import FILE, LETTERS, ROW, columns_of
 from viva.benchmarks.card.model import Card
 from viva.benchmarks.card.questions import NO_COLUMN, Read, read_row, tags_of
+from viva.benchmarks.card.rendered import read_rendered
 from viva.errors import DataError
 from viva.io.records import SPLITS, files_of, fingerprint_of, plain_stem, records
 from viva.types import Defect, Question
@@ -103,23 +104,27 @@ class QuestionTable:
         """The questions with their rubrics."""
         return iter(self._kept) if self._kept is not None else self._unique(self._reads())
 
-    def _reads(self) -> Iterator[Read]:
-        several = len(self.files) > 1
-        seen = 0
-        row: dict[str, Any] = {}
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """The rows as they are read, with the columns that every table has."""
         for path in self.files:
             name = _SPLIT_END.sub("", plain_stem(path)) or plain_stem(path)
             for number, row in records(path, self.card.columns):
-                row |= {FILE: name, ROW: number}
-                seen += 1
-                if seen == 1:
-                    self._refuse_absent(row, path)
-                yield read_row(self.card, row, f"{name}/{number}" if several else str(number), self._seed)
+                yield row | {FILE: name, ROW: number}
+
+    def _reads(self) -> Iterator[Read]:
+        several = len(self.files) > 1
+        task = self.card.lm_eval
+        row: dict[str, Any] = {}
+        for seen, row in enumerate(self.rows()):
+            if not seen:
+                self._refuse_absent(row, self.files[0])
+            place = f"{row[FILE]}/{row[ROW]}" if several else str(row[ROW])
+            yield read_rendered(self.card, task, row, place) if task else read_row(self.card, row, place, self._seed)
         self._names = _names(row)
 
     def _refuse_absent(self, row: dict[str, Any], path: Path) -> None:
         """Raise DataError for a template's column that the table does not have: a slip in the card, most likely."""
-        for column in columns_of(self.card.question, row):
+        for column in columns_of(self.card.question, row) if self.card.question else ():
             if column not in row and "." not in column:
                 raise DataError(f"{path} has no column {column!r}; it has {_names(row)}")
 

@@ -23,7 +23,7 @@ from viva.visible import escape_invisible, escaped
 @exam_options
 def prompt_command(benchmark: str, identity: str | None, raw: bool, **given: Any) -> int:
     """Show the prompt of one question of BENCHMARK, exemplars included."""
-    for exam, _ in open_exams((benchmark,), pick(TaskOptions, given)):
+    for exam, _ in open_exams((benchmark,), pick(TaskOptions, given), asking=True):
         question = next((q for q in exam.questions() if identity in (None, q.id)), None)
         if question is None:
             continue
@@ -44,5 +44,5 @@ def prompt_command(benchmark: str, identity: str | None, raw: bool, **given: Any
             shown = " ".join(repr(text) for text in request.continuations)
             click.echo(f"--- one of these follows, by {request.by}: {escape_invisible(shown)} ---", err=True)
         return 0
-    first = next(iter(open_exams((benchmark,), pick(TaskOptions, given))[0][0].questions())).id
+    first = next(iter(open_exams((benchmark,), pick(TaskOptions, given), asking=True)[0][0].questions())).id
     raise VivaError(f"{benchmark} has no question {identity!r} with these options; ids look like {first!r}")

@@ -6,13 +6,21 @@ from pathlib import Path
 
 import click
 
+from viva.errors import VivaError
 from viva.visible import escape_invisible
 
 
 @click.command(name="init", short_help="Write the card that makes a table an exam.")
-@click.argument("data", type=click.Path(path_type=Path))
+@click.argument("data", type=click.Path(path_type=Path), required=False)
+@click.option(
+    "--from-lm-eval",
+    "task",
+    type=click.Path(path_type=Path),
+    metavar="TASK.yaml",
+    help="Take the prompt and the score from a task file of lm-evaluation-harness.",
+)
 @click.option("--out", type=click.Path(path_type=Path), metavar="CARD.yaml", help="The card.  [default: DATA's name]")
-def init_command(data: Path, out: Path | None) -> None:
+def init_command(data: Path | None, task: Path | None, out: Path | None) -> None:
     """Look at the columns of DATA and write a card: how this table is an exam, every guess with its reason.
 
     DATA is a file (CSV, TSV, JSONL, JSON, Parquet, Arrow; also gzipped), a pattern in quotes, or a folder, such as a
@@ -22,8 +30,20 @@ def init_command(data: Path, out: Path | None) -> None:
     viva init questions.csv
     viva check questions.yaml
     viva run questions.yaml --model openai/NAME --base-url http://127.0.0.1:8000/v1
-    """
-    from viva.authoring.card import init_card
 
-    _, said = init_card(data, out)
-    click.echo(escape_invisible(said))
+    With --from-lm-eval, DATA may be left out: then it is what the task names.
+
+    \b
+    viva init ARC-Easy/ --from-lm-eval arc_easy.yaml
+    """
+    if task is not None:
+        from viva.authoring.lm_eval_card import init_from_lm_eval
+
+        said = init_from_lm_eval(task, data, out)
+    elif data is not None:
+        from viva.authoring.card import init_card
+
+        _, said = init_card(data, out)
+    else:
+        raise VivaError("name the data: viva init DATA, or a task of lm-eval: viva init --from-lm-eval TASK.yaml")
+    click.echo("\n".join(map(escape_invisible, said.split("\n"))))

@@ -1,0 +1,237 @@
+"""A task file of lm-evaluation-harness as plain data: YAML with `include`, of which nothing is executed.
+
+Such a file may be a stranger's. Its size, depth and number of values are bounded before a value is made; `!function` is
+kept as a name; what is included lies in the folder of the task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from viva.errors import DataError
+from viva.files import read_regular
+from viva.visible import one_line
+
+LARGEST = 1 << 20
+"""Bytes of a file."""
+MOST_VALUES, DEEPEST, MOST_FILES = 50_000, 30, 20
+
+
+class Function(Struct, frozen=True):
+    """The name of a Python function, which nobody calls."""
+
+    name: str
+
+
+class ShownFields(Struct, forbid_unknown_fields=True):
+    """The fields of `fewshot_config`."""
+
+    sampler: str = "default"
+    split: str | None = None
+    samples: list[dict[str, str]] | None = None
+    doc_to_text: str | None = None
+    doc_to_target: str | int | list[str] | None = None
+    doc_to_choice: str | list[str] | dict[str, str] | None = None
+    gen_prefix: str | None = None
+    target_delimiter: str | None = None
+    fewshot_delimiter: str | None = None
+    fewshot_indices: Any = None
+    process_docs: Any = None
+
+
+class FilterFields(Struct):
+    """A pipeline of `filter_list`."""
+
+    name: str
+    filter: list[dict[str, Any]]
+
+
+class GenerationFields(Struct):
+    """`generation_kwargs`, as far as a run has an option for them."""
+
+    until: str | list[str] | None = None
+    max_gen_toks: int = 256
+    max_new_tokens: int | None = None
+    do_sample: bool = False
+    temperature: float = 0.0
+    top_p: float | None = None
+    num_beams: int = 1
+
+
+class DatasetFields(Struct):
+    """`dataset_kwargs`, as far as they say where files are."""
+
+    data_files: str | list[str] | dict[str, str | list[str]] | None = None
+
+
+class TaskFields(Struct, forbid_unknown_fields=True):
+    """The fields of a task file of lm-eval 0.4.13."""
+
+    task: str
+    output_type: str = "generate_until"
+    doc_to_text: str | int | None = None
+    doc_to_target: str | int | list[str] | None = None
+    doc_to_choice: str | list[str] | dict[str, str] | None = None
+    description: str | None = None
+    gen_prefix: str | None = None
+    target_delimiter: str | None = None
+    fewshot_delimiter: str | None = None
+    num_fewshot: int | None = None
+    fewshot_config: ShownFields | None = None
+    generation_kwargs: GenerationFields | None = None
+    filter_list: list[FilterFields] | None = None
+    metric_list: list[dict[str, Any]] | None = None
+    dataset_path: str | None = None
+    dataset_name: str | None = None
+    dataset_kwargs: DatasetFields | None = None
+    training_split: str | None = None
+    validation_split: str | None = None
+    test_split: str | None = None
+    fewshot_split: str | None = None
+    repeats: int | None = None
+    metadata: Any = None
+    use_prompt: Any = None
+    doc_to_image: Any = None
+    doc_to_audio: Any = None
+    # What decides neither prompt nor score:
+    task_alias: Any = None
+    tag: Any = None
+    should_decontaminate: Any = None
+    doc_to_decontamination_query: Any = None
+    unsafe_code: Any = None
+    # Python alone; null where a file takes back what it includes:
+    process_docs: None = None
+    process_results: None = None
+    custom_dataset: None = None
+
+    @property
+    def shown(self) -> ShownFields:
+        """How exemplars are chosen and written."""
+        return self.fewshot_config or ShownFields()
+
+    @property
+    def shown_split(self) -> str | None:
+        """The split of the exemplars, where the file says it."""
+        return self.shown.split if self.shown.split is not None else self.fewshot_split
+
+
+_INSTEAD = {
+    "process_docs": "apply it to the rows yourself, save them as JSONL, and remove the line",
+    "process_results": "remove the line if exact_match or acc is what you want",
+    "custom_dataset": "save the rows that it makes as JSONL",
+}
+"""What to do about a function, by its field."""
+
+
+def read_task(path: Path) -> TaskFields:
+    """A task's fields with those of the files that it includes; its own come first.
+
+    Raises DataError for what is no file of a single task, includes one from elsewhere, or names a Python function.
+    """
+    found = _read(path, path.resolve().parent, ())
+    _refuse_others(found, path)
+    found |= {field: _named(found[field]) for field in ("metric_list", "filter_list") if field in found}
+    for field, value in found.items():
+        if field != "doc_to_decontamination_query" and (name := _function_in(value)):
+            hint = _INSTEAD.get(field, "write it as a Jinja template of columns, or put what it makes into a column")
+            raise DataError(
+                f"{path}: `{field}` is a Python function ({one_line(name, 80)}), and a card runs no code: {hint}"
+            )
+    try:
+        return msgspec.convert({**found, "doc_to_decontamination_query": None}, TaskFields)
+    except msgspec.ValidationError as problem:
+        raise DataError(f"{path}: lm-eval 0.4.13 has no such field or value: {problem}") from None
+
+
+def _refuse_others(found: Mapping[str, Any], path: Path) -> None:
+    """Raise DataError for what is no single task of fields."""
+    members = found.get("task")
+    if "group" in found or isinstance(members, list):
+        listed = [str(one.get("task") if isinstance(one, dict) else one) for one in members or ()]
+        some = f" ({', '.join(one_line(one, 40) for one in listed[:3])}, …)" if listed else ""
+        raise DataError(f"{path} is a group of tasks{some}, and a card is one: name the YAML file of a single task")
+    if "class" in found:
+        raise DataError(f"{path}: the task is a Python class, which is not run: ask it with lm-eval, then `viva grade`")
+    if not isinstance(members, str) or not members:
+        raise DataError(f"{path} has no `task`, so that it is a part of others: name the file that includes it")
+
+
+def _named(value: Any) -> Any:
+    """A list of which some may be functions, with their names: others of it may do."""
+    if isinstance(value, Function):
+        return f"!function {value.name}"
+    if isinstance(value, list):
+        return [_named(one) for one in value]
+    return {key: _named(one) for key, one in value.items()} if isinstance(value, dict) else value
+
+
+def _function_in(value: Any) -> str:
+    if isinstance(value, Function):
+        return value.name
+    inside: Iterable[Any] = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return next((name for one in inside if (name := _function_in(one))), "")
+
+
+def _read(path: Path, root: Path, above: tuple[Path, ...]) -> dict[str, Any]:
+    whole = path.resolve()
+    if whole in above or len(above) >= MOST_FILES:
+        raise DataError(f"{path}: its `include` comes back to {above[-1].name}: remove that line")
+    fields = _parsed(path)
+    included = fields.pop("include", None)
+    found: dict[str, Any] = {}
+    for name in included if isinstance(included, list) else [] if included is None else [included]:
+        other = whole.parent / str(name)
+        if not other.resolve().is_relative_to(root):
+            raise DataError(
+                f"{path}: it includes {one_line(str(name), 100)}, and only files in the folder of the task are read: "
+                "copy that file there, and name it in `include`"
+            )
+        found |= {key: value for key, value in _read(other, root, (*above, whole)).items() if key != "task_list"}
+    return found | fields
+
+
+def _parsed(path: Path) -> dict[str, Any]:
+    import yaml
+
+    try:
+        text = read_regular(path, LARGEST, follow=True).decode("utf-8-sig")
+        _refuse_large(text, path)
+        found = yaml.load(text, Loader=_loader())  # noqa: S506 - a safe loader, and !function is a name
+    except FileNotFoundError:
+        raise DataError(f"there is no file {path}") from None
+    except (OSError, UnicodeDecodeError) as problem:
+        raise DataError(f"cannot read {path}: {problem}") from None
+    except (yaml.YAMLError, ValueError, RecursionError) as problem:
+        raise DataError(f"{path} is no YAML that can be read: {one_line(str(problem), 200)}") from None
+    if not isinstance(found, dict) or not all(isinstance(key, str) for key in found):
+        raise DataError(f"{path} is no task file of lm-evaluation-harness: a mapping with `task` belongs there")
+    return found
+
+
+def _loader() -> Any:
+    """As lm-eval reads its files (YAML 1.1), with functions as their names."""
+    import yaml
+
+    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+        pass
+
+    Loader.add_constructor("!function", lambda _, node: Function(str(node.value)))
+    return Loader
+
+
+def _refuse_large(text: str, path: Path) -> None:
+    """Raise DataError for what nests too deep for a loader that recurses, or grows by aliases."""
+    import yaml
+
+    depth = 0
+    for values, event in enumerate(yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))):
+        if isinstance(event, yaml.AliasEvent):
+            raise DataError(f"{path}: it has an alias (*{event.anchor}), which is not read: write the value out")
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > DEEPEST or values > MOST_VALUES:
+            raise DataError(f"{path} has more than {MOST_VALUES:,} values or nests more than {DEEPEST} deep")

@@ -1,0 +1,211 @@
+"""A card's task of lm-evaluation-harness as an exam: the same prompts, byte for byte, and the same score.
+
+    description, then for each exemplar its question, target_delimiter, answer, fewshot_delimiter; then the question
+
+That is the text with `--form base`. With chat messages each of these parts is a message, without what separates them,
+as lm-eval has it with --apply_chat_template. Options compete by their likelihoods; of a reply each pipeline of filters
+takes what it compares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from random import Random
+from typing import Any
+
+import msgspec
+
+from viva.benchmarks.card.cells import FILE, ROW
+from viva.benchmarks.card.exam import CardExam
+from viva.benchmarks.card.lm_eval import Filter, LmEvalTask, Metric, Shown, joined
+from viva.benchmarks.card.model import Card
+from viva.benchmarks.card.questions import InvalidGold
+from viva.benchmarks.card.rendered import written
+from viva.benchmarks.card.table import QuestionTable
+from viva.benchmarks.card.templating import SECONDS, match
+from viva.contracts import ContextWindow
+from viva.errors import DataError
+from viva.prompting import ESTIMATED, Templates, fit_to_context
+from viva.scorers.fold import after_thinking
+from viva.scorers.grading import grade_reading, outcome_of
+from viva.scorers.reading import EMPTY, UNPARSED, Reading
+from viva.types import (
+    NOTHING,
+    Aggregate,
+    Defect,
+    Evidence,
+    ExamSpec,
+    Generate,
+    Message,
+    Prompt,
+    Question,
+    Response,
+    Sampling,
+    Score,
+    TableSpec,
+)
+
+NONE = "none"
+"""What lm-eval calls the pipeline of a task without filters."""
+_LONGEST = 1 << 20
+"""Characters of a reply that are looked at."""
+Row = Mapping[str, Any]
+
+
+class LmEvalExam(CardExam):
+    """The questions of a task. `pool` are the rows that exemplars are of."""
+
+    def __init__(
+        self,
+        spec: ExamSpec,
+        card: Card,
+        task: LmEvalTask,
+        table: QuestionTable,
+        *,
+        fingerprint: str,
+        pool: Sequence[Row] = (),
+        defects: Sequence[Defect] = (),
+        templates: Mapping[str, object],
+    ) -> None:
+        super().__init__(spec, card, table, Templates(templates), fingerprint=fingerprint, defects=defects)
+        self._task, self._pool = task, pool
+        self._written: dict[int, tuple[str, str]] = {}
+        self._pipelines: dict[str, Sequence[Filter]] = {one.name: one.filter for one in task.filter_list} or {NONE: ()}
+        self._metric = next((one for one in task.metric_list if one.metric == "exact_match"), Metric("exact_match"))
+        match("", [""], self._pipelines, self._metric)  # a pattern that is none is said before anything is asked
+        self._drawn: dict[str, Sequence[int]] = {}
+        shown = task.fewshot_config
+        _refuse_few(pool, spec.shots)
+        self._always: Sequence[int] = range(spec.shots)
+        if spec.shots and (shown.sampler == "default" or shown.without_question):
+            rows = ({name: row[name] for name in row if name not in (FILE, ROW)} for row in table.rows())
+            ids = (question.id for question in table)
+            self._drawn = dict(zip(ids, exemplars_of(shown, pool, rows, spec.shots), strict=True))
+
+    def request(
+        self, question: Question, sample: int, sampling: Sampling, context_window: ContextWindow | None = None
+    ) -> Generate:
+        """The prompt of one question; exemplars that would not fit the context go, the longest first."""
+        task, base = self._task, self.spec.form == "base"
+        shots = [self._exemplar(at) for at in self._drawn.get(question.id, self._always)]
+
+        def render(shown: Sequence[tuple[str, str]]) -> Prompt:
+            return self._text(question, shown) if base else self._messages(question, shown)
+
+        def fits(prompt: Prompt) -> bool:
+            return (context_window or ESTIMATED).fits(prompt, sampling.max_tokens or 0, self.spec.context)
+
+        prompt, dropped = fit_to_context(shots, render, lambda shot: len(shot[0]) + len(shot[1]), fits)
+        if task.generation_kwargs.until:
+            sampling = msgspec.structs.replace(sampling, stop=tuple(task.generation_kwargs.until))
+        return Generate(
+            question=question.id,
+            sample=sample,
+            prompt=prompt,
+            dropped=dropped,
+            sampling=sampling,
+            choices=self.choices(question),
+            options=question.options,
+            answer_separator=task.target_delimiter if base else "",
+        )
+
+    def _exemplar(self, at: int) -> tuple[str, str]:
+        if at not in self._written:
+            try:
+                self._written[at] = written(self._task, self._pool[at])
+            except InvalidGold as problem:
+                raise DataError(f"row {at} of the exemplars: {problem.kind}: {problem.detail}") from None
+        return self._written[at]
+
+    def _turns(self, question: Question, shots: Sequence[tuple[str, str]]) -> Iterator[tuple[Message, str]]:
+        """The messages of a prompt, and what follows each where they are one text."""
+        task, shown = self._task, self._task.fewshot_config
+        if task.description:
+            yield Message("system", task.description), ""
+        prefix = task.gen_prefix if shown.gen_prefix is None else shown.gen_prefix
+        between = task.target_delimiter if shown.target_delimiter is None else shown.target_delimiter
+        behind = task.fewshot_delimiter if shown.fewshot_delimiter is None else shown.fewshot_delimiter
+        for text, answer in shots:
+            yield Message("user", text), between if answer and not prefix else _gap(text, prefix, between)
+            if answer or prefix:
+                yield Message("assistant", joined(prefix, answer, " ")), behind if answer else ""
+        yield Message("user", question.text), _gap(question.text, task.gen_prefix, task.target_delimiter)
+        if task.gen_prefix:
+            yield Message("assistant", task.gen_prefix), ""
+
+    def _text(self, question: Question, shots: Sequence[tuple[str, str]]) -> str:  # type: ignore[override]
+        return "".join(message.content + behind for message, behind in self._turns(question, shots))
+
+    def _messages(self, question: Question, shots: Sequence[tuple[str, str]]) -> tuple[Message, ...]:
+        return tuple(message for message, _ in self._turns(question, shots))
+
+    def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
+        """What each pipeline of filters takes from a reply, against the gold answers; the first makes the score."""
+        if question.kind == "choice" or response.error or question.answer is None:
+            return super().score(question, response, evidence)
+        start, unfinished = after_thinking(response.text)
+        if unfinished:
+            return grade_reading(Reading(UNPARSED, rule="thinking without an end"), "", response)
+        text = response.text[start:][:_LONGEST]
+        if not text.strip():
+            return grade_reading(Reading(EMPTY, rule="the reply holds nothing visible"), "", response)
+        text = text[
+            : min((at for stop in self._task.generation_kwargs.until if (at := text.find(stop)) >= 0), default=None)
+        ]
+        found = match(text, [question.answer, *question.accepted], self._pipelines, self._metric)
+        if found is None:
+            why = f"a pattern of the card takes more than {SECONDS:g} s on this reply"
+            return grade_reading(Reading(UNPARSED, rule=why), "", response)
+        parts = {name: float(one.same) for name, one in found.items()}
+        first = next(iter(found))
+        read = found[first]
+        if read.lost and not read.same:
+            unread = grade_reading(Reading(UNPARSED, rule=f"{first}: the pattern finds nothing"), "", response)
+            return msgspec.structs.replace(unread, parts=parts)
+        value = float(read.same)
+        why = f"{first}: {'is' if value else 'is not'} the gold answer, as the task compares them"
+        return Score(value=value, outcome=outcome_of(value), answer=read.text[:500], explanation=why, parts=parts)
+
+    def layouts(self) -> tuple[TableSpec, ...]:
+        """The tables of a card, and one of the pipelines where there are several."""
+        if len(self._pipelines) < 2:
+            return super().layouts()
+        rows = tuple(Aggregate(name, part=name) for name in self._pipelines)
+        return (*super().layouts(), TableSpec("filters", "By filter", rows, (Aggregate("Exact match"),)))
+
+
+def exemplars_of(shown: Shown, pool: Sequence[Row], rows: Iterable[Row], shots: int) -> Iterator[Sequence[int]]:
+    """Which rows of the pool each question is shown, question by question, as lm-eval's samplers choose them.
+
+    Its default sampler has one generator of random numbers for all questions in their order, so that what one is shown
+    depends on how many came before it. Raises DataError where there are too few.
+    """
+    random = Random(shown.seed)
+    apart = shown.without_question
+    for row in rows:
+        others = (at for at in range(len(pool)) if not apart or pool[at] != row)
+        if shown.sampler == "first_n":
+            chosen = list(islice(others, shots))
+        else:
+            _refuse_few(pool, shots + apart)
+            chosen = [at for at in random.sample(range(len(pool)), shots + apart) if not apart or pool[at] != row]
+            chosen = chosen[:shots]
+            if len(chosen) < shots:  # rows that stand there twice
+                left = list(others)
+                _refuse_few(left, shots)
+                chosen = [left[at] for at in random.sample(range(len(left)), shots)]
+        _refuse_few(chosen, shots)
+        yield chosen
+
+
+def _refuse_few(rows: Sequence[object], wanted: int) -> None:
+    if len(rows) < wanted:
+        raise DataError(
+            f"--shots needs {wanted} rows to choose exemplars from, and there are {len(rows)}: ask for fewer"
+        )
+
+
+def _gap(text: str, prefix: str, delimiter: str) -> str:
+    """What stands between a question and what its answer begins with, where neither brings white space."""
+    return delimiter if prefix and text and not (text[-1].isspace() or prefix[0].isspace()) else ""

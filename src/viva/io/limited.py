@@ -1,0 +1,87 @@
+"""A process that works on what strangers wrote (templates, patterns), with limits of time and memory.
+
+It reads a line of JSON and answers with one. What is beyond the limits ends that process alone; the next question
+starts another.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+MEMORY = 1 << 30
+"""Bytes over what the process needs anyway."""
+
+
+class LimitedProcess:
+    """The process of a module that calls `serve`, started at the first question, and again where one was ended."""
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+        self._process: subprocess.Popen[bytes] | None = None
+        self._owner = 0
+        self._lock = threading.Lock()
+        atexit.register(self.close)
+
+    def ask(self, request: object) -> Any:
+        """What it answers; None where the process ended in place of it."""
+        with self._lock:
+            answer = self._line(json.dumps(request, default=str).encode())
+        return json.loads(answer) if answer else None
+
+    def _line(self, request: bytes) -> bytes:
+        if self._process is None or self._owner != os.getpid():  # a fork's own would answer its parent
+            command = [sys.executable, "-m", self._module]
+            quiet = subprocess.DEVNULL
+            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=quiet)  # noqa: S603
+            self._owner = os.getpid()
+        reading, writing = self._process.stdout, self._process.stdin
+        assert reading is not None
+        assert writing is not None
+        answer = b""
+        with contextlib.suppress(BrokenPipeError):
+            writing.write(request + b"\n")
+            writing.flush()
+            answer = reading.readline(MEMORY)
+        if not answer.endswith(b"\n"):
+            self.close()
+            return b""
+        return answer
+
+    def close(self) -> None:
+        """End the process."""
+        process, self._process = self._process, None
+        if process is None or self._owner != os.getpid():
+            return
+        process.kill()
+        process.communicate()
+
+
+def serve(answer: Callable[[Any], object], seconds: float, *, sealed: bool = False) -> None:
+    """Answer what standard input asks, line by line, until it ends; `seconds` of the processor for each, at most.
+
+    Sealed, it opens and writes no file any more: whatever is needed must have been imported.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with contextlib.suppress(FileNotFoundError):  # where there is no /proc, there is no such limit either
+        used = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, used + MEMORY))
+    if sealed:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))
+    for line in sys.stdin.buffer:
+        signal.setitimer(signal.ITIMER_PROF, seconds)  # its signal ends the process, in the middle of whatever it does
+        answered = json.dumps(answer(json.loads(line))).encode()
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        sys.stdout.buffer.write(answered + b"\n")
+        sys.stdout.buffer.flush()
