@@ -9,14 +9,15 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec import Struct
 
-from viva.authoring.card_guesses import guesses, language_of
+from viva.authoring.card_guesses import guesses, language_of, questions, table_of
+from viva.authoring.card_kinds import ENOUGH, Written, by_format, dict_of, partly_optional
 from viva.benchmarks import CARDS
 from viva.benchmarks.card.cells import FILE, ROW, Absent, cell, columns_of
 from viva.benchmarks.card.model import Card, parse_card
@@ -28,42 +29,88 @@ from viva.visible import one_line
 
 SAMPLED_FILES, SAMPLED_ROWS = 30, 2_000
 HALF = 0.5
-ENOUGH = 0.9
-"""The share of sampled rows that a card must be able to grade to be taken at once."""
 _ASKED = ("test", "validation", "valid", "val", "dev", "train", "training")
 """The splits in the order in which one is asked."""
 _SHOWN = ("dev", "validation", "valid", "val", "train", "training")
 """The splits in the order in which exemplars are taken from one."""
+FEWEST_SHUFFLED = 20
+"""So many rows of which the first option is always right are no chance."""
 _NAME = re.compile(r"[a-z0-9]")
-
-
-class Written(Struct, frozen=True):
-    """A card, what it can grade of the sample, and why it says what it says."""
-
-    card: Mapping[str, Any]
-    sound: float
-    notes: Mapping[str, str] = {}
-    """Field → the comment behind it."""
+_SAYS_NOTHING = re.compile(
+    r"(?:data|test|train|training|dev|val|valid|validation|task|questions?|samples?|examples?|default|main|all|v?\d[\d.]*"
+    r"|(?:test|train|validation)-\d+-of-\d+)",
+    re.IGNORECASE,
+)
 
 
 def init_card(data: Path, out: Path | None = None) -> tuple[Path, str]:
-    """Write a card for a table; where it lies, and what there is to say.
+    """Write a card for a table, or one for each kind of its questions; where the first lies, and what there is to say.
 
     Raises DataError for what is no table or none that a card can be guessed for, VivaError where a file is there.
     """
     split, shown = _splits(data)
     files = files_of(data, split)
     rows = _sample(files)
-    best = _best(rows, data, files)
-    path = out or Path(_called(data) + ".yaml")
-    if path.exists():
-        raise VivaError(f"{path} is there already: name another file with --out, or remove it")
-    card = dict(best.card)
-    content = _text(card, best, _pointed(data, path), split, shown if "exemplars" in card or shown else "", files, rows)
-    parse_card(content.encode(), str(path))
-    write_whole(path, content.encode())
-    share = f"{best.sound:.0%} of {len(rows):,} sampled rows can be graded"
-    return path, f"{path}: {card['format']}, {share}; `viva check {path}` looks at all of them"
+    found = by_format(rows, lambda part: _best(part, data, files)) or [_best(rows, data, files)]
+    first = out or Path(_called(data) + ".yaml")
+    paths = [first, *(_beside(first, one) for one in found[1:])]
+    for path in paths:
+        if path.exists():
+            raise VivaError(f"{path} is there already: name another file with --out, or remove it")
+    texts = []
+    for path, best in zip(paths, found, strict=True):
+        text = _text(
+            dict(best.card),
+            best,
+            _titled(str(best.card.get("title", "")), data, files),
+            _pointed(data, path),
+            split,
+            shown if "exemplars" in best.card or shown else "",
+            files,
+            rows,
+        )
+        parse_card(text.encode(), str(path))
+        texts.append(text)
+    for path, text in zip(paths, texts, strict=True):
+        write_whole(path, text.encode())
+    said = [
+        f"{path}: {best.card['format']}, {best.sound:.0%} of {best.rows:,} sampled rows can be graded{_taken(best)}; "
+        f"`viva check {path}` looks at all of them"
+        for path, best in zip(paths, found, strict=True)
+    ]
+    return first, "\n".join([*said, *_remarks(found, rows)])
+
+
+def _beside(first: Path, card: Written) -> Path:
+    """The path of the card of another kind of question, beside the first."""
+    return first.with_stem(f"{first.stem}-{card.card['format']}")
+
+
+def _taken(card: Written) -> str:
+    """Which rows a card takes, where not all."""
+    given: Mapping[str, Any] = card.card.get("where", {})
+    wanted = (f"{column} = {', '.join(values)}" for column, values in given.items())
+    return f" (where {one_line('; '.join(wanted), 200)})" if given else ""
+
+
+def _remarks(found: Sequence[Written], rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """What a user should know of the cards before a run."""
+    left = len(rows) - sum(card.rows for card in found)
+    if left > 0:
+        yield f"{left:,} of {len(rows):,} sampled rows are of a kind for which no card could be guessed; no card asks them"
+    for card in found:
+        if card.sound < 1:
+            yield f"{1 - card.sound:.0%} cannot be graded and stay unscored: {card.lacking}"
+        if card.card["format"] == "number" or dict_of(card.card.get("answer")).get("as") == "boxed":
+            yield "asked for the answer alone; a model that should work it out first is run with --cot"
+        if card.card["format"] == "open":
+            yield "no rule grades such answers: run it with --judge MODEL"
+    partly = partly_optional(rows)
+    if partly and not any("options" in card.card or "where" in card.card for card in found):
+        yield (
+            f"{partly} hold options in some of the rows only: the table mixes kinds of questions. Add a `where` to the "
+            "card (docs/cards.md), and make a card of each kind"
+        )
 
 
 def _splits(data: Path) -> tuple[str, str]:
@@ -95,21 +142,49 @@ def _sample(files: Sequence[Path]) -> list[dict[str, Any]]:
 
 
 def _best(rows: Sequence[Mapping[str, Any]], data: Path, files: Sequence[Path]) -> Written:
-    """The card that can grade most of the rows; the first of those that can grade nearly all."""
+    """The card that can grade most of the rows; the first of those that can grade nearly all. Raises DataError."""
     best: Written | None = None
+    few = rows[:: max(1, len(rows) // 50)]
     for plain, notes in _candidates(rows, data, files):
-        sound = _gradable(plain, rows)
+        if not _gradable(plain, few)[0]:
+            continue
+        sound, lacking, first = _gradable(plain, rows)
         if best is None or _rank(plain, sound) > _rank(best.card, best.sound):
-            best = Written(plain, sound, notes)
+            card = _shuffled(plain) if first and len(rows) >= FEWEST_SHUFFLED else plain
+            best = Written(card, sound, notes, len(rows), lacking)
         if sound >= ENOUGH:
             break
     if best is None or best.sound == 0:
-        names = ", ".join(one_line(repr(name), 40) for name in rows[0] if name not in (FILE, ROW))
-        raise DataError(
-            f"{data}: no card could be guessed from the columns {names[:600]}; write one by hand: docs/cards.md has an "
-            "example for every format"
-        )
+        raise DataError(f"{data}: {_why_none(rows)}")
     return best
+
+
+def _why_none(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Why no card could be guessed, and what to do."""
+    table = table_of(rows)
+    names = ", ".join(one_line(repr(name), 40) for name in table.names)[:600]
+    asked = questions(table)
+    golds = [name for name in table.golds() if name not in asked]
+    if not asked:
+        lacks = "no column looks like a question"
+    elif not golds:
+        lacks = f"{one_line(repr(asked[0]), 40)} may be the question, and no column looks like its right answer"
+    else:
+        lacks = f"no row can be graded with {one_line(repr(asked[0]), 40)} as question and {one_line(repr(golds[0]), 40)} as answer"
+    return (
+        f"no card could be guessed from the columns {names}: {lacks}. Write one by hand: docs/cards.md has an example for "
+        "every format"
+    )
+
+
+def _shuffled(plain: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A card with options in a drawn order: of rows in which the first one is always right."""
+    options = plain.get("options")
+    if isinstance(options, str):
+        return {**plain, "options": {"text": options, "shuffle": True}}
+    if isinstance(options, list):
+        return {**plain, "options": {"columns": options, "shuffle": True}}
+    return plain
 
 
 def _rank(plain: Mapping[str, Any], sound: float) -> tuple[bool, float]:
@@ -122,8 +197,15 @@ def _candidates(
     rows: Sequence[Mapping[str, Any]], data: Path, files: Sequence[Path]
 ) -> Iterator[tuple[Mapping[str, Any], Mapping[str, str]]]:
     names = [name for name in rows[0] if name not in (FILE, ROW)]
-    if files[0].suffix.lower() in (".csv", ".tsv") and len(names) == 6 and re.fullmatch(r"[A-E]", names[-1].strip()):
-        headless = {**shipped()["mmlu-csv"], "tags": [FILE]} if len(files) > 1 else shipped()["mmlu-csv"]
+    if (
+        files[0].suffix.lower() in (".csv", ".tsv")
+        and re.fullmatch(r"[A-J]", names[-1].strip())
+        and 4 <= len(names) <= 12
+    ):
+        letters = list("ABCDEFGHIJ"[: len(names) - 2])
+        plain = shipped()["mmlu-csv"] | {"columns": ["question", *letters, "answer"], "options": letters}
+        spoken = language_of(names[0] for row in rows[:50] for names in [list(row.values())])
+        headless = {**plain, **spoken, "tags": [FILE]} if len(files) > 1 else {**plain, **spoken}
         yield headless, {"columns": "the first row is a question: the file has no header"}
     known = [(used, name, plain) for name, plain in shipped().items() if (used := _columns_used(plain, rows[:50]))]
     for _, name, plain in sorted(known, key=lambda one: (-one[0], one[1])):
@@ -188,25 +270,44 @@ def _has(row: Mapping[str, Any], name: str) -> bool:
     return True
 
 
-def _gradable(plain: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> float:
-    """The share of rows that a card can grade; 0 for one that is none."""
+def _gradable(plain: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> tuple[float, str, bool]:
+    """The share of rows that a card can grade, what most of the others lack, and whether the first option is always
+    the right one; 0 for what is no card.
+    """
     try:
         card = msgspec.convert({**plain, "columns": []}, Card)
     except msgspec.ValidationError:
-        return 0.0
+        return 0.0, "", False
     columns = plain.get("columns") or []
-    sound = 0
+    golds: Counter[str] = Counter()
+    lacking: Counter[str] = Counter()
     for given in rows:
         row = dict(zip([*columns, FILE, ROW], given.values(), strict=False)) if columns else given
-        sound += read_row(card, row, "0", 0).question.answer is not None
-    return sound / len(rows)
+        read = read_row(card, row, "0", 0)
+        if read.question.answer is None:
+            lacking[str(read.question.explanation)] += 1
+        else:
+            golds[str(read.question.answer)] += 1
+    sound = len(rows) - lacking.total()
+    return sound / len(rows), max(lacking, key=lambda why: lacking[why], default=""), golds["A"] == sound > 0
 
 
 def _called(data: Path) -> str:
-    """A card's name, from that of its data."""
+    """A card's name, from that of its data; from the folder's where the file has a name that says nothing."""
     stem = plain_stem(data) if not any(sign in data.name for sign in "*?[") else data.parent.name
+    if _SAYS_NOTHING.fullmatch(stem) and data.absolute().parent.name:
+        stem = data.absolute().parent.name
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("-.") or "card"
     return name if _NAME.search(name.lower()) else "card"
+
+
+def _titled(shipped_title: str, data: Path, files: Sequence[Path]) -> str:
+    """A card's title: that of the layout where the data's name says so, too; others publish in the same layout."""
+    wanted = re.sub(r"[^a-z0-9]", "", shipped_title.lower())
+    for name in (plain_stem(data), data.absolute().parent.name):
+        if wanted and re.sub(r"[^a-z0-9]", "", name.lower()) == wanted:
+            return shipped_title
+    return _called(files[0] if len(files) == 1 else data)
 
 
 def _pointed(data: Path, card: Path) -> str:
@@ -218,6 +319,7 @@ def _pointed(data: Path, card: Path) -> str:
 def _text(
     card: dict[str, Any],
     best: Written,
+    title: str,
     data: str,
     split: str,
     shown: str,
@@ -228,13 +330,13 @@ def _text(
     card.pop("split", None)
     exemplars = dict(card.pop("exemplars", {}))
     exemplars.pop("data", None)
-    title = card.pop("title", "") or _called(files[0] if len(files) == 1 else files[0].parent)
+    card.pop("title", None)
     lines = ["# How a table is an exam; docs/cards.md has every field. Comments are what a value was guessed from."]
     lines.append(f"title: {_scalar(title)}")
     lines.append(f"data: {_scalar(data)}" + (f"  # {len(files):,} files" if len(files) > 1 else ""))
     if split:
         lines.append(f"split: {_scalar(split)}")
-    order = ("columns", "format", "language", "id", "question", "options", "answer", "explanation", "tags")
+    order = ("columns", "where", "format", "language", "id", "question", "options", "answer", "explanation", "tags")
     for key in (*order, *(key for key in card if key not in order)):
         if key in card:
             note = best.notes.get(key, "")
@@ -244,6 +346,8 @@ def _text(
     else:
         lines.append("# exemplars: {data: FILE, by: TAG, reasoning: COLUMN}  # rows as above, for --shots")
     lines.append('# prompt: "Question: {question}\\n{options}"  # in place of the built-in one: `viva prompt` shows it')
+    if card["format"] == "number" or dict_of(card.get("answer")).get("as") == "boxed":
+        lines.append("# `viva run --cot` lets a model work the answer out; without it the answer alone is asked for")
     if card.get("tags") and "headline" not in card:
         lines.append(
             f"# headline: {{macro: {_scalar(card['tags'][0])}}}  # the mean over its values, not over questions"

@@ -13,6 +13,7 @@ from typing import cast
 
 import msgspec
 
+from viva.benchmarks.card.cells import FILE
 from viva.benchmarks.card.exam import CardExam
 from viva.benchmarks.card.model import Card, Exemplars, read_card
 from viva.benchmarks.card.table import QuestionTable, named_path, paths_of
@@ -97,6 +98,10 @@ def _meaning(card: Card) -> bytes:
     named = msgspec.to_builtins(card)
     for field in ("title", "data", "split", "exemplars", "prompt"):
         del named[field]
+    if not card.where:
+        del named["where"]
+    if isinstance(named["options"], dict) and not card.layout.in_question:
+        del named["options"]["in_question"]  # cards of before these fields keep their fingerprint
     return msgspec.json.encode(named)
 
 
@@ -184,7 +189,8 @@ def _exemplars(
     if not (shown.data or shown.split):
         raise DataError("--shots needs exemplars, and the card names none: add `exemplars: FILE` (rows as in `data`)")
     files = _shown_files(card, shown, folder, given)
-    reading = msgspec.structs.replace(card, explanation=shown.reasoning or card.explanation)
+    where = {column: wanted for column, wanted in card.where.items() if column != FILE}
+    reading = msgspec.structs.replace(card, explanation=shown.reasoning or card.explanation, where=where)
     pool = QuestionTable(reading, files, spec.seed)
     sound = [question for question in pool if question.answer is not None]
     return sound, [pool.fingerprint()], list(_short_groups(card, sound, table, spec.shots))

@@ -34,6 +34,8 @@ class Options(Struct, frozen=True, forbid_unknown_fields=True):
     right: str = ""
     wrong: str | list[str] = []
     """Columns with one wrong option each, or one column with a list of them."""
+    in_question: bool = False
+    """They stand at the end of the question's text: "A. …", "(B) …"."""
     shuffle: bool = False
     """Put them in an order drawn by the seed: where the right one always comes first."""
 
@@ -87,6 +89,8 @@ class Card(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     split: str = ""
     columns: list[str] = []
     """The columns of a CSV without a header."""
+    where: dict[str, str | list[str]] = {}
+    """Which rows are asked: a column, and the value or values that it has in them."""
     format: Format
     language: Language = "en"
     id: str = ""
@@ -204,12 +208,12 @@ def _refuse_unfit(card: Card, name: str) -> None:
     """Raise DataError for fields that do not go together."""
     form, chosen, rubric = card.gold.form, card.format in ("choice", "choices"), card.format == "rubric"
     layout = card.layout
-    ways = sum(map(bool, (layout.text, layout.columns, layout.right)))
+    ways = sum(map(bool, (layout.text, layout.columns, layout.right, layout.in_question)))
     problems = (
         (
             chosen and ways != 1,
             "`options` must say where the options are: a list column, [A, B, C, D], {text: choices.text, label: "
-            "choices.label} or {right: COLUMN, wrong: [COLUMN, …]}",
+            "choices.label}, {right: COLUMN, wrong: [COLUMN, …]} or {in_question: true}",
         ),
         (bool(layout.right) and not layout.wrong, "`options.wrong` is missing: the columns of the wrong options"),
         (

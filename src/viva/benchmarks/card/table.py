@@ -17,7 +17,7 @@ import msgspec
 
 from viva.benchmarks.card.cells import FILE, LETTERS, ROW, columns_of
 from viva.benchmarks.card.model import Card
-from viva.benchmarks.card.questions import NO_COLUMN, Read, read_row, tags_of
+from viva.benchmarks.card.questions import NO_COLUMN, Read, is_asked, read_row, tags_of
 from viva.errors import DataError
 from viva.io.records import SPLITS, files_of, fingerprint_of, plain_stem, records
 from viva.types import Defect, Question
@@ -78,7 +78,8 @@ class QuestionTable:
         self._length = len(ids)
         self._kept: list[Read] | None = None
         if not self._length:
-            raise DataError(f"{', '.join(map(str, files[:3]))}: there is no row in it")
+            which = " that the card's `where` takes" if card.where else ""
+            raise DataError(f"{', '.join(map(str, files[:3]))}: there is no row in it{which}")
         examined = self._examined(kept if self._length <= LARGE else self._reads())
         if self._length <= LARGE:
             self._kept = list(examined)
@@ -111,6 +112,8 @@ class QuestionTable:
             name = _SPLIT_END.sub("", plain_stem(path)) or plain_stem(path)
             for number, row in records(path, self.card.columns):
                 row |= {FILE: name, ROW: number}
+                if not is_asked(self.card, row):
+                    continue
                 seen += 1
                 if seen == 1:
                     self._refuse_absent(row, path)
