@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from viva.authoring.card_guesses import guesses, language_of, questions, table_of
+from viva.authoring.card_guesses import guesses, language_of, questions, table_of, tags_of
 from viva.authoring.card_kinds import ENOUGH, Written, by_format, dict_of, partly_optional
 from viva.benchmarks import CARDS
 from viva.benchmarks.card.cells import FILE, ROW, Absent, cell, columns_of
@@ -78,7 +78,12 @@ def init_card(data: Path, out: Path | None = None) -> tuple[Path, str]:
         f"`viva check {path}` looks at all of them"
         for path, best in zip(paths, found, strict=True)
     ]
-    return first, "\n".join([*said, *_remarks(found, rows)])
+    return first, "\n".join([*said, *_remarks(dict(zip(paths, found, strict=True)), rows)])
+
+
+def _reasoned(card: Mapping[str, Any]) -> bool:
+    """Whether a card's answers are what a calculation ends with."""
+    return card["format"] == "number" or dict_of(card.get("answer")).get("as") == "boxed"
 
 
 def _beside(first: Path, card: Written) -> Path:
@@ -93,20 +98,26 @@ def _taken(card: Written) -> str:
     return f" (where {one_line('; '.join(wanted), 200)})" if given else ""
 
 
-def _remarks(found: Sequence[Written], rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _remarks(found: Mapping[Path, Written], rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """What a user should know of the cards before a run."""
-    left = len(rows) - sum(card.rows for card in found)
+    left = len(rows) - sum(card.rows for card in found.values())
     if left > 0:
-        yield f"{left:,} of {len(rows):,} sampled rows are of a kind for which no card could be guessed; no card asks them"
-    for card in found:
+        yield f"{left:,} of {len(rows):,} sampled rows are of a kind for which no card could be guessed: none asks them"
+    for path, card in found.items():
         if card.sound < 1:
-            yield f"{1 - card.sound:.0%} cannot be graded and stay unscored: {card.lacking}"
-        if card.card["format"] == "number" or dict_of(card.card.get("answer")).get("as") == "boxed":
-            yield "asked for the answer alone; a model that should work it out first is run with --cot"
+            left = round((1 - card.sound) * card.rows)
+            yield f"{path}: {left:,} of the sampled rows stay unscored: {one_line(card.lacking, 160)}"
+        if _reasoned(card.card):
+            yield f"{path} asks for the answer alone; a model that should work it out first is run with --cot"
         if card.card["format"] == "open":
-            yield "no rule grades such answers: run it with --judge MODEL"
+            yield f"{path}: no rule grades such answers: run it with --judge MODEL"
     partly = partly_optional(rows)
-    if partly and not any("options" in card.card or "where" in card.card for card in found):
+    answered = [name for card in found.values() for name in dict_of(card.card.get("answer")).get("aliases", [])]
+    if (
+        partly
+        and partly.split(", ")[-1] not in answered
+        and not any("options" in card.card or "where" in card.card for card in found.values())
+    ):
         yield (
             f"{partly} hold options in some of the rows only: the table mixes kinds of questions. Add a `where` to the "
             "card (docs/cards.md), and make a card of each kind"
@@ -154,26 +165,32 @@ def _best(rows: Sequence[Mapping[str, Any]], data: Path, files: Sequence[Path]) 
             best = Written(card, sound, notes, len(rows), lacking)
         if sound >= ENOUGH:
             break
-    if best is None or best.sound == 0:
-        raise DataError(f"{data}: {_why_none(rows)}")
+    if best is None or best.sound < HALF:
+        raise DataError(f"{data}: {_why_none(rows, best)}")
     return best
 
 
-def _why_none(rows: Sequence[Mapping[str, Any]]) -> str:
+def _why_none(rows: Sequence[Mapping[str, Any]], best: Written | None) -> str:
     """Why no card could be guessed, and what to do."""
     table = table_of(rows)
     names = ", ".join(one_line(repr(name), 40) for name in table.names)[:600]
     asked = questions(table)
     golds = [name for name in table.golds() if name not in asked]
-    if not asked:
+    if best is not None and best.sound:
+        lacks = (
+            f"the likeliest (format {best.card['format']}, question {one_line(repr(best.card['question']), 40)}) "
+            f"grades {best.sound:.0%} of the rows; of the others: {one_line(best.lacking, 120)}"
+        )
+    elif not asked:
         lacks = "no column looks like a question"
     elif not golds:
         lacks = f"{one_line(repr(asked[0]), 40)} may be the question, and no column looks like its right answer"
     else:
-        lacks = f"no row can be graded with {one_line(repr(asked[0]), 40)} as question and {one_line(repr(golds[0]), 40)} as answer"
+        question, gold = (one_line(repr(name), 40) for name in (asked[0], golds[0]))
+        lacks = f"no row can be graded with {question} as question and {gold} as answer"
     return (
-        f"no card could be guessed from the columns {names}: {lacks}. Write one by hand: docs/cards.md has an example for "
-        "every format"
+        f"no card could be guessed from the columns {names}: {lacks}. Write one by hand: docs/cards.md has an example "
+        "for every format"
     )
 
 
@@ -208,9 +225,12 @@ def _candidates(
         headless = {**plain, **spoken, "tags": [FILE]} if len(files) > 1 else {**plain, **spoken}
         yield headless, {"columns": "the first row is a question: the file has no header"}
     known = [(used, name, plain) for name, plain in shipped().items() if (used := _columns_used(plain, rows[:50]))]
+    spoken = language_of(text for row in rows[:50] for text in row.values())
     for _, name, plain in sorted(known, key=lambda one: (-one[0], one[1])):
-        spoken = {} if "language" in plain else language_of(text for row in rows[:50] for text in row.values())
-        yield {**plain, **spoken}, {"format": f"the columns of the card {name}"}
+        tags = [tag for tag in plain.get("tags", []) if tag != FILE or len(files) > 1]
+        tags = tags or [tag for tag in tags_of(table_of(rows)) if tag not in _columns_of(plain, rows[0])][:6]
+        own = {key: value for key, value in plain.items() if key not in ("language", "tags")}
+        yield {**own, **spoken, **({"tags": tags} if tags else {})}, {"format": f"the columns of the card {name}"}
     yield from guesses(rows)
 
 
@@ -238,17 +258,22 @@ def _columns_used(plain: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -
     """How many columns of the table a card names, the table having all of them; 0 where one is missing."""
     if plain.get("columns"):
         return 0  # those of files without a header are told by their first row
-    names: set[str] = set()
-    for field in ("question", "id", "explanation"):
-        if plain.get(field):
-            names.update(columns_of(plain[field], rows[0]))
-    for field in ("options", "answer", "tests"):
-        names.update(_named_in(plain.get(field), rows[0]))
-    names.update(tag for tag in plain.get("tags", ()) if tag != FILE)
+    names = _columns_of(plain, rows[0]) | {tag for tag in plain.get("tags", ()) if tag != FILE}
     for name in names:
         if not any(_has(row, name) for row in rows):
             return 0
     return len(names)
+
+
+def _columns_of(plain: Mapping[str, Any], row: Mapping[str, Any]) -> set[str]:
+    """The columns that a card names, but for its tags."""
+    names: set[str] = set()
+    for field in ("question", "id", "explanation"):
+        if plain.get(field):
+            names.update(columns_of(plain[field], row))
+    for field in ("options", "answer", "tests"):
+        names.update(_named_in(plain.get(field), row))
+    return names
 
 
 def _named_in(value: Any, row: Mapping[str, Any]) -> Iterator[str]:
@@ -346,7 +371,7 @@ def _text(
     else:
         lines.append("# exemplars: {data: FILE, by: TAG, reasoning: COLUMN}  # rows as above, for --shots")
     lines.append('# prompt: "Question: {question}\\n{options}"  # in place of the built-in one: `viva prompt` shows it')
-    if card["format"] == "number" or dict_of(card.get("answer")).get("as") == "boxed":
+    if _reasoned(card):
         lines.append("# `viva run --cot` lets a model work the answer out; without it the answer alone is asked for")
     if card.get("tags") and "headline" not in card:
         lines.append(

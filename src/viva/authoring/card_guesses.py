@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from viva.benchmarks.card.cells import FILE, ROW, Absent, cell, chat_of, is_scored, list_of, text_of, texts_of
+from viva.io.documents import KEY
 from viva.scorers.number import value_of
 
 Guess = tuple[Mapping[str, Any], Mapping[str, str]]
@@ -45,7 +46,8 @@ _NO_GOLD = {
 FORMATS = {"format", "type", "kind", "question_type", "questiontype", "qtype", "answer_type", "question_format", "题型"}
 """Columns that may say how a question is asked."""
 EXPLANATIONS = (
-    "explanation", "rationale", "reasoning", "cot_content", "cot", "exp", "solution", "analysis", "other.solution", "解析",
+    "explanation", "rationale", "reasoning", "cot_content", "cot", "exp", "solution", "analysis",
+    "other.solution", "解析",
 )  # fmt: skip
 RIGHT = re.compile(r"(correct|right|best|true)[ _-]?(answer|option|choice)s?", re.IGNORECASE)
 WRONG = re.compile(
@@ -55,7 +57,7 @@ LETTERED = re.compile(r"(?P<before>|.*[ _.-]|opt?|ans|answer|option|choice|op|�
 NUMBERED = re.compile(
     r"(?P<before>.*?(?:option|choice|sol|ending|answer|ans|opt|candidate)[ _-]?)(?P<number>\d)", re.IGNORECASE
 )
-_LETTER = re.compile(r"\(?[A-Z]\)?[.:]?")
+_LETTER = re.compile(r"[(\[]?[A-Z][)\]]?[.:]?")
 _TRUTHS = {"true", "truth", "correct", "valid", "fact", "factual"}
 _PAIRS = (
     {"true", "false"}, {"yes", "no"}, {"y", "n"}, {"t", "f"}, {"correct", "incorrect"}, {"right", "wrong"},
@@ -134,7 +136,7 @@ def guesses(rows: Sequence[Row]) -> Iterator[Guess]:
 def questions(table: _Table) -> list[str]:
     """Columns that may hold the question: by their names, else the longest text."""
     named = [name for name in table.named(*QUESTIONS) if any(map(_is_text, table.values(name, 50)))]
-    named = [name for name in named if "." not in name or name in table.names]
+    named = [name for name in named if name in table.names and (name != KEY or _length(table, name) > 15)]
     if named:
         return named[:3]
     lengths = {name: _length(table, name) for name in table.names}
@@ -206,7 +208,8 @@ def _choices(table: _Table, question: str, layout: Any, note: str) -> Iterator[G
             return
     labelled = isinstance(where, dict) and "label" in where
     golds = table.golds()
-    for name in [*golds, *(name for name in table.names if name not in golds)]:
+    others = [name for name in table.names if name not in golds and name not in table.named(*IDS)]
+    for name in [*golds, *others]:
         values = table.values(name, 2_000) if name not in taken else []
         if not values:
             continue
@@ -245,7 +248,7 @@ def _gold_forms(name: str, values: Sequence[Any], most: int, *, labelled: bool) 
     shown = ", ".join(sorted(set(texts))[:6])
     if labelled:
         yield "choice", name, f"labels: {shown}"
-    if sum(bool(re.fullmatch(r"\(?[A-Za-z]\)?[.:]?", text)) for text in texts) >= 0.9 * len(texts):
+    if sum(bool(re.fullmatch(r"[(\[]?[A-Za-z][)\]]?[.:]?", text)) for text in texts) >= 0.9 * len(texts):
         yield "choice", name, f"letters: {shown}"
     if sum(bool(re.fullmatch(r"[A-Z]{2,8}|[A-Z](?:, ?[A-Z])+", text)) for text in texts) >= 0.05 * len(texts):
         yield "choices", name, f"several letters: {shown}"
@@ -346,7 +349,7 @@ def _base(table: _Table, question: str, taken: set[str]) -> dict[str, Any]:
             found["id"] = name
             break
     found["question"] = f"{{{passages[0]}}}\n\n{{{question}}}" if passages else question
-    tags = [name for name in tags_of(table) if name not in taken and name not in passages]
+    tags = [name for name in tags_of(table) if not {name, name.partition(".")[0]} & {*taken, *passages}]
     if tags:
         found["tags"] = tags[:6]
     return found

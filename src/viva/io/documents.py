@@ -40,24 +40,17 @@ def _of_object(found: dict[str, Any], name: str) -> object:
 
 
 def _columns(found: dict[str, Any]) -> list[Record] | None:
-    """The rows of a document that holds columns: lists of one length, {column: {number: cell}}, or `split` of pandas."""
-    names, cells = found.get("columns"), found.get("data")
-    if isinstance(names, list) and isinstance(cells, list) and all(isinstance(name, str) for name in names):
-        if all(isinstance(row, list) and len(row) == len(names) for row in cells):
-            return [dict(zip(names, row, strict=True)) for row in cells]
-        return None
-    if len(found) < 2:
-        return None
-    values = list(found.values())
-    if all(isinstance(value, list) for value in values):
-        heights = {len(value) for value in values}
-        if len(heights) == 1 and heights != {0}:
-            return [dict(zip(found, row, strict=True)) for row in zip(*values, strict=True)]
-        return None
-    if all(isinstance(value, dict) and value and all(map(str.isdecimal, value)) for value in values):
-        keys = list(values[0])
-        if all(list(value) == keys for value in values):
-            return [{column: found[column][key] for column in found} for key in keys]
+    """The rows of a document that holds columns: {column: [cell, …]}, {column: {number: cell}}, or {columns, data}."""
+    names, cells, values = found.get("columns"), found.get("data"), list(found.values())
+    if isinstance(names, list) and isinstance(cells, list):
+        fits = all(isinstance(name, str) for name in names)
+        fits = fits and all(isinstance(row, list) and len(row) == len(names) for row in cells)
+        return [dict(zip(names, row, strict=True)) for row in cells] if fits else None
+    if len(found) > 1 and all(isinstance(value, list) and len(value) == len(values[0]) > 0 for value in values):
+        return [dict(zip(found, row, strict=True)) for row in zip(*values, strict=True)]
+    numbered = (isinstance(value, dict) and value and all(map(str.isdecimal, value)) for value in values)
+    if len(found) > 1 and all(numbered) and all(value.keys() == values[0].keys() for value in values):
+        return [{column: found[column][key] for column in found} for key in values[0]]
     return None
 
 

@@ -195,7 +195,7 @@ def _dialect(path: Path, encoding: str, form: str, *, headless: bool) -> tuple[s
             continue
         widths[delimiter] = rows
     best = usual
-    if not any(len(row) > 1 for row in widths.get(usual, [])):
+    if len(next(filter(None, widths.get(usual, [])), [])) < 2:
         even = [one for one, rows in widths.items() if len(rows) > 1 and len(rows[0]) == len(rows[1]) > 1]
         best = max(even, key=lambda one: len(widths[one][0]), default=usual)
     rows = widths.get(best, [])

@@ -201,7 +201,9 @@ def _said(value: Any, *, several: bool, letters: bool) -> list[str]:
     """The gold answers that a cell names."""
     listed = list_of(value)
     if listed is not None:
-        return [text for one in listed if (text := text_of(one).strip())]
+        texts = [text for one in listed if (text := text_of(one).strip())]
+        run_on = several and letters and all(re.fullmatch(r"[A-Z]{1,26}", text) for text in texts)
+        return list("".join(texts)) if run_on else texts
     text = text_of(value).strip()
     if several and letters and re.fullmatch(r"[A-Za-z]{1,26}", text):
         return list(text)
@@ -228,7 +230,7 @@ def _place(card: Card, said: str, options: list[str], labels: list[str]) -> int:
         return labels.index(said)
     if gold.form == "label":
         raise InvalidGold("gold is none of the labels", f"{said[:100]!r} of {', '.join(labels)[:100] or 'none'}")
-    found = re.fullmatch(r"\(?([A-Za-z])\)?[.:]?", said)
+    found = re.fullmatch(r"[(\[]?([A-Za-z])[)\]]?[.:]?", said)
     if found is None:
         raise InvalidGold("gold is no letter", repr(said[:100]))
     return LETTERS.index(found[1].upper())
