@@ -83,7 +83,7 @@ def init_card(data: Path, out: Path | None = None) -> tuple[Path, str]:
 
 def _reasoned(card: Mapping[str, Any]) -> bool:
     """Whether a card's answers are what a calculation ends with."""
-    return card["format"] == "number" or dict_of(card.get("answer")).get("as") == "boxed"
+    return card["format"] in ("number", "math")
 
 
 def _beside(first: Path, card: Written) -> Path:

@@ -58,6 +58,7 @@ NUMBERED = re.compile(
     r"(?P<before>.*?(?:option|choice|sol|ending|answer|ans|opt|candidate)[ _-]?)(?P<number>\d)", re.IGNORECASE
 )
 _LETTER = re.compile(r"[(\[]?[A-Z][)\]]?[.:]?")
+_FORMULA = re.compile(r"\\(?:frac|dfrac|sqrt|pi|text|left|circ|boxed)|\$.+\$|[\dxyn)]\s?\^\s?[{\d]")
 _TRUTHS = {"true", "truth", "correct", "valid", "fact", "factual"}
 _PAIRS = (
     {"true", "false"}, {"yes", "no"}, {"y", "n"}, {"t", "f"}, {"correct", "incorrect"}, {"right", "wrong"},
@@ -313,7 +314,7 @@ def _free_forms(
     if sum("####" in text for text in texts) >= 0.9 * len(texts):
         yield "number", {"column": name, "after": "####"}, "answers behind ####"
     if sum("\\boxed" in text for text in texts) >= 0.9 * len(texts):
-        yield "exact", {"column": name, "as": "boxed"}, "answers in \\boxed{}"
+        yield "math", {"column": name, "as": "boxed"}, "answers in \\boxed{}"
     words = {text.lower() for text in texts}
     truths = words <= {"0", "1"} and words & {"0"} and (_words(name) & _TRUTHS or plain_name(name).startswith("is_"))
     if truths or any(words <= pair for pair in _PAIRS):
@@ -327,6 +328,8 @@ def _free_forms(
         inner = [text_of(one) for each in lists for one in each or ()]
         named = all(map(_LETTER.fullmatch, inner))
         yield ("exact", name, "letters") if named else ("phrase", name, "lists of accepted answers")
+    if sum(_FORMULA.search(text) is not None for text in texts) >= 0.25 * len(texts):
+        yield "math", gold, "formulas"
     lengths = sorted(map(_counted, texts))
     if lengths[len(lengths) * 9 // 10] <= 12:
         yield ("phrase", gold, "short answers to a passage") if passage else ("exact", gold, "short answers")

@@ -16,8 +16,8 @@ ENOUGH = 0.9
 _MOST_KINDS = 40
 _FEWEST_ROWS = 3
 _CLASSES = {
-    "choice": "options", "choices": "options", "truth": "truth", "number": "short", "exact": "short", "phrase": "short",
-    "open": "long", "rubric": "program",
+    "choice": "options", "choices": "options", "truth": "truth", "number": "short", "math": "short", "exact": "short",
+    "phrase": "short",    "open": "long", "rubric": "program",
 }  # fmt: skip
 """Formats that are read alike: a table of short answers some of which are numbers mixes nothing."""
 

@@ -18,7 +18,7 @@ from viva.types import Language
 
 LARGEST = 256 << 10
 """Bytes of a card."""
-Format = Literal["choice", "choices", "truth", "exact", "number", "phrase", "open", "rubric"]
+Format = Literal["choice", "choices", "truth", "exact", "number", "math", "phrase", "open", "rubric"]
 GoldForm = Literal["letter", "index", "text", "label", "flags", "value", "boxed"]
 
 
@@ -242,8 +242,8 @@ def _refuse_unfit(card: Card, name: str) -> None:
             f"`tests` and `keywords` are for the format rubric, and this one is {card.format}",
         ),
         (
-            card.tolerance != 0 and card.format != "number",
-            f"`tolerance` is for the format number, and this one is {card.format}",
+            card.tolerance != 0 and card.format not in ("number", "math"),
+            f"`tolerance` is for the formats number and math, and this one is {card.format}",
         ),
         (not 0 <= card.tolerance < math.inf, f"`tolerance` is {card.tolerance:g}; it is at least 0"),
         (

@@ -26,8 +26,8 @@ from viva.scorers.rubric.model import Keyword, Literally, Rubric, Test, UnitTest
 from viva.types import Defect, Kind, Question
 
 KINDS: dict[Format, Kind] = {
-    "choice": "choice", "choices": "choices", "truth": "truth", "exact": "term", "number": "term", "phrase": "span",
-    "open": "open", "rubric": "free",
+    "choice": "choice", "choices": "choices", "truth": "truth", "exact": "term", "number": "term", "math": "term",
+    "phrase": "span", "open": "open", "rubric": "free",
 }  # fmt: skip
 NO_COLUMN = "no such column"
 _TRUE = {"true", "yes", "1", "1.0", "t", "y", "correct", "right", "正确", "对", "是"}
