@@ -11,6 +11,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -234,6 +235,7 @@ def _candidates(
     yield from guesses(rows)
 
 
+@cache
 def shipped() -> dict[str, dict[str, Any]]:
     """The cards that come with Viva as plain data, by name."""
     found: dict[str, dict[str, Any]] = {}

@@ -59,6 +59,8 @@ NUMBERED = re.compile(
 )
 _LETTER = re.compile(r"[(\[]?[A-Z][)\]]?[.:]?")
 _FORMULA = re.compile(r"\\(?:frac|dfrac|sqrt|pi|text|left|circ|boxed)|\$.+\$|[\dxyn)]\s?\^\s?[{\d]")
+_NAME = re.compile(r"[^\W\d_]{2}")
+"""How a text begins that is no number with a unit: Apollo 11."""
 _TRUTHS = {"true", "truth", "correct", "valid", "fact", "factual"}
 _PAIRS = (
     {"true", "false"}, {"yes", "no"}, {"y", "n"}, {"t", "f"}, {"correct", "incorrect"}, {"right", "wrong"},
@@ -322,7 +324,7 @@ def _free_forms(
     lists = [list_of(one) for one in values]
     if any(one is not None and len(one) > 1 and all(map(_LETTER.fullmatch, map(text_of, one))) for one in lists):
         return  # several letters are the right options, and not wordings of one answer
-    if sum(value_of(text) is not None for text in texts) >= 0.95 * len(texts):
+    if sum(value_of(text) is not None and not _NAME.match(text) for text in texts) >= 0.95 * len(texts):
         yield "number", gold, "numbers"
     if sum(one is not None for one in lists) >= 0.9 * len(values):
         inner = [text_of(one) for each in lists for one in each or ()]
@@ -367,7 +369,7 @@ def tags_of(table: _Table) -> list[str]:
 
 def language_of(values: Iterable[Any]) -> dict[str, Any]:
     """The field `language`, where the texts are in one that has prompts of its own and is not English."""
-    text = "".join(one for value in values if (one := chat_of(value) or text_of(value)))
+    text = "".join(re.sub(r"\$[^$]{0,500}\$", "", chat_of(value) or text_of(value)) for value in values)
     return {"language": "zh"} if sum("\u4e00" <= char <= "\u9fff" for char in text) > 0.25 * len(text) else {}
 
 

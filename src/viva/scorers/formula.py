@@ -125,11 +125,12 @@ class _Reader:
                 return value
 
     def _signed(self) -> complex:
-        sign = 1
+        negative = False
         while self._peek() in (("sign", "+"), ("sign", "-")):
-            sign = -sign if self._peek()[1] == "-" else sign
+            negative ^= self._peek()[1] == "-"
             self.at += 1
-        return sign * self._power()
+        value = self._power()
+        return -value if negative else value
 
     def _power(self) -> complex:
         base = self._atom()
