@@ -9,43 +9,46 @@ from typing import Any
 
 from msgspec import Struct
 
-from viva.benchmarks.card.cells import FILE, ROW, list_of, text_of, texts_of
+from viva.benchmarks.card.cells import FILE, ROW, Absent, cell, chat_of, is_scored, list_of, text_of, texts_of
+from viva.io.documents import KEY
 from viva.scorers.number import value_of
 
 Guess = tuple[Mapping[str, Any], Mapping[str, str]]
 Row = Mapping[str, Any]
 
 IDS = (
-    "id",
-    "编号",
-    "序号",
-    "question_id",
-    "questionid",
-    "qid",
-    "task_id",
-    "unique_id",
-    "uid",
-    "uuid",
-    "idx",
-    "index",
-    "ind",
-    "key",
-    "no",
-)
+    "id", "编号", "序号", "question_id", "questionid", "qid", "task_id", "unique_id", "uid", "uuid", "idx", "index",
+    "ind", "key", "no", "id_string", "example_id",
+)  # fmt: skip
 QUESTIONS = (
     "question", "problem", "question_text", "question_stem", "stem", "prompt", "query", "input", "instruction", "ctx",
-    "sentence", "goal", "statement", "claim", "text", "题目", "问题",
+    "sentence", "goal", "statement", "claim", "text", "messages", "inputs", "description", "task", "题目",
+    "问题", "$key",
 )  # fmt: skip
 PASSAGES = ("passage", "context", "article", "background", "paragraph", "story", "fact1", "support")
-OPTIONS = ("options", "choices", "endings", "candidates", "answers", "answer_choices", "option", "选项")
+OPTIONS = (
+    "options", "choices", "endings", "candidates", "answers", "answer_choices", "option", "target_scores", "选项",
+)  # fmt: skip
 ANSWERS = (
     "answer", "answerkey", "answer_key", "label", "correct_answer", "correct", "correct_option", "correct_choice",
     "gold",
     "gold_answer", "target", "answer_idx", "answer_index", "gold_index", "answer_letter", "right_answer", "solution",
     "final_answer", "ground_truth", "groundtruth", "reference", "reference_answer", "best_answer", "answers", "output",
-    "response", "cop", "final_decision", "answers_spans", "答案",
+    "response", "cop", "final_decision", "answers_spans", "ideal", "答案", "$value",
 )  # fmt: skip
-EXPLANATIONS = ("explanation", "rationale", "reasoning", "cot_content", "cot", "exp", "solution", "analysis", "解析")
+_GOLD_WORDS = {"answer", "answers", "gold", "correct", "right", "label", "target", "ideal", "truth", "true", "expected"}
+"""Words in the name of a column that may hold the gold answer."""
+_NO_GOLD = {
+    "incorrect", "wrong", "false", "not", "pred", "predicted", "prediction", "model", "generated", "student",
+    "rejected", "type", "format", "count", "length", "source", "url", "start", "explanation", "premise",
+}  # fmt: skip
+"""Words of columns that hold something else, answers of models say."""
+FORMATS = {"format", "type", "kind", "question_type", "questiontype", "qtype", "answer_type", "question_format", "题型"}
+"""Columns that may say how a question is asked."""
+EXPLANATIONS = (
+    "explanation", "rationale", "reasoning", "cot_content", "cot", "exp", "solution", "analysis",
+    "other.solution", "解析",
+)  # fmt: skip
 RIGHT = re.compile(r"(correct|right|best|true)[ _-]?(answer|option|choice)s?", re.IGNORECASE)
 WRONG = re.compile(
     r"(incorrect|wrong|false|distractor|distractors)([ _-]?(answer|option|choice)s?)?[ _-]?\d*", re.IGNORECASE
@@ -54,6 +57,16 @@ LETTERED = re.compile(r"(?P<before>|.*[ _.-]|opt?|ans|answer|option|choice|op|�
 NUMBERED = re.compile(
     r"(?P<before>.*?(?:option|choice|sol|ending|answer|ans|opt|candidate)[ _-]?)(?P<number>\d)", re.IGNORECASE
 )
+_LETTER = re.compile(r"[(\[]?[A-Z][)\]]?[.:]?")
+_FORMULA = re.compile(r"\\(?:frac|dfrac|sqrt|pi|text|left|circ|boxed)|\$.+\$|[\dxyn)]\s?\^\s?[{\d]")
+_NAME = re.compile(r"[^\W\d_]{2}")
+"""How a text begins that is no number with a unit: Apollo 11."""
+_TRUTHS = {"true", "truth", "correct", "valid", "fact", "factual"}
+_PAIRS = (
+    {"true", "false"}, {"yes", "no"}, {"y", "n"}, {"t", "f"}, {"correct", "incorrect"}, {"right", "wrong"},
+    {"正确", "错误"}, {"对", "错"}, {"是", "否"},
+)  # fmt: skip
+"""How two truth values are written."""
 MOST_VALUES = 60
 """A tag has at most so many values."""
 
@@ -63,31 +76,70 @@ class _Table(Struct):
 
     rows: Sequence[Row]
     names: list[str]
+    inner: list[str] = []
+    """Paths into cells that hold objects."""
 
     def values(self, name: str, most: int = 400) -> list[Any]:
         """Values of a column that are there."""
-        found = [row[name] for row in self.rows[: most * 3] if row.get(name) not in (None, "", [])]
+        found = [value for row in self.rows[: most * 3] if (value := _cell(row, name)) not in (None, "", [])]
         return found[:most]
 
     def named(self, *wanted: str) -> list[str]:
-        """The columns of these names, in the order of the names, whatever their case."""
-        lower = {name.strip().lower().replace(" ", "_").replace("-", "_"): name for name in reversed(self.names)}
-        return [lower[name] for name in wanted if name in lower]
+        """The columns of these names, in the order of the names, however they are written."""
+        plain = {plain_name(name): name for name in reversed([*self.names, *self.inner])}
+        return [plain[name] for name in wanted if name in plain]
+
+    def golds(self) -> list[str]:
+        """The columns that may hold the gold answer, the likeliest first."""
+        named = self.named(*ANSWERS)
+        told = [name for name in self.names if _GOLD_WORDS & _words(name) and not _NO_GOLD & _words(name)]
+        return list(dict.fromkeys([*named, *told]))
+
+
+def _cell(row: Row, name: str) -> Any:
+    try:
+        return cell(row, name)
+    except Absent:
+        return None
+
+
+def plain_name(name: str) -> str:
+    """`correctAnswer`, `Correct Answer` and `correct-answer` as `correct_answer`."""
+    if not name.strip().isupper():
+        name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip())
+    return re.sub(r"[\s-]+", "_", name.strip()).lower()
+
+
+def _words(name: str) -> set[str]:
+    return set(re.split(r"[^a-z]+", plain_name(name)))
+
+
+def table_of(rows: Sequence[Row]) -> _Table:
+    """A sample by columns."""
+    names = list(dict.fromkeys(name for row in rows[:200] for name in row if name not in (FILE, ROW)))
+    inner = []
+    for name in names:
+        first = next((row[name] for row in rows[:50] if row.get(name)), None)
+        if isinstance(first, Mapping) and len(first) <= 12:
+            inner += [f"{name}.{key}" for key, value in first.items() if isinstance(key, str) and "." not in key]
+    return _Table(rows, names, inner)
 
 
 def guesses(rows: Sequence[Row]) -> Iterator[Guess]:
     """Cards that the table may mean, the likeliest first."""
-    names = list(dict.fromkeys(name for row in rows[:200] for name in row if name not in (FILE, ROW)))
-    table = _Table(rows, names)
-    for question in _questions(table):
-        for layout, note in _layouts(table, question):
+    table = table_of(rows)
+    for question in questions(table):
+        for layout, note in layouts(table, question):
             yield from _choices(table, question, layout, note)
+        yield from _choices(table, question, {"in_question": True}, "the question's text ends with them")
+        yield from _chats(table, question)
         yield from _free(table, question)
 
 
-def _questions(table: _Table) -> list[str]:
+def questions(table: _Table) -> list[str]:
     """Columns that may hold the question: by their names, else the longest text."""
-    named = [name for name in table.named(*QUESTIONS) if any(isinstance(one, str) for one in table.values(name, 50))]
+    named = [name for name in table.named(*QUESTIONS) if any(map(_is_text, table.values(name, 50)))]
+    named = [name for name in named if name in table.names and (name != KEY or _length(table, name) > 15)]
     if named:
         return named[:3]
     lengths = {name: _length(table, name) for name in table.names}
@@ -95,23 +147,27 @@ def _questions(table: _Table) -> list[str]:
     return texts[:2]
 
 
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) or chat_of(value) is not None
+
+
 def _length(table: _Table, name: str) -> float:
     texts = [one for one in table.values(name, 100) if isinstance(one, str)]
     return sum(map(len, texts)) / len(texts) if texts else 0.0
 
 
-def _layouts(table: _Table, question: str) -> Iterator[tuple[Any, str]]:
+def layouts(table: _Table, question: str) -> Iterator[tuple[Any, str]]:
     """Where options may be."""
     right = [name for name in table.names if RIGHT.fullmatch(name.strip()) and name != question]
     wrong = [name for name in table.names if WRONG.fullmatch(name.strip())]
     if right and wrong:
-        listed = len(wrong) == 1 and any(list_of(one) for one in table.values(wrong[0], 20))
+        listed = len(wrong) == 1 and any(list_of(one) or ";" in text_of(one) for one in table.values(wrong[0], 20))
         if len(wrong) > 1 or listed:
             yield {"right": right[0], "wrong": wrong[0] if listed else wrong}, "one right and several wrong answers"
     for group in _groups(table, question):
         yield group, "a column an option"
     for name in [*table.named(*OPTIONS), *table.names]:
-        found = [texts_of(one) for one in table.values(name, 50)] if name != question else []
+        found = [texts_of(one) for one in table.values(name, 50) if chat_of(one) is None] if name != question else []
         read = [one for one in found if one is not None]
         if read and len(read) >= 0.8 * len(found) and sum(len(one[0]) >= 2 for one in read) >= 0.8 * len(read):
             yield name, "a list of options"
@@ -141,7 +197,7 @@ def _choices(table: _Table, question: str, layout: Any, note: str) -> Iterator[G
     used = set(layout) if isinstance(layout, list) else {layout} if isinstance(layout, str) else set()
     taken = {question, *used}
     base = _base(table, question, taken)
-    if isinstance(layout, dict):
+    if isinstance(layout, dict) and "right" in layout:
         yield {"format": "choice", **base, "options": layout}, {"options": note}
         return
     where: Any = layout
@@ -149,21 +205,32 @@ def _choices(table: _Table, question: str, layout: Any, note: str) -> Iterator[G
         first = next(iter(table.values(layout, 1)), None)
         if isinstance(first, Mapping) and {"text", "label"} <= first.keys():
             where = {"text": f"{layout}.text", "label": f"{layout}.label"}
-    for name in table.named(*ANSWERS):
-        if name in taken:
-            continue
-        values = table.values(name, 2_000)
+        elif isinstance(first, Mapping) and is_scored(first):
+            flags = {"column": layout, "as": "flags"}
+            yield {"format": "choice", **base, "options": layout, "answer": flags}, {"options": "options with scores"}
+            return
+    labelled = isinstance(where, dict) and "label" in where
+    golds = table.golds()
+    others = [name for name in table.names if name not in golds and name not in table.named(*IDS)]
+    for name in [*golds, *others]:
+        values = table.values(name, 2_000) if name not in taken else []
         if not values:
             continue
         most = len(layout) if isinstance(layout, list) else _most_options(table, layout)
-        for kind, answer, why in _gold_forms(name, values, most, labelled=isinstance(where, dict)):
+        for kind, answer, why in _gold_forms(name, values, most, labelled=labelled):
+            if isinstance(answer, dict) and (isinstance(where, dict) and not labelled):
+                continue  # of options in the question's text only the letters are sure
+            if name not in golds and isinstance(answer, dict) and answer["as"] == "index":
+                continue  # any number may be one
             yield (
                 {"format": kind, **base, "options": where, "answer": answer, **_explained(table, taken | {name})},
                 {"options": note, "answer": why},
             )
 
 
-def _most_options(table: _Table, name: str) -> int:
+def _most_options(table: _Table, name: Any) -> int:
+    if not isinstance(name, str):
+        return 26
     return max((len(found[0]) for one in table.values(name) if (found := texts_of(one)) is not None), default=0)
 
 
@@ -171,16 +238,20 @@ def _gold_forms(name: str, values: Sequence[Any], most: int, *, labelled: bool) 
     """In what form a column may hold the gold option: format, answer, why."""
     lists = [list_of(one) for one in values]
     single = [one[0] if one is not None and len(one) == 1 else one for one in lists]
-    several = sum(one is not None and len(one) > 1 for one in lists)
-    if several:
-        yield "choices", name, "lists of letters"
-        yield "choices", {"column": name, "as": "index", "from": 0}, "lists of places"
+    if any(one is not None and len(one) > 1 for one in lists):
+        inner = [text_of(one).strip() for each in lists for one in each or ()]
+        if all(re.fullmatch(r"\d+", one) for one in inner):
+            start = 0 if "0" in inner or max(map(int, inner)) < most else 1
+            yield "choices", {"column": name, "as": "index", "from": start}, "lists of places"
+        elif all(len(one) <= 4 for one in inner):
+            yield "choices", name, "lists of letters"
+        yield "choices", {"column": name, "as": "text"}, "lists of options"
         return
     texts = [text_of(said if said is not None else one).strip() for said, one in zip(single, values, strict=True)]
     shown = ", ".join(sorted(set(texts))[:6])
     if labelled:
         yield "choice", name, f"labels: {shown}"
-    if sum(bool(re.fullmatch(r"\(?[A-Za-z]\)?[.:]?", text)) for text in texts) >= 0.9 * len(texts):
+    if sum(bool(re.fullmatch(r"[(\[]?[A-Za-z][)\]]?[.:]?", text)) for text in texts) >= 0.9 * len(texts):
         yield "choice", name, f"letters: {shown}"
     if sum(bool(re.fullmatch(r"[A-Z]{2,8}|[A-Z](?:, ?[A-Z])+", text)) for text in texts) >= 0.05 * len(texts):
         yield "choices", name, f"several letters: {shown}"
@@ -192,28 +263,52 @@ def _gold_forms(name: str, values: Sequence[Any], most: int, *, labelled: bool) 
     yield "choice", {"column": name, "as": "text"}, "the option's text"
 
 
+def _chats(table: _Table, question: str) -> Iterator[Guess]:
+    """Cards of chats that end with the gold answer: [{role: user, …}, {role: assistant, …}]."""
+    chats = [one for one in table.values(question, 200) if isinstance(one, list) and chat_of(one) is not None]
+    if not chats or len(chats) < 0.9 * len(table.values(question, 200)):
+        return
+    last = len(chats[0]) - 1
+    if last < 1 or not all(len(chat) == last + 1 and chat[last]["role"] == "assistant" for chat in chats):
+        return
+    asked = "\n\n".join(f"{{{question}.{at}.content}}" for at in range(last))
+    base = {**_base(table, question, {question}), "question": asked}
+    for kind, answer, why in _free_forms(f"{question}.{last}.content", [chat[last]["content"] for chat in chats]):
+        yield {"format": kind, **base, "answer": answer}, {"format": why, "answer": "the last message"}
+
+
 def _free(table: _Table, question: str) -> Iterator[Guess]:
     """Cards of questions without options."""
-    for name in table.named(*ANSWERS):
-        if name == question:
-            continue
-        values = table.values(name)
+    for name in table.golds():
+        values = table.values(name) if name != question else []
         if not values:
             continue
         base = _base(table, question, {question, name})
         explained = _explained(table, {question, name})
-        for kind, answer, why in _free_forms(name, values, passage="{" in base["question"]):
+        passage = "{" in base["question"]
+        for kind, answer, why in _free_forms(name, values, passage=passage, aliases=_aliases(table, name)):
             yield {"format": kind, **base, "answer": answer, **explained}, {"format": why}
 
 
-def _free_forms(name: str, values: Sequence[Any], *, passage: bool) -> Iterator[tuple[str, Any, str]]:
+def _aliases(table: _Table, name: str) -> list[str]:
+    """The columns that go on from `answer_0`: `answer_1`, `answer_2`, …"""
+    match = re.fullmatch(r"(.*\D)([01])", name)
+    if match is None:
+        return []
+    return [f"{match[1]}{number}" for number in range(int(match[2]) + 1, 30) if f"{match[1]}{number}" in table.names]
+
+
+def _free_forms(
+    name: str, values: Sequence[Any], *, passage: bool = False, aliases: Sequence[str] = ()
+) -> Iterator[tuple[str, Any, str]]:
     first = values[0]
+    gold = {"column": name, "aliases": list(aliases)} if aliases else name
     if isinstance(first, Mapping):
         inner = next((key for key in ("text", "value", "answer", "spans", "aliases") if first.get(key)), "")
         if inner:
-            aliases = [f"{name}.aliases"] if first.get("aliases") and inner != "aliases" else []
+            others = [f"{name}.aliases"] if first.get("aliases") and inner != "aliases" else []
             path = f"{name}.{inner}"
-            yield "phrase", {"column": path, "aliases": aliases} if aliases else path, "accepted answers"
+            yield "phrase", {"column": path, "aliases": others} if others else path, "accepted answers"
         return
     texts = [text for one in values if (text := text_of(one).strip())]
     if not texts:
@@ -221,18 +316,31 @@ def _free_forms(name: str, values: Sequence[Any], *, passage: bool) -> Iterator[
     if sum("####" in text for text in texts) >= 0.9 * len(texts):
         yield "number", {"column": name, "after": "####"}, "answers behind ####"
     if sum("\\boxed" in text for text in texts) >= 0.9 * len(texts):
-        yield "exact", {"column": name, "as": "boxed"}, "answers in \\boxed{}"
+        yield "math", {"column": name, "as": "boxed"}, "answers in \\boxed{}"
     words = {text.lower() for text in texts}
-    if words <= {"true", "false"} or words <= {"yes", "no"} or words <= {"正确", "错误"} or words <= {"对", "错"}:
+    truths = words <= {"0", "1"} and words & {"0"} and (_words(name) & _TRUTHS or plain_name(name).startswith("is_"))
+    if truths or any(words <= pair for pair in _PAIRS):
         yield "truth", name, f"truth values: {', '.join(sorted(words))}"
-    if sum(value_of(text) is not None for text in texts) >= 0.95 * len(texts):
-        yield "number", name, "numbers"
-    if sum(list_of(one) is not None for one in values) >= 0.9 * len(values):
-        yield "phrase", name, "lists of accepted answers"
-    lengths = sorted(len(text.split()) + sum(ord(char) > 0x2E7F for char in text) // 2 for text in texts)
+    lists = [list_of(one) for one in values]
+    if any(one is not None and len(one) > 1 and all(map(_LETTER.fullmatch, map(text_of, one))) for one in lists):
+        return  # several letters are the right options, and not wordings of one answer
+    if sum(value_of(text) is not None and not _NAME.match(text) for text in texts) >= 0.95 * len(texts):
+        yield "number", gold, "numbers"
+    if sum(one is not None for one in lists) >= 0.9 * len(values):
+        inner = [text_of(one) for each in lists for one in each or ()]
+        named = all(map(_LETTER.fullmatch, inner))
+        yield ("exact", name, "letters") if named else ("phrase", name, "lists of accepted answers")
+    if sum(_FORMULA.search(text) is not None for text in texts) >= 0.25 * len(texts):
+        yield "math", gold, "formulas"
+    lengths = sorted(map(_counted, texts))
     if lengths[len(lengths) * 9 // 10] <= 12:
-        yield ("phrase", name, "short answers to a passage") if passage else ("exact", name, "short answers")
-    yield "open", name, "long answers: a judge grades them (--judge)"
+        yield ("phrase", gold, "short answers to a passage") if passage else ("exact", gold, "short answers")
+    yield "open", gold, "long answers: a judge grades them (--judge)"
+
+
+def _counted(text: str) -> int:
+    """Words; a formula without spaces is one, two characters of a script without spaces as well."""
+    return len(text.split()) + sum(ord(char) > 0x2E7F for char in text) // 2
 
 
 def _base(table: _Table, question: str, taken: set[str]) -> dict[str, Any]:
@@ -246,20 +354,22 @@ def _base(table: _Table, question: str, taken: set[str]) -> dict[str, Any]:
             found["id"] = name
             break
     found["question"] = f"{{{passages[0]}}}\n\n{{{question}}}" if passages else question
-    answers = {*table.named(*ANSWERS), *table.named(*EXPLANATIONS), *table.named(*IDS)}
-    tags = [
-        name for name in table.names if name not in taken | answers and name not in passages and _is_tag(table, name)
-    ]
-    if len({row[FILE] for row in table.rows}) > 1:
-        tags = [FILE, *tags]
+    tags = [name for name in tags_of(table) if not {name, name.partition(".")[0]} & {*taken, *passages}]
     if tags:
         found["tags"] = tags[:6]
     return found
 
 
+def tags_of(table: _Table) -> list[str]:
+    """The columns by which questions fall into groups; first the file, where there are several."""
+    others = {*table.golds(), *table.named(*EXPLANATIONS), *table.named(*IDS)}
+    files = [FILE] if len({row[FILE] for row in table.rows}) > 1 else []
+    return files + [name for name in [*table.names, *table.inner] if name not in others and _is_tag(table, name)]
+
+
 def language_of(values: Iterable[Any]) -> dict[str, Any]:
     """The field `language`, where the texts are in one that has prompts of its own and is not English."""
-    text = "".join(one for value in values if (one := text_of(value)))
+    text = "".join(re.sub(r"\$[^$]{0,500}\$", "", chat_of(value) or text_of(value)) for value in values)
     return {"language": "zh"} if sum("\u4e00" <= char <= "\u9fff" for char in text) > 0.25 * len(text) else {}
 
 
@@ -268,9 +378,11 @@ def _is_tag(table: _Table, name: str) -> bool:
     if not name.strip():
         return False
     values = table.values(name, 2_000)
-    if len(values) < 0.5 * len(table.rows) or not all(isinstance(one, str | bool) for one in values):
+    if len(values) < 0.5 * min(len(table.rows), 2_000) or not all(isinstance(one, str | int) for one in values):
         return False
     counted = Counter(map(text_of, values))
+    if not all(isinstance(one, str | bool) for one in values) and len(counted) > 12:
+        return False
     return 2 <= len(counted) <= min(MOST_VALUES, len(values) // 3) and max(map(len, counted)) <= 80
 
 

@@ -1,6 +1,7 @@
 """Rows of tables that others wrote, one at a time: CSV, TSV, JSONL, JSON (all also gzipped), Parquet, Arrow.
 
-Which form a file has is told by its content where that says it (Parquet, Arrow, gzip, JSON), else by its name.
+Which form a file has is told by its content where that says it (Parquet, Arrow, gzip, JSON), else by its name; what
+separates the cells of a CSV, and its encoding, by its first lines.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import msgspec
 from viva.errors import DataError
 from viva.files import UNREADABLE, reading
 from viva.io import bounded, columnar
+from viva.io.documents import listed, unnested
 
 Record = dict[str, Any]
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".arrow", ".feather")
@@ -26,6 +28,8 @@ SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".arrow", 
 SPLITS = ("train", "training", "validation", "valid", "val", "dev", "test", "auxiliary_train")
 _LONGEST_CELL = 16 << 20
 """Characters of a cell of CSV."""
+_SAMPLE = 1 << 16
+"""Characters of a CSV by which its form is told."""
 _MOST_FILES, _MOST_ENTRIES = 10_000, 50_000
 _SPLIT = re.compile(rf"(?:\A|[-_./])({'|'.join(SPLITS)})(?=\Z|[-_.])", re.IGNORECASE)
 
@@ -116,71 +120,88 @@ def records(path: Path, columns: Sequence[str] = ()) -> Iterator[tuple[int, Reco
     if start.startswith(b"PK\x03\x04"):
         raise DataError(f"{path} is a zip file or a spreadsheet: unpack it, or save it as CSV")
     form = Path(path.name.removesuffix(".gz")).suffix.lower()
-    content = bounded.unpacked_head(path, 1 << 16).lstrip(b"\xef\xbb\xbf \t\r\n")
+    first = bounded.unpacked_head(path, 1 << 16)
+    wide = first.startswith((b"\xff\xfe", b"\xfe\xff"))
+    content = first.lstrip(b"\xef\xbb\xbf \t\r\n")
+    if wide and (form not in (".csv", ".tsv", ".txt", "") or first[2:4].strip(b"\x00") in (b"{", b"[")):
+        raise DataError(f"{path} is UTF-16, and JSON is UTF-8: save it in that encoding (iconv -f UTF-16 -t UTF-8)")
     if form in (".jsonl", ".ndjson") or (content[:1] == b"{" and _is_lines(content)):
-        yield from ((number, row) for number, (_, row) in enumerate(bounded.rows(path)))
+        found: Iterator[Record] = (row for _, row in bounded.rows(path))
     elif form == ".json" or content[:1] in (b"{", b"["):
-        yield from enumerate(_listed(bounded.document(path), str(path)))
+        found = iter(listed(bounded.document(path), str(path)))
     elif form in (".csv", ".tsv", ".txt") or not form:
-        yield from _delimited(path, "\t" if form == ".tsv" else ",", columns)
+        yield from _delimited(path, "utf-16" if wide else "utf-8-sig", form, columns)
+        return
     else:
         raise DataError(f"{path} is none of the tables that can be read: {', '.join(SUFFIXES)} (also .gz)")
+    yield from enumerate(part for row in found for part in unnested(row))
 
 
 def _is_lines(content: bytes) -> bool:
-    """Whether the first line is an object by itself, and something follows it: JSONL, whatever the file is called."""
+    """Whether the first line is an object by itself, and another follows it: JSONL, whatever the file is called."""
     line, _, rest = content.partition(b"\n")
     try:
-        return isinstance(msgspec.json.decode(line), dict) and rest.lstrip()[:1] in (b"{", b"")
+        return isinstance(msgspec.json.decode(line), dict) and rest.lstrip()[:1] == b"{"
     except UNREADABLE:
         return False
 
 
-def _listed(found: object, name: str) -> list[Record]:
-    """The objects of a JSON file: a list of them, or an object with one such list, or one object a key."""
-    if isinstance(found, dict):
-        lists = {key: value for key, value in found.items() if _is_records(value)}
-        if len(lists) == 1:
-            found = next(iter(lists.values()))
-        elif len(lists) > 1:
-            raise DataError(f"{name} holds several lists ({', '.join(map(repr, list(lists)[:5]))}): save one as a file")
-        elif found and all(isinstance(value, dict) for value in found.values()):
-            found = [{"$key": key, **value} for key, value in found.items()]
-        else:
-            found = [found]
-    if not isinstance(found, list) or not _is_records(found):
-        raise DataError(f"{name} is no list of JSON objects")
-    return [row["row"] if set(row) >= {"row_idx", "row"} and isinstance(row["row"], dict) else row for row in found]
-
-
-def _is_records(value: object) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value)
-
-
-def _delimited(path: Path, delimiter: str, columns: Sequence[str]) -> Iterator[tuple[int, Record]]:
+def _delimited(path: Path, encoding: str, form: str, columns: Sequence[str]) -> Iterator[tuple[int, Record]]:
     usual = csv.field_size_limit(_LONGEST_CELL)
     try:
-        with bounded.opened(path) as packed, io.TextIOWrapper(packed, encoding="utf-8-sig", newline="") as text:
+        delimiter, preface = _dialect(path, encoding, form, headless=bool(columns))
+        with bounded.opened(path) as packed, io.TextIOWrapper(packed, encoding=encoding, newline="") as text:
             reader = csv.reader(text, delimiter=delimiter, strict=True)
+            for _ in range(preface):
+                next(reader)
             header = list(columns) or [name.strip() for name in next(reader, [])]
             twice = [name for name in header if name and header.count(name) > 1]
             if twice:
                 raise DataError(f"{path}, line 1: column {twice[0][:60]!r} is there twice")
             number = 0
             for row in reader:
-                if not row:
+                if not any(row):
                     continue
+                del row[len(header) : len(row) if not any(row[len(header) :]) else len(header)]
                 if len(row) != len(header):
                     raise DataError(
-                        f"{path}, line {reader.line_num}: {len(row)} cells, and there are {len(header)} columns"
+                        f"{path}, line {reader.line_num}: {len(row)} cells, and there are {len(header)} columns; is a "
+                        f"cell with {delimiter!r} in it not quoted?"
                     )
                 yield number, dict(zip(header, row, strict=True))
                 number += 1
     except UnicodeDecodeError as problem:
-        raise DataError(f"{path} is not UTF-8 ({problem.reason}): save it in that encoding") from None
+        raise DataError(
+            f"{path} is not UTF-8 ({problem.reason}): save it in that encoding (iconv -f WINDOWS-1252 -t UTF-8)"
+        ) from None
     except csv.Error as problem:
         raise DataError(f"{path} is no CSV: {problem}") from None
     except (OSError, EOFError) as problem:
         raise DataError(f"cannot read {path}: {problem}") from None
     finally:
         csv.field_size_limit(usual)
+
+
+def _dialect(path: Path, encoding: str, form: str, *, headless: bool) -> tuple[str, int]:
+    """What separates the cells, and how many rows stand before the header: titles and empty ones of a spreadsheet."""
+    with bounded.opened(path) as packed, io.TextIOWrapper(packed, encoding=encoding, newline="") as text:
+        sample = text.read(_SAMPLE)
+    usual = "\t" if form == ".tsv" else ","
+    widths = {}
+    for delimiter in (usual, *(one for one in ",;\t|" if one != usual)):
+        try:
+            rows = list(islice(csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter), 30))
+        except csv.Error:
+            continue
+        widths[delimiter] = rows
+    best = usual
+    if len(next(filter(None, widths.get(usual, [])), [])) < 2:
+        even = [one for one, rows in widths.items() if len(rows) > 1 and len(rows[0]) == len(rows[1]) > 1]
+        best = max(even, key=lambda one: len(widths[one][0]), default=usual)
+    rows = widths.get(best, [])
+    filled = [sum(map(bool, map(str.strip, row))) for row in rows]
+    most = max(filled, default=0)
+    preface = next((at for at, count in enumerate(filled) if count > 1), 0)
+    if headless or most < 3 or not all(len(row) == len(rows[preface]) for row in rows[:preface] if row):
+        preface = 0
+    return best, preface

@@ -65,7 +65,7 @@ def _written_problems(exam: Exam, question: Question) -> Iterator[str]:
         yield from _judged_problems(exam, question)
         return
     for what, answer, value in (("gold", question.answer, 1.0), ("wrong", wrong_answer(question), 0.0)):
-        for reply in phrasings(question, answer):
+        for reply in phrasings(question, answer) if answer else ():  # "": all options are right, and no answer is wrong
             score = exam.score(question, Response(text=reply))
             if score.value != value:
                 shown = f"{what} {one_line(answer, 60)} as {one_line(reply, 60)!r}"

@@ -105,7 +105,7 @@ def same_number(found: NumberRead, accepted: Sequence[str], tolerance: float = 0
 
 def _only(text: str) -> NumberRead | None:
     """The number of a short text that has one and nothing but words around it."""
-    bare = text.strip().strip("$*` \\").rstrip(".。 ")
+    bare = re.sub(r"\\[()\[\]]|^\\(?=[$%])", "", text).strip().strip("$*` ").rstrip(".。 \\")
     if not bare or len(bare) > 100:
         return None
     numbers = _numbers(bare)

@@ -13,6 +13,7 @@ from typing import Any, cast
 
 import msgspec
 
+from viva.benchmarks.card.cells import FILE
 from viva.benchmarks.card.exam import CardExam
 from viva.benchmarks.card.lm_eval import LmEvalTask
 from viva.benchmarks.card.lm_eval_exam import LmEvalExam
@@ -47,9 +48,9 @@ class ExamCard:
         paper="docs/cards.md",
         licence="that of its data",
         languages=("en",),
-        formats=("choice", "choices", "truth", "exact", "number", "phrase", "open", "rubric"),
+        formats=("choice", "choices", "truth", "exact", "number", "math", "phrase", "open", "rubric"),
         size="as many as the table has rows",
-        version="1",
+        version="2",
         source="a table, and a YAML file that says how it is an exam",
         shots=20,
         supports=("cot", "base", "next-token", "likelihood", "extraction"),
@@ -101,6 +102,10 @@ def _meaning(card: Card) -> bytes:
     named = msgspec.to_builtins(card)
     for field in ("title", "data", "split", "exemplars", "prompt"):
         del named[field]
+    if not card.where:
+        del named["where"]
+    if isinstance(named["options"], dict) and not card.layout.in_question:
+        del named["options"]["in_question"]  # cards of before these fields keep their fingerprint
     return msgspec.json.encode(named)
 
 
@@ -240,7 +245,8 @@ def _exemplars(
     if not (shown.data or shown.split):
         raise DataError("--shots needs exemplars, and the card names none: add `exemplars: FILE` (rows as in `data`)")
     files = _shown_files(card, shown, folder, given)
-    reading = msgspec.structs.replace(card, explanation=shown.reasoning or card.explanation)
+    where = {column: wanted for column, wanted in card.where.items() if column != FILE}
+    reading = msgspec.structs.replace(card, explanation=shown.reasoning or card.explanation, where=where)
     pool = QuestionTable(reading, files, spec.seed)
     sound = [question for question in pool if question.answer is not None]
     return sound, [pool.fingerprint()], list(_short_groups(card, sound, table, spec.shots))

@@ -49,7 +49,7 @@ def _inside(found: Any, part: str) -> Any:
     if isinstance(found, list):
         if part.isdecimal() and len(part) < 7 and int(part) < len(found):
             return found[int(part)]
-        if found and all(isinstance(one, Mapping) and part in one for one in found):
+        if not part.isdecimal() and all(isinstance(one, Mapping) and part in one for one in found):
             return [one[part] for one in found]
     raise Absent(part)
 
@@ -79,19 +79,47 @@ def text_of(value: Any) -> str:
 def filled(given: str, row: Mapping[str, Any]) -> str:
     """A column's text, or a template of columns filled: `{passage}\\n\\n{question}`. Raises Absent."""
     if given in row or "{" not in given:
-        return text_of(cell(row, given))
+        value = cell(row, given)
+        return text_of(value) if (said := chat_of(value)) is None else said
     return _FIELD.sub(lambda match: lines_of(cell(row, match[1])), given)
+
+
+def chat_of(value: Any) -> str | None:
+    """A cell of messages ([{role: user, content: …}, …]) as one text; None for what is none. Who speaks is said where
+    there is more than a system message and one question.
+    """
+    if not isinstance(value, list) or not value or not all(isinstance(one, Mapping) for one in value):
+        return None
+    if not all(isinstance(one.get("role"), str) and "content" in one for one in value):
+        return None
+    texts = []
+    for one in value:
+        parts = one["content"] if isinstance(one["content"], list) else [one["content"]]
+        inner = (part.get("text") if isinstance(part, Mapping) else part for part in parts)
+        texts.append("\n".join(text_of(part) for part in inner).strip())
+    roles = [one["role"] for one in value if one["role"] != "system"]
+    if len(roles) > 1:
+        texts = [
+            text if one["role"] == "system" else f"{one['role'].capitalize()}: {text}"
+            for one, text in zip(value, texts, strict=True)
+        ]
+    return "\n\n".join(filter(None, texts))
 
 
 def lines_of(value: Any) -> str:
     """A cell in a template: a list is a line each."""
+    if (said := chat_of(value)) is not None:
+        return said
     return "\n".join(map(text_of, value)) if isinstance(value, list) else text_of(value)
 
 
 def list_of(value: Any) -> list[Any] | None:
-    """A list, also one that a cell of CSV spells out as JSON or as Python does; None for what is none."""
+    """A list, also one that a cell of CSV spells out as JSON or as Python does; None for what is none. Of options with
+    their scores, those."""
     if isinstance(value, list | tuple):
         return list(value)
+    if isinstance(value, Mapping) and is_scored(value):
+        return list(value.values())
     if not isinstance(value, str) or value.strip()[:1] != "[" or len(value) > _LONGEST_LIST:
         return None
     found = _decoded(value)
@@ -111,6 +139,8 @@ def texts_of(value: Any) -> tuple[list[str], list[str]] | None:
         texts, labels = list_of(value.get("text")), list_of(value.get("label"))
         if texts is not None:
             return [text_of(one) for one in texts], [text_of(one) for one in labels or ()]
+        if is_scored(value):
+            return list(value), []
         kept = {key: one for key, one in value.items() if one is not None}  # Arrow gives every row the same keys
         return [text_of(one) for one in kept.values()], list(kept)
     found = list_of(value)
@@ -119,6 +149,16 @@ def texts_of(value: Any) -> tuple[list[str], list[str]] | None:
     if found and all(isinstance(one, Mapping) and "text" in one for one in found):
         return [text_of(one["text"]) for one in found], [text_of(one.get("label", "")) for one in found]
     return [text_of(one) for one in found], []
+
+
+def is_scored(value: Mapping[str, Any]) -> bool:
+    """Whether a cell holds options with their scores, as BIG-bench has them: {"Yes": 1, "No": 0}."""
+    scores = value.values()
+    return (
+        len(value) > 1
+        and all(isinstance(score, int | float) and 0 <= score <= 1 for score in scores)
+        and not all(len(option) == 1 and option in LETTERS for option in value)
+    )
 
 
 _OWN_LABELS = {letter: re.compile(rf"\s*(?:\({letter}\)|{letter}[.):：、])\s*") for letter in LETTERS}
@@ -133,3 +173,24 @@ def without_own_labels(texts: Sequence[str]) -> list[str] | None:
             return None
         found.append(text[match.end() :])
     return found if len(found) > 1 else None
+
+
+_MARK = re.compile(r"(?:(?<=\s)|\A|(?<=[。？?）]))(?:\(([A-Z])\)|（([A-Z])）|([A-Z])\s?[.)．、:：])")
+_REST = re.compile(r"\n\s*(?:Answer|The answer is|答案|A)\s*[:：]?\s*\Z")
+
+
+def split_options(text: str) -> tuple[str, list[str]] | None:
+    """A question whose text ends with its options ("A. …", "(B) …", one a line or in one line): the question, and
+    their texts. None where there are none, or where a second list begins.
+    """
+    text = _REST.sub("", text.rstrip())
+    marks = [(match.start(), match.end(), match[1] or match[2] or match[3]) for match in _MARK.finditer(text)]
+    lines = [mark for mark in marks if not text[: mark[0]].rpartition("\n")[2].strip()]
+    for found in (lines, marks):
+        first = next((at for at, mark in enumerate(found) if mark[2] == "A"), None)
+        run = found[first:] if first is not None else []
+        if len(run) > 1 and "".join(mark[2] for mark in run) == LETTERS[: len(run)]:
+            ends = [mark[0] for mark in run[1:]] + [len(text)]
+            options = [text[mark[1] : end].strip() for mark, end in zip(run, ends, strict=True)]
+            return text[: run[0][0]].rstrip(), options
+    return None

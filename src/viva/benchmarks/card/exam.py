@@ -15,12 +15,13 @@ from viva.benchmarks.sets import spread
 from viva.prompting import Templates, fill, gap_between
 from viva.scorers.fold import after_thinking
 from viva.scorers.grading import grade_reading, no_reply, outcome_of
+from viva.scorers.mathanswer import same_answer
 from viva.scorers.number import boxed, read_number, same_number
 from viva.scorers.reading import UNPARSED, Reading
 from viva.scorers.selection import grade_selection, read_selection
 from viva.scorers.squad import exact_match, token_f1
 from viva.scorers.stated import stated
-from viva.scorers.term import read_term
+from viva.scorers.term import LONGEST_TERM, read_term
 from viva.scorers.truth import read_truth
 from viva.types import (
     NOTHING,
@@ -140,13 +141,10 @@ class CardExam(JudgedExam, MultipleChoiceExam):
                 return score
             value = grade_selection(reading.read, gold)
             return msgspec.structs.replace(score, value=value, outcome=outcome_of(value))
-        match self._card.format:
-            case "number":
-                return _number(response, accepted, self._card.tolerance)
-            case "phrase":
-                return _phrase(response, accepted)
-            case _:
-                return _term(response, accepted)
+        if self._card.format in ("number", "math"):
+            graded = _number if self._card.format == "number" else _math
+            return graded(response, accepted, self._card.tolerance)
+        return (_phrase if self._card.format == "phrase" else _term)(response, accepted)
 
     def layouts(self) -> tuple[TableSpec, ...]:
         """The overall score, a table for every tag, and what phrases are graded by."""
@@ -186,6 +184,23 @@ def _number(response: Response, accepted: Sequence[str], tolerance: float) -> Sc
     value = float(same is not None)
     why = f"{'is' if value else 'is not'} {accepted[0]}" + (f" ({found.rule})" if found.rule else "")
     return Score(value=value, outcome=outcome_of(value), answer=found.text, explanation=why)
+
+
+def _math(response: Response, accepted: Sequence[str], tolerance: float) -> Score:
+    """What stands in the last box, behind ####, or is stated as the answer; else the whole of a short reply."""
+    text = _visible(response)
+    if text is None:
+        return _unread(response, "thinking without an end")
+    last = text.rstrip().rpartition("\n")[2]
+    marked = last.rpartition("####")[2].strip() if "####" in last else ""
+    statement = stated(text, "term")
+    said = boxed(text) or marked or (statement.text if statement else "")
+    if not said and len(text.split()) > LONGEST_TERM:
+        return _unread(response, "a long reply that states no answer")
+    same = same_answer(said or text, accepted, tolerance)
+    why = f"the same as {same!r}" if same is not None else f"not {accepted[0]!r}"
+    value = float(same is not None)
+    return Score(value=value, outcome=outcome_of(value), answer=(said or text.strip())[:500], explanation=why)
 
 
 def _term(response: Response, accepted: Sequence[str]) -> Score:

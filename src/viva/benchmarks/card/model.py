@@ -19,7 +19,7 @@ from viva.types import Language
 
 LARGEST = 256 << 10
 """Bytes of a card."""
-Format = Literal["choice", "choices", "truth", "exact", "number", "phrase", "open", "rubric"]
+Format = Literal["choice", "choices", "truth", "exact", "number", "math", "phrase", "open", "rubric"]
 GoldForm = Literal["letter", "index", "text", "label", "flags", "value", "boxed"]
 
 
@@ -35,6 +35,8 @@ class Options(Struct, frozen=True, forbid_unknown_fields=True):
     right: str = ""
     wrong: str | list[str] = []
     """Columns with one wrong option each, or one column with a list of them."""
+    in_question: bool = False
+    """They stand at the end of the question's text: "A. …", "(B) …"."""
     shuffle: bool = False
     """Put them in an order drawn by the seed: where the right one always comes first."""
 
@@ -88,6 +90,8 @@ class Card(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     split: str = ""
     columns: list[str] = []
     """The columns of a CSV without a header."""
+    where: dict[str, str | list[str]] = {}
+    """Which rows are asked: a column, and the value or values that it has in them."""
     format: Format
     language: Language = "en"
     id: str = ""
@@ -212,12 +216,12 @@ def _refuse_unfit(card: Card, name: str) -> None:
         raise DataError(f"{name}: `question` is missing: the column of the question, or a template of columns")
     form, chosen, rubric = card.gold.form, card.format in ("choice", "choices"), card.format == "rubric"
     layout = card.layout
-    ways = sum(map(bool, (layout.text, layout.columns, layout.right)))
+    ways = sum(map(bool, (layout.text, layout.columns, layout.right, layout.in_question)))
     problems = (
         (
             chosen and ways != 1,
             "`options` must say where the options are: a list column, [A, B, C, D], {text: choices.text, label: "
-            "choices.label} or {right: COLUMN, wrong: [COLUMN, …]}",
+            "choices.label}, {right: COLUMN, wrong: [COLUMN, …]} or {in_question: true}",
         ),
         (bool(layout.right) and not layout.wrong, "`options.wrong` is missing: the columns of the wrong options"),
         (
@@ -246,8 +250,8 @@ def _refuse_unfit(card: Card, name: str) -> None:
             f"`tests` and `keywords` are for the format rubric, and this one is {card.format}",
         ),
         (
-            card.tolerance != 0 and card.format != "number",
-            f"`tolerance` is for the format number, and this one is {card.format}",
+            card.tolerance != 0 and card.format not in ("number", "math"),
+            f"`tolerance` is for the formats number and math, and this one is {card.format}",
         ),
         (not 0 <= card.tolerance < math.inf, f"`tolerance` is {card.tolerance:g}; it is at least 0"),
         (

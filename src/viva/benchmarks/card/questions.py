@@ -9,15 +9,25 @@ from typing import Any
 
 from msgspec import Struct
 
-from viva.benchmarks.card.cells import LETTERS, Absent, cell, filled, list_of, text_of, texts_of, without_own_labels
+from viva.benchmarks.card.cells import (
+    LETTERS,
+    Absent,
+    cell,
+    filled,
+    list_of,
+    split_options,
+    text_of,
+    texts_of,
+    without_own_labels,
+)
 from viva.benchmarks.card.model import Card, Format
 from viva.scorers.number import boxed, value_of
 from viva.scorers.rubric.model import Keyword, Literally, Rubric, Test, UnitTests
 from viva.types import Defect, Kind, Question
 
 KINDS: dict[Format, Kind] = {
-    "choice": "choice", "choices": "choices", "truth": "truth", "exact": "term", "number": "term", "phrase": "span",
-    "open": "open", "rubric": "free",
+    "choice": "choice", "choices": "choices", "truth": "truth", "exact": "term", "number": "term", "math": "term",
+    "phrase": "span", "open": "open", "rubric": "free",
 }  # fmt: skip
 NO_COLUMN = "no such column"
 _TRUE = {"true", "yes", "1", "1.0", "t", "y", "correct", "right", "正确", "对", "是"}
@@ -59,7 +69,11 @@ def read_row(card: Card, row: Mapping[str, Any], place: str, seed: int) -> Read:
         reasoning = text_of(_maybe(row, card.explanation)) if card.explanation else ""
         accepted: tuple[str, ...] = ()
         if card.format in ("choice", "choices"):
-            texts, labels = _options(card, row, identity, defects)
+            if card.layout.in_question:
+                text, texts = _split(text)
+                labels: list[str] = []
+            else:
+                texts, labels = _options(card, row, identity, defects)
             places = _places(card, row, texts, labels)
             _refuse_doubles(identity, texts, places, defects)
             order = list(range(len(texts)))
@@ -117,6 +131,24 @@ def _tag(value: Any) -> str:
     return found.strip()[:200] or "none"
 
 
+def is_asked(card: Card, row: Mapping[str, Any]) -> bool:
+    """Whether the card's `where` takes a row."""
+    return all(
+        text_of(_maybe(row, column)).strip() in ([wanted] if isinstance(wanted, str) else wanted)
+        for column, wanted in card.where.items()
+    )
+
+
+def _split(text: str) -> tuple[str, list[str]]:
+    """A question and the options that its text ends with. Raises InvalidGold."""
+    found = split_options(text)
+    if found is None:
+        raise InvalidGold("no options", "its text does not end with one list of options A, B, …")
+    if len(found[1]) > len(LETTERS) or not found[0].strip():
+        raise InvalidGold("no question", "its text is nothing but options")
+    return found
+
+
 def _options(card: Card, row: Mapping[str, Any], identity: str, defects: list[Defect]) -> tuple[list[str], list[str]]:
     """The options in the order of the table, and their labels where they have some. Raises InvalidGold."""
     layout = card.layout
@@ -125,6 +157,8 @@ def _options(card: Card, row: Mapping[str, Any], identity: str, defects: list[De
         wrong = [layout.wrong] if isinstance(layout.wrong, str) else layout.wrong
         cells = [_maybe(row, name) for name in wrong]
         listed = list_of(cells[0]) if len(cells) == 1 else None
+        if listed is None and isinstance(layout.wrong, str):
+            listed = re.split(r";\s*", text_of(cells[0]))
         others = [text for one in (listed if listed is not None else cells) if (text := text_of(one).strip())]
         texts = [text_of(cell(row, layout.right)).strip(), *others]
         if not texts[0]:
@@ -176,7 +210,9 @@ def _said(value: Any, *, several: bool, letters: bool) -> list[str]:
     """The gold answers that a cell names."""
     listed = list_of(value)
     if listed is not None:
-        return [text for one in listed if (text := text_of(one).strip())]
+        texts = [text for one in listed if (text := text_of(one).strip())]
+        run_on = several and letters and all(re.fullmatch(r"[A-Z]{1,26}", text) for text in texts)
+        return list("".join(texts)) if run_on else texts
     text = text_of(value).strip()
     if several and letters and re.fullmatch(r"[A-Za-z]{1,26}", text):
         return list(text)
@@ -203,7 +239,7 @@ def _place(card: Card, said: str, options: list[str], labels: list[str]) -> int:
         return labels.index(said)
     if gold.form == "label":
         raise InvalidGold("gold is none of the labels", f"{said[:100]!r} of {', '.join(labels)[:100] or 'none'}")
-    found = re.fullmatch(r"\(?([A-Za-z])\)?[.:]?", said)
+    found = re.fullmatch(r"[(\[]?([A-Za-z])[)\]]?[.:]?", said)
     if found is None:
         raise InvalidGold("gold is no letter", repr(said[:100]))
     return LETTERS.index(found[1].upper())

@@ -17,7 +17,7 @@ import msgspec
 
 from viva.benchmarks.card.cells import FILE, LETTERS, ROW, columns_of
 from viva.benchmarks.card.model import Card
-from viva.benchmarks.card.questions import NO_COLUMN, Read, read_row, tags_of
+from viva.benchmarks.card.questions import NO_COLUMN, Read, is_asked, read_row, tags_of
 from viva.benchmarks.card.rendered import read_rendered
 from viva.errors import DataError
 from viva.io.records import SPLITS, files_of, fingerprint_of, plain_stem, records
@@ -79,7 +79,8 @@ class QuestionTable:
         self._length = len(ids)
         self._kept: list[Read] | None = None
         if not self._length:
-            raise DataError(f"{', '.join(map(str, files[:3]))}: there is no row in it")
+            which = " that the card's `where` takes" if card.where else ""
+            raise DataError(f"{', '.join(map(str, files[:3]))}: there is no row in it{which}")
         examined = self._examined(kept if self._length <= LARGE else self._reads())
         if self._length <= LARGE:
             self._kept = list(examined)
@@ -105,11 +106,13 @@ class QuestionTable:
         return iter(self._kept) if self._kept is not None else self._unique(self._reads())
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """The rows as they are read, with the columns that every table has."""
+        """The rows that are asked, as they are read, with the columns that every table has."""
         for path in self.files:
             name = _SPLIT_END.sub("", plain_stem(path)) or plain_stem(path)
             for number, row in records(path, self.card.columns):
-                yield row | {FILE: name, ROW: number}
+                row |= {FILE: name, ROW: number}
+                if is_asked(self.card, row):
+                    yield row
 
     def _reads(self) -> Iterator[Read]:
         several = len(self.files) > 1

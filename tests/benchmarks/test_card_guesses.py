@@ -1,0 +1,324 @@
+"""`viva init` on tables of others: AGIEval's twenty files, chats, scored options, mixed tables, and every container."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rows import table
+from viva.authoring.card import init_card
+from viva.benchmarks import CARD, open_exam
+from viva.benchmarks.card.model import Card, read_card
+from viva.errors import DataError
+from viva.io.records import records
+from viva.runs.self_test import failures
+from viva.types import ExamSpec
+
+Row = dict[str, Any]
+MANY = 24
+LETTERS = "ABCDE"
+CLOZE = ["2", "$5$; $10$", "-63", r"$-\frac{3 \sqrt{3}}{2}$.", "4.", r"$y=\pm \sqrt{3} x$", "$[0,2]$", "-6 ."]
+MATH = ["(3,4]", "30", "x - 3z = 0", "152A_{11}", r"72 + 72\sqrt{2}", r"\frac{295}{396}", r"\text{(A)}", r"10\%"]
+ENGLISH = [
+    "lsat-ar",
+    "lsat-lr",
+    "lsat-rc",
+    "logiqa-en",
+    "sat-en",
+    "sat-en-without-passage",
+    "sat-math",
+    "aqua-rat",
+    "gaokao-english",
+]
+CHINESE = [
+    "logiqa-zh",
+    *(f"gaokao-{one}" for one in ("chinese", "geography", "history", "biology", "chemistry", "mathqa")),
+]
+
+
+def agieval(name: str) -> list[Row]:
+    """Own-written rows in the layout that a file of AGIEval has."""
+    if name in ("gaokao-mathcloze", "math"):
+        golds = CLOZE if name == "gaokao-mathcloze" else MATH
+        ask = "若 $a={}$, 则 $b=(\\quad)$" if name == "gaokao-mathcloze" else "Let $a = {}$. Find $b$."
+        other = (
+            {"source": "2018年"} if name == "gaokao-mathcloze" else {"solution": "So.", "level": 5, "type": "Algebra"}
+        )
+        return [
+            {
+                "passage": None,
+                "question": ask.format(at),
+                "options": None,
+                "label": None,
+                "answer": gold,
+                "other": other,
+            }
+            for at, gold in enumerate(golds * 3)
+        ]
+    chinese, several = name not in ENGLISH, name in ("gaokao-physics", "jec-qa-kd", "jec-qa-ca")
+    many = 4 if chinese or name.startswith(("sat", "logiqa", "gaokao")) else 5
+    rows: list[Row] = []
+    for at in range(MANY):
+        label: object = LETTERS[at % many]
+        if several and (name != "gaokao-physics" or at % 6 == 0):
+            label = sorted({LETTERS[at % many], LETTERS[at // 2 % many]})
+        passage = f"Seven talks are held on day {at}." if name.startswith(("lsat", "logiqa", "sat-en")) else None
+        ask = f"关于第{at}个实验，下列说法正确的是（ ）" if chinese else f"Which is true of case {at}?"
+        texts = [f"第{at}次测得的数值是{one}" if chinese else f"value {at} of {one}" for one in LETTERS[:many]]
+        row: Row = {
+            "passage": passage,
+            "question": ask,
+            "options": [f"({one}){text}" for one, text in zip(LETTERS, texts, strict=False)],
+            "label": label,
+        }
+        rows.append(row if name.startswith("lsat") else {**row, "answer": None, "other": None})
+    return rows
+
+
+def card_of(folder: Path, name: str, content: str | bytes) -> tuple[Card, Path, str]:
+    """The card that is written for a file, where it lies, and what was said."""
+    data = folder / name
+    data.parent.mkdir(exist_ok=True, parents=True)
+    data.write_bytes(content.encode() if isinstance(content, str) else content)
+    path, said = init_card(data, folder / f"{name}.yaml")
+    return read_card(path), path, said
+
+
+def lines(rows: list[Row]) -> str:
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
+def test_all_files_of_agieval(tmp_path: Path) -> None:
+    expected: dict[str, tuple[str, str]] = {
+        **dict.fromkeys(ENGLISH, ("choice", "en")),
+        **dict.fromkeys(CHINESE, ("choice", "zh")),
+        **dict.fromkeys(("gaokao-physics", "jec-qa-kd", "jec-qa-ca"), ("choices", "zh")),
+        "gaokao-mathcloze": ("math", "zh"),
+        "math": ("math", "en"),
+    }
+    with table() as row:
+        for name, wanted in expected.items():
+            with row(name):
+                rows = agieval(name)
+                card, path, _ = card_of(tmp_path, f"{name}.jsonl", lines(rows))
+                assert (card.format, card.language, card.title) == (*wanted, name)
+                exam = open_exam(ExamSpec(benchmark=CARD, name=name), path)
+                golds = [one["answer"] if wanted[0] == "math" else "".join(one["label"]) for one in rows]
+                assert [question.answer for question in exam.questions()] == golds
+                assert failures(exam) == []
+                assert not [defect for defect in exam.defects if defect.action == "unsound"]
+
+
+def test_a_folder_of_all_of_them_gets_a_card_of_each_kind(tmp_path: Path) -> None:
+    names = ("lsat-ar", "gaokao-physics", "math", "aqua-rat")
+    for name in names:
+        (tmp_path / "v1").mkdir(exist_ok=True)
+        (tmp_path / "v1" / f"{name}.jsonl").write_text(lines(agieval(name)), encoding="utf-8")
+    first, said = init_card(tmp_path / "v1", tmp_path / "agi.yaml")
+    cards = {path.stem: read_card(path) for path in tmp_path.glob("agi*.yaml")}
+    assert {name: card.format for name, card in cards.items()} == {
+        "agi": "choice",
+        "agi-choices": "choices",
+        "agi-math": "math",
+    }
+    assert cards["agi"].where == {"$file": ["aqua-rat", "lsat-ar"]}
+    assert "(where $file = aqua-rat, lsat-ar)" in said
+    assert len(open_exam(ExamSpec(benchmark=CARD, name="agi"), first)) == 2 * MANY
+
+
+def test_a_column_that_says_the_kind_parts_a_mixed_table(tmp_path: Path) -> None:
+    rows: list[Row] = []
+    for at in range(MANY):
+        rows += [
+            {
+                "Format": "Multiple-choice",
+                "Question": f"Which {at}?",
+                "A": "x",
+                "B": "y",
+                "C": "",
+                "Answer": "AB"[at % 2],
+            },
+            {"Format": "Assertion", "Question": f"It is {at}.", "A": "", "B": "", "C": "", "Answer": str(at % 2 == 0)},
+            {"Format": "Fill", "Question": f"It is ( ){at}.", "A": "", "B": "", "C": "", "Answer": f"word{at}"},
+        ]
+    _, path, said = card_of(tmp_path, "mixed.json", json.dumps(rows))
+    assert said.count("100% of 24 sampled rows can be graded (where Format = ") == 3
+    formats = {one.stem: read_card(one).format for one in tmp_path.glob("*.yaml")}
+    assert sorted(formats.values()) == ["choice", "exact", "truth"]
+    strange = path.with_name("strange.yaml")
+    strange.write_text(path.read_text("utf-8").replace("Multiple-choice", "Essay"), encoding="utf-8")
+    with pytest.raises(DataError, match="no row in it that the card's `where` takes"):
+        open_exam(ExamSpec(benchmark=CARD, name="strange"), strange)
+
+
+LETTERED = "Which metal is liquid, case {}?\nA. mercury\nB. iron\nC. gold\nAnswer:"
+KINDS: dict[str, tuple[Callable[[int], Row], dict[str, object]]] = {
+    "a chat": (
+        lambda at: {
+            "input": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": f"Who is {at}?"}],
+            "ideal": f"name {at}",
+        },
+        {"format": "exact", "question": "input", "answer": "ideal"},
+    ),
+    "a chat with options": (
+        lambda at: {"input": [{"role": "user", "content": LETTERED.format(at)}], "ideal": f"[{'ABC'[at % 3]}]"},
+        {"format": "choice", "options.in_question": True, "answer": "ideal"},
+    ),
+    "a chat that ends with the answer": (
+        lambda at: {
+            "messages": [{"role": "user", "content": f"1 + {at}?"}, {"role": "assistant", "content": str(at + 1)}]
+        },
+        {"format": "number", "question": "{messages.0.content}", "answer": "messages.1.content"},
+    ),
+    "options with scores": (
+        lambda at: {"input": f"Is {at} even?", "target_scores": {"Yes": 1 - at % 2, "No": at % 2}, "target": "So."},
+        {"format": "choice", "options": "target_scores"},
+    ),
+    "the right option always first": (
+        lambda at: {"input": f"Is it {at}?", "target_scores": {f"it is {at}": 1, "it is not": 0}},
+        {"format": "choice", "options.shuffle": True},
+    ),
+    "truth under another name": (
+        lambda at: {"text": f"{at} is even.", "is_true": 1 - at % 2},
+        {"format": "truth", "question": "text", "answer": "is_true"},
+    ),
+    "several right options": (
+        lambda at: {
+            "question_text": f"Which, case {at}?",
+            "options": ["A) x", "B) y", "C) z"],
+            "correct_options": ["A", "C"][: 1 + at % 2],
+        },
+        {"format": "choices", "question": "question_text", "answer": "correct_options"},
+    ),
+    "camel case": (
+        lambda at: {
+            "questionText": f"Which, case {at}?",
+            "optionA": "x",
+            "optionB": "y",
+            "correctAnswer": "xy"[at % 2],
+        },
+        {"format": "choice", "question": "questionText", "options": ["optionA", "optionB"]},
+    ),
+    "accepted answers in numbered columns": (
+        lambda at: {"question": f"Who is {at}?", "answer_0": f"name {at}", "answer_1": f"Mr {at}" if at % 2 else ""},
+        {"format": "exact", "answer.aliases": ["answer_1"]},
+    ),
+    "wrong answers behind semicolons": (
+        lambda at: {"Question": f"Who is {at}?", "Best Answer": f"name {at}", "Incorrect Answers": "nobody; me; you"},
+        {"format": "choice", "options.right": "Best Answer"},
+    ),
+    "formulas": (
+        lambda at: {"problem": f"What is {at}?", "answer": rf"\sqrt{{{at + 2}}}"},
+        {"format": "math", "answer": "answer"},
+    ),
+}
+
+
+def test_kinds_of_rows(tmp_path: Path) -> None:
+    with table() as row:
+        for name, (made, expected) in KINDS.items():
+            with row(name):
+                card, path, _ = card_of(tmp_path, f"{name}.jsonl", lines([made(at) for at in range(MANY)]))
+                for field, wanted in expected.items():
+                    found: object = card
+                    for part in field.split("."):
+                        found = getattr(found, part)
+                    assert found == wanted, path.read_text("utf-8")
+                exam = open_exam(ExamSpec(benchmark=CARD, name="x"), path)
+                assert not [defect for defect in exam.defects if defect.action == "unsound"]
+                assert failures(exam) == []
+
+
+PLAIN: list[Row] = [{"question": f"What is {at}, then?", "A": "x", "B": "y", "answer": "AB"[at % 2]} for at in range(6)]
+QUOTED = [f'"{row["question"]}"' for row in PLAIN]
+
+
+def separated(by: str, end: str = "\n") -> str:
+    header = by.join(PLAIN[0])
+    return (
+        header
+        + end
+        + "".join(by.join([ask, "x", "y", row["answer"]]) + end for ask, row in zip(QUOTED, PLAIN, strict=True))
+    )
+
+
+CONTAINERS: dict[str, str | bytes] = {
+    "semicolons.csv": separated(";"),
+    "utf-16.csv": separated("\t").encode("utf-16"),
+    "bom.csv": separated(",").encode("utf-8-sig"),
+    "ends.csv": separated(",", "\r\n").replace("\r\n", "\n", 2).replace("\r\n", "\r", 1),
+    "preface.csv": "My questions,,,\n,,,\n" + separated(","),
+    "trailing.csv": separated(",").replace("\n", ",\n"),
+    "data.json": json.dumps({"version": "1", "data": PLAIN}),
+    "examples.json": json.dumps({"canary": "x", "keywords": ["y"], "examples": PLAIN}),
+    "columns.json": json.dumps({name: [row[name] for row in PLAIN] for name in PLAIN[0]}),
+    "numbered.json": json.dumps({name: {str(at): row[name] for at, row in enumerate(PLAIN)} for name in PLAIN[0]}),
+    "split.json": json.dumps({"columns": [*PLAIN[0]], "index": [0], "data": [[*row.values()] for row in PLAIN]}),
+    "by-key.json": json.dumps({f"k{at}": row for at, row in enumerate(PLAIN)}),
+}
+
+
+def test_every_container_holds_the_same_rows(tmp_path: Path) -> None:
+    with table() as row:
+        for name, content in CONTAINERS.items():
+            with row(name):
+                (tmp_path / name).write_bytes(content.encode() if isinstance(content, str) else content)
+                found = [{key: one[key] for key in PLAIN[0]} for _, one in records(tmp_path / name)]
+                assert found == PLAIN
+
+
+def test_nested_articles_are_questions(tmp_path: Path) -> None:
+    answers = [{"text": "north", "answer_start": 3}]
+    qas = [{"id": "1", "question": "Where?", "answers": answers}, {"id": "2", "question": "When?", "answers": []}]
+    (tmp_path / "squad.json").write_text(
+        json.dumps(
+            {"version": "2", "data": [{"title": "T", "paragraphs": [{"context": "It runs north.", "qas": qas}]}]}
+        ),
+        encoding="utf-8",
+    )
+    found = [row for _, row in records(tmp_path / "squad.json")]
+    assert found == [{"title": "T", "context": "It runs north.", **one} for one in qas]
+
+
+def test_what_goes_wrong_ends_in_a_sentence_with_the_next_step(tmp_path: Path) -> None:
+    with table() as row:
+        for name, content, said in [
+            ("header.csv", "question,A,B,answer\n", "header.csv: there is no row in it"),
+            ("empty.csv", "", "empty.csv: there is no row in it"),
+            ("empty.json", "[]", "empty.json: there is no row in it"),
+            (
+                "gold.jsonl",
+                lines([{"prompt": f"Write on {at}"} for at in range(9)]),
+                "no column looks like its right answer. Write one by hand",
+            ),
+            ("ids.json", json.dumps({str(1000 + at): "yes" for at in range(20)}), "no column looks like a question"),
+            ("wide.jsonl", lines(PLAIN).encode("utf-16"), "save it in that encoding (iconv -f UTF-16 -t UTF-8)"),
+            ("latin.csv", "question,answer\nWer?,Kö\n".encode("latin-1"), "iconv -f WINDOWS-1252 -t UTF-8"),
+            (
+                "comma.csv",
+                "question,answer\nWho, me?,x\n",
+                "line 2: 3 cells, and there are 2 columns; is a cell with ','",
+            ),
+        ]:
+            with row(name), pytest.raises(DataError) as raised:
+                card_of(tmp_path, name, content)
+            with row(f"{name} says"):
+                assert said in str(raised.value)
+
+
+def test_the_title_is_that_of_the_data(tmp_path: Path) -> None:
+    rows = lines(
+        [{"question": f"Which {at}?", "choices": ["x", "y"], "answer": at % 2, "subject": "s"} for at in range(9)]
+    )
+    assert card_of(tmp_path / "trivia", "test.jsonl", rows)[0].title == "trivia"
+    assert card_of(tmp_path / "mmlu", "test.jsonl", rows)[0].title == "MMLU"
+    card, path, said = card_of(
+        tmp_path, "sums.jsonl", lines([{"question": f"1 + {at}?", "answer": f"So #### {at + 1}"} for at in range(9)])
+    )
+    assert (card.title, card.format) == ("sums", "number")
+    assert "should work it out first is run with --cot" in said
+    assert "--cot" in path.read_text("utf-8")
