@@ -40,7 +40,7 @@ def test_markdown_and_formulas_are_rendered() -> None:
         "$$\nx\n=1\n$$": '<p><span class="tex display" data-cut="2">$$\nx\n=1\n$$</span></p>',
         r"\(a_b\)": r'<p><span class="tex" data-cut="2">\(a_b\)</span></p>',
         r"\[a_b\]": r'<p><span class="tex display" data-cut="2">\[a_b\]</span></p>',
-        r"\begin{align}a&b\end{align}": r'<p><span class="tex display" data-cut="0">\begin{align}a&amp;b\end{align}</span></p>',
+        r"\begin{cases}a\end{cases}": r'<p><span class="tex display" data-cut="0">\begin{cases}a\end{cases}</span></p>',
         "it costs $5, or $6": "<p>it costs $5, or $6</p>",
         "US$ 5 and 10$": "<p>US$ 5 and 10$</p>",
         "`$x$`": "<p><code>$x$</code></p>",

@@ -21,6 +21,7 @@ from viva.viewing.filters import PAGE, Chosen
 from viva.viewing.folders import slug
 from viva.viewing.items import Item, item_of
 from viva.viewing.matrix import ROWS, SIGNS, Matrices, MatrixChoice
+from viva.viewing.opened import ResultRow
 from viva.viewing.progress import Progress
 from viva.viewing.run_view import Graded, RunView
 from viva.viewing.run_views import RunViews
@@ -33,6 +34,8 @@ from viva.web.text import LONGEST
 
 LISTED = 50
 """Runs on a page."""
+DRAWN = 60
+"""Models and exams in the picture of a run's scores."""
 PATIENCE = 2.5
 """Seconds that a page waits for a first grading; then it says how far that is, and asks again by itself."""
 _ASSETS = {"view.css": "text/css", "view.js": "text/javascript", "icon.svg": "image/svg+xml"}
@@ -89,7 +92,13 @@ class Pages:
         page = min(Chosen.read(request.query_params).page, pages)
         cards = self._views.cards(found[(page - 1) * LISTED : page * LISTED])
         return self._page(
-            "runs.html", cards=cards, count=len(found), page=page, pages=pages, root=str(self._views.root)
+            "runs.html",
+            cards=cards,
+            states={state for card in cards if card.fared for state in card.fared.outcomes},
+            count=len(found),
+            page=page,
+            pages=pages,
+            root=str(self._views.root),
         )
 
     # A run
@@ -98,7 +107,12 @@ class Pages:
         """What was asked, how far it is, its tables."""
         view = self._view(request)
         graded = view.look(PATIENCE)
-        return self._page("run.html", **self._about(request, view), graded=graded)
+        choices = self._searches.choices(view, graded) if graded else None
+        states = {state for state, _ in choices.outcomes} if choices else set()
+        drawn = drawing_order(graded.tables.results)[:DRAWN] if graded else []
+        return self._page(
+            "run.html", **self._about(request, view), graded=graded, choices=choices, states=states, drawn=drawn
+        )
 
     def _about(self, request: Request, view: RunView) -> dict[str, object]:
         """What every page of a run shows of it."""
@@ -347,6 +361,12 @@ class Pages:
     async def failed(self, request: Request, problem: Exception) -> Response:
         """A defect of Viva: the traceback is on the server's terminal, not here."""
         return self._page("message.html", 500, sentence="Viva failed at this page; its terminal says more.")
+
+
+def drawing_order(results: Sequence[ResultRow]) -> list[ResultRow]:
+    """Exam by exam, the best model first."""
+    exams = list(dict.fromkeys(one.exam for one in results))
+    return sorted(results, key=lambda one: (exams.index(one.exam), -(one.least if one.mean is None else one.mean)))
 
 
 def _number(text: str) -> int:
