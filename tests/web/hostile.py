@@ -99,7 +99,8 @@ TEXTS: dict[str, str] = {
     + "\n".join(" " * n + "- a" for n in range(60)),
     "formulas": f"$\\href{{javascript:window.{MARK}=1}}{{x}}$ $\\url{{//evil.example}}$ $\\text{{<b id={MARK}>}}$ "
     f"$$\\includegraphics{{http://evil.example/x}}$$ \\(\\htmlId{{{MARK}}}{{x}}\\) "
-    f"\\[\\htmlStyle{{position:fixed}}{{x}}\\] $\\def\\a{{\\a\\a}}\\a$ $\\rule{{9999em}}{{9999em}}$ $\\color{{red;x:y}}x$ $\\unicode{{x202e}}$ $x^{{{{2}}$ "
+    f"\\[\\htmlStyle{{position:fixed}}{{x}}\\] $\\def\\a{{\\a\\a}}\\a$ "
+    f"$\\rule{{9999em}}{{9999em}}$ $\\color{{red;x:y}}x$ $\\unicode{{x202e}}$ $x^{{{{2}}$ "
     f"${'{' * 100}x{'}' * 100}$",
 }
 """Name → text. Every one is Unicode without lone surrogates, so any file can hold it."""

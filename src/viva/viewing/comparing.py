@@ -10,8 +10,6 @@ from msgspec import Struct
 LONGEST_COMPARED = 2_000
 """Words of a reply that are compared; the rest is shown without marks."""
 _WORD = re.compile(r"[^\W\d_]+|\d+|[^\w\s]|_")
-_FEWEST = 3
-"""So many characters in common are shown as such; a bracket between two changes is part of them."""
 
 Spans = list[tuple[int, int]]
 
@@ -45,8 +43,8 @@ def compare_words(first: str, second: str) -> Compared:
     at = to = 0
     for block in blocks:
         same = known[block.a : block.a + block.size]
-        if same and sum(end - start for start, end in same) < _FEWEST:
-            continue
+        if same and not any(first[start].isalnum() for start, _ in same):
+            continue  # a bracket between two changes is part of them
         _add(found.only[0], known[at : block.a])
         _add(found.only[1], other[to : block.b])
         _add(found.both[0], same)

@@ -85,7 +85,7 @@
     link.scrollIntoView({ block: "nearest", inline: "nearest" });
   });
 
-  const keys = { ArrowLeft: "previous", k: "previous", ArrowRight: "next", j: "next", l: "up", u: "up", b: "beside", r: "raw", "/": "q", "?": "keys" };
+  const keys = { ArrowLeft: "previous", k: "previous", ArrowRight: "next", j: "next", l: "up", s: "go-run", a: "go-answers", m: "go-matrix", b: "beside", r: "raw", "/": "q", "?": "keys" };
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.altKey || event.metaKey || event.target.closest("input, select, textarea, .wide")) return;
     const found = document.getElementById(keys[event.key] ?? "");
@@ -93,6 +93,7 @@
     if (found.matches("input")) found.focus();
     else if (found.matches("details")) found.open = !found.open;
     else found.click();
+    if (found.matches("details")) found.firstElementChild.focus();
     event.preventDefault();
   });
 
