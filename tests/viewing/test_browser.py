@@ -94,7 +94,7 @@ def test_the_matrix_is_walked_by_keys_and_opens_two_replies_side_by_side(
     browse: Browse, serving: Serve, growing: Growing
 ) -> None:
     growing.answer(4)
-    growing.answer(6, text="A *potato*: $\\frac{1}{2}$, or\n\\[x^2\\]")
+    growing.answer(6, text="It is a *potato*: $\\frac{1}{2}$, or\n\\[x^2\\]")
     growing.answer(10)
     growing.close()
     page = browse(serving(str(growing.path)).address)
@@ -113,7 +113,7 @@ def test_the_matrix_is_walked_by_keys_and_opens_two_replies_side_by_side(
     page.keyboard.press("Enter")
     page.wait_for_url("**/compare/6?a=2&b=1&show=disagree")
     assert page.locator(".side h2").all_inner_texts() == ["openai/beta", "openai/alpha"]
-    assert page.locator("mark.read").first.inner_text() == "fig"
+    assert page.locator(".side mark").count() > 0
     page.get_by_label("Texts").select_option("rendered")
     page.wait_for_url("**view=rendered**")
     page.locator(".tex math mfrac").wait_for()

@@ -86,7 +86,7 @@ def without_text(sheets: Sequence[Sheet], chosen: Chosen) -> list[Place]:
                 continue
             if chosen.outcome and state(sheet, place) != chosen.outcome:
                 continue
-            if chosen.finer and finer(sheet.rows[place]) != chosen.finer:
+            if chosen.finer and finer(sheet.rows[place], sheet.rows[place].stopped) != chosen.finer:
                 continue
             found.append((number, place))
     return found
@@ -145,7 +145,7 @@ def choices(sheets: Sequence[Sheet]) -> Choices:
         for place in range(len(sheet.rows)):
             said = state(sheet, place)
             counted[said] = counted.get(said, 0) + 1
-            if word := finer(sheet.rows[place]):
+            if word := finer(sheet.rows[place], sheet.rows[place].stopped):
                 finely[word] = finely.get(word, 0) + 1
         for question in sheet.questions:
             for name, value in question.tags.items():

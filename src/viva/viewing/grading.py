@@ -103,7 +103,7 @@ def _row(sheet: Sheet, place: int, reader: Reader, evidence_store: EvidenceStore
 
 def _short(row: ScoreRow) -> ScoreRow:
     """Without what only the answer's own page shows, which is made when it is asked for."""
-    kept = SEVERAL if finer(row) == SEVERAL else ""  # filters go by it
+    kept = SEVERAL if finer(row, row.stopped) == SEVERAL else ""  # filters go by it
     return msgspec.structs.replace(row, answer=row.answer[:_ROW_TEXT], explanation=kept)
 
 

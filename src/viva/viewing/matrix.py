@@ -203,6 +203,6 @@ def _has(sheet: Sheet, number: int, chosen: Chosen) -> bool:
     samples = sheet.evaluation.samples
     return any(
         (not chosen.outcome or filters.state(sheet, place) == chosen.outcome)
-        and (not chosen.finer or finer(sheet.rows[place]) == chosen.finer)
+        and (not chosen.finer or finer(sheet.rows[place], sheet.rows[place].stopped) == chosen.finer)
         for place in range(number * samples, (number + 1) * samples)
     )
