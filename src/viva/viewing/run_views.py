@@ -14,7 +14,7 @@ from viva.viewing.folders import RunEntry
 from viva.viewing.opened import Opener
 from viva.viewing.progress import Progress
 from viva.viewing.run_view import RunView
-from viva.viewing.summaries import Fared, cost, fared
+from viva.viewing.summaries import Fared, cost, fared, scored_at
 
 HELD = 4
 """Runs whose questions and rows are kept at once; those looked at longest ago are opened again when wanted."""
@@ -32,7 +32,7 @@ class RunViews:
         self._opener = opener
         self._guard = threading.Lock()
         self._views: dict[str, RunView] = {}
-        self._known: dict[str, tuple[tuple[Path, float], Fared | None]] = {}
+        self._known: dict[str, tuple[tuple[Path, float, int], Fared | None]] = {}
 
     @property
     def alone(self) -> bool:
@@ -84,9 +84,10 @@ class RunViews:
 
     def _fared(self, found: RunEntry) -> Fared | None:
         """How its answers fared, as scores.jsonl says; read once for every change of the run."""
+        key = (found.path, found.changed, scored_at(found.path))
         known = self._known.get(found.slug)
-        if known is None or known[0] != (found.path, found.changed):
-            self._known[found.slug] = known = ((found.path, found.changed), fared(found.path, found.changed))
+        if known is None or known[0] != key:
+            self._known[found.slug] = known = (key, fared(found.path, found.changed))
         return known[1]
 
 

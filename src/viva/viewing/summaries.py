@@ -11,10 +11,13 @@ from msgspec import Struct
 
 from viva.engine.budget import list_price
 from viva.engine.folder import ModelRecord
+from viva.errors import StorageError
 from viva.files import UNREADABLE, lines, reading
 from viva.types import Outcome, Usage, points_of
 from viva.viewing.following import Tokens
 
+_LARGEST = 512 << 20
+"""Bytes of a scores.jsonl that a list reads."""
 _VENDORS = frozenset({"openai", "anthropic", "google"})
 _UNPAID = ("baseline/", "replay/", "python/", "hf/")
 
@@ -35,6 +38,14 @@ class Fared(Struct, frozen=True):
     """Points earned per answer that counts, from 0 to 1: a figure a model and exam, ascending."""
 
 
+def scored_at(path: Path) -> int:
+    """When scores.jsonl was written, in nanoseconds since 1970; 0 where there is none."""
+    try:
+        return (path / "scores.jsonl").lstat().st_mtime_ns
+    except OSError:
+        return 0
+
+
 def fared(path: Path, newest: float) -> Fared | None:
     """From scores.jsonl; None where there is none, it cannot be read, or answers are newer (`newest`, s since 1970)."""
     file = path / "scores.jsonl"
@@ -42,7 +53,8 @@ def fared(path: Path, newest: float) -> Fared | None:
     sums: dict[tuple[str, str], list[float]] = {}
     decode = msgspec.json.Decoder(_Line).decode
     try:
-        if file.lstat().st_mtime < newest:
+        found = file.lstat()
+        if found.st_mtime < newest or found.st_size > _LARGEST:
             return None
         with reading(file) as content:
             for line in lines(content, file):
@@ -53,7 +65,7 @@ def fared(path: Path, newest: float) -> Fared | None:
                     total = sums.setdefault((said.model, said.exam), [0.0, 0.0])
                     total[0] += points
                     total[1] += 1
-    except (OSError, *UNREADABLE):
+    except (OSError, StorageError, *UNREADABLE):
         return None
     return Fared(outcomes, sorted(points / count for points, count in sums.values())) if outcomes else None
 
