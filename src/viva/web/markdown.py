@@ -36,6 +36,7 @@ _FORMULA_OR_CODE = re.compile(
 )
 _DELIMITERS = {"two": 2, "begin": 0, "inner": 2, "one": 1}
 _PIECE = re.compile(f"<[^>]*>|{_FORMULA}[0-9]+{_DONE}|[{_START}{_END}]|[^<{_START}{_END}{_FORMULA}]+|.", re.DOTALL)
+_ELEMENT = re.compile(r"<(?!/?p>|br />)")
 _AROUND = " \t\n*_`#>-"
 """What a mark must not come before or after: Markdown would not see its own signs any more."""
 
@@ -75,6 +76,12 @@ def rendered(text: str, read: Span | None = None) -> Markup | None:
         return None
     plain = _plain(made)
     return Markup(_finished(_markdown().renderer.render(plain, _markdown().options, {}), formulas))  # noqa: S704
+
+
+def formatted(text: str) -> Markup | None:
+    """A text rendered; None also where that shows nothing that the text itself does not."""
+    made = rendered(text)
+    return made if made is not None and _ELEMENT.search(made) else None
 
 
 def _with_marks(text: str, read: Span | None) -> str:
