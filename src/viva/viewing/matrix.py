@@ -40,8 +40,9 @@ class MatrixChoice(Struct, frozen=True, kw_only=True):
     @classmethod
     def read(cls, query: Mapping[str, str]) -> MatrixChoice:
         """From an address; what it says wrongly is left out."""
-        order = next((one for one in ORDERS if one == query.get("sort")), "asked")
-        return cls(chosen=Chosen.read(query), disagree=query.get("show") == "disagree", order=order)
+        order: list[Order] = [one for one in ORDERS if one == query.get("sort")]
+        disagree = query.get("show") == "disagree"
+        return cls(chosen=Chosen.read(query), disagree=disagree, order=order[0] if order else "asked")
 
     def query(self, *, page: int = 0) -> str:
         """The same as an address says it; `page` 0 leaves the page out."""
