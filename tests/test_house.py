@@ -169,6 +169,7 @@ def test_the_package_holds_the_data_that_it_needs() -> None:
         "review/templates/agreement.html",
         *("review/static/review.css", "review/static/review.js", "review/static/icon.svg"),
         *(f"web/static/{name}" for name in ("viva.css", "chart.css", "charts.js", "tables.js", "theme.json")),
+        *(f"web/static/{name}" for name in ("text.css", "formulas.js", "katex/katex.min.js", "katex/LICENSE")),
         *(f"viewing/templates/{name}.html" for name in ("page", "runs", "of_run", "run", "answers", "item", "parts")),
         *(
             "viewing/templates/message.html",

@@ -371,3 +371,19 @@ def test_a_key_gives_the_same_mark_on_every_scale(visit: Visit) -> None:
 def test_large_sets_are_paged(visit: Visit) -> None:
     ada = visit(many(120)).enter()
     assert [len(listed(ada.get(f"/items?page={page}").text)) for page in (1, 2, 3, 4)] == [50, 50, 20, 20]
+
+
+def test_texts_are_rendered_and_stand_as_they_came_below(visit: Visit) -> None:
+    said = msgspec.structs.replace(FIRST, question="Is **this** $x_1$? <b>No</b>")
+    page = visit((said,)).enter().get(f"/item/{FIRST.key}").text
+    assert 'Is <strong>this</strong> <span class="tex" data-cut="1">$x_1$</span>? &lt;b&gt;No&lt;/b&gt;' in page
+    assert "Is **this** $x_1$? &lt;b&gt;No&lt;/b&gt;</div></details>" in page
+
+
+def test_what_is_finer_than_an_outcome_is_a_filter_and_hidden_from_the_blind(visit: Visit) -> None:
+    guess = msgspec.structs.replace(FIRST, about={**FIRST.about, "of these": "right for the wrong reason"})
+    ada = visit((guess, SECOND)).enter()
+    assert "right for the wrong reason" in ada.get("/items?blind=0").text
+    left = ada.get("/items", params={"t.of these": "right for the wrong reason", "blind": "0"}).text
+    assert "<h2>1 item</h2>" in left
+    assert "right for the wrong reason" not in ada.get("/items?blind=1").text

@@ -11,7 +11,7 @@ import pytest
 from review.conftest import script
 from viewing.conftest import Serving
 from viewing.runs import Growing
-from web.hostile import MARK
+from web.hostile import MARK, TEXTS
 
 Browse = Callable[..., Any]
 Serve = Callable[..., Serving]
@@ -90,17 +90,77 @@ def test_everything_works_without_javascript(browse: Browse, serving: Serve, gro
     assert page.locator("#found").inner_text() == "10 answers"
 
 
+def test_the_matrix_is_walked_by_keys_and_opens_two_replies_side_by_side(
+    browse: Browse, serving: Serve, growing: Growing
+) -> None:
+    growing.answer(4)
+    growing.answer(6, text="It is a *potato*: $\\frac{1}{2}$, or\n\\[x^2\\]")
+    growing.answer(10)
+    growing.close()
+    page = browse(serving(str(growing.path)).address)
+    page.goto("/")
+    page.get_by_role("link", name="Matrix").click()
+    page.get_by_label("Show", exact=True).select_option("disagree")
+    page.wait_for_url("**show=disagree**")
+    assert page.locator("#found").inner_text() == "6 questions"
+    assert page.locator("#matrix thead").inner_text().split()[3:] == ["openai/beta", "100.0", "openai/alpha", "40.0"]
+    page.locator(".wide").focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("End")
+    assert page.evaluate("document.activeElement.getAttribute('href')") == "answer/1.6"
+    page.keyboard.press("Home")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/compare/6?a=2&b=1&show=disagree")
+    assert page.locator(".side h2").all_inner_texts() == ["openai/beta", "openai/alpha"]
+    assert page.locator(".side mark").count() > 0
+    page.get_by_label("Texts").select_option("rendered")
+    page.wait_for_url("**view=rendered**")
+    page.locator(".tex math mfrac").wait_for()
+    assert page.locator(".side em").inner_text() == "potato"
+    page.keyboard.press("j")
+    page.wait_for_url("**/compare/7?**")
+    assert "view=rendered" in page.url
+    page.keyboard.press("l")
+    page.wait_for_url("**/matrix?show=disagree")
+
+
+def test_a_formula_that_is_none_stays_what_it_is(browse: Browse, serving: Serve, growing: Growing) -> None:
+    attacks = r"$\href{javascript:1}{x}$ $\includegraphics{a}$ $\frac{1}$ $\def\a{\a\a}\a$ $\htmlStyle{color:red}{x}$"
+    growing.answer(text=f"{attacks} but $x^2$ is one.")
+    growing.close()
+    page = browse(serving(str(growing.path)).address)
+    page.goto("/")
+    page.goto(f"{page.url}/answer/1.1")
+    page.locator("#reply math").first.wait_for()
+    shown = page.locator("#reply").inner_text()
+    assert r"$\includegraphics{a}$" in shown or "includegraphics" in shown
+    assert r"$\frac{1}$" in shown
+    assert r"$\def\a{\a\a}\a$" in shown
+    assert page.locator("#reply a, #reply img, #reply [style], #reply [href]").count() == 0
+
+
 @pytest.mark.slow
 def test_what_wants_to_run_is_text_in_a_browser_too(browse: Browse, serving: Serve, hostile_runs: Path) -> None:
     page = browse(serving(str(hostile_runs)).address)
     page.goto("/")
-    page.locator("#runs a").click()
+    page.locator("#runs th a").click()
     page.wait_for_selector("#tables")
     run = page.url
-    for address in (run, f"{run}/answers", *(f"{run}/answer/1.{place}" for place in (1, 2, 6, 11, 16, 23))):
+    names = list(TEXTS)
+    rendered = [
+        names.index(name) + 1 for name in ("latex", "formulas", "markdown_links", "markdown_html", "markdown_deep")
+    ]
+    places = (1, 2, 6, 11, 16, 23, *rendered)
+    beside = [f"{run}/compare/{place}?a=1&b=2&view={view}" for place in rendered for view in ("words", "rendered")]
+    for address in (run, f"{run}/answers", f"{run}/matrix", *(f"{run}/answer/1.{place}" for place in places), *beside):
         page.goto(address)
         assert page.evaluate(f"window.{MARK}") is None
-        assert page.locator(f"#{MARK}, main script, main style, main img, iframe, object, base, math").count() == 0
+        assert page.locator(f"#{MARK}, main script, main style, main img, iframe, object, base").count() == 0
+        assert (
+            page.locator("math:not(.tex math), main [style], math [href], math [id], a[href*='evil.example']").count()
+            == 0
+        )
         assert page.locator("meta[http-equiv]").count() == 0
     page.goto(f"{run}/answer/2.1/reply.txt")
     assert page.evaluate("document.contentType") == "text/plain"
@@ -120,8 +180,9 @@ def test_narrow_or_dark_nothing_sticks_out_and_all_can_be_read(
 ) -> None:
     page = browse(serving(str(hostile_runs)).address, **settings)
     page.goto("/")
-    run = page.locator("#runs a").get_attribute("href")
-    for address in ("/", run, f"{run}/answers", f"{run}/answer/2.49", f"{run}/answer/2.3"):
+    run = page.locator("#runs th a").get_attribute("href")
+    pages = ("", "/answers", "/answer/2.49", "/answer/2.3", "/matrix", "/compare/5?a=1&b=2")
+    for address in ("/", *(f"{run}{page_of}" for page_of in pages)):
         page.goto(address)
         assert page.evaluate("document.documentElement.scrollWidth") <= settings["viewport"]["width"], address
         assert page.evaluate(script("contrast.js"))["poor"] == [], address

@@ -84,6 +84,24 @@ TEXTS: dict[str, str] = {
     "quotes": "\"'`´‘’“”«»\\\"\\'",
     "wide": "W" * 3000,
     "chinese": "以下哪个选项是正确的？" * 20,
+    "markdown_links": f"[x](javascript:window.{MARK}=1) [y](data:text/html,<script>) [z](//evil.example) [r][a] "
+    f'![r][a] <javascript:window.{MARK}=1> <http://evil.example/> ![i](http://evil.example/x.png "t")\n\n'
+    f'[a]: javascript:window.{MARK}=1 "t"\n',
+    "markdown_html": f"<img src=x onerror=window.{MARK}=1>\n\n<script>window.{MARK}=1</script>\n\n"
+    f"&lt;b&gt; &#x202e; &#60;b id={MARK}&#62;\n\n```html <b id={MARK}>\n<b id={MARK}>\n```\n"
+    f"| <b id={MARK}> | `<b id={MARK}>` |\n|:-|-:|\n| *<i>* | **<b>** |\n",
+    "markdown_deep": "> " * 300
+    + "- " * 300
+    + "*_" * 300
+    + "[![" * 100
+    + "`" * 99
+    + "\n"
+    + "\n".join(" " * n + "- a" for n in range(60)),
+    "formulas": f"$\\href{{javascript:window.{MARK}=1}}{{x}}$ $\\url{{//evil.example}}$ $\\text{{<b id={MARK}>}}$ "
+    f"$$\\includegraphics{{http://evil.example/x}}$$ \\(\\htmlId{{{MARK}}}{{x}}\\) "
+    f"\\[\\htmlStyle{{position:fixed}}{{x}}\\] $\\def\\a{{\\a\\a}}\\a$ "
+    f"$\\rule{{9999em}}{{9999em}}$ $\\color{{red;x:y}}x$ $\\unicode{{x202e}}$ $x^{{{{2}}$ "
+    f"${'{' * 100}x{'}' * 100}$",
 }
 """Name → text. Every one is Unicode without lone surrogates, so any file can hold it."""
 

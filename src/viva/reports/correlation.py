@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from msgspec import Struct
@@ -32,6 +32,8 @@ class Correlations(Struct, frozen=True, kw_only=True):
     pairs: tuple[Pair, ...]
     partial: tuple[str, ...] = ()
     """Rows whose figures are means that leave something out."""
+    labels: Mapping[str, str] = {}
+    """What a chart calls a column that has a label."""
 
 
 def correlation_grids(found: Correlations) -> list[Grid]:

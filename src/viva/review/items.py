@@ -12,7 +12,9 @@ DECIDED = "decided"
 """The tag that is not in `about`: who decided a draft."""
 THOUGHT = 20_000
 OUTCOME = "outcome"
-TELLING = (OUTCOME, DECIDED)
+FINER = "of these"
+"""What of the answers with an outcome it is (`viva.benchmarks.outcomes`)."""
+TELLING = (OUTCOME, FINER, DECIDED)
 """Tags that say what the verdict is: hidden from who reviews blind."""
 UNTAGGED = ("question", "sample")
 """What of `about` tells an answer from others, and groups none."""
@@ -57,6 +59,6 @@ def tags(items: Sequence[Item], most: int = 80) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     for name in dict.fromkeys((*names, DECIDED)):
         values = {value for item in items for value in item.values(name)}
-        if 1 < len(values) <= most:
+        if (len(values) > (name != FINER)) and len(values) <= most:
             found[name] = tuple(sorted(values))
     return found

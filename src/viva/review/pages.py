@@ -27,9 +27,12 @@ from viva.review.views import aspects, figure, labels, marked
 from viva.visible import csv_safe
 from viva.web import guard
 from viva.web.guard import Access
-from viva.web.pages import environment
+from viva.web.markdown import formatted
+from viva.web.pages import asset, environment
 
 _ASSETS = {"review.css": "text/css", "review.js": "text/javascript", "icon.svg": "image/svg+xml"}
+_SHARED = {"text.css": "text/css", "katex/katex.min.js": "text/javascript", "formulas.js": "text/javascript"}
+_TYPES = {name.rpartition("/")[2]: kind for name, kind in (_ASSETS | _SHARED).items()}
 _SAID = {
     "saved": "Saved.",
     "undone": "Taken back: here is the item it was about.",
@@ -50,9 +53,10 @@ class Pages:
         self._session = session
         self._access = access
         self._templates = environment("viva.review")
-        self._templates.globals |= {"raw": _raw, "figure": figure, "marked": marked}
+        self._templates.globals |= {"raw": _raw, "figure": figure, "marked": marked, "formatted": formatted}
         folder = files("viva.review") / "static"
         self._static = {name: (folder / name).read_bytes() for name in _ASSETS}
+        self._static |= {name.rpartition("/")[2]: asset(name).encode() for name in _SHARED}
 
     # Who is asking
 
@@ -286,7 +290,7 @@ class Pages:
         name = request.path_params["name"]
         if name not in self._static:
             raise HTTPException(404, "There is no such file.")
-        return Response(self._static[name], media_type=_ASSETS[name])
+        return Response(self._static[name], media_type=_TYPES[name])
 
     async def _refresh(self) -> None:
         await run_in_threadpool(self._session.refresh)

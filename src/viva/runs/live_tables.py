@@ -7,7 +7,11 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from viva.errors import StorageError
+
 if TYPE_CHECKING:
+    from viva.engine.consumption import Consumed
+    from viva.engine.folder import RunFolder
     from viva.engine.stages import Evaluation, EvidenceStore
     from viva.reports.result import Result
     from viva.runs.open import OpenRun
@@ -47,12 +51,13 @@ def open_run(path: Path) -> Opened:
 
 def tables_so_far(opened: OpenRun, rows: Sequence[Sequence[ScoreRow]], signatures: Sequence[str]) -> Tables:
     """The tables that `viva score` would print of these rows, one list of them a sitting."""
+    from viva.reports.consumption import consumption_grid
     from viva.reports.result import across_models, footnotes, grid, side_by_side, summary
-    from viva.viewing.opened import Tables
+    from viva.viewing.opened import ResultRow, Tables
 
     judged = bool(opened.folder.record.judges)
     results = [
-        _result(evaluation, own, said, judged)
+        _result(evaluation, own, said, judged, opened.folder)
         for evaluation, own, said in zip(opened.evaluations, rows, signatures, strict=True)
     ]
     each = [
@@ -60,10 +65,52 @@ def tables_so_far(opened: OpenRun, rows: Sequence[Sequence[ScoreRow]], signature
         for result in results
     ]
     first = [summary(results), *across_models(results), *side_by_side(results)]
-    return Tables(first=first, each=each, notes=[*footnotes(results), *opened.notes()])
+    took = consumption_grid(results)
+    return Tables(
+        results=[
+            ResultRow(
+                exam=one.exam,
+                model=one.model,
+                mean=one.overall.mean,
+                low=one.overall.low,
+                high=one.overall.high,
+                least=one.overall.floor,
+                most=one.overall.most,
+                complete=one.overall.complete,
+                outcomes=one.overall.outcomes,
+                consumed=one.consumed,
+            )
+            for one in results
+        ],
+        took=took if took.rows else None,
+        first=first,
+        each=each,
+        notes=[*footnotes(results), *opened.notes()],
+    )
 
 
-def _result(evaluation: Evaluation, rows: Sequence[ScoreRow], said: str, judged: bool) -> Result:
+def _consumed(evaluation: Evaluation, rows: Sequence[ScoreRow], folder: RunFolder) -> Consumed | None:
+    """What the answers took so far; None for recorded replies, and where the journal is damaged."""
+    from viva.engine.consumption import Consumption
+    from viva.engine.stages import recorded
+
+    if recorded(evaluation):
+        return None
+    consumption = Consumption(evaluation.price)
+    try:
+        journal = folder.journal("responses", write=False)
+        try:
+            for _, _, entry in evaluation.answers(journal):
+                if entry:
+                    consumption.count(entry)
+        finally:
+            journal.close()
+    except StorageError:
+        return None  # the page lists the damaged lines
+    return consumption.consumed(sum(row.outcome == "right" for row in rows))
+
+
+def _result(evaluation: Evaluation, rows: Sequence[ScoreRow], said: str, judged: bool, folder: RunFolder) -> Result:
     from viva.analysis.breakdown import Breakdown, frame
     from viva.benchmarks import find_benchmark
     from viva.reports.result import Result
@@ -80,5 +127,6 @@ def _result(evaluation: Evaluation, rows: Sequence[ScoreRow], said: str, judged:
         ),
         signature=said,
         judged=judged,
+        consumed=_consumed(evaluation, rows, folder),
         pass_line=find_benchmark(evaluation.exam.spec.benchmark).about.pass_line,
     )

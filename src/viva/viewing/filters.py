@@ -7,8 +7,7 @@ from urllib.parse import urlencode
 
 from msgspec import Struct
 
-from viva.engine.consumption import cut_off
-from viva.scorers.grading import CUT_OFF_WORDS
+from viva.benchmarks.outcomes import FINER, finer
 from viva.types import NOT_ASKED, OUTCOMES
 from viva.viewing.folders import slug
 from viva.viewing.following import Reader
@@ -30,8 +29,8 @@ class Chosen(Struct, frozen=True, kw_only=True):
     exam: str = ""
     model: str = ""
     outcome: str = ""
-    cut: str = ""
-    """Of what the limit of tokens cut off: "thinking", or "length" for in the answer."""
+    finer: str = ""
+    """A word of `FINER`: of what is unparsed what names several answers, say."""
     tags: tuple[tuple[str, str], ...] = ()
     text: str = ""
     page: int = 1
@@ -39,14 +38,14 @@ class Chosen(Struct, frozen=True, kw_only=True):
     @classmethod
     def read(cls, query: Mapping[str, str]) -> Chosen:
         """From an address; what it says wrongly is left out."""
-        outcome, _, cut = query.get("outcome", "").partition(".")
+        outcome, _, finely = query.get("outcome", "").partition(".")
         page = query.get("page", "1")
         tags = tuple((name[2:], value) for name, value in query.items() if name.startswith("t.") and value)
         return cls(
             exam=query.get("exam", ""),
             model=query.get("model", ""),
             outcome=outcome if outcome in OUTCOMES else "",
-            cut=cut if outcome == "truncated" and cut in CUT_OFF_WORDS else "",
+            finer=finely if finely in FINER and FINER[finely][0] == outcome else "",
             tags=tags[:20],
             text=" ".join(query.get("q", "")[:LONGEST_QUERY].split()),
             page=max(1, int(page)) if page.isdecimal() and len(page) < 8 else 1,
@@ -54,7 +53,7 @@ class Chosen(Struct, frozen=True, kw_only=True):
 
     def query(self, *, page: int = 0) -> str:
         """The same as an address says it; `page` 0 leaves the page out."""
-        outcome = f"{self.outcome}.{self.cut}" if self.cut else self.outcome
+        outcome = f"{self.outcome}.{self.finer}" if self.finer else self.outcome
         given = {"exam": self.exam, "model": self.model, "outcome": outcome, "q": self.text}
         said = {name: value for name, value in given.items() if value} | {f"t.{name}": v for name, v in self.tags}
         if page > 1:
@@ -64,7 +63,7 @@ class Chosen(Struct, frozen=True, kw_only=True):
     @property
     def anything(self) -> bool:
         """Whether it leaves anything out."""
-        return bool(self.exam or self.model or self.outcome or self.tags or self.text)
+        return bool(self.exam or self.model or self.outcome or self.finer or self.tags or self.text)
 
 
 def state(sheet: Sheet, place: int) -> str:
@@ -80,20 +79,21 @@ def without_text(sheets: Sequence[Sheet], chosen: Chosen) -> list[Place]:
             continue
         if chosen.model and slug(sheet.evaluation.model.name) != chosen.model:
             continue
-        asked = [_has(question.tags, chosen.tags) for question in sheet.questions] if chosen.tags else []
+        asked = [has_tags(question.tags, chosen.tags) for question in sheet.questions] if chosen.tags else []
         samples = sheet.evaluation.samples
         for place in range(len(sheet.rows)):
             if asked and not asked[place // samples]:
                 continue
             if chosen.outcome and state(sheet, place) != chosen.outcome:
                 continue
-            if chosen.cut and sheet.rows[place].stopped != chosen.cut:
+            if chosen.finer and finer(sheet.rows[place], sheet.rows[place].stopped) != chosen.finer:
                 continue
             found.append((number, place))
     return found
 
 
-def _has(tags: Mapping[str, str], wanted: Sequence[tuple[str, str]]) -> bool:
+def has_tags(tags: Mapping[str, str], wanted: Sequence[tuple[str, str]]) -> bool:
+    """Whether a question has all of these tags, names and values as addresses have them."""
     known = {slug(name): slug(value) for name, value in tags.items()}
     return all(known.get(name) == value for name, value in wanted)
 
@@ -128,8 +128,8 @@ class Choices(Struct, frozen=True):
     models: Sequence[tuple[str, str]]
     outcomes: Sequence[tuple[str, int]]
     """With how many answers there are of each."""
-    cut: Sequence[tuple[str, str, int]]
-    """Of what was truncated: word, text, how many; only where a model was cut off while thinking."""
+    finer: Sequence[tuple[str, str, str, int]]
+    """Of these: word, outcome ("" for any), text, how many."""
     tags: Sequence[tuple[str, str, Sequence[tuple[str, str]]]]
     """Word, name, values; a tag of `MANY` values or of one is left out."""
 
@@ -139,14 +139,14 @@ def choices(sheets: Sequence[Sheet]) -> Choices:
     exams = dict.fromkeys(sheet.evaluation.label for sheet in sheets)
     models = dict.fromkeys(sheet.evaluation.model.name for sheet in sheets)
     counted: dict[str, int] = {}
-    cut: dict[str, int] = {}
+    finely: dict[str, int] = {}
     tags: dict[str, dict[str, None]] = {}
     for sheet in sheets:
         for place in range(len(sheet.rows)):
             said = state(sheet, place)
             counted[said] = counted.get(said, 0) + 1
-            for why in cut_off(sheet.rows[place]):
-                cut[why] = cut.get(why, 0) + 1
+            if word := finer(sheet.rows[place], sheet.rows[place].stopped):
+                finely[word] = finely.get(word, 0) + 1
         for question in sheet.questions:
             for name, value in question.tags.items():
                 tags.setdefault(name, {})[value] = None
@@ -154,7 +154,7 @@ def choices(sheets: Sequence[Sheet]) -> Choices:
         [(slug(name), name) for name in exams],
         [(slug(name), name) for name in models],
         [(name, counted[name]) for name in OUTCOMES if name in counted],
-        [(why, text, cut[why]) for why, text in CUT_OFF_WORDS.items() if why in cut and "thinking" in cut],
+        [(word, outcome, text, finely[word]) for word, (outcome, text) in FINER.items() if word in finely],
         [
             (slug(name), name, [(slug(value), value) for value in sorted(values)])
             for name, values in tags.items()

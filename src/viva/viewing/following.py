@@ -63,6 +63,8 @@ class Followed:
         self.failures: dict[str, int] = {}
         """Kind of failure → how often, of requests that have no answer yet; of all lines, a retried one again."""
         self.tokens = Tokens()
+        self.used: dict[str, Tokens] = {}
+        """The same by model."""
         self.times: list[float] = []
         """When each new answer came, in the order of the lines."""
         self.damaged: list[str] = []
@@ -116,11 +118,12 @@ class Followed:
             if self.failed.pop(key, None) is not None:
                 counts[1] -= 1
             self.answered[key] = place
-            if said.usage:
-                self.tokens.input += said.usage.input
-                self.tokens.output += said.usage.output
-            else:
-                self.tokens.uncounted += 1
+            for tokens in (self.tokens, self.used.setdefault(said.model, Tokens())):
+                if said.usage:
+                    tokens.input += said.usage.input
+                    tokens.output += said.usage.output
+                else:
+                    tokens.uncounted += 1
             if not said.reused and said.at:
                 self.times.append(said.at)
         elif key not in self.answered:

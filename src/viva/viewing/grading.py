@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from viva.benchmarks.outcomes import SEVERAL, finer
 from viva.engine.scorefile import fault
 from viva.engine.stages import DIGEST, NO_REPLY_YET, Evaluation, EvidenceStore, parts_shown, row_of
 from viva.errors import StorageError
@@ -103,7 +104,8 @@ def _row(sheet: Sheet, place: int, reader: Reader, evidence_store: EvidenceStore
 def _short(row: ScoreRow, tags: dict[str, str] | None = None) -> ScoreRow:
     """Without what only the answer's own page shows, which is made when it is asked for; `tags`: the question's."""
     tags = row.tags if tags is None else tags
-    return msgspec.structs.replace(row, answer=row.answer[:_ROW_TEXT], explanation="", tags=tags)
+    kept = SEVERAL if finer(row, row.stopped) == SEVERAL else ""  # filters go by it
+    return msgspec.structs.replace(row, answer=row.answer[:_ROW_TEXT], explanation=kept, tags=tags)
 
 
 def render_keys(sheets: Sequence[Sheet], progress: Callable[[int], None]) -> None:

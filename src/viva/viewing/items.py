@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import ExitStack
 
 from msgspec import Struct
@@ -15,6 +16,9 @@ from viva.types import Choose, Question, Request, Response, Score
 from viva.viewing.following import Followed
 from viva.viewing.grading import Sheet
 from viva.viewing.opened import Opened
+from viva.web.text import LONGEST
+
+_SPAN = re.compile(r" at (\d{1,9})-(\d{1,9})\b")
 
 
 class Said(Struct, frozen=True):
@@ -49,6 +53,8 @@ class Item(Struct, frozen=True, kw_only=True):
     """How long that is; "" where nothing is known of it."""
     reply: str
     """Empty where there is none."""
+    read: tuple[int, int] | None
+    """Which part of the reply its reading rests on (start, end), where that is known."""
     failure: str
     """Why there is no reply."""
     likelihoods: tuple[Likely, ...]
@@ -83,12 +89,26 @@ def item_of(sheet: Sheet, place: int, opened: Opened, answers: Followed) -> Item
         thought=response.reasoning,
         thought_size=thought_size(response),
         reply=response.text,
+        read=read_span(score, response.text),
         failure=f"{response.error.kind}: {response.error.message}" if response.error else "",
         likelihoods=tuple(_likely(request, response)),
         circumstances=tuple(_circumstances(entry)) if entry else (),
         score=score,
         evidence=statements,
     )
+
+
+def read_span(score: Score, reply: str) -> tuple[int, int] | None:
+    """Where in a reply stands what was read: as its reader says, else the one place that holds what was read."""
+    said = _SPAN.search(score.explanation)
+    # A line "answer: ..." is about one field of a reply of several, and its offsets are of that field.
+    if said and not score.explanation.startswith("answer:") and int(said[1]) < int(said[2]) <= len(reply):
+        return int(said[1]), int(said[2])
+    if not score.answer.strip() or len(reply) > LONGEST:
+        return None
+    places = re.finditer(rf"(?<!\w){re.escape(score.answer.strip())}(?!\w)", reply)
+    first, second = next(places, None), next(places, None)
+    return first.span() if first and not second else None
 
 
 def _likely(request: Request, response: Response) -> list[Likely]:

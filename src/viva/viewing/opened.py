@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Protocol
 
 from msgspec import Struct
 
+from viva.engine.consumption import Consumed
 from viva.engine.stages import Evaluation, EvidenceStore
 from viva.types import ScoreRow
 
@@ -32,9 +33,31 @@ class Grid(Protocol):
         ...
 
 
+class ResultRow(Struct, frozen=True, kw_only=True):
+    """One model's result on one exam, to be drawn. Shares are in 0..1."""
+
+    exam: str
+    model: str
+    mean: float | None
+    low: float | None
+    high: float | None
+    """The 95 % interval."""
+    least: float
+    most: float
+    """Where the mean can still go, whatever becomes of what is left out of it."""
+    complete: bool
+    """Whether the mean leaves nothing out."""
+    outcomes: Mapping[str, int]
+    consumed: Consumed | None = None
+    """What the answers took; None for recorded replies, and where the journal cannot be read."""
+
+
 class Tables(Struct, frozen=True, kw_only=True):
     """A run's tables: over all models, of every sitting (model and exam), and what belongs below."""
 
+    results: Sequence[ResultRow]
+    took: Grid | None = None
+    """What answers took; None where nobody counted."""
     first: Sequence[Grid]
     each: Sequence[tuple[str, str, Sequence[Grid]]] = ()
     """Exam, model, tables."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from typing import Any
 
@@ -16,24 +16,37 @@ from viva.errors import VivaError
 from viva.files import read_regular
 from viva.types import outcome_name
 from viva.viewing import filters
+from viva.viewing.comparing import Spans, compare_words
 from viva.viewing.filters import PAGE, Chosen
 from viva.viewing.folders import slug
 from viva.viewing.items import Item, item_of
+from viva.viewing.matrix import ROWS, SIGNS, Matrices, MatrixChoice
+from viva.viewing.opened import ResultRow
 from viva.viewing.progress import Progress
 from viva.viewing.run_view import STEP, Graded, RunView
 from viva.viewing.run_views import RunViews
 from viva.viewing.searching import Searches
 from viva.visible import escape_invisible
+from viva.web.charts import outcome_style
+from viva.web.markdown import highlighted, rendered
 from viva.web.pages import asset, environment
 from viva.web.text import LONGEST
 
 LISTED = 50
 """Runs on a page."""
+DRAWN = 60
+"""Models and exams in the picture of a run's scores."""
 PATIENCE = 1.2
 """Seconds that a page waits for a first grading; then it says how far that is, and asks again by itself."""
 _ASSETS = {"view.css": "text/css", "view.js": "text/javascript", "icon.svg": "image/svg+xml"}
-_SHARED = {"viva.css": "text/css", "tables.js": "text/javascript"}
+_SHARED = {"viva.css": "text/css", "text.css": "text/css", "tables.js": "text/javascript"}
+_FORMULAS = {"katex/katex.min.js": "text/javascript", "formulas.js": "text/javascript"}
+_TYPES = {name.rpartition("/")[2]: kind for name, kind in (_ASSETS | _SHARED | _FORMULAS).items()}
 _PARTS = frozenset({"thought", "reply", "prompt", "reading"})
+VIEWS = {"rendered": "Rendered", "words": "Differences", "text": "As it came"}
+"""How texts of an answer can be shown: word of the address, and what it is called."""
+ITEM_VIEWS = ("rendered", "text")
+COMPARE_VIEWS = ("words", "rendered", "text")
 _CHUNK = 65_536
 _NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
 
@@ -44,6 +57,7 @@ class Pages:
     def __init__(self, views: RunViews) -> None:
         self._views = views
         self._searches = Searches()
+        self._matrices = Matrices()
         self._templates = environment("viva.viewing")
         self._templates.globals |= {
             "slug": slug,
@@ -53,12 +67,18 @@ class Pages:
             "duration": duration,
             "value_of": value_of,
             "outcome_name": outcome_name,
+            "per_cent": per_cent,
+            "rendered": rendered,
+            "highlighted": highlighted,
+            "views": VIEWS,
+            "signs": SIGNS,
             "longest": LONGEST,
             "alone": views.alone,
         }
         folder = files("viva.viewing") / "static"
         self._static = {name: (folder / name).read_bytes() for name in _ASSETS}
-        self._static |= {name: asset(name).encode() for name in _SHARED}
+        self._static |= {name.rpartition("/")[2]: asset(name).encode() for name in _SHARED | _FORMULAS}
+        self._static["viva.css"] += outcome_style().encode()
 
     def _page(self, template: str, /, status: Any = 200, **values: object) -> Response:
         return HTMLResponse(self._templates.get_template(template).render(now=time.time(), **values), status)
@@ -72,7 +92,13 @@ class Pages:
         page = min(Chosen.read(request.query_params).page, pages)
         cards = self._views.cards(found[(page - 1) * LISTED : page * LISTED])
         return self._page(
-            "runs.html", cards=cards, count=len(found), page=page, pages=pages, root=str(self._views.root)
+            "runs.html",
+            cards=cards,
+            states={state for card in cards if card.fared for state in card.fared.outcomes},
+            count=len(found),
+            page=page,
+            pages=pages,
+            root=str(self._views.root),
         )
 
     # A run
@@ -81,7 +107,12 @@ class Pages:
         """What was asked, how far it is, its tables."""
         view = self._view(request)
         graded = view.look(PATIENCE)
-        return self._page("run.html", **self._about(request, view), graded=graded)
+        choices = self._searches.choices(view, graded) if graded else None
+        states = {state for state, _ in choices.outcomes} if choices else set()
+        drawn = drawing_order(graded.tables.results)[:DRAWN] if graded else []
+        return self._page(
+            "run.html", **self._about(request, view), graded=graded, choices=choices, states=states, drawn=drawn
+        )
 
     def _about(self, request: Request, view: RunView) -> dict[str, object]:
         """What every page of a run shows of it."""
@@ -181,6 +212,95 @@ class Pages:
             samples=[(f"{place[0] + 1}.{one + 1}", one - first, filters.state(sheet, one)) for one in samples],
             others=[(f"{n + 1}.{place[1] + 1}", name, said, here) for n, name, said, here in others],
             signature=graded.opened.signatures[place[0]],
+            look=_view(request, ITEM_VIEWS),
+            other=next((n + 1 for n, _, _, here in others if not here), 0),
+        )
+
+    # Questions by models
+
+    def matrix(self, request: Request) -> Response:
+        """The questions of an exam by models."""
+        view, choice = self._view(request), MatrixChoice.read(request.query_params)
+        graded = view.look(PATIENCE)
+        about = self._about(request, view)
+        if graded is None:
+            return self._page("matrix.html", **about, graded=None)
+        made = self._matrices.of(view, graded, choice)
+        pages = max(1, -(-len(made.rows) // ROWS))
+        page = min(choice.chosen.page, pages)
+        return self._page(
+            "matrix.html",
+            **about,
+            graded=graded,
+            choice=choice,
+            chosen=choice.chosen,
+            choices=self._searches.choices(view, graded),
+            matrix=made,
+            rows=made.rows[(page - 1) * ROWS : page * ROWS],
+            numbers=[number + 1 for number, _, _ in made.columns],
+            samples=graded.sheets[made.columns[0][0]].evaluation.samples if made.columns else 1,
+            kinds={state: f"is-{outcome_name(state).replace(' ', '-')}" for state in SIGNS},
+            page=page,
+            pages=pages,
+        )
+
+    def compare(self, request: Request) -> Response:
+        """Two models' answers to the same question, side by side."""
+        view, choice = self._view(request), MatrixChoice.read(request.query_params)
+        graded = view.look(PATIENCE)
+        about = self._about(request, view)
+        if graded is None:
+            return self._page("compare.html", **about, graded=None)
+        numbers = [_number(request.query_params.get(name, "")) - 1 for name in ("a", "b")]
+        within = _number(request.path_params["place"]) - 1
+        sheets = graded.sheets
+        if not all(0 <= number < len(sheets) for number in numbers):
+            raise HTTPException(404, "Say two models of this run: ?a=1&b=2.")
+        first = sheets[numbers[0]]
+        if first.evaluation.exam is not sheets[numbers[1]].evaluation.exam or not 0 <= within < len(first):
+            raise HTTPException(404, "There is no such question that both models were asked.")
+        items = [item_of(sheets[number], within, graded.opened, view.answers) for number in numbers]
+        look = _view(request, COMPARE_VIEWS)
+        words: tuple[Spans, Spans] = ([], [])
+        kind = ""
+        if look == "words":
+            compared = compare_words(items[0].reply[:LONGEST], items[1].reply[:LONGEST])
+            words, kind = (compared.only, "only") if compared.alike else (compared.both, "both")
+        sides = [
+            {
+                "item": item,
+                "number": number + 1,
+                "address": f"{number + 1}.{within + 1}",
+                "marks": [*((*span, kind) for span in spans), *([(*item.read, "read")] if item.read else [])],
+            }
+            for item, number, spans in zip(items, numbers, words, strict=True)
+        ]
+        made = self._matrices.of(view, graded, choice)
+        rows = [row.number for row in made.rows]
+        asked = within // first.evaluation.samples
+        at = rows.index(asked) if asked in rows else None
+        step = first.evaluation.samples
+        return self._page(
+            "compare.html",
+            **about,
+            graded=graded,
+            choice=choice,
+            question=items[0].question,
+            exam=first.evaluation.label,
+            sides=sides,
+            look=look,
+            kind=kind,
+            within=within + 1,
+            before=rows[at - 1] * step + 1 if at else 0,
+            after=rows[at + 1] * step + 1 if at is not None and at + 1 < len(rows) else 0,
+            place=at + 1 if at is not None else 0,
+            found=len(rows),
+            rows=ROWS,
+            others=[
+                (number + 1, other.evaluation.model.name, filters.state(other, within))
+                for number, other in enumerate(sheets)
+                if other.evaluation.exam is first.evaluation.exam
+            ],
         )
 
     def _place(self, request: Request, view: RunView, graded: Graded) -> tuple[filters.Place, Item]:
@@ -219,7 +339,7 @@ class Pages:
         name = request.path_params["name"]
         if name not in self._static:
             raise HTTPException(404, "There is no such file.")
-        return Response(self._static[name], media_type=(_ASSETS | _SHARED)[name])
+        return Response(self._static[name], media_type=_TYPES[name])
 
     async def icon(self, request: Request) -> Response:
         """What browsers ask for where a page names no icon: beside a plain text."""
@@ -241,6 +361,22 @@ class Pages:
     async def failed(self, request: Request, problem: Exception) -> Response:
         """A defect of Viva: the traceback is on the server's terminal, not here."""
         return self._page("message.html", 500, sentence="Viva failed at this page; its terminal says more.")
+
+
+def drawing_order(results: Sequence[ResultRow]) -> list[ResultRow]:
+    """Exam by exam, the best model first."""
+    exams = list(dict.fromkeys(one.exam for one in results))
+    return sorted(results, key=lambda one: (exams.index(one.exam), -(one.least if one.mean is None else one.mean)))
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
+
+
+def _view(request: Request, known: Sequence[str]) -> str:
+    """How texts are shown: one of `known`, the first of them unless the address says another."""
+    said = request.query_params.get("view", "")
+    return said if said in known else known[0]
 
 
 def _address(place: filters.Place | None) -> str:
@@ -300,6 +436,11 @@ def value_of(text: str) -> str:
     """The number that a table's cell begins with, for sorting; "" where it begins with none."""
     found = _NUMBER.match(text.strip())
     return found[0].replace(",", "") if found else ""
+
+
+def per_cent(value: float) -> str:
+    """A value from 0 to 1 as tables say it: 61.25, in per cent."""
+    return f"{100 * value:.2f}"
 
 
 def duration(seconds: float) -> str:

@@ -15,6 +15,7 @@ from viva.viewing.folders import RunEntry
 from viva.viewing.opened import Opener
 from viva.viewing.progress import Progress
 from viva.viewing.run_view import STEP, RunView
+from viva.viewing.summaries import Fared, cost, fared, scored_at
 
 HELD = 4
 """Runs whose questions and rows are kept at once; those looked at longest ago are opened again when wanted."""
@@ -30,6 +31,7 @@ class RunViews:
         self._opener = opener
         self._guard = threading.Lock()
         self._views: dict[str, RunView] = {}
+        self._known: dict[str, tuple[tuple[Path, float, int], Fared | None]] = {}
 
     @property
     def alone(self) -> bool:
@@ -77,9 +79,21 @@ class RunViews:
             record = view.record()
             while not view.count(STEP) and time.monotonic() < until:
                 pass
-            return Card(found, record, view.progress(most=0), "")
+            card = Card(found, record, view.progress(most=0), "")
         except StorageError as problem:
             return Card(found, None, None, str(problem))
+        card.cost = cost(record.models, view.answers.used)
+        if card.progress and card.progress.whole and time.monotonic() < until:
+            card.fared = self._fared(found)
+        return card
+
+    def _fared(self, found: RunEntry) -> Fared | None:
+        """How its answers fared, as scores.jsonl says; read once for every change of the run."""
+        key = (found.path, found.changed, scored_at(found.path))
+        known = self._known.get(found.slug)
+        if known is None or known[0] != key:
+            self._known[found.slug] = known = (key, fared(found.path, found.changed))
+        return known[1]
 
 
 class Card:
@@ -92,5 +106,7 @@ class Card:
         self.record = record
         self.progress = progress
         self.problem = problem
+        self.fared: Fared | None = None
+        self.cost: float | None = None
         self.exams = folders.exam_labels(record) if record else []
         self.models = [model.shown or model.name for model in record.models] if record else []

@@ -32,6 +32,8 @@ def application(root: Path, opener: Opener, access: Access) -> Guard:
         Route("/run/{run}/progress.json", pages.progress),
         Route("/run/{run}/run.json", pages.record),
         Route("/run/{run}/answers", pages.answers),
+        Route("/run/{run}/matrix", pages.matrix),
+        Route("/run/{run}/compare/{place}", pages.compare),
         Route("/run/{run}/answer/{place}", pages.item),
         Route("/run/{run}/answer/{place}/{part}.txt", pages.text),
         Route("/static/{name}", pages.static),

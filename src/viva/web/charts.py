@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from viva.files import cache_folder, write_whole
+from viva.types import outcome_name
 
 Scheme = Literal["light", "dark"]
 FONT = 'system-ui, -apple-system, "Segoe UI", "Noto Sans", "Liberation Sans", sans-serif'
@@ -77,6 +78,17 @@ def config(scheme: Scheme = "light") -> dict[str, Any]:
             "diverging": colour["diverging"],
         },
     }
+
+
+def outcome_style() -> str:
+    """Style rules: the colour of each outcome (class `is-` and what people read for it), the same as in charts.
+
+    `--dot` is the colour, `--tint` one to write on.
+    """
+    return "\n".join(
+        f".is-{outcome_name(outcome).replace(' ', '-')} {{ --dot: {colour}; --tint: {colour}55; }}"
+        for outcome, colour in tokens()["outcomes"].items()
+    )
 
 
 @functools.cache

@@ -50,7 +50,7 @@ def unpacked(blocks: list[Block]) -> dict[str, Any]:
     return {**content, "items-index": {**index, "sample": numbers(index["sample"])}}
 
 
-COLUMNS = ("exam", "model", "outcome", "question", "value")
+COLUMNS = ("exam", "model", "outcome", "finer", "question", "value")
 
 
 def numbers(column: dict[str, Any]) -> list[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from viva.published import Table
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 STEP = 24
 """Pixels of a row."""
+MOST_ROWS = 28
+"""Comparisons of models beyond which they are a matrix (eight models have so many)."""
+ALL = "all"
 COLUMNS = 3
 """Columns of a published table that are drawn."""
 LEVEL = 0.05
@@ -32,6 +35,9 @@ def comparing_chart(found: Sequence[Comparison]) -> altair.LayerChart | altair.F
     about = [" → ".join(pair[1:]) for pair in pairs] if alone else []
     rows = [_data(row, "" if len(found) == 1 else one.title, alone=alone) for one in found for row in one.rows]
     rows = [row for row in rows if row["difference"] is not None]
+    if len(found) == 1 and len(rows) > MOST_ROWS and all(row["part"] == ALL for row in rows):
+        left_out = _LEFT_OUT if any(row.found.unscored for row in found[0].rows) else ""
+        return _matrix(rows, "; ".join(filter(None, [found[0].title, left_out])))
     base = altair.Chart(altair.InlineData(values=rows)).encode(
         y=altair.Y("row:N", sort=[row["row"] for row in rows], title=None).axis(labelLimit=380),
         color=altair.Color("verdict:N", title=None).scale(domain=[SURE, UNSURE], range=[category()[0], "#8a8a8a"]),
@@ -60,6 +66,53 @@ def comparing_chart(found: Sequence[Comparison]) -> altair.LayerChart | altair.F
         width="container",
         height={"step": STEP},
     )
+
+
+def _matrix(rows: Sequence[dict[str, Any]], title: str) -> altair.LayerChart:
+    """Every model against every other: what the row's has more than the column's, both ways round."""
+    import altair
+
+    both = [*rows, *({**row, "first": row["second"], "second": row["first"], **_turned(row)} for row in rows)]
+    gained: dict[str, float] = {}
+    for row in both:
+        gained[row["second"]] = gained.get(row["second"], 0.0) + row["difference"]
+    order = sorted(gained, key=lambda name: -gained[name])
+    widest = max(abs(row["difference"]) for row in rows) or 1.0
+    base = altair.Chart(altair.InlineData(values=both)).encode(
+        x=altair.X("first:N", sort=order, title=None).axis(labelAngle=-40, labelLimit=180, orient="top"),
+        y=altair.Y("second:N", sort=order, title=None),
+        tooltip=[
+            altair.Tooltip("second:N", title="row"),
+            altair.Tooltip("first:N", title="column"),
+            altair.Tooltip("difference:Q", title="row minus column, points", format="+.2f"),
+            altair.Tooltip("p:N"),
+            altair.Tooltip("adjusted:N", title="p, adjusted"),
+            altair.Tooltip("n:Q", title="questions", format=","),
+        ],
+    )
+    colour = altair.Color("difference:Q", title="points of per cent").scale(
+        scheme="blueorange", reverse=True, domain=[-widest, 0, widest]
+    )
+    strong = altair.condition(
+        f"abs(datum.difference) > {0.6 * widest}", altair.value("#ffffff"), altair.value("#1e2125")
+    )
+    cells = base.mark_rect().encode(color=colour)
+    sure = base.transform_filter(f"datum.verdict === '{SURE}'").mark_text(fontSize=10, fontWeight="bold")
+    unsure = base.transform_filter(f"datum.verdict !== '{SURE}'").mark_text(fontSize=10)
+    text = altair.Text("difference:Q", format="+.0f")
+    return altair.layer(cells, *(one.encode(text=text, color=strong) for one in (sure, unsure))).properties(
+        title=altair.Title(
+            "Differences, question by question",
+            subtitle=f"{title} · the row's score minus the column's, in points; bold: {SURE}",
+        ),
+        width="container",
+        height={"step": STEP},
+    )
+
+
+def _turned(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A comparison the other way round."""
+    return {"difference": -row["difference"], "wins": row["losses"], "losses": row["wins"]}
 
 
 def means_chart(found: Sequence[Published], one: Table) -> altair.LayerChart | altair.FacetChart:
@@ -106,7 +159,7 @@ def _data(row: Row, title: str, *, alone: bool) -> dict[str, Any]:
         "row": one_line(name, 90),
         "first": one_line(row.first, 60),
         "second": one_line(row.second, 60),
-        "part": one_line(row.part, 60) or "all",
+        "part": one_line(row.part, 60) or ALL,
         "difference": _points(one.difference),
         "low": _points(one.low),
         "high": _points(one.high),

@@ -39,6 +39,7 @@ def chart(found: Sequence[Correlations]) -> altair.TopLevelMixin:
 def _panel(pair: Pair, one: Correlations) -> Any:
     import altair as alt
 
+    first, second = (one.labels.get(name, name) for name in (pair.first, pair.second))
     far = {outlier.row: outlier for outlier in pair.outliers}
     rows = [
         {
@@ -51,13 +52,13 @@ def _panel(pair: Pair, one: Correlations) -> Any:
         }
         for name, x, y in pair.rows
     ]
-    across = alt.X("x:Q", title=pair.first).scale(zero=False, padding=14)
-    up = alt.Y("y:Q", title=pair.second).scale(zero=False, padding=14)
+    across = alt.X("x:Q", title=first).scale(zero=False, padding=14)
+    up = alt.Y("y:Q", title=second).scale(zero=False, padding=14)
     colour = alt.Color("kind:N", title=None).scale(domain=["near the line", "far from the line"])
     shown = [
         alt.Tooltip("row:N", title="row"),
-        alt.Tooltip("x:Q", title=pair.first),
-        alt.Tooltip("y:Q", title=pair.second),
+        alt.Tooltip("x:Q", title=first),
+        alt.Tooltip("y:Q", title=second),
         alt.Tooltip("off:N", title="off the line"),
     ]
     points = alt.Chart(alt.InlineData(values=rows)).mark_circle(size=60, opacity=0.85)
@@ -79,7 +80,7 @@ def _panel(pair: Pair, one: Correlations) -> Any:
         labels = alt.Chart(alt.InlineData(values=beyond)).mark_text(align="right", dx=-8, fontSize=11)
         layers.append(labels.encode(x=across, y=up, text="row:N"))
     return alt.layer(*layers).properties(
-        title=alt.Title(f"{pair.first} and {pair.second}", subtitle=subtitle(rows, _said(pair, one.title)))
+        title=alt.Title(f"{first} and {second}", subtitle=subtitle(rows, _said(pair, one.title)))
     )
 
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from viva.reports.charts.theme import PER_CENT, daggers, mark_of, subtitle
+from viva.reports.charts.theme import MARK, PER_CENT, daggers, mark_of, marked, subtitle
 from viva.reports.items import Examined, flags
+from viva.reports.result import UNSURE
 
 if TYPE_CHECKING:
     import altair
@@ -136,9 +137,13 @@ def _statistics(found: Examined) -> Any:
                 alt.Tooltip("why:N", title="found"),
             ],
         )
-    title = alt.Title("Facility against discrimination", subtitle=subtitle(rows, found.scores.exam))
+    rings_said = f"ringed: {UNSURE}" if defined and marked(rows) else ""
+    title = alt.Title("Facility against discrimination", subtitle=subtitle(rows, found.scores.exam, rings_said))
     if defined:
-        drawn = alt.layer(drawn, *daggers(base, x=across.scale(domain=[0, 100]), y=upright))
+        # Of hundreds of points a sign beside one would be taken for its neighbour's: a ring around it is its own.
+        rings = base.transform_filter(f"datum.{MARK} != ''").mark_point(size=90, strokeWidth=1.2, filled=False)
+        where = {"x": across.scale(domain=[0, 100]), "y": upright}
+        drawn = alt.layer(drawn, *([rings.encode(**where)] if marked(rows) else []))
     return drawn.properties(width=560, height=320, title=title)
 
 

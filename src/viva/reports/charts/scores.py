@@ -87,11 +87,17 @@ def outcomes_chart(results: Sequence[Result]) -> Drawn:
     there = [outcome for outcome in OUTCOMES if any(row["order"] == OUTCOMES.index(outcome) for row in rows)]
     order = list(dict.fromkeys(str(row["model"]) for row in rows))
     drawn: alt.Chart = (
-        alt.Chart(alt.InlineData(values=rows), title="What became of the answers", width="container", height=_STEP)
+        alt.Chart(
+            alt.InlineData(values=rows),
+            title="What became of the answers",
+            width="container",
+            height={"step": 34} if several else _STEP,
+        )
         .mark_bar(height={"band": 0.78})
         .encode(
             x=alt.X("answers:Q", stack="normalize", title="share of answers", axis=alt.Axis(format="%")),
-            y=alt.Y("model:N", sort=order, title=None),
+            # A model and its exam on two lines: a narrow page cuts the end of a line.
+            y=alt.Y("model:N", sort=order, title=None, axis=alt.Axis(labelExpr="split(datum.label, ' · ')")),
             color=alt.Color("outcome:N", title=None, scale=alt.Scale(**outcome_colours(there))),
             order=alt.Order("order:Q"),
             tooltip=_tips("model", "outcome", "answers", "share"),

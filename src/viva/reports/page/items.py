@@ -22,6 +22,7 @@ from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 
+from viva.benchmarks.outcomes import FINER, finer
 from viva.engine.answer import Answer
 from viva.engine.evidence_text import thought_size
 from viva.scorers.grading import CUT_OFF_WORDS
@@ -106,7 +107,7 @@ class ItemWriter:
         self.written = Written()
         self._write = write
         self._limit = limit
-        self._columns = {name: _Column[str]() for name in ("exam", "model", "outcome", "question")}
+        self._columns = {name: _Column[str]() for name in ("exam", "model", "outcome", "finer", "question")}
         for outcome in OUTCOMES:  # in this order everywhere
             self._columns["outcome"].words[outcome_name(outcome)] = len(self._columns["outcome"].words)
         self._tags: dict[str, list[int]] = {}
@@ -120,6 +121,8 @@ class ItemWriter:
     def add(self, item: Answer) -> bool:
         """Take in one answer; whether there is room for more."""
         self._columns["outcome"].add(outcome_name(item.row.outcome))
+        word = finer(item.row, item.row.stopped)
+        self._columns["finer"].add(FINER[word][1] if word else None)
         for name in ("exam", "model"):
             self._columns[name].add(_label(getattr(item.row, name)))
         question = _label(item.row.question)

@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from msgspec import Struct
 
@@ -22,7 +22,6 @@ from viva.files import replacing
 from viva.reports.page.items import Block, ItemWriter, Written, packed
 from viva.reports.page.methods import Reference
 from viva.reports.page.tables import ExamTables, PageTable
-from viva.types import outcome_name
 
 PUBLISHED_MARK = "(published"
 """Stands behind the name of a published row."""
@@ -148,13 +147,14 @@ def write_page(path: Path, page: Page, items: Spooled | None, notes: Sequence[st
 
 
 def _write(out: IO[str], page: Page, items: Spooled | None, notes: Sequence[str]) -> None:
+    from viva.web.charts import outcome_style
     from viva.web.charts import script as charts
     from viva.web.pages import asset, environment
     from viva.web.policy import policy
 
     own = [asset("tables.js"), _static("blocks.js"), _static("report.js")]
     scripts = [*own, _static("items.js"), charts()]
-    style = "\n".join([asset("viva.css"), asset("chart.css"), _static("report.css"), _dots()])
+    style = "\n".join([asset("viva.css"), asset("chart.css"), _static("report.css"), outcome_style()])
     template = environment("viva.reports.page").get_template("report.html")
     shown = ItemsNote(items is not None, tuple(notes))
     out.write(
@@ -176,16 +176,6 @@ def _write(out: IO[str], page: Page, items: Spooled | None, notes: Sequence[str]
 
 def _is_published(name: str) -> bool:
     return PUBLISHED_MARK in name
-
-
-def _dots() -> str:
-    """A colour an outcome, for marks."""
-    from viva.web.charts import tokens
-
-    colours: dict[str, Any] = tokens()["outcomes"]
-    return "\n".join(
-        f".is-{outcome_name(outcome).replace(' ', '-')} {{ --dot: {colour}; }}" for outcome, colour in colours.items()
-    )
 
 
 def _static(name: str) -> str:

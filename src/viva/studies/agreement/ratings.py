@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
+from viva.benchmarks.outcomes import FINER as FINER_WORDS
+from viva.benchmarks.outcomes import finer
 from viva.engine.evidence_text import thought_size
 from viva.engine.reviews import ReviewLog, item_key
 from viva.errors import DataError
 from viva.review.filters import Filter
-from viva.review.items import OUTCOME, THOUGHT, Item, spread
+from viva.review.items import FINER, OUTCOME, THOUGHT, Item, spread
 from viva.runs.open import REVIEWS, OpenRun, open_evidence
 from viva.types import Evidence, Question, Response, ReviewItem, Score
 
@@ -77,7 +79,9 @@ def rated(opened: OpenRun, *, everything: bool = False) -> Iterator[Rated]:
                 key = item_key(evaluation.label, model, question.id, sample, response.text)
                 whose = {"exam": evaluation.label, "model": model, "question": question.id, "sample": str(sample)}
                 tags = {name: value for name, value in question.tags.items() if name not in whose}
-                item = _item(key, {**whose, **tags, OUTCOME: before.outcome}, question, drafts, response)
+                word = finer(before, response.stop_reason)
+                said = {OUTCOME: before.outcome, **({FINER: FINER_WORDS[word][1]} if word else {})}
+                item = _item(key, {**whose, **tags, **said}, question, drafts, response)
                 yield Rated(
                     item=item,
                     exam=evaluation.label,

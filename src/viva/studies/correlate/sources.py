@@ -47,6 +47,8 @@ class Correlated(Struct, frozen=True, kw_only=True):
     title: str
     table: WideTable
     columns: tuple[str, ...] = ()
+    labels: Mapping[str, str] = {}
+    """What a chart calls a column that has a label."""
     notes: tuple[str, ...] = ()
 
 
@@ -62,7 +64,9 @@ def published_tables(benchmark: str) -> list[Correlated]:
             if column.unit == "%"
         }
         rows = WideTable(rows=tuple(entry.name for entry in entries), columns=figures, words={})
-        found.append(Correlated(title=f"{benchmark}, published, {shown.title}", table=rows, columns=shown.columns))
+        labels = {one.name: f"{one.label}, per cent" for one in known.columns if one.unit == "%"}
+        title = f"{benchmark}, published, {shown.title}"
+        found.append(Correlated(title=title, table=rows, columns=shown.columns, labels=labels))
     return found
 
 

@@ -122,6 +122,7 @@ def _correlated(found: Correlated, config: CorrelateConfig) -> Correlations:
         title=title + (f", without {', '.join(config.exclude)}" if config.exclude else ""),
         pairs=tuple(correlate(rows, figures, first, second) for first, second in pairs(columns, every=config.every)),
         partial=tuple(row for row in rows if row in table.partial),
+        labels=found.labels,
     )
 
 

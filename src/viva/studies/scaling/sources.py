@@ -118,7 +118,8 @@ def _published(benchmark: str, asked: Source) -> ScalingData:
         size = asked.sizes.get(entry.model) or entry.size or published_size(entry.name)
         point = _point(entry.name, size, entry.figures[column] / 100, _words(entry), asked, questions)
         (points if size else sizeless).append(point)
-    said = f"{benchmark}, published, {column} ({table.source.table})"
+    label = next(one.label for one in table.columns if one.name == column)
+    said = f"{benchmark}, published, {label} ({table.source.table})"
     return ScalingData(title=said, points=tuple(points), sizeless=tuple(sizeless))
 
 

@@ -68,10 +68,33 @@
   const live = document.querySelector("[data-live]");
   if (live) follow(live);
 
-  const keys = { ArrowLeft: "previous", k: "previous", ArrowRight: "next", j: "next", l: "up" };
+  // The matrix: arrows walk from cell to cell, Enter opens it.
+  const matrix = document.querySelector("#matrix tbody");
+  const STEPS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0], Home: [0, -1e6], End: [0, 1e6], PageUp: [-12, 0], PageDown: [12, 0] };
+  matrix?.closest(".wide").addEventListener("keydown", (event) => {
+    const step = STEPS[event.key];
+    if (!step || event.ctrlKey || event.altKey || event.metaKey) return;
+    const cell = event.target.closest("td, th");
+    const within = (value, last) => Math.max(0, Math.min(last, value));
+    const row = matrix.rows[cell && matrix.contains(cell) ? within(cell.parentElement.sectionRowIndex + step[0], matrix.rows.length - 1) : 0];
+    const links = [...row.querySelectorAll("a")];
+    const at = cell ? [...cell.parentElement.querySelectorAll("a")].indexOf(event.target.closest("a")) : 0;
+    const link = links[within(at + step[1], links.length - 1)];
+    event.preventDefault();
+    link.focus();
+    link.scrollIntoView({ block: "nearest", inline: "nearest" });
+  });
+
+  const keys = { ArrowLeft: "previous", k: "previous", ArrowRight: "next", j: "next", l: "up", s: "go-run", a: "go-answers", m: "go-matrix", b: "beside", r: "raw", "/": "q", "?": "keys" };
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.altKey || event.metaKey || event.target.closest("input, select, textarea, .wide")) return;
-    document.getElementById(keys[event.key] ?? "")?.click();
+    const found = document.getElementById(keys[event.key] ?? "");
+    if (!found) return;
+    if (found.matches("input")) found.focus();
+    else if (found.matches("details")) found.open = !found.open;
+    else found.click();
+    if (found.matches("details")) found.firstElementChild.focus();
+    event.preventDefault();
   });
 
   for (const select of document.querySelectorAll("#filters select")) select.addEventListener("change", () => select.form.requestSubmit());

@@ -54,7 +54,12 @@
     config: fitted(configs[scheme], width), tooltip: showTip, loader: { load: refuse, sanitize: refuse, http: refuse, file: refuse },
   });
 
-  const spec = (figure) => JSON.parse(figure.querySelector('script[type="application/json"]').textContent);
+  const spec = (figure) => {
+    const found = JSON.parse(figure.querySelector('script[type="application/json"]').textContent);
+    const said = found.title?.subtitle;
+    if (typeof said === "string" && figure.clientWidth < 520) found.title.subtitle = said.split(/; | · /); // a line would be cut
+    return found;
+  };
 
   function place(figure) {
     let canvas = figure.querySelector(".chart-canvas");

@@ -27,7 +27,7 @@
   const integers = ({ bytes, packed }) => new KINDS[bytes](bytesOf(packed).buffer);
   function readIndex() {
     const index = JSON.parse(document.getElementById("block-items-index").textContent);
-    for (const column of [index.exam, index.model, index.outcome, index.question, index.value, ...Object.values(index.tags)]) {
+    for (const column of [index.exam, index.model, index.outcome, index.finer, index.question, index.value, ...Object.values(index.tags)]) {
       column.codes = integers(column.codes);
     }
     index.sample = integers(index.sample);

@@ -60,9 +60,9 @@
   }
   function buildFilters() {
     const place = $("filters"), more = $("more");
-    for (const [name, label] of [["exam", "Exam"], ["model", "Model"], ["outcome", "Outcome"]]) {
+    for (const [name, label] of [["exam", "Exam"], ["model", "Model"], ["outcome", "Outcome"], ["finer", "Of these"]]) {
       const field = filterOf(label, `items.${name}`, index[name].words, index[name].codes);
-      if (field.querySelectorAll("option").length > 2) place.append(field); else columns.pop();
+      if (field.querySelectorAll("option").length > (name === "finer" ? 1 : 2)) place.append(field); else columns.pop();
     }
     for (const [name, { words, codes }] of Object.entries(index.tags)) more.append(filterOf(name, `items.tag.${name}`, words, codes));
     more.closest("details").hidden = !Object.keys(index.tags).length;
@@ -248,6 +248,7 @@
     if (own.weight) facts.push(["counts", `${own.weight} times`]);
     $("facts").replaceChildren(...facts.map(([name, value]) => make("div", {}, make("dt", { text: name }), make("dd", { text: String(value) }))));
     $("verdict").replaceChildren(outcomeMark(item), make("b", { text: value(item) === null ? "not scored" : `${score(item)} of 100` }));
+    if (index.finer.codes[item] >= 0) $("verdict").append(make("span", { class: "quiet", text: word("finer", item) }));
     const prompt = make("div", { class: "field" }, make("h4", { text: "Prompt" }));
     if (own.common) {
       prompt.append(make("details", {}, make("summary", { text: `Instructions and examples before it (${number.format(own.common.length)} characters)` }), make("div", { class: "text", text: own.common, dir: "auto" })));
