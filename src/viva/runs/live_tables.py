@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from viva.engine.stages import Evaluation, EvidenceStore
-    from viva.reports.result import Result
+    from viva.engine.stages import EvidenceStore
     from viva.runs.open import OpenRun
     from viva.types import ScoreRow
     from viva.viewing.opened import Opened, Tables
@@ -48,11 +47,12 @@ def open_run(path: Path) -> Opened:
 def tables_so_far(opened: OpenRun, rows: Sequence[Sequence[ScoreRow]], signatures: Sequence[str]) -> Tables:
     """The tables that `viva score` would print of these rows, one list of them a sitting."""
     from viva.reports.result import across_models, footnotes, grid, side_by_side, summary
+    from viva.runs.score import result_of
     from viva.viewing.opened import Tables
 
     judged = bool(opened.folder.record.judges)
     results = [
-        _result(evaluation, own, said, judged)
+        result_of(evaluation, own, said, judged=judged)
         for evaluation, own, said in zip(opened.evaluations, rows, signatures, strict=True)
     ]
     each = [
@@ -61,24 +61,3 @@ def tables_so_far(opened: OpenRun, rows: Sequence[Sequence[ScoreRow]], signature
     ]
     first = [summary(results), *across_models(results), *side_by_side(results)]
     return Tables(first=first, each=each, notes=[*footnotes(results), *opened.notes()])
-
-
-def _result(evaluation: Evaluation, rows: Sequence[ScoreRow], said: str, judged: bool) -> Result:
-    from viva.analysis.breakdown import Breakdown, frame
-    from viva.benchmarks import find_benchmark
-    from viva.reports.result import Result
-
-    breakdown = Breakdown(frame(rows), evaluation.exam.headline().attempts)
-    return Result(
-        exam=evaluation.label,
-        benchmark=evaluation.exam.spec.benchmark,
-        language=evaluation.exam.spec.language,
-        model=evaluation.model.name,
-        overall=breakdown.cell(evaluation.exam.headline()),
-        tables=tuple(
-            breakdown.table(layout, evaluation.label, evaluation.model.name) for layout in evaluation.exam.layouts()
-        ),
-        signature=said,
-        judged=judged,
-        pass_line=find_benchmark(evaluation.exam.spec.benchmark).about.pass_line,
-    )
