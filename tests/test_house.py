@@ -20,13 +20,10 @@ import yaml
 
 import viva
 from benchmarks.handmade import opened
-from benchmarks.published import published
 from viva.benchmarks import BENCHMARKS, find_benchmark
 from viva.cli.main import COMMANDS
 from viva.models import PROVIDERS
 from viva.published import catalogue
-
-__all__ = ["published"]
 
 ROOT = Path(__file__).parents[1]
 HEAVY = {

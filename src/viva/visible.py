@@ -53,6 +53,12 @@ def one_line(text: str, limit: int) -> str:
     return escape_invisible(flat if len(flat) <= limit else flat[: limit - 1] + "…")
 
 
+def brief(value: object, limit: int = 60) -> str:
+    """The beginning of a value as Python writes it, for errors."""
+    text = repr(value)
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
 def csv_safe(text: str) -> str:
     """Text for a CSV field: a spreadsheet runs what begins with =, +, - or @; `cat` shows the rest to a terminal."""
     flat = " ".join(escape_invisible(text).split())

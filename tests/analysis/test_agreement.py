@@ -38,7 +38,7 @@ MARKS = ("latent", "1..10", "0, 0.5, 1", "0, 1")
 @pytest.mark.parametrize(
     "rows",
     [
-        [("open-ended", "latent"), ("blanks", "0, 0.5, 1")],
+        [("blanks", "0, 0.5, 1")],
         pytest.param([(format, marks) for format in PUBLISHED for marks in MARKS], marks=pytest.mark.slow),
     ],
     ids=["some", "all"],

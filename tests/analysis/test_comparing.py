@@ -191,7 +191,8 @@ def test_a_macro_average_of_two_unlike_groups_has_the_degrees_of_freedom_of_welc
     assert (found.low, found.high, found.error) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("sizes", [(1, 60), pytest.param((3, 3, 100), marks=pytest.mark.slow)])
+@pytest.mark.slow  # the interval is compared with SciPy's by Welch above
+@pytest.mark.parametrize("sizes", [(1, 60), (3, 3, 100)])
 def test_intervals_cover_where_groups_of_few_questions_count_as_much_as_others(sizes: tuple[int, ...]) -> None:
     """Five answers a question; taking each question for one of sixty, six of ten intervals held for the first."""
     generator = np.random.default_rng(5)
@@ -393,7 +394,7 @@ def test_one_answer_against_ten_is_no_matter_of_signs() -> None:
     assert difference(scores([[1.0] * 10] * 20), ten).test == "sign, exact"
 
 
-@pytest.mark.parametrize("mean", [0.5, 0.98])
+@pytest.mark.parametrize("mean", [pytest.param(0.5, marks=pytest.mark.slow), 0.98])
 def test_one_answer_against_ten_keeps_its_level(mean: float) -> None:
     generator = np.random.default_rng(7)
     alarms = 0
@@ -404,6 +405,7 @@ def test_one_answer_against_ten_keeps_its_level(mean: float) -> None:
     assert alarms / 150 <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 150)  # by signs 30 % at .98
 
 
+@pytest.mark.slow  # the formula is compared with statsmodels above
 def test_the_smallest_difference_is_seen_in_four_of_five_sets() -> None:
     from scipy import stats
 

@@ -276,7 +276,8 @@ def drawn(draw: np.random.Generator, shift: Sequence[float], fractions: bool) ->
     return scored(values)
 
 
-@pytest.mark.parametrize(("fractions", "sets"), [(False, 160), pytest.param(True, 40, marks=pytest.mark.slow)])
+@pytest.mark.slow  # as below; that a slice's own interval covers is the quick test
+@pytest.mark.parametrize(("fractions", "sets"), [(False, 160), (True, 40)])
 def test_where_nothing_differs_one_table_in_twenty_at_most_says_so(fractions: bool, sets: int) -> None:
     from scipy import stats
 
@@ -285,6 +286,7 @@ def test_where_nothing_differs_one_table_in_twenty_at_most_says_so(fractions: bo
     assert stats.binomtest(alarms, sets, LEVEL, alternative="greater").pvalue > 0.01, alarms
 
 
+@pytest.mark.slow  # what is corrected is compared with statsmodels in test_multiplicity.py
 def test_benjamini_hochberg_keeps_the_share_of_false_alarms_and_finds_more_than_holm() -> None:
     """A slice that differs moves everybody's rest a little, so that it is small: the others stay all but true nulls."""
     draw = np.random.default_rng(7)

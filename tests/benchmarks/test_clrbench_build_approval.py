@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from benchmarks.clrbench_project import DEADLOCK, GOOD, build, collected, make_project, write_sheet
 from benchmarks.handmade import fresh
 from rows import table
-from servers.fixtures import LocalServer, idle_servers, serve, wait_until
+from servers.fixtures import LocalServer, wait_until
 from viva.authoring.approval import Event, State
 from viva.authoring.reasoning.approval import fold
 from viva.authoring.reasoning.checks import Checked
@@ -33,8 +33,6 @@ from viva.engine.reviews import Review, ReviewLog
 from viva.errors import DataError, StorageError, VivaError
 from viva.prompting import fence, prompt_text
 from viva.types import RATIONALE, Sampling
-
-__all__ = ["idle_servers", "serve"]
 
 QUESTION = collected()
 

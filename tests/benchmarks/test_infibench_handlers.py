@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rows import table
+from thorough import LONG, SECONDS
 from viva.benchmarks.infibench.handlers import AFTER_BLANKS, AFTER_KEYWORDS, CUSTOM
 from viva.scorers.rubric.model import Points
 from within import within
@@ -131,7 +132,7 @@ BUTTONS = st.lists(
 ).map("".join)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=10 * settings.default.max_examples)
 @given(text=BUTTONS)
 def test_the_button_is_found_as_the_published_expression_finds_it(text: str) -> None:
     found = [match[1] for match in re.finditer(r"<button (.*)>[\s\S]*</button>", text)]
@@ -148,7 +149,7 @@ PARTS = st.lists(
 ).map("".join)  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=6 * settings.default.max_examples)
 @given(text=PARTS | st.text(max_size=100))
 def test_any_text_gets_points_between_nothing_and_all(text: str) -> None:
     for handler in CUSTOM.values():
@@ -163,12 +164,12 @@ def test_any_text_gets_points_between_nothing_and_all(text: str) -> None:
 PIECES = ["<button ", "<button \n", "<button x", "<", "<border", "<border-t", "```", "/:a?", "<Form.Item", "});"]
 
 
-def test_a_megabyte_takes_no_longer_than_its_length() -> None:
+def test_a_long_text_takes_no_longer_than_its_length() -> None:
     with table() as row:
         for piece in PIECES:
             with row(piece):
                 for ending in ("", "</button>", ">"):
-                    text = piece * (1_000_000 // len(piece)) + ending
-                    with within(5):
+                    text = piece * (LONG // len(piece)) + ending
+                    with within(5 * SECONDS):
                         for handler in CUSTOM.values():
                             handler(text)

@@ -19,7 +19,6 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.published import figures
 from cli.collected import dangerous
 from review.conftest import Visitor
 from rows import table
@@ -37,8 +36,6 @@ from viva.review.session import Settings
 from viva.runs.config import TaskOptions
 from viva.studies.set_statistics.study import open_sets as opened_for_statistics
 from viva.web.guard import Access
-
-__all__ = ["figures"]
 
 SAMPLE = Path(__file__).parents[2] / "src" / "viva" / "benchmarks" / "csbench" / "sample"
 

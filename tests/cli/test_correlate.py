@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from benchmarks.published import figures
 from cli.collected import answers, write_jsonl, wrong
 from cli.told import told
 from rows import table
@@ -20,8 +19,6 @@ from servers.fixtures import QUIET, Viva
 from viva.cli.compare.correlate import correlate_command
 from viva.errors import VivaError
 from viva.published import table as published_table
-
-__all__ = ["figures"]
 
 TABLE = "model,a,b,c,note\nm1,1,1,5,x\nm2,2,3,4,x\nm3,3,2,,x\nm4,4,4,2,x\n"
 

@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 
 from analysis.responders import subjects, world
-from benchmarks.published import published
 from cli.collected import dangerous
 from cli.told import told
 from rows import table
@@ -26,8 +25,6 @@ from viva.cli.look.show import show_command
 from viva.engine.folder import RunFolder
 from viva.errors import DataError, VivaError
 from viva.reports.result import signature
-
-__all__ = ["published"]
 
 
 @pytest.fixture(autouse=True)

@@ -9,10 +9,9 @@ import msgspec
 import pytest
 
 from rows import table
-from servers.fixtures import QUIET, SAMPLE, LocalServer, Viva, idle_servers, serve, viva, wait_until, warm
+from servers.fixtures import QUIET, SAMPLE, LocalServer, Viva, wait_until
 from viva.engine.limitchanges import ASKED, LimitRequest
 
-__all__ = ["idle_servers", "serve", "viva", "warm"]
 Serve = Callable[..., LocalServer]
 
 

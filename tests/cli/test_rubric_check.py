@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from benchmarks.handmade_infibench import as_csv, spec
-from benchmarks.published import published
 from rows import table
 from servers.fixtures import Viva
 from viva.benchmarks.custom.probing import Patience
@@ -16,8 +15,6 @@ from viva.benchmarks.custom.traps import aliased, traps
 from viva.benchmarks.infibench.benchmark import BENCHMARK
 from viva.runs.rubric_check import ECHO, check_rubrics
 from viva.types import ExamSpec
-
-__all__ = ["published"]
 
 PROMPT = "Is a tuple hashable? Write a function `solve` in Python."
 CASES = (

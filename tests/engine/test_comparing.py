@@ -151,7 +151,7 @@ def test_a_similarity_is_read_as_it_was_written(value: float) -> None:
 TEXTS = st.text(st.characters(), max_size=20)  # surrogates included
 
 
-@settings(max_examples=200)
+@settings(max_examples=4 * settings.default.max_examples)
 @given(TEXTS, TEXTS, TEXTS, TEXTS)
 def test_two_comparisons_share_a_key_if_and_only_if_they_share_both_texts(a: str, b: str, c: str, d: str) -> None:
     identity = Overlap().identity

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rows import table
@@ -55,6 +55,7 @@ def test_the_bound_stays_between_one_and_the_most_whatever_happens(
         assert ceiling.rate is None or ceiling.rate > 0
 
 
+@settings(max_examples=settings.default.max_examples // 8)  # in virtual time one latency is as another
 @given(st.floats(0.01, 60.0))
 def test_while_answers_grow_with_the_bound_it_doubles_each_latency_up_to_the_most(latency: float) -> None:
     ceiling = Adaptive()
@@ -64,6 +65,8 @@ def test_while_answers_grow_with_the_bound_it_doubles_each_latency_up_to_the_mos
     assert ended.seconds < latency * 16  # 1, 16, 32, ... 512, 512, ...
 
 
+SEEDS = pytest.mark.parametrize("seeds", [1, pytest.param(3, marks=pytest.mark.slow)])
+"""Of every server one simulation; the slow tier makes three of each."""
 CLEAN = {
     "spread": spread,
     "narrow": lognormal(1.0, 0.2),
@@ -74,22 +77,24 @@ CLEAN = {
 }
 
 
-def test_latency_that_spreads_is_no_sign_of_load() -> None:
+@SEEDS
+def test_latency_that_spreads_is_no_sign_of_load(seeds: int) -> None:
     with table() as row:
-        for (name, latency), seed in itertools.product(CLEAN.items(), range(3)):
+        for (name, latency), seed in itertools.product(CLEAN.items(), range(seeds)):
             with row((name, seed)):
                 fixed = ask(Server(seed, latency), Fixed(64), 1000).seconds
                 assert ask(Server(seed, latency), Adaptive(), 1000).seconds <= 1.05 * fixed
 
 
-def test_refusals_that_have_nothing_to_do_with_load_cost_what_was_refused() -> None:
+@SEEDS
+def test_refusals_that_have_nothing_to_do_with_load_cost_what_was_refused(seeds: int) -> None:
     servers = {
         "one in 25": lambda server: 0.0 if server.random.random() < 0.04 else None,
         "a burst": lambda server: 0.0 if 40 <= server.asked < 61 else None,
         "one in 50, Retry-After": lambda server: 5.0 if server.random.random() < 0.02 else None,
     }
     with table() as row:
-        for (name, refuses), seed in itertools.product(servers.items(), range(3)):
+        for (name, refuses), seed in itertools.product(servers.items(), range(seeds)):
             with row((name, seed)):
                 fixed = ask(Refusing(seed, spread, refuses), Fixed(32), 2000)
                 auto = ask(Refusing(seed, spread, refuses), Adaptive(), 2000)
@@ -98,7 +103,8 @@ def test_refusals_that_have_nothing_to_do_with_load_cost_what_was_refused() -> N
                 assert not auto.lost
 
 
-def test_a_server_that_bears_less_is_found_out() -> None:
+@SEEDS
+def test_a_server_that_bears_less_is_found_out(seeds: int) -> None:
     """Within 15 % of the number that suits it, after ten latencies for the start."""
     servers = {
         "pool of 4": (lambda seed: Pool(seed, lognormal(1.0, 0.5), lambda _: 4), 8, 1.0, 300),
@@ -115,8 +121,8 @@ def test_a_server_that_bears_less_is_found_out() -> None:
     with table() as row:
         for name, (make, best, latency, questions) in servers.items():
             with row(name):
-                fixed = [ask(make(seed), Fixed(best), questions).seconds for seed in range(3)]
-                auto = [ask(make(seed), Adaptive(), questions) for seed in range(3)]
+                fixed = [ask(make(seed), Fixed(best), questions).seconds for seed in range(seeds)]
+                auto = [ask(make(seed), Adaptive(), questions) for seed in range(seeds)]
                 assert not sum(one.lost for one in auto)
                 took = statistics.mean(one.seconds for one in auto)
                 assert took <= 1.15 * statistics.mean(fixed) + 10 * latency

@@ -7,9 +7,6 @@ from collections.abc import Iterator
 import pytest
 
 from judging.serving import JudgeServer
-from servers.fixtures import idle_servers, serve, viva, warm
-
-__all__ = ["idle_servers", "serve", "viva", "warm"]
 
 
 @pytest.fixture

@@ -6,13 +6,12 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.published import published  # noqa: F401
 from viva.benchmarks.cmmlu.wording import _EXCEPT, _negation, has_negation, has_sub_options
 
 LABELS = Path(__file__).with_name("cmmlu.csv")
 
 
-def test_questions_are_tagged_as_people_tag_them(published: Path) -> None:  # noqa: F811
+def test_questions_are_tagged_as_people_tag_them(published: Path) -> None:
     questions: dict[str, tuple[str, list[str]]] = {}
     for path in (published / "cmmlu" / "test").glob("*.csv"):
         with path.open(encoding="utf-8", newline="") as file:

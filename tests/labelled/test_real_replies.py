@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.published import published  # noqa: F401
 from labelled.real_replies import Labelled, counts, model_row, read_all
 
 
@@ -22,7 +21,7 @@ def tally(rows: list[Labelled], half: str, source: str, drawn: str) -> Counter[s
 
 
 @pytest.mark.parametrize("half", ["open", "sealed"])
-def test_real_replies_are_read_as_people_read_them(published: Path, half: str) -> None:  # noqa: F811
+def test_real_replies_are_read_as_people_read_them(published: Path, half: str) -> None:
     rows = labelled(published)
     assert len(rows) == 800
     disputed, random = tally(rows, half, "mmlupro", "disputed"), tally(rows, half, "mmlupro", "random")
@@ -33,7 +32,7 @@ def test_real_replies_are_read_as_people_read_them(published: Path, half: str) -
 
 
 @pytest.mark.slow
-def test_a_row_of_the_page_of_figures(published: Path) -> None:  # noqa: F811
+def test_a_row_of_the_page_of_figures(published: Path) -> None:
     page = Path(__file__).parents[2] / "docs" / "figures.md"
     (row,) = (line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("| Yi-6B |"))
     assert model_row(published, published / "mmlupro" / "replies" / "Yi-6B.jsonl.gz") == row

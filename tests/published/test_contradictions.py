@@ -8,10 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.handmade import opened
-from benchmarks.published import published
 from viva.published import Entry, Size, Table, called, table
-
-__all__ = ["published"]
 
 DOMAINS = ("dsa", "co", "cn", "os")
 FORMATS = ("multiple_choice", "assertion", "fill_in_the_blank", "open_ended")

@@ -8,12 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.published import figures
 from rows import table as cases
 from viva.errors import DataError
 from viva.published import Entry, called, catalogue, find, similar, table
-
-__all__ = ["figures"]
 
 LEVELS = {"level_1": 93, "level_2": 55, "level_3": 44, "level_4": 18, "level_5": 24}
 LANGUAGES = {

@@ -9,14 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.published import published
 from rows import table as cases
 from viva.benchmarks import open_exam
 from viva.errors import DataError
 from viva.published import Neighbour, catalogue, neighbours, published_rows, table
 from viva.types import ExamSpec, TableSpec
-
-__all__ = ["published"]
 
 SAMPLES = {"syneval", "clrbench"}
 """Their published questions are not to be had; the tables of the sample have the same shape."""

@@ -7,12 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.published import figures
 from published import syneval
 from rows import table as table_of
 from viva.published import Size, table
-
-__all__ = ["figures"]
 
 FEW_SHOT = {"mc_accuracy": (0.674, 0.810), "fitb_accuracy": (0.490, 0.534), "fitb_f1": (0.471, 0.548)}
 """As computed from the paper's Table 6 (Kendall, Pearson)."""

@@ -11,12 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.published import figures
 from rows import table as cases
 from viva.errors import DataError
 from viva.published import Size, Table, about, bibtex, called, catalogue, share, size, table, tables
-
-__all__ = ["figures"]
 
 
 def lines(path: Path) -> list[dict[str, str]]:

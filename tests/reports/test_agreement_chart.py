@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rows import table
@@ -73,7 +73,6 @@ def test_names_cannot_break_out() -> None:
                 assert form != "markdown" or not re.search(r"(?<!\\)<script", text)
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     st.lists(
         st.tuples(*[st.one_of(st.none(), st.sampled_from([0.0, 0.5, 1.0]), st.floats(-1e12, 1e12))] * 3), max_size=8

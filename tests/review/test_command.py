@@ -16,10 +16,8 @@ import pytest
 from review.conftest import fields
 from review.test_server import Reviewer
 from rows import table
-from servers.fixtures import Viva, Warm, warm
+from servers.fixtures import Viva, Warm
 from viva.engine.reviews import ReviewLog
-
-__all__ = ["warm"]
 
 
 @pytest.fixture(scope="module")

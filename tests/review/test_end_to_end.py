@@ -18,14 +18,11 @@ import pytest
 from judging.serving import JudgeServer
 from models.encoders import PACKAGE, real_encoder
 from review import story
-from servers.fixtures import idle_servers, serve, viva, warm
 from viva.engine.folder import RunFolder
 from viva.engine.reviews import ReviewLog
 from viva.runs.config import LimitOptions
 from viva.runs.open import prepare
 from viva.studies.agreement.ratings import rated
-
-__all__ = ["idle_servers", "serve", "viva", "warm"]
 
 LABELS = 30
 KEYS = {0.0: "n", 0.5: "h", 1.0: "y"}

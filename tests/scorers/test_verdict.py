@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from evidence import opinion
 from rows import table
+from thorough import LONG, SECONDS
 from viva.scorers.verdict import read_mark, undecided
 from within import within
 
@@ -219,7 +220,7 @@ def test_a_megabyte_of_anything_is_read_quickly():
             "{",
             "[[",
         ):
-            reply = (unit * (1_000_000 // len(unit) + 1))[:1_000_000]
+            reply = (unit * (LONG // len(unit) + 1))[:LONG]
             for nonce in ("", NONCE):
-                with row((unit, nonce)), within(2):
+                with row((unit, nonce)), within(2 * SECONDS):
                     read_mark(opinion(reply, nonce=nonce), TEN)

@@ -9,25 +9,23 @@ Chat       POST /v1/chat/completions, POST /v1/messages: one at once, for runs t
 
 What the references do not allow is refused as the vendor refuses it. A batch ends when it was looked at `looks` times.
 The log has what happened: uploaded, created, looked, read, cancelled, deleted, listed, answered.
-/begin, /control, /state: as in completions.py; /state has the batches.
+/begin, /control, /state: see planned.py; /state has the batches.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import dataclasses
 import itertools
 import json
 import re
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 from aiohttp import web
-from completions import end_with, listen
 from faults import FAULTS
+from planned import PlannedServer, main
 from verdicts import obedient
 
 CUSTOM_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -89,36 +87,38 @@ class Job:
         return self.status in ("completed", "expired", "cancelled", "ended")
 
 
-class Vendor:
+class Vendor(PlannedServer):
     """The plan, the log, and what was handed in."""
 
-    def __init__(self, log: Path, plan: dict[str, Any]) -> None:
-        self.begin(log, plan)
+    Plan = Plan
 
     def begin(self, log: Path, plan: dict[str, Any]) -> None:
-        self.plan = Plan(**plan)
         self.files: dict[str, tuple[str, bytes]] = {}
         self.jobs: dict[str, Job] = {}
         self.asked: dict[str, int] = {}
         self.done: dict[str, int] = {}
         self.numbers = itertools.count(1)
-        self._log = log.open("a", buffering=1, encoding="utf-8")
+        super().begin(log, plan)
 
-    async def begin_again(self, request: web.Request) -> web.Response:
-        given = await request.json()
-        self.begin(Path(given["log"]), given["plan"])
-        return web.json_response({})
-
-    async def control(self, request: web.Request) -> web.Response:
-        self.plan = dataclasses.replace(self.plan, **await request.json())
-        return web.json_response({})
+    def routes(self, router: web.UrlDispatcher) -> None:
+        router.add_post("/v1/files", self.upload)
+        router.add_get("/v1/files", self.list_files)
+        router.add_delete("/v1/files/{name}", self.delete_file)
+        router.add_get("/v1/files/{name}/content", self.file_content)
+        router.add_post("/v1/batches", self.make)
+        router.add_get("/v1/batches", self.list_batches)
+        router.add_get("/v1/batches/{name}", self.retrieve)
+        router.add_post("/v1/batches/{name}/cancel", self.cancel)
+        router.add_post("/v1/chat/completions", self.chat)
+        router.add_post("/v1/messages/batches", self.make_messages)
+        router.add_get("/v1/messages/batches", self.list_messages)
+        router.add_get("/v1/messages/batches/{name}", self.retrieve_messages)
+        router.add_post("/v1/messages/batches/{name}/cancel", self.cancel)
+        router.add_get("/v1/messages/batches/{name}/results", self.results)
 
     async def show_state(self, request: web.Request) -> web.Response:
         jobs = [{"id": job.id, "status": job.status, "size": len(job.requests)} for job in self.jobs.values()]
         return web.json_response({"jobs": jobs, "files": list(self.files)})
-
-    def note(self, event: str, **more: Any) -> None:
-        print(json.dumps({"event": event, "at": time.time(), **more}), file=self._log)
 
     # What goes wrong
 
@@ -470,40 +470,5 @@ def error(status: int, message: str) -> web.Response:
     return web.json_response(body, status=status)
 
 
-async def serve(vendor: Vendor) -> None:
-    """Until the process ends."""
-    application = web.Application(client_max_size=1 << 28)
-    router = application.router
-    router.add_post("/begin", vendor.begin_again)
-    router.add_post("/control", vendor.control)
-    router.add_get("/state", vendor.show_state)
-    router.add_post("/v1/files", vendor.upload)
-    router.add_get("/v1/files", vendor.list_files)
-    router.add_delete("/v1/files/{name}", vendor.delete_file)
-    router.add_get("/v1/files/{name}/content", vendor.file_content)
-    router.add_post("/v1/batches", vendor.make)
-    router.add_get("/v1/batches", vendor.list_batches)
-    router.add_get("/v1/batches/{name}", vendor.retrieve)
-    router.add_post("/v1/batches/{name}/cancel", vendor.cancel)
-    router.add_post("/v1/chat/completions", vendor.chat)
-    router.add_post("/v1/messages/batches", vendor.make_messages)
-    router.add_get("/v1/messages/batches", vendor.list_messages)
-    router.add_get("/v1/messages/batches/{name}", vendor.retrieve_messages)
-    router.add_post("/v1/messages/batches/{name}/cancel", vendor.cancel)
-    router.add_get("/v1/messages/batches/{name}/results", vendor.results)
-    await listen(application)
-
-
-def main() -> None:
-    """Read the arguments and serve."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--log", type=Path, required=True)
-    parser.add_argument("--plan", type=json.loads, default={})
-    parser.add_argument("--lifetime", type=float, default=1800.0)
-    given = parser.parse_args()
-    end_with(sys.stdin.buffer, given.lifetime)
-    asyncio.run(serve(Vendor(given.log, given.plan)))
-
-
 if __name__ == "__main__":
-    main()
+    main(Vendor, __doc__)

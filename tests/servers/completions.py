@@ -2,32 +2,27 @@
 
     python completions.py --log FILE [--plan JSON] [--lifetime SECONDS]
 
-It binds 127.0.0.1, prints its port, and ends with its standard input, or its lifetime. Which requests fail is decided
-by the body, the number of times it was asked and a seed: the same in every run, in whatever order requests come.
+Which requests fail is decided by the body, the number of times it was asked and a seed: the same in every run, in
+whatever order requests come.
 
-POST /begin     forget everything: {"log": FILE, "plan": JSON}
-POST /control   a new plan (JSON, only what differs from the one in force)
+POST /v1/chat/completions, /v1/completions
 GET  /counts    {body hash: {"asked": n, "answered": n}}
-GET  /state     {"in_flight": n, "most": n}
+/begin, /control, /state: see planned.py.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import dataclasses
 import hashlib
 import json
-import os
-import socket
-import sys
-import threading
 import time
 from pathlib import Path
 from typing import Any
 
 from aiohttp import web
 from faults import FAULTS, REFUSALS, Fault, error_body, must_wait
+from planned import PlannedServer, main
 from verdicts import obedient, without_nonce
 
 
@@ -52,20 +47,19 @@ class Plan:
     headers: dict[str, str] = dataclasses.field(default_factory=dict)
 
 
-class Server:
+class Server(PlannedServer):
     """The plan, the counts and the log."""
 
-    def __init__(self, log: Path, plan: dict[str, Any]) -> None:
-        self.begin(log, plan)
+    Plan = Plan
 
     def begin(self, log: Path, plan: dict[str, Any]) -> None:
-        self.plan = Plan(**plan)
         self.counts: dict[str, dict[str, int]] = {}
-        self.in_flight = self.most = 0
-        self._log = log.open("a", buffering=1, encoding="utf-8")
+        super().begin(log, plan)
 
-    def note(self, event: str, name: str, **more: Any) -> None:
-        print(json.dumps({"event": event, "hash": name, "at": time.time(), **more}), file=self._log)
+    def routes(self, router: web.UrlDispatcher) -> None:
+        router.add_post("/v1/chat/completions", self.complete)
+        router.add_post("/v1/completions", self.complete)
+        router.add_get("/counts", self.show_counts)
 
     async def complete(self, request: web.Request) -> web.StreamResponse:
         content = await request.read()
@@ -75,10 +69,8 @@ class Server:
         asked = count["asked"]
         body = json.loads(content)
         prompt = body["prompt"] if "prompt" in body else body["messages"][-1]["content"]
-        self.in_flight += 1
-        self.most = max(self.most, self.in_flight)
-        self.note("asked", name, number=asked, path=request.path, body=body)
-        try:
+        with self.counted():
+            self.note("asked", hash=name, number=asked, path=request.path, body=body)
             if self.plan.latency:
                 await asyncio.sleep(self.plan.latency)
             text = self.plan.texts[min(asked, len(self.plan.texts)) - 1] if self.plan.texts else letter(name)
@@ -88,10 +80,10 @@ class Server:
             if self.plan.echo:
                 error = f"{error}: the header was {request.headers.get('Authorization', 'not there')}"
             if (refusal := self.refuse(request, body, error)) is not None:
-                self.note("refused", name, number=asked)
+                self.note("refused", hash=name, number=asked)
                 return refusal
             if (fault := self.draw(name, asked, prompt)) is not None:
-                self.note("fault", name, number=asked, fault=fault, until=time.time() + must_wait(fault))
+                self.note("fault", hash=name, number=asked, fault=fault, until=time.time() + must_wait(fault))
                 return await known(fault)(request, right, error)
             reply = web.Response(
                 status=self.plan.status, body=right, content_type="application/json", headers=self.plan.headers
@@ -100,10 +92,8 @@ class Server:
             await reply.write_eof()
             if self.plan.status == 200:
                 count["answered"] += 1
-                self.note("answered", name, number=asked, text=text.rstrip(), prompt=prompt, seed=body.get("seed"))
+                self.note("answered", hash=name, number=asked, text=text.rstrip(), prompt=prompt, seed=body.get("seed"))
             return reply
-        finally:
-            self.in_flight -= 1
 
     def refuse(self, request: web.Request, body: dict[str, Any], error: str) -> web.Response | None:
         plan, status, code = self.plan, 0, ""
@@ -142,20 +132,8 @@ class Server:
             reply["usage"] = {"prompt_tokens": tokens, "completion_tokens": 1, "total_tokens": tokens + 1}
         return json.dumps(reply, ensure_ascii=False).encode()
 
-    async def begin_again(self, request: web.Request) -> web.Response:
-        given = await request.json()
-        self.begin(Path(given["log"]), given["plan"])
-        return web.json_response({})
-
-    async def control(self, request: web.Request) -> web.Response:
-        self.plan = dataclasses.replace(self.plan, **await request.json())
-        return web.json_response({})
-
     async def show_counts(self, request: web.Request) -> web.Response:
         return web.json_response(self.counts)
-
-    async def show_state(self, request: web.Request) -> web.Response:
-        return web.json_response({"in_flight": self.in_flight, "most": self.most})
 
 
 def letter(name: str) -> str:
@@ -168,52 +146,5 @@ def known(fault: str) -> Fault:
     return FAULTS.get(fault) or REFUSALS[fault]
 
 
-async def serve(server: Server) -> None:
-    """Until the process ends."""
-    application = web.Application(client_max_size=1 << 30)
-    application.router.add_post("/v1/chat/completions", server.complete)
-    application.router.add_post("/v1/completions", server.complete)
-    application.router.add_post("/begin", server.begin_again)
-    application.router.add_post("/control", server.control)
-    application.router.add_get("/counts", server.show_counts)
-    application.router.add_get("/state", server.show_state)
-    await listen(application)
-
-
-async def listen(application: web.Application, port: int = 0) -> None:
-    """Serve on a port of 127.0.0.1 (a free one for 0) and print it."""
-    # A client that goes away cancels its handler, so that an answer is counted only when it was written.
-    runner = web.AppRunner(application, handler_cancellation=True, access_log=None)
-    await runner.setup()
-    listener = socket.create_server(("127.0.0.1", port), backlog=1024)
-    await web.SockSite(runner, listener).start()
-    print(listener.getsockname()[1], flush=True)
-    await asyncio.Event().wait()
-
-
-def end_with(stdin: Any, lifetime: float) -> None:
-    """End this process when whoever started it is gone, and after `lifetime` seconds in any case."""
-
-    def watch() -> None:
-        stdin.read()
-        os._exit(0)
-
-    threading.Thread(target=watch, daemon=True).start()
-    timer = threading.Timer(lifetime, os._exit, (0,))
-    timer.daemon = True
-    timer.start()
-
-
-def main() -> None:
-    """Read the arguments and serve."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--log", type=Path, required=True)
-    parser.add_argument("--plan", type=json.loads, default={})
-    parser.add_argument("--lifetime", type=float, default=1800.0)
-    given = parser.parse_args()
-    end_with(sys.stdin.buffer, given.lifetime)
-    asyncio.run(serve(Server(given.log, given.plan)))
-
-
 if __name__ == "__main__":
-    main()
+    main(Server, __doc__)

@@ -181,18 +181,19 @@ class Warm:
         request = {"arguments": arguments, "folder": str(folder), "environment": environment}
         process = self._next()
         assert process.stdin is not None
-        process.stdin.write(json.dumps(request | {"out": str(out), "err": str(err)}).encode() + b"\n")
-        child = self._said(process, 60)
-        assert child is not None, "no process was forked"
-        if strike is not None:
-            strike(child)
-        code = self._said(process, timeout)
-        if code is None:
-            os.kill(child, signal.SIGKILL)
-            self._said(process, 60)
-        said = err.read_text(encoding="utf-8")
-        assert code is not None, f"still running after {timeout} s: {said[-2000:]}"
-        return Ended(code, out.read_text(encoding="utf-8"), said)
+        try:
+            process.stdin.write(json.dumps(request | {"out": str(out), "err": str(err)}).encode() + b"\n")
+            child = self._said(process, 60)
+            assert child is not None, "no process was forked"
+            if strike is not None:
+                strike(child)
+            code = self._said(process, timeout)
+            assert code is not None, f"still running after {timeout} s: {err.read_text(encoding='utf-8')[-2000:]}"
+        except BaseException:  # also a time-out of pytest's: what it writes next would be taken for the next command's
+            self._processes.remove(process)
+            self._end(process)
+            raise
+        return Ended(code, out.read_text(encoding="utf-8"), err.read_text(encoding="utf-8"))
 
     def _next(self) -> subprocess.Popen[bytes]:
         self._turn += 1
@@ -205,6 +206,7 @@ class Warm:
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     bufsize=0,  # or `select` would not see a line that was read ahead
+                    process_group=0,  # with the command that it became, to end both at once
                 )
             )
         return self._processes[self._turn % len(self._processes)]
@@ -219,8 +221,12 @@ class Warm:
     def stop(self) -> None:
         """End them."""
         for process in self._processes:
-            process.kill()
-            process.communicate()
+            self._end(process)
+
+    @staticmethod
+    def _end(process: subprocess.Popen[bytes]) -> None:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
 
 
 class Viva:

@@ -4,24 +4,22 @@
 
 `Plan.provider` says which it is: a name of `providers.PROVIDERS`; every path not named here is that provider's.
 The log has every request (asked: method, path, query, headers, body) and what came of it: answered (text, tokens),
-refused (status, body), cut (by the proxy). /begin, /control, /state: as in completions.py.
+refused (status, body), cut (by the proxy). /begin, /control, /state: see planned.py.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import dataclasses
 import json
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from aiohttp import web
-from completions import end_with, listen
 from faults import FAULTS
+from planned import PlannedServer, main
 from providers import PROVIDERS
 from providers.base import Asked, Plan, Reply
 from providers.limits import Limiter
@@ -32,36 +30,24 @@ PROXY = {
 }
 
 
-class Stand:
+class Stand(PlannedServer):
     """The plan, the limits and the log."""
 
-    def __init__(self, log: Path, plan: dict[str, Any]) -> None:
-        self.begin(log, plan)
+    Plan = Plan
 
     def begin(self, log: Path, plan: dict[str, Any]) -> None:
-        self.plan = Plan(**plan)
-        self.provider = PROVIDERS[self.plan.provider]
-        self.limiter = Limiter(self.plan.limits, self.plan.window)
-        self.in_flight = self.most = 0
-        self._log = log.open("a", buffering=1, encoding="utf-8")
+        self._limits: tuple[object, ...] = ()
+        super().begin(log, plan)
 
-    def note(self, event: str, **more: Any) -> None:
-        print(json.dumps({"event": event, "at": time.time(), **more}), file=self._log)
+    def adopt(self, plan: Plan) -> None:
+        super().adopt(plan)
+        self.provider = PROVIDERS[plan.provider]
+        if self._limits != (plan.limits, plan.window):
+            self._limits = (plan.limits, plan.window)
+            self.limiter = Limiter(plan.limits, plan.window)
 
-    async def begin_again(self, request: web.Request) -> web.Response:
-        given = await request.json()
-        self.begin(Path(given["log"]), given["plan"])
-        return web.json_response({})
-
-    async def control(self, request: web.Request) -> web.Response:
-        before, self.plan = self.plan, dataclasses.replace(self.plan, **await request.json())
-        self.provider = PROVIDERS[self.plan.provider]
-        if (before.limits, before.window) != (self.plan.limits, self.plan.window):
-            self.limiter = Limiter(self.plan.limits, self.plan.window)
-        return web.json_response({})
-
-    async def show_state(self, request: web.Request) -> web.Response:
-        return web.json_response({"in_flight": self.in_flight, "most": self.most})
+    def routes(self, router: web.UrlDispatcher) -> None:
+        router.add_route("*", "/{path:.*}", self.handle)
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         content = await request.read()
@@ -72,12 +58,8 @@ class Stand:
             body = {}
         asked = Asked(request.method, request.path, dict(request.query), headers, body)
         self.note("asked", **dataclasses.asdict(asked))
-        self.in_flight += 1
-        self.most = max(self.most, self.in_flight)
-        try:
+        with self.counted():
             return await self.answer(request, asked)
-        finally:
-            self.in_flight -= 1
 
     async def answer(self, request: web.Request, asked: Asked) -> web.StreamResponse:
         plan, cost, reply = self.plan, 0, None
@@ -191,26 +173,5 @@ def _at_once(reply: Reply) -> web.Response:
     return web.Response(status=reply.status, text=body, content_type=reply.content_type, headers=reply.headers)
 
 
-async def serve(stand: Stand) -> None:
-    """Until the process ends."""
-    application = web.Application(client_max_size=1 << 30)
-    application.router.add_post("/begin", stand.begin_again)
-    application.router.add_post("/control", stand.control)
-    application.router.add_get("/state", stand.show_state)
-    application.router.add_route("*", "/{path:.*}", stand.handle)
-    await listen(application)
-
-
-def main() -> None:
-    """Read the arguments and serve."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--log", type=Path, required=True)
-    parser.add_argument("--plan", type=json.loads, default={})
-    parser.add_argument("--lifetime", type=float, default=1800.0)
-    given = parser.parse_args()
-    end_with(sys.stdin.buffer, given.lifetime)
-    asyncio.run(serve(Stand(given.log, given.plan)))
-
-
 if __name__ == "__main__":
-    main()
+    main(Stand, __doc__)

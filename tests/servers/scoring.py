@@ -2,26 +2,23 @@
 
     python scoring.py --log FILE [--plan JSON] [--lifetime SECONDS] [--port N]
 
-GET /v1/models, POST /v1/chat/completions, POST /v1/completions. /begin, /control: as in completions.py.
+GET /v1/models, POST /v1/chat/completions, POST /v1/completions. /begin, /control: see planned.py.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import dataclasses
 import itertools
 import json
 import math
 import random
-import sys
-from pathlib import Path
 from typing import Any
 
 from aiohttp import web
-from completions import end_with, listen
 from faults import FAULTS, error_body
 from language import Language, chat_text
+from planned import PlannedServer, main
 
 
 @dataclasses.dataclass
@@ -61,26 +58,19 @@ class Plan:
     fault: str = ""
 
 
-class Server:
+class Server(PlannedServer):
     """The plan, the model and the log."""
 
-    def __init__(self, log: Path, plan: dict[str, Any]) -> None:
-        self.begin(log, plan)
+    Plan = Plan
 
-    def begin(self, log: Path, plan: dict[str, Any]) -> None:
-        self.plan = Plan(**plan)
-        self.language = Language(self.plan.joined)
-        self._log = log.open("a", buffering=1, encoding="utf-8")
+    def adopt(self, plan: Plan) -> None:
+        super().adopt(plan)
+        self.language = Language(plan.joined)
 
-    async def begin_again(self, request: web.Request) -> web.Response:
-        given = await request.json()
-        self.begin(Path(given["log"]), given["plan"])
-        return web.json_response({})
-
-    async def control(self, request: web.Request) -> web.Response:
-        self.plan = dataclasses.replace(self.plan, **await request.json())
-        self.language = Language(self.plan.joined)
-        return web.json_response({})
+    def routes(self, router: web.UrlDispatcher) -> None:
+        router.add_get("/v1/models", self.models)
+        router.add_post("/v1/chat/completions", self.chat)
+        router.add_post("/v1/completions", self.text)
 
     async def models(self, request: web.Request) -> web.StreamResponse:
         refusal = await self.refuse(request, {}, "models")
@@ -102,7 +92,7 @@ class Server:
         return await self.complete(request, body, body["prompt"], "completions")
 
     async def complete(self, request: web.Request, body: dict[str, Any], prompt: str, kind: str) -> web.StreamResponse:
-        print(json.dumps({"event": "asked", "path": request.path, "body": body}), file=self._log)
+        self.note("asked", path=request.path, body=body)
         await asyncio.sleep(self.plan.latency)
         refusal = await self.refuse(request, body, kind)
         if refusal is not None:
@@ -271,28 +261,5 @@ class Server:
         return found
 
 
-async def serve(server: Server, port: int) -> None:
-    """Until the process ends."""
-    application = web.Application(client_max_size=1 << 30)
-    application.router.add_get("/v1/models", server.models)
-    application.router.add_post("/v1/chat/completions", server.chat)
-    application.router.add_post("/v1/completions", server.text)
-    application.router.add_post("/begin", server.begin_again)
-    application.router.add_post("/control", server.control)
-    await listen(application, port)
-
-
-def main() -> None:
-    """Read the arguments and serve."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--log", type=Path, required=True)
-    parser.add_argument("--plan", type=json.loads, default={})
-    parser.add_argument("--lifetime", type=float, default=1800.0)
-    parser.add_argument("--port", type=int, default=0)
-    given = parser.parse_args()
-    end_with(sys.stdin.buffer, given.lifetime)
-    asyncio.run(serve(Server(given.log, given.plan), given.port))
-
-
 if __name__ == "__main__":
-    main()
+    main(Server, __doc__)

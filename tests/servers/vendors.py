@@ -4,24 +4,20 @@
 
 POST /v1/messages                       key and anthropic-version in headers; model, max_tokens, messages
 POST /v1/models/NAME:generateContent    (also /v1beta) x-goog-api-key; contents, systemInstruction, generationConfig
-What the references do not allow is refused as the vendor refuses it. /begin, /control, /state: as in completions.py.
+What the references do not allow is refused as the vendor refuses it. /begin, /control, /state: see planned.py.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import dataclasses
 import json
-import sys
-import time
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Any
 
 from aiohttp import web
-from completions import end_with, listen
 from faults import FAULTS
+from planned import PlannedServer, main
 from verdicts import obedient
 
 Handler = Callable[[web.Request], Awaitable[web.Response]]
@@ -56,45 +52,27 @@ class Plan:
     reset: bool = False  # whether the connection breaks once the request was read
 
 
-class Vendor:
+class Vendor(PlannedServer):
     """The plan and the log."""
 
-    def __init__(self, log: Path, plan: dict[str, Any]) -> None:
-        self.begin(log, plan)
+    Plan = Plan
 
-    def begin(self, log: Path, plan: dict[str, Any]) -> None:
-        self.plan = Plan(**plan)
-        self.in_flight = self.most = 0
-        self._log = log.open("a", buffering=1, encoding="utf-8")
+    def routes(self, router: web.UrlDispatcher) -> None:
+        router.add_post("/v1/messages", self.late(self.message))
+        for version in ("v1", "v1beta"):
+            router.add_post(f"/{version}/models/{{name}}:generateContent", self.late(self.generate))
 
-    async def begin_again(self, request: web.Request) -> web.Response:
-        given = await request.json()
-        self.begin(Path(given["log"]), given["plan"])
-        return web.json_response({})
-
-    async def control(self, request: web.Request) -> web.Response:
-        self.plan = dataclasses.replace(self.plan, **await request.json())
-        return web.json_response({})
-
-    async def show_state(self, request: web.Request) -> web.Response:
-        return web.json_response({"in_flight": self.in_flight, "most": self.most})
-
-    def counted(self, handler: Handler) -> Handler:
+    def late(self, handler: Handler) -> Handler:
         async def handle(request: web.Request) -> web.Response:
-            self.in_flight += 1
-            self.most = max(self.most, self.in_flight)
-            try:
+            with self.counted():
                 await asyncio.sleep(self.plan.latency)
                 return await handler(request)
-            finally:
-                self.in_flight -= 1
 
         return handle
 
-    async def note(self, request: web.Request) -> dict[str, Any]:
+    async def read(self, request: web.Request) -> dict[str, Any]:
         body = await request.json()
-        event = {"event": "asked", "at": time.time(), "path": request.path, "body": body}
-        print(json.dumps(event), file=self._log)
+        self.note("asked", path=request.path, body=body)
         if self.plan.reset:
             await FAULTS["reset"](request, b"", "")
         return body
@@ -106,7 +84,7 @@ class Vendor:
         )
 
     async def message(self, request: web.Request) -> web.Response:
-        body = await self.note(request)
+        body = await self.read(request)
         # An older SDK sends the key as x-api-key, a newer one as a bearer token.
         key = request.headers.get("x-api-key") or request.headers.get("Authorization", "").removeprefix("Bearer ")
         if key != self.plan.key:
@@ -137,7 +115,7 @@ class Vendor:
         return web.json_response(reply)
 
     async def generate(self, request: web.Request) -> web.Response:
-        body = await self.note(request)
+        body = await self.read(request)
         if request.headers.get("x-goog-api-key") != self.plan.key:
             return _google_error(400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key.")
         config = body.get("generationConfig") or {}
@@ -167,28 +145,5 @@ def _google_error(status: int, kind: str, message: str) -> web.Response:
     return web.json_response({"error": {"code": status, "message": message, "status": kind}}, status=status)
 
 
-async def serve(vendor: Vendor) -> None:
-    """Until the process ends."""
-    application = web.Application()
-    application.router.add_post("/begin", vendor.begin_again)
-    application.router.add_post("/control", vendor.control)
-    application.router.add_get("/state", vendor.show_state)
-    application.router.add_post("/v1/messages", vendor.counted(vendor.message))
-    for version in ("v1", "v1beta"):
-        application.router.add_post(f"/{version}/models/{{name}}:generateContent", vendor.counted(vendor.generate))
-    await listen(application)
-
-
-def main() -> None:
-    """Read the arguments and serve."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--log", type=Path, required=True)
-    parser.add_argument("--plan", type=json.loads, default={})
-    parser.add_argument("--lifetime", type=float, default=1800.0)
-    given = parser.parse_args()
-    end_with(sys.stdin.buffer, given.lifetime)
-    asyncio.run(serve(Vendor(given.log, given.plan)))
-
-
 if __name__ == "__main__":
-    main()
+    main(Vendor, __doc__)

@@ -16,11 +16,10 @@ from typing import Any
 import pytest
 
 from rows import table
-from servers.fixtures import LocalServer, Viva, idle_servers, serve, server, viva, warm
+from servers.fixtures import LocalServer, Viva
 from web.hostile import make_run
 
 VALUE = rb'"value":(null|[-.0-9]+)'
-__all__ = ["idle_servers", "serve", "server", "viva", "warm"]
 
 
 def _edited(viva: Viva, run: str, **changes: Any) -> None:

@@ -33,7 +33,7 @@ def t_quantile(degrees: float, level: float) -> float:
         return t
     if degrees < 1:
         t = max(t, 1.0)
-    scale = _log_gamma_ratio(degrees) - 0.5 * math.log(degrees * math.pi)
+    scale = (math.lgamma((degrees + 1) / 2) - math.lgamma(degrees / 2)) - 0.5 * math.log(degrees * math.pi)
     for _ in range(_STEPS):
         density = 2 * math.exp(scale - (degrees + 1) / 2 * math.log1p(t * t / degrees))
         tail = _tail(t, degrees)
@@ -42,10 +42,6 @@ def t_quantile(degrees: float, level: float) -> float:
         if abs(step) <= _ENOUGH * t:
             break
     return t
-
-
-def _log_gamma_ratio(degrees: float) -> float:
-    return math.lgamma((degrees + 1) / 2) - math.lgamma(degrees / 2)
 
 
 def _expansion(degrees: float, z: float) -> float:

@@ -96,10 +96,6 @@ def series(found: Training) -> list[Series]:
     return curves
 
 
-def _legends(found: Sequence[Training]) -> list[str]:
-    return list(dict.fromkeys(line for one in found for line in legend(one)))
-
-
 @dataclass(frozen=True, repr=False)
 class Trainings(StudyResult):
     """The checkpoints of every exam."""
@@ -114,7 +110,7 @@ class Trainings(StudyResult):
 
     def closing(self) -> list[str]:
         """Legends, and what was left out."""
-        return [*_legends(self.found), *self.notes]
+        return [*list(dict.fromkeys(line for one in self.found for line in legend(one))), *self.notes]
 
     def to_terminal(self, width: int | None = None, *, colour: bool = False) -> str:
         """Tables and charts, exam after exam."""

@@ -7,13 +7,14 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from viva.errors import StorageError
 
 if TYPE_CHECKING:
     from viva.engine.consumption import Consumed
     from viva.engine.folder import RunFolder
     from viva.engine.stages import Evaluation, EvidenceStore
-    from viva.reports.result import Result
     from viva.runs.open import OpenRun
     from viva.types import ScoreRow
     from viva.viewing.opened import Opened, Tables
@@ -53,11 +54,14 @@ def tables_so_far(opened: OpenRun, rows: Sequence[Sequence[ScoreRow]], signature
     """The tables that `viva score` would print of these rows, one list of them a sitting."""
     from viva.reports.consumption import consumption_grid
     from viva.reports.result import across_models, footnotes, grid, side_by_side, summary
+    from viva.runs.score import result_of
     from viva.viewing.opened import ResultRow, Tables
 
     judged = bool(opened.folder.record.judges)
     results = [
-        _result(evaluation, own, said, judged, opened.folder)
+        msgspec.structs.replace(
+            result_of(evaluation, own, said, judged=judged), consumed=_consumed(evaluation, own, opened.folder)
+        )
         for evaluation, own, said in zip(opened.evaluations, rows, signatures, strict=True)
     ]
     each = [
@@ -108,25 +112,3 @@ def _consumed(evaluation: Evaluation, rows: Sequence[ScoreRow], folder: RunFolde
     except StorageError:
         return None  # the page lists the damaged lines
     return consumption.consumed(sum(row.outcome == "right" for row in rows))
-
-
-def _result(evaluation: Evaluation, rows: Sequence[ScoreRow], said: str, judged: bool, folder: RunFolder) -> Result:
-    from viva.analysis.breakdown import Breakdown, frame
-    from viva.benchmarks import find_benchmark
-    from viva.reports.result import Result
-
-    breakdown = Breakdown(frame(rows), evaluation.exam.headline().attempts)
-    return Result(
-        exam=evaluation.label,
-        benchmark=evaluation.exam.spec.benchmark,
-        language=evaluation.exam.spec.language,
-        model=evaluation.model.name,
-        overall=breakdown.cell(evaluation.exam.headline()),
-        tables=tuple(
-            breakdown.table(layout, evaluation.label, evaluation.model.name) for layout in evaluation.exam.layouts()
-        ),
-        signature=said,
-        judged=judged,
-        consumed=_consumed(evaluation, rows, folder),
-        pass_line=find_benchmark(evaluation.exam.spec.benchmark).about.pass_line,
-    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 
 import msgspec
@@ -41,7 +41,8 @@ def grade_run(opened_run: OpenRun, output: OutputOptions) -> Report:
             exam = remembered[id(evaluation.exam)]
             model = opened[evaluation.model.name]
             said = signature(record, exam, evaluation.model.name, model)
-            result = _result(evaluation, _written(rows, write), output, said, judged=bool(record.judges))
+            shortened = not output.everything
+            result = result_of(evaluation, _written(rows, write), said, judged=bool(record.judges), shortened=shortened)
             result = msgspec.structs.replace(
                 result,
                 decided=deciding.shares(),
@@ -70,15 +71,15 @@ def grade_run(opened_run: OpenRun, output: OutputOptions) -> Report:
     )
 
 
-def _result(
-    evaluation: Evaluation, rows: Iterator[ScoreRow], output: OutputOptions, said: str, *, judged: bool
+def result_of(
+    evaluation: Evaluation, rows: Iterable[ScoreRow], said: str, *, judged: bool, shortened: bool = False
 ) -> Result:
+    """What came of one model on one exam; `shortened`: without the tables of details."""
     from viva.analysis.breakdown import Breakdown, frame
 
     every = evaluation.exam.layouts()
     breakdown = Breakdown(frame(rows), evaluation.exam.headline().attempts, every)
-    short = not output.everything
-    layouts = [layout for layout in every if not (layout.detail and short)]
+    layouts = [layout for layout in every if not (layout.detail and shortened)]
     return Result(
         exam=evaluation.label,
         benchmark=evaluation.exam.spec.benchmark,

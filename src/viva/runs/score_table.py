@@ -21,12 +21,12 @@ from viva.errors import DataError
 from viva.io.packed import unpacked
 from viva.io.tables import json_lines, read_csv, table_text
 from viva.types import UNREADABLE
+from viva.visible import brief
 
 MODEL = ("model",)
 QUESTION = ("case", "question", "question_id", "id")
 SAMPLE = ("sample",)
 SCORE = ("score", "value")
-_SHOWN = 60
 
 Row = Mapping[str, object]
 
@@ -62,14 +62,14 @@ def read_scores_table(path: Path, tags: tuple[str, ...] = ()) -> dict[str, Model
         where = f"{path}, line {line}"
         named = MODEL[0] in row if named is None else named
         if not named and MODEL[0] in row:
-            raise DataError(f"{where}: a model, {_short(row[MODEL[0]])}, where the rows above have none")
+            raise DataError(f"{where}: a model, {brief(row[MODEL[0]])}, where the rows above have none")
         model = _text(row, MODEL, where) if named else path.name
         question = _text(row, QUESTION, where)
         place = (_whole(row.get("repeat", 0), "repeat", where), _whole(_column(row, SAMPLE, where), "sample", where))
         given = answers.setdefault((model, question), {})
         if place in given:
             raise DataError(
-                f"{where}: a second score of model {_short(model)}, case {_short(question)}, sample {place[1]}; the "
+                f"{where}: a second score of model {brief(model)}, case {brief(question)}, sample {place[1]}; the "
                 f"first is in line {given[place][0]}"
             )
         given[place] = (line, _score(row, where))
@@ -78,7 +78,7 @@ def read_scores_table(path: Path, tags: tuple[str, ...] = ()) -> dict[str, Model
             value = _tag(row, tag, where)
             if mine.setdefault(tag, value) != value:
                 raise DataError(
-                    f"{where}: {tag} of case {_short(question)} is {_short(value)}, and {_short(mine[tag])} above"
+                    f"{where}: {tag} of case {brief(question)} is {brief(value)}, and {brief(mine[tag])} above"
                 )
     if not found:
         raise DataError(f"the table {path} holds no scores; it needs rows of model, question, sample, score")
@@ -119,20 +119,20 @@ def _column(row: Row, names: tuple[str, ...], where: str) -> object:
 
 
 def _columns(row: Row) -> str:
-    return ", ".join(_short(name) for name in list(row)[:20]) + (" …" if len(row) > 20 else "")
+    return ", ".join(brief(name) for name in list(row)[:20]) + (" …" if len(row) > 20 else "")
 
 
 def _text(row: Row, names: tuple[str, ...], where: str) -> str:
     value = _column(row, names, where)
     if isinstance(value, bool) or not isinstance(value, (str, int)) or value == "":
-        raise DataError(f"{where}: {names[0]} {_short(value)} is no name")
+        raise DataError(f"{where}: {names[0]} {brief(value)} is no name")
     return str(value)
 
 
 def _whole(value: object, name: str, where: str) -> int:
     text = str(value)
     if isinstance(value, bool) or not (text.isascii() and text.isdecimal()) or len(text) > 18:
-        raise DataError(f"{where}: {name} {_short(value)} is no whole number from 0")
+        raise DataError(f"{where}: {name} {brief(value)} is no whole number from 0")
     return int(text)
 
 
@@ -145,12 +145,12 @@ def _score(row: Row, where: str) -> float | None:
         score = float("no number") if isinstance(value, bool) or "_" in str(value) else float(str(value))
     except ValueError:
         raise DataError(
-            f"{where}: score {_short(value)} is no number; leave it empty where an answer has no score"
+            f"{where}: score {brief(value)} is no number; leave it empty where an answer has no score"
         ) from None
     if not math.isfinite(score):
-        raise DataError(f"{where}: score {_short(value)} cannot be averaged; leave it empty where there is no score")
+        raise DataError(f"{where}: score {brief(value)} cannot be averaged; leave it empty where there is no score")
     if score > 1.0 + 1e-9:
-        raise DataError(f"{where}: score {_short(value)} is above 1; scores are shares of the full score")
+        raise DataError(f"{where}: score {brief(value)} is above 1; scores are shares of the full score")
     return score
 
 
@@ -159,10 +159,5 @@ def _tag(row: Row, tag: str, where: str) -> str:
         raise DataError(f"{where}: no column {tag!r} to break down by; it has: {_columns(row)}")
     value = row[tag]
     if isinstance(value, (dict, list)):
-        raise DataError(f"{where}: {tag} {_short(value)} is no plain value")
+        raise DataError(f"{where}: {tag} {brief(value)} is no plain value")
     return "" if value is None else str(value)
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"

@@ -80,8 +80,8 @@ def open_sets(given: Sequence[str], field: str, by: str | None, choice: TaskOpti
     """Every set that a command names, in order. Raises DataError for what is none, or has nothing in this field."""
     found: dict[str, TextSet] = {}
     for one in given:
-        name, source = _named(one)
-        if source in BENCHMARKS or (question_file(source) and not _is_list(Path(source))):
+        name, source = named_set(one)
+        if source in BENCHMARKS or (question_file(source) and not is_list(Path(source))):
             opened = _of_questions(name, source, field, by, _fitting(choice, source, alone=len(given) == 1))
         else:
             opened = [_of_files(name, Path(source), field, by, choice.limit)]
@@ -101,7 +101,7 @@ def open_sets(given: Sequence[str], field: str, by: str | None, choice: TaskOpti
     return list(found.values())
 
 
-def _named(given: str) -> tuple[str, str]:
+def named_set(given: str) -> tuple[str, str]:
     """`NAME=SET`, unless a file is called so."""
     name, equals, source = given.partition("=")
     return ("", given) if not equals or Path(given).exists() else (replace_surrogates(name.strip()), source)
@@ -238,7 +238,7 @@ def _json_list(path: Path, text: str) -> Iterator[tuple[str, Row]]:
         yield f"item {number}", _object(row, f"{path}, item {number}")
 
 
-def _is_list(path: Path) -> bool:
+def is_list(path: Path) -> bool:
     """Whether a .json file is a list of rows; a question file is an object."""
     try:
         with path.open("rb") as file:

@@ -18,7 +18,6 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from benchmarks.published import published
 from cli.told import told
 from models.local import lmeval
 from rows import table
@@ -26,8 +25,6 @@ from viva.benchmarks import open_exam
 from viva.cli.ask.run import run_command
 from viva.models import Endpoint, connect
 from viva.types import Choose, Choosing, ExamSpec, Sampling
-
-__all__ = ["published"]
 
 MODELS: dict[str, dict[str, Any]] = {
     "llama": {"shape": "llama", "kind": "sentencepiece", "seed": 1},

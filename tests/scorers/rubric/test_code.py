@@ -223,7 +223,7 @@ PIECES = st.lists(
 ).map("".join)  # fmt: skip
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=4 * settings.default.max_examples)
 @given(
     text=PIECES | st.text(max_size=300),
     language=st.sampled_from(LANGUAGES),
@@ -238,7 +238,7 @@ def test_any_answer_gives_a_program_and_always_the_same(text: str, language: str
     assert "b" in program
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=2 * settings.default.max_examples)
 @given(code=st.lists(st.text(st.characters(exclude_characters="`~\r\n", codec="utf-8"), min_size=1), min_size=1))
 def test_what_stands_between_fences_is_the_code(code: list[str]) -> None:
     body = "\n".join(code)

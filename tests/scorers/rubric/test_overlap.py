@@ -67,7 +67,7 @@ LINES = st.lists(st.lists(st.sampled_from("abc"), max_size=6).map(" ".join), max
 
 
 @pytest.mark.slow
-@settings(max_examples=500)
+@settings(max_examples=10 * settings.default.max_examples)
 @given(LINES, LINES)
 def test_also_on_lines_of_few_words(reference: str, text: str):
     check(reference, text)

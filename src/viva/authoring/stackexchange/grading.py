@@ -10,12 +10,9 @@ from viva.benchmarks.custom.benchmark import own_items
 from viva.benchmarks.custom.examples import check_examples
 from viva.benchmarks.custom.model import OwnQuestion, Problem
 from viva.benchmarks.rubric_exam import RubricExam
-from viva.engine.programs import program_key
 from viva.prompting import Templates
-from viva.runs.messages import notify
-from viva.runs.question_file_check import run_programs
-from viva.scorers.rubric.model import Graded
-from viva.types import Evidence, ExamSpec, Execute, Response
+from viva.runs.question_file_check import grader
+from viva.types import ExamSpec
 
 Placed = tuple[PoolQuestion, OwnQuestion]
 
@@ -33,20 +30,6 @@ def grading_problems(
         fingerprint="",
         templates=Templates({}),
     )
-    asked = {question.id: question for question in exam.questions()}
-    wanted: dict[bytes, Execute] = {}
-    for about, own in questions:
-        for text in tried_texts(about, own) if own.rubric.tests else ():
-            for request in exam.executions(asked[own.id], Response(text=text)):
-                wanted[program_key(request)] = request
-    if wanted:
-        notify(f"running {len(wanted):,} test programs in the sandbox")
-    fared = run_programs(wanted, notes, unsafe=unsafe)
-
-    def grade(own: OwnQuestion, answer: str) -> Graded:
-        question = asked[own.id]
-        requests = exam.executions(question, Response(text=answer))
-        executions = [fared.get(program_key(request)) for request in requests]
-        return exam.graded(question, answer, Evidence(executions=executions))
-
+    answers = ((own, text) for about, own in questions if own.rubric.tests for text in tried_texts(about, own))
+    grade = grader(exam, answers, notes, unsafe=unsafe, announced=True)
     return {about.id: [*check_examples(own, grade), *graded_problems(about, own, grade)] for about, own in questions}

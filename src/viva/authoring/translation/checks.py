@@ -167,7 +167,7 @@ def other_language(content: str, language: Language) -> str:
     """The language that a text is in, if by its small words it is not this one; "" otherwise."""
     if language == "zh" and HAN.search(content):
         return ""
-    words = Counter(word.casefold() for word in _WORD.findall(_without_code(content)))
+    words = Counter(word.casefold() for word in _WORD.findall(_CODE.sub(" ", content)))
     counts = {
         code: sum(count for word, count in words.items() if word in known) for code, known in _wanted().words.items()
     }
@@ -177,10 +177,6 @@ def other_language(content: str, language: Language) -> str:
 
 
 _CODE = re.compile(r"```.*?```|`[^`\n]*`|\\\(.*?\\\)|\\\[.*?\\\]|\$[^$\n]*\$", re.DOTALL)
-
-
-def _without_code(content: str) -> str:
-    return _CODE.sub(" ", content)
 
 
 def folded(content: str) -> str:

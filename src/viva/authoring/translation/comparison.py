@@ -108,7 +108,7 @@ def _field(pair: Reference, key: str, source: Language, target: Language) -> Ite
     # 1,3 is a list of two to one writer, and a figure to another: then all digits together are the same.
     if (gone or new) and _digits(one) != _digits(other):
         # In an answer of many sentences figures are said in other ways; a lost figure of a question changes it.
-        worst: Severity = severity if gone and not _spelled(gone) else "warning"
+        worst: Severity = severity if gone and not all(number in _SMALL for number in gone) else "warning"
         yield Finding(name, key, "numbers changed", _told(gone, new), worst)
     gone, new = _differ(_romans(text(pair.source[key])), _romans(text(pair.translation[key])))
     if gone or new:
@@ -182,10 +182,6 @@ def _units(content: str) -> Counter[str]:
 def _differ(one: Counter[str], other: Counter[str]) -> tuple[list[str], list[str]]:
     """What only the source has, and what only the translation has. How often is not counted: sentences repeat."""
     return sorted(set(one) - set(other)), sorted(set(other) - set(one))
-
-
-def _spelled(numbers: Sequence[str]) -> bool:
-    return all(number in _SMALL for number in numbers)
 
 
 def _told(gone: Sequence[str], new: Sequence[str]) -> str:

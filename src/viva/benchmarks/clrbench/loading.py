@@ -17,6 +17,7 @@ from msgspec import Struct
 from viva.benchmarks.sets import read_bytes
 from viva.errors import DataError
 from viva.types import Defect, Kind, Question
+from viva.visible import brief
 
 Type = Literal["MC", "MS", "TF", "FB", "OE"]
 KINDS: dict[Type, Kind] = {"MC": "choice", "MS": "choices", "TF": "truth", "FB": "term", "OE": "open"}
@@ -33,7 +34,6 @@ LONGEST_ID = 200
 """Characters."""
 MOST_MISTAKES = 20
 """Of one file that are shown at once."""
-_SHOWN = 60
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _CONTROL_IN_TEXT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -72,7 +72,7 @@ def read_records(path: Path) -> tuple[list[Record], bytes]:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
             mistakes += [f"{where}{wrong}" for wrong in _undecodable(line, problem)]
             continue
-        where = f"{where}, question {_short(record.id)}"
+        where = f"{where}, question {brief(record.id)}"
         mistakes += [f"{where}: {wrong}" for wrong in problems(record)]
         if record.id in seen:
             mistakes.append(f"{where}: its id is that of line {seen[record.id]}, too")
@@ -96,18 +96,18 @@ def _undecodable(line: bytes, problem: Exception) -> Iterator[str]:
         yield ": it is no JSON object"
         return
     given = cast("dict[str, object]", held)
-    name = f", question {_short(given['id'])}" if "id" in given else ""
+    name = f", question {brief(given['id'])}" if "id" in given else ""
     fields = msgspec.structs.fields(Record)
     missing = [f"`{field.name}`" for field in fields if field.required and field.name not in given]
     if missing:
         yield f"{name}: it lacks {', '.join(missing)}"
-    unknown = [_short(key) for key in given if key not in Record.__struct_fields__]
+    unknown = [brief(key) for key in given if key not in Record.__struct_fields__]
     if unknown:
         more = f" and {len(unknown) - 5:,} more" if len(unknown) > 5 else ""
         yield f"{name}: unknown fields: {', '.join(unknown[:5])}{more}"
     if "type" in given and not _is_type(given["type"]):
         types = ", ".join(f"{short} ({title.lower()})" for short, title in TITLES.items())
-        yield f"{name}: type {_short(given['type'])} is none of {types}"
+        yield f"{name}: type {brief(given['type'])} is none of {types}"
     elif not missing and not unknown:
         yield f"{name}: {problem}"
 
@@ -125,7 +125,7 @@ def problems(record: Record) -> Iterator[str]:
         yield f"its id has {len(record.id):,} characters; {LONGEST_ID} are allowed"
     yield from _control_characters(record)
     if not 1 <= len(record.topic) <= 3 or not all(level.strip() for level in record.topic):
-        yield f"topic {_short(list(record.topic))} is no path of one to three levels"
+        yield f"topic {brief(list(record.topic))} is no path of one to three levels"
     if record.type in ("MC", "MS"):
         yield from _option_problems(record)
     elif record.options:
@@ -159,13 +159,13 @@ def _control_characters(record: Record) -> Iterator[str]:
 def _answer_problems(record: Record) -> Iterator[str]:
     answer = record.answer
     if record.type == "MC" and (not isinstance(answer, str) or answer not in _letters(record)):
-        yield f"answer {_short(answer)} is no letter of its {len(record.options)} options"
+        yield f"answer {brief(answer)} is no letter of its {len(record.options)} options"
     elif record.type == "MS":
         chosen = [str(letter) for letter in record.answers]
         if not chosen or len(set(chosen)) < len(chosen) or not set(chosen) <= set(_letters(record)):
-            yield f"answers {_short(chosen)} are not different letters of its {len(record.options)} options"
+            yield f"answers {brief(chosen)} are not different letters of its {len(record.options)} options"
     elif record.type == "TF" and str(answer).lower() not in ("true", "false"):
-        yield f"answer {_short(answer)} is neither true nor false"
+        yield f"answer {brief(answer)} is neither true nor false"
     elif record.type == "FB":
         gaps = len(re.findall(f"{GAP}_*", record.question))
         if gaps != 1:
@@ -173,7 +173,7 @@ def _answer_problems(record: Record) -> Iterator[str]:
         if not _accepted(record):
             yield "it has no answer"
     elif record.type == "OE" and (not isinstance(answer, str) or not answer.strip()):
-        yield f"answer {_short(answer)} is no text"
+        yield f"answer {brief(answer)} is no text"
 
 
 def _option_problems(record: Record) -> Iterator[str]:
@@ -184,7 +184,7 @@ def _option_problems(record: Record) -> Iterator[str]:
     folded = [" ".join(option.split()).casefold() for option in record.options]
     twice = next((option for option in folded if folded.count(option) > 1), None)
     if twice is not None:
-        yield f"two options read {_short(twice)}"
+        yield f"two options read {brief(twice)}"
 
 
 def _letters(record: Record) -> tuple[str, ...]:
@@ -194,11 +194,6 @@ def _letters(record: Record) -> tuple[str, ...]:
 def _accepted(record: Record) -> tuple[str, ...]:
     given = record.answers or (() if record.answer is None or isinstance(record.answer, bool) else (record.answer,))
     return tuple(text for one in given if (text := str(one).strip()))
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 
 
 def to_questions(records: Sequence[Record]) -> tuple[list[Question], list[Defect]]:

@@ -21,6 +21,7 @@ from msgspec import Struct
 from viva.analysis.ratings import Ratings
 from viva.errors import DataError
 from viva.runs.score_table import rows_of
+from viva.visible import brief
 
 ITEM = ("item", "question")
 RATER = ("rater", "reviewer", "judge")
@@ -86,9 +87,9 @@ def _take(seen: _Seen, row: Mapping[str, object], where: str, line: int) -> None
     aspect = _plain(row.get(ASPECT), ASPECT, where)
     key = item, aspect
     if (key, rater) in seen.lines:
-        what = _short(item) + (f", {_short(aspect)}," if aspect else "")
+        what = brief(item) + (f", {brief(aspect)}," if aspect else "")
         first = seen.lines[key, rater]
-        raise DataError(f"{where}: a second rating of {what} by {_short(rater)}; the first is in line {first}")
+        raise DataError(f"{where}: a second rating of {what} by {brief(rater)}; the first is in line {first}")
     seen.lines[key, rater] = line
     seen.values.setdefault(key, {})[rater] = value
     seen.raters.setdefault(rater)
@@ -100,7 +101,7 @@ def _take(seen: _Seen, row: Mapping[str, object], where: str, line: int) -> None
         seen.names.setdefault(name, "")
         if tag and mine.setdefault(name, tag) != tag and not seen.names[name]:
             seen.names[name] = (
-                f"{where}: {name[:_SHOWN]} of {_short(item)} is {_short(tag)}, and {_short(mine[name])} above"
+                f"{where}: {name[:_SHOWN]} of {brief(item)} is {brief(tag)}, and {brief(mine[name])} above"
             )
 
 
@@ -108,7 +109,7 @@ def _present(row: Mapping[str, object], names: tuple[str, ...], where: str) -> s
     for name in names:
         if name in row:
             return name
-    has = ", ".join(_short(name) for name in list(row)[:20])
+    has = ", ".join(brief(name) for name in list(row)[:20])
     raise DataError(f"{where}: no column {' or '.join(map(repr, names))}; it has: {has or 'none'}")
 
 
@@ -116,13 +117,13 @@ def _name(row: Mapping[str, object], names: tuple[str, ...], where: str) -> tupl
     column = _present(row, names, where)
     value = row[column]
     if isinstance(value, bool) or not isinstance(value, (str, int)) or not str(value).strip():
-        raise DataError(f"{where}: {column} {_short(value)} is no name")
+        raise DataError(f"{where}: {column} {brief(value)} is no name")
     return column, str(value).strip()
 
 
 def _plain(value: object, name: str, where: str) -> str:
     if isinstance(value, (dict, list)):
-        raise DataError(f"{where}: {name[:_SHOWN]} {_short(value)} is no plain value")
+        raise DataError(f"{where}: {name[:_SHOWN]} {brief(value)} is no plain value")
     return "" if value is None else str(value).strip()
 
 
@@ -133,16 +134,11 @@ def _mark(value: object, column: str, where: str) -> float | None:
         mark = float("no number") if isinstance(value, bool) or "_" in str(value) else float(str(value))
     except ValueError:
         if _DECIMAL_COMMA.fullmatch(str(value).strip()):
-            raise DataError(f"{where}: {column} {_short(value)} has a decimal comma: write decimal points") from None
+            raise DataError(f"{where}: {column} {brief(value)} has a decimal comma: write decimal points") from None
         raise DataError(
-            f"{where}: {column} {_short(value)} is no number; leave it empty where there is no rating, and write marks "
+            f"{where}: {column} {brief(value)} is no number; leave it empty where there is no rating, and write marks "
             "that are names as numbers (with --level nominal)"
         ) from None
     if not math.isfinite(mark) or abs(mark) > LARGEST:
-        raise DataError(f"{where}: {column} {_short(value)} is no mark; leave it empty where there is no rating")
+        raise DataError(f"{where}: {column} {brief(value)} is no mark; leave it empty where there is no rating")
     return mark + 0.0  # no minus zero
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"

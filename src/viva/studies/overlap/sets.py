@@ -18,7 +18,7 @@ from viva.prompting import replace_surrogates
 from viva.runs.config import TaskOptions
 from viva.runs.exams import data_notes, label, open_exams, reopen
 from viva.studies.overlap.corpora import corpus_files, pieces_of, text_of
-from viva.studies.text_sets import FIELDS, field_of
+from viva.studies.text_sets import FIELDS, field_of, is_list, named_set
 from viva.types import Question
 from viva.visible import one_line
 
@@ -52,7 +52,7 @@ class Opened(Struct, kw_only=True):
 
 def open_set(given: str, field: str, choice: TaskOptions) -> Opened:
     """The set whose questions are looked for. Raises DataError for what is none, or has no text in this field."""
-    name, source = _named(given)
+    name, source = named_set(given)
     questions = _questions(source, field, choice)
     opened = questions or _rows(Path(source), "" if field == ASKED else field, choice.limit)
     opened.name = name or opened.name
@@ -64,7 +64,7 @@ def open_set(given: str, field: str, choice: TaskOptions) -> Opened:
 
 def open_other(given: str, field: str, choice: TaskOptions) -> Opened:
     """What the set is compared with. Raises DataError for what is none."""
-    name, source = _named(given)
+    name, source = named_set(given)
     every = msgspec.structs.replace(choice, limit=None)
     opened = _questions(source, field if field in (ASKED, *FIELDS) else ASKED, every)
     if opened is None:
@@ -74,17 +74,12 @@ def open_other(given: str, field: str, choice: TaskOptions) -> Opened:
     return opened
 
 
-def _named(given: str) -> tuple[str, str]:
-    name, equals, source = given.partition("=")
-    return ("", given) if not equals or Path(given).exists() else (replace_surrogates(name.strip()), source)
-
-
 def _questions(source: str, field: str, choice: TaskOptions) -> Opened | None:
     """The questions of a benchmark, a question file or a run; None for anything else."""
     path = Path(source)
     exams: list[tuple[Exam, Path | None]]
     run = (path / "run.json").is_file()
-    if source in BENCHMARKS or (question_file(source) and not _is_list(path)):
+    if source in BENCHMARKS or (question_file(source) and not is_list(path)):
         exams = open_exams((source,), choice)
     elif run:
         exams = [
@@ -105,14 +100,6 @@ def _questions(source: str, field: str, choice: TaskOptions) -> Opened | None:
 
 def _asked(question: Question, field: str) -> str | None:
     return "\n".join((question.text, *question.options)) if field == ASKED else field_of(question, field)
-
-
-def _is_list(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            return path.suffix.lower() == ".json" and file.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"["
-    except OSError:
-        return False
 
 
 def _rows(path: Path, column: str, limit: int | None) -> Opened:

@@ -1,0 +1,25 @@
+"""The command line as tests run it: a fork of a warm interpreter, whose exit code is this command's and no other's."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+from servers.fixtures import LocalServer, Viva
+
+
+def test_after_a_command_that_was_given_up_every_other_has_its_own_exit_code(viva: Viva, server: LocalServer) -> None:
+    class GaveUpError(Exception):
+        pass
+
+    def give_up() -> bool:
+        raise GaveUpError
+
+    server.control(latency=60.0)
+    with pytest.raises(GaveUpError):  # as a time-out of pytest's does, at any instant
+        viva.struck(signal.SIGKILL, give_up, *viva.examining(server, run="first"))
+    with pytest.raises(AssertionError, match=r"still running after 0\.2 s"):
+        viva.examine(server, run="second", timeout=0.2)
+    ended = [viva(*arguments).code for arguments in [("--version",), ("--nothing",)] * 2]
+    assert ended == [0, 2, 0, 2]
