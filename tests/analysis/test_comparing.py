@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rows import table
 from viva.analysis.breakdown import Breakdown, frame
 from viva.analysis.comparing import (
     Difference,
@@ -430,3 +432,49 @@ def test_a_mean_of_all_right_is_no_surer_for_how_its_shares_add_up(n: int) -> No
     assert found.p is not None
     assert found.p > 0.3
     assert (found.wins, found.ties, found.losses) == (None, None, None)
+
+
+@pytest.mark.slow
+def test_no_worse_by_a_margin_is_said_of_one_that_is_worse_by_it_in_2_5_per_cent_of_sets() -> None:
+    random = np.random.default_rng(7)
+    said = Counter[str]()
+    for _ in range(1500):
+        first, second = (np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]))
+        drawn = random.choice(4, 300, p=[0.15, 0.10, 0.15, 0.60])  # the second is five points worse
+        found = difference(once(first[drawn].tolist()), once(second[drawn].tolist()))
+        said[found.against(0.05)] += 1
+    assert (said["no worse"] + said["equivalent"] + said["better by more"]) / 1500 <= 0.035
+    assert said["worse by more"] / 1500 <= 0.035
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from([0.0, 1.0, None]), st.sampled_from([0.0, 0.5, 1.0, None])), min_size=3),
+    st.floats(0.01, 0.9),
+)
+def test_decisions_are_those_of_the_other_side_turned_round_and_no_surer_for_what_is_lost(
+    values: list[tuple[float | None, float | None]], margin: float
+) -> None:
+    one, other = (once([pair[side] for pair in values]) for side in (0, 1))
+    found, turned = difference(one, other), difference(other, one)
+    opposite = {"no worse": "no better", "better by more": "worse by more"}
+    opposite |= {after: before for before, after in opposite.items()}
+    decision = found.against(margin)
+    assert turned.against(margin) == opposite.get(decision, decision)
+    interval = found.whatever_is_lost()
+    if interval is not None and found.low is not None and found.high is not None:
+        assert interval[0] <= found.low + 1e-12
+        assert interval[1] >= found.high - 1e-12
+
+
+def test_what_lost_answers_would_have_to_be_to_change_the_order() -> None:
+    with table() as row:
+        for gained, lost_answers, tipping in (
+            (10, 0, None),  # nothing is lost
+            (10, 5, None),  # whatever they are, the second is ahead
+            (2, 10, 0.2),  # a tenth of 20 is what both ends lie around
+        ):
+            with row((gained, lost_answers)):
+                first = [0.0] * gained + [1.0] * (20 - gained) + [None] * lost_answers
+                second = [1.0] * 20 + [None] * lost_answers
+                found = difference(once(first), once(second)).tipping()
+                assert found == (None if tipping is None else pytest.approx(tipping))

@@ -53,6 +53,8 @@ POWER = 0.80
 SEEN = Z + NormalDist().inv_cdf(POWER)
 """A difference of so many standard errors is significant at 5 % in 80 % of all sets: 2.80."""
 SIDES = ("first", "second")
+Decision = Literal["better by more", "no worse", "equivalent", "no better", "worse by more", "open"]
+"""What an interval says of the second contestant beside a margin."""
 UNEQUAL = 0.25
 """By so much more answers of one than of the other their differences are no longer symmetric if the two are alike."""
 _SAME = 1e-9
@@ -106,6 +108,37 @@ class Difference(Struct, frozen=True, kw_only=True):
     def smallest(self) -> float | None:
         """The smallest true difference that a set like this shows with 80 % power, before any adjusting."""
         return None if self.error is None else SEEN * self.error
+
+    def whatever_is_lost(self) -> Interval | None:
+        """The 95 % interval, moved outwards as far as what is unscored could move the difference."""
+        if self.low is None or self.high is None:
+            return None
+        if self.one_sided or self.difference is None or self.floor is None or self.ceiling is None:
+            return self.low, self.high
+        return self.low + min(0.0, self.floor - self.difference), self.high + max(0.0, self.ceiling - self.difference)
+
+    def against(self, margin: float) -> Decision:
+        """What can be said of the second beside the first, up to a margin: by where the whole interval lies, whatever
+        became of what is unscored. One-sided at 2.5 %, as trials of non-inferiority are judged (CONSORT 2012)."""
+        interval = self.whatever_is_lost()
+        if interval is None:
+            return "open"
+        low, high = interval
+        if low > margin or high < -margin:
+            return "better by more" if low > margin else "worse by more"
+        if low > -margin:
+            return "equivalent" if high < margin else "no worse"
+        return "no better" if high < margin else "open"
+
+    def tipping(self) -> float | None:
+        """How far what is unscored would have to go against the one who is ahead to change the order: 0 for half of the
+        points each, 1 for the worst case. None where nothing is unscored, and where no outcome changes the order."""
+        if self.difference is None or self.one_sided or self.floor is None or self.ceiling is None:
+            return None
+        middle, half = (self.floor + self.ceiling) / 2, (self.ceiling - self.floor) / 2
+        if half < _SAME or not self.difference or abs(middle) > half:
+            return None
+        return middle / half if self.difference > 0 else -middle / half
 
     def questions_for(self, difference: float) -> int | None:
         """How many questions like these show a true difference with 80 % power."""

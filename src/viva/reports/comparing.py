@@ -40,7 +40,13 @@ TESTS = {
     "permutation, nearly exact": "a sign-flip permutation test of all signs (nearly exact: some answers are missing)",
     "permutation, random": "a sign-flip permutation test of random signs (the smallest p it can give: {resolution})",
 }
+MARGIN = (
+    "Margin: by where the whole 95 % interval lies (one-sided 2.5 %), moved outwards as far as answers without a score "
+    "could move it. No worse: above minus the margin; equivalent: within it on both sides; open: neither."
+)
 LARGEST = "the largest that it can be, whatever the verdicts are that are not there"
+_TIPPING = 3
+"""Pairs of which it is said what lost answers could change."""
 _LISTED = 12
 """Notes of a kind that are shown; the others are counted."""
 
@@ -137,6 +143,45 @@ def _differences(one: Comparison, tests: int) -> Grid:
         for row in one.rows
     )  # fmt: skip
     return Grid(f"Comparison · {one.title}{title}", header, rows)
+
+
+def _decisions(one: Comparison, margin: float) -> Grid:
+    """What can be said of the second, up to a margin in points."""
+    names, cells, title = _names(one, short=False)
+    rows = tuple(
+        (
+            *cells(row),
+            difference_text(row.found),
+            _between(row.found.whatever_is_lost()),
+            row.found.against(margin / 100),
+        )
+        for row in one.rows
+    )
+    header = (*names, "difference", "whatever is lost", "the second is")
+    return Grid(f"Up to a margin of {margin:g} points · {one.title}{title}", header, rows)
+
+
+def _between(interval: tuple[float, float] | None) -> str:
+    return "–" if interval is None else f"{signed(100 * interval[0])} to {signed(100 * interval[1])}"
+
+
+def _tipping(row: Row) -> str:
+    """What would change the order of two contestants; "" where nothing is unscored."""
+    found = row.found
+    if not found.unscored or found.difference is None or not found.difference or not _bounds(found):
+        return ""
+    ahead, behind = (row.second, row.first) if found.difference > 0 else (row.first, row.second)
+    lost = f"{found.unscored:,} question{'' if found.unscored == 1 else 's'} without a score on one side or both"
+    where = f"{row.part}: " if row.part else ""
+    tipping = found.tipping()
+    if tipping is None:
+        return f"{where}{ahead} stays ahead of {behind} whatever became of {lost}."
+    if tipping <= 0:
+        return f"{where}{lost}: {behind} would be ahead of {ahead} with half of their points each."
+    return (
+        f"{where}{lost}: {behind} would be ahead of {ahead} only if their points went {100 * tipping:.0f} % of the way "
+        f"from half each to all against {ahead}."
+    )
 
 
 _MATRIX = 3
@@ -278,6 +323,7 @@ def closing(found: Sequence[Comparison]) -> list[str]:
         lines.append(f"{UNSURE} after a range: {RANGE}.")
         lines.append(f"p of a range: {LARGEST}; there is none where they can make either the better one.")
     for one in found:
+        lines += list(filter(None, map(_tipping, _pairs(one).values())))[:_TIPPING]
         lines += one.notes[:_LISTED]
         if len(one.notes) > _LISTED:
             lines.append(f"… and {len(one.notes) - _LISTED:,} more notes; --format json has all.")
@@ -307,16 +353,29 @@ class Comparisons(StudyResult):
     """Contestants compared, benchmark by benchmark."""
 
     found: tuple[Comparison, ...]
-    words = WORDS | {"first", "second", "question", "read by the first", "read by the second", "outcome"}
+    margin: float | None = None
+    """Points up to which a difference does not matter."""
+    words = WORDS | {
+        "the second is",
+        "first",
+        "second",
+        "question",
+        "read by the first",
+        "read by the second",
+        "outcome",
+    }
 
     def tables(self) -> list[Grid]:
         """Differences, power and flips of every benchmark."""
         tests = tests_of(self.found)
-        return [grid for one in self.found for grid in comparison_grids(one, tests)]
+        return [*self._decisions(), *(grid for one in self.found for grid in comparison_grids(one, tests))]
+
+    def _decisions(self) -> list[Grid]:
+        return [] if self.margin is None else [_decisions(one, self.margin) for one in self.found]
 
     def closing(self) -> list[str]:
         """The legend, and what must be known beside the numbers."""
-        return closing(self.found)
+        return [*([] if self.margin is None else [MARGIN]), *closing(self.found)]
 
     def overview(self) -> tuple[Sequence[Grid], Sequence[str]]:
         """Of several pairs, a matrix of the differences in all, and the few of the parts that hold."""
@@ -324,7 +383,7 @@ class Comparisons(StudyResult):
             return self.tables(), self.closing()
         tests = tests_of(self.found)
         grids = [grid for one in self.found for grid in (_matrix(one), _holding(one, tests))]
-        return grids, [_STAR.format(count=f"{tests:,}"), *self.closing()]
+        return [*self._decisions(), *grids], [_STAR.format(count=f"{tests:,}"), *self.closing()]
 
     def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
         """A row a comparison, in shares of 1."""

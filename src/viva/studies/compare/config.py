@@ -58,4 +58,8 @@ class CompareConfig(Struct, kw_only=True):
             f"How many questions would show a difference of so many points? Repeatable.  [default: {', '.join(POINTS)}]"
         ),
     ] = ()
+    margin: Annotated[
+        Annotated[float, Meta(gt=0, lt=100)] | None,
+        note("Is the second no worse than the first by so many points (non-inferiority), or equivalent?"),
+    ] = None
     seed: Annotated[int, note("Of permutation tests by random signs.")] = 0

@@ -39,7 +39,7 @@ def study(config: CompareConfig) -> StudyResult:
         return compare_sweep(config)
     if len(config.sources) == 1 and config.sources[0] in PUBLISHED and not Path(config.sources[0]).exists():
         return compare_published(config.sources[0], config)
-    return Comparisons(tuple(_compared(existing(config.sources, PUBLISHED), config)))
+    return Comparisons(tuple(_compared(existing(config.sources, PUBLISHED), config)), config.margin)
 
 
 def _compared(paths: Sequence[Path], config: CompareConfig) -> list[Comparison]:
