@@ -124,12 +124,13 @@ def test_prompts_and_scores_of_what_is_written(tmp_path: Path) -> None:
 
 def test_what_a_task_says_of_exemplars_and_ways_of_asking(tmp_path: Path) -> None:
     card = made(tmp_path, WRITTEN, SUMS)
+    refused: list[tuple[dict[str, Any], str]] = [
+        ({"chain_of_thought": True}, "leave --cot out"),
+        ({"shots": 9}, "--shots needs 9 rows to choose exemplars from, and there are 4"),
+        ({"choose": "next-token"}, "compete by their whole texts"),
+    ]
     with table() as row:
-        for settings, wanted in [
-            ({"chain_of_thought": True}, "leave --cot out"),
-            ({"shots": 9}, "--shots needs 9 rows to choose exemplars from, and there are 4"),
-            ({"choose": "next-token"}, "compete by their whole texts"),
-        ]:
+        for settings, wanted in refused:
             with row(wanted), pytest.raises(VivaError, match=wanted):
                 exam_of(card, **settings)
     with pytest.raises(DataError, match="leave --prompts out"):
@@ -155,7 +156,7 @@ def test_a_prompt_decides_the_signature(tmp_path: Path) -> None:
 
 
 def test_rows_that_make_no_question_are_left_out_and_the_others_stay(tmp_path: Path) -> None:
-    bad = [
+    bad: list[dict[str, Any]] = [
         {"q": "no gold", "o": ["a", "b"], "a": "c"},
         {"q": "no options", "o": "x", "a": "x"},
         {"q": 3, "o": ["a", "b"], "a": "a"},
@@ -315,8 +316,9 @@ def test_exemplars_are_drawn_again_as_before_and_never_the_question(
     size: int, shots: int, apart: bool, seed: int
 ) -> None:
     pool = [{"q": at} for at in range(size)]
-    for sampler in ("default", "first_n"):
-        shown = Shown(sampler=sampler, seed=seed, without_question=apart)  # type: ignore[arg-type]
+    samplers: tuple[Any, ...] = ("default", "first_n")
+    for sampler in samplers:
+        shown = Shown(sampler=sampler, seed=seed, without_question=apart)
         try:
             found = list(exemplars_of(shown, pool, pool, shots))
         except DataError:
