@@ -20,6 +20,7 @@ from viva.benchmarks.card.benchmark import ExamCard
 from viva.benchmarks.card.lm_eval import Filter, Metric, Shown
 from viva.benchmarks.card.lm_eval_exam import LmEvalExam, exemplars_of
 from viva.benchmarks.card.templating import TemplateError, match, render
+from viva.benchmarks.card.typed import typed
 from viva.errors import DataError, VivaError
 from viva.types import Choose, ExamSpec, Generate, Message, Response, Sampling
 
@@ -123,12 +124,13 @@ def test_prompts_and_scores_of_what_is_written(tmp_path: Path) -> None:
 
 def test_what_a_task_says_of_exemplars_and_ways_of_asking(tmp_path: Path) -> None:
     card = made(tmp_path, WRITTEN, SUMS)
+    refused: list[tuple[dict[str, Any], str]] = [
+        ({"chain_of_thought": True}, "leave --cot out"),
+        ({"shots": 9}, "--shots needs 9 rows to choose exemplars from, and there are 4"),
+        ({"choose": "next-token"}, "compete by their whole texts"),
+    ]
     with table() as row:
-        for settings, wanted in [
-            ({"chain_of_thought": True}, "leave --cot out"),
-            ({"shots": 9}, "--shots needs 9 rows to choose exemplars from, and there are 4"),
-            ({"choose": "next-token"}, "compete by their whole texts"),
-        ]:
+        for settings, wanted in refused:
             with row(wanted), pytest.raises(VivaError, match=wanted):
                 exam_of(card, **settings)
     with pytest.raises(DataError, match="leave --prompts out"):
@@ -154,7 +156,7 @@ def test_a_prompt_decides_the_signature(tmp_path: Path) -> None:
 
 
 def test_rows_that_make_no_question_are_left_out_and_the_others_stay(tmp_path: Path) -> None:
-    bad = [
+    bad: list[dict[str, Any]] = [
         {"q": "no gold", "o": ["a", "b"], "a": "c"},
         {"q": "no options", "o": "x", "a": "x"},
         {"q": 3, "o": ["a", "b"], "a": "a"},
@@ -233,6 +235,32 @@ def test_includes_tags_and_folders(tmp_path: Path) -> None:
     assert len(requests(tmp_path / "split_card.yaml", choose="likelihood", shots=3)) == 2
 
 
+def test_rows_have_the_columns_and_numbers_of_one_table(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"x": 1, "y": 2}\n{"x": 2.5}\n{"x": 3, "z": "1"}\n')
+    (tmp_path / "b.csv").write_text("n,m,t,f,s\n1,1,True,.5,a\n2,,false,2,\n-3,4,TRUE,1e2,7\n")
+    assert [row for _, _, row in typed([tmp_path / "a.jsonl"])] == [
+        {"x": 1.0, "y": 2, "z": None}, {"x": 2.5, "y": None, "z": None}, {"x": 3.0, "y": None, "z": "1"},
+    ]  # fmt: skip
+    found = [list(map(repr, row.values())) for _, _, row in typed([tmp_path / "b.csv"])]
+    assert found == [
+        ["1", "1.0", "True", "0.5", "'a'"],
+        ["2", "None", "False", "2.0", "None"],
+        ["-3", "4.0", "True", "100.0", "'7'"],
+    ]  # fmt: skip
+
+
+def test_exemplars_that_are_not_there_are_said_and_the_card_stays(tmp_path: Path) -> None:
+    (tmp_path / "task.yaml").write_text(WRITTEN)
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in SUMS))
+    said = init_from_lm_eval(tmp_path / "task.yaml", tmp_path / "rows.jsonl", tmp_path / "card.yaml")
+    assert "its 1 exemplars are not there yet" in said
+    assert len(requests(tmp_path / "card.yaml")) == 4
+    (tmp_path / "train.jsonl").write_text(json.dumps(SUMS[0]) + "\n")
+    said = init_from_lm_eval(tmp_path / "task.yaml", tmp_path / "rows.jsonl", tmp_path / "other.yaml")
+    assert "not there" not in said
+    assert len(requests(tmp_path / "other.yaml", shots=1)) == 4
+
+
 def test_templates_are_kept_from_the_machine_and_bounded() -> None:
     fields = {"target": "{{ 1 }}"}
     with table() as row:
@@ -288,8 +316,9 @@ def test_exemplars_are_drawn_again_as_before_and_never_the_question(
     size: int, shots: int, apart: bool, seed: int
 ) -> None:
     pool = [{"q": at} for at in range(size)]
-    for sampler in ("default", "first_n"):
-        shown = Shown(sampler=sampler, seed=seed, without_question=apart)  # type: ignore[arg-type]
+    samplers: tuple[Any, ...] = ("default", "first_n")
+    for sampler in samplers:
+        shown = Shown(sampler=sampler, seed=seed, without_question=apart)
         try:
             found = list(exemplars_of(shown, pool, pool, shots))
         except DataError:

@@ -17,6 +17,7 @@ from rows import table
 from viva.authoring.lm_eval_card import init_from_lm_eval
 from viva.authoring.lm_eval_file import TaskFields, read_task
 from viva.benchmarks import CARD, open_exam
+from viva.benchmarks.card.typed import typed
 from viva.benchmarks.logprob import PER_BYTE, PER_CHARACTER, SUM
 from viva.contracts import Exam
 from viva.types import Choose, ExamSpec, Generate, Likelihood, Message, Response, Sampling
@@ -285,3 +286,22 @@ def test_a_task_of_ones_own_with_all_that_a_score_can_go_by(tmp_path: Path) -> N
     for shots in (0, 2, 5):
         assert [text for text, _ in asked(both.exam(shots))] == [one.args[0] for one in both.build(shots)]
     compare(both)
+
+
+def test_rows_are_those_that_datasets_reads(tmp_path: Path) -> None:
+    import datasets
+
+    files = {
+        "a.jsonl": '{"x": 1, "y": 2, "b": true}\n{"x": 2.5, "b": null}\n'
+        '{"x": 3, "z": "1", "o": [{"k": "v"}], "d": {"p": null}}\n',
+        "b.csv": "n,m,t,f,s,e\n1,1,True,.5,a,NA\n2,,false,2,,\n-3,4,TRUE,1e2,7,null\n",
+        "c.csv": 'q,label,id\n"a, ""b""",0,007\n None ,1,8\nn/a,1,9\n" x\ny ",0,10\n',
+        "d.csv": "i,j,k\n1,True,1.0\nx,2,\n",
+        "e.csv": "i,j,k\n,1_000,+5\nyes,1e5,-.5\nno,Infinity,5.\n",
+    }
+    with table() as row:
+        for name, content in files.items():
+            with row(name):
+                (tmp_path / name).write_text(content)
+                theirs = datasets.load_dataset("json" if "json" in name else "csv", data_files=str(tmp_path / name))
+                assert list(map(repr, theirs["train"])) == [repr(one) for _, _, one in typed([tmp_path / name])]

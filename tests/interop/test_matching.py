@@ -208,3 +208,14 @@ def test_every_question_of_a_sample_is_found_by_its_prompt() -> None:
                 assert not matching.missed
                 for match, one in zip(matching.found, questions, strict=True):
                     assert match.question.id == one.id or match.question.text == one.text
+
+
+def test_options_that_all_questions_share_need_not_stand_behind_them() -> None:
+    shared = [
+        question(str(at), f"Is number {at} of the long list even?\nA. no\nB. yes", ("A", "B"), "AB"[at % 2 == 0])
+        for at in range(12)
+    ]
+    (found,) = (
+        QuestionMatcher(shared).match([item(f"Say it.\n\n{shared[3].text}\nAnswer:", options=("no", "yes"))]).found
+    )
+    assert (found.question, found.how) == (shared[3], TEXT)

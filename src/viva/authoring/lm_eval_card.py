@@ -21,7 +21,7 @@ from viva.benchmarks.card.lm_eval import Filter, Metric
 from viva.benchmarks.card.model import parse_card
 from viva.errors import DataError, VivaError
 from viva.files import write_whole
-from viva.io.records import SPLITS
+from viva.io.records import SPLITS, plain_stem
 from viva.types import ExamSpec
 from viva.visible import one_line
 
@@ -72,11 +72,15 @@ def init_from_lm_eval(path: Path, data: Path | None, out: Path | None = None) ->
     if not place.data:
         return "\n".join([f"{card}: {parsed.format}; {_without_data(fields)}", *found.notes, command])
     try:
-        spec = ExamSpec(benchmark=CARD, name=fields.task, shots=fields.num_fewshot or 0, form="base")
-        exam = open_exam(spec, card)
+        exam = open_exam(ExamSpec(benchmark=CARD, name=fields.task, form="base"), card)
     except DataError:
         card.unlink()
         raise
+    if shots := fields.num_fewshot:
+        try:
+            open_exam(ExamSpec(benchmark=CARD, name=fields.task, shots=shots, form="base"), card)
+        except DataError as problem:
+            found.notes.append(f"its {shots} exemplars are not there yet ({problem}); --shots 0 asks without them")
     sound = sum(question.answer is not None for question in exam.questions())
     said = f"{card}: {parsed.format}, {sound:,} of {len(exam):,} questions are sound; `viva check {card}` says more"
     return "\n".join([said, *found.notes, command])
@@ -232,7 +236,8 @@ def _place(fields: TaskFields, path: Path, data: Path | None, card: Path) -> Pla
         return Place(_of_split(folder, asked, card), "", {"data": _of_split(folder, shown, card)} if shown else {})
     if not data.exists():
         raise DataError(f"there is no file or folder {data}")
-    return Place(pointed(data, card), "", {"data": pointed(data, card)} if shown == asked else {})
+    beside = [data] if shown == asked else [one for one in data.parent.iterdir() if plain_stem(one) == shown]
+    return Place(pointed(data, card), "", {"data": pointed(beside[0], card)} if len(beside) == 1 else {})
 
 
 def _of_split(folder: Path, split: str, card: Path) -> str:

@@ -19,12 +19,13 @@ from viva.benchmarks.card.lm_eval import LmEvalTask
 from viva.benchmarks.card.lm_eval_exam import LmEvalExam
 from viva.benchmarks.card.model import Card, Exemplars, read_card
 from viva.benchmarks.card.table import QuestionTable, named_path, paths_of
+from viva.benchmarks.card.typed import typed
 from viva.benchmarks.custom.benchmark import HERE as OWN
 from viva.benchmarks.custom.benchmark import tag_layouts
 from viva.benchmarks.rubric_exam import Item, RubricExam
 from viva.benchmarks.sets import fingerprint, spread
 from viva.errors import DataError
-from viva.io.records import files_of, fingerprint_of, records, split_of
+from viva.io.records import files_of, fingerprint_of, split_of
 from viva.prompting import Templates, read_templates
 from viva.types import BenchmarkInfo, Defect, ExamSpec, Question, Response
 
@@ -147,7 +148,7 @@ def _by_task(
                 "--shots needs exemplars, and the card names none: add `exemplars: FILE` (rows as in `data`)"
             )
         files = _shown_files(card, card.shown, folder, given)
-        pool = [row for file in files for _, row in records(file, card.columns)]
+        pool = [row for _, _, row in typed(files, card.columns)]
         read = [fingerprint_of(files)]
     return LmEvalExam(
         msgspec.structs.replace(spec, language=card.language),

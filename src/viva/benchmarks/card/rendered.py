@@ -22,7 +22,8 @@ def read_rendered(card: Card, task: LmEvalTask, row: Mapping[str, Any], place: s
     identity = identity_of(card, row, place)
     kind: Kind = "choice" if task.output_type == "multiple_choice" else "free"
     made: Any = {"id": identity, "kind": kind, "language": card.language, "tags": tag_values(card, row)}
-    text, options = "", ()
+    text = ""
+    options: tuple[str, ...] = ()
     try:
         fields = {"text": task.doc_to_text, "target": task.doc_to_target}
         found = _rendered(row, {**fields, **({"choices": task.doc_to_choice} if task.doc_to_choice else {})})

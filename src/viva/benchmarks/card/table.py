@@ -19,6 +19,7 @@ from viva.benchmarks.card.cells import FILE, LETTERS, ROW, columns_of
 from viva.benchmarks.card.model import Card
 from viva.benchmarks.card.questions import NO_COLUMN, Read, is_asked, read_row, tags_of
 from viva.benchmarks.card.rendered import read_rendered
+from viva.benchmarks.card.typed import typed
 from viva.errors import DataError
 from viva.io.records import SPLITS, files_of, fingerprint_of, plain_stem, records
 from viva.types import Defect, Question
@@ -107,12 +108,18 @@ class QuestionTable:
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """The rows that are asked, as they are read, with the columns that every table has."""
+        for path, number, row in self._records():
+            row |= {FILE: _SPLIT_END.sub("", plain_stem(path)) or plain_stem(path), ROW: number}
+            if is_asked(self.card, row):
+                yield row
+
+    def _records(self) -> Iterator[tuple[Path, int, dict[str, Any]]]:
+        if self.card.lm_eval is not None:
+            yield from typed(self.files, self.card.columns)
+            return
         for path in self.files:
-            name = _SPLIT_END.sub("", plain_stem(path)) or plain_stem(path)
             for number, row in records(path, self.card.columns):
-                row |= {FILE: name, ROW: number}
-                if is_asked(self.card, row):
-                    yield row
+                yield path, number, row
 
     def _reads(self) -> Iterator[Read]:
         several = len(self.files) > 1

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from viva.errors import DataError
 from viva.interop.reading.alike import QuestionOverlap, bare
@@ -78,7 +79,11 @@ class QuestionMatcher:
     """The questions of an exam, ready to be recognised."""
 
     def __init__(self, questions: Iterable[Question]) -> None:
-        self.questions = list(questions)
+        whole = list(questions)
+        self._whole = {question.id: question for question in whole}
+        # Options that all questions share (letters, yes and no) need not stand behind a question, and tell none.
+        shared = len(whole) > 1 and len({question.options for question in whole}) == 1
+        self.questions = [replace(question, options=()) for question in whole] if shared else whole
         self._by_id = {question.id: question for question in self.questions}
         self._by_text: dict[str, list[Question]] = {}
         self._lines: dict[str, tuple[str, ...]] = {}
@@ -112,7 +117,7 @@ class QuestionMatcher:
             if question is None:
                 missed.append(Missed(item, said))
             else:
-                found.append(Match(item, question, said))
+                found.append(Match(item, self._whole[question.id], said))
         if by_order and missed:
             return self._ordered(items, found)
         return Matching(found, missed)
@@ -132,7 +137,7 @@ class QuestionMatcher:
                     f"--by-order: item {number} ({item.where}) is question {match.question.id!r} {match.how}, and "
                     f"{question.id!r} by its place: the order is another one"
                 )
-            placed.append(Match(item, question, match.how if match else ORDER))
+            placed.append(Match(item, self._whole[question.id], match.how if match else ORDER))
         return Matching(placed, [])
 
     def _anchored(self, items: Sequence[Item]) -> list[tuple[str, ...]]:
