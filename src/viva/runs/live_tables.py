@@ -78,7 +78,6 @@ def tables_so_far(opened: OpenRun, rows: Sequence[Sequence[ScoreRow]], signature
                 most=one.overall.most,
                 complete=one.overall.complete,
                 outcomes=one.overall.outcomes,
-                consumed=one.consumed,
             )
             for one in results
         ],
