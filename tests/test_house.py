@@ -168,6 +168,7 @@ def test_the_package_holds_the_data_that_it_needs() -> None:
         *(f"web/static/{name}" for name in ("viva.css", "chart.css", "charts.js", "tables.js", "theme.json")),
         *(f"web/static/{name}" for name in ("text.css", "formulas.js", "katex/katex.min.js", "katex/LICENSE")),
         *(f"viewing/templates/{name}.html" for name in ("page", "runs", "of_run", "run", "answers", "item", "parts")),
+        *(f"viewing/templates/{name}.html" for name in ("matrix", "compare")),
         *(
             "viewing/templates/message.html",
             "viewing/static/view.css",

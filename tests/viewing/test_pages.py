@@ -118,7 +118,8 @@ def test_tables_are_of_what_is_in_so_far_and_say_so(visit: Visit, growing: Growi
     wait_until(lambda: "20 of 20 answers, graded" in text_of(visitor.get("/run/growing").text), "all to be graded", 60)
     said = text_of(visitor.get("/run/growing").text)
     assert "openai/beta fruit 100.00" in said
-    assert "Tables 20 of 20" in said
+    assert "Summary 20 of 20" in said
+    assert "What answers took, without judging · fruit model tokens an answer openai/alpha 10 openai/beta 10" in said
     assert "finished" in said
 
 

@@ -10,7 +10,7 @@ from rows import table
 from viewing.runs import Growing
 from viva.engine.folder import ModelRecord
 from viva.viewing.following import Tokens
-from viva.viewing.summaries import cost, fared
+from viva.viewing.summaries import fared, list_cost
 
 Visit = Callable[..., TestClient]
 
@@ -41,15 +41,15 @@ def test_scores_older_than_answers_say_nothing(growing: Growing) -> None:
 def test_what_answers_cost_is_said_where_it_is_known() -> None:
     used = {"openai/gpt-4o": Tokens(1_000_000, 100_000), "baseline/random": Tokens(0, 0, 9)}
     vendor, own = ModelRecord(name="openai/gpt-4o"), ModelRecord(name="openai/gpt-4o", base_url="http://127.0.0.1:9")
-    price = cost([vendor], used)
+    price = list_cost([vendor], used)
     assert price is not None
     cases = {
-        "a vendor's": (cost([vendor, ModelRecord(name="baseline/random")], used), price),
-        "a baseline": (cost([ModelRecord(name="baseline/random")], used), 0.0),
-        "a server of one's own": (cost([own], used), None),
-        "not counted": (cost([vendor], {"openai/gpt-4o": Tokens(1, 1, 1)}), None),
-        "a model that nobody knows": (cost([ModelRecord(name="openai/x-y")], {"openai/x-y": Tokens(1, 1)}), None),
-        "nothing asked yet": (cost([vendor], {}), 0.0),
+        "a vendor's": (list_cost([vendor, ModelRecord(name="baseline/random")], used), price),
+        "a baseline": (list_cost([ModelRecord(name="baseline/random")], used), 0.0),
+        "a server of one's own": (list_cost([own], used), None),
+        "not counted": (list_cost([vendor], {"openai/gpt-4o": Tokens(1, 1, 1)}), None),
+        "a model that nobody knows": (list_cost([ModelRecord(name="openai/x-y")], {"openai/x-y": Tokens(1, 1)}), None),
+        "nothing asked yet": (list_cost([vendor], {}), 0.0),
     }
     with table() as row:
         for name, (found, expected) in cases.items():

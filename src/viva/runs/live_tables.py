@@ -13,7 +13,6 @@ from viva.errors import StorageError
 
 if TYPE_CHECKING:
     from viva.engine.consumption import Consumed
-    from viva.engine.folder import RunFolder
     from viva.engine.stages import Evaluation, EvidenceStore
     from viva.runs.open import OpenRun
     from viva.types import ScoreRow
@@ -59,10 +58,10 @@ def tables_so_far(opened: OpenRun, rows: Sequence[Sequence[ScoreRow]], signature
 
     judged = bool(opened.folder.record.judges)
     results = [
-        msgspec.structs.replace(
-            result_of(evaluation, own, said, judged=judged), consumed=_consumed(evaluation, own, opened.folder)
+        msgspec.structs.replace(result_of(evaluation, own, said, judged=judged), consumed=took)
+        for evaluation, own, said, took in zip(
+            opened.evaluations, rows, signatures, _consumed(opened, rows), strict=True
         )
-        for evaluation, own, said in zip(opened.evaluations, rows, signatures, strict=True)
     ]
     each = [
         (result.exam, result.model, [grid(table) for table in result.tables if not table.across or len(results) == 1])
@@ -82,7 +81,6 @@ def tables_so_far(opened: OpenRun, rows: Sequence[Sequence[ScoreRow]], signature
                 most=one.overall.most,
                 complete=one.overall.complete,
                 outcomes=one.overall.outcomes,
-                consumed=one.consumed,
             )
             for one in results
         ],
@@ -93,22 +91,29 @@ def tables_so_far(opened: OpenRun, rows: Sequence[Sequence[ScoreRow]], signature
     )
 
 
-def _consumed(evaluation: Evaluation, rows: Sequence[ScoreRow], folder: RunFolder) -> Consumed | None:
-    """What the answers took so far; None for recorded replies, and where the journal is damaged."""
+def _consumed(opened: OpenRun, rows: Sequence[Sequence[ScoreRow]]) -> list[Consumed | None]:
+    """What the answers of each sitting took so far; None for recorded replies, and where the journal is damaged."""
     from viva.engine.consumption import Consumption
     from viva.engine.stages import recorded
 
-    if recorded(evaluation):
-        return None
-    consumption = Consumption(evaluation.price)
+    found: list[Consumed | None] = [None] * len(opened.evaluations)
+    if all(map(recorded, opened.evaluations)):
+        return found
     try:
-        journal = folder.journal("responses", write=False)
-        try:
+        journal = opened.folder.journal("responses", write=False)
+    except StorageError:
+        return found  # the page lists the damaged lines
+    try:
+        for number, (evaluation, own) in enumerate(zip(opened.evaluations, rows, strict=True)):
+            if recorded(evaluation):
+                continue
+            consumption = Consumption(evaluation.price)
             for _, _, entry in evaluation.answers(journal):
                 if entry:
                     consumption.count(entry)
-        finally:
-            journal.close()
+            found[number] = consumption.consumed(sum(row.outcome == "right" for row in own))
     except StorageError:
-        return None  # the page lists the damaged lines
-    return consumption.consumed(sum(row.outcome == "right" for row in rows))
+        return found
+    finally:
+        journal.close()
+    return found

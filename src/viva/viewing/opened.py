@@ -9,7 +9,6 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from viva.engine.consumption import Consumed
 from viva.engine.stages import Evaluation, EvidenceStore
 from viva.types import ScoreRow
 
@@ -48,8 +47,6 @@ class ResultRow(Struct, frozen=True, kw_only=True):
     complete: bool
     """Whether the mean leaves nothing out."""
     outcomes: Mapping[str, int]
-    consumed: Consumed | None = None
-    """What the answers took; None for recorded replies, and where the journal cannot be read."""
 
 
 class Tables(Struct, frozen=True, kw_only=True):

@@ -15,7 +15,7 @@ from viva.viewing.folders import RunEntry
 from viva.viewing.opened import Opener
 from viva.viewing.progress import Progress
 from viva.viewing.run_view import STEP, RunView
-from viva.viewing.summaries import Fared, cost, fared, scored_at
+from viva.viewing.summaries import Fared, fared, list_cost, scored_at
 
 HELD = 4
 """Runs whose questions and rows are kept at once; those looked at longest ago are opened again when wanted."""
@@ -82,7 +82,7 @@ class RunViews:
             card = Card(found, record, view.progress(most=0), "")
         except StorageError as problem:
             return Card(found, None, None, str(problem))
-        card.cost = cost(record.models, view.answers.used)
+        card.paid = list_cost(record.models, view.answers.used)
         if card.progress and card.progress.whole and time.monotonic() < until:
             card.fared = self._fared(found)
         return card
@@ -107,6 +107,6 @@ class Card:
         self.progress = progress
         self.problem = problem
         self.fared: Fared | None = None
-        self.cost: float | None = None
+        self.paid: float | None = None
         self.exams = folders.exam_labels(record) if record else []
         self.models = [model.shown or model.name for model in record.models] if record else []

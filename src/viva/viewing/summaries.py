@@ -70,7 +70,7 @@ def fared(path: Path, newest: float) -> Fared | None:
     return Fared(outcomes, sorted(points / count for points, count in sums.values())) if outcomes else None
 
 
-def cost(models: Sequence[ModelRecord], used: Mapping[str, Tokens]) -> float | None:
+def list_cost(models: Sequence[ModelRecord], used: Mapping[str, Tokens]) -> float | None:
     """US dollars at the vendors' list prices; None where a price or a count of tokens is not known."""
     total = 0.0
     for model in models:

@@ -68,7 +68,7 @@ def comparing_chart(found: Sequence[Comparison]) -> altair.LayerChart | altair.F
     )
 
 
-def _matrix(rows: Sequence[dict[str, Any]], title: str) -> altair.LayerChart:
+def _matrix(rows: Sequence[dict[str, Any]], title: str) -> altair.LayerChart | altair.FacetChart:
     """Every model against every other: what the row's has more than the column's, both ways round."""
     import altair
 

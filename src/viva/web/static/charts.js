@@ -56,8 +56,10 @@
 
   const spec = (figure) => {
     const found = JSON.parse(figure.querySelector('script[type="application/json"]').textContent);
-    const said = found.title?.subtitle;
-    if (typeof said === "string" && figure.clientWidth < 520) found.title.subtitle = said.split(/; | · /); // a line would be cut
+    if (figure.clientWidth >= 520) return found;
+    for (const { title } of [found, ...(found.layer ?? [])]) { // a long line would be cut
+      if (typeof title?.subtitle === "string") title.subtitle = title.subtitle.split(/; | · /);
+    }
     return found;
   };
 

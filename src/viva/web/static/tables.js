@@ -166,7 +166,7 @@
     }
     tell() {
       const shown = this.shown ?? this.rows.length, all = this.rows.length;
-      for (const count of this.counts) count.textContent = shown === all ? `${all} rows` : `${shown} of ${all} rows`;
+      for (const count of this.counts) count.textContent = shown === all ? `${all} row${all === 1 ? "" : "s"}` : `${shown} of ${all} rows`;
       this.table.dispatchEvent(new CustomEvent("viva:rows", { detail: { shown } }));
     }
   }
