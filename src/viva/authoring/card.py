@@ -120,8 +120,8 @@ def _remarks(found: Mapping[Path, Written], rows: Sequence[Mapping[str, Any]]) -
         and not any("options" in card.card or "where" in card.card for card in found.values())
     ):
         yield (
-            f"{partial} hold options in some of the rows only: the table mixes kinds of questions. Add a `where` to the "
-            "card (docs/cards.md), and make a card of each kind"
+            f"{partial} hold options in some of the rows only: the table mixes kinds of questions. Add a "
+            "`where` to the card (docs/cards.md), and make a card of each kind"
         )
 
 
