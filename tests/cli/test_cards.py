@@ -142,7 +142,7 @@ PROGRAMS = {
     "wrong": "```python\ndef double(x):\n    return x\n```",
     "first-test-alone": "```python\ndef double(x):\n    return 4 if x == 2 else 7\n```",
     "ends-early": "```python\nimport os\ndef double(x):\n    os._exit(0)\n```",
-    "equals-all": "```python\nclass double:\n    def __init__(self, x): pass\n    def __eq__(self, o): return True\n```",
+    "equals-all": "```python\nclass double:\n    def __init__(self, x):1\n    def __eq__(self, o):return 1\n```",
 }
 
 

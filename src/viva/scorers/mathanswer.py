@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from itertools import permutations
 
 from viva.scorers.formula import POINTS, NoFormula, same_formula, value_at
@@ -51,6 +52,7 @@ def same_answer(said: str, accepted: Iterable[str], tolerance: float = 0.0) -> s
     return next((wanted for wanted in accepted if _same(said, wanted, tolerance)), None)
 
 
+@lru_cache(8_192)
 def _same(said: str, wanted: str, tolerance: float) -> bool:
     if max(len(said), len(wanted)) > LONGEST or not said.strip() or not wanted.strip():
         return False
