@@ -273,7 +273,10 @@ def test_every_container_holds_the_same_rows(tmp_path: Path) -> None:
 
 def test_nested_articles_are_questions(tmp_path: Path) -> None:
     answers = [{"text": "north", "answer_start": 3}]
-    qas = [{"id": "1", "question": "Where?", "answers": answers}, {"id": "2", "question": "When?", "answers": []}]
+    qas: list[Row] = [
+        {"id": "1", "question": "Where?", "answers": answers},
+        {"id": "2", "question": "When?", "answers": []},
+    ]
     (tmp_path / "squad.json").write_text(
         json.dumps(
             {"version": "2", "data": [{"title": "T", "paragraphs": [{"context": "It runs north.", "qas": qas}]}]}
@@ -285,25 +288,26 @@ def test_nested_articles_are_questions(tmp_path: Path) -> None:
 
 
 def test_what_goes_wrong_ends_in_a_sentence_with_the_next_step(tmp_path: Path) -> None:
+    wrong: list[tuple[str, str | bytes, str]] = [
+        ("header.csv", "question,A,B,answer\n", "header.csv: there is no row in it"),
+        ("empty.csv", "", "empty.csv: there is no row in it"),
+        ("empty.json", "[]", "empty.json: there is no row in it"),
+        (
+            "gold.jsonl",
+            lines([{"prompt": f"Write on {at}"} for at in range(9)]),
+            "no column looks like its right answer. Write one by hand",
+        ),
+        ("ids.json", json.dumps({str(1000 + at): "yes" for at in range(20)}), "no column looks like a question"),
+        ("wide.jsonl", lines(PLAIN).encode("utf-16"), "save it in that encoding (iconv -f UTF-16 -t UTF-8)"),
+        ("latin.csv", "question,answer\nWer?,Kö\n".encode("latin-1"), "iconv -f WINDOWS-1252 -t UTF-8"),
+        (
+            "comma.csv",
+            "question,answer\nWho, me?,x\n",
+            "line 2: 3 cells, and there are 2 columns; is a cell with ','",
+        ),
+    ]
     with table() as row:
-        for name, content, said in [
-            ("header.csv", "question,A,B,answer\n", "header.csv: there is no row in it"),
-            ("empty.csv", "", "empty.csv: there is no row in it"),
-            ("empty.json", "[]", "empty.json: there is no row in it"),
-            (
-                "gold.jsonl",
-                lines([{"prompt": f"Write on {at}"} for at in range(9)]),
-                "no column looks like its right answer. Write one by hand",
-            ),
-            ("ids.json", json.dumps({str(1000 + at): "yes" for at in range(20)}), "no column looks like a question"),
-            ("wide.jsonl", lines(PLAIN).encode("utf-16"), "save it in that encoding (iconv -f UTF-16 -t UTF-8)"),
-            ("latin.csv", "question,answer\nWer?,Kö\n".encode("latin-1"), "iconv -f WINDOWS-1252 -t UTF-8"),
-            (
-                "comma.csv",
-                "question,answer\nWho, me?,x\n",
-                "line 2: 3 cells, and there are 2 columns; is a cell with ','",
-            ),
-        ]:
+        for name, content, said in wrong:
             with row(name), pytest.raises(DataError) as raised:
                 card_of(tmp_path, name, content)
             with row(f"{name} says"):

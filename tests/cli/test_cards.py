@@ -137,22 +137,41 @@ def test_a_table_becomes_an_exam_in_three_commands(viva: Viva, folder: Path) -> 
     assert "mine.csv has no column 'question'; it has 'Nr', 'Frage'" in named.err
 
 
+RIGHT = "```python\ndef double(x):\n    return 2 * x\n```"
+PROGRAMS = {
+    "right": RIGHT,
+    "wrong": "```python\ndef double(x):\n    return x\n```",
+    "first-test-alone": "```python\ndef double(x):\n    return 4 if x == 2 else 7\n```",
+    "ends-early": "```python\nimport os\ndef double(x):\n    os._exit(0)\n```",
+    "equals-all": "```python\nclass double:\n    def __init__(self, x):1\n    def __eq__(self, o):return 1\n```",
+}
+
+
 @pytest.mark.sandbox
-def test_programs_of_humaneval_run_whole_or_as_they_go_on(viva: Viva) -> None:
-    (viva.folder / "HumanEval.jsonl").write_text(json.dumps(LAYOUTS["humaneval"][0][0]) + "\n", encoding="utf-8")
-    replies = {
-        "whole": "```python\ndef double(x):\n    return 2 * x\n```",
-        "going-on": "    y = x\n    return x + y\n\n\ndef unasked():\n    pass\n",
-        "wrong": "```python\ndef double(x):\n    return x\n```",
-    }
-    for name, text in replies.items():
-        lines(viva.folder / f"{name}.jsonl", [{"question": "HumanEval/900", "text": text}])
-    assert viva("init", "HumanEval.jsonl").code == 0
-    files = [f"{name}.jsonl" for name in replies]
-    ended = viva("grade", "HumanEval.yaml", *files, "--scores", "s.csv")
-    assert ended.code == 0, ended.err
-    rows = [line.split(",") for line in (viva.folder / "s.csv").read_text(encoding="utf-8").splitlines()[1:]]
-    assert {row[-1]: row[3] for row in rows} == {"whole": "right", "going-on": "right", "wrong": "wrong"}
+def test_programs_run_against_the_tests_of_their_row(viva: Viva) -> None:
+    """Layouts of HumanEval and MBPP, right and wrong programs, and those that would pass any test."""
+    going_on = {"going-on": "    y = x\n    return x + y\n\n\ndef unasked():\n    pass\n"}
+    with table() as row:
+        for layout, identity, programs in (
+            ("humaneval", "HumanEval/900", {**PROGRAMS, **going_on}),
+            ("mbpp", "900", PROGRAMS),
+            ("mbpp-sanitized", "901", {"right": RIGHT, "wrong": PROGRAMS["wrong"]}),
+        ):
+            rows = [{**LAYOUTS[layout][0][0]}]
+            if layout == "humaneval":
+                rows[0]["test"] += "    assert candidate(0) == 0\n"
+            lines(viva.folder / f"{layout}.jsonl", rows)
+            for name, text in programs.items():
+                lines(viva.folder / f"{name}.jsonl", [{"question": identity, "text": text}])
+            assert viva("init", f"{layout}.jsonl").code == 0
+            files = [f"{name}.jsonl" for name in programs]
+            ended = viva("grade", f"{layout}.yaml", *files, "--scores", f"{layout}.csv", "--run", f"run-{layout}")
+            assert ended.code == 0, ended.err
+            scores = (viva.folder / f"{layout}.csv").read_text(encoding="utf-8").splitlines()[1:]
+            found = {line.split(",")[-1]: line.split(",")[3] for line in scores}
+            with row(layout):
+                passing = {"right", "going-on"}
+                assert found == {name: "right" if name in passing else "wrong" for name in programs}
 
 
 def test_bad_rows_do_not_cost_a_table_its_options(viva: Viva) -> None:

@@ -142,7 +142,9 @@ def test_a_hostile_formula_costs_little() -> None:
         "1!" + "!" * 380,
         "|" * 391,
         r"\pm" * 300,
+        r"\{" + ",".join(r"\{" + ",".join(f"{6 * at + one}" for one in range(6)) + r"\}" for at in range(6)) + r"\}",
     ):
         with within(1):
             same_answer(text, ["1"])
+            same_answer(text, [text[::-1]])
             assert not same_formula(text, "7")

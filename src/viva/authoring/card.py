@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from viva.authoring.card_guesses import guesses, language_of, questions, table_of, tags_of
-from viva.authoring.card_kinds import ENOUGH, Written, by_format, dict_of, partly_optional
+from viva.authoring.card_kinds import ENOUGH, Written, by_format, dict_of, partial_options
 from viva.benchmarks import CARDS
 from viva.benchmarks.card.cells import FILE, ROW, Absent, cell, columns_of
 from viva.benchmarks.card.model import Card, parse_card
@@ -112,16 +112,16 @@ def _remarks(found: Mapping[Path, Written], rows: Sequence[Mapping[str, Any]]) -
             yield f"{path} asks for the answer alone; a model that should work it out first is run with --cot"
         if card.card["format"] == "open":
             yield f"{path}: no rule grades such answers: run it with --judge MODEL"
-    partly = partly_optional(rows)
+    partial = partial_options(rows)
     answered = [name for card in found.values() for name in dict_of(card.card.get("answer")).get("aliases", [])]
     if (
-        partly
-        and partly.split(", ")[-1] not in answered
+        partial
+        and partial.split(", ")[-1] not in answered
         and not any("options" in card.card or "where" in card.card for card in found.values())
     ):
         yield (
-            f"{partly} hold options in some of the rows only: the table mixes kinds of questions. Add a `where` to the "
-            "card (docs/cards.md), and make a card of each kind"
+            f"{partial} hold options in some of the rows only: the table mixes kinds of questions. Add a "
+            "`where` to the card (docs/cards.md), and make a card of each kind"
         )
 
 

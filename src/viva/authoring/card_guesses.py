@@ -327,8 +327,8 @@ def _free_forms(
     if sum(value_of(text) is not None and not _NAME.match(text) for text in texts) >= 0.95 * len(texts):
         yield "number", gold, "numbers"
     if sum(one is not None for one in lists) >= 0.9 * len(values):
-        inner = [text_of(one) for each in lists for one in each or ()]
-        named = all(map(_LETTER.fullmatch, inner))
+        said = [text_of(one) for each in lists for one in each or ()]
+        named = all(map(_LETTER.fullmatch, said))
         yield ("exact", name, "letters") if named else ("phrase", name, "lists of accepted answers")
     if sum(_FORMULA.search(text) is not None for text in texts) >= 0.25 * len(texts):
         yield "math", gold, "formulas"

@@ -51,7 +51,7 @@ def by_format(
     table = table_of(rows)
     tags = tags_of(table)
     named = [name for name in tags if plain_name(name) in FORMATS]
-    others = [name for name in tags if name not in named] if partly_optional(rows) else []
+    others = [name for name in tags if name not in named] if partial_options(rows) else []
     for column in [*named, *others]:
         groups: dict[str, list[Mapping[str, Any]]] = {}
         for row in rows:
@@ -103,7 +103,7 @@ def _value(row: Mapping[str, Any], column: str) -> str:
         return ""
 
 
-def partly_optional(rows: Sequence[Mapping[str, Any]]) -> str:
+def partial_options(rows: Sequence[Mapping[str, Any]]) -> str:
     """The columns of options that some rows fill and others leave empty; "" where there are none such."""
     table = table_of(rows)
     for question in questions(table)[:1]:

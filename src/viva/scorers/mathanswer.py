@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from itertools import permutations
 
 from viva.scorers.formula import POINTS, NoFormula, same_formula, value_at
@@ -51,6 +52,7 @@ def same_answer(said: str, accepted: Iterable[str], tolerance: float = 0.0) -> s
     return next((wanted for wanted in accepted if _same(said, wanted, tolerance)), None)
 
 
+@lru_cache(8_192)
 def _same(said: str, wanted: str, tolerance: float) -> bool:
     if max(len(said), len(wanted)) > LONGEST or not said.strip() or not wanted.strip():
         return False
@@ -88,11 +90,11 @@ def _compared(one: str, other: str, tolerance: float) -> bool:
             return compared(*parts, tolerance)
     if re.search(r"=|\\in\b", one + " " + other):
         return _same_named(one, other, tolerance)
-    shapes = _inside(one), _inside(other)
-    if shapes[0] and shapes[1]:
-        (bracket, inner), (its, others) = shapes
-        return bracket == its and (_any_order if bracket == "{}" else _all)(inner, others, tolerance)
-    return not any(shapes) and _same_value(one, other, tolerance)
+    given, wanted = _inside(one), _inside(other)
+    if given and wanted:
+        compared_parts = _any_order if given[0] == "{}" else _all
+        return given[0] == wanted[0] and compared_parts(given[1], wanted[1], tolerance)
+    return not given and not wanted and _same_value(one, other, tolerance)
 
 
 def _union(text: str) -> list[str]:
