@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rows import table
-from thorough import LONG, SECONDS
 from viva.scorers.truth import read_truth
 from within import within
 
@@ -242,9 +241,9 @@ def test_any_text_is_read_the_same_every_time_with_its_span_inside(reply: str):
         assert 0 <= start < end <= len(reply)
 
 
-def test_much_of_anything_is_read_quickly():
+def test_a_megabyte_of_anything_is_read_quickly():
     with table() as row:
         for unit in HOSTILE:
-            reply = (unit * (LONG // len(unit) + 1))[:LONG]
-            with row(unit), within(2 * SECONDS):
+            reply = (unit * (1_000_000 // len(unit) + 1))[:1_000_000]
+            with row(unit), within(2):
                 read_truth(reply)

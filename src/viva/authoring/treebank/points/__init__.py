@@ -1,4 +1,4 @@
-"""The nine knowledge points, one module each, named as the paper names them."""
+"""The nine knowledge points, named as the paper names them; those of arguments in one module, each other in its own."""
 
 from __future__ import annotations
 
@@ -9,20 +9,17 @@ from viva.authoring.treebank.findings import Existence, Finding, Unpaired
 from viva.authoring.treebank.points import (
     adjective_modifier,
     adverbial_modifier,
+    argument,
     coordinated_phrase,
-    direct_object,
-    indirect_object,
     main_verb_phrase,
     prepositional_phrase_attachment,
-    subject_complement,
-    surface_subject,
 )
 
 POINTS: tuple[Callable[[Reading], Iterator[Finding]], ...] = (
-    surface_subject.find,
-    subject_complement.find,
-    direct_object.find,
-    indirect_object.find,
+    argument.surface_subject,
+    argument.subject_complement,
+    argument.direct_object,
+    argument.indirect_object,
     main_verb_phrase.find,
     adjective_modifier.find,
     adverbial_modifier.find,
