@@ -53,7 +53,7 @@ def sat(tmp_path_factory: pytest.TempPathFactory, warm: Warm) -> Iterator[Sat]:
     with JudgeServer() as judges:
         ended = viva(
             *("run", "csbench", "--model", "openai/qwen3", "--base-url", server.url, "--run", "runs/x"),
-            *("--max-tokens", "600", "--system", "Be brief.", "--price", "1/10"),
+            *("--max-tokens", "600", "--system", "Be brief.", "--tables", "--price", "1/10"),
             *("--judge", f"openai/mark-1@{judges.url}"),
             *QUIET,
         )  # fmt: skip

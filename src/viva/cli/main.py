@@ -120,7 +120,7 @@ def main(arguments: list[str] | None = None) -> None:
     except click.ClickException as problem:
         if isinstance(problem, click.NoSuchOption):
             near = difflib.get_close_matches(problem.option_name, problem.possibilities or (), 1)
-            problem.possibilities = near
+            problem = click.NoSuchOption(problem.option_name, possibilities=near, ctx=problem.ctx)
         problem.show()
         code = problem.exit_code
     except (click.exceptions.Abort, KeyboardInterrupt):

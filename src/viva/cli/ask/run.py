@@ -78,7 +78,7 @@ from viva.runs.trust import keep_approval
 )
 def run_command(**given: Any) -> int:
     """Ask models the questions of BENCHMARKS (csbench, cmmlu, infibench, syneval, or a question file: NAME.yaml),
-    grade the answers, print the tables.
+    grade the answers, print one screen.
 
     Everything asked and answered is kept in a run folder; `viva resume` goes on with it after any interruption.
 

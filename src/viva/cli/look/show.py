@@ -10,12 +10,15 @@ import click
 
 from viva.engine.folder import RunFolder, find_run
 from viva.errors import VivaError
+from viva.reports.screen import LINES
 from viva.runs.config import LimitOptions
 from viva.runs.described import described_answers
 from viva.runs.open import prepare
 from viva.types import OUTCOMES, StopReason
 from viva.visible import one_line
 
+MOST = 20
+"""Questions that --by-question lists."""
 CUT: dict[str, StopReason] = {"thinking": "thinking", "answer": "length"}
 """What the option says, and what the journal does."""
 
@@ -37,7 +40,8 @@ CUT: dict[str, StopReason] = {"thinking": "thinking", "answer": "length"}
 )
 @click.option("--outcome", type=click.Choice(OUTCOMES), help="Only this outcome.")
 @click.option("--model", help="Only this model: its name, or any part that is no other's.")
-@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="At most so many answers.")
+@click.option("--limit", type=click.IntRange(1), help="At most so many answers.  [default: one screen]")
+@click.option("--all", "everything", is_flag=True, help="All answers.")
 @click.option("--by-question", is_flag=True, help="Instead of the answers, how many of each question's are such.")
 @click.option("--prompts/--no-prompts", default=None, help="Show the prompts.  [default: with --question only]")
 @click.option("--reasoning", is_flag=True, help="Show all that a model thought, not just how it began.")
@@ -50,7 +54,8 @@ def show_command(
     cut_off: str | None,
     outcome: str | None,
     model: str | None,
-    limit: int,
+    limit: int | None,
+    everything: bool,
     by_question: bool,
     prompts: bool | None,
     reasoning: bool,
@@ -70,7 +75,8 @@ def show_command(
         wanted = ({"wrong"} if wrong else set()) | (
             {"unparsed", "empty", "truncated", "refused"} if unparsed else set()
         )
-    shown = found = 0
+    shown = found = lines = 0
+    everything |= identity is not None
     counts: dict[tuple[str, str], list[int]] = {}
     with ExitStack() as stack:
         with_prompts = bool(prompts or (prompts is None and identity))
@@ -85,14 +91,20 @@ def show_command(
                 continue
             count[0] += 1
             found += 1
-            if not by_question and shown < limit:
-                click.echo(one.text)
-                shown += 1
+            if by_question or (limit is not None and shown >= limit):
+                continue
+            if limit is None and not everything:
+                lines += one.text.count("\n") + 1 if lines <= LINES else 0
+                if shown and lines > LINES:
+                    continue
+            click.echo(one.text)
+            shown += 1
     if identity and not found:
         raise VivaError(f"{folder.path} has no such answer to question {identity!r}")
     if by_question:
-        shown = _tell_counts(counts, limit)
-    click.echo(f"{shown:,} of {found:,} answers shown", err=True)
+        shown = _tell_counts(counts, len(counts) if everything else limit or MOST)
+    more = "; --limit N or --all shows more" if shown < found and limit is None else ""
+    click.echo(f"{shown:,} of {found:,} answers shown{more}", err=True)
     return 0
 
 
