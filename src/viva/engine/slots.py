@@ -152,7 +152,7 @@ class Slots:
         if now - first.since < self.pace.patience(first.tokens):
             turns.append(min(self._turns, key=lambda one: one.tokens))
         for turn in turns:
-            wait = 0.0 if self._run.stop else self._wait(turn, now)
+            wait = 0.0 if self._run.stop else self._seconds_until(turn, now)
             if wait <= 1e-6:
                 self._turns.remove(turn)
                 self._probes -= 1
@@ -163,7 +163,7 @@ class Slots:
             soonest = min(soonest, wait)
         self._timer = loop.call_later(soonest, self._dispatch)
 
-    def _wait(self, turn: _Turn, now: float) -> float:
+    def _seconds_until(self, turn: _Turn, now: float) -> float:
         wait = max(self._open_at - now, self.pace.wait(turn.since, now, turn.tokens, self.ceiling.rate))
         if wait <= 1e-6 and self._storm_since is not None:
             return math.inf if self._probes <= 0 and self.in_flight else 0.0
