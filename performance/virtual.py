@@ -151,6 +151,7 @@ def ask(
     pace: Pace | None = None,
     policy: Policy | None = None,
     beside: Callable[[Run, GroupPlan], Coroutine[Any, Any, None]] | None = None,
+    prompt: Callable[[int], str] = lambda _number: "What is it?",
 ) -> Ask:
     """Ask a simulated server so many questions, by the engine. `beside` runs at the same time."""
     journal = Memory()
@@ -159,7 +160,7 @@ def ask(
 
     async def work() -> tuple[Run, float]:
         run = Run(cast("Journal", journal), Budget(), policy or Policy(), Tally(total=questions))
-        plan = GroupPlan([Source(run, _tasks(server, questions))], ceiling, pace or Pace())
+        plan = GroupPlan([Source(run, _tasks(server, questions, prompt))], ceiling, pace or Pace())
         began = asyncio.get_running_loop().time()
         other = asyncio.ensure_future(beside(run, plan)) if beside else None
         await carry_out(run, {server.rate_limit_group: plan})
@@ -171,8 +172,9 @@ def ask(
     return Ask(server, seconds, run, journal.entries)
 
 
-def _tasks(server: Server, questions: int) -> Iterator[Task]:
+def _tasks(server: Server, questions: int, prompt: Callable[[int], str]) -> Iterator[Task]:
     sampling = Sampling(max_tokens=16)
     for number in range(questions):
-        request = Generate(question=str(number), sample=0, prompt=(Message("user", "What is it?"),), sampling=sampling)
+        asked = (Message("user", prompt(number)),)
+        request = Generate(question=str(number), sample=0, prompt=asked, sampling=sampling)
         yield Task(number.to_bytes(16, "big"), "simulated", request, server)

@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from rows import table
 from viva.engine.adaptive import AUTO_MOST, AUTO_START, Adaptive
 from viva.engine.asking import Run
+from viva.engine.budget import worst_case
 from viva.engine.groups import GroupPlan
 from viva.engine.limits import Fixed, Policy
 from viva.engine.pacing import Pace
-from viva.types import Quota
+from viva.types import Generate, Quota, Usage
 
 sys.path.append(str(Path(__file__).parents[2] / "performance"))
 
@@ -225,6 +226,45 @@ def test_tokens_a_minute_are_kept_as_they_turn_out(requests: list[tuple[int, flo
         pace.settle(tokens, most, spent)
         used += spent
         assert used <= 1000 * (now + 0.05 * len(requests)) + 2 * 5000
+
+
+class Noting(Server):
+    """Writes down when each question came up and when it was sent, and says that it used what was estimated."""
+
+    def __init__(self) -> None:
+        super().__init__(1, constant(1.0))
+        self.came: dict[int, float] = {}
+        self.sent: dict[int, tuple[float, int]] = {}
+
+    def prompt(self, number: int) -> str:
+        self.came[number] = self.now
+        return "word " * (20_000 if number % 10 == 3 else 200)
+
+    async def work(self, request: Generate) -> None:
+        self.sent[int(request.question)] = (self.now, self.usage(request).input)
+        await super().work(request)
+
+    def usage(self, request: Generate) -> Usage:
+        return worst_case(request)
+
+
+def test_short_requests_do_not_wait_behind_long_ones_for_the_limit_of_tokens() -> None:
+    """One in ten takes some 20 s of the limit, the others 0.2 s; first come, first served, the median short one waited
+    for as long as a long one takes."""
+    server = Noting()
+    ended = ask(server, Fixed(8), 200, Pace(None, 60_000.0), prompt=server.prompt)
+    assert not ended.lost
+    largest = max(tokens for _, tokens in server.sent.values())
+    assert largest > 15_000
+    waited = [at - server.came[number] for number, (at, tokens) in server.sent.items() if tokens < largest]
+    assert statistics.median(waited) < 2
+    assert max(waited) < 6
+    long = [at for at, tokens in server.sent.values() if tokens == largest]
+    assert max(later - earlier for earlier, later in itertools.pairwise(long)) < 2.2 * largest / 1000
+    every = list(server.sent.values())
+    for since, _ in every:
+        assert sum(tokens for at, tokens in every if since <= at < since + 60) <= 60_000 + largest + 1000
+    assert ended.seconds < 1.05 * sum(tokens for _, tokens in every) / 1000
 
 
 def test_without_a_pace_nobody_waits() -> None:

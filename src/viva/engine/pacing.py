@@ -5,6 +5,7 @@ All in seconds of a monotonic clock that the caller reads, and tokens as they ar
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 from viva.types import Quota
@@ -24,6 +25,8 @@ class Pace:
         self.per_minute = per_minute
         self.tokens_per_minute = tokens_per_minute
         self._next = {"requests": 0.0, "tokens": 0.0, "rate": 0.0}
+        self._ahead = (0.0, 0.0)
+        """Seconds that the last request's tokens were ahead of the limit, when it was sent, and that moment."""
         self._share = 1.0
         self._sent = {"requests": 0.0, "tokens": 0.0}
         self._stocks: dict[str, _Stock] = {}
@@ -42,9 +45,24 @@ class Pace:
         """Tokens that a request will be billed which may use `most`, by those before it."""
         return max(1.0, most * self._share)
 
+    def patience(self, tokens: float) -> float:
+        """Seconds for which a request may be passed by smaller ones: what its tokens take, where headers say the limit;
+        for ever where the user does, whose limit leaves it a half."""
+        limits = [stock.limit for stock in self._stocks.values() if stock.unit == "tokens" and stock.limit]
+        return max((60.0 * tokens / limit for limit in limits), default=math.inf if self.tokens_per_minute else 0.0)
+
     def wait(self, since: float, now: float, tokens: float, rate: float | None = None) -> float:
-        """Seconds until a request that has been waiting since `since` may start; 0.0 for now. Takes nothing."""
-        turns = [self._turn(name, since, now) for name, _ in self._costs(tokens, rate)]
+        """Seconds until a request that has been waiting since `since` may start; 0.0 for now. Takes nothing.
+
+        Tokens are paid for after they were sent. While those of a large request are, half of the limit is left to
+        requests that are small enough to fit in: never is more ahead of the limit than the large one was alone.
+        """
+        turns = [self._turn(name, since, now) for name, _ in self._costs(tokens, rate) if name != "tokens"]
+        if self.tokens_per_minute:
+            owed, own = self._next["tokens"] - now, 60.0 * tokens / self.tokens_per_minute
+            allowed = self._ahead[0] - (now - self._ahead[1]) / 2
+            earlier = 2 * (owed + own - allowed)
+            turns.append(now + (min(owed, earlier) if earlier <= 2 * allowed else owed))
         held = [
             min(LONGEST_WAIT, stock.wait(now, self._sent[stock.unit], 1.0 if stock.unit == "requests" else tokens))
             for stock in self._stocks.values()
@@ -54,6 +72,8 @@ class Pace:
     def take(self, since: float, now: float, tokens: float, rate: float | None = None) -> dict[str, float]:
         """A request starts now. Returns what had been sent in all, itself included, for `told`."""
         for name, seconds in self._costs(tokens, rate):
+            if name == "tokens" and self._next[name] <= now:
+                self._ahead = (seconds, now)
             self._next[name] = self._turn(name, since, now) + seconds
         self._sent["requests"] += 1.0
         self._sent["tokens"] += tokens
@@ -73,7 +93,9 @@ class Pace:
     def settle(self, taken: float, most: int, used: int) -> None:
         """A request for which `taken` tokens were set aside, and which might have used `most`, used so many."""
         if self.tokens_per_minute:
-            self._next["tokens"] -= 60.0 * (taken - used) / self.tokens_per_minute
+            less = 60.0 * (taken - used) / self.tokens_per_minute
+            self._next["tokens"] -= less
+            self._ahead = (max(0.0, self._ahead[0] - max(0.0, less)), self._ahead[1])
         self._share += 0.1 * (min(2.0, used / max(1, most)) - self._share)
 
     def told(self, quotas: Iterable[Quota], sent: dict[str, float], now: float) -> None:
@@ -102,7 +124,7 @@ class _Stock:
 
     def __init__(self, unit: str) -> None:
         self.unit = unit
-        self._limit = 0.0
+        self.limit = 0.0
         self._left = 0.0
         self._at = self._sent = 0.0
         self._rate = 0.0
@@ -115,7 +137,7 @@ class _Stock:
         if sent < self._sent:
             return  # overtaken by the reply to a later request
         missing = quota.limit - quota.remaining
-        self._limit, self._left, self._at, self._sent = quota.limit, quota.remaining, now, sent
+        self.limit, self._left, self._at, self._sent = quota.limit, quota.remaining, now, sent
         ends = now + quota.reset
         if missing <= 0 or quota.reset <= 0:
             return
@@ -139,12 +161,12 @@ class _Stock:
         """Seconds until so much is left again."""
         left = self._left - (sent - self._sent)
         if self._signs["bucket"] >= BELIEVED:
-            left = min(self._limit, left + self._rate * (now - self._at))
-            return max(0.0, (min(cost, self._limit) - left) / self._rate)
+            left = min(self.limit, left + self._rate * (now - self._at))
+            return max(0.0, (min(cost, self.limit) - left) / self._rate)
         if self._signs["window"] >= BELIEVED and now < self._ends:
-            return self._ends - now if left < min(cost, self._limit) else 0.0
+            return self._ends - now if left < min(cost, self.limit) else 0.0
         return 0.0
 
     def doing(self) -> str:
         """`42 of 500 left`."""
-        return f"{self._left:g} of {self._limit:g} left by the server's headers"
+        return f"{self._left:g} of {self.limit:g} left by the server's headers"

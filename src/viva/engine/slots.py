@@ -9,6 +9,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
+from msgspec import Struct
+
 from viva.engine.limits import Ceiling, Policy
 from viva.engine.pacing import Pace
 from viva.types import Quota
@@ -34,6 +36,14 @@ class Stoppable(Protocol):
         ...
 
 
+class _Turn(Struct, eq=False):
+    """A request that waits to be sent: since when, and the tokens that it will probably use."""
+
+    since: float
+    tokens: float
+    granted: asyncio.Future[dict[str, float]]
+
+
 class Slots:
     """Concurrency slots of one rate limit group. A question that waits for its next attempt holds none."""
 
@@ -49,14 +59,14 @@ class Slots:
         self.refused = 0
         self._held = 0
         self._returning: deque[asyncio.Future[None]] = deque()
-        self._turns = asyncio.Lock()
+        self._turns: deque[_Turn] = deque()
         self._typical = math.inf
         self._row = 0
         self._open_at = 0.0
         self._storm_since: float | None = None
         self._round = 0
         self._probes = 0
-        self._changed = asyncio.Event()
+        self._timer: asyncio.Handle | None = None
         self.freed: Callable[[], None] = lambda: None
 
     @property
@@ -111,33 +121,59 @@ class Slots:
     async def turn(self, tokens: float) -> dict[str, float]:
         """Wait until a request may be sent. Returns what the pace has counted so far."""
         loop = asyncio.get_running_loop()
-        now = since = loop.time()
+        now = loop.time()
         pace = self.pace
         if pace.open and self.ceiling.rate is None and self._open_at <= now and not self._storm_since:
             return pace.take(now, now, tokens)
-        async with self._turns:
-            while not self._run.stop:
-                now = loop.time()
-                wait = max(self._open_at - now, pace.wait(since, now, tokens, self.ceiling.rate))
-                if wait <= 1e-6 and self._storm_since is not None:
-                    wait = math.inf if self._probes <= 0 and self.in_flight else 0.0
-                if wait <= 1e-6:
-                    break
-                self._changed.clear()
-                await self._pause(min(wait, NOTICE))
-            self._probes -= 1
-            return pace.take(since, now, tokens, self.ceiling.rate)
-
-    async def _pause(self, seconds: float) -> None:
+        mine = _Turn(now, tokens, loop.create_future())
+        self._turns.append(mine)
+        if self._timer is None:
+            self._timer = loop.call_soon(self._dispatch)
         try:
-            async with asyncio.timeout(seconds):
-                await self._changed.wait()
-        except TimeoutError:
+            return await mine.granted
+        finally:
+            if mine in self._turns:  # cancelled
+                self._turns.remove(mine)
+
+    def _dispatch(self) -> None:
+        """Grant the first turn; where it must wait, the smallest, if that need not.
+
+        By a limit of the user's the pace sees to it that the first has its turn; by what the server says is left, it is
+        passed for as long as its own tokens take, and no longer. One at a time, so that what was granted is in flight
+        before the next is looked at.
+        """
+        loop = asyncio.get_running_loop()
+        self._timer = None
+        if not self._turns:
             return
+        now, soonest = loop.time(), NOTICE
+        first = self._turns[0]
+        turns = [first]
+        if now - first.since < self.pace.patience(first.tokens):
+            turns.append(min(self._turns, key=lambda one: one.tokens))
+        for turn in turns:
+            wait = 0.0 if self._run.stop else self._seconds_until(turn, now)
+            if wait <= 1e-6:
+                self._turns.remove(turn)
+                self._probes -= 1
+                if not turn.granted.done():
+                    turn.granted.set_result(self.pace.take(turn.since, now, turn.tokens, self.ceiling.rate))
+                self._timer = loop.call_soon(self._dispatch)
+                return
+            soonest = min(soonest, wait)
+        self._timer = loop.call_later(soonest, self._dispatch)
+
+    def _seconds_until(self, turn: _Turn, now: float) -> float:
+        wait = max(self._open_at - now, self.pace.wait(turn.since, now, turn.tokens, self.ceiling.rate))
+        if wait <= 1e-6 and self._storm_since is not None:
+            return math.inf if self._probes <= 0 and self.in_flight else 0.0
+        return wait
 
     def notice(self) -> None:
         """Wake everything that waits, because a limit or a pause has changed."""
-        self._changed.set()
+        if self._timer:
+            self._timer.cancel()
+            self._timer = asyncio.get_running_loop().call_soon(self._dispatch)
         self.wake()
         self.freed()
 
