@@ -114,7 +114,7 @@ def _memory(folder: Path, sizes: list[int]) -> str:
             ],
             "viva grade": ["grade", card, answers, "--run", folder / f"g{count}", *quiet],
         }.items():
-            process = subprocess.Popen([VIVA, *command], cwd=folder, stdout=subprocess.DEVNULL)
+            process = subprocess.Popen([VIVA, *map(str, command)], cwd=folder, stdout=subprocess.DEVNULL)
             _, status, used = os.wait4(process.pid, 0)
             if status:
                 sys.exit(f"{what} of {count:,} questions ended with status {status}")
@@ -127,7 +127,7 @@ def _run(folder: Path, count: int, models: int) -> Path:
     """A run of so many models, graded from files of answers."""
     answers = [_replies(folder / f"m{number}.jsonl", count, number) for number in range(models)]
     command = [VIVA, "grade", _exam(folder, count), *answers, "--run", folder / "run", "--progress", "quiet"]
-    subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(list(map(str, command)), cwd=folder, check=True, stdout=subprocess.DEVNULL)
     return folder / "run"
 
 
