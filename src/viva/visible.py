@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
-_KEPT = {"\n", "\t"}
+_UNUSUAL = re.compile(r"[^\n\t -~]")
+"""All that is not ASCII to be seen, a line break or a tab."""
 _BLANK = re.compile(
     # What is a letter or a mark to Unicode, and nothing to the eye; two variation selectors belong to emoji.
     "[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2028\u2029\u2800\u3164\ufe00-\ufe0d\uffa0\U000e0100-\U000e01ef]"
@@ -16,15 +17,18 @@ def escape_invisible(text: str, *, limit: int | None = None) -> str:
     """Text with every control, bidi and other invisible character spelled out as <U+001B>; cut to `limit`."""
     if limit is not None and len(text) > limit:
         text = f"{text[:limit]} … ({len(text) - limit:,} more characters)"
+    if text.isascii() and text.isprintable():  # a million labels of a report
+        return text
     plain = text.replace("\n", "").replace("\t", "")
     if plain.isprintable() and (plain.isascii() or not _BLANK.search(plain)):
         return text  # nothing printable is of a category C
-    return "".join(
-        f"<U+{ord(character):04X}>"
-        if character not in _KEPT and (unicodedata.category(character)[0] == "C" or _BLANK.match(character))
-        else character
-        for character in text
-    )
+    return _UNUSUAL.sub(_spelled_out, text)
+
+
+def _spelled_out(found: re.Match[str]) -> str:
+    character = found[0]
+    hidden = unicodedata.category(character)[0] == "C" or _BLANK.match(character)
+    return f"<U+{ord(character):04X}>" if hidden else character
 
 
 def escaped(text: str) -> str:

@@ -270,3 +270,19 @@ def test_the_best_of_fewer_answers_than_ten_is_called_so() -> None:
                 assert shape.columns[0] == wanted
                 assert shape.columns[1] == f"best@{count} by groups"
                 assert shape.columns[2] == "mean of ten"
+
+
+SCORES = st.builds(
+    row,
+    st.integers(0, 30),
+    st.sampled_from(sorted(OUTCOMES)),
+    tags=st.sampled_from([{}, {"area": "law"}, {"area": "physics", "kind": "new"}, {"area": "art"}]),
+)
+
+
+@given(st.lists(SCORES, min_size=1, max_size=40, unique_by=lambda one: one.question))
+def test_a_cell_is_the_same_by_one_pass_over_a_tag_and_by_its_own_filter(rows: list[ScoreRow]) -> None:
+    breakdown = Breakdown(frame(rows))
+    for value in ("law", "physics", "art", "absent"):
+        alone, filtered = (Aggregate("x", where={"area": values}) for values in ((value,), (value, "nowhere")))
+        assert breakdown.cell(alone) == breakdown.cell(filtered)

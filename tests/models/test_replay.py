@@ -248,3 +248,13 @@ def test_the_question_column_is_remembered_as_the_file_calls_it(tmp_path: Path) 
     model = opened(file)
     assert model.question_column == "case"
     assert model.answers == {("0-0-1", 0): Response(text="text")}
+
+
+def test_a_file_is_read_for_its_identity_and_decoded_when_an_answer_is_wanted(tmp_path: Path) -> None:
+    file = tmp_path / "answers.jsonl"
+    file.write_bytes(b"no JSON\n")
+    model = opened(file)
+    assert len(model.identity["sha256"]) == 16, "tables of a finished run need no answer of it"
+    file.write_bytes(GOOD)
+    with pytest.raises(DataError, match="was changed while it was in use"):
+        _ = model.answers

@@ -31,7 +31,7 @@ class Visitor(TestClient):
 
     def get(self, *arguments: Any, **named: Any) -> Any:
         answer = super().get(*arguments, **named)
-        for _ in range(20):
+        for _ in range(45):
             if 'http-equiv="refresh"' not in answer.text[:600]:
                 break
             answer = super().get(*arguments, **named)

@@ -187,6 +187,7 @@ def keep(folder: Path, kept: dict[str, bytes]) -> None:
     """Write what a run keeps into its folder. Raises StorageError."""
     for name, content in kept.items():
         try:
+            folder.mkdir(parents=True, exist_ok=True)
             write_whole(folder / name, content)
         except OSError as problem:
             raise StorageError(f"cannot write {folder / name}: {problem.strerror}") from None

@@ -16,6 +16,7 @@ from viva.contracts import Exam, Model
 from viva.engine.folder import ExamRecord, ModelRecord, RunFolder, RunRecord, new_run_path
 from viva.errors import MissingEncoderError, VivaError
 from viva.requesting import RequestOptions
+from viva.runs.answer_files import keep
 from viva.runs.batches import refuse_unbatched
 from viva.runs.canaries import read_canaries
 from viva.runs.checkpoints import read_checkpoints
@@ -130,7 +131,13 @@ def begin(opened: OpenRun, given: Mapping[str, Any]) -> OpenRun:
 
 
 def create_folder(opened: OpenRun) -> None:
-    """The folder of a new run, with what says that its addresses are those of its user. Raises StorageError."""
+    """The folder of a new run, with what says that its addresses are those of its user. Raises StorageError.
+
+    What the run keeps lies there before run.json does: a run that is killed in between can be resumed, or begun again.
+    """
+    path = opened.folder.path
+    if opened.kept and not (path / "run.json").exists():
+        keep(path, opened.kept)
     opened.folder = RunFolder.create(opened.folder.path, opened.folder.record)
     keep_approval(opened.folder)
 

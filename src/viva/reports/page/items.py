@@ -18,6 +18,7 @@ import json
 import sys
 from array import array
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
@@ -253,6 +254,7 @@ def beginning(first: str, second: str) -> str:
     return second[:end] if end >= 40 else ""
 
 
+@lru_cache(maxsize=10_000)
 def _label(text: str) -> str:
     return one_line(text, 200)
 
