@@ -258,8 +258,8 @@ def prediction_notes(found: Sequence[Prediction], anchors: AnchorSet) -> list[st
     ]
     if any(one.full is not None for one in found):
         notes.append(
-            "A model that the anchors were chosen by is predicted too far from the middle: which questions are anchors, "
-            "its own answers decided. Predictions are for models that had no part in that."
+            "A model that the anchors were chosen by is predicted too far from the middle: which questions are "
+            "anchors, its own answers decided. Predictions are for models that had no part in that."
         )
     for one in found:
         if not anchors.lowest - _ROUNDING <= one.value <= anchors.highest + _ROUNDING:

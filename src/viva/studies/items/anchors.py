@@ -35,7 +35,7 @@ def chosen(one: ItemSources, count: int, families: Path | None, listed: int) -> 
     from viva.analysis.itemstatistics import item_statistics
     from viva.reports.anchors import Anchor, Anchors, AnchorSet
 
-    scores, notes = _whole(_in_order(item_scores(one.exam, one.frames, one.headline)))
+    scores, notes = _whole(in_order(item_scores(one.exam, one.frames, one.headline)))
     names = [one.found[model].model for model in scores.models]
     if families is not None:
         names = _families(families, names, notes)
@@ -79,7 +79,7 @@ def chosen(one: ItemSources, count: int, families: Path | None, listed: int) -> 
     return Anchors(found, validation, (*one.notes, *notes), listed)
 
 
-def _in_order(scores: ItemScores) -> ItemScores:
+def in_order(scores: ItemScores) -> ItemScores:
     """Models by name; questions by their tags, the coarsest first, then by their ids with numbers in order of size.
 
     So the order of rows in a table decides nothing, and questions that ask for alike things stand together.
