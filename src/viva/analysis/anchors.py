@@ -124,7 +124,9 @@ def known_curves(scores: Floats, shares: Floats) -> tuple[Floats, Floats]:
     return full, item_curves(clipped, abilities_of(full))
 
 
-def chosen_by(curves: Floats, count: int, shares: Floats, full: Floats, among: Indices) -> Indices:
+def chosen_by(
+    curves: Floats, count: int, shares: Floats, full: Floats, among: Indices, *, blocks: int = BLOCKS
+) -> Indices:
     """The anchors among these questions, which stand in the exam's order."""
     lowest, highest = abilities_of(np.array([full.min(), full.max()]))
     serves = (lowest - BEYOND <= GRID) & (highest + BEYOND >= GRID)
@@ -133,7 +135,7 @@ def chosen_by(curves: Floats, count: int, shares: Floats, full: Floats, among: I
     likely = curves[among][:, serves]
     information = steps**2 / (likely * (1 - likely))
     found: list[Indices] = []
-    for block, wanted in _blocks(shares[among], count):
+    for block, wanted in _blocks(shares[among], count, blocks):
         known = np.full(int(serves.sum()), KNOWN)
         left = np.ones(len(block), dtype=bool)
         for _ in range(wanted):
@@ -159,9 +161,9 @@ def reader_of(curves: Floats, questions: Indices, shares: Floats) -> Reader:
     )
 
 
-def _blocks(shares: Floats, count: int) -> list[tuple[Indices, int]]:
+def _blocks(shares: Floats, count: int, most: int) -> list[tuple[Indices, int]]:
     """Consecutive questions of about equal share, and how many anchors each block gives, no more than it has."""
-    number = max(1, min(BLOCKS, count // PER_BLOCK))
+    number = max(1, min(most, count // PER_BLOCK))
     middle = np.cumsum(shares) - shares / 2
     of = np.minimum((middle / shares.sum() * number).astype(np.int64), number - 1)
     blocks = [np.flatnonzero(of == place) for place in range(number)]
