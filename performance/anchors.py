@@ -1,11 +1,11 @@
 """Ways to choose and read anchors, on models of families that had no part in either; and what the intervals hold.
 
     viva grade mmlu-pro.yaml replies/*.jsonl.gz --text-column reply --run runs/all
-    python performance/anchors.py runs/all --families families.csv --chart docs/anchors.svg   # a few CPU minutes
+    python performance/anchors.py runs/all --families families.csv --chart docs/anchors.svg  # a few CPU minutes
     python performance/anchors.py --tiny                                                      # simulated models
 
-Each family of models is held out in turn; curves, clusters, lines and choices see nothing of it. Every way chooses among
-the same random halves of the questions, so that a figure is what to expect of a way and not the luck of one choice.
+Each family of models is held out in turn; curves, clusters, lines and choices see nothing of it. Every way chooses
+among the same random halves of the questions: a figure is what to expect of a way, and not the luck of one choice.
 """
 
 from __future__ import annotations
@@ -212,8 +212,8 @@ def draw(rows: Sequence[dict[str, object]], path: Path) -> None:
         base.transform_calculate(same="datum.true").mark_line(strokeDash=[4, 3], color="#8a8a8a").encode(
             x=true, y=altair.Y("same:Q", scale=scale, title="predicted, % (95 % interval)")
         ),
-        base.mark_rule(opacity=0.6).encode(x=true, y="low:Q", y2="high:Q", color=altair.Color("family:N")),
-        base.mark_circle(size=60, opacity=1).encode(x=true, y="predicted:Q", color=altair.Color("family:N"), tooltip=shown),
+        base.mark_rule(opacity=0.6).encode(x=true, y="low:Q", y2="high:Q", color="family:N"),
+        base.mark_circle(size=60, opacity=1).encode(x=true, y="predicted:Q", color="family:N", tooltip=shown),
     )  # fmt: skip
     chart = layers.properties(width=300, height=300).facet("anchors:N", title=None)
     charts.save(chart.properties(title="Models of families that had no part in choosing the anchors"), path)
