@@ -36,7 +36,7 @@ class Known(NamedTuple):
     """Models × questions, without gaps: where one is, the question's mean."""
     full: Floats
     curves: Floats
-    count: int
+    wanted: int
     among: Indices
     dice: np.random.Generator
 
@@ -62,7 +62,7 @@ def viva(known: Known, blocks: int | None = None) -> tuple[Indices, Read]:
     """Information in blocks, read by curves."""
     shares = np.full(known.scores.shape[1], 1 / known.scores.shape[1])
     given = {} if blocks is None else {"blocks": blocks}
-    questions = chosen_by(known.curves, known.count, shares, known.full, known.among, **given)
+    questions = chosen_by(known.curves, known.wanted, shares, known.full, known.among, **given)
     return questions, by_curves(known, questions)
 
 
@@ -73,24 +73,24 @@ def sharpest(known: Known) -> tuple[Indices, Read]:
 
 def random_mean(known: Known) -> tuple[Indices, Read]:
     """What people do."""
-    return known.dice.choice(known.among, known.count, replace=False), lambda answers: answers.mean(axis=1)
+    return known.dice.choice(known.among, known.wanted, replace=False), lambda answers: answers.mean(axis=1)
 
 
 def random_line(known: Known) -> tuple[Indices, Read]:
     """Random questions and a line."""
-    questions = known.dice.choice(known.among, known.count, replace=False)
+    questions = known.dice.choice(known.among, known.wanted, replace=False)
     return questions, by_line(known, questions)
 
 
 def random_curves(known: Known) -> tuple[Indices, Read]:
     """Random questions and curves (p-IRT)."""
-    questions = known.dice.choice(known.among, known.count, replace=False)
+    questions = known.dice.choice(known.among, known.wanted, replace=False)
     return questions, by_curves(known, questions)
 
 
 def _strata(known: Known) -> list[Indices]:
     facility = known.scores[:, known.among].mean(axis=0)
-    return np.array_split(known.among[np.lexsort((known.dice.random(len(known.among)), facility))], known.count)
+    return np.array_split(known.among[np.lexsort((known.dice.random(len(known.among)), facility))], known.wanted)
 
 
 def strata_line(known: Known) -> tuple[Indices, Read]:
@@ -118,8 +118,8 @@ def clusters(known: Known) -> tuple[Indices, Read]:
     """
     points = known.scores[:, known.among].T
     points = points + known.dice.normal(0, 1e-3, points.shape)
-    centres, of = kmeans2(points, known.count, iter=8, minit="++", rng=known.dice)
-    kept = [place for place in range(known.count) if (of == place).any()]
+    centres, of = kmeans2(points, known.wanted, iter=8, minit="++", rng=known.dice)
+    kept = [place for place in range(known.wanted) if (of == place).any()]
     questions, weights = [], []
     for place in kept:
         members = np.flatnonzero(of == place)
@@ -130,7 +130,7 @@ def clusters(known: Known) -> tuple[Indices, Read]:
 
 def ridge(known: Known) -> tuple[Indices, Read]:
     """Random questions, and ridge regression of the full score on their answers."""
-    questions = known.dice.choice(known.among, known.count, replace=False)
+    questions = known.dice.choice(known.among, known.wanted, replace=False)
     middle = known.scores[:, questions].mean(axis=0)
     away = known.scores[:, questions] - middle
     kernel = away @ away.T
@@ -188,7 +188,7 @@ def covered(scores: Floats, models: Sequence[str], of: Sequence[str], count: int
             low, high = interval(value, spread, checked.inflation, checked.families)
             true = float(scores[place, answered].mean())
             figures = {"true": true, "predicted": value, "low": low, "high": high}
-            rows.append({"model": models[place], "family": family, "anchors": f"{count} anchors"} | {
+            rows.append({"model": models[int(place)], "family": family, "anchors": f"{count} anchors"} | {
                 name: 100 * one for name, one in figures.items()
             })  # fmt: skip
     return rows
