@@ -174,7 +174,8 @@ def errors(scores: Floats, of: Sequence[str], count: int, draws: int) -> dict[st
 
 def covered(scores: Floats, models: Sequence[str], of: Sequence[str], count: int) -> list[dict[str, object]]:
     """Each model's prediction and interval, neither of which its family had a part in."""
-    names, rows = np.array(of), []
+    names = np.array(of)
+    rows: list[dict[str, object]] = []
     for family in sorted(set(of)):
         held = names == family
         answered = np.isfinite(scores[held]).all(axis=0)
