@@ -8,7 +8,8 @@ from typing import Literal
 import numpy as np
 from coverage_sets_work import Floats, Rate, Row, Study, counted, inside, sets_of
 
-from viva.analysis.anchors import choose, predict, validate
+from viva.analysis.anchorerror import validate
+from viva.analysis.anchors import choose, interval, predict
 from viva.analysis.itemresponse import fit
 from viva.analysis.itemstatistics import item_statistics, reliability
 from viva.analysis.perplexity import Figure, Reading, compare, figures
@@ -94,9 +95,9 @@ def of_anchors(repetitions: int, n: int) -> Row:
             able = dice.normal(0.3, 1, models + 1)
             scores = _answers(dice, able, dice.normal(0, 1.3, 300), np.ones(300))
             found = choose(scores[:-1], n)
-            error = validate(scores[:-1], n, rounds=5).anchors.error
-            own = [float(score) for score in scores[-1, found.questions]]
-            _, low, high = predict(own, [float(one) for one in found.weights], found.line, error, models)
+            inflation = validate(scores[:-1], n, rounds=5).inflation
+            value, spread = predict(found.reader, scores[-1, found.questions])
+            low, high = interval(value, spread, inflation, models)
             hits.append(inside(low, high, float(scores[-1].mean())))
         rates.append(counted(hits))
     return Row("full score from n anchors", n, rates)

@@ -2,39 +2,41 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.responders import subjects
-from viva.analysis.anchors import Line, _left_out, _line, choose, predict, validate
+from analysis.responders import subjects, world
+from rows import table
+from viva.analysis.anchorerror import validate
+from viva.analysis.anchors import choose, interval, known_curves, predict
+from viva.analysis.itemcurves import GRID, SCORES, full_scores, item_curves
 from viva.errors import DataError
 
 
-def test_the_cross_validated_error_is_the_error_on_new_models() -> None:
+def test_the_cross_validated_error_is_the_error_on_new_models_and_intervals_hold() -> None:
     found: list[float] = []
     true: list[float] = []
     plain: list[float] = []
     inside: list[bool] = []
-    for seed in range(4):
+    for seed in range(6):
         scores = subjects(36, 500, seed)
         known, new = scores[:16], scores[16:]
         validation = validate(known, 40, rounds=3)
         anchors = choose(known, 40)
-        predictions = [
-            predict(row[anchors.questions], anchors.weights, anchors.line, validation.anchors.error, 16) for row in new
-        ]
         full = new.mean(axis=1)
-        found.append(validation.anchors.error)
+        read = [predict(anchors.reader, row) for row in new[:, anchors.questions]]
+        limits = [interval(*one, validation.inflation, validation.families) for one in read]
+        found.append(validation.halves.error)
         plain.append(validation.plain.error)
-        true.append(
-            float(np.sqrt(np.mean([(value - f) ** 2 for (value, _, _), f in zip(predictions, full, strict=True)])))
-        )
-        inside += [low <= f <= high for (_, low, high), f in zip(predictions, full, strict=True)]
+        true.append(float(np.sqrt(np.mean([(value - f) ** 2 for (value, _), f in zip(read, full, strict=True)]))))
+        inside += [low <= f <= high for (low, high), f in zip(limits, full, strict=True)]
     assert np.mean(found) == pytest.approx(np.mean(true), rel=0.2)
     assert 0.9 < np.mean(inside) <= 1
-    assert np.mean(found) < np.mean(plain), "better than what people do: random questions and their plain mean"
+    assert np.mean(true) < np.mean(plain), "better than what people do: random questions and their plain mean"
 
 
 def test_models_that_toss_coins_are_not_predicted_and_that_is_said() -> None:
@@ -50,107 +52,136 @@ def test_all_questions_as_anchors_predict_exactly() -> None:
     scores = subjects(8, 60, 4)
     anchors = choose(scores, 60)
     assert anchors.questions.tolist() == list(range(60))
-    assert anchors.line.at(scores[:, anchors.questions] @ anchors.weights) == pytest.approx(scores.mean(axis=1))
+    for row in scores:
+        value, spread = predict(anchors.reader, row)
+        assert value == pytest.approx(row.mean())
+        assert spread == pytest.approx(0, abs=1e-9)
     assert validate(scores, 60, rounds=2).anchors.error < 1e-9
 
 
-def test_nothing_of_a_held_out_model_reaches_the_choice() -> None:
+def test_nothing_of_a_held_out_family_reaches_its_prediction() -> None:
     scores = subjects(6, 200, 9)
-    dice = np.random.default_rng(0)
-    # If a model's own answers had a part in choosing, answers drawn anew for it would change the others' errors.
-    changed = scores.copy()
-    changed[5] = (dice.random(200) < 0.5).astype(float)
-    from viva.analysis.anchors import _drawn
+    families = ["a", "b", "a", "c", "d", "e"]
+    before = validate(scores, 20, families=families, rounds=1)
+    turned = scores.copy()
+    turned[[0, 2]] = turned[[0, 2]][:, np.random.default_rng(0).permutation(200)]
+    # Of the family that changed, the error of the mean of the others stays: they are what it was before.
+    assert validate(turned, 20, families=families, rounds=1).nothing.error == pytest.approx(before.nothing.error)
+    twins = np.vstack([scores, scores])
+    own = validate(twins, 40, rounds=1).anchors.error
+    apart = validate(twins, 40, families=[*"abcdef", *"abcdef"], rounds=1).anchors.error
+    assert apart == pytest.approx(validate(scores, 40, families=[*"abcdef"], rounds=1).anchors.error, rel=0.5)
+    assert own != apart
 
-    shares = np.full(200, 1 / 200)
-    first = _drawn(scores[:5], 20, shares, np.random.default_rng(1))
-    second = _drawn(changed[:5], 20, shares, np.random.default_rng(1))
-    assert first[0].tolist() == second[0].tolist()
+
+def test_the_order_of_models_and_of_families_decides_nothing() -> None:
+    scores, families = subjects(9, 300, 2), ["a", "a", "b", "c", "c", "d", "e", "e", "f"]
+    first = validate(scores, 30, families=families, rounds=2)
+    turn = np.random.default_rng(1).permutation(9)
+    other = validate(scores[turn], 30, families=[families[place] for place in turn], rounds=2)
+    assert choose(scores[turn], 30).questions.tolist() == choose(scores, 30).questions.tolist()
+    assert other.anchors.error == pytest.approx(first.anchors.error)
+    assert other.inflation == pytest.approx(first.inflation)
 
 
-def test_strata_cover_all_difficulties_and_weights_add_up() -> None:
+def test_blocks_all_give_anchors_and_shares_count() -> None:
     scores = subjects(20, 300, 1)
     anchors = choose(scores, 30)
-    assert anchors.weights.sum() == pytest.approx(1)
     assert len(set(anchors.questions.tolist())) == 30
-    assert (np.diff(anchors.questions) > 0).all(), "in the order of the exam"
-    facility = np.sort(scores.mean(axis=0)[anchors.questions])
-    expected = np.quantile(scores.mean(axis=0), (np.arange(30) + 0.5) / 30)
-    assert np.abs(facility - expected).max() < 0.1
+    assert (np.diff(anchors.questions) > 0).all()
+    counts = np.histogram(anchors.questions, bins=np.linspace(0, 300, 8))[0]
+    assert counts.min() >= 3, "4 or so of each of the seven blocks"
+    shares = np.r_[np.full(40, 0.5 / 40), np.full(260, 0.5 / 260)]  # two subjects, one far larger
+    weighed = choose(scores, 30, shares)
+    assert (weighed.questions < 40).mean() == pytest.approx(0.5, abs=0.1), "a question that counts more counts more"
+    assert weighed.reader.shares.sum() + weighed.reader.rest[-1] <= 1 + 1e-9
+    few = choose(scores[:, :10], 9, np.r_[0.9, np.full(9, 0.1 / 9)])
+    assert len(few.questions) == 9, "a block of one question gives one, and the others more"
 
 
-def test_an_exam_that_averages_subjects_first_is_predicted_as_it_averages() -> None:
-    scores = subjects(15, 240, 5)
-    shares = np.r_[np.full(40, 0.5 / 40), np.full(200, 0.5 / 200)]  # two subjects, one five times as large
-    anchors = choose(scores, 60, shares)
-    means = scores[:, anchors.questions] @ anchors.weights
-    assert anchors.line.at(means) == pytest.approx(scores @ shares, abs=0.06)
-    assert (anchors.questions < 40).mean() > 0.25, "questions that count more are drawn more often"
+def test_anchors_are_of_the_difficulty_at_which_models_differ() -> None:
+    made = world(30, 800, 5, spread=0.8)
+    anchors = choose(made.scores, 60)
+    assert made.discrimination[anchors.questions].mean() > 1.3 * made.discrimination.mean()
 
 
-def test_few_models_do_not_bend_the_line_and_many_do() -> None:
-    x = np.array([0.40, 0.42, 0.44])
-    assert _line(x, np.array([0.5, 0.4, 0.5]), 0.005).slope == pytest.approx(1, abs=0.03)
-    many = np.linspace(0.2, 0.9, 200)
-    assert _line(many, 0.2 + 0.6 * many, 0.005).slope == pytest.approx(0.6, abs=0.01)
+def test_curves_are_those_of_the_questions() -> None:
+    made = world(40, 1500, 3)
+    full, curves = known_curves(made.scores, np.full(1500, 1 / 1500))
+    assert ((curves > 0) & (curves < 1)).all()
+    # What models of an ability score on average is the full score that this ability is the logit of.
+    within = (full.min() <= SCORES) & (full.max() >= SCORES)
+    assert np.abs(curves.mean(axis=0) - SCORES)[within].max() < 0.02
+    easy, hard = np.argmin(made.difficulty), np.argmax(made.difficulty)
+    middle = len(GRID) // 2
+    assert curves[easy, middle] > 0.75 > 0.25 > curves[hard, middle]
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.integers(0, 10_000), st.integers(3, 12))
-def test_leaving_one_out_by_formula_is_leaving_one_out(seed: int, models: int) -> None:
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10_000), st.integers(3, 9), st.integers(2, 40))
+def test_a_prediction_is_a_score_and_knows_less_with_fewer_answers(seed: int, models: int, count: int) -> None:
     dice = np.random.default_rng(seed)
-    x, full, noise = dice.random(models), dice.random(models), float(dice.random()) * 0.01 + 1e-4
-    errors = []
-    for out in range(models):
-        kept = np.arange(models) != out
-        errors.append(_line(x[kept], full[kept], noise).at(x[out : out + 1])[0] - full[out])
-    assert _left_out(x, full, noise) == pytest.approx(np.mean(np.square(errors)), rel=1e-6, abs=1e-12)
+    scores = subjects(models, 60, seed)
+    scores[dice.random(scores.shape) < 0.1] = np.nan
+    scores[0, 0] = 1.0
+    reader = choose(scores, count).reader
+    answers = dice.random(count).round()
+    lost = answers.copy()
+    spreads = []
+    for place in dice.permutation(count):
+        value, spread = predict(reader, lost)
+        low, high = interval(value, spread, 1.2, models)
+        assert 0 <= low <= value <= high <= 1
+        spreads.append(spread)
+        lost[place] = np.nan
+    assert predict(reader, lost)[1] >= spreads[0] - 1e-9, "nothing answered, nothing known"
+    order = np.argsort(answers)
+    assert predict(reader, np.sort(answers))[0] >= 0
+    assert len(order) == count
 
 
-def test_the_same_seed_gives_the_same_anchors_and_another_others() -> None:
-    scores = subjects(10, 200, 3)
-    first, second, other = choose(scores, 20, seed=1), choose(scores, 20, seed=1), choose(scores, 20, seed=2)
-    assert first.questions.tolist() == second.questions.tolist()
-    assert first.questions.tolist() != other.questions.tolist()
+def test_more_right_answers_are_a_higher_score() -> None:
+    reader = choose(subjects(12, 200, 6), 20).reader
+    by_rising = np.argsort(reader.curves[:, 0] - reader.curves[:, -1])
+    answers, values = np.zeros(20), []
+    for place in by_rising[:15]:  # questions on which better models do better
+        values.append(predict(reader, answers)[0])
+        answers[place] = 1.0
+    assert all(one < next_ for one, next_ in pairwise(values))
 
 
-def test_an_interval_is_students_t_around_the_line_and_stays_among_scores() -> None:
-    line = Line(intercept=0.1, slope=0.8)
-    value, _, high = predict([1.0, 0.0], [0.75, 0.25], line, 0.05, 5)
-    assert value == pytest.approx(0.7)
-    assert (high - value) / 0.05 == pytest.approx(2.776, abs=1e-3)
-    assert predict([1.0], [1.0], line, 0.5, 5)[1:] == (0.0, 1.0)
-    beyond, low, high = predict([1.0], [1.0], Line(intercept=0.5, slope=0.78), 0.05, 5)
-    assert beyond == high == 1.0, "no score is above full marks"
-    assert low == pytest.approx(1.0 - 0.1388, abs=1e-3), "and the interval lies around it, with its width"
+def test_lost_answers_are_taken_for_what_questions_as_hard_had() -> None:
+    made = world(12, 1000, 7)
+    shares, true = np.full(1000, 1 / 1000), made.scores.mean(axis=1)
+    hard = np.argsort(made.difficulty)[-300:]
+    scores = made.scores.copy()
+    scores[3, hard[::2]] = np.nan  # what is left is easier than the exam
+    found = full_scores(scores, shares)
+    assert np.nanmean(scores[3]) > true[3] + 0.04
+    assert found[3] == pytest.approx(true[3], abs=0.02)
+    assert np.delete(found, 3) == pytest.approx(np.delete(true, 3))
+    assert validate(scores, 50, rounds=2).anchors.error < 0.08
 
 
-@pytest.mark.parametrize(
-    ("models", "count", "said"), [(2, 5, "it takes 3"), (5, 1, "1 anchors"), (5, 41, "41 anchors of 40")]
-)
-def test_what_cannot_be_chosen_is_refused_with_a_reason(models: int, count: int, said: str) -> None:
-    with pytest.raises(DataError, match=said):
-        validate(subjects(models, 40, 1), count)
+def test_the_same_models_twice_say_no_more_of_a_curve_than_they_know() -> None:
+    scores = subjects(5, 100, 1)
+    twice = item_curves(np.vstack([scores, scores]), np.tile(np.linspace(-1, 1, 5), 2))
+    once = item_curves(scores, np.linspace(-1, 1, 5))
+    assert np.abs(np.diff(twice, axis=1)).mean() >= np.abs(np.diff(once, axis=1)).mean(), "surer, and so steeper"
 
 
-def test_gaps_are_refused() -> None:
-    scores = subjects(5, 40, 1)
-    scores[0, 0] = np.nan
-    with pytest.raises(DataError, match="every model"):
-        choose(scores, 5)
-
-
-def test_runs_of_one_model_are_not_predicted_from_each_other() -> None:
-    models = subjects(6, 120, 4)
-    scores = np.repeat(models, 3, axis=0)  # each three times, as if at three temperatures
-    names = [f"m{place // 3}" for place in range(18)]
-    leaking, honest, alone = (
-        validate(scores, 12, rounds=2),
-        validate(scores, 12, names=names, rounds=2),
-        validate(models, 12),
-    )
-    assert (leaking.models, honest.models, honest.folds) == (18, 6, 6)
-    assert leaking.anchors.error < 0.8 * honest.anchors.error
-    assert honest.anchors.error > 0.6 * alone.anchors.error
-    with pytest.raises(DataError, match="2 are too few"):
-        validate(scores[:6], 12, names=names[:6])
+def test_what_cannot_be_chosen_is_refused_with_a_reason() -> None:
+    empty = subjects(5, 40, 1)
+    empty[2] = np.nan
+    gaps = subjects(5, 40, 1)
+    gaps[1, :30] = np.nan
+    with table() as row:
+        for name, scores, count, said in [
+            ("two models", subjects(2, 40, 1), 5, "it takes 3"),
+            ("one anchor", subjects(5, 40, 1), 1, "1 anchors"),
+            ("more anchors than questions", subjects(5, 40, 1), 41, "41 anchors of 40"),
+            ("a model without scores", empty, 5, "one has none"),
+            ("a model with few", gaps, 20, "10 questions were answered"),
+        ]:
+            with row(name), pytest.raises(DataError, match=said):
+                validate(scores, count, rounds=1)

@@ -13,6 +13,7 @@ from viva.analysis.breakdown import Breakdown, one_sided
 from viva.types import UNANSWERED, Aggregate
 
 Floats = NDArray[np.float64]
+Which = NDArray[np.bool_] | NDArray[np.int64]
 
 
 class ItemScores(Struct, frozen=True, kw_only=True, eq=False):
@@ -29,18 +30,21 @@ class ItemScores(Struct, frozen=True, kw_only=True, eq=False):
     """Questions that were left out, as no model has a score on them."""
     ranges: Mapping[str, tuple[float, float]] = {}
     """Models whose scores depend on who could decide (`breakdown.one_sided`) → where their headline lies."""
+    tags: Mapping[str, Mapping[str, str]] = {}
+    """Question → tag → value, of questions that have any."""
 
-    def of(self, models: NDArray[np.bool_], questions: NDArray[np.bool_]) -> ItemScores:
-        """The part of these models and questions."""
+    def of(self, models: Which, questions: Which) -> ItemScores:
+        """The part of these models and questions; places put them in their order."""
         shares = self.shares[questions]
         return ItemScores(
             exam=self.exam,
-            models=tuple(name for name, kept in zip(self.models, models, strict=True) if kept),
-            questions=tuple(name for name, kept in zip(self.questions, questions, strict=True) if kept),
+            models=tuple(self.models[place] for place in np.arange(len(self.models))[models]),
+            questions=tuple(self.questions[place] for place in np.arange(len(self.questions))[questions]),
             scores=self.scores[models][:, questions],
             shares=shares / shares.sum(),
             unasked=self.unasked,
             ranges=self.ranges,
+            tags=self.tags,
         )
 
 
@@ -49,6 +53,7 @@ def item_scores(exam: str, frames: Mapping[str, pl.DataFrame], headline: Aggrega
     columns: dict[str, dict[str, float]] = {}
     groups: dict[str, tuple[str, float]] = {}
     ranges: dict[str, tuple[float, float]] = {}
+    tags: dict[str, Mapping[str, str]] = {}
     for model, scores in frames.items():
         tag = f"tag:{headline.over}"
         breakdown = Breakdown(scores, headline.attempts)
@@ -62,6 +67,11 @@ def item_scores(exam: str, frames: Mapping[str, pl.DataFrame], headline: Aggrega
             (pl.col(tag).cast(pl.String).fill_null("") if tag in summed.columns else pl.lit("")).alias("group"),
             "weight",
         )
+        named = [name for name in summed.columns if name.startswith("tag:")]
+        for row in summed.select("question", *named).iter_rows() if named else ():
+            if row[0] not in tags:
+                given = zip(named, row[1:], strict=True)
+                tags[row[0]] = {name.removeprefix("tag:"): str(value) for name, value in given if value is not None}
         mine = columns.setdefault(model, {})
         for question, score, group, weight in rows.iter_rows():
             mine[question] = np.nan if score is None else score
@@ -77,6 +87,7 @@ def item_scores(exam: str, frames: Mapping[str, pl.DataFrame], headline: Aggrega
         shares=_shares([groups[name] for name, kept in zip(everything, asked, strict=True) if kept], headline.over),
         unasked=int((~asked).sum()),
         ranges=ranges,
+        tags=tags,
     )
 
 

@@ -8,19 +8,21 @@ from dataclasses import dataclass
 
 from msgspec import Struct
 
-from viva.analysis.anchors import Line, Validation, Way
+from viva.analysis.anchorerror import Validation, Way
 from viva.reports.items import ITEM_WORDS
 from viva.reports.printing import StudyResult
 from viva.reports.result import Grid, percent
 
 COLUMNS = (
-    *("question", "weight", "facility", "discrimination", "exam", "of_questions", "models"),
-    *("intercept", "slope", "lowest", "highest", "error"),
+    *("question", "share", "facility", "discrimination", "curve", "exam", "of_questions", "models", "families"),
+    *("lowest", "highest", "error", "inflation", "scatter", "rest"),
 )
-"""Of the file: a row an anchor; from `exam` on the same in every row, all that a prediction takes."""
+"""Of the file: a row an anchor; from `exam` on the same in every row, all that a prediction takes. Curves (`curve`, and
+`rest`, what all other questions add) are values at the abilities of `itemcurves.GRID`."""
 LEGEND = (
-    "Error: root mean square of predicted − true full score over models, in points of 100, each model predicted from "
-    "the others; ± its standard error over random draws (the models stay the same). Worst: the largest, on average."
+    "Error: root mean square of predicted − true full score over models, in points of 100, each family predicted from "
+    "the others; ±: standard deviation over draws of questions (the models stay the same). Worst: the largest, on "
+    "average."
 )
 
 _ROUNDING = 1e-9
@@ -30,9 +32,12 @@ class Anchor(Struct, frozen=True, kw_only=True):
     """One of them. `discrimination` is None where it is not defined."""
 
     question: str
-    weight: float
+    share: float
+    """Of the full score."""
     facility: float
     discrimination: float | None
+    curve: tuple[float, ...]
+    """How likely a model is to answer it, by ability."""
 
 
 class AnchorSet(Struct, frozen=True, kw_only=True):
@@ -40,11 +45,17 @@ class AnchorSet(Struct, frozen=True, kw_only=True):
 
     exam: str
     anchors: tuple[Anchor, ...]
-    line: Line
+    rest: tuple[float, ...]
+    """What all other questions are expected to add, by ability."""
+    scatter: float
     lowest: float
+    """Full score of the worst known model."""
     highest: float
     error: float
     """Cross-validated, root mean square."""
+    inflation: float
+    """By which an interval is wider than the reading says."""
+    families: int
     models: int
     of_questions: int
 
@@ -66,15 +77,14 @@ class Prediction(Struct, frozen=True, kw_only=True):
 
 def anchor_grids(found: AnchorSet, validation: Validation, listed: int) -> list[Grid]:
     """The errors side by side, then the anchors."""
-    ways = (validation.anchors, validation.plain, validation.calibrated, validation.nothing)
-    errors = tuple((_named(way, found), *_way(way, validation.rounds)) for way in ways)
+    ways = (validation.anchors, validation.halves, validation.plain, validation.calibrated, validation.nothing)
+    errors = tuple((_named(way, found), *_way(way)) for way in ways)
     title = f"Predicting the full score from {len(found.anchors):,} of {found.of_questions:,} questions · {found.exam}"
     grids = [Grid(title, ("asked and read", "error", "±", "bias", "worst"), errors)]
     if listed:
         rows = tuple(
             (
                 one.question,
-                f"{100 * one.weight:.2f}",
                 percent(one.facility),
                 "–" if one.discrimination is None else f"{one.discrimination:.3f}",
             )
@@ -83,7 +93,7 @@ def anchor_grids(found: AnchorSet, validation: Validation, listed: int) -> list[
         more = (
             "" if len(found.anchors) <= listed else f" ({listed:,} of {len(found.anchors):,}; --out FILE.csv has all)"
         )
-        header = ("question", "weight, %", "facility", "discrimination")
+        header = ("question", "facility", "discrimination")
         grids.append(Grid(f"Anchors · {found.exam}{more}", header, rows))
     return grids
 
@@ -92,57 +102,54 @@ def _named(way: Way, found: AnchorSet) -> str:
     return f"{len(found.anchors):,} {way.name}" if not way.name.startswith("nothing") else way.name
 
 
-def _way(way: Way, rounds: int) -> tuple[str, str, str, str]:
-    error = f"{100 * _standard_error(way, rounds):.2f}" if way.spread else "–"
-    return f"{100 * way.error:.2f}", error, f"{100 * way.bias:+.2f}".replace("-", "−"), f"{100 * way.worst:.2f}"
-
-
-def _standard_error(way: Way, rounds: int) -> float:
-    return way.spread / math.sqrt(rounds)
+def _way(way: Way) -> tuple[str, str, str, str]:
+    spread = f"{100 * way.spread:.2f}" if way.spread else "–"
+    return f"{100 * way.error:.2f}", spread, f"{100 * way.bias:+.2f}".replace("-", "−"), f"{100 * way.worst:.2f}"
 
 
 def anchor_notes(found: AnchorSet, validation: Validation) -> list[str]:
     """How the error was found, and in plain words whether choosing helped."""
     v = validation
+    best, worst = (f"{100 * one:.2f}" for one in (min(v.halves.errors), max(v.halves.errors)))
     notes = [
-        f"{v.models} models in {v.folds} parts: the anchors are chosen and their line is drawn anew without each part, "
-        f"{v.rounds} times with other random numbers.",
-        f"Full score = {100 * found.line.intercept:.2f} + {found.line.slope:.3f} × the weighted anchor mean.",
+        f"{v.models} models of {v.families} families in {v.folds} parts: curves, choice and reading are made without "
+        "the part that is predicted.",
+        f"Luck of the choice: among random halves of the questions, {len(v.halves.errors)} times, the anchors err by "
+        f"{best} to {worst} points; expect their {100 * v.halves.error:.2f}, whatever the first row says.",
+        _compared(v, v.plain, "random questions and their plain mean"),
+        _compared(v, v.calibrated, "random questions read by the same curves"),
     ]
-    rivals = (
-        (v.plain, "random questions and their plain mean"),
-        (v.calibrated, "random questions read by the same line"),
-    )
-    for other, words in rivals:
-        notes.append(_compared(v, other, words))
     if v.anchors.error >= v.nothing.error:
         notes.append(
             "Asking nothing and calling the model average predicts as well: these models are too alike, or too few, "
             "for so few anchors. Take more."
         )
-    if v.models < 10:
-        notes.append(f"An error found with {v.models} models is itself known to a factor of {_factor(v.models):.1f}.")
+    if v.families < 10:
+        notes.append(
+            f"An error found with {v.families} families is itself known to a factor of {_factor(v.families):.1f}."
+        )
     return notes
 
 
 def _compared(v: Validation, other: Way, words: str) -> str:
-    away = other.error - v.anchors.error
-    doubt = 2 * math.hypot(_standard_error(v.anchors, v.rounds), _standard_error(other, v.rounds))
-    if away > doubt:
-        return (
-            f"The anchors do better than {words}: {100 * v.anchors.error:.2f} against {100 * other.error:.2f} points."
-        )
-    if away < -doubt:
-        return f"The anchors do WORSE than {words}: {100 * v.anchors.error:.2f} against {100 * other.error:.2f} points."
-    return f"The anchors do no better than {words}, beyond chance."
+    better = sum(error > v.halves.error for error in other.errors)
+    how = "better than" if 2 * better > len(other.errors) else "NO better than most of"
+    return (
+        f"The anchors, by that, do {how} {words}: {100 * v.halves.error:.2f} against {100 * other.error:.2f} points; "
+        f"of {len(other.errors)} random sets, {len(other.errors) - better} did as well."
+    )
 
 
-def _factor(models: int) -> float:
+def _factor(families: int) -> float:
     """The upper end of a 95 % interval of a standard deviation from so many values, over the value."""
     from scipy.special import chdtri
 
-    degrees = models - 1
+    degrees = families - 1
     return math.sqrt(degrees / float(chdtri(degrees, 0.975)))
+
+
+def _written(curve: Sequence[float]) -> str:
+    return " ".join(f"{value:.5f}" for value in curve)
 
 
 @dataclass(frozen=True, repr=False)
@@ -171,9 +178,13 @@ class Anchors(StudyResult):
     def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
         """The file that `viva run --questions` and `viva item-analysis --predict` take."""
         one = self.found
-        same = (one.exam, one.of_questions, one.models, *(one.line.intercept, one.line.slope), one.lowest, one.highest)
+        same = (
+            *(one.exam, one.of_questions, one.models, one.families, one.lowest, one.highest, one.error),
+            *(one.inflation, one.scatter, _written(one.rest)),
+        )
         return COLUMNS, [
-            (each.question, each.weight, each.facility, each.discrimination, *same, one.error) for each in one.anchors
+            (each.question, each.share, each.facility, each.discrimination, _written(each.curve), *same)
+            for each in one.anchors
         ]
 
     def data(self) -> object:
@@ -240,16 +251,22 @@ def prediction_grids(found: Sequence[Prediction], anchors: AnchorSet) -> list[Gr
 def prediction_notes(found: Sequence[Prediction], anchors: AnchorSet) -> list[str]:
     """What the interval is, and where it does not hold."""
     notes = [
-        f"[…]: 95 %, from the cross-validated error of {100 * anchors.error:.2f} points over {anchors.models} models "
-        f"(Student's t). It holds for models like these, asked in the same way, about all {anchors.of_questions:,} "
-        "questions."
+        f"[…]: 95 %, from how unsure the anchors leave the ability, times the {anchors.inflation:.2f} by which "
+        f"predictions of {anchors.families} families ({anchors.models} models) that had no part in the choice erred "
+        f"more (Student's t). It holds for models like these, asked in the same way, about all "
+        f"{anchors.of_questions:,} questions."
     ]
+    if any(one.full is not None for one in found):
+        notes.append(
+            "A model that the anchors were chosen by is predicted too far from the middle: which questions are "
+            "anchors, its own answers decided. Predictions are for models that had no part in that."
+        )
     for one in found:
-        if not anchors.lowest - _ROUNDING <= one.anchor_mean <= anchors.highest + _ROUNDING:
+        if not anchors.lowest - _ROUNDING <= one.value <= anchors.highest + _ROUNDING:
             notes.append(
-                f"{one.model}: its anchor mean {percent(one.anchor_mean)} lies outside what the known models had "
-                f"({percent(anchors.lowest)} to {percent(anchors.highest)}): the line is a guess there."
+                f"{one.model}: {percent(one.value)} lies outside what the known models have ({percent(anchors.lowest)} "
+                f"to {percent(anchors.highest)}): nobody has seen such a model answer."
             )
         if one.answered < one.of:
-            notes.append(f"{one.model}: {one.of - one.answered:,} anchors without a score are left out of its mean.")
+            notes.append(f"{one.model}: {one.of - one.answered:,} anchors have no score, and count as other questions.")
     return notes

@@ -14,8 +14,8 @@ from viva.errors import VivaError
 from viva.studies.items.study import ItemsConfig, study
 
 _METAVARS = {
-    "exam": "NAME", "anchors": "N", "predict": "RUN", "anchors_file": "FILE", "weaker": "MODEL", "stronger": "MODEL",
-    "warm": "MODEL", "given": "FILE",
+    "exam": "NAME", "anchors": "N", "predict": "RUN", "anchors_file": "FILE", "families": "FILE",
+    "weaker": "MODEL", "stronger": "MODEL", "warm": "MODEL", "given": "FILE",
 }  # fmt: skip
 _FIRST = ("exam", "irt", "items")
 
@@ -32,7 +32,7 @@ def item_analysis_command(**given: Any) -> int:
 
     \b
     viva item-analysis runs/ --irt 2pl --chart map.svg                      good and bad questions, abilities
-    viva item-analysis runs/ --anchors 50 --out anchors.csv                 few questions that predict the score on all
+    viva item-analysis runs/ --anchors 100 --families families.csv --out anchors.csv   few questions that predict all
     viva run cmmlu --questions anchors.csv --model openai/NEW       ask a new model only these
     viva item-analysis --predict runs/NEW --anchors-file anchors.csv        its full score, with an interval
     viva item-analysis item_scores.csv.gz --levels --weaker gpt-3.5-turbo --stronger gpt-4-0613

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from viva.analysis.anchors import Line
+from viva.analysis.itemcurves import GRID
 from viva.errors import DataError
 from viva.reports.anchors import COLUMNS, Anchor, AnchorSet
 from viva.runs.question_lists import unguarded
 from viva.runs.score_table import Row, rows_of
 
+_ROUNDING = 1e-6
 _SHARED = COLUMNS[COLUMNS.index("exam") :]
 
 
@@ -40,16 +41,19 @@ def read_anchors(path: Path) -> AnchorSet:
     twice = len(anchors) - len({one.question for one in anchors})
     if twice:
         raise DataError(f"{path}: {twice} anchors are there twice")
-    if not math.fsum(one.weight for one in anchors) > 0:
-        raise DataError(f"{path}: the weights of the anchors add up to nothing")
+    if not 0 < math.fsum(one.share for one in anchors) <= 1 + _ROUNDING:
+        raise DataError(f"{path}: the shares of the anchors add up to no share of a full score")
     where = f"{path}, line {line}"
     return AnchorSet(
         exam=unguarded(str(first["exam"])),
         anchors=anchors,
-        line=Line(intercept=_number(first, "intercept", where), slope=_number(first, "slope", where)),
+        rest=_curve(first, "rest", where),
+        scatter=_number(first, "scatter", where, least=0.0),
         lowest=_number(first, "lowest", where),
         highest=_number(first, "highest", where),
         error=_number(first, "error", where),
+        inflation=_number(first, "inflation", where, least=0.0),
+        families=int(_number(first, "families", where)),
         models=int(_number(first, "models", where)),
         of_questions=int(_number(first, "of_questions", where)),
     )
@@ -58,23 +62,34 @@ def read_anchors(path: Path) -> AnchorSet:
 def _anchor(path: Path, line: int, row: Row) -> Anchor:
     where = f"{path}, line {line}"
     question = unguarded(str(row["question"] or ""))
-    weight = _number(row, "weight", where)
-    if not question or weight < 0:
-        raise DataError(f"{where}: an anchor needs the id of a question and a weight from 0 on")
+    share = _number(row, "share", where)
+    if not question or share < 0:
+        raise DataError(f"{where}: an anchor needs the id of a question and a share of the full score from 0 on")
+    curve = _curve(row, "curve", where)
+    if not all(0 < value < 1 for value in curve):
+        raise DataError(f"{where}: a curve has probabilities between 0 and 1")
     known = row["discrimination"] not in ("", None)
     return Anchor(
         question=question,
-        weight=weight,
+        share=share,
         facility=_number(row, "facility", where),
         discrimination=_number(row, "discrimination", where) if known else None,
+        curve=curve,
     )
 
 
-def _number(row: Row, name: str, where: str) -> float:
+def _curve(row: Row, name: str, where: str) -> tuple[float, ...]:
+    parts = str(row[name]).split()
+    if len(parts) != len(GRID):
+        raise DataError(f"{where}: {name} has {len(parts)} values, and {len(GRID)} belong there: write the file anew")
+    return tuple(_number({name: part}, name, where) for part in parts)
+
+
+def _number(row: Row, name: str, where: str, least: float = -math.inf) -> float:
     try:
         value = float(str(row[name]))
     except ValueError:
         value = math.nan
-    if not math.isfinite(value):
+    if not (math.isfinite(value) and value >= least):
         raise DataError(f"{where}: {name} {str(row[name])[:60]!r} is no number")
     return value

@@ -37,7 +37,12 @@ class ItemsConfig(Struct, kw_only=True):
             "FILE.csv keeps them, for `viva run --questions` and --predict."
         ),
     ] = None
-    seed: Annotated[int, Meta(ge=0, description="Draws the anchors.")] = 0
+    families: Annotated[
+        Path | None,
+        note(
+            "A table `model,family`: relatives are not predicted from each other when the error of --anchors is found."
+        ),
+    ] = None
     predict: Annotated[
         tuple[Path, ...],
         note("Predict the full scores of this run's models from their answers to the anchors; repeatable."),
@@ -69,7 +74,7 @@ def study(config: ItemsConfig) -> StudyResult:
     if config.levels:
         return levelled(_only_exam(found, "--levels"), config)
     if config.anchors is not None:
-        return chosen(_only_exam(found, "--anchors"), config.anchors, config.seed, config.items)
+        return chosen(_only_exam(found, "--anchors"), config.anchors, config.families, config.items)
     return ItemAnalysis(tuple(_examined(one, config) for one in found), config.items)
 
 
@@ -136,6 +141,8 @@ def _refuse_contradictions(config: ItemsConfig) -> None:
     for option, value in (("--weaker", config.weaker), ("--stronger", config.stronger)):
         if config.levels and value is None:
             raise VivaError(f"--levels needs {option} MODEL: which of the models takes that part in the rule")
+    if config.families is not None and config.anchors is None:
+        raise VivaError(f"--families {config.families} is for --anchors N; add it")
     parts = {"--weaker": config.weaker, "--stronger": config.stronger, "--warm": config.warm, "--given": config.given}
     for option, said in parts.items():
         if said is not None and not config.levels:
