@@ -51,6 +51,12 @@ def test_without_runs_a_score_is_assumed() -> None:
     assert "Questions to see a difference" in text
 
 
+def test_the_page_shows_what_is_printed() -> None:
+    page = Path(__file__).parents[2].joinpath("docs", "planning.md").read_text("utf-8")
+    command, _, shown = page.split("```\n$ viva plan ")[1].split("```")[0].partition("\n")
+    assert shown in told(plan_command, *command.split())
+
+
 def test_what_runs_say_takes_the_place_of_assumptions() -> None:
     one, several = plan(scores()), plan(scores(6, name="six.jsonl"), "--samples", 1, "--samples", 6)
     named = {each["name"]: each for found in (one, several) for each in found["assumptions"]}
