@@ -54,6 +54,7 @@ NO_MEANS = {
     "published": "the papers' figures",
     "perplexity": "perplexities of texts",
     "overlap": "similar texts",
+    "plan": "questions that a decision takes; the score that it rests on says so, and is no result",
     "export": "files for other tools, each score with its outcome",
     **dict.fromkeys(("limits", "review", "show", "prompt", "init", "check", "extract", "list", "serve-check",
                      "toolchains", "fetch", "build"), "no scores of models"),

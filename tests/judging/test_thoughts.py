@@ -103,7 +103,7 @@ def test_pages_show_it_folded_and_as_the_text_that_it_is(sat: Sat) -> None:
     visitor = TestClient(application(sat.path.parent, open_run, Access()), base_url="http://127.0.0.1")
     listed = page(visitor, "/run/x/answers?outcome=truncated.thinking")
     assert f"{LONG} answers" in listed
-    assert "… while thinking (2)" in listed
+    assert "… cut off while thinking (2)" in listed
     assert "No answer is left" in page(visitor, "/run/x/answers?outcome=truncated.length")
     item = page(visitor, "/run/x/answer/1.3")
     assert '<details class="thought" id="thought"><summary>' in item
