@@ -58,7 +58,8 @@ class LocalServer:
 
     def events(self, *kinds: str) -> list[dict[str, Any]]:
         """The log: asked, answered, fault, refused."""
-        found = [json.loads(line) for line in self._log.read_text(encoding="utf-8").splitlines()]
+        whole, _, _ = self._log.read_text(encoding="utf-8").rpartition("\n")  # a line may cross from page to page
+        found = [json.loads(line) for line in whole.splitlines()]
         return [event for event in found if not kinds or event["event"] in kinds]
 
     @property
