@@ -38,10 +38,13 @@ def test_a_task_file_becomes_a_card_that_runs_as_the_task_says(viva: Viva) -> No
             (("prompt", "sums.yaml", "--form", "base"), "Add.\n0 + 1000 = So #### 1000\n\n0 + 1000 ="),
             (("prompt", "metals.yaml", "--form", "base"), "one of these follows, by likelihood: ' iron' ' zinc'"),
             (("grade", "sums.yaml", "replies.jsonl", "--run", "g"), "50.00"),
-            (("score", "g"), "By filter"),
-            (("run", "metals.yaml", "--model", "baseline/first", "--form", "base", "--run", "r"), "Per character"),
+            (("score", "g", "--tables"), "By filter"),
+            (
+                ("run", "metals.yaml", "--model", "baseline/first", "--form", "base", "--run", "r", "--tables"),
+                "Per character",
+            ),
             (("run", "metals.yaml", "--model", "baseline/first", "--cot"), "--cot"),
-            (("resume", "r"), "choose:likelihood"),
+            (("resume", "r", "--tables"), "choose:likelihood"),
         ]:
             with row(" ".join(command)):
                 ended = viva(*command)

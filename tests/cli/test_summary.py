@@ -96,8 +96,8 @@ def test_the_demo_fits_a_screen_or_two_and_puts_no_guess_above_a_published_model
     assert len(lines) < 50, "and the heading's"
     assert max(map(len, lines)) <= 120
     assert "(published)" not in "".join(lines)
-    cmmlu = next(line for line in lines if "cmmlu-zh" in line and "│" in line)
-    assert 10 < float(cmmlu.split("│")[2]) < 40
+    cmmlu = next(line for line in lines if line.startswith("cmmlu-zh"))
+    assert 10 < float(cmmlu.split()[1]) < 40
 
 
 def test_no_published_row_stands_beside_a_sample_or_a_baseline_in_any_form(viva: Viva) -> None:

@@ -76,8 +76,8 @@ def test_a_file_of_canaries_and_a_judge_that_knows_better(
     one = found(ended)
     assert sorted(one["known"]) == [0.0, 0.0, 0.0, 1.0, 1.0]
     assert set(one["given"]) == {0.0}
-    shown = evaluation.viva("score", "run").out
-    assert "Canaries: answers with known marks, in no mean" in shown
+    assert "of the canaries of clrbench-en" in " ".join(evaluation.viva("score", "run").out.split())
+    assert "Canaries: answers with known marks, in no mean" in evaluation.viva("score", "run", "--tables").out
     page = evaluation.viva("report", "run", "--out", "page.html")
     assert page.code == 0, page.err
     assert "Canaries: answers with known marks" in (evaluation.viva.folder / "page.html").read_text(encoding="utf-8")

@@ -34,7 +34,7 @@ _NAME = 24
 _SHORT = 12
 """A name of so many is not shortened."""
 _SHORTEST = 8
-_MISSING = re.compile(r"\b[Ll]eft out\b|^†|\bnot tested\b|\bmissing\b|\bcut off\b")
+_MISSING = re.compile(r"\b[Ll]eft out\b|^†|\bnot tested\b|\bmissing\b|\bcut off\b|\bwith care\b")
 _GIVES_WAY = ("outcomes", "bounds")
 _SUMS_UP = ("overall", "average", "all", "total", "mean")
 _STYLES = {"other outcomes": "yellow", "not scored": "red", "failed": "red"}
