@@ -37,6 +37,13 @@ ACCEPTED = [
         "should be put out",
     ),
     (
+        "a particle of the verb that a phrase is attached to",
+        "PPA",
+        clause(f"(VP (MD could) (ADVP (RB quickly)) (VP (VB end) (PRT (RP up)) (PP (IN in) {MARKET})))"),
+        "could end",
+        "could end up",
+    ),
+    (
         "what follows a complement",
         "SC",
         clause("(VP (VBZ is) (ADJP-PRD (JJ convertible)) (PP-TMP (IN from) (NP (NNP May))))"),
@@ -182,6 +189,10 @@ def test_verb_phrases_stand_together() -> None:
             ("(VP (VBP are) (VP (VP (VBN written)) (CC and) (VP (VBP carry))))", ["are written", "carry"]),
             ("(VP (MD will) (ADVP (RB greatly)) (VB reduce))", ["will reduce"]),
             ("(VP (VB buy) (CC and) (VB sell))", ["buy", "sell"]),
+            (
+                "(VP (VBZ has) (VP (VP (VBN heard)) (CC and) (VP (VBZ has) (NP-ADV (PRP himself)) (VP (VBD seen)))))",
+                ["has heard", "has seen"],
+            ),
             ("(VP (MD will) (VP (VP (VB buy)) (CC and) (VP (VB sell))))", ["will buy", "will sell"]),
         ):  # fmt: skip
             with row(verb_phrase):

@@ -150,12 +150,15 @@ def _is_auxiliary(vp: Node, verb: Node, below: Node) -> bool:
 
 
 def _agree(verb: Node, following: Node) -> bool:
-    """Whether a verb can follow an auxiliary in its form: "could raise" and "was raised", but not "are carry"."""
+    """Whether a verb can follow an auxiliary in its form: "could raise" and "was raised", but not "are carry", and no
+    second "has" in "has heard ... and has received"."""
     word = (verb.word or "").lower()
     if verb.tag in ("MD", "TO"):
         return following.tag not in ("VBZ", "VBG", "MD")
     if word in BE:
         return following.tag not in ("VB", "VBP", "VBZ", "MD")
+    if word in _HAVE:
+        return following.tag not in ("VBP", "VBZ", "MD")
     return True
 
 

@@ -73,20 +73,31 @@ def _accepted(
 ) -> Iterator[str]:
     """Other renderings of a verb phrase that are as right: with adverbs and particle, as it stands in the sentence,
     with the verb that it depends on or that depends on it ("helped push up", "has yet to announce")."""
-    if verb.with_adverbs != verb.plain:
-        yield verb.with_adverbs.lower()
-    cut = sentence.tree.layout.cut
-    leaves = sentence.tree.leaves
-    pairs = [(verb, verb), *((upper, lower) for upper, lower in chains if verb in (upper, lower))]
-    for upper, lower in pairs:
-        if any(leaf.tag.startswith("NN") for leaf in leaves[upper.verbs[0].start : lower.last.end]):
-            continue
-        for end in (lower.last.end, particle_end(lower)):
-            text = cut(upper.verbs[0].start, end).lower()
-            if text != verb.lower and text.count(" ") < _LONGEST:
-                yield text
+    yield from renderings(sentence, verb)
+    for upper, lower in chains:
+        if verb in (upper, lower):
+            yield from _spans(sentence, verb, upper, lower)
     for other in others:
         yield other.lower
+
+
+def renderings(sentence: Sentence, verb: VerbSequence) -> Iterator[str]:
+    """A verb phrase with its adverbs, as it stands in the sentence, and with its particle: "could quickly end up"."""
+    if verb.with_adverbs != verb.plain:
+        yield verb.with_adverbs.lower()
+    yield from _spans(sentence, verb, verb, verb)
+    if particle_end(verb) > verb.last.end:
+        particle = sentence.tree.layout.cut(verb.last.end, particle_end(verb))
+        yield f"{verb.lower} {particle.strip().lower()}"
+
+
+def _spans(sentence: Sentence, verb: VerbSequence, upper: VerbSequence, lower: VerbSequence) -> Iterator[str]:
+    if any(leaf.tag.startswith("NN") for leaf in sentence.tree.leaves[upper.verbs[0].start : lower.last.end]):
+        return
+    for end in (lower.last.end, particle_end(lower)):
+        text = sentence.tree.layout.cut(upper.verbs[0].start, end).lower()
+        if text != verb.lower and text.count(" ") < _LONGEST:
+            yield text
 
 
 def particle_end(verb: VerbSequence) -> int:

@@ -16,6 +16,8 @@ from viva.authoring.treebank.constituents import Reading
 from viva.authoring.treebank.findings import Finding
 from viva.authoring.treebank.modifiers import Modifier, is_phrase
 from viva.authoring.treebank.points.adjective_modifier import is_plain, subtype
+from viva.authoring.treebank.points.main_verb_phrase import renderings
+from viva.authoring.treebank.sentence import Sentence
 from viva.authoring.treebank.tree import Node
 from viva.authoring.treebank.verbs import VerbSequence
 
@@ -39,7 +41,7 @@ def find(reading: Reading) -> Iterator[Finding]:
             if reading.published or verb_attachment_is_clear(sentence, verb, modifier.node):
                 moved = ("pp_attachment:adverbial_modifier:moved",) if modifier.moved else ()
                 tags = (f"subtype:{verb.form}", *_tags("predicate", "adverbial_modifier"), *moved)
-                yield _finding(modifier, verb.plain, verb.last, "predicate", tags, reading.published, verb)
+                yield _finding(sentence, modifier, verb.plain, verb.last, "predicate", tags, reading.published, verb)
     for host in nouns:
         if not is_plain(host.head) or hosts[host.head.text] > 1:
             continue
@@ -48,10 +50,11 @@ def find(reading: Reading) -> Iterator[Finding]:
                 continue
             if reading.published or noun_attachment_is_clear(sentence, host.head, modifier.node):
                 tags = (f"subtype:{subtype(sentence, host)}", *_tags("noun_phrase", "adjective_modifier"))
-                yield _finding(modifier, host.head.text, host.head, "noun_phrase", tags, reading.published)
+                yield _finding(sentence, modifier, host.head.text, host.head, "noun_phrase", tags, reading.published)
 
 
 def _finding(
+    sentence: Sentence,
     modifier: Modifier,
     answer: str,
     host: Node,
@@ -71,6 +74,7 @@ def _finding(
         rule=kind,
         answer_node=host,
         answer_verb=verb,
+        accepted=() if verb is None or published else tuple(renderings(sentence, verb)),
         statements=verb is None or published or not is_complement(modifier.node),
     )
 
