@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.card_layouts import LAYOUTS
+from cli.collected import write_jsonl
 from rows import table
-from servers.fixtures import Viva
+from servers.fixtures import QUIET, Viva
 
 QUESTIONS = [
     {"id": 1, "q": "Which metal is liquid?", "o": ["mercury", "iron", "gold"], "a": "A", "area": "chemistry"},
@@ -220,3 +221,18 @@ def test_bad_rows_do_not_cost_a_table_its_options(viva: Viva) -> None:
     assert "7 sound, 3 invalid gold" in checked.out
     for said in ("2: 'E' of 4 options", "'1' is the id of an earlier row", "7: its text is empty"):
         assert said in checked.out
+
+
+def test_a_run_of_a_card_that_ships_outlives_where_viva_was_installed(viva: Viva) -> None:
+    rows = [{"question": f"{n} + 1 = ?", "answer": f"{n} + 1 = {n + 1}\n#### {n + 1}"} for n in range(12)]
+    write_jsonl(viva.folder / "rows.jsonl", rows)
+    assert viva("run", "gsm8k", "--data", "rows.jsonl", "--model", "baseline/first", "--run", "run", *QUIET).code == 0
+    record = viva.folder / "run" / "run.json"
+    found = json.loads(record.read_text())
+    card = found["exams"][0]["data"]
+    assert card.endswith("viva/benchmarks/card/cards/gsm8k.yaml")
+    record.write_text(record.read_text().replace(card, f"/no/such/venv/viva/{card.partition('/viva/benchmarks/')[2]}"))
+    assert viva("score", "run").code != 0, "another place than a package's"
+    record.write_text(json.dumps(found).replace(card, "/no/such/venv/viva/benchmarks/card/cards/gsm8k.yaml"))
+    ended = viva("score", "run")
+    assert ended.code == 0, ended.err

@@ -36,6 +36,7 @@ LANGUAGES = ("en", "zh")
 """Languages with prompts of their own; others are asked in English, which is noted."""
 
 
+_CARDS = (*Path(__file__).parts[-4:-1], "cards")
 _LAST: dict[bytes, QuestionTable] = {}
 """The table that was read last: a command opens its exam more than once."""
 
@@ -63,6 +64,7 @@ class ExamCard:
         """The exam of the card at `data`. Raises DataError for a card or a table that cannot be used."""
         if data is None:
             raise DataError("name the card: viva run CARD.yaml --model MODEL")
+        data = _installed(data)
         card = read_card(data)
         own = dict(templates or {})
         named = own.pop(DATA, None)
@@ -86,6 +88,13 @@ class ExamCard:
             defects.append(Defect("test", "English prompts", note, "noted"))
         prompts = Templates(_prompts(card, str(named or "")), {**own, **({DATA: str(named)} if named else {})})
         return CardExam(spec, card, table, prompts, fingerprint=content, exemplars=shots, defects=defects)
+
+
+def _installed(data: Path) -> Path:
+    """A card that comes with Viva where it lies now: a run remembers where it lay, and Viva may lie elsewhere since."""
+    here = HERE / "cards" / data.name
+    shipped = data.parts[-len(_CARDS) - 1 : -1] == _CARDS
+    return here if shipped and not data.exists() and here.is_file() else data
 
 
 def _table(card: Card, files: Sequence[Path], seed: int) -> QuestionTable:
