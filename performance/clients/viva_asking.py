@@ -15,7 +15,7 @@ def main(data: str, base_url: str, concurrency: str, run: str) -> int:
     given = keywords(RUN_OPTIONS, said | {"max_tokens": 16, "progress": "quiet"}, "viva_asking.py")
     given |= {"benchmarks": ["cmmlu"], "models": ("openai/fixed",), "settings": {}, "run_path": given["run"]}
     opened, earlier = plan_run(given)
-    begin(opened)
+    opened = begin(opened, given)
     code = execute_run(opened, earlier)
     opened.folder.unlock()
     return code
