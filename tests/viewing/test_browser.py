@@ -100,6 +100,7 @@ def test_the_matrix_is_walked_by_keys_and_opens_two_replies_side_by_side(
     page = browse(serving(str(growing.path)).address)
     page.goto("/")
     page.get_by_role("link", name="Matrix").click()
+    page.wait_for_url("**/matrix")  # loaded: its script listens
     page.get_by_label("Show", exact=True).select_option("disagree")
     page.wait_for_url("**show=disagree**")
     assert page.locator("#found").inner_text() == "6 questions"
