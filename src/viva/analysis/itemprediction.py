@@ -32,7 +32,7 @@ class Dimensions(Struct, frozen=True, kw_only=True):
     @property
     def several(self) -> bool:
         """Whether there is more than one."""
-        return self.largest > 1.1 * self.expected
+        return self.largest > 1.05 * self.expected
 
 
 def predict_scores(curves: Floats, places: Indices, answers: Floats) -> Floats:

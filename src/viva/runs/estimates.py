@@ -10,23 +10,34 @@ from viva.engine.folder import AdaptiveRecord, RunFolder
 from viva.reports.result import Result, signed
 from viva.runs.draws import Until, estimate, estimated_cell, question_scores, read_draws, read_until
 from viva.runs.graded import rows_by_evaluation
-from viva.types import Aggregate
+from viva.types import Aggregate, ScoreRow
 from viva.visible import one_line
 
 
-def with_estimates(folder: RunFolder, headline: Aggregate, results: Sequence[Result]) -> tuple[list[Result], list[str]]:
+def with_estimates(
+    folder: RunFolder,
+    headline: Aggregate,
+    results: Sequence[Result],
+    rows: Sequence[Sequence[ScoreRow]] | None = None,
+) -> tuple[list[Result], list[str]]:
     """The results with estimates, and what must be known beside them; of any other run the results, and nothing.
 
-    Tables of parts are left out: the questions drawn are no sample of any part. Reads scores.jsonl.
+    Tables of parts are left out: the questions drawn are no sample of any part. `rows`: of each result; by default
+    scores.jsonl has them. Questions that were drawn after these were read do not count.
     """
     from viva.analysis.breakdown import frame
 
     adaptive = folder.record.adaptive
     if adaptive is None:
         return list(results), []
-    draws, until = read_draws(folder.path), read_until(adaptive.until)
-    rows = rows_by_evaluation(folder.path, folder.record)
-    found = [question_scores(frame(mine), headline) for _, _, mine in rows]
+    until = read_until(adaptive.until)
+    if rows is None:
+        frames = [frame(mine) for _, _, mine in rows_by_evaluation(folder.path, folder.record)]
+    else:
+        frames = [frame(mine) for mine in rows]
+    found = [question_scores(mine, headline) for mine in frames]
+    read = set(frames[0]["question"])
+    draws = [draw for draw in read_draws(folder.path) if draw.question in read]
     estimated = [
         msgspec.structs.replace(
             result,

@@ -113,7 +113,8 @@ class _Execution:
             if not self._judges_wait(opened.judge_panel):
                 self._verdicts = [Feed(annotations, bounded=self._bounded) for _ in judges]
         following = self._texts if opened.encoder else self._verdicts
-        watching = Screen(limits.progress).live
+        # The mean over the questions of an adaptive run is no score.
+        watching = Screen(limits.progress).live and opened.folder.record.adaptive is None
         self._watched: list[Feed[Ready]] = [Feed(asking, bounded=False)] if watching else []
         feeds = [self._programs, *following, *self._watched]
         self._onward = Onward(feeds, self._verdicts, once=not self._bounded)

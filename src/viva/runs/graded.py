@@ -12,7 +12,7 @@ from viva.errors import DataError, StorageError, VivaError
 from viva.runs.messages import notify
 from viva.types import ScoreRow
 
-ADAPTIVE = "asked adaptively: the questions drawn are no sample of the exam, so their scores compare with no others"
+ADAPTIVE = "was asked adaptively: the questions drawn are no sample of the exam, so their scores compare with no others"
 
 
 def runs_in(path: Path) -> list[Path]:

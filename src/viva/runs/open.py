@@ -68,7 +68,9 @@ class OpenRun(Struct, kw_only=True):
         """What belongs beside the numbers."""
         records = self.folder.record.exams
         samples = [
-            (label(exam), len(exam)) for exam, record in zip(self.exams, records, strict=True) if record.data is None
+            (label(exam), record.questions)
+            for exam, record in zip(self.exams, records, strict=True)
+            if record.data is None
         ]
         about_data = [note for exam in self.exams for note in set_notes(exam)]
         return [*([sample_note(samples)] if samples else []), *about_data, *self._left_out(), *self.conflicts()]

@@ -18,9 +18,9 @@ from viva.runs.draws import Until, estimate, question_scores, read_draws, read_u
 from viva.runs.execute import execute_run
 from viva.runs.open import OpenRun, open_encoder_of, open_evidence, prepare
 
-FIRST = 50
-"""Questions of the first round; what comes later must be at least as many."""
-GROWTH = 0.2
+FIRST, LATER = 50, 20
+"""Questions of the first round, and of any other at least."""
+GROWTH = 0.1
 """Each round adds this share of what was asked: few rounds, and stopping is at most so much too late."""
 
 
@@ -32,7 +32,7 @@ def carry_out_run(opened: OpenRun, earlier: list[RunFolder]) -> int:
     folder, until = opened.folder, read_until(adaptive.until)
     keep(folder.path, opened.kept)
     calibration = read_calibration(folder.path)
-    rounds = _Rounds(calibration, folder.record.seed, until)
+    rounds = Rounds(calibration, folder.record.seed, until)
     budget = Budget(opened.limits.max_requests, opened.limits.max_cost)
     drawn = read_draws(folder.path)
     found: list[Mapping[str, float]] = [{} for _ in opened.models]
@@ -47,7 +47,7 @@ def carry_out_run(opened: OpenRun, earlier: list[RunFolder]) -> int:
         write_draws(folder.path, drawn)  # before anything is asked: what was drawn stays drawn
 
 
-class _Rounds:
+class Rounds:
     """What is drawn next, and whether anything is."""
 
     def __init__(self, calibration: Calibration, seed: int, until: Until) -> None:
@@ -85,7 +85,7 @@ class _Rounds:
         if len(targets) == 2:
             a, b = targets
             targets.append(Target(predicted=a.predicted - b.predicted, variance=a.variance + b.variance, lowest=-1.0))
-        count = max(FIRST, math.ceil(GROWTH * len(drawn)))
+        count = max(LATER, math.ceil(GROWTH * len(drawn))) if drawn else FIRST
         if self._until.kind == "number":
             count = min(count, int(self._until.value) - len(drawn))
         return draws(self._frame, targets, drawn, count, self._seed)
