@@ -16,6 +16,8 @@ import viva as library
 from cli.collected import gold, questions, write_jsonl, wrong
 from rows import table
 from servers.fixtures import QUIET, LocalServer, Viva, wait_until
+from viva.analysis.draw import Draw
+from viva.engine.folder import RunFolder
 from viva.errors import StorageError, VivaError
 from viva.runs.draws import Until, read_draws, read_until
 
@@ -61,6 +63,10 @@ def replies(path: Path, right: float) -> Path:
     return write_jsonl(path, ({"question": one.id, "text": text} for one, text in zip(every, texts, strict=True)))
 
 
+def drawn(run: str | Path) -> list[Draw]:
+    return read_draws(RunFolder.open(Path(run)))[1]
+
+
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
@@ -81,7 +87,7 @@ def test_a_number_of_questions_gives_an_estimate_for_all_of_them(here: Path) -> 
     (result,) = found.results
     assert (result.overall.n, result.estimated, result.tables) == (60, 96, ())
     assert result.overall.low < 0.75 < result.overall.high
-    draws = read_draws(Path("one"))
+    draws = drawn("one")
     assert [one.round for one in draws] == [1] * 50 + [2] * 10
     lines = Path("one", "scores.jsonl").read_text().splitlines()
     scores = {row["question"]: row["value"] for row in map(json.loads, lines)}
@@ -94,7 +100,7 @@ def test_a_number_of_questions_gives_an_estimate_for_all_of_them(here: Path) -> 
     assert "|adaptive:60.by 6|" in result.signature
     assert any("an estimate for all 96 questions from 60" in note for note in found.report.notes)
     assert found.results[0].overall == library.open_run("one").results[0].overall
-    assert [one.question for one in read_draws(adaptive(run="two", seed=1).path)] != [one.question for one in draws]
+    assert [one.question for one in drawn(adaptive(run="two", seed=1).path)] != [one.question for one in draws]
 
 
 def test_it_stops_where_the_interval_is_narrow_or_the_answer_is_known(here: Path) -> None:
@@ -121,7 +127,7 @@ def test_answers_that_are_missing_widen_the_interval_and_are_said(here: Path) ->
     assert result.missing
     assert result.overall.high - result.overall.low > 1.5 * (whole.overall.high - whole.overall.low)
     assert result.overall.low < 0.75 < result.overall.high
-    assert len(read_draws(Path("gaps"))) == 50, "nothing more is drawn before these are answered"
+    assert len(drawn("gaps")) == 50, "nothing more is drawn before these are answered"
 
 
 def test_killed_at_any_moment_and_resumed_the_same_questions_are_asked(
@@ -189,9 +195,18 @@ def test_what_cannot_be_asked_adaptively(here: Path) -> None:
 def test_a_damaged_folder_is_refused_in_a_sentence(here: Path) -> None:
     adaptive(run="good")
     line = Path("good", "draws.jsonl").read_text().splitlines(keepends=True)[0]
+    record = Path("good", "run.json").read_text()
+    calibration = '{"models":["a"],"questions":["q"],"shares":[1],"scores":[[%s]]}'
     damages = {
-        "draws.jsonl": (line * 2, "{", line.replace('"probability":0', '"probability":-0'), "[]\n", line[:-1] * 2),
-        "calibration.json": ("{}", '{"models":["a"],"questions":["q"],"shares":[1],"scores":[[0,1]]}', "[" * 5000),
+        "run.json": (
+            record.replace('"until": "60"', '"until": "a>b"'),
+            record.replace('"questions": 96', '"questions": 1'),
+        ),
+        "draws.jsonl": (
+            *(line * 2, "{", "[]\n", line.replace('"probability":0', '"probability":-0')),
+            line.replace('"terms":[{', '"terms":[],"x":[{'),
+        ),
+        "calibration.json": ("{}", calibration % "0,1", calibration % "0", "[" * 5000),
     }
     with table() as row:
         for name, contents in damages.items():

@@ -148,8 +148,8 @@ def _warn(calibration: Calibration) -> None:
         )
 
 
-def read_calibration(path: Path) -> Calibration:
-    """Of a run folder. Raises StorageError for one that is missing or damaged."""
+def read_calibration(path: Path, drawn: Sequence[str]) -> Calibration:
+    """Of a run folder, with the questions `drawn` so far. Raises StorageError for one that is missing or damaged."""
     try:
         found = msgspec.json.decode(read_regular(path / CALIBRATION), type=Calibration)
     except OSError as problem:
@@ -162,6 +162,7 @@ def read_calibration(path: Path) -> Calibration:
         or len(found.shares) != size
         or not found.scores
         or any(len(row) != size for row in found.scores)
+        or not set(drawn) <= set(found.questions)
         or not all(share > 0 for share in found.shares)
         or abs(math.fsum(found.shares) - 1) > 1e-6
     ):

@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from viva.analysis.draw import Draw
+from viva.engine.folder import RunFolder
 from viva.errors import StorageError, VivaError
 from viva.files import UNREADABLE, read_regular, write_whole
 from viva.types import Aggregate
@@ -65,20 +66,26 @@ def read_until(text: str) -> Until:
     )
 
 
-def read_draws(path: Path) -> list[Draw]:
-    """The draws of a run folder; none where nothing was drawn yet. Raises StorageError for a damaged file."""
+def read_draws(folder: RunFolder) -> tuple[Until, list[Draw]]:
+    """When an adaptive run stops, and what it drew so far. Raises StorageError for a damaged folder."""
+    path, record = folder.path, folder.record
+    until = read_until(record.adaptive.until if record.adaptive else "")
+    wanted = 2 if until.kind == "difference" else 1
+    if len(record.exams) != 1 or len(record.models) != wanted:
+        raise StorageError(f"{path / 'run.json'} is damaged: an adaptive run has one exam, and {wanted} of models")
+    terms = wanted + (wanted > 1)
     decode = msgspec.json.Decoder(Draw).decode
     try:
         found = [decode(line) for line in read_regular(path / DRAWS).splitlines()]
     except FileNotFoundError:
-        return []
+        return until, []
     except OSError as problem:
         raise StorageError(f"cannot read {path / DRAWS}: {problem.strerror}") from None
     except UNREADABLE as problem:
         raise StorageError(f"{path / DRAWS} is damaged: {problem}") from None
-    if len({one.question for one in found}) < len(found) or len({len(one.terms) for one in found}) > 1:
+    if len({one.question for one in found}) < len(found) or any(len(one.terms) != terms for one in found):
         raise StorageError(f"{path / DRAWS} is damaged: a question is drawn twice, or predictions are missing")
-    return found
+    return until, found
 
 
 def write_draws(path: Path, draws: Sequence[Draw]) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import msgspec
 
 from viva.engine.folder import AdaptiveRecord, RunFolder
+from viva.engine.scorefile import score_rows
 from viva.reports.result import Result, signed
-from viva.runs.draws import Until, estimate, estimated_cell, question_scores, read_draws, read_until
-from viva.runs.graded import rows_by_evaluation
+from viva.runs.draws import Until, estimate, estimated_cell, question_scores, read_draws
 from viva.types import Aggregate, ScoreRow
 from viva.visible import one_line
 
@@ -30,14 +31,17 @@ def with_estimates(
     adaptive = folder.record.adaptive
     if adaptive is None:
         return list(results), []
-    until = read_until(adaptive.until)
     if rows is None:
-        frames = [frame(mine) for _, _, mine in rows_by_evaluation(folder.path, folder.record)]
+        by_model = itertools.groupby(score_rows(folder.path), key=lambda row: row.model)  # of one exam
+        frames = [frame(mine) for _, mine in by_model]
     else:
         frames = [frame(mine) for mine in rows]
+    if len(frames) < len(results):  # nothing was drawn yet
+        return list(results), []
     found = [question_scores(mine, headline) for mine in frames]
     read = set(frames[0]["question"])
-    draws = [draw for draw in read_draws(folder.path) if draw.question in read]
+    until, draws = read_draws(folder)
+    draws = [draw for draw in draws if draw.question in read]
     estimated = [
         msgspec.structs.replace(
             result,

@@ -160,7 +160,8 @@ def _drawn(exam: Exam, folder: RunFolder) -> Exam:
     """Of an adaptive run the questions drawn so far; else the exam."""
     if folder.record.adaptive is None:
         return exam
-    return Selected(exam, [draw.question for draw in read_draws(folder.path)], str(folder.path / DRAWS))
+    _, draws = read_draws(folder)
+    return Selected(exam, [draw.question for draw in draws], str(folder.path / DRAWS))
 
 
 def _mended(replay: Replay) -> str:

@@ -14,7 +14,7 @@ from viva.errors import EXIT_OK
 from viva.models.called import PROVIDER
 from viva.runs.adaptive import Calibration, read_calibration
 from viva.runs.answer_files import keep
-from viva.runs.draws import Until, estimate, question_scores, read_draws, read_until, write_draws
+from viva.runs.draws import Until, estimate, question_scores, read_draws, write_draws
 from viva.runs.execute import execute_run
 from viva.runs.open import OpenRun, open_encoder_of, open_evidence, prepare
 
@@ -26,15 +26,14 @@ GROWTH = 0.1
 
 def carry_out_run(opened: OpenRun, earlier: list[RunFolder]) -> int:
     """Ask what is missing, and grade what comes; `opened` has all that was asked at the end. Returns the exit code."""
-    adaptive = opened.folder.record.adaptive
-    if adaptive is None:
+    if opened.folder.record.adaptive is None:
         return execute_run(opened, earlier)
-    folder, until = opened.folder, read_until(adaptive.until)
+    folder = opened.folder
     keep(folder.path, opened.kept)
-    calibration = read_calibration(folder.path)
+    until, drawn = read_draws(folder)
+    calibration = read_calibration(folder.path, [draw.question for draw in drawn])
     rounds = Rounds(calibration, folder.record.seed, until)
     budget = Budget(opened.limits.max_requests, opened.limits.max_cost)
-    drawn = read_draws(folder.path)
     found: list[Mapping[str, float]] = [{} for _ in opened.models]
     while True:
         if drawn:
