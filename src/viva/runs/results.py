@@ -149,8 +149,8 @@ def _result(
     pass_line = find_benchmark(exam.spec.benchmark).about.pass_line if known is not None else None
     if known is None:
         tags = {
-            name.removeprefix("tag:"): tuple(map(str, scores[name].unique(maintain_order=True).drop_nulls()))
-            for name in scores.columns
+            name.removeprefix("tag:"): tuple(text.values)
+            for name, text in scores.texts.items()
             if name.startswith("tag:")
         }
         known = Aggregate("mean"), tuple(_by_tag(tags))
