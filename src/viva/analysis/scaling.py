@@ -29,7 +29,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from viva.analysis.uncertainty import LEVEL
+from viva.analysis.quantiles import t_quantile
+from viva.analysis.uncertainty import LEVEL, Z
 from viva.errors import DataError
 
 Kind = Literal["family", "log", "segments"]
@@ -305,7 +306,4 @@ def _aicc(sse: float, n: int, parameters: int) -> float | None:
 
 def _quantile(fit: Fit) -> float:
     """Of Student's t where the scatter was estimated, else of the normal."""
-    from scipy import stats
-
-    share = (1 + LEVEL) / 2
-    return float(stats.t.ppf(share, fit.spare)) if fit.basis == "scatter" else float(stats.norm.ppf(share))
+    return t_quantile(fit.spare, LEVEL) if fit.basis == "scatter" else Z

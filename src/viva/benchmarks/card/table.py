@@ -82,7 +82,7 @@ class QuestionTable:
         if not self._length:
             which = " that the card's `where` takes" if card.where else ""
             raise DataError(f"{', '.join(map(str, files[:3]))}: there is no row in it{which}")
-        examined = self._examined(kept if self._length <= LARGE else self._reads())
+        examined = self._examined(kept if self._length <= LARGE else self._reads(), contents)
         if self._length <= LARGE:
             self._kept = list(examined)
         else:
@@ -108,8 +108,9 @@ class QuestionTable:
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """The rows that are asked, as they are read, with the columns that every table has."""
+        names = {path: _SPLIT_END.sub("", plain_stem(path)) or plain_stem(path) for path in self.files}
         for path, number, row in self._records():
-            row |= {FILE: _SPLIT_END.sub("", plain_stem(path)) or plain_stem(path), ROW: number}
+            row |= {FILE: names[path], ROW: number}
             if is_asked(self.card, row):
                 yield row
 
@@ -155,9 +156,9 @@ class QuestionTable:
                     known.add(identity)
             yield read
 
-    def _examined(self, reads: Iterable[Read]) -> Iterator[Read]:
+    def _examined(self, reads: Iterable[Read], contents: Iterable[int]) -> Iterator[Read]:
         first: dict[int, Question] = {}
-        for read in self._unique(reads):
+        for read, digest in zip(self._unique(reads), contents, strict=False):
             question = read.question
             self.defects += read.defects
             self.sound += question.answer is not None
@@ -165,7 +166,6 @@ class QuestionTable:
                 value = question.tags[tag]
                 if value in values or len(values) <= MOST_TAGS:
                     values[value] += 1
-            digest = _digest("\0".join((question.text, *sorted(question.options))))
             if digest in self._alike and question.answer is not None:
                 before = first.setdefault(digest, question)
                 if before is not question:
