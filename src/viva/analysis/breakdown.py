@@ -22,7 +22,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
-from typing import Literal
+from typing import Literal, cast
 
 import polars as pl
 from msgspec import Struct
@@ -197,10 +197,12 @@ class Breakdown:
         """What is the same for all answers to a question."""
         self._repeats = scores["repeat"].n_unique()
         self._attempts = attempts or "mean"
-        self._several = scores.height > scores.select("question", "repeat").n_unique()
-        self._most = max(scores.group_by("question").len()["len"].to_list(), default=0)
-        self._each = max(scores.group_by("question", "repeat").len()["len"].to_list(), default=0)
-        """Answers to a question in a repeat."""
+        self._most = self._each = min(1, scores.height)
+        """Answers to a question, and in a repeat, at most."""
+        if scores["question"].n_unique() < scores.height:  # groups of a million questions take 300 MB
+            self._most = int(cast("int", scores.group_by("question").len()["len"].max()))
+            self._each = int(cast("int", scores.group_by("question", "repeat").len()["len"].max()))
+        self._several = self._each > 1
         self._marked: dict[tuple[str, str, tuple[str, ...]], pl.DataFrame] = {}
         self._views: dict[tuple[str, str, str, tuple[str, ...]], _View] = {}
 
@@ -217,15 +219,25 @@ class Breakdown:
                 answers = best_of_repeats(answers, self._known)
             elif attempts != "mean":
                 answers = drawn(answers, self._known, attempts)
-            weight = pl.col("weight")
-            questions = answers.group_by(["question", *self._known], maintain_order=True).agg(
-                pl.len().cast(pl.Int32).alias("n"),
-                pl.col(*_SUMMED).sum(),
-                *((pl.col("outcome") == name).sum().cast(pl.Int32).alias(f"outcome:{name}") for name in OUTCOMES),
-            )
-            counts = ("n", *(name for name in _SUMMED if name != "fraction"), *(f"outcome:{name}" for name in OUTCOMES))
-            weighted = questions.with_columns(pl.col(*counts) * weight)
-            self._views[attempts, part, given, aspects] = _View(answers, weighted)
+            outcomes = {f"outcome:{name}": pl.col("outcome") == name for name in OUTCOMES}
+            if self._most > 1 or attempts != "mean":
+                questions = answers.group_by(["question", *self._known], maintain_order=True).agg(
+                    pl.len().cast(pl.Int32).alias("n"),
+                    pl.col(*_SUMMED).sum(),
+                    *(found.sum().cast(pl.Int32).alias(name) for name, found in outcomes.items()),
+                )
+            else:
+                questions = answers.select(
+                    "question",
+                    *self._known,
+                    pl.lit(1, dtype=pl.Int32).alias("n"),
+                    *_SUMMED,
+                    *(found.cast(pl.Int32).alias(name) for name, found in outcomes.items()),
+                )
+            counts = ("n", *(name for name in _SUMMED if name != "fraction"), *outcomes)
+            if (questions["weight"] != 1).any():
+                questions = questions.with_columns(pl.col(*counts) * pl.col("weight"))
+            self._views[attempts, part, given, aspects] = _View(answers, questions)
         return self._views[attempts, part, given, aspects]
 
     def table(self, layout: TableSpec, exam: str, model: str) -> Table:
