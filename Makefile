@@ -9,7 +9,7 @@ PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # The CPU build of torch is enough and much smaller; TORCH= says which file or version to install.
 TORCH ?= torch
 
-.PHONY: demo sample toolchains browser torch peers servers everything test test-all performance-tiny real-server check docs clean
+.PHONY: demo sample toolchains browser torch peers servers everything test test-all performance-tiny real-server check docs pictures clean
 
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -97,10 +97,14 @@ check: $(VENV)/.peers  ## what reviewers run before reading: style, types (with 
 	$(BIN)/ruff check src tests performance .ci
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/hadolint Dockerfile
 	$(BIN)/pytest -p no:cacheprovider tests/test_architecture.py tests/test_vocabulary.py tests/test_house.py
 
 docs: $(VENV)/.peers  ## the documentation as a site, in site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+
+pictures: $(STAMP) browser  ## the tutorial's pictures, taken again (after a change to what they show)
+	$(BIN)/python .ci/tutorial.py
 
 clean:
 	rm -rf $(VENV) .venv-real .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist site
