@@ -31,7 +31,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from viva.analysis.families import FamilyScatter, family_scatter, numbered
-from viva.analysis.uncertainty import LEVEL, Z, t_quantile
+from viva.analysis.uncertainty import Z, t_quantile
 from viva.errors import DataError
 
 Kind = Literal["family", "log", "segments"]
