@@ -13,6 +13,7 @@ out* the share of runs in which the anytime interval missed it at any round.
 from __future__ import annotations
 
 import argparse
+import bisect
 import csv
 import math
 from collections.abc import Iterator, Sequence
@@ -126,7 +127,8 @@ def report(scores: Floats, of: Sequence[str], options: argparse.Namespace) -> No
     print(row(f"until interval<{2 * options.half:g}, anytime", spread(counts), full, found, near))
     found = [at(one, int(count), NUMBER) for one, count in zip(every, early, strict=True)]
     print(row("until the interval for a number is so narrow", spread(early), full, found, near))
-    ever = [any(not low <= one.full <= high for _, low, high in intervals(one, until)) for one in every]
+    ends = [at(one, len(one.draws), until) for one in every]  # what the anytime interval ever left out, it leaves out
+    ever = [not low <= one.full <= high for one, (_, low, high) in zip(every, ends, strict=True)]
     print(f"\nanytime interval ever out in {100 * np.mean(ever):.1f} % of the runs\n")
     print("| model | full score | questions until the anytime interval is narrow | the interval for a number |")
     print("|---|---|---|---|")
@@ -136,22 +138,21 @@ def report(scores: Floats, of: Sequence[str], options: argparse.Namespace) -> No
         print(f"| {name} | {100 * every[place].full:.1f} | {counts[mine].mean():,.0f} | {early[mine].mean():,.0f} |")
 
 
-def intervals(one: Asked, until: Until) -> Iterator[Interval]:
-    """After every round."""
-    return (at(one, end, until) for end in one.ends)
-
-
 def spread(counts: Floats) -> str:
     return f"{counts.mean():,.0f} ({counts.min():,}–{counts.max():,})"
 
 
 def stopped(one: Asked, until: Until, *, anytime: bool) -> int:
     """After how many questions the interval is so narrow at the end of a round."""
-    for end in one.ends:
-        _, low, high = at(one, end, until if anytime else NUMBER)
-        if end >= 50 and high - low < until.value:
-            return end
-    return one.ends[-1]
+    rule = until if anytime else NUMBER
+
+    def narrow(end: int) -> bool:
+        _, low, high = at(one, end, rule)
+        return high - low < until.value
+
+    if anytime:  # it never widens
+        return one.ends[min(bisect.bisect_left(one.ends, True, key=narrow), len(one.ends) - 1)]
+    return next((end for end in one.ends if narrow(end)), one.ends[-1])
 
 
 def main() -> None:
