@@ -13,7 +13,7 @@ import click
 from viva.cli import habits
 from viva.cli.common import add_common_options
 from viva.cli.renamed import current_command, current_options
-from viva.errors import EXIT_INTERRUPTED, EXIT_STORAGE, VivaError
+from viva.errors import EXIT_INTERRUPTED, EXIT_STORAGE, VivaError, missing_extras
 from viva.version import __version__
 
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -112,7 +112,8 @@ def main(arguments: list[str] | None = None) -> None:
     # for twice the time of one, and the last digit of a sum depends on how many there are.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
-        code: Any = cli.main(arguments, standalone_mode=False)
+        with missing_extras():
+            code: Any = cli.main(arguments, standalone_mode=False)
         sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as problem:
         click.echo(problem.format_message())
