@@ -26,6 +26,7 @@ STUDIES: Mapping[str, tuple[str, str]] = {
     "correlate": ("viva.studies.correlate.study", "CorrelateConfig"),
     "error_types": ("viva.studies.errors.study", "ErrorsConfig"),
     "item_analysis": ("viva.studies.items.study", "ItemsConfig"),
+    "judge_bias": ("viva.studies.judge_bias.study", "JudgeBiasConfig"),
     "leaderboard": ("viva.studies.leaderboard.study", "LeaderboardConfig"),
     "overlap": ("viva.studies.overlap.study", "OverlapSettings"),
     "perplexity": ("viva.studies.perplexity.study", "PerplexityConfig"),
@@ -37,7 +38,7 @@ STUDIES: Mapping[str, tuple[str, str]] = {
     "training": ("viva.studies.training.study", "TrainingConfig"),
 }
 """Function → the module of its `study`, and the struct of its arguments and options there."""
-ASKING = ("error_types", "perplexity")
+ASKING = ("error_types", "judge_bias", "perplexity")
 """Those that ask models: in a thread, as runs do, so that an event loop of the program's goes on."""
 
 

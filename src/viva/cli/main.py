@@ -24,6 +24,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "score": ("viva.cli.grade.score", "Grade a run again from its files, asking nobody."),
     "review": ("viva.cli.grade.review", "Let experts confirm or change verdicts, on a page of their own."),
     "agreement": ("viva.cli.grade.agree", "How far experts agree, and a judge with them; scores from few labels."),
+    "judge-bias": ("viva.cli.grade.judge_bias", "Does a judge's mark depend on what should not matter?"),
     "error-types": ("viva.cli.grade.errors", "Why wrong answers are wrong: CS-Bench's error types, by a judge."),
     "grade": ("viva.cli.grade.grade", "Grade answers collected elsewhere."),
     "score-table": ("viva.cli.grade.reduce", "Sum up item scores: best of ten, leaderboard rows, difficulty."),

@@ -7,6 +7,7 @@ similarities.jsonl how near texts come to the gold, where an encoder compares th
 annotations.jsonl the judges' replies
 batches.jsonl     what was handed in to the batch APIs of providers, and what became of it
 errors.jsonl      what judges say of wrong answers, where `viva error-types` asked them
+judge-bias.jsonl  what judges say of answers in other forms, where `viva judge-bias` asked them
 reviews.jsonl     the experts' marks
 scores.jsonl      a row an answer, made anew by every scoring
 """

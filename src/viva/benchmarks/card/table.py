@@ -84,7 +84,7 @@ class QuestionTable:
             raise DataError(f"{', '.join(map(str, files[:3]))}: there is no row in it{which}")
         if self._twice or self._alike:  # only now it is known which: those are looked at again, and so all are
             self._begin()
-            examined = self._examined(self._reads() if kept is None else kept)
+            examined = self._examined(self._reads() if kept is None else kept, contents)
             if kept is None:
                 deque(examined, maxlen=0)
             else:
@@ -172,12 +172,11 @@ class QuestionTable:
                     known.add(identity)
             yield read
 
-    def _examined(self, reads: Iterable[Read]) -> Iterator[Read]:
+    def _examined(self, reads: Iterable[Read], contents: Iterable[int]) -> Iterator[Read]:
         first: dict[int, Question] = {}
-        for read in self._unique(reads):
+        for read, digest in zip(self._unique(reads), contents, strict=False):
             question = read.question
             self._note(read)
-            digest = _content(question)
             if digest in self._alike and question.answer is not None:
                 before = first.setdefault(digest, question)
                 if before is not question:
