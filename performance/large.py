@@ -33,6 +33,8 @@ PAGES = {
     "wrong answers": "/answers?outcome=wrong",
 }
 PARTS = ("memory", "pages")
+PROBLEM = "p.problem[role=alert]:not([hidden])"
+"""What a page says in place of what it cannot show."""
 WAIT_MS = 300_000
 
 
@@ -153,12 +155,19 @@ class _Tab:
         self._page = page
 
     def __call__(self, address: str, awaited: str) -> float:
-        """Seconds until `awaited` is to be seen; without an address on the page that is open, which asks again."""
+        """Seconds until `awaited` is to be seen; without an address on the page that is open, which asks again.
+
+        Ends the script with what the page says where that is a problem: what is awaited would never come.
+        """
         start = time.perf_counter()
         if address:
             self._page.goto(address, wait_until="commit")
-        self._page.locator(awaited).first.wait_for(state="visible", timeout=WAIT_MS)
-        return time.perf_counter() - start
+        shown, problem = self._page.locator(awaited), self._page.locator(PROBLEM)
+        shown.or_(problem).first.wait_for(state="visible", timeout=WAIT_MS)
+        took = time.perf_counter() - start
+        if problem.count() and not shown.count():
+            sys.exit(f"the viewer cannot show the run: {problem.first.inner_text()}")
+        return took
 
     def at(self) -> str:
         """The address of the page that is open."""

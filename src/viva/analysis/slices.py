@@ -31,6 +31,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from viva.analysis.breakdown import Breakdown, Cell, mean_of
+from viva.analysis.columns import Columns
 from viva.analysis.multiplicity import Correction, adjusted
 from viva.errors import DataError
 from viva.types import Aggregate
@@ -125,15 +126,15 @@ class Slices(Struct, frozen=True, kw_only=True):
         return sorted((one for one in self.slices if one.p is not None), key=lambda one: one.difference or 0.0)
 
 
-def tags_of(scores: pl.DataFrame) -> list[str]:
-    """The tags that a frame of scores has."""
+def tags_of(scores: Columns) -> list[str]:
+    """The tags that scores have."""
     return [name.removeprefix("tag:") for name in scores.columns if name.startswith("tag:")]
 
 
 def slices(
     exam: str,
     model: str,
-    scores: pl.DataFrame,
+    scores: Columns,
     tags: Sequence[tuple[str, ...]],
     *,
     headline: Aggregate = _PLAIN,
@@ -147,7 +148,7 @@ def slices(
     subjects has no macro average to speak of. Raises DataError for a tag that no question has.
     """
     for tag in dict.fromkeys(itertools.chain.from_iterable(tags)):
-        if f"tag:{tag}" not in scores.columns or scores[f"tag:{tag}"].null_count() == scores.height:
+        if f"tag:{tag}" not in scores.texts or not scores.texts[f"tag:{tag}"].values:
             known = ", ".join(tags_of(scores)) or "none"
             raise DataError(f"{exam}: no question has the tag {tag!r}; there are: {known}")
     breakdown = Breakdown(scores)

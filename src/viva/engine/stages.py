@@ -20,10 +20,10 @@ from viva.engine.comparing import Comparison, comparison_key, read_similarity
 from viva.engine.flow import Feed, Onward
 from viva.engine.journal import Entry, Journal
 from viva.engine.keys import Keys
-from viva.engine.keytable import KeyTable
 from viva.engine.nonces import nonces, with_nonce
 from viva.engine.programs import Program, program_key, read_execution
 from viva.engine.reviews import item_key
+from viva.keytable import KeyTable
 from viva.prompting import with_system
 from viva.types import (
     CUT_OFF,

@@ -17,7 +17,6 @@ from viva.engine.comparing import run_comparisons
 from viva.engine.flow import Feed, Onward, upcoming
 from viva.engine.folder import RunFolder
 from viva.engine.journal import Journal
-from viva.engine.keytable import KeyTable
 from viva.engine.limitchanges import forget
 from viva.engine.programs import program_key, run_programs
 from viva.engine.stages import (
@@ -35,6 +34,7 @@ from viva.engine.stages import (
     taken,
 )
 from viva.errors import VivaError
+from viva.keytable import KeyTable
 from viva.runs.adaptations import keep_adaptations
 from viva.runs.answer_files import keep
 from viva.runs.ask import Queues, ask_all, ending_of, is_local, new_run

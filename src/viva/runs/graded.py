@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from operator import attrgetter
 from pathlib import Path
 
 from viva.engine.folder import ExamRecord, RunFolder, RunRecord
@@ -70,7 +71,7 @@ def rows_by_evaluation(path: Path, record: RunRecord) -> Iterator[tuple[ExamReco
     refuse_strange_scores(path)
     exams = {exam.spec.label: exam for exam in record.exams}
     seen: set[tuple[str, str]] = set()
-    for (exam, model), rows in itertools.groupby(score_rows(path), key=lambda row: (row.exam, row.model)):
+    for (exam, model), rows in itertools.groupby(score_rows(path), key=attrgetter("exam", "model")):
         if exam not in exams or (exam, model) in seen:
             raise StorageError(f"{path / SCORES} is damaged; `viva score {path}` makes it anew")
         seen.add((exam, model))

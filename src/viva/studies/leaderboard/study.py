@@ -217,7 +217,7 @@ def _of_table(one: ScoreSet, known: ModelFacts) -> Entry:
     from viva.reports.site.assembling import Entry
     from viva.reports.site.content import Dimension
 
-    questions = sorted(set(one.scores["question"].to_list()))
+    questions = sorted(one.scores.texts["question"].values)
     digest = hashlib.sha256(msgspec.json.encode(questions)).hexdigest()[:12]
     breakdown = Breakdown(one.scores, one.headline.attempts)
     lines = {name: shared for name, shared in one.lines.items() if shared != (one.headline,)}
