@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         score_table,
         set_statistics,
         training,
+        variance,
     )
     from viva.errors import DataError, MissingDataError, RefusedError, StorageError, VivaError
     from viva.models.called import Prompt
@@ -39,7 +40,7 @@ __all__ = [
     "DataError", "MissingDataError", "Prompt", "RefusedError", "Run", "StorageError", "Tables", "UnansweredWarning",
     "VivaError", "__version__", "agreement", "breakdown", "compare", "correlate", "error_types", "grade",
     "item_analysis", "leaderboard", "open_run", "overlap", "perplexity", "plan", "published_tables", "resume",
-    "run", "scaling", "score_table", "set_statistics", "training",
+    "run", "scaling", "score_table", "set_statistics", "training", "variance",
 ]  # fmt: skip
 
 _PLACES = {
@@ -49,6 +50,7 @@ _PLACES = {
     "viva.api.studies": (
         "agreement", "breakdown", "compare", "correlate", "error_types", "item_analysis", "leaderboard", "overlap",
         "perplexity", "plan", "published_tables", "scaling", "score_table", "set_statistics", "training",
+        "variance",
     ),
     "viva.models.called": ("Prompt",),
 }  # fmt: skip
