@@ -38,6 +38,7 @@ def settings(
         "limit": spec.limit if spec.limit is not None else "none",
         **({"questions": _listed(spec.questions)} if spec.questions else {}),
         **({"shard": spec.shard} if spec.shard else {}),
+        **({"adaptive": f"{record.adaptive.until}.by {record.adaptive.known}"} if record.adaptive else {}),
         "prompt": prompts,
         "extract": "as-published" if spec.as_published else "viva" if spec.extraction == "stated" else spec.extraction,
         "data": exam.fingerprint + (".sample" if exam.data is None else ""),
