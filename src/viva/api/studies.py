@@ -36,6 +36,7 @@ STUDIES: Mapping[str, tuple[str, str]] = {
     "score_table": ("viva.studies.score_table.study", "ScoreTableConfig"),
     "set_statistics": ("viva.studies.set_statistics.study", "SetStatisticsConfig"),
     "training": ("viva.studies.training.study", "TrainingConfig"),
+    "variance": ("viva.studies.variance.study", "VarianceConfig"),
 }
 """Function → the module of its `study`, and the struct of its arguments and options there."""
 ASKING = ("error_types", "judge_bias", "perplexity")

@@ -34,6 +34,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "compare": ("viva.cli.compare.compare", "Who is better, question by question, and is it chance?"),
     "published": ("viva.cli.compare.published", "The papers' own tables, with sources and contradictions."),
     "breakdown": ("viva.cli.compare.breakdown", "Scores by any tag; the worst and best slices, and chance."),
+    "variance": ("viva.cli.compare.variance", "What moves a score: prompts, option orders, exemplars, chance."),
     "training": ("viva.cli.compare.training", "Scores over training: many checkpoints of one model."),
     "correlate": ("viva.cli.compare.correlate", "How scores in formats or exams go together over models."),
     "scaling": ("viva.cli.compare.scaling", "How scores grow with size: fits, predictions, breaks."),
