@@ -31,7 +31,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from viva.analysis.families import FamilyScatter, family_scatter, numbered
-from viva.analysis.uncertainty import LEVEL, t_quantile
+from viva.analysis.uncertainty import Z, t_quantile
 from viva.errors import DataError
 
 Kind = Literal["family", "log", "segments"]
@@ -316,9 +316,6 @@ def _aicc(sse: float, n: int, parameters: int) -> float | None:
 
 def _quantile(fit: Fit, gradient: Floats) -> float:
     """Of Student's t where the scatter was estimated, else of the normal."""
-    from scipy import stats
-
     if fit.families is not None:
         return t_quantile(fit.families.degrees(gradient))
-    share = (1 + LEVEL) / 2
-    return float(stats.t.ppf(share, fit.spare)) if fit.basis == "scatter" else float(stats.norm.ppf(share))
+    return t_quantile(fit.spare) if fit.basis == "scatter" else Z

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from viva.errors import DataError, VivaError
+from viva.languages import renumbered
 from viva.runs.item_scores import EXAM, existing
 from viva.studies.compare.config import FLIPS, MOST, POINTS, CompareConfig
-from viva.types import renumbered
 
 if TYPE_CHECKING:
     import polars as pl
