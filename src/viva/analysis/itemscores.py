@@ -85,7 +85,7 @@ def item_scores(exam: str, frames: Mapping[str, Columns], headline: Aggregate) -
         models=tuple(columns),
         questions=tuple(name for name, kept in zip(everything, asked, strict=True) if kept),
         scores=matrix[:, asked] if matrix.size else np.empty((len(columns), 0)),
-        shares=_shares([groups[name] for name, kept in zip(everything, asked, strict=True) if kept], headline.over),
+        shares=shares_of([groups[name] for name, kept in zip(everything, asked, strict=True) if kept], headline.over),
         unasked=int((~asked).sum()),
         ranges=ranges,
         tags=tags,
@@ -102,8 +102,11 @@ def answers(scores: Columns) -> dict[str, list[float | None]]:
     return found
 
 
-def _shares(groups: list[tuple[str, float]], over: str) -> Floats:
-    """Of a mean over questions each its weight; of a mean over groups of questions, the same within its group."""
+def shares_of(groups: list[tuple[str, float]], over: str) -> Floats:
+    """The questions' shares of a mean, by their groups and weights.
+
+    Of a mean over questions each its weight; of a mean over groups of questions, the same within its group.
+    """
     weights = np.array([weight for _, weight in groups])
     if over:
         total: dict[str, float] = {}

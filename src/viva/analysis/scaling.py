@@ -31,8 +31,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from viva.analysis.families import FamilyScatter, family_scatter, numbered
-from viva.analysis.quantiles import t_quantile
-from viva.analysis.uncertainty import LEVEL, Z
+from viva.analysis.uncertainty import Z, t_quantile
 from viva.errors import DataError
 
 Kind = Literal["family", "log", "segments"]
@@ -318,5 +317,5 @@ def _aicc(sse: float, n: int, parameters: int) -> float | None:
 def _quantile(fit: Fit, gradient: Floats) -> float:
     """Of Student's t where the scatter was estimated, else of the normal."""
     if fit.families is not None:
-        return t_quantile(fit.families.degrees(gradient), LEVEL)
-    return t_quantile(fit.spare, LEVEL) if fit.basis == "scatter" else Z
+        return t_quantile(fit.families.degrees(gradient))
+    return t_quantile(fit.spare) if fit.basis == "scatter" else Z

@@ -23,7 +23,7 @@ from viva.types import ScoreRow
 from viva.version import __version__
 
 SCORES, MADE = "scores.jsonl", "scores.made.json"
-SOURCES = ("run", "responses", "executions", "similarities", "annotations", "reviews")
+SOURCES = ("run", "draws", "responses", "executions", "similarities", "annotations", "reviews")
 """What scores are made from: run.json, and these journals."""
 _CHUNK = 1 << 20
 MOST_NAMES = 1000

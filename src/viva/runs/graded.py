@@ -9,9 +9,11 @@ from pathlib import Path
 
 from viva.engine.folder import ExamRecord, RunFolder, RunRecord
 from viva.engine.scorefile import SCORES, SOURCES, fault, score_rows
-from viva.errors import StorageError, VivaError
+from viva.errors import DataError, StorageError, VivaError
 from viva.runs.messages import notify
 from viva.types import ScoreRow
+
+ADAPTIVE = "was asked adaptively: the questions drawn are no sample of the exam, so their scores compare with no others"
 
 
 def runs_in(path: Path) -> list[Path]:
@@ -43,6 +45,12 @@ def refuse_strange_scores(path: Path) -> None:
         notify(f"{path} {found.why}; `viva score {path}` grades it again, asking nobody")
         return
     raise StorageError(f"{path} {found.why}; `viva score {path}` grades it again, asking nobody")
+
+
+def refuse_adaptive(path: Path, record: RunRecord) -> None:
+    """Raise DataError for an adaptive run: its questions are no sample, so that their scores compare with nothing."""
+    if record.adaptive is not None:
+        raise DataError(f"{path} {ADAPTIVE}; `viva score {path}` has its estimate of the full score")
 
 
 def regraded(path: Path) -> None:

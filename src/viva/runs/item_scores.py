@@ -15,7 +15,7 @@ from msgspec import Struct
 from viva.engine.folder import ExamRecord, ModelRecord, RunFolder, RunRecord
 from viva.errors import DataError
 from viva.runs.exams import reopen
-from viva.runs.graded import rows_by_evaluation, runs_in
+from viva.runs.graded import refuse_adaptive, rows_by_evaluation, runs_in
 from viva.runs.score_table import ModelScores, read_scores_table
 from viva.types import Aggregate, Outcome, ScoreRow, TableSpec
 
@@ -123,6 +123,7 @@ def _of_run(path: Path, by: str | None, wanted: Aggregate | None) -> Iterator[Sc
     from viva.analysis.breakdown import frame
 
     record = RunFolder.open(path).record
+    refuse_adaptive(path, record)
     for exam, model, rows in rows_by_evaluation(path, record):
         own, tables = _published_averages(exam)
         headline, scores = wanted or own, frame(rows)

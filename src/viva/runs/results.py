@@ -26,6 +26,7 @@ from viva.reports.result import Result, Suspicious, signature
 from viva.runs.answers import answered, answered_without_questions
 from viva.runs.canaries import canary_marks
 from viva.runs.config import LimitOptions
+from viva.runs.estimates import with_estimates
 from viva.runs.graded import rows_by_evaluation
 from viva.runs.open import OpenRun, open_evidence, prepare
 from viva.runs.published_rows import unknown_notes, with_published_rows
@@ -75,6 +76,8 @@ def read_run(path: Path, beside: str) -> Reported:
         result = _result(rows, found, exam, model, layouts[label])
         result = msgspec.structs.replace(result, suspicious=suspicious.get((label, model), Suspicious()))
         found.results.append(with_published_rows(result, beside, exam, folder.record))
+    headline, _ = next(filter(None, layouts.values()), (Aggregate("mean"), ()))
+    found.results, found.notes = with_estimates(folder, headline, found.results)
     if opened_run:
         found.canaries = canary_marks(opened_run)
         found.notes += [*opened_run.notes(), *canary_notes(found.canaries)]
