@@ -86,6 +86,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> viva.Run:
 
 
 def test_what_every_study_finds_has_one_shape(here: viva.Run) -> None:
+    varied = viva.run("cmmlu", model="baseline/random", limit=20, vary="prompt=2,order=2", run="varied")
     called: list[tuple[str, tuple[Any, ...], dict[str, Any], bool]] = [
         ("agreement", ("ratings.csv",), {}, False),
         ("breakdown", (here,), {"by": "home"}, True),
@@ -101,6 +102,7 @@ def test_what_every_study_finds_has_one_shape(here: viva.Run) -> None:
         ("score_table", ("infibench", "scores.csv"), {"by": "level"}, False),
         ("set_statistics", ("cmmlu",), {"by": "home"}, True),
         ("training", (here,), {"checkpoints": Path("steps.csv")}, True),
+        ("variance", (varied,), {"budget": 100}, False),
     ]
     assert {name for name, *_ in called} == STUDIES.keys() - ASKING
     with table() as row:
@@ -150,6 +152,7 @@ def test_errors_name_parameters(here: viva.Run) -> None:
         ("score_table", ("infibench", "scores.csv"), {"k": 0}, viva.VivaError, "^k=0: must be at least 1"),
         ("score_table", ("infibench",), {}, TypeError, "missing a required argument: 'table'"),
         ("agreement", ("ratings.csv",), {"strata": "x"}, viva.VivaError, "^strata 'x' .* it goes with ppi$"),
+        ("judge_bias", ("run",), {}, viva.VivaError, "name the one to examine with judge=MODEL"),
         ("error_types", ("run",), {}, viva.VivaError, "^judge: must be given"),
         ("error_types", ("run",), {"judge": "replay/x"}, viva.VivaError, "error types are those of CS-Bench"),
         ("overlap", ("cmmlu",), {"threshold": 2}, viva.VivaError, "^threshold=2: must be at most 1"),

@@ -51,10 +51,12 @@ PAGES = {"leaderboard", "view"}
 NO_MEANS = {
     "agreement": "agreement, and means of a sample of labels, each with how many it rests on",
     "error-types": "shares of wrong answers, each with how many it rests on",
+    "judge-bias": "how marks of the same answers change, each with how many it rests on",
     "published": "the papers' figures",
     "perplexity": "perplexities of texts",
     "overlap": "similar texts",
     "plan": "questions that a decision takes; the score that it rests on says so, and is no result",
+    "variance": "scores of the questions of which every answer counts, with the number of the others",
     "export": "files for other tools, each score with its outcome",
     **dict.fromkeys(("limits", "review", "show", "prompt", "init", "check", "extract", "list", "serve-check",
                      "toolchains", "fetch", "build"), "no scores of models"),

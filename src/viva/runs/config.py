@@ -154,11 +154,37 @@ class TaskOptions(Struct, kw_only=True):
     rubric: Annotated[Path | None, note("TOML file that replaces the judge's rubric.")] = None
 
 
+class AdaptiveOptions(Struct, kw_only=True):
+    """How few of the questions are asked."""
+
+    adaptive: Annotated[
+        Path | None,
+        note(
+            "Ask the questions that these scores of other models (a run, a folder of runs, a table of item scores) "
+            "predict worst, in rounds, and estimate the score on all of them."
+        ),
+    ] = None
+    until: Annotated[
+        str | None,
+        note(
+            "--adaptive: stop at a number of questions, at interval<2 (points from end to end), at score>60 or, of two "
+            "models, a>b (known which way)."
+        ),
+    ] = None
+
+
 class SamplingOptions(Struct, kw_only=True):
     """How answers are drawn."""
 
     samples: Annotated[Positive | None, note("Answers to each question.  [default: the paper's; mostly 1]")] = None
     repeats: Annotated[int, Meta(ge=1, description="Run it so often; the tables show mean ± sd.")] = 1
+    vary: Annotated[
+        tuple[str, ...],
+        note(
+            "Ask every question in all combinations of what is varied: prompt=3 (or FILE.toml), order=4, exemplars=2, "
+            "system=FILE.toml; cells=N asks a balanced part of them. `viva variance` reads what each moves."
+        ),
+    ] = ()
     temperature: Annotated[
         str | None, note("A number, or `server` to send none.  [default: the paper's; mostly 0]")
     ] = None
@@ -356,6 +382,7 @@ RUN = (
     ModelOptions,
     ServerOptions,
     TaskOptions,
+    AdaptiveOptions,
     SamplingOptions,
     WeightsOptions,
     JudgeOptions,

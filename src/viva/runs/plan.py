@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
 from viva.benchmarks import find_benchmark
 from viva.benchmarks.sharding import unsharded
@@ -16,11 +17,13 @@ from viva.contracts import Exam, Model
 from viva.engine.folder import ExamRecord, ModelRecord, RunFolder, RunRecord, new_run_path
 from viva.errors import MissingEncoderError, VivaError
 from viva.requesting import RequestOptions
+from viva.runs.adaptive import CALIBRATION, plan_adaptive
 from viva.runs.answer_files import keep
 from viva.runs.batches import refuse_unbatched
 from viva.runs.canaries import read_canaries
 from viva.runs.checkpoints import read_checkpoints
 from viva.runs.config import (
+    AdaptiveOptions,
     JudgeOptions,
     LimitOptions,
     OutputOptions,
@@ -69,7 +72,7 @@ def plan_run(given: Mapping[str, Any], own: Mapping[str, Model] | None = None) -
     _check_addresses(models, judging, given["base_url"], given["api_key_env"])
     refuse_unjudged(choice, judging)
     refuse_unopened(opening, choice.form, models)
-    exams_with_data = open_exams(tuple(benchmarks), choice, asking=True)
+    exams_with_data = open_exams(tuple(benchmarks), choice, asking=True, vary=draw.vary)
     exams = [exam for exam, _ in exams_with_data]
     refuse_unknown(output.published_rows, [(exam.spec, data is None) for exam, data in exams_with_data])
     system = request_options(pick(ServerOptions, given), limit_kept=False).system if own else ""
@@ -96,12 +99,18 @@ def plan_run(given: Mapping[str, Any], own: Mapping[str, Model] | None = None) -
         seed=choice.seed or 0,
         sampling=sampling(draw, choice.seed),
     )
+    answers = record.samples * record.repeats
+    adaptive = plan_adaptive(
+        pick(AdaptiveOptions, given), [*zip(exams, record.exams, strict=True)], models, answers, limits
+    )
     names = [Path(name).stem for name in dict.fromkeys(benchmarks)]
     names += [f"shard-{choice.shard.replace('/', '-of-')}"] if choice.shard else []
     path = given["run_path"] or new_run_path(Path("runs"), "-".join(names))
     # Everything that can be refused is refused before a folder is made or a question is asked.
     # An estimate asks nobody, so no key is needed for it.
     opened = prepare(RunFolder(path, record), limits, exams, own, asking=not given.get("estimate"))
+    if adaptive is not None:
+        record.adaptive, opened.kept[CALIBRATION] = adaptive
     record.models = [remembered(model, known) for known, model in zip(record.models, opened.models, strict=True)]
     remember_judges(record, opened)
     refuse_unbatched(opened)
@@ -174,9 +183,10 @@ def drawn(exam: ExamRecord, draw: SamplingOptions, seed: int | None) -> ExamReco
     about = find_benchmark(exam.spec.benchmark).about
     paper = (about.few_shot if exam.spec.shots else None) or about.draws
     own = sampling(draw, seed, paper.sampling)
+    samples, cells = draw.samples or paper.samples, 1 if exam.spec.vary is UNSET else len(exam.spec.vary.cells)
     return msgspec.structs.replace(
         exam,
-        samples=paper.samples if draw.samples is None and paper.samples != 1 else None,
+        samples=samples * cells if cells > 1 or (draw.samples is None and samples != 1) else None,
         sampling=own if own != sampling(draw, seed) else None,
     )
 
