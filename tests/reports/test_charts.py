@@ -46,9 +46,10 @@ def test_charts_have_the_colours_of_the_pages() -> None:
 
 
 def test_shapes_in_a_legend_can_be_seen_in_both_schemes() -> None:
+    import altair as alt
     import vl_convert
 
-    drawn = chart().encode(shape="model:N").to_dict()
+    drawn = chart().encode(shape="model:N", color=alt.Color("score:N", legend=None)).to_dict()
     for scheme in ("light", "dark"):
         picture = vl_convert.vegalite_to_svg(drawn, config=config(scheme))
         assert ">a model<" in picture
