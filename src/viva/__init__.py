@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         correlate,
         error_types,
         item_analysis,
+        judge_bias,
         leaderboard,
         overlap,
         perplexity,
@@ -39,8 +40,8 @@ if TYPE_CHECKING:
 __all__ = [
     "DataError", "MissingDataError", "Prompt", "RefusedError", "Run", "StorageError", "Tables", "UnansweredWarning",
     "VivaError", "__version__", "agreement", "breakdown", "compare", "correlate", "error_types", "grade",
-    "item_analysis", "leaderboard", "open_run", "overlap", "perplexity", "plan", "published_tables", "resume",
-    "run", "scaling", "score_table", "set_statistics", "training", "variance",
+    "item_analysis", "judge_bias", "leaderboard", "open_run", "overlap", "perplexity", "plan", "published_tables",
+    "resume", "run", "scaling", "score_table", "set_statistics", "training", "variance",
 ]  # fmt: skip
 
 _PLACES = {
@@ -48,8 +49,8 @@ _PLACES = {
     "viva.api.asking": ("UnansweredWarning", "grade", "resume", "run"),
     "viva.api.opened": ("Run", "Tables", "open_run"),
     "viva.api.studies": (
-        "agreement", "breakdown", "compare", "correlate", "error_types", "item_analysis", "leaderboard", "overlap",
-        "perplexity", "plan", "published_tables", "scaling", "score_table", "set_statistics", "training",
+        "agreement", "breakdown", "compare", "correlate", "error_types", "item_analysis", "judge_bias", "leaderboard",
+        "overlap", "perplexity", "plan", "published_tables", "scaling", "score_table", "set_statistics", "training",
         "variance",
     ),
     "viva.models.called": ("Prompt",),

@@ -131,7 +131,7 @@ def test_a_judge_between_two_marks_counts_as_the_nearest_and_it_is_said() -> Non
 def test_names_have_no_amounts() -> None:
     found = agree(rated((1.0, 1.0, 2.0), (3.0, 3.0, 3.0), (2.0, 2.0, 2.0)), judge="c", level="nominal")
     kinds = {one.kind for one in (*found.among, *found.judged, *(m for pair in found.pairs for m in pair.measures))}
-    assert kinds == {"krippendorff", "fleiss", "agreement", "kappa"}
+    assert kinds == {"krippendorff", "fleiss", "agreement", "kappa", "ac1"}
 
 
 def test_many_raters_are_not_shown_two_by_two() -> None:

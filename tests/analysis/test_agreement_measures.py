@@ -2,7 +2,9 @@
 
 tests/golden/agreement.jsonl holds ratings drawn with a seed and what other packages make of them: krippendorff 0.9.0
 (`alpha`, three levels), pingouin 0.7.0 (`cronbach_alpha` over complete items, with Feldt's interval to three digits),
-statsmodels 0.15.0 (`fleiss_kappa` over complete items; `cohens_kappa` of the first two raters with weights |a − b|^p).
+pingouin 0.6.1 (`intraclass_corr` over complete items, ICC(A,1) and ICC(A,k), with intervals to two digits), statsmodels
+0.15.0 (`fleiss_kappa` over complete items; `cohens_kappa` of the first two raters with weights |a − b|^p), irrCAC 0.4.4
+(`gwet` with identity, quadratic and ordinal weights).
 """
 
 from __future__ import annotations
@@ -20,11 +22,13 @@ from hypothesis import strategies as st
 from rows import table
 from viva.analysis.consistency import cronbach, feldt
 from viva.analysis.correlation import coefficient
+from viva.analysis.gwet import gwet
+from viva.analysis.intraclass import intraclass
 from viva.analysis.kappa import agreement, cohen, confusion, fleiss, kappa_of_counts
 from viva.analysis.krippendorff import Level, krippendorff
 from viva.analysis.measure import Measure
 from viva.analysis.moments import pearson_of, spearman_of
-from viva.analysis.ratings import nearest, typical
+from viva.analysis.ratings import marks_of, nearest, typical
 from viva.analysis.resampling import Resampler
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "agreement.jsonl"
@@ -90,6 +94,35 @@ def test_a_textbook_cronbach() -> None:
     assert (incomplete.value, incomplete.n, incomplete.left_out) == (pytest.approx(found.value), 6, 1)
 
 
+def test_shrout_and_fleiss_of_1979() -> None:
+    # Tables 2 and 4: six targets, four judges; ICC(2,1) is .29 and ICC(2,4) .62.
+    rows = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
+    for kind, value, low, high in (("icc", 0.2898, 0.019, 0.761), ("icc_mean", 0.6201, 0.071, 0.927)):
+        found = intraclass(rows, kind, sampler(6))  # type: ignore[arg-type]
+        assert found.value == pytest.approx(value, abs=5e-5), kind
+        assert (found.low, found.high) == pytest.approx((low, high), abs=1e-3), kind
+        bootstrap = intraclass(rows, kind, sampler(6), normal=False)  # type: ignore[arg-type]
+        assert bootstrap.value == found.value
+        assert bootstrap.interval.startswith("bootstrap")
+
+
+def test_gwets_example() -> None:
+    # Gwet 2014, Table 2.9 (Krippendorff's units; raw4raters of irrCAC): AC1 is .77544.
+    scale = (1.0, 2.0, 3.0, 4.0, 5.0)
+    assert gwet(units(), "ac1", scale, "nominal", sampler(12)).value == pytest.approx(0.77544, abs=5e-6)
+    assert gwet(units(), "ac2", scale, "nominal", sampler(12)).value == pytest.approx(0.77544, abs=5e-6)
+    assert gwet(units(), "ac2", scale, "interval", sampler(12)).value == pytest.approx(0.914, abs=5e-6)
+    assert gwet(units(), "ac2", scale, "ordinal", sampler(12)).value == pytest.approx(0.89894, abs=5e-6)
+
+
+def test_one_common_mark_pulls_kappa_down_and_not_ac1() -> None:
+    # Feinstein and Cicchetti's paradox: 90 of 100 items have equal marks, nearly all of them 1.
+    rows: list[list[float | None]] = [[1.0, 1.0]] * 89 + [[0.0, 1.0]] * 5 + [[1.0, 0.0]] * 5 + [[0.0, 0.0]]
+    kappa, ac1 = fleiss(rows, sampler(100)), gwet(rows, "ac1", (0.0, 1.0), "nominal", sampler(100))
+    assert kappa.value == pytest.approx(0.1135, abs=1e-4), "by hand: 1 - 0.10 / (2 * 0.94 * 0.06)"
+    assert ac1.value == pytest.approx(0.8873, abs=1e-4), "by hand: (0.90 - 0.1128) / (1 - 0.1128)"
+
+
 def test_other_packages() -> None:
     with table() as row:
         for number, line in enumerate(GOLDEN.read_text(encoding="utf-8").splitlines()):
@@ -104,6 +137,20 @@ def test_other_packages() -> None:
                 assert (alpha.low, alpha.high) == pytest.approx(
                     tuple(case["cronbach"][1:]), abs=6e-4 * max(1, abs(alpha.low or 0))
                 )
+                for which, expected in zip(("icc", "icc_mean"), case["icc"], strict=True):
+                    one = intraclass(rows, which, draws)  # type: ignore[arg-type]
+                    assert one.value == pytest.approx(expected[0], abs=1e-8), which
+                    if expected[1] > 1:  # beyond the formula's pole
+                        assert one.low is None
+                    else:
+                        assert (one.low, one.high) == pytest.approx(tuple(expected[1:]), abs=6e-3), which
+                marks = marks_of(rows)
+                ac: list[Measure] = [
+                    gwet(rows, "ac1", marks, "nominal", draws),
+                    gwet(rows, "ac2", marks, "interval", draws),
+                    gwet(rows, "ac2", marks, "ordinal", draws),
+                ]
+                assert [one.value for one in ac] == pytest.approx(case["gwet"], abs=1e-8)
                 assert fleiss(rows, draws).value == pytest.approx(case["fleiss"], abs=1e-8)
                 first, second = [row[0] for row in rows], [row[1] for row in rows]
                 for kind, expected in zip(("kappa", "kappa_linear", "kappa_quadratic"), case["kappa"], strict=True):
@@ -117,6 +164,9 @@ def all_of(rows: list[list[float | None]], draws: Resampler) -> list[Measure]:
         *(krippendorff(rows, level, draws) for level in LEVELS),
         fleiss(rows, draws),
         agreement(rows, draws),
+        *(intraclass(rows, kind, draws, normal=normal) for kind in ("icc", "icc_mean") for normal in (True, False)),
+        *(gwet(rows, "ac1", marks_of(rows), level, draws) for level in LEVELS[:1]),
+        *(gwet(rows, "ac2", marks_of(rows), level, draws) for level in LEVELS[1:]),
         *(cohen(first, second, draws, kind) for kind in ("kappa", "kappa_linear", "kappa_quadratic")),
     ]
 
@@ -124,11 +174,11 @@ def all_of(rows: list[list[float | None]], draws: Resampler) -> list[Measure]:
 @pytest.mark.parametrize(
     ("rows", "without"),
     [
-        ([], 9),
-        ([[1.0, 0.0]], 8),  # one item: the share of equal marks is still one
-        ([[1.0], [0.0], [1.0]], 9),
-        ([[1.0, None], [None, 0.0]], 9),
-        ([[1.0, 1.0], [1.0, 1.0], [1.0, 1.0]], 8),
+        ([], 16),
+        ([[1.0, 0.0]], 12),  # one item: the share of equal marks is still one, and Gwet's three are
+        ([[1.0], [0.0], [1.0]], 16),
+        ([[1.0, None], [None, 0.0]], 16),
+        ([[1.0, 1.0], [1.0, 1.0], [1.0, 1.0]], 15),
     ],
 )
 def test_where_there_is_nothing_to_measure_it_is_said_why(rows: list[list[float | None]], without: int) -> None:
@@ -181,7 +231,7 @@ def test_any_ratings(rows: list[list[float | None]], together: int) -> None:
             assert one.low <= one.high <= 1 + 1e-9
             assert one.interval
     mirrored = all_of([row[::-1] for row in rows], draws)
-    for one, other in zip(found[:6], mirrored[:6], strict=True):
+    for one, other in zip(found[:13], mirrored[:13], strict=True):
         assert other.value == pytest.approx(one.value), "the order of raters does not matter"
     turned = all_of([[None if mark is None else 7 - 2 * mark for mark in row] for row in rows], draws)
     for one, other in zip(found, turned, strict=True):

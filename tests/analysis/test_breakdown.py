@@ -233,7 +233,7 @@ def test_nothing_at_all_is_an_empty_table_and_no_error() -> None:
 def test_a_tag_that_only_some_answers_have_is_null_for_the_others() -> None:
     table = frame(
         [row(1, "right"), row(2, "right", tags={"x": "a"}), row(3, "wrong"), row(4, "wrong", tags={"y": "b"})]
-    )
+    ).to_frame()
     assert table["tag:x"].to_list() == [None, "a", None, None]
     assert table["tag:y"].to_list() == [None, None, None, "b"]
 

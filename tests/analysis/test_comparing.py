@@ -8,13 +8,13 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rows import table
 from viva.analysis.breakdown import Breakdown, frame
+from viva.analysis.columns import Columns
 from viva.analysis.comparing import (
     Difference,
     Pairs,
@@ -35,7 +35,7 @@ def scores(
     tags: Sequence[dict[str, str]] = (),
     weights: Sequence[int] = (),
     outcomes: dict[int, Outcome] | None = None,
-) -> pl.DataFrame:
+) -> Columns:
     """A row a sample: question q0, q1, … with the samples given."""
     rows = []
     for place, samples in enumerate(values):
@@ -51,15 +51,15 @@ def scores(
     return frame(rows)
 
 
-def once(values: Sequence[float | None], **more: object) -> pl.DataFrame:
+def once(values: Sequence[float | None], **more: object) -> Columns:
     return scores([[value] for value in values], **more)  # type: ignore[arg-type]
 
 
-def pairs_of(first: pl.DataFrame, second: pl.DataFrame, over: str = "", cluster: str = "") -> Pairs:
+def pairs_of(first: Columns, second: Columns, over: str = "", cluster: str = "") -> Pairs:
     return paired(Breakdown(first).questions(OVERALL), Breakdown(second).questions(OVERALL), over, cluster)
 
 
-def difference(first: pl.DataFrame, second: pl.DataFrame, over: str = "", cluster: str = "") -> Difference:
+def difference(first: Columns, second: Columns, over: str = "", cluster: str = "") -> Difference:
     return compared(pairs_of(first, second, over, cluster))
 
 
@@ -155,7 +155,7 @@ def test_repeats_are_one_observation_a_question() -> None:
 
 
 def test_best_of_the_samples_where_the_exam_counts_so() -> None:
-    rows = scores([[0, 1], [0, 0]]).with_columns(repeat=pl.lit(0, dtype=pl.Int32))
+    rows = scores([[0, 1], [0, 0]]).replace(repeat=np.zeros(4, dtype=np.int32))
     best = Breakdown(rows, "best").questions(OVERALL)
     mean = Breakdown(rows, "mean").questions(OVERALL)
     found = compared(paired(mean, best))
@@ -170,7 +170,7 @@ def test_a_macro_average_s_difference_is_the_difference_of_macro_averages() -> N
     means = [Breakdown(one).cell(Aggregate("Average", over="subject")).mean for one in (first, second)]
     assert (found.first, found.second) == pytest.approx(tuple(means))
     assert found.difference == pytest.approx(means[1] - means[0])
-    gaps = (second["value"] - first["value"]).to_numpy()
+    gaps = second.numbers["value"] - first.numbers["value"]
     groups = [gaps[:8], gaps[8:28], gaps[28:]]
     parts = [gap.var(ddof=1) / len(gap) / 9 for gap in groups]
     freedom = sum(parts) ** 2 / sum(part**2 / (len(gap) - 1) for part, gap in zip(parts, groups, strict=True))

@@ -152,6 +152,7 @@ def test_errors_name_parameters(here: viva.Run) -> None:
         ("score_table", ("infibench", "scores.csv"), {"k": 0}, viva.VivaError, "^k=0: must be at least 1"),
         ("score_table", ("infibench",), {}, TypeError, "missing a required argument: 'table'"),
         ("agreement", ("ratings.csv",), {"strata": "x"}, viva.VivaError, "^strata 'x' .* it goes with ppi$"),
+        ("judge_bias", ("run",), {}, viva.VivaError, "name the one to examine with judge=MODEL"),
         ("error_types", ("run",), {}, viva.VivaError, "^judge: must be given"),
         ("error_types", ("run",), {"judge": "replay/x"}, viva.VivaError, "error types are those of CS-Bench"),
         ("overlap", ("cmmlu",), {"threshold": 2}, viva.VivaError, "^threshold=2: must be at most 1"),

@@ -278,3 +278,31 @@ def test_scores_of_other_benchmarks_are_joined_by_models_name() -> None:
     written("model,gsm8k\nGPT-4,1\n", "u.csv")
     with pytest.raises(VivaError, match="has a column 'gsm8k'"):
         correlate("csbench", "t.csv", "u.csv")
+
+
+RELATED = "model,a,b\n" + "".join(
+    f"{family}-{size}B,{place + size % 3},{place + size % 5}\n"
+    for place, family in enumerate(("A", "B", "C", "D", "E"))
+    for size in (1, 7, 13)
+)
+
+
+def test_models_of_one_family_are_drawn_together_and_it_is_said() -> None:
+    written(RELATED, "related.csv")
+    written(
+        "model,family\n" + "".join(f"{name}-{size}B,{name < 'C'}\n" for name in "ABCDE" for size in (1, 7, 13)),
+        "two.csv",
+    )
+    written("model,family\nA-1B,X\nB-1B,X\n", "some.csv")
+    by_name, independent = correlate("related.csv"), correlate("related.csv", "--families", "none")
+    assert "By their names, 15 rows are of 5 families (A 3, B 3, C 3, ...), which are drawn together" in by_name
+    assert "leaving out each family in turn" in by_name
+    assert "families" not in independent.replace("models of one family", "")
+    few = correlate("related.csv", "--families", "two.csv")
+    assert "By two.csv, these rows are of 2 families, and fewer than 4 say nothing of others" in few
+    assert few.split("Without one row")[0] == independent.split("Without one row")[0]
+    assert "some.csv has no family of A-13B, A-7B" in correlate("related.csv", "--families", "some.csv")
+    records = csv.DictReader(io.StringIO(correlate("related.csv", "--format", "csv")))
+    assert {row["families"] for row in records} == {"5"}
+    with pytest.raises(VivaError, match=r"nothing\.csv"):
+        correlate("related.csv", "--families", "nothing.csv")

@@ -51,6 +51,7 @@ PAGES = {"leaderboard", "view"}
 NO_MEANS = {
     "agreement": "agreement, and means of a sample of labels, each with how many it rests on",
     "error-types": "shares of wrong answers, each with how many it rests on",
+    "judge-bias": "how marks of the same answers change, each with how many it rests on",
     "published": "the papers' figures",
     "perplexity": "perplexities of texts",
     "overlap": "similar texts",

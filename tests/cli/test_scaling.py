@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from rows import table
 from servers.fixtures import QUIET, Viva
 from viva.cli.compare.scaling import scaling_command
 from viva.errors import VivaError
-from viva.studies.scaling.sources import family_of
+from viva.studies.families import family_of
 
 QWEN = ("csbench", "--fit", "family", "--model", "qwen1.5-*", "--fit-on", "7,14,32,72", "--predict", "110")
 TABLE = "model,size,kind,score\nA-1,1,x,20\nA-7,7,x,35\nA-13,13,x,40\nA-70,70,x,50\nB,16B / 2.8B,y,41\n?,,y,90\n"
@@ -213,3 +214,26 @@ def test_a_full_score_of_a_table_is_no_certainty() -> None:
     found = groups(table, "--questions", 50, "--predict", 100, "--fit", "log")["all models"]
     assert found["points"][1]["low"] < 0.95
     assert found["forecasts"][0]["prediction"]["low"] < 0.95
+
+
+def test_families_widen_what_is_predicted_and_it_is_said_how_many_there_are() -> None:
+    lines = [
+        f"{name}-{size}B,{20 + 4 * place + 10 * math.log10(size) + (size % 3)}\n"
+        for place, name in enumerate("ABCDE")
+        for size in (1, 7, 13)
+    ]
+    Path("t.csv").write_text("model,score\n" + "".join(lines))
+    Path("own.csv").write_text(
+        "model,family\n" + "".join(f"{name}-{size}B,{size}\n" for name in "ABCDE" for size in (1, 7, 13))
+    )
+    found = {}
+    for given in ((), ("--families", "none"), ("--families", "own.csv")):
+        (group,) = groups("t.csv", "--predict", 30, *given).values()
+        found[given] = (group["families"], group["forecasts"][0]["prediction"])
+    (by_name, told), (alone, plain), (too_few, same) = found.values()
+    assert (by_name, alone, too_few) == (5, 0, 0)
+    assert told["score"] == plain["score"]
+    assert told["high"] - told["low"] > plain["high"] - plain["low"]
+    assert same == plain, "three families say nothing of a further one"
+    assert "families of models: 5 of 15" in scaling("t.csv")
+    assert "take models as independent" in scaling("t.csv", "--families", "none")

@@ -6,6 +6,8 @@ import csv
 import gzip
 import io
 import json
+import random
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -54,6 +56,8 @@ WAYS: dict[str, Callable[[], bytes]] = {
     "answers.csv.gz": lambda: gzip.compress(table(*ROWS)),
     "bom.csv": lambda: b"\xef\xbb\xbf" + table(*ROWS),
     "blank lines.jsonl": lambda: b"\n" + jsonl(*ROWS).replace(b"\n", b"\n\r\n") + b"  \n",
+    "old line ends.jsonl": lambda: jsonl(*ROWS).replace(b"\n", b"\r"),
+    "no last line end.jsonl": lambda: jsonl(*ROWS)[:-1],
 }
 
 
@@ -258,3 +262,29 @@ def test_a_file_is_read_for_its_identity_and_decoded_when_an_answer_is_wanted(tm
     file.write_bytes(GOOD)
     with pytest.raises(DataError, match="was changed while it was in use"):
         _ = model.answers
+
+
+def test_a_large_file_is_read_where_it_lies_in_any_order(tmp_path: Path) -> None:
+    count, text = 3000, "Thinking about it for some time. " * 30
+    file = tmp_path / "answers.jsonl"
+    file.write_bytes(jsonl(*({"question": f"q{at}", "text": f"{text}{at}"} for at in range(count))))
+    tracemalloc.start()
+    model = opened(file)
+    assert model.samples == 1
+    taken, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert taken < 100 * count, "a key and a place each"
+    assert peak < file.stat().st_size / 4
+    for at in (*range(100), *random.Random(0).sample(range(count), 200), 0, count - 1):
+        assert model.answers[f"q{at}", 0].text == f"{text}{at}"
+    assert [question for question, _ in model.answers] == [f"q{at}" for at in range(count)]
+
+
+def test_a_file_that_changes_between_two_answers_is_said_to_have_changed(tmp_path: Path) -> None:
+    file = tmp_path / "answers.jsonl"
+    file.write_bytes(jsonl(*({"question": f"q{at}", "text": "x" * 1000} for at in range(200))))
+    model = opened(file)
+    assert model.answers["q0", 0].text == "x" * 1000
+    file.write_bytes(jsonl(*({"question": f"q{at}", "text": "other"} for at in range(200))))
+    with pytest.raises(DataError, match="was changed while it was in use"):
+        _ = model.answers["q199", 0]

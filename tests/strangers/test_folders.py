@@ -27,7 +27,16 @@ from web.hostile import make_run
 
 FILES = (
     *("run.json", "responses.jsonl", "executions.jsonl", "annotations.jsonl", "similarities.jsonl", "reviews.jsonl"),
-    *("errors.jsonl", "batches.jsonl", "scores.jsonl", "scores.made.json", "endpoints.json", ".lock", ".limits.json"),
+    *(
+        "errors.jsonl",
+        "judge-bias.jsonl",
+        "batches.jsonl",
+        "scores.jsonl",
+        "scores.made.json",
+        "endpoints.json",
+        ".lock",
+        ".limits.json",
+    ),
 )
 SOON = 20
 """Seconds of the processor that no command takes; a hang takes all there are."""
@@ -94,6 +103,7 @@ COMMANDS: tuple[Callable[[Path, Path, Path], tuple[object, ...]], ...] = (
     lambda run, out, _: ("agreement", run),
     lambda run, out, _: ("review", run, "--plan", 0.1),
     lambda run, out, _: ("error-types", run, "--judge", "openai/x"),
+    lambda run, out, _: ("judge-bias", run, "--judge", "openai/x"),
     lambda run, out, _: ("correlate", run, "--by", "kind"),
     lambda run, out, _: ("item-analysis", run),
     lambda run, out, good: ("plan", run, good),

@@ -20,6 +20,8 @@ from msgspec import Struct
 
 from viva.analysis.consistency import cronbach
 from viva.analysis.correlation import coefficient, interval
+from viva.analysis.gwet import gwet
+from viva.analysis.intraclass import IntraclassKind, intraclass
 from viva.analysis.kappa import MOST_MARKS, agreement, cohen, confusion, fleiss
 from viva.analysis.krippendorff import Level, krippendorff
 from viva.analysis.measure import Kind, Measure, bounded, mean_interval
@@ -36,6 +38,7 @@ MOST_PAIRS = 45
 DRAWN = 25
 """Marks up to which a confusion table is made."""
 _KAPPAS: tuple[Kind, ...] = ("kappa", "kappa_linear", "kappa_quadratic")
+_INTRACLASS: tuple[IntraclassKind, ...] = ("icc", "icc_mean")
 
 Column = Sequence[float | None]
 
@@ -187,10 +190,18 @@ def _among(rows: Sequence[Column], marks: _Marks) -> tuple[Measure, ...]:
     unrated = sum(mean_of(row) is None for row in rows)
     found = [krippendorff(rows, marks.level, marks.resampler)]
     if marks.level != "nominal":
-        found.insert(0, cronbach(rows, marks.resampler, normal=marks.normal))
-    found += [fleiss(rows, marks.resampler), agreement(rows, marks.resampler)]
+        one, mean = (intraclass(rows, kind, marks.resampler, normal=marks.normal) for kind in _INTRACLASS)
+        found = [cronbach(rows, marks.resampler, normal=marks.normal), one, mean, *found]
+    found += [fleiss(rows, marks.resampler), *_gwet(rows, marks), agreement(rows, marks.resampler)]
     # What only the judge has marked is nothing that they left out.
     return tuple(msgspec.structs.replace(one, left_out=one.left_out - unrated) for one in found)
+
+
+def _gwet(rows: Sequence[Column], marks: _Marks) -> list[Measure]:
+    """AC1, and AC2 where marks can be near each other."""
+    kinds: tuple[Literal["ac1", "ac2"], ...] = ("ac1", "ac2")
+    near = marks.level != "nominal" and len(marks.scale) > 2
+    return [gwet(rows, kind, marks.scale, marks.level, marks.resampler) for kind in kinds[: 1 + near]]
 
 
 def _two(first: Column, second: Column, marks: _Marks) -> tuple[Measure, ...]:
@@ -247,9 +258,14 @@ def _judged(
     humans = [typical(row, marks.scale) for row in rows]
     found: list[Measure] = []
     if marks.level != "nominal":
-        found += [*_related(given, means, marks), *_differences(given, means, marks)]
+        both = [[mark, mean] for mark, mean in zip(given, means, strict=True)]
+        # The judge is no sample of judges: a bootstrap, which takes the two as they are.
+        alike = intraclass(both, "icc", marks.resampler, normal=False)
+        found += [*_related(given, means, marks), alike, *_differences(given, means, marks)]
     on_scale = _on_scale(given, marks)
-    found += _by_category(on_scale, humans, marks)
+    *kappas, equal = _by_category(on_scale, humans, marks)
+    typically = [[mark, human] for mark, human in zip(on_scale, humans, strict=True)]
+    found += [*kappas, *_gwet(typically, marks), equal]
     spots = Counter(
         (round(mean, 9), mark) for mean, mark in zip(means, given, strict=True) if mean is not None and mark is not None
     )

@@ -20,15 +20,16 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from operator import attrgetter
-from typing import Literal
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter, itemgetter
+from typing import TYPE_CHECKING, Literal
 
-import polars as pl
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from viva.analysis.attempts import best_of_repeats, drawn
+from viva.analysis.attempts import best_of_repeats, drawn, graded_as
+from viva.analysis.columns import Columns, Numbers, Text, by_name, coded, joined, sums
 from viva.analysis.uncertainty import (
     ALIKE,
     LEVEL,
@@ -46,6 +47,9 @@ from viva.analysis.uncertainty import (
     zero_one_interval,
 )
 from viva.types import OUTCOMES, RATIONALE, SCORED, UNANSWERED, Aggregate, ScoreRow, TableSpec
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 class Cell(Struct, frozen=True, kw_only=True):
@@ -122,64 +126,89 @@ _SUMMED = (
 )  # fmt: skip
 """What a question's answers add up to."""
 _BOUNDS = ("floor", "ceiling", "most")
-_FIELDS = ("question", "repeat", "value", "outcome", "weight")
+_DECIDED = ("gated", "settled", "answered", "waiting")
+"""What tells whether a cell is one-sided."""
+COUNTED = ("points", "fraction", *_DECIDED)
+"""What a mean is made of."""
+_NUMBERS = {"value": np.float64, "repeat": np.int32, "weight": np.int32}
 
 
-def frame(rows: Iterable[ScoreRow]) -> pl.DataFrame:
-    """Rows of one model's scores on one exam as a data frame, a column a tag or part (null where a row has none).
+def frame(rows: Iterable[ScoreRow]) -> Columns:
+    """Rows of one model's scores on one exam as columns, one a tag or part (no text or nan where a row has none).
 
-    Built in chunks: as columns of a frame, rows take a tenth of the memory that they take as objects.
+    Built in chunks: as columns, rows take a tenth of the memory that they take as objects.
     """
     source = iter(rows)
-    chunks: list[pl.DataFrame] = []
+    known: dict[str, dict[str, int]] = {"question": {}, "outcome": {name: at for at, name in enumerate(OUTCOMES)}}
+    chunks: list[dict[str, Numbers]] = [{name: np.empty(0, dtype=kind) for name, kind in _NUMBERS.items()}]
     while taken := list(itertools.islice(source, _CHUNK)):
-        columns: dict[str, list[object]] = {name: list(map(attrgetter(name), taken)) for name in _FIELDS}
-        tags = _by_name("tag", [row.tags for row in taken])
-        parts = _by_name("part", [row.parts for row in taken])
+        columns: dict[str, Numbers] = {
+            name: np.array(list(map(attrgetter(name), taken)), dtype=kind) for name, kind in _NUMBERS.items()
+        }
+        parts = by_name("part", [row.parts for row in taken])
         limits = [row.limits for row in taken]
-        limited = dict.fromkeys(itertools.chain.from_iterable(limits))
-        for part in limited:
+        for part in dict.fromkeys(itertools.chain.from_iterable(limits)):
             for end, name in enumerate((f"least:{part}", f"most:{part}")):
-                columns[name] = [one[part][end] if part in one else None for one in limits]
-        aspects = _by_name("by", [row.decided for row in taken])
-        columns |= tags | parts | aspects
-        ends = (f"{end}:{part}" for part in limited for end in ("least", "most"))
-        numbers = {**dict.fromkeys(("value", *parts, *ends), pl.Float64), "repeat": pl.Int32, "weight": pl.Int32}
-        text = dict.fromkeys(("outcome", *tags, *aspects), pl.Categorical)
-        chunks.append(pl.DataFrame(columns, schema_overrides={**text, **numbers}))
-    if not chunks:
-        types = {"question": pl.String, "value": pl.Float64, "outcome": pl.Categorical}
-        return pl.DataFrame(schema={**types, "repeat": pl.Int32, "weight": pl.Int32})
-    return pl.concat(chunks, how="diagonal")
+                parts[name] = [one[part][end] if part in one else None for one in limits]
+        columns |= {name: np.array(values, dtype=float) for name, values in parts.items()}
+        texts: dict[str, list[str | None]] = {
+            name: list(map(attrgetter(name), taken)) for name in ("question", "outcome")
+        }
+        texts |= by_name("by", [row.decided for row in taken])
+        columns |= {name: coded(values, known.setdefault(name, {})) for name, values in texts.items()}
+        columns |= _tags([row.tags for row in taken], known)
+        chunks.append(columns)
+    names = dict.fromkeys(itertools.chain(itertools.chain.from_iterable(chunks), known))
+    whole = {name: joined(chunks, name, np.int32(-1) if name in known else np.float64("nan")) for name in names}
+    words = {name: Text(list(index), whole.pop(name)) for name, index in known.items()}
+    return Columns(whole, words)
+
+
+def _tags(rows: Sequence[Mapping[str, str]], known: dict[str, dict[str, int]]) -> dict[str, Numbers]:
+    """A column a tag, as places in what is `known` of its values; each combination of values is looked up once."""
+    names = list(dict.fromkeys(itertools.chain.from_iterable(rows)))
+    try:
+        found = list(map(itemgetter(*names, *names[:1]), rows)) if names else []
+    except KeyError:  # some rows lack one
+        found = [tuple(map(row.get, names)) for row in rows]
+    combinations: dict[tuple[str | None, ...], int] = {}
+    places = coded(found, combinations)
+    return {
+        name: coded(values, known.setdefault(name, {}))[places]
+        for name, values in zip((f"tag:{name}" for name in names), zip(*combinations, strict=True), strict=False)
+    }
 
 
 _Sums = Mapping[str, float]
 """What a cell is made of, by column: see `_sums`."""
 
 
-def _by_name(kind: str, found: Sequence[Mapping[str, object]]) -> dict[str, list[object]]:
-    """A column for each name in what rows say: null where a row does not have it."""
-    names = dict.fromkeys(itertools.chain.from_iterable(found))
-    return {f"{kind}:{name}": [one.get(name) for one in found] for name in names}
-
-
 class _View(Struct, frozen=True):
     """The answers as they count: one row a counted answer, summed up a question, and again a value of a tag."""
 
-    answers: pl.DataFrame
-    questions: pl.DataFrame
-    by_tag: dict[str, dict[str | None, _Sums]] = {}
+    answers: Columns
+    questions: Columns
+    by_tag: dict[str, dict[str, _Sums]] = {}
     """Tag → value → sums, made when first asked for: a table of a hundred subjects is one pass over the questions."""
 
     def sums(self, lines: Sequence[Aggregate]) -> _Sums:
         """The sums over the questions that all `lines` share."""
         asked = [(tag, values) for line in lines for tag, values in line.where.items()]
-        if len(asked) != 1 or len(asked[0][1]) != 1 or f"tag:{asked[0][0]}" not in self.questions.columns:
-            return _part(self.questions, lines).select(_sums()).row(0, named=True)
+        if len(asked) != 1 or len(asked[0][1]) != 1 or f"tag:{asked[0][0]}" not in self.questions.texts:
+            return _summed(_part(self.questions, lines), _sums)
         tag, (value,) = asked[0]
         if tag not in self.by_tag:
-            grouped = self.questions.group_by(pl.col(f"tag:{tag}").cast(pl.String).alias("value")).agg(_sums())
-            self.by_tag[tag] = {row["value"]: row for row in grouped.iter_rows(named=True)}
+            codes, found = _grouped(self.questions, tag, _sums(self.questions))
+            text = self.questions.texts[f"tag:{tag}"]
+            lowest = np.full(len(text.values) + 1, np.inf)
+            np.minimum.at(lowest, text.codes, self.questions.numbers["points"])
+            columns = [column.tolist() for column in (lowest[codes], *found.values())]
+            rows = zip((text.values[code] if code >= 0 else "" for code in codes), *columns, strict=True)
+            self.by_tag[tag] = {
+                name: dict(zip(("lowest", *found), row, strict=True))
+                for code, (name, *row) in zip(codes, rows, strict=True)
+                if code >= 0
+            }
         return self.by_tag[tag].get(value, {"n": 0})
 
 
@@ -190,18 +219,20 @@ class Breakdown:
     exam's tables: their lines are the parts that a cell may lack.
     """
 
-    def __init__(self, scores: pl.DataFrame, attempts: str = "", layouts: Iterable[TableSpec] = ()) -> None:
+    def __init__(self, scores: Columns, attempts: str = "", layouts: Iterable[TableSpec] = ()) -> None:
         self._scores = scores
         self._parts = _parts(layouts, scores.columns)
         self._known = [*(name for name in scores.columns if name.startswith("tag:")), "weight"]
         """What is the same for all answers to a question."""
-        self._repeats = scores["repeat"].n_unique()
         self._attempts = attempts or "mean"
-        self._several = scores.height > scores.select("question", "repeat").n_unique()
-        self._most = max(scores.group_by("question").len()["len"].to_list(), default=0)
-        self._each = max(scores.group_by("question", "repeat").len()["len"].to_list(), default=0)
+        asked, starts = scores.groups("question")
+        each, there = scores.groups("question", "repeat")
+        self._repeats = len(np.unique(scores.numbers["repeat"]))
+        self._several = scores.height > len(there)
+        self._most = int(np.bincount(asked, minlength=len(starts)).max(initial=0))
+        self._each = int(np.bincount(each, minlength=len(there)).max(initial=0))
         """Answers to a question in a repeat."""
-        self._marked: dict[tuple[str, str, tuple[str, ...]], pl.DataFrame] = {}
+        self._marked: dict[tuple[str, str, tuple[str, ...]], Columns] = {}
         self._views: dict[tuple[str, str, str, tuple[str, ...]], _View] = {}
 
     def _view(self, attempts: str, part: str, given: str, aspects: tuple[str, ...]) -> _View:
@@ -217,15 +248,7 @@ class Breakdown:
                 answers = best_of_repeats(answers, self._known)
             elif attempts != "mean":
                 answers = drawn(answers, self._known, attempts)
-            weight = pl.col("weight")
-            questions = answers.group_by(["question", *self._known], maintain_order=True).agg(
-                pl.len().cast(pl.Int32).alias("n"),
-                pl.col(*_SUMMED).sum(),
-                *((pl.col("outcome") == name).sum().cast(pl.Int32).alias(f"outcome:{name}") for name in OUTCOMES),
-            )
-            counts = ("n", *(name for name in _SUMMED if name != "fraction"), *(f"outcome:{name}" for name in OUTCOMES))
-            weighted = questions.with_columns(pl.col(*counts) * weight)
-            self._views[attempts, part, given, aspects] = _View(answers, weighted)
+            self._views[attempts, part, given, aspects] = _View(answers, _by_question(answers, self._known))
         return self._views[attempts, part, given, aspects]
 
     def table(self, layout: TableSpec, exam: str, model: str) -> Table:
@@ -296,16 +319,19 @@ class Breakdown:
         aspects = measured.aspects if measured else ()
         return attempts, self._view(attempts, measured.part if measured else "", given, aspects)
 
-    def _lacks(self, part: pl.DataFrame, n: int) -> tuple[str, ...]:
+    def _lacks(self, part: Columns, n: int) -> tuple[str, ...]:
         found: list[tuple[bool, list[str]]] = []
         for tag, labels in self._parts.items():
-            counts = part.group_by(f"tag:{tag}", maintain_order=True).agg(pl.col("n", "answered").sum())
+            text = part.texts[f"tag:{tag}"]
+            groups, starts = part.groups(f"tag:{tag}")
+            counts = zip(*(sums(part.numbers[name], groups, len(starts)) for name in ("n", "answered")), strict=True)
             few = [
-                labels[value]
-                for value, all_of_it, scored in counts.iter_rows()
-                if value in labels and 2 * scored < all_of_it and all_of_it - scored >= _SOME * n
+                labels[text.values[code]]
+                for code, (all_of_it, scored) in zip(text.codes[starts], counts, strict=True)
+                if code >= 0 and text.values[code] in labels
+                if 2 * scored < all_of_it and all_of_it - scored >= _SOME * n
             ]
-            found.append((len(few) == counts.height, few))
+            found.append((len(few) == len(starts), few))
         # First what tells most: a format that nobody graded is short in every domain, too.
         return tuple(dict.fromkeys(name for _, few in sorted(found, key=lambda one: one[0]) for name in few))
 
@@ -318,30 +344,26 @@ class Breakdown:
         outcome, `gated`, `settled` and `waiting` the answers by who could decide (see `one_sided`), `replies` those
         that are known, several of which may be one of the `answered`.
         """
-        return _part(self._viewed(lines)[1].questions, lines)
+        return _part(self._viewed(lines)[1].questions, lines).to_frame()
 
-    def _deviation(self, answers: pl.DataFrame, lines: Sequence[Aggregate], over: str) -> float | None:
-        part = _part(answers, lines).filter(pl.col("answered") == 1)
-        groups = ["repeat", _group_of(part, over)] if over else ["repeat"]
-        weighted = (pl.col("points") * pl.col("weight")).sum() / pl.col("weight").sum()
-        means = part.group_by(groups, maintain_order=True).agg(weighted.alias("points"))
-        if over:
-            means = means.group_by("repeat", maintain_order=True).agg(pl.col("points").mean())
-        return standard_deviation(means["points"].to_list())
+    def _deviation(self, answers: Columns, lines: Sequence[Aggregate], over: str) -> float | None:
+        part = _part(answers, lines)
+        part = part.take(part.numbers["answered"] == 1)
+        groups, starts = part.groups("repeat", *([f"tag:{over}"] if f"tag:{over}" in part.texts else []))
+        weight = part.numbers["weight"]
+        points = sums(part.numbers["points"] * weight, groups, len(starts)) / sums(weight, groups, len(starts))
+        repeats = np.unique(part.numbers["repeat"][starts], return_inverse=True)[1]
+        return standard_deviation((np.bincount(repeats, points) / np.bincount(repeats)).tolist())
 
 
 def _bounded(cell: Cell, floor: float, ceiling: float, most: float) -> Cell:
     return replace(cell, floor=floor, ceiling=ceiling, most=most)
 
 
-def _part(data: pl.DataFrame, lines: Sequence[Aggregate]) -> pl.DataFrame:
+def _part(data: Columns, lines: Sequence[Aggregate]) -> Columns:
     """The rows that all `lines` share."""
-    conditions = [
-        pl.col(f"tag:{tag}").cast(pl.String).is_in(values) if f"tag:{tag}" in data.columns else pl.lit(value=False)
-        for line in lines
-        for tag, values in line.where.items()
-    ]
-    return data.filter(*conditions) if conditions else data
+    masks = [data.among(f"tag:{tag}", values) for line in lines for tag, values in line.where.items()]
+    return data.take(np.logical_and.reduce(masks)) if masks else data
 
 
 _SOME = 0.005
@@ -359,9 +381,10 @@ def _parts(layouts: Iterable[TableSpec], columns: Sequence[str]) -> dict[str, di
     return found
 
 
-def mean_of(questions: pl.DataFrame) -> tuple[float | None, float | None, float | None]:
-    """The mean over some of `Breakdown.questions` with its interval, as a cell has it."""
-    return (None, None, None) if one_sided(questions) else _averaged(questions, "")
+def mean_of(questions: Columns) -> tuple[float | None, float | None, float | None]:
+    """The mean over some of `Breakdown.questions`, given their `COUNTED`, with its interval, as a cell has it."""
+    decided = {name: float(questions.numbers[name].sum()) for name in _DECIDED}
+    return (None, None, None) if _one_sided(decided) else _averaged(questions, "")
 
 
 def one_sided(questions: pl.DataFrame) -> bool:
@@ -371,88 +394,90 @@ def one_sided(questions: pl.DataFrame) -> bool:
     the gold. And where nothing was decided but what can only be wrong: replies that cannot be read, and those without a
     rationale.
     """
-    return _one_sided(questions.select(pl.col("gated", "settled", "answered", "waiting").sum()).row(0, named=True))
+    return _one_sided({name: float(questions[name].sum()) for name in _DECIDED})
 
 
 def _one_sided(summed: _Sums) -> bool:
     return bool(summed["waiting"] and summed["answered"] and (summed["gated"] or not summed["settled"]))
 
 
-def _given(scores: pl.DataFrame, given: str, part: str) -> pl.DataFrame:
+def _given(scores: Columns, given: str, part: str) -> Columns:
     """The answers with full marks in a part, and those that may have them: unanswered, whatever else is known."""
     if not given:
         return scores
-    mark = pl.col(f"part:{given}") if f"part:{given}" in scores.columns else pl.lit(None, dtype=pl.Float64)
+    mark = scores.number(f"part:{given}")
     full = mark >= 1.0
-    lost = mark.is_null() & pl.col("outcome").cast(pl.String).is_in(sorted(UNANSWERED))
-    kept = scores.filter(full | lost)
-    name = f"part:{part}"
-    return kept.with_columns(pl.when(full).then(pl.col(name)).alias(name)) if name in kept.columns else kept
+    kept = full | (np.isnan(mark) & scores.among("outcome", UNANSWERED))
+    counted = {f"part:{part}": np.where(full, scores.number(f"part:{part}"), np.nan)}
+    return scores.replace(**counted).take(kept)
 
 
-def _marked(scores: pl.DataFrame, part: str = "", aspects: tuple[str, ...] = ()) -> pl.DataFrame:
+def _marked(scores: Columns, part: str = "", aspects: tuple[str, ...] = ()) -> Columns:
     """Every answer with what it counts for: the part of its score, where it has such a part, else its value."""
-
-    def column(name: str) -> pl.Expr:
-        return pl.col(name) if name in scores.columns else pl.lit(None, dtype=pl.Float64)
-
-    def by(aspect: str, decider: str) -> pl.Expr:
-        name = f"by:{aspect}"
-        found = pl.col(name).cast(pl.String) == decider if name in scores.columns else pl.lit(value=False)
-        return found.fill_null(value=False)
-
-    apart = column(f"part:{part}")
-    known = apart.is_not_null()
-    outcome = pl.col("outcome").cast(pl.String)
-    unanswered = outcome.is_in(sorted(UNANSWERED)) & ~known
-    points = pl.when(unanswered).then(0.0).otherwise(pl.coalesce(apart, "value").fill_null(0.0))
-    unscored = ~outcome.is_in(sorted(SCORED)) & ~known
-    graded = (
-        pl.when(apart >= 1.0).then(pl.lit("right")).when(apart > 0.0).then(pl.lit("partly")).otherwise(pl.lit("wrong"))
-    )
-    deciding = aspects or tuple(name.removeprefix("by:") for name in scores.columns if name.startswith("by:"))
-    alike = ~unanswered & pl.any_horizontal(pl.lit(value=False), *(by(aspect, "similarity") for aspect in deciding))
-    absent = by(RATIONALE, "rule") if RATIONALE in deciding else pl.lit(value=False)  # no rationale: it is wrong
-    waiting = unanswered & (outcome == "ungraded")
-    worst, best = (pl.when(unanswered).then(column(f"{end}:{part}")) for end in ("least", "most"))
-    return scores.with_columns(
-        outcome=pl.when(outcome.is_in(sorted(UNANSWERED | SCORED)) & known)
-        .then(graded)
-        .otherwise(outcome)
-        .cast(pl.Categorical),
+    apart = scores.number(f"part:{part}")
+    known = ~np.isnan(apart)
+    unanswered = scores.among("outcome", UNANSWERED) & ~known
+    points = np.where(unanswered, 0.0, np.nan_to_num(np.where(known, apart, scores.numbers["value"])))
+    unscored = ~scores.among("outcome", SCORED) & ~known
+    graded = known & scores.among("outcome", UNANSWERED | SCORED)
+    outcome = np.where(graded, graded_as(apart), scores.texts["outcome"].codes)
+    deciding = aspects or tuple(name.removeprefix("by:") for name in scores.texts if name.startswith("by:"))
+    similar = (scores.among(f"by:{aspect}", {"similarity"}) for aspect in deciding)
+    alike = np.logical_or.reduce([np.zeros(scores.height, dtype=bool), *similar]) & ~unanswered
+    # No rationale: it is wrong.
+    absent = scores.among(f"by:{RATIONALE}", {"rule"}) & (RATIONALE in deciding)
+    waiting = unanswered & scores.among("outcome", {"ungraded"})
+    worst, best = (np.where(unanswered, scores.number(f"{end}:{part}"), np.nan) for end in ("least", "most"))
+    counts = {
+        "answered": ~unanswered,
+        "replies": ~unanswered,
+        "gated": waiting & alike.any(),
+        "settled": ~unscored & ~alike & ~absent,
+        "waiting": waiting,
+        "short": np.zeros(scores.height),
+        "fraction": (points != 0.0) & (points != 1.0),
+    }
+    marked = scores.replace(
         points=points,
-        answered=(~unanswered).cast(pl.Int32),
-        replies=(~unanswered).cast(pl.Int32),
-        floor=pl.when(unscored).then(worst.fill_null(0.0)).otherwise(points),
-        ceiling=pl.when(unscored).then(best.fill_null(1.0)).otherwise(points),
-        most=pl.when(unanswered).then(best.fill_null(1.0)).otherwise(points),
-        gated=(waiting & alike.any()).cast(pl.Int32),
-        settled=(~unscored & ~alike & ~absent).cast(pl.Int32),
-        waiting=waiting.cast(pl.Int32),
-        short=pl.lit(0, dtype=pl.Int32),
-        fraction=((points != 0.0) & (points != 1.0)).cast(pl.Int32),
+        floor=np.where(unscored, np.nan_to_num(worst), points),
+        ceiling=np.where(unscored, np.nan_to_num(best, nan=1.0), points),
+        most=np.where(unanswered, np.nan_to_num(best, nan=1.0), points),
+        **{name: values.astype(np.int32) for name, values in counts.items()},
     )
+    return Columns(marked.numbers, {**scores.texts, "outcome": Text(OUTCOMES, outcome.astype(np.int32))})
 
 
-def _products() -> tuple[pl.Expr, ...]:
-    points, answered = pl.col("points"), pl.col("answered")
-    return (
-        (points * points).sum().alias("pp"),
-        (points * answered).sum().alias("pa"),
-        (answered * answered).sum().alias("aa"),
-        (answered > 0).sum().alias("heard"),
-    )
+def _by_question(answers: Columns, known: Sequence[str]) -> Columns:
+    """One row a question: what its answers add up to, as often as the set lists it, and what is the same for all."""
+    groups, starts = answers.groups("question", *known)
+    weight = answers.numbers["weight"][starts]
+    outcome = answers.texts["outcome"]
+    found: dict[str, Numbers] = {"n": np.bincount(groups, minlength=len(starts)).astype(np.int32) * weight}
+    for name in _SUMMED:
+        found[name] = sums(answers.numbers[name], groups, len(starts)) * (1 if name == "fraction" else weight)
+    for name in OUTCOMES:
+        found[f"outcome:{name}"] = sums(outcome.among({name}).astype(np.int32), groups, len(starts)) * weight
+    texts = {name: text for name, text in answers.texts.items() if name == "question" or name in known}
+    return Columns({"weight": weight, **found}, Columns({}, texts).take(starts).texts)
 
 
-def _scores() -> list[pl.Expr]:
+def _scores(part: Columns) -> dict[str, Numbers]:
     """What a mean and its interval need of the questions that they are over."""
-    return [pl.col("points", "answered", "fraction").sum(), *_products(), pl.col("points").min().alias("lowest")]
+    points, answered = part.numbers["points"], part.numbers["answered"]
+    products = {"pp": points * points, "pa": points * answered, "aa": answered * answered, "heard": answered > 0}
+    return {"points": points, "answered": answered, "fraction": part.numbers["fraction"], **products}
 
 
-def _sums() -> list[pl.Expr]:
+def _sums(part: Columns) -> dict[str, Numbers]:
     """What a cell needs of the questions that it is over."""
     outcomes = (f"outcome:{name}" for name in OUTCOMES)
-    return [*_scores(), pl.col("n", "short", "gated", "settled", "waiting", *_BOUNDS, *outcomes).sum()]
+    more = ("n", "short", "gated", "settled", "waiting", *_BOUNDS, *outcomes)
+    return {**_scores(part), **{name: part.numbers[name] for name in more}}
+
+
+def _summed(part: Columns, columns: Callable[[Columns], Mapping[str, Numbers]]) -> _Sums:
+    found = {name: float(values.sum().item()) for name, values in columns(part).items()}
+    return {**found, "lowest": float(part.numbers["points"].min(initial=np.inf))}
 
 
 def _squares(summed: _Sums, mean: float) -> float:
@@ -463,33 +488,30 @@ def _squares(summed: _Sums, mean: float) -> float:
 _Averaged = tuple[float | None, float | None, float | None]
 
 
-def _averaged(part: pl.DataFrame, over: str, level: float = LEVEL, *, signed: bool = False) -> _Averaged:
+def _averaged(part: Columns, over: str, level: float = LEVEL, *, signed: bool = False) -> _Averaged:
     """The mean of points over answers, with its interval; over groups of questions first, if `over` names them.
 
     `signed` points are differences of shares.
     """
     if over:
         return _macro(part, over, level, signed=signed)
-    return _micro(part.select(_scores()).row(0, named=True), level, signed=signed)
+    return _micro(_summed(part, _scores), level, signed=signed)
 
 
-def _macro_bounds(part: pl.DataFrame, over: str) -> tuple[float, ...]:
+def _macro_bounds(part: Columns, over: str) -> tuple[float, ...]:
     """The means of the bounds over groups of questions, of all answers, be they answered or not."""
-    shares = part.group_by(_group_of(part, over), maintain_order=True).agg(pl.col(*_BOUNDS).sum() / pl.col("n").sum())
-    return shares.select(pl.col(*_BOUNDS).mean()).row(0)
+    found = _grouped(part, over, {name: part.numbers[name] for name in ("n", *_BOUNDS)})[1]
+    return tuple(float((found[name] / found["n"]).mean()) for name in _BOUNDS)
 
 
 def _identified(
-    part: pl.DataFrame, over: str, floor: float, most: float, *, signed: bool
+    part: Columns, over: str, floor: float, most: float, *, signed: bool
 ) -> tuple[float | None, float | None]:
     """The 95 % interval of a mean that lies somewhere between floor and most: each end by its own error."""
 
     def end(name: str, level: float) -> tuple[float | None, float | None]:
-        whole = part.with_columns(
-            points=pl.col(name),
-            answered=pl.col("n"),
-            fraction=((pl.col(name) != 0.0) & (pl.col(name) != pl.col("n"))).cast(pl.Int32),
-        )
+        points, n = part.numbers[name], part.numbers["n"]
+        whole = part.replace(points=points, answered=n, fraction=(points != 0.0) & (points != n))
         return _averaged(whole, over, level, signed=signed)[1:]
 
     low, high = end("floor", LEVEL)[0], end("most", LEVEL)[1]
@@ -530,34 +552,40 @@ class _Group(Struct, frozen=True):
     squares: float
 
 
-def _group_of(part: pl.DataFrame, over: str) -> pl.Expr:
-    """The group of each row; one group where nothing has the tag, as of the questions without it among others."""
-    return pl.col(f"tag:{over}") if f"tag:{over}" in part.columns else pl.lit(None, pl.String).alias(f"tag:{over}")
+def _grouped(part: Columns, over: str, columns: Mapping[str, Numbers]) -> tuple[Numbers, dict[str, Numbers]]:
+    """The groups that a tag's values make of questions, by code, and the sums over each; -1: those without the tag."""
+    name = f"tag:{over}"
+    places = part.texts[name].codes + 1 if name in part.texts else np.zeros(part.height, dtype=np.int32)
+    there = np.flatnonzero(np.bincount(places))
+    nothing = np.zeros(len(there))  # of most outcomes there are none
+    return there - 1, {
+        name: np.bincount(places, values)[there] if values.any() else nothing for name, values in columns.items()
+    }
 
 
-def _macro(part: pl.DataFrame, over: str, level: float, *, signed: bool) -> _Averaged:
+def _macro(part: Columns, over: str, level: float, *, signed: bool) -> _Averaged:
     """The mean over groups of the groups' means, with its interval."""
-    grouped = part.group_by(_group_of(part, over), maintain_order=True)
-    summed = grouped.agg(pl.col("points", "answered").sum(), *_products())
+    summed = _grouped(part, over, _scores(part))[1]
     groups: list[_Group] = []
-    for row in summed.iter_rows(named=True):
+    for values in zip(*(column.tolist() for column in summed.values()), strict=True):
+        row = dict(zip(summed, values, strict=True))
         if row["answered"]:
             mean, each = row["points"] / row["answered"], row["answered"] / row["heard"]
-            groups.append(_Group(mean, row["heard"], _squares(row, mean) / each**2))
+            groups.append(_Group(mean, int(row["heard"]), _squares(row, mean) / each**2))
     if not groups:
         return None, None, None
     mean = sum(group.mean for group in groups) / len(groups)
-    scale: _Scale = "signed" if signed else "below zero" if float(part["points"].min() or 0.0) < 0 else "shares"  # type: ignore[arg-type]
+    scale: _Scale = "signed" if signed else "below zero" if part.numbers["points"].min() < 0 else "shares"
     interval = _macro_interval(mean, groups, level, scale)
     return (mean, *interval) if interval else (mean, None, None)
 
 
-def _zeroed(part: pl.DataFrame, over: str) -> float:
+def _zeroed(part: Columns, over: str) -> float:
     """The mean with answers not judged counted 0; over groups the mean of the groups'."""
-    graded = pl.col("answered") + pl.col("outcome:ungraded")
-    group = _group_of(part, over) if over else pl.lit("")
-    means = part.group_by(group, maintain_order=True).agg(pl.col("points").sum(), graded.sum().alias("graded"))
-    return float((means.filter(pl.col("graded") > 0).select(pl.col("points") / pl.col("graded"))).to_series().mean())  # type: ignore[arg-type]
+    graded = part.numbers["answered"] + part.numbers["outcome:ungraded"]
+    found = _grouped(part, over, {"points": part.numbers["points"], "graded": graded})[1]
+    there = found["graded"] > 0
+    return float((found["points"][there] / found["graded"][there]).mean())
 
 
 def _macro_interval(mean: float, groups: Sequence[_Group], level: float, scale: _Scale) -> Interval | None:

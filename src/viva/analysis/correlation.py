@@ -7,8 +7,10 @@ tau-b; without the baseline TF against MC has 0.552 in place of 0.560, FITB accu
 95 % intervals are Fisher's z, tanh(artanh(c) ± 1.96 s), with s² = 1/(n-3) for Pearson, (1 + c²/2)/(n-3) for Spearman
 and 0.437/(n-4) for Kendall (Bonett and Wright 2000, Psychometrika 65:23-28). p-values are two-sided against no
 association: Student's t for Pearson and Spearman, for Kendall exact where nothing is tied and n is small, else normal.
-Both take rows as drawn independently, which models of one family are not: read them as the least uncertainty there is.
-What one row makes of a coefficient, `Leaning` shows; which rows lie far from the line, `Outlier`.
+Both take rows as drawn independently, which models of one family are not: without any association, 20 families of six
+models that are much alike have p ≤ .05 in 40 % of sets. Where families are known, both come from leaving out each
+family in turn (`families.jackknife`) on the scale of Fisher's z, with Student's t on two degrees less than there are
+families. What one row makes of a coefficient, `Leaning` shows; which rows lie far from the line, `Outlier`.
 """
 
 from __future__ import annotations
@@ -18,9 +20,12 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
+import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
-from viva.analysis.uncertainty import Z
+from viva.analysis.families import Codes, jackknife, numbered
+from viva.analysis.uncertainty import Z, t_quantile
 
 Kind = Literal["kendall", "pearson", "spearman"]
 KINDS: tuple[Kind, ...] = ("kendall", "pearson", "spearman")
@@ -58,7 +63,8 @@ class Coefficient(Struct, frozen=True, kw_only=True):
     """Two-sided, against no association."""
     low: float | None = None
     high: float | None = None
-    """Fisher's 95 % interval; None for fewer than 4 rows (Kendall 5), and at exactly -1 or 1, where it has no width."""
+    """Fisher's 95 % interval; None for fewer than 4 rows (Kendall 5), and at exactly -1 or 1, where it has no width.
+    Of families the jackknife's; None for fewer than 4."""
     leaning: Leaning | None = None
 
 
@@ -87,6 +93,8 @@ class Pair(Struct, frozen=True, kw_only=True):
     coefficients: tuple[Coefficient, ...]
     outliers: tuple[Outlier, ...] = ()
     """The rows furthest from the line of the second column over the first, beyond `OUTLYING`, the furthest first."""
+    families: int = 0
+    """Families that were drawn together; 0 where each row is its own."""
     rows: tuple[tuple[str, float, float], ...] = ()
     """What it was computed from: name, first, second."""
 
@@ -95,10 +103,15 @@ class Pair(Struct, frozen=True, kw_only=True):
         return next(one for one in self.coefficients if one.kind == kind)
 
 
-def correlate(rows: Sequence[str], columns: Mapping[str, Column], first: str, second: str) -> Pair:
-    """All coefficients of two columns. `rows` names the rows; figures must be finite, missing ones None."""
-    triples = zip(rows, columns[first], columns[second], strict=True)
+def correlate(
+    rows: Sequence[str], columns: Mapping[str, Column], first: str, second: str, families: Sequence[str] = ()
+) -> Pair:
+    """All coefficients of two columns. `rows` names the rows; figures must be finite, missing ones None. `families`:
+    of the rows, drawn together; each its own for none."""
+    triples = list(zip(rows, columns[first], columns[second], strict=True))
     whole = [(name, a, b) for name, a, b in triples if a is not None and b is not None]
+    there = [family for family, (_, a, b) in zip(families, triples, strict=bool(families)) if None not in (a, b)]
+    codes = numbered(there) if len(set(there)) < len(there) else None
     names = [name for name, _, _ in whole]
     xs, ys = [a for _, a, _ in whole], [b for _, _, b in whole]
     return Pair(
@@ -106,8 +119,9 @@ def correlate(rows: Sequence[str], columns: Mapping[str, Column], first: str, se
         second=second,
         n=len(whole),
         left_out=len(rows) - len(whole),
-        coefficients=tuple(_coefficient(kind, names, xs, ys) for kind in KINDS),
+        coefficients=tuple(_coefficient(kind, names, xs, ys, codes) for kind in KINDS),
         outliers=tuple(outliers(names, xs, ys)),
+        families=0 if codes is None else len(set(there)),
         rows=tuple(whole),
     )
 
@@ -195,13 +209,38 @@ def pairs(columns: Sequence[str], *, every: bool = False) -> list[tuple[str, str
     return [(first, second) for index, first in enumerate(firsts) for second in columns[index + 1 :]]
 
 
-def _coefficient(kind: Kind, names: Sequence[str], xs: Sequence[float], ys: Sequence[float]) -> Coefficient:
+def by_families(
+    kind: Kind, xs: Sequence[float], ys: Sequence[float], codes: Codes
+) -> tuple[float, float, float] | None:
+    """p, and the 95 % interval's ends, of a coefficient over rows of which families are drawn; None for none."""
+    from scipy import special
+
+    x, y = np.asarray(xs), np.asarray(ys)
+
+    def scaled(kept: NDArray[np.bool_]) -> float | None:
+        found = coefficient(kind, x[kept].tolist(), y[kept].tolist())
+        return None if found is None else math.atanh(max(-_CERTAIN, min(_CERTAIN, found[0])))
+
+    value, error = scaled(np.ones(len(x), dtype=bool)), jackknife(scaled, codes)
+    if value is None or error is None or error[0] < _TINY or abs(value) >= math.atanh(_CERTAIN):
+        return None
+    half = t_quantile(error[1]) * error[0]
+    return 2 * float(special.stdtr(error[1], -abs(value) / error[0])), math.tanh(value - half), math.tanh(value + half)
+
+
+def _coefficient(
+    kind: Kind, names: Sequence[str], xs: Sequence[float], ys: Sequence[float], codes: Codes | None
+) -> Coefficient:
     found = coefficient(kind, xs, ys)
     if found is None:
         return Coefficient(kind=kind, value=None)
     value, p = found
     low, high = interval(kind, value, len(xs)) or (None, None)
-    return Coefficient(kind=kind, value=value, p=p, low=low, high=high, leaning=_leaning(kind, names, xs, ys))
+    leaning = _leaning(kind, names, xs, ys)
+    if codes is not None:
+        grouped = by_families(kind, xs, ys, codes) or (None, None, None)
+        return Coefficient(kind=kind, value=value, p=grouped[0], low=grouped[1], high=grouped[2], leaning=leaning)
+    return Coefficient(kind=kind, value=value, p=p, low=low, high=high, leaning=leaning)
 
 
 def _leaning(kind: Kind, names: Sequence[str], xs: Sequence[float], ys: Sequence[float]) -> Leaning | None:

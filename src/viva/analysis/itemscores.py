@@ -10,6 +10,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from viva.analysis.breakdown import Breakdown, one_sided
+from viva.analysis.columns import Columns
 from viva.types import UNANSWERED, Aggregate
 
 Floats = NDArray[np.float64]
@@ -48,7 +49,7 @@ class ItemScores(Struct, frozen=True, kw_only=True, eq=False):
         )
 
 
-def item_scores(exam: str, frames: Mapping[str, pl.DataFrame], headline: Aggregate) -> ItemScores:
+def item_scores(exam: str, frames: Mapping[str, Columns], headline: Aggregate) -> ItemScores:
     """From each model's scores (`analysis.breakdown.frame`). Questions stand in the order in which they first occur."""
     columns: dict[str, dict[str, float]] = {}
     groups: dict[str, tuple[str, float]] = {}
@@ -84,23 +85,28 @@ def item_scores(exam: str, frames: Mapping[str, pl.DataFrame], headline: Aggrega
         models=tuple(columns),
         questions=tuple(name for name, kept in zip(everything, asked, strict=True) if kept),
         scores=matrix[:, asked] if matrix.size else np.empty((len(columns), 0)),
-        shares=_shares([groups[name] for name, kept in zip(everything, asked, strict=True) if kept], headline.over),
+        shares=shares_of([groups[name] for name, kept in zip(everything, asked, strict=True) if kept], headline.over),
         unasked=int((~asked).sum()),
         ranges=ranges,
         tags=tags,
     )
 
 
-def answers(scores: pl.DataFrame) -> dict[str, list[float | None]]:
+def answers(scores: Columns) -> dict[str, list[float | None]]:
     """Question → the scores of its answers in their order, None for unscored; what could not be read is a zero."""
-    outcome = pl.col("outcome").cast(pl.String)
-    value = pl.when(outcome.is_in(sorted(UNANSWERED))).then(None).otherwise(pl.col("value").fill_null(0.0))
-    grouped = scores.select("question", value.alias("value")).group_by("question", maintain_order=True).agg("value")
-    return dict(grouped.iter_rows())
+    question = scores.texts["question"]
+    found: dict[str, list[float | None]] = {name: [] for name in question.values}
+    points, lost = np.nan_to_num(scores.numbers["value"]), scores.among("outcome", UNANSWERED)
+    for code, score, missing in zip(question.codes.tolist(), points.tolist(), lost.tolist(), strict=True):
+        found[question.values[code]].append(None if missing else score)
+    return found
 
 
-def _shares(groups: list[tuple[str, float]], over: str) -> Floats:
-    """Of a mean over questions each its weight; of a mean over groups of questions, the same within its group."""
+def shares_of(groups: list[tuple[str, float]], over: str) -> Floats:
+    """The questions' shares of a mean, by their groups and weights.
+
+    Of a mean over questions each its weight; of a mean over groups of questions, the same within its group.
+    """
     weights = np.array([weight for _, weight in groups])
     if over:
         total: dict[str, float] = {}

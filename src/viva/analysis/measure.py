@@ -12,7 +12,7 @@ from viva.analysis.uncertainty import Interval, t_quantile
 
 Kind = Literal[
     "cronbach", "pearson", "spearman", "krippendorff", "fleiss", "kappa", "kappa_linear", "kappa_quadratic",
-    "agreement", "bias", "distance",
+    "icc", "icc_mean", "ac1", "ac2", "agreement", "bias", "distance",
 ]  # fmt: skip
 """`agreement`: the share of equal marks; `bias`: the mean difference; `distance`: the mean absolute difference."""
 

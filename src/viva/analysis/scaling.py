@@ -13,10 +13,11 @@ Two curves through the points of models (size x in billions of parameters, score
 A prediction's 95 % interval is one for the score that a further model of the family would *measure*, not for the
 curve: t·√(σ² + gᵀCg), with n - p degrees of freedom, g the curve's gradient by its parameters there, and C their
 covariance σ²(JᵀJ)⁻¹ (for `family` the delta method; for `log` exact). σ is how far the points scatter around the
-curve. Two points determine two parameters, nothing is left over to scatter, and there is no such interval; where it is
-known on how many questions each score rests, their sampling error alone still gives one, which says nothing about
-models that stray from the curve. Both take models as independent of each other, and the curve as true beyond the sizes
-that were fitted: read an interval of an extrapolation as the least uncertainty there is.
+curve. Where models belong to families, scatter has two parts, of families and of models within them, C has both, and
+the model that is predicted is of a further family (`analysis.families`). Two points determine two parameters, nothing
+is left over to scatter, and there is no such interval; where it is known on how many questions each score rests, their
+sampling error alone still gives one, which says nothing about models that stray from the curve. All take the curve as
+true beyond the sizes that were fitted: read an interval of an extrapolation as the least uncertainty there is.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from viva.analysis.uncertainty import LEVEL
+from viva.analysis.families import FamilyScatter, family_scatter, numbered
+from viva.analysis.uncertainty import Z, t_quantile
 from viva.errors import DataError
 
 Kind = Literal["family", "log", "segments"]
@@ -68,6 +70,8 @@ class Fit(Struct, frozen=True, kw_only=True):
     """Variance of a further model's score around the curve, on the same basis."""
     trouble: str = ""
     """Why the curve is none to rely on, in words; empty where it is."""
+    families: FamilyScatter | None = None
+    """The parts of the scatter where models were taken by families; None where each is its own."""
 
     @property
     def spare(self) -> int:
@@ -94,11 +98,17 @@ def family_curve(size: float | Floats, a: float, b: float) -> Floats:
     return odds / (odds + 1)
 
 
-def fit_family(sizes: Sequence[float], scores: Sequence[float], variances: Sequence[float] | None = None) -> Fit:
+def fit_family(
+    sizes: Sequence[float],
+    scores: Sequence[float],
+    variances: Sequence[float] | None = None,
+    families: Sequence[str] = (),
+) -> Fit:
     """The family curve by least squares.
 
     `variances`: of each score by its questions; they make an interval where no point is left over, and are not used as
-    weights. Raises DataError for fewer than two different sizes, sizes not above 0, or scores beyond 0 and 1.
+    weights. `families`: of the models, each its own for none. Raises DataError for fewer than two different sizes,
+    sizes not above 0, or scores beyond 0 and 1.
 
     For a given b the best a is found by Newton's steps, for a grid of b over all orders of magnitude at once; the best
     valley is then polished in both. So it does not hang on a starting value.
@@ -139,15 +149,20 @@ def fit_family(sizes: Sequence[float], scores: Sequence[float], variances: Seque
             else "scores grow faster than the curve can: the best it can do is odds in proportion to size"
         )
     parameters = (math.exp(theta[0]), math.exp(theta[1]))
-    return _fit("family", parameters, x, y, variances, trouble)
+    return assembled("family", parameters, x, y, variances, trouble, families)
 
 
-def fit_log(sizes: Sequence[float], scores: Sequence[float], variances: Sequence[float] | None = None) -> Fit:
+def fit_log(
+    sizes: Sequence[float],
+    scores: Sequence[float],
+    variances: Sequence[float] | None = None,
+    families: Sequence[str] = (),
+) -> Fit:
     """The log-linear fit: ordinary least squares on log10 of the size. Raises DataError as `fit_family` does."""
     x, y = _checked(sizes, scores)
     z = np.log10(x)
     slope = float(((z - z.mean()) * (y - y.mean())).sum() / ((z - z.mean()) ** 2).sum())
-    return _fit("log", (float(y.mean() - slope * z.mean()), slope), x, y, variances, "")
+    return assembled("log", (float(y.mean() - slope * z.mean()), slope), x, y, variances, "", families)
 
 
 def curve(fit: Fit, size: float | Floats) -> Floats:
@@ -170,7 +185,7 @@ def predict(fit: Fit, size: float) -> Prediction:
     if fit.covariance is not None:
         g = gradient(fit.kind, fit.parameters, np.array([size]))[0]
         variance = fit.new + float(g @ np.array(fit.covariance) @ g)
-        half = _quantile(fit) * math.sqrt(max(variance, 0.0))
+        half = _quantile(fit, g) * math.sqrt(max(variance, 0.0))
         low, high = (min(1.0, max(0.0, end)) for end in (score - half, score + half))
     return Prediction(
         size=size,
@@ -198,23 +213,13 @@ def gradient(kind: Kind, parameters: Sequence[float], sizes: Floats) -> Floats:
 def assembled(
     kind: Kind,
     parameters: tuple[float, ...],
-    sizes: Floats,
-    scores: Floats,
-    variances: Sequence[float] | None,
-    trouble: str = "",
-) -> Fit:
-    """A fit from parameters that were found elsewhere (`analysis.segments`)."""
-    return _fit(kind, parameters, sizes, scores, variances, trouble)
-
-
-def _fit(
-    kind: Kind,
-    parameters: tuple[float, ...],
     x: Floats,
     y: Floats,
-    variances: Sequence[float] | None,
-    trouble: str,
+    variances: Sequence[float] | None = None,
+    trouble: str = "",
+    families: Sequence[str] = (),
 ) -> Fit:
+    """A fit from its parameters, with how far it can be trusted."""
     bare = Fit(
         kind=kind, parameters=parameters, n=len(x), smallest=float(x.min()), largest=float(x.max()),
         sse=0.0, sd=None, r2=None, aicc=None, trouble=trouble,
@@ -224,11 +229,16 @@ def _fit(
     sd = math.sqrt(sse / spare) if spare > 0 else None
     covariance, basis, new = None, "nothing", 0.0
     jacobian = gradient(kind, parameters, x)
+    found = None
     if not trouble and sd is not None:
         covariance, basis, new = _inverse(jacobian, np.full(len(x), sd * sd)), "scatter", sd * sd
     elif not trouble and variances is not None and spare == 0 and len(variances) == len(x):
         covariance, basis = _inverse(jacobian, np.asarray(variances, dtype=np.float64)), "questions"
         new = float(np.mean(variances))
+    if families and covariance is not None and basis == "scatter":
+        found = family_scatter(jacobian, y - curve(bare, x), numbered(families))
+    if found is not None:
+        covariance, new = tuple(tuple(map(float, row)) for row in found.covariance), found.within + found.between
     return Fit(
         kind=kind,
         parameters=parameters,
@@ -243,6 +253,7 @@ def _fit(
         basis="nothing" if covariance is None else "scatter" if basis == "scatter" else "questions",
         new=new,
         trouble=trouble,
+        families=found,
     )
 
 
@@ -303,9 +314,8 @@ def _aicc(sse: float, n: int, parameters: int) -> float | None:
     return n * math.log(sse / n) + 2 * parameters + 2 * parameters * (parameters + 1) / (n - parameters - 1)
 
 
-def _quantile(fit: Fit) -> float:
+def _quantile(fit: Fit, gradient: Floats) -> float:
     """Of Student's t where the scatter was estimated, else of the normal."""
-    from scipy import stats
-
-    share = (1 + LEVEL) / 2
-    return float(stats.t.ppf(share, fit.spare)) if fit.basis == "scatter" else float(stats.norm.ppf(share))
+    if fit.families is not None:
+        return t_quantile(fit.families.degrees(gradient))
+    return t_quantile(fit.spare) if fit.basis == "scatter" else Z

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from viva.analysis.families import are_groups
 from viva.analysis.reaching import Reach, reach
 from viva.analysis.scaling import Fit, Kind, Prediction, curve, fit_family, fit_log, predict
 from viva.analysis.segments import Segments, fit_segments
@@ -76,6 +77,8 @@ class Group(Struct, frozen=True, kw_only=True):
     reached: tuple[Reached, ...] = ()
     skipped: tuple[str, ...] = ()
     """Curves that cannot be fitted, and why."""
+    families: int = 0
+    """Families of the models that were fitted, where they were taken by families; 0 where each model is its own."""
 
 
 def grouped(points: Sequence[Point], by: Sequence[str], name: str = "all models") -> dict[str, list[Point]]:
@@ -108,19 +111,24 @@ def studied(
     wanted: Sequence[float] = (),
     fit_on: Sequence[float] = (),
     references: Sequence[Point] = (),
+    *,
+    by_family: bool = False,
 ) -> Group:
     """A group's fits. `wanted`: sizes to predict; models of such a size are held out, so that they can judge it.
     `fit_on`: the only sizes to fit (those without a model are not missed); all others are held out. `references`:
-    models whose scores the curves are to reach.
+    models whose scores the curves are to reach. `by_family`: whether models whose word `family` is the same are no
+    independent ones (without it each is its own); where there are too few families for that, all models are.
     """
     held = [point for point in points if _is_held(point, wanted, fit_on)]
     kept = sorted((point for point in points if point not in held), key=lambda point: (point.size, point.model))
+    families = [point.words.get("family") or f"model {point.model}" for point in kept] if by_family else []
+    families = families if are_groups(families) else []
     fits: list[Fit] = []
     skipped: list[str] = []
     segments: Segments | None = None
     for kind in kinds:
         try:
-            found = _fitted(kind, kept)
+            found = _fitted(kind, kept, families)
         except DataError as problem:
             skipped.append(f"{kind}: {problem}")
             continue
@@ -139,6 +147,7 @@ def studied(
             Reached(kind=fit.kind, model=one.model, reach=reach(fit, one.score)) for fit in fits for one in references
         ),
         skipped=tuple(skipped),
+        families=len(set(families)),
     )
 
 
@@ -153,13 +162,13 @@ def _is_held(point: Point, wanted: Sequence[float], fit_on: Sequence[float]) -> 
     return any(is_size(point.size, size) for size in wanted)
 
 
-def _fitted(kind: Kind, points: Sequence[Point]) -> Fit | Segments:
+def _fitted(kind: Kind, points: Sequence[Point], families: Sequence[str]) -> Fit | Segments:
     sizes, scores = [point.size for point in points], [point.score for point in points]
     if kind == "segments":
-        return fit_segments(sizes, scores, [point.model for point in points])
+        return fit_segments(sizes, scores, [point.model for point in points], families=families)
     known = [point.variance for point in points if point.variance is not None]
     variances = known if len(known) == len(points) else None
-    return (fit_family if kind == "family" else fit_log)(sizes, scores, variances)
+    return (fit_family if kind == "family" else fit_log)(sizes, scores, variances, families)
 
 
 def _forecast(fit: Fit, size: float, held: Sequence[Point]) -> Forecast:

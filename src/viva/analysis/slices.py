@@ -30,7 +30,8 @@ import polars as pl
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from viva.analysis.breakdown import Breakdown, Cell, mean_of
+from viva.analysis.breakdown import COUNTED, Breakdown, Cell, mean_of
+from viva.analysis.columns import Columns
 from viva.analysis.multiplicity import Correction, adjusted
 from viva.errors import DataError
 from viva.types import Aggregate
@@ -125,15 +126,15 @@ class Slices(Struct, frozen=True, kw_only=True):
         return sorted((one for one in self.slices if one.p is not None), key=lambda one: one.difference or 0.0)
 
 
-def tags_of(scores: pl.DataFrame) -> list[str]:
-    """The tags that a frame of scores has."""
+def tags_of(scores: Columns) -> list[str]:
+    """The tags that scores have."""
     return [name.removeprefix("tag:") for name in scores.columns if name.startswith("tag:")]
 
 
 def slices(
     exam: str,
     model: str,
-    scores: pl.DataFrame,
+    scores: Columns,
     tags: Sequence[tuple[str, ...]],
     *,
     headline: Aggregate = _PLAIN,
@@ -147,15 +148,16 @@ def slices(
     subjects has no macro average to speak of. Raises DataError for a tag that no question has.
     """
     for tag in dict.fromkeys(itertools.chain.from_iterable(tags)):
-        if f"tag:{tag}" not in scores.columns or scores[f"tag:{tag}"].null_count() == scores.height:
+        if f"tag:{tag}" not in scores.texts or not scores.texts[f"tag:{tag}"].values:
             known = ", ".join(tags_of(scores)) or "none"
             raise DataError(f"{exam}: no question has the tag {tag!r}; there are: {known}")
     breakdown = Breakdown(scores)
     measure = msgspec.structs.replace(headline, over="")
     questions = breakdown.questions(measure)
     cuts = list(_cut(questions, tags))
-    found = [_described(breakdown, measure, questions, where, mask) for where, mask in cuts]
-    heard = questions["answered"].to_numpy() > 0
+    numbers = {name: questions[name].to_numpy() for name in COUNTED}
+    heard = numbers["answered"] > 0
+    found = [_described(breakdown, measure, Columns(numbers, {}), where, mask) for where, mask in cuts]
     # A slice and its complement are one comparison; so are two slices of the same questions.
     keys = [min(np.packbits(one & heard).tobytes() for one in (mask, ~mask)) for _, mask in cuts]
     testable = [
@@ -205,12 +207,11 @@ def _cut(questions: pl.DataFrame, tags: Sequence[tuple[str, ...]]) -> Iterator[t
 
 
 def _described(
-    breakdown: Breakdown, measure: Aggregate, questions: pl.DataFrame, where: Where, mask: NDArray[np.bool_]
+    breakdown: Breakdown, measure: Aggregate, questions: Columns, where: Where, mask: NDArray[np.bool_]
 ) -> Slice:
     """The slice's cell, and its difference from the rest."""
     cell = breakdown.cell(measure, Aggregate("", where={tag: (value,) for tag, value in where}))
-    heard = questions["answered"].to_numpy() > 0
-    rest, low, high = mean_of(questions.filter(pl.Series(~mask)))
+    rest, low, high = mean_of(questions.take(~mask))
     difference = between = None
     if cell.mean is not None and rest is not None:
         difference = cell.mean - rest
@@ -218,7 +219,7 @@ def _described(
             between = difference_interval((cell.mean, cell.low, cell.high), (rest, low, high))
     return Slice(
         where=where,
-        questions=int((mask & heard).sum()),
+        questions=int((mask & (questions.numbers["answered"] > 0)).sum()),
         cell=cell,
         rest=rest,
         difference=difference,

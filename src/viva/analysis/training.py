@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import polars as pl
 from msgspec import Struct
 from msgspec.structs import replace
 
 from viva.analysis.breakdown import Breakdown, Cell
+from viva.analysis.columns import Columns
 from viva.analysis.correlation import coefficient
 from viva.types import Aggregate, TableSpec
 
@@ -52,14 +52,12 @@ class Training(Struct, frozen=True, kw_only=True):
     curves: tuple[Curve, ...]
 
 
-def parts_of(scores: pl.DataFrame, tag: str) -> list[str]:
+def parts_of(scores: Columns, tag: str) -> list[str]:
     """The values that a tag has, in the order of their first answer; empty for a tag that nothing has."""
-    if f"tag:{tag}" not in scores.columns:
-        return []
-    return [str(value) for value in scores[f"tag:{tag}"].cast(pl.String).drop_nulls().unique(maintain_order=True)]
+    return list(scores.texts[f"tag:{tag}"].values) if f"tag:{tag}" in scores.texts else []
 
 
-def by_tag(scores: pl.DataFrame, tag: str, headline: Aggregate) -> Lines:
+def by_tag(scores: Columns, tag: str, headline: Aggregate) -> Lines:
     """A curve for each value of a tag, and the headline's; all are averaged as the headline is."""
     lines: Lines = {
         value: (Aggregate(value, where={tag: (value,)}, over=headline.over),) for value in parts_of(scores, tag)
@@ -79,7 +77,7 @@ def by_rows(layout: TableSpec, headline: Aggregate) -> Lines:
     return {row.label: (replace(row, over=headline.over),) if row.where else (headline,) for row in layout.rows}
 
 
-def measured(scores: pl.DataFrame, lines: Lines, attempts: str) -> dict[str, Cell]:
+def measured(scores: Columns, lines: Lines, attempts: str) -> dict[str, Cell]:
     """One model's scores on one exam by curve. `attempts`: what several answers count as in the exam's headline."""
     breakdown = Breakdown(scores, attempts)
     return {name: breakdown.cell(*shared) for name, shared in lines.items()}

@@ -25,11 +25,11 @@ from viva.models.replay import KEPT, Replay
 from viva.runs.answer_files import Collected
 from viva.runs.config import LimitOptions, OutputOptions, pick
 from viva.runs.configfile import Configuration, read_config
-from viva.runs.execute import execute_run
 from viva.runs.grading import plan_grading
 from viva.runs.messages import Caller
 from viva.runs.open import OpenRun, earlier_runs, open_encoder_of, prepare
 from viva.runs.plan import begin, create_folder, plan_run
+from viva.runs.rounds import carry_out_run
 from viva.runs.score import grade_run
 from viva.runs.trust import confirm_endpoints
 
@@ -76,7 +76,7 @@ def run(
 
     def work(caller: Caller) -> Run:
         opened, earlier = plan_run(given, resolved.own)
-        opened.kept = resolved.kept
+        opened.kept |= resolved.kept
         _sign(opened, "viva.run", names)
         opened = begin(opened, given)
         return _through(opened, earlier, given, caller)
@@ -175,7 +175,7 @@ def _through(opened: OpenRun, earlier: list[RunFolder], given: Mapping[str, Any]
     folder = opened.folder
     output = OutputOptions(format=ALL_TABLES, published_rows=given["published_rows"])
     try:
-        code = execute_run(opened, earlier)
+        code = carry_out_run(opened, earlier)
         if code == EXIT_INTERRUPTED or caller.interrupted:
             raise KeyboardInterrupt
         report = grade_run(opened, output)

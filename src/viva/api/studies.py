@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from viva.api.asking import UnansweredWarning
 from viva.api.keywords import in_parameters, keywords, parameter_names, with_signature
 from viva.api.threads import run_in_thread
-from viva.errors import VivaError
+from viva.errors import VivaError, missing_extras
 from viva.runs.config import Option, options
 from viva.runs.messages import Caller
 
@@ -26,6 +26,7 @@ STUDIES: Mapping[str, tuple[str, str]] = {
     "correlate": ("viva.studies.correlate.study", "CorrelateConfig"),
     "error_types": ("viva.studies.errors.study", "ErrorsConfig"),
     "item_analysis": ("viva.studies.items.study", "ItemsConfig"),
+    "judge_bias": ("viva.studies.judge_bias.study", "JudgeBiasConfig"),
     "leaderboard": ("viva.studies.leaderboard.study", "LeaderboardConfig"),
     "overlap": ("viva.studies.overlap.study", "OverlapSettings"),
     "perplexity": ("viva.studies.perplexity.study", "PerplexityConfig"),
@@ -38,7 +39,7 @@ STUDIES: Mapping[str, tuple[str, str]] = {
     "variance": ("viva.studies.variance.study", "VarianceConfig"),
 }
 """Function → the module of its `study`, and the struct of its arguments and options there."""
-ASKING = ("error_types", "perplexity")
+ASKING = ("error_types", "judge_bias", "perplexity")
 """Those that ask models: in a thread, as runs do, so that an event loop of the program's goes on."""
 
 
@@ -64,7 +65,8 @@ def study_options(name: str) -> dict[str, Option]:
 @cache
 def _function(name: str) -> Study:
     module, config = STUDIES[name]
-    loaded = importlib.import_module(module)
+    with missing_extras():
+        loaded = importlib.import_module(module)
     known = study_options(name)
     first = [option for option in known.values() if option.argument]
     signature = inspect.Signature([_argument(option) for option in first])
@@ -77,7 +79,8 @@ def _function(name: str) -> Study:
             if each.required and not values[each.name]:
                 raise VivaError(f"{each.name}: must be given ({each.description.rstrip('.')})")
         asked = getattr(loaded, config)(**values)
-        result: StudyResult = _in_thread(loaded.study, asked) if name in ASKING else loaded.study(asked)
+        with missing_extras():
+            result: StudyResult = _in_thread(loaded.study, asked) if name in ASKING else loaded.study(asked)
         return result
 
     function.__name__ = function.__qualname__ = name

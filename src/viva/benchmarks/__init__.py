@@ -87,7 +87,7 @@ def open_exam(spec: ExamSpec, data: Path | None, templates: Mapping[str, object]
     if spec.questions:
         from viva.benchmarks.selecting import Selected
 
-        exam = Selected(exam)
+        exam = Selected(exam, spec.questions)
     if spec.choose:
         from viva.benchmarks.logprob import LogprobExam
 

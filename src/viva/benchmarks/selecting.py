@@ -9,7 +9,7 @@ answers of one can be taken over by the other (`--reuse`). A mean over chosen qu
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from viva.benchmarks.wrapper import ExamWrapper
 from viva.contracts import Exam
@@ -21,21 +21,21 @@ _NAMED = 10
 
 
 class Selected(ExamWrapper):
-    """The exam inside, with the questions only that its settings list. Raises DataError for an id that it lacks."""
+    """The exam inside, with the listed questions only. Raises DataError for an id that it lacks."""
 
-    def __init__(self, inner: Exam) -> None:
+    def __init__(self, inner: Exam, listed: Sequence[str], source: str = "--questions") -> None:
         super().__init__(inner)
-        wanted = frozenset(inner.spec.questions)
+        wanted = frozenset(listed)
         self._listed = [question for question in inner.questions() if question.id in wanted]
         found = {question.id for question in self._listed}
-        unknown = [name for name in inner.spec.questions if name not in found]
+        unknown = [name for name in listed if name not in found]
         if unknown:
             named = ", ".join(repr(one_line(name, 60)) for name in unknown[:_NAMED])
             more = f" and {len(unknown) - _NAMED:,} more" if len(unknown) > _NAMED else ""
             first = next(iter(inner.questions()), None)
             like = f"; its ids look like {one_line(first.id, 60)!r}" if first else ""
             raise DataError(
-                f"--questions: {inner.spec.benchmark} ({inner.spec.language}) has no question {named}{more} with "
+                f"{source}: {inner.spec.benchmark} ({inner.spec.language}) has no question {named}{more} with "
                 f"these options{like}"
             )
 

@@ -13,7 +13,7 @@ import click
 from viva.cli import habits
 from viva.cli.common import add_common_options
 from viva.cli.renamed import current_command, current_options
-from viva.errors import EXIT_INTERRUPTED, EXIT_STORAGE, VivaError
+from viva.errors import EXIT_INTERRUPTED, EXIT_STORAGE, VivaError, missing_extras
 from viva.version import __version__
 
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -24,6 +24,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "score": ("viva.cli.grade.score", "Grade a run again from its files, asking nobody."),
     "review": ("viva.cli.grade.review", "Let experts confirm or change verdicts, on a page of their own."),
     "agreement": ("viva.cli.grade.agree", "How far experts agree, and a judge with them; scores from few labels."),
+    "judge-bias": ("viva.cli.grade.judge_bias", "Does a judge's mark depend on what should not matter?"),
     "error-types": ("viva.cli.grade.errors", "Why wrong answers are wrong: CS-Bench's error types, by a judge."),
     "grade": ("viva.cli.grade.grade", "Grade answers collected elsewhere."),
     "score-table": ("viva.cli.grade.reduce", "Sum up item scores: best of ten, leaderboard rows, difficulty."),
@@ -113,7 +114,8 @@ def main(arguments: list[str] | None = None) -> None:
     # for twice the time of one, and the last digit of a sum depends on how many there are.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
-        code: Any = cli.main(arguments, standalone_mode=False)
+        with missing_extras():
+            code: Any = cli.main(arguments, standalone_mode=False)
         sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as problem:
         click.echo(problem.format_message())

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from viva.runs.config import (
     CONSENT,
+    AdaptiveOptions,
     FolderOptions,
     JudgeOptions,
     LimitOptions,
@@ -39,7 +40,8 @@ SPELLED = {
 }  # fmt: skip
 METAVARS = {
     "checkpoints": "FILE", "base_url": "URL", "api_key_env": "NAME", "language": "LANG", "only": "comprehension",
-    "questions": "FILE", "encoder": "NAME|FOLDER|none", "shard": "I/N", "revision": "NAME[=TOKENS],...",
+    "questions": "FILE", "adaptive": "RUN|TABLE", "until": "N|interval<W|score>X|a>b",
+    "encoder": "NAME|FOLDER|none", "shard": "I/N", "revision": "NAME[=TOKENS],...",
     "adapter": "NAME|FOLDER", "template": "FAMILY|raw", "concurrency": "N|auto", "requests_per_minute": "N|none",
     "tokens_per_minute": "N|none", "wait_for_server": "SECONDS", "price": "[MODEL=]IN/OUT",
     "backend": "local|ray[://HOST:PORT]", "poll": "SECONDS", "judge": "MODEL[@URL]", "rubric": "FILE",
@@ -59,7 +61,10 @@ GROUPS = {
         "reasoning_effort", "reasoning_budget", "keep_reasoning", "system", "request_field",
         "template_option", "header", "env_file", "api_version", "stream", "strict_parameters",
     ),
-    "Task": ("data", "language", "only", "limit", "questions", "shard", "strict", "as_published", "extraction"),
+    "Task": (
+        "data", "language", "only", "limit", "questions", "shard", "adaptive", "until", "strict", "as_published",
+        "extraction",
+    ),
     "Prompt": ("shots", "cot", "form", "prompts", "context", "rationale", "answer_by"),
     "Sampling": ("samples", "repeats", "temperature", "top_p", "max_tokens", "seed"),
     "Judging": (
@@ -168,6 +173,7 @@ def _click_type(option: Option) -> Any:
 CONSENTS = [name for name in CONSENT if name.startswith("trust")]
 model_options = derive(ModelOptions)
 exam_options = derive(TaskOptions, without=("shard", "panel", "rubric"))
+adaptive_options = derive(AdaptiveOptions)
 shard_option = derive(TaskOptions, only=("shard",))
 sampling_options = derive(SamplingOptions)
 weights_options = derive(WeightsOptions)

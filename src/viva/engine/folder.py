@@ -1,12 +1,14 @@
 """A run is a folder: run.json says what was asked of whom; one JSONL file a stage holds what came back.
 
 run.json          what was asked: exams, models, sampling, data fingerprints, prompts, versions
+draws.jsonl       which questions an adaptive run drew, with which probabilities; calibration.json what it goes by
 responses.jsonl   the examinees' replies
 executions.jsonl  how their programs fared in the sandbox
 similarities.jsonl how near texts come to the gold, where an encoder compares them
 annotations.jsonl the judges' replies
 batches.jsonl     what was handed in to the batch APIs of providers, and what became of it
 errors.jsonl      what judges say of wrong answers, where `viva error-types` asked them
+judge-bias.jsonl  what judges say of answers in other forms, where `viva judge-bias` asked them
 reviews.jsonl     the experts' marks
 scores.jsonl      a row an answer, made anew by every scoring
 """
@@ -87,6 +89,17 @@ class EncoderRecord(Struct, kw_only=True):
     identity: dict[str, str]
 
 
+class AdaptiveRecord(Struct, kw_only=True):
+    """That only some questions are asked, drawn by what is known, and the score is estimated for all of them."""
+
+    until: str
+    """When it stops, as the user said it."""
+    questions: Annotated[int, Meta(ge=2, le=1_000_000_000)]
+    """The questions that the score is for."""
+    known: Annotated[int, Meta(ge=1, le=1_000_000)]
+    """Models whose scores the draws go by."""
+
+
 class RunRecord(Struct, kw_only=True):
     """All of run.json."""
 
@@ -107,6 +120,7 @@ class RunRecord(Struct, kw_only=True):
     repeats: Times = 1
     seed: Annotated[int, Meta(ge=-(2**62), le=2**62)] = 0
     sampling: Sampling = Sampling()
+    adaptive: AdaptiveRecord | None = None
 
     @property
     def shard(self) -> str:

@@ -15,10 +15,10 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from viva.engine.keytable import KeyTable, read_key
 from viva.engine.lines import set_torn_tail_aside, whole_lines
 from viva.errors import StorageError
 from viva.files import UNREADABLE, new_file, open_regular
+from viva.keytable import KeyTable, read_key
 from viva.types import Failure, Likelihood, Response, StopReason, Usage
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}

@@ -14,11 +14,11 @@ from pathlib import Path
 import msgspec
 
 from viva.engine.journal import Entry
-from viva.engine.keytable import KeyTable, read_key
 from viva.engine.lines import whole_lines
 from viva.engine.reviews import Review
 from viva.errors import StorageError
 from viva.files import UNREADABLE, open_regular
+from viva.keytable import KeyTable, read_key
 
 
 class JournalMerge:

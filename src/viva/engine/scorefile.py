@@ -23,7 +23,7 @@ from viva.types import ScoreRow
 from viva.version import __version__
 
 SCORES, MADE = "scores.jsonl", "scores.made.json"
-SOURCES = ("run", "responses", "executions", "similarities", "annotations", "reviews")
+SOURCES = ("run", "draws", "responses", "executions", "similarities", "annotations", "reviews")
 """What scores are made from: run.json, and these journals."""
 _CHUNK = 1 << 20
 MOST_NAMES = 1000
@@ -130,7 +130,8 @@ def score_rows(folder: Path) -> Iterator[ScoreRow]:
             for number, line in enumerate(lines(content, file), 1):
                 try:
                     row = decode(line)
-                    names.update(row.tags, row.parts)
+                    if not (names.issuperset(row.tags) and names.issuperset(row.parts)):
+                        names.update(row.tags, row.parts)
                     if len(names) > MOST_NAMES:
                         raise ValueError(f"more than {MOST_NAMES:,} different tags")
                 except UNREADABLE as problem:

@@ -41,6 +41,7 @@ def settings(
         **({"questions": _listed(spec.questions)} if spec.questions else {}),
         **({"shard": spec.shard} if spec.shard else {}),
         **({"vary": _varied(spec.vary)} if spec.vary is not UNSET else {}),
+        **({"adaptive": f"{record.adaptive.until}.by {record.adaptive.known}"} if record.adaptive else {}),
         "prompt": prompts,
         "extract": "as-published" if spec.as_published else "viva" if spec.extraction == "stated" else spec.extraction,
         "data": exam.fingerprint + (".sample" if exam.data is None else ""),

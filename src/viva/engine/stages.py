@@ -20,10 +20,10 @@ from viva.engine.comparing import Comparison, comparison_key, read_similarity
 from viva.engine.flow import Feed, Onward
 from viva.engine.journal import Entry, Journal
 from viva.engine.keys import Keys
-from viva.engine.keytable import KeyTable
 from viva.engine.nonces import nonces, with_nonce
 from viva.engine.programs import Program, program_key, read_execution
 from viva.engine.reviews import item_key
+from viva.keytable import KeyTable
 from viva.prompting import with_system
 from viva.types import (
     CUT_OFF,
@@ -153,10 +153,22 @@ class JudgePanel(Struct):
 
         No request holds a nonce yet: its key is the same whoever asks.
         """
+        for request in exam.judgements(question, response, self.samples, similarities):
+            yield self.key(judge, exam, request), request
+
+    def key(self, judge: Model, exam: Exam, request: Generate) -> bytes:
+        """The key of a request that holds no nonce yet."""
         form = self.form(judge, exam)
         keys = Keys(judge.identity, "judge" if form == "line" else f"judge {form}")
-        for request in exam.judgements(question, response, self.samples, similarities):
-            yield keys.of(request, own_question=False), request
+        return keys.of(request, own_question=False)
+
+    def task(self, judge: Judge, exam: Exam, question: Question, key: bytes, request: Generate) -> Task:
+        """What is sent to a judge: the request with its nonce, and how to tell whether the reply can be read."""
+        form = self.form(judge.model, exam)
+        nonce = "" if form == "line" else self.nonce(key)
+        accept = _reader(exam, question, judge.model.name, request.aspect)
+        sent = with_nonce(request, nonce, form)
+        return Task(key, exam.spec.benchmark, sent, judge.model, judge.price, accept, nonce)
 
     def form(self, judge: Model, exam: Exam) -> VerdictFormat:
         """How this judge must write its verdicts: as published there is no nonce, and a recorded reply knows none."""
@@ -231,7 +243,7 @@ def answers_wanted(
         arrived = None
         if onward.feeds:
             arrived = partial(onward.put, id(evaluation), number, Ready(evaluation, question, request.sample, key))
-        if not _kept(key, journal, earlier, tally):
+        if not is_kept(key, journal, earlier, tally):
             yield Task(key, benchmark, request, evaluation.model, evaluation.price, arrived=arrived)
         elif arrived is not None:
             arrived()
@@ -270,18 +282,14 @@ class VerdictQueue(Struct):
         self, exam: Exam, question: Question, response: Response, similarities: Mapping[str, float]
     ) -> Iterator[Task]:
         judge_panel, judge = self.judge_panel, self.judge
-        form = judge_panel.form(judge.model, exam)
         for key, request in judge_panel.requests(judge.model, exam, question, response, similarities):
             if key in self.asked:
                 continue
             self.asked.add(key)
             self.wanted.add(key)
             self.tally.total = len(self.wanted)
-            if not _kept(key, self.journal, self.earlier, self.tally):
-                accept = _reader(exam, question, judge.model.name, request.aspect)
-                nonce = "" if form == "line" else judge_panel.nonce(key)
-                sent = with_nonce(request, nonce, form)
-                yield Task(key, exam.spec.benchmark, sent, judge.model, judge.price, accept, nonce)
+            if not is_kept(key, self.journal, self.earlier, self.tally):
+                yield judge_panel.task(judge, exam, question, key, request)
 
 
 def with_questions(canaries: Sequence[Canary], exams: Sequence[Exam]) -> Iterator[tuple[Exam, Question, Canary]]:
@@ -336,7 +344,7 @@ class ComparisonQueue(Struct):
             if key not in self._asked:
                 self._asked.add(key)
                 self.tally.total += 1
-                if not _kept(key, self.journal, self.earlier, self.tally):
+                if not is_kept(key, self.journal, self.earlier, self.tally):
                     self._waiting[key] = []
                     settled = partial(self._settled, key)
                     yield Comparison(key, benchmark, model, question.id, ready.sample, request, settled)
@@ -371,7 +379,7 @@ def programs_wanted(
                 continue
             asked.add(key)
             tally.total += 1
-            if not _kept(key, journal, earlier, tally):
+            if not is_kept(key, journal, earlier, tally):
                 yield Program(key, evaluation.exam.spec.benchmark, evaluation.model.name, request)
 
 
@@ -379,7 +387,8 @@ def _reader(exam: Exam, question: Question, judge: str, aspect: str) -> Callable
     return lambda reply, nonce: exam.readable(question, Opinion(judge, aspect, reply, nonce))
 
 
-def _kept(key: bytes, journal: Journal, earlier: Sequence[tuple[str, Journal]], tally: Tally) -> bool:
+def is_kept(key: bytes, journal: Journal, earlier: Sequence[tuple[str, Journal]], tally: Tally) -> bool:
+    """Whether the journal has the reply to a request, or an earlier one has, from which it is then copied."""
     if key in journal.answered:
         tally.kept += 1
         return True

@@ -14,8 +14,13 @@ from viva.reports.result import UNSURE, Grid, p_text
 
 NAMES: dict[Kind, str] = {"kendall": "Kendall's tau-b", "pearson": "Pearson's r", "spearman": "Spearman's rho"}
 LEGEND = (
-    "[…]: Fisher's 95 % interval; p: two-sided, against no association. Both take the rows as drawn independently, "
-    "which models of one family are not. Without one row: the lowest and the highest that it gives to leave one out."
+    "[…]: {}; p: two-sided, against no association. Both take {}. Without one row: the lowest and the highest that it "
+    "gives to leave one out."
+)
+_ROWS = ("Fisher's 95 % interval", "the rows as drawn independently, which models of one family are not")
+_FAMILIES = (
+    "95 % interval on the scale of Fisher's z, leaving out each family in turn",
+    "families as drawn, not models",
 )
 OUTLIERS = (
     "Far from the line: rows more than two standard errors from the second column's line over the first, drawn through "
@@ -115,7 +120,8 @@ class CorrelationTables(StudyResult):
 
     def closing(self) -> list[str]:
         """The legend and the notes."""
-        return [LEGEND, *self._notes()]
+        by_family = any(pair.families for one in self.found for pair in one.pairs)
+        return [LEGEND.format(*(_FAMILIES if by_family else _ROWS)), *self._notes()]
 
     def _notes(self) -> list[str]:
         return [*notes_on(self.found), *self.more]
@@ -124,8 +130,8 @@ class CorrelationTables(StudyResult):
         """A row a pair and coefficient, unrounded."""
         leaning = ("lowest", "lowest_without", "highest", "highest_without")
         header = ("table", "first", "second", "n", "left_out", "partial_rows", "kind", "value", "p", "low", "high")
-        return (*header, *leaning), [
-            (*(one.title, pair.first, pair.second, pair.n, pair.left_out, partial), *_figures(each))
+        return (*header, *leaning, "families"), [
+            (*(one.title, pair.first, pair.second, pair.n, pair.left_out, partial), *_figures(each), pair.families)
             for one in self.found
             for pair in one.pairs
             for partial in [sum(row in one.partial for row, *_ in pair.rows)]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import get_args
 
 from viva.reports.result import Grid, percent
@@ -16,6 +18,8 @@ UNREAD = "not read"
 """Nothing to decide: empty, refused, or nothing in it that could be read as this aspect."""
 
 
+_UNDECIDED = frozenset({"error", "not asked", "unsound"})
+_CHUNK = 4096
 _BY_RULE: Mapping[str, Decider] = {ANSWER: "rule"}
 """Of a score that names nobody: exams without rationales say only who else decided."""
 
@@ -30,13 +34,26 @@ class DeciderCounts:
 
     def watched(self, rows: Iterable[ScoreRow]) -> Iterator[ScoreRow]:
         """The rows of a run on their way: each is taken in."""
-        for row in rows:
-            self.watch(row)
-            yield row
+        source = iter(rows)
+        while taken := list(itertools.islice(source, _CHUNK)):
+            self.watch_all(taken)
+            yield from taken
+
+    def watch_all(self, rows: Sequence[ScoreRow]) -> None:
+        """Take in several scores; those of a rule alone, which may be a million, by their outcomes."""
+        if any(map(attrgetter("decided"), rows)) or any(map(attrgetter("verdicts"), rows)):
+            for row in rows:
+                self.watch(row)
+            return
+        for outcome, count in Counter(map(attrgetter("outcome"), rows)).items():
+            self._answers += 0 if outcome in _UNDECIDED else count
+            if outcome in SCORED:
+                for aspect, decider in _BY_RULE.items():
+                    self._by.setdefault(aspect, Counter())[decider] += count
 
     def watch(self, score: Score | ScoreRow) -> None:
         """Take in one score; where there was no reply, or no gold, nothing could be decided."""
-        if score.outcome in ("error", "not asked", "unsound"):
+        if score.outcome in _UNDECIDED:
             return
         self._answers += 1
         decided: Mapping[str, Decider] = score.decided

@@ -6,6 +6,8 @@ from viva.analysis.measure import Kind, Measure
 
 NAMES: dict[Kind, str] = {
     "cronbach": "Cronbach's alpha",
+    "icc": "ICC(2,1), one rater",
+    "icc_mean": "ICC(2,k), their mean",
     "krippendorff": "Krippendorff's alpha",
     "fleiss": "Fleiss' kappa",
     "pearson": "Pearson's r",
@@ -13,6 +15,8 @@ NAMES: dict[Kind, str] = {
     "kappa": "Cohen's kappa",
     "kappa_linear": "Cohen's kappa, linear",
     "kappa_quadratic": "Cohen's kappa, quadratic",
+    "ac1": "Gwet's AC1",
+    "ac2": "Gwet's AC2",
     "agreement": "equal marks (share)",
     "bias": "mean difference",
     "distance": "mean absolute difference",

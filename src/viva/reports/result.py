@@ -115,6 +115,8 @@ class Result(Struct, frozen=True, kw_only=True):
     withheld: bool = False
     """Whether published figures are left out, since the means that they would stand beside lack parts."""
 
+    estimated: int = 0
+    """Questions that the overall score is estimated for, where only some of them were asked; 0 where all were."""
     consumed: Consumed | None = None
     """What the answers took; None for recorded replies."""
     cut_off: dict[StopReason, int] = {}
@@ -212,6 +214,13 @@ def counted(cells: Sequence[Cell]) -> tuple[str, list[str]]:
     return (units.pop() if units else "answers"), [f"{cell.n:,}" for cell in cells]
 
 
+def counted_results(results: Sequence[Result]) -> tuple[str, list[str]]:
+    """The same of overall scores: an estimate says how many questions it is for."""
+    unit, counts = counted([result.overall for result in results])
+    of = [f" of {result.estimated:,}" if result.estimated else "" for result in results]
+    return unit, [count + more for count, more in zip(counts, of, strict=True)]
+
+
 def score_text(cell: Cell) -> str:
     """`61.20`, `61.20†`, `33.33–71.00†`, and a dash for none: a cell without its interval."""
     if cell.one_sided:
@@ -295,7 +304,7 @@ def _published_columns(table: Table, beside: Sequence[Neighbour]) -> tuple[int, 
 
 def summary(results: Sequence[Result]) -> Grid:
     """A row a model and exam: the overall score."""
-    unit, counts = counted([result.overall for result in results])
+    unit, counts = counted_results(results)
     header = ("model", "exam", "score", unit, "outcomes", "bounds")
     rows = tuple(
         (

@@ -35,6 +35,7 @@ class Scaling(Struct, frozen=True, kw_only=True):
     """Models whose scores the curves are to reach."""
     sizeless: tuple[str, ...] = ()
     ranges: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def scaling_grids(found: Scaling) -> list[Grid]:
@@ -186,9 +187,12 @@ def notes_on(found: Sequence[Scaling]) -> list[str]:
     kinds = {fit.kind for one in found for group in one.groups for fit in group.fits}
     sizes = "all parameters" if all(one.parameters == "total" for one in found) else "active parameters"
     lines = [
-        f"Scores in per cent, sizes in billions of {sizes}; sd: scatter of the models around the curve. Fits take "
-        "models as independent, which those of one family or one maker are not."
+        f"Scores in per cent, sizes in billions of {sizes}; sd: scatter of the models around the curve.{_INDEPENDENT}"
     ]
+    families = [group for one in found for group in one.groups if group.families]
+    if families:
+        lines[0] = lines[0].removesuffix(_INDEPENDENT)
+        lines.append(_FAMILIES.format(", ".join(f"{group.families:,} of {len(group.points):,}" for group in families)))
     if any(group.forecasts for one in found for group in one.groups):
         lines.append(
             "The interval is for the score that one more model of that size would measure, if the curve holds there; "
@@ -201,7 +205,7 @@ def notes_on(found: Sequence[Scaling]) -> list[str]:
         )
     if "segments" in kinds:
         lines.append(
-            "p: of one line, from the largest gain over all breaks, simulated with normal errors of one spread. The "
+            "p: of one line, from the largest gain over all breaks, simulated with normal errors. The "
             "naive p is the F-test's of a break known beforehand: it finds breaks too often. `A to B`: every "
             "break between fits equally well, as beyond it there is a single size."
         )
@@ -210,7 +214,16 @@ def notes_on(found: Sequence[Scaling]) -> list[str]:
     return lines
 
 
+_INDEPENDENT = " Fits take models as independent, which those of one family or one maker are not."
+_FAMILIES = (
+    "Models of one family are drawn together (families of models: {}): intervals are for a model of a further family, "
+    "and p allows for what families have in common. --families FILE names them, --families none takes models as "
+    "independent."
+)
+
+
 def _missing(found: Scaling) -> Iterator[str]:
+    yield from found.notes
     partial = [point.model for group in found.groups for point in (*group.points, *group.held_out) if point.partial]
     if partial:
         shown = ", ".join(partial[:6]) + (f" and {len(partial) - 6:,} more" if len(partial) > 6 else "")

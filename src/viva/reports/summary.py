@@ -16,7 +16,7 @@ from viva.reports.result import (
     Report,
     Result,
     comparable,
-    counted,
+    counted_results,
     percent,
     score_text,
     zeroed_text,
@@ -41,7 +41,7 @@ def summary_grid(results: Sequence[Result]) -> Grid:
     published = _published(results)
     models = list(dict.fromkeys([result.model for result in results] + [one.model for _, one in published]))
     title = "Scores in per cent" + (f" · {models[0]}" if len(models) == 1 else "")
-    unit, counts = counted([result.overall for result in results])
+    unit, counts = counted_results(results)
     header = tuple(name or unit for name in _HEADER)
     rows = [
         (result.model, result.exam, *_cells(result.overall, count), *_took(result.consumed))

@@ -7,6 +7,7 @@ benchmark's questions, and what was matched goes into the run folder, so that th
 from __future__ import annotations
 
 import sys
+from array import array
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -23,6 +24,7 @@ from viva.interop.reading.matching import ID, ORDER, TEXT, Matching, Missed, Que
 from viva.interop.reading.replies import rows_of
 from viva.interop.reading.rows import Columns, Log
 from viva.io.records import plain_stem
+from viva.keytable import KeyTable, text_key
 from viva.models import Endpoint
 from viva.models.replay import KEPT, Replay
 from viva.models.replay import connect as open_replay
@@ -54,7 +56,7 @@ class Collected(Struct, kw_only=True):
     @property
     def answered(self) -> set[str]:
         """The ids of the questions that have answers."""
-        return {question for replay in self.replays for question, _ in (*replay.answers, *replay.errors)}
+        return {question for replay in self.replays for question in replay.questions()}
 
 
 def collect(
@@ -97,13 +99,25 @@ def _as_they_are(paths: Sequence[Path]) -> Collected:
         where = path.resolve()
         found.replays.append(open_replay(str(where), Endpoint(shown=name)))
         found.models.append(ModelRecord(name=f"replay/{where}", shown=name))
-    answered = [{question for question, _ in (*one.answers, *one.errors)} for one in found.replays]
-    if len(paths) > 1 and len(set[str]().union(*answered)) == sum(map(len, answered)):
+    if len(paths) > 1 and not _answer_the_same(found.replays):
         raise DataError(
             f"{paths[0]} and {paths[1]} answer different questions: are they parts of one model's answers? Name the "
             "column with --text-column NAME, which joins them, or make one file of them"
         )
     return found
+
+
+def _answer_the_same(replays: Sequence[Replay]) -> bool:
+    """Whether a question was answered in two files: then each is a model's."""
+    known, first = KeyTable(), array("I")  # by a question's number: the file that answers it first
+    for at, replay in enumerate(replays):
+        for question in replay.questions():
+            number = known.add(text_key(question))
+            if number == len(first):
+                first.append(at)
+            elif first[number] != at:
+                return True
+    return False
 
 
 def _questions(benchmark: str, choice: TaskOptions) -> list[Question]:

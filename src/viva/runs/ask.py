@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from operator import itemgetter
 from pathlib import Path
 
@@ -12,13 +12,14 @@ from msgspec import Struct
 
 from viva.contracts import Model
 from viva.engine.adaptive import Adaptive
-from viva.engine.asking import Run, Tally
+from viva.engine.asking import Run, Tally, Task
 from viva.engine.budget import Budget
 from viva.engine.flow import gated
 from viva.engine.groups import GroupPlan, Source, carry_out
 from viva.engine.journal import Journal
 from viva.engine.limits import Ceiling, Fixed, Policy
 from viva.engine.pacing import Pace
+from viva.engine.stages import Judge, JudgePanel
 from viva.runs.batches import BatchDispatcher, Queue
 from viva.runs.config import LimitOptions
 from viva.runs.endings import ending_of_asking
@@ -76,6 +77,27 @@ def ask_one_stage(
     code, more = say_endings([stage], opened.folder.path)
     opened.resumable |= more
     return code
+
+
+def ask_judges(
+    opened: OpenRun,
+    name: str,
+    doing: str,
+    judge_panel: JudgePanel,
+    journal: Journal,
+    wanted: Callable[[Judge, Tally], Iterator[Task | None]],
+    total: int,
+    dispatcher: BatchDispatcher | None,
+) -> int:
+    """Ask the judges of a panel what a study wants of each, in all `total` requests. Returns the exit code.
+
+    The journal is `name`.jsonl; `doing` says in a word what the judges do. The same command goes on.
+    """
+    run = new_run(opened.limits, journal, Budget(opened.limits.max_requests, opened.limits.max_cost), total)
+    judges = judge_panel.judges
+    stage = Stage(doing, run, ending_of(dispatcher, name, "the same command again"), [one.model for one in judges])
+    queues = [Queue(judge.model, functools.partial(wanted, judge)) for judge in judges]
+    return ask_one_stage(opened, name, stage, queues, dispatcher)
 
 
 async def ask_all(asked: Sequence[Queues], limits: LimitOptions, dispatcher: BatchDispatcher | None, run: Run) -> None:

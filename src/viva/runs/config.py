@@ -154,6 +154,25 @@ class TaskOptions(Struct, kw_only=True):
     rubric: Annotated[Path | None, note("TOML file that replaces the judge's rubric.")] = None
 
 
+class AdaptiveOptions(Struct, kw_only=True):
+    """How few of the questions are asked."""
+
+    adaptive: Annotated[
+        Path | None,
+        note(
+            "Ask the questions that these scores of other models (a run, a folder of runs, a table of item scores) "
+            "predict worst, in rounds, and estimate the score on all of them."
+        ),
+    ] = None
+    until: Annotated[
+        str | None,
+        note(
+            "--adaptive: stop at a number of questions, at interval<2 (points from end to end), at score>60 or, of two "
+            "models, a>b (known which way)."
+        ),
+    ] = None
+
+
 class SamplingOptions(Struct, kw_only=True):
     """How answers are drawn."""
 
@@ -363,6 +382,7 @@ RUN = (
     ModelOptions,
     ServerOptions,
     TaskOptions,
+    AdaptiveOptions,
     SamplingOptions,
     WeightsOptions,
     JudgeOptions,

@@ -118,6 +118,18 @@ def estimate(opened: OpenRun) -> Iterator[str]:
     yield f"in all: about ${total:.2f}, at most ${most:.2f}" + ("" if known else ", plus what has no known price")
 
 
+def estimate_verdicts(
+    judges: Sequence[Judge], records: Sequence[ModelRecord], requests: Sequence[Generate]
+) -> Iterator[str]:
+    """What it is to ask every judge so many requests once, a line each."""
+    thoughts = _thoughts([judge.model for judge in judges], records)
+    yield from _assumed(thoughts)
+    for judge in judges:
+        one = Judged(judge, thoughts[judge.model.name])
+        one.add(requests, 1, 0)
+        yield _judging(one)[1]
+
+
 def _thoughts(models: Sequence[Model], records: Sequence[ModelRecord]) -> dict[str, int]:
     """Tokens that each model is assumed to think for before a reply; 0 for one that does not reason."""
     found: dict[str, int] = {}

@@ -17,7 +17,6 @@ from viva.engine.comparing import run_comparisons
 from viva.engine.flow import Feed, Onward, upcoming
 from viva.engine.folder import RunFolder
 from viva.engine.journal import Journal
-from viva.engine.keytable import KeyTable
 from viva.engine.limitchanges import forget
 from viva.engine.programs import program_key, run_programs
 from viva.engine.stages import (
@@ -35,6 +34,7 @@ from viva.engine.stages import (
     taken,
 )
 from viva.errors import VivaError
+from viva.keytable import KeyTable
 from viva.runs.adaptations import keep_adaptations
 from viva.runs.answer_files import keep
 from viva.runs.ask import Queues, ask_all, ending_of, is_local, new_run
@@ -53,8 +53,11 @@ APART = 4
 End = Callable[[Stage], Awaitable[None]]
 
 
-def execute_run(opened: OpenRun, earlier: list[RunFolder]) -> int:
-    """Ask what is missing, and grade what comes. Returns the exit code; the folder holds everything that came back."""
+def execute_run(opened: OpenRun, earlier: list[RunFolder], budget: Budget | None = None) -> int:
+    """Ask what is missing, and grade what comes. Returns the exit code; the folder holds everything that came back.
+
+    `budget`: of several rounds; the run's limits by default.
+    """
     folder = opened.folder
     if opened.judge_panel and opened.judge_panel.verdicts != "line":
         opened.judge_panel.nonce(b"")  # a secret that cannot be had is said before anything is paid for
@@ -62,7 +65,9 @@ def execute_run(opened: OpenRun, earlier: list[RunFolder]) -> int:
     with ExitStack() as stack:
         stack.callback(forget, folder.path)
         keep_adaptations(opened)
-        execution = _Execution(opened, earlier, stack)
+        execution = _Execution(
+            opened, earlier, stack, budget or Budget(opened.limits.max_requests, opened.limits.max_cost)
+        )
         asyncio.run(watched(execution.stages, opened.limits.progress, execution.work))
         execution.count_the_rest()
         code, more = say_endings(execution.stages, folder.path)
@@ -73,12 +78,12 @@ def execute_run(opened: OpenRun, earlier: list[RunFolder]) -> int:
 class _Execution:
     """The stages of a run at work, and what goes from one to another."""
 
-    def __init__(self, opened: OpenRun, earlier: list[RunFolder], stack: ExitStack) -> None:
+    def __init__(self, opened: OpenRun, earlier: list[RunFolder], stack: ExitStack, budget: Budget) -> None:
         self._opened = opened
         self._earlier = earlier
         self._stack = stack
         self._dispatcher = open_batch_dispatcher(opened, stack)
-        limits, budget = opened.limits, Budget(opened.limits.max_requests, opened.limits.max_cost)
+        limits = opened.limits
         self._answers = self._journal("responses")
         self._new = not self._answers.answered
         asking = new_run(limits, self._answers, budget, opened.answers_wanted)
@@ -108,7 +113,8 @@ class _Execution:
             if not self._judges_wait(opened.judge_panel):
                 self._verdicts = [Feed(annotations, bounded=self._bounded) for _ in judges]
         following = self._texts if opened.encoder else self._verdicts
-        watching = Screen(limits.progress).live
+        # The mean over the questions of an adaptive run is no score.
+        watching = Screen(limits.progress).live and opened.folder.record.adaptive is None
         self._watched: list[Feed[Ready]] = [Feed(asking, bounded=False)] if watching else []
         feeds = [self._programs, *following, *self._watched]
         self._onward = Onward(feeds, self._verdicts, once=not self._bounded)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from operator import attrgetter
 from pathlib import Path
 
 from viva.engine.folder import ExamRecord, RunFolder, RunRecord
 from viva.engine.scorefile import SCORES, SOURCES, fault, score_rows
-from viva.errors import StorageError, VivaError
+from viva.errors import DataError, StorageError, VivaError
 from viva.runs.messages import notify
 from viva.types import ScoreRow
+
+ADAPTIVE = "was asked adaptively: the questions drawn are no sample of the exam, so their scores compare with no others"
 
 
 def runs_in(path: Path) -> list[Path]:
@@ -44,6 +47,12 @@ def refuse_strange_scores(path: Path) -> None:
     raise StorageError(f"{path} {found.why}; `viva score {path}` grades it again, asking nobody")
 
 
+def refuse_adaptive(path: Path, record: RunRecord) -> None:
+    """Raise DataError for an adaptive run: its questions are no sample, so that their scores compare with nothing."""
+    if record.adaptive is not None:
+        raise DataError(f"{path} {ADAPTIVE}; `viva score {path}` has its estimate of the full score")
+
+
 def regraded(path: Path) -> None:
     """Grade a run again from its answers, verdicts and marks, as `viva score`; asks nobody.
 
@@ -70,7 +79,7 @@ def rows_by_evaluation(path: Path, record: RunRecord) -> Iterator[tuple[ExamReco
     refuse_strange_scores(path)
     exams = {exam.spec.label: exam for exam in record.exams}
     seen: set[tuple[str, str]] = set()
-    for (exam, model), rows in itertools.groupby(score_rows(path), key=lambda row: (row.exam, row.model)):
+    for (exam, model), rows in itertools.groupby(score_rows(path), key=attrgetter("exam", "model")):
         if exam not in exams or (exam, model) in seen:
             raise StorageError(f"{path / SCORES} is damaged; `viva score {path}` makes it anew")
         seen.add((exam, model))

@@ -14,6 +14,7 @@ from viva.contracts import Exam
 from viva.engine.folder import RunFolder, RunRecord, new_run_path
 from viva.errors import DataError
 from viva.io.tables import CsvText
+from viva.keytable import KeyTable, text_key
 from viva.models.replay import Replay
 from viva.runs.answer_files import Collected, collect
 from viva.runs.batches import refuse_unbatched
@@ -61,8 +62,7 @@ def plan_grading(
     exams_with_data = open_exams((benchmark,), choice)
     exams = [exam for exam, _ in exams_with_data]
     limited = bool(choice.limit or choice.questions or choice.only)
-    for replay in collected.replays:
-        _refuse_strangers(replay, exams, paths[0], limited=limited)
+    _refuse_strangers(collected.replays, exams, paths[0], limited=limited)
     samples, repeats = _repeats(collected.samples, exams)
     record = RunRecord(
         viva=__version__,
@@ -115,7 +115,7 @@ def _check_gaps(replay: Replay, answers: Path) -> None:
 
     Raises DataError where they were most likely counted from 1, or are seeds.
     """
-    numbers = {sample for _, sample in (*replay.answers, *replay.errors)}
+    numbers = replay.sample_numbers
     gaps = [sample for sample in range(replay.samples) if sample not in numbers] if numbers else []
     if gaps and (gaps[0] == 0 or len(gaps) > len(numbers)):
         raise DataError(f"{answers} has no answer with sample {gaps[0]}; number the samples 0, 1, ...")
@@ -124,18 +124,26 @@ def _check_gaps(replay: Replay, answers: Path) -> None:
         notify(f"{answers}: no question has an answer with sample {named}: counted as missing")
 
 
-def _refuse_strangers(replay: Replay, exams: list[Exam], answers: Path, *, limited: bool) -> None:
+def _refuse_strangers(replays: Sequence[Replay], exams: list[Exam], answers: Path, *, limited: bool) -> None:
     """Answers to questions that are not asked: a wrong file, unless the user narrowed the questions down."""
-    known = dict.fromkeys(question.id for exam in exams for question in unsharded(exam).questions())
-    answered = [question for question, _ in (*replay.answers, *replay.errors)]
-    strangers = [question for question in answered if question not in known]
-    if strangers and (not limited or len(strangers) == len(answered)):
-        raise DataError(
-            f"{answers} answers question {strangers[0]!r}"
-            + (f" and {len(strangers) - 1:,} more" if strangers[1:] else "")
-            + f" that this set does not have; its ids look like {next(iter(known))!r}; "
-            "where a column holds the questions' texts, say which: --question-column NAME"
-        )
+    known, shown = KeyTable(), ""
+    for question in (question for exam in exams for question in unsharded(exam).questions()):
+        known.add(text_key(question.id))
+        shown = shown or question.id
+    for replay in replays:
+        strange, first, fitting = 0, "", 0
+        for identity in replay.questions():
+            if text_key(identity) in known:
+                fitting += 1
+            else:
+                strange, first = strange + 1, first if strange else identity
+        if strange and not (limited and fitting):
+            raise DataError(
+                f"{answers} answers question {first!r}"
+                + (f" and {strange - 1:,} more" if strange > 1 else "")
+                + f" that this set does not have; its ids look like {shown!r}; "
+                "where a column holds the questions' texts, say which: --question-column NAME"
+            )
 
 
 def scores_csv(rows: Iterable[ScoreRow], question_column: str = "question") -> str:

@@ -15,13 +15,12 @@ from msgspec import Struct
 from viva.engine.folder import ExamRecord, ModelRecord, RunFolder, RunRecord
 from viva.errors import DataError
 from viva.runs.exams import reopen
-from viva.runs.graded import rows_by_evaluation, runs_in
+from viva.runs.graded import refuse_adaptive, rows_by_evaluation, runs_in
 from viva.runs.score_table import ModelScores, read_scores_table
 from viva.types import Aggregate, Outcome, ScoreRow, TableSpec
 
 if TYPE_CHECKING:
-    import polars as pl
-
+    from viva.analysis.columns import Columns
     from viva.analysis.training import Lines
 
 EXAM = "exam"
@@ -44,7 +43,7 @@ class ScoreSet(Struct, frozen=True, kw_only=True):
     lines: Lines
     """Column or curve → which of its answers, averaged how."""
     headline: Aggregate
-    scores: pl.DataFrame
+    scores: Columns
     """As analysis.breakdown.frame makes it."""
     run: RunRecord | None = None
     """The run that it is of; None for a table."""
@@ -89,7 +88,7 @@ def existing(sources: Sequence[str], published: Iterable[str]) -> list[Path]:
     return paths
 
 
-def _lines(scores: pl.DataFrame, by: str | None, headline: Aggregate, tables: Sequence[TableSpec], where: str) -> Lines:
+def _lines(scores: Columns, by: str | None, headline: Aggregate, tables: Sequence[TableSpec], where: str) -> Lines:
     """What `by` names. The exam's own table has the exam's own averages, so --macro-average takes a tag instead."""
     from viva.analysis.training import by_rows, by_table, by_tag, parts_of
 
@@ -124,6 +123,7 @@ def _of_run(path: Path, by: str | None, wanted: Aggregate | None) -> Iterator[Sc
     from viva.analysis.breakdown import frame
 
     record = RunFolder.open(path).record
+    refuse_adaptive(path, record)
     for exam, model, rows in rows_by_evaluation(path, record):
         own, tables = _published_averages(exam)
         headline, scores = wanted or own, frame(rows)

@@ -53,6 +53,7 @@ def tables_so_far(opened: OpenRun, rows: Sequence[Sequence[ScoreRow]], signature
     """The tables that `viva score` would print of these rows, one list of them a sitting."""
     from viva.reports.consumption import consumption_grid
     from viva.reports.result import across_models, footnotes, grid, side_by_side, summary
+    from viva.runs.estimates import with_estimates
     from viva.runs.score import result_of
     from viva.viewing.opened import ResultRow, Tables
 
@@ -63,6 +64,7 @@ def tables_so_far(opened: OpenRun, rows: Sequence[Sequence[ScoreRow]], signature
             opened.evaluations, rows, signatures, _consumed(opened, rows), strict=True
         )
     ]
+    results, estimated = with_estimates(opened.folder, opened.exams[0].headline(), results, rows)
     each = [
         (result.exam, result.model, [grid(table) for table in result.tables if not table.across or len(results) == 1])
         for result in results
@@ -87,7 +89,7 @@ def tables_so_far(opened: OpenRun, rows: Sequence[Sequence[ScoreRow]], signature
         took=took if took.rows else None,
         first=first,
         each=each,
-        notes=[*footnotes(results), *opened.notes()],
+        notes=[*estimated, *footnotes(results), *opened.notes()],
     )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from viva.benchmarks.selecting import Selected
 from viva.contracts import BatchModel, Encoder, Exam, Model
 from viva.distributed import refuse_no_place
 from viva.engine.batchlog import BatchLog
@@ -22,6 +23,7 @@ from viva.models import Endpoint, connect
 from viva.models.replay import Replay, located
 from viva.requesting import RequestOptions
 from viva.runs.config import LimitOptions, per_provider
+from viva.runs.draws import DRAWS, read_draws
 from viva.runs.environment import read_environment
 from viva.runs.exams import label, reopen, sample_note, set_notes
 from viva.runs.messages import notify
@@ -66,7 +68,9 @@ class OpenRun(Struct, kw_only=True):
         """What belongs beside the numbers."""
         records = self.folder.record.exams
         samples = [
-            (label(exam), len(exam)) for exam, record in zip(self.exams, records, strict=True) if record.data is None
+            (label(exam), record.questions)
+            for exam, record in zip(self.exams, records, strict=True)
+            if record.data is None
         ]
         about_data = [note for exam in self.exams for note in set_notes(exam)]
         return [*([sample_note(samples)] if samples else []), *about_data, *self._left_out(), *self.conflicts()]
@@ -113,7 +117,7 @@ def prepare(
         refuse_inherited_code((*record.models, *record.judges), limits)
     if limits.batch is None and BatchLog.begun(folder.path, record.command):  # it goes on as it was begun
         limits = msgspec.structs.replace(limits, batch=True)
-    opened = exams or [reopen(exam) for exam in record.exams]
+    opened = exams or [_drawn(reopen(exam), folder) for exam in record.exams]
     prices = prices_said(limits.price)
     there = own or {}
     models = [
@@ -150,6 +154,14 @@ def prepare(
     return OpenRun(
         folder=folder, exams=opened, evaluations=evaluations, judge_panel=judge_panel if judges else None, limits=limits
     )
+
+
+def _drawn(exam: Exam, folder: RunFolder) -> Exam:
+    """Of an adaptive run the questions drawn so far; else the exam."""
+    if folder.record.adaptive is None:
+        return exam
+    _, draws = read_draws(folder)
+    return Selected(exam, [draw.question for draw in draws], str(folder.path / DRAWS))
 
 
 def _mended(replay: Replay) -> str:

@@ -17,11 +17,13 @@ from viva.contracts import Exam, Model
 from viva.engine.folder import ExamRecord, ModelRecord, RunFolder, RunRecord, new_run_path
 from viva.errors import MissingEncoderError, VivaError
 from viva.requesting import RequestOptions
+from viva.runs.adaptive import CALIBRATION, plan_adaptive
 from viva.runs.answer_files import keep
 from viva.runs.batches import refuse_unbatched
 from viva.runs.canaries import read_canaries
 from viva.runs.checkpoints import read_checkpoints
 from viva.runs.config import (
+    AdaptiveOptions,
     JudgeOptions,
     LimitOptions,
     OutputOptions,
@@ -97,12 +99,18 @@ def plan_run(given: Mapping[str, Any], own: Mapping[str, Model] | None = None) -
         seed=choice.seed or 0,
         sampling=sampling(draw, choice.seed),
     )
+    answers = record.samples * record.repeats
+    adaptive = plan_adaptive(
+        pick(AdaptiveOptions, given), [*zip(exams, record.exams, strict=True)], models, answers, limits
+    )
     names = [Path(name).stem for name in dict.fromkeys(benchmarks)]
     names += [f"shard-{choice.shard.replace('/', '-of-')}"] if choice.shard else []
     path = given["run_path"] or new_run_path(Path("runs"), "-".join(names))
     # Everything that can be refused is refused before a folder is made or a question is asked.
     # An estimate asks nobody, so no key is needed for it.
     opened = prepare(RunFolder(path, record), limits, exams, own, asking=not given.get("estimate"))
+    if adaptive is not None:
+        record.adaptive, opened.kept[CALIBRATION] = adaptive
     record.models = [remembered(model, known) for known, model in zip(record.models, opened.models, strict=True)]
     remember_judges(record, opened)
     refuse_unbatched(opened)

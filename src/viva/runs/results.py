@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from operator import attrgetter
 from pathlib import Path
 
 import msgspec
@@ -24,11 +26,13 @@ from viva.reports.result import Result, Suspicious, signature
 from viva.runs.answers import answered, answered_without_questions
 from viva.runs.canaries import canary_marks
 from viva.runs.config import LimitOptions
+from viva.runs.estimates import with_estimates
 from viva.runs.graded import rows_by_evaluation
 from viva.runs.open import OpenRun, open_evidence, prepare
 from viva.runs.published_rows import unknown_notes, with_published_rows
 from viva.types import OUTCOMES, Aggregate, ScoreRow, StopReason, TableSpec
 
+_CHUNK = 4096
 _VALUES = 40
 """Values of a tag beyond which it makes no table, where the exam's own tables are not known."""
 
@@ -72,6 +76,8 @@ def read_run(path: Path, beside: str) -> Reported:
         result = _result(rows, found, exam, model, layouts[label])
         result = msgspec.structs.replace(result, suspicious=suspicious.get((label, model), Suspicious()))
         found.results.append(with_published_rows(result, beside, exam, folder.record))
+    headline, _ = next(filter(None, layouts.values()), (Aggregate("mean"), ()))
+    found.results, found.notes = with_estimates(folder, headline, found.results)
     if opened_run:
         found.canaries = canary_marks(opened_run)
         found.notes += [*opened_run.notes(), *canary_notes(found.canaries)]
@@ -131,22 +137,23 @@ def _result(
     stratum = {outcome: first + place for place, outcome in enumerate(OUTCOMES)}
 
     def marked() -> Iterator[ScoreRow]:
-        for row in rows:
-            found.strata.append(stratum[row.outcome])
-            outcomes[row.outcome] += 1
-            if row.isolation:
-                isolations[row.isolation] += 1
-            for reason in cut_off(row):
-                cut[reason] += 1
-            yield row
+        while taken := list(itertools.islice(rows, _CHUNK)):
+            of_each = list(map(attrgetter("outcome"), taken))
+            found.strata.extend(map(stratum.__getitem__, of_each))
+            outcomes.update(of_each)
+            isolations.update(map(attrgetter("isolation"), taken))
+            if "truncated" in of_each:
+                cut.update(itertools.chain.from_iterable(map(cut_off, taken)))
+            deciding.watch_all(taken)
+            yield from taken
 
-    scores = frame(deciding.watched(marked()))
+    scores = frame(marked())
     label = exam.spec.label
     pass_line = find_benchmark(exam.spec.benchmark).about.pass_line if known is not None else None
     if known is None:
         tags = {
-            name.removeprefix("tag:"): tuple(map(str, scores[name].unique(maintain_order=True).drop_nulls()))
-            for name in scores.columns
+            name.removeprefix("tag:"): tuple(text.values)
+            for name, text in scores.texts.items()
             if name.startswith("tag:")
         }
         known = Aggregate("mean"), tuple(_by_tag(tags))

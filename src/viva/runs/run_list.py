@@ -57,7 +57,7 @@ def _listed(path: Path) -> ListedRun:
         return known.ended(f"cannot be read: {problem}")
     missing = sum(result.missing for result in results)
     return known.ended(
-        f"{missing:,} unanswered" if missing else "done",
+        f"{missing:,} unanswered" if missing else "estimated" if record.adaptive else "done",
         tuple(
             ListedResult(
                 exam=result.exam,

@@ -17,6 +17,7 @@ from viva.reports.deciders import DeciderCounts
 from viva.reports.result import Report, Result, Suspicious, signature
 from viva.runs.canaries import canary_marks
 from viva.runs.config import OutputOptions
+from viva.runs.estimates import with_estimates
 from viva.runs.open import OpenRun, open_evidence
 from viva.runs.published_rows import unknown_notes, with_published_rows
 from viva.types import ScoreRow, StopReason
@@ -55,7 +56,8 @@ def grade_run(opened_run: OpenRun, output: OutputOptions) -> Report:
                 suspicious=Suspicious.of(suspicions(evaluation, answers, evidence_store)),
             )
             results.append(with_published_rows(result, output.published_rows, exam, record))
-    notes = [*unknown_notes(output.published_rows, record.exams, opened), *opened_run.notes()]
+    results, estimated = with_estimates(folder, opened_run.exams[0].headline(), results)
+    notes = [*estimated, *unknown_notes(output.published_rows, record.exams, opened), *opened_run.notes()]
     if any(result.reviewed for result in results):
         notes.append(
             "Experts' marks count before verdicts, where there are any: a mean of both depends on what was marked. "

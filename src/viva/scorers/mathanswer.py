@@ -1,8 +1,9 @@
 """Whether an answer to a mathematical problem is the gold one: by value, not by how it is written.
 
 What does not count: LaTeX's spacing, delimiters and fonts, thousands separators, how a fraction, a root, a product or
-a percentage is written, a unit that only one of the two names, `x =` in front. What counts: the value; the order in
-tuples, the kind of an interval's brackets, the unit where both name one. Sets and bare lists have no order.
+a percentage is written, a unit that only one of the two names (MATH's normalisation strips it), `x =` in front. What
+counts: the value; the order in tuples, the kind of an interval's brackets; how much it is where both name a unit
+(`5 cm` is `50 mm`, and not `5 m`). Sets and bare lists have no order.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from itertools import permutations
 
 from viva.scorers.formula import POINTS, NoFormula, same_formula, value_at
 from viva.scorers.term import same_term
+from viva.scorers.units import Unit, how_many, unit_of
 
 LONGEST = 1_000
 """Characters of an answer."""
@@ -36,10 +38,14 @@ _MIXED = re.compile(
 )
 _EXPONENT = re.compile(r"(?<=\d)[eE]([-+]?\d{1,3})\b")
 _NAMED = re.compile(r"\s*([A-Za-z](?:_\{?\w{1,5}\}?)?(?:\([A-Za-z](?:,\s*[A-Za-z])*\))?)\s*(?:=|\\in\b)\s*")
-_UNIT = re.compile(
-    r"(?P<number>-?[^a-zA-Z=+]{0,60}?(?:\\(?:frac|sqrt)[^a-zA-Z=+]{0,60})?[\d)}])\s*"
-    r"(?P<unit>(?:[a-zA-Zµ]{2,}|[\u4e00-\u9fffΩ]+|(?<=\s)[a-zA-Z])(?:[\s/.]+[a-zA-Z\u4e00-\u9fff]+)*(?:\s*\^\s*\{?\d\}?)?)"
+_MEASURED = re.compile(
+    r"(?P<number>\(\d+\+\d+/\d+\)|-?[^a-zA-Z=+]{0,60}?(?:\\(?:frac|sqrt|times|cdot)[^a-zA-Z=+]{0,60})?[\d)}])(?P<gap>\s*)"
+    r"(?P<unit>[^\W\d_].{0,80})"
 )
+_UPRIGHT = re.compile(r"(?<=[\d)}\s~,;:/])\\(?:mathrm|rm|mathsf|text)\s*\{([^{}]{1,60})\}")
+_VARIABLE = re.compile("[a-zA-Zµ](?![a-zA-Zµ])")
+_COUNTED = re.compile(r"(?:[a-zA-Zµ]{2,}|[\u4e00-\u9fffΩ]+)(?:[\s/.]+[a-zA-Z\u4e00-\u9fff]+)*(?:\s*\^\s*\{?\d\}?)?")
+"""What is counted, of names that no table has: apples, miles per gallon."""
 _WORDS = re.compile(r"[^\W\d_][^\W_]*(?:[\s'-]+[^\W_]+)*")
 _MATRIX = re.compile(r"\s*\\begin\{([a-z]?)matrix\}(.{0,800})\\end\{\1matrix\}\s*", re.DOTALL)
 _BASE = re.compile(r"([0-9A-F]{1,40})_\{?(\d{1,2})\}?")
@@ -71,7 +77,7 @@ def _cleaned(text: str) -> str:
     text = text.strip().strip("*` ").rstrip(".。 ").translate(_SIGNS)
     text = re.sub(r"\binfinity\b", r"\\infty", re.sub(r"\\[dtc]frac", r"\\frac", text))
     text = text.replace("\\varnothing", "\\emptyset")
-    text = _TEXTS.sub(r" \1 ", _FONTS.sub("", text))
+    text = _TEXTS.sub(r" \1 ", _FONTS.sub("", _UPRIGHT.sub(_as_unit, text)))
     text = re.sub(r"\\ ?%", "%", _CURRENCY.sub(r"\1", text))
     text = _DEGREES.sub("", _CURRENCY.sub(r"\1", _SPACES.sub(" ", text)))
     if not re.search(r"[()\[\]]|\\\{", text):
@@ -204,8 +210,12 @@ def _same_value(one: str, other: str, tolerance: float) -> bool:
         )
         return digits[0] == digits[1] and ("" in in_base or in_base[0] == in_base[1])
     (one, unit), (other, its) = _measured(one), _measured(other)
-    if unit and its and unit != its:
-        return False
+    if unit and its:
+        times = how_many(unit, its)
+        if times is None:
+            return False
+        if times != 1:
+            one = f"({one})*{times.numerator}/{times.denominator}"
     percents = one.endswith("%"), other.endswith("%")
     one, other = one.rstrip("% "), other.rstrip("% ")
     same = _same_text(one, other)
@@ -236,9 +246,19 @@ def _fraction(text: str) -> Fraction | None:
     return Fraction(match[1] + match[2]) / Fraction(match[3] or 1)
 
 
-def _measured(text: str) -> tuple[str, str]:
-    """A number and its unit, "" without one."""
-    match = _UNIT.fullmatch(text.strip())
-    if match is None or match["number"].endswith("\\"):
-        return text, ""
-    return match["number"].strip(), re.sub(r"\s*\^.*", "", " ".join(match["unit"].split())).rstrip("s").lower()
+def _measured(text: str) -> tuple[str, Unit | None]:
+    """A number and its unit, None without one. A single letter is a variable, unless it is a unit behind a space."""
+    match = _MEASURED.fullmatch(text.strip())
+    if match is None or match["number"].endswith("\\") or (_VARIABLE.match(match["unit"]) and not match["gap"]):
+        return text, None
+    unit = unit_of(match["unit"])
+    if unit is None or not (unit.known or _COUNTED.fullmatch(match["unit"])):
+        return text, None
+    return match["number"].strip(), unit
+
+
+def _as_unit(match: re.Match[str]) -> str:
+    """A unit in upright letters as a word; what else is upright (`\\mathrm{i}`) stays."""
+    words = re.sub(r"\\[,;:! ]|~", " ", match[1])
+    unit = unit_of(words)
+    return f" {words} " if unit is not None and unit.known else match[0]

@@ -7,6 +7,7 @@ cannot be read is counted, a last line without its end is not there yet, and a f
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -58,12 +59,12 @@ class Followed:
         self.lines = 0
         self.answered: dict[bytes, int] = {}
         self.failed: dict[bytes, int] = {}
-        self.by_group: dict[tuple[str, str], list[int]] = {}
+        self.by_group = defaultdict[tuple[str, str], list[int]](lambda: [0, 0])
         """(model, benchmark) → answered, failed."""
         self.failures: dict[str, int] = {}
         """Kind of failure → how often, of requests that have no answer yet; of all lines, a retried one again."""
         self.tokens = Tokens()
-        self.used: dict[str, Tokens] = {}
+        self.used = defaultdict[str, Tokens](Tokens)
         """The same by model."""
         self.times: list[float] = []
         """When each new answer came, in the order of the lines."""
@@ -111,14 +112,14 @@ class Followed:
             self.damaged.append(f"line {self.lines}: {problem}")
             return
         place = self.end << 32 | len(line)
-        counts = self.by_group.setdefault((said.model, said.benchmark), [0, 0])
+        counts = self.by_group[said.model, said.benchmark]
         if said.error is None:
             if key not in self.answered:
                 counts[0] += 1
             if self.failed.pop(key, None) is not None:
                 counts[1] -= 1
             self.answered[key] = place
-            for tokens in (self.tokens, self.used.setdefault(said.model, Tokens())):
+            for tokens in (self.tokens, self.used[said.model]):
                 if said.usage:
                     tokens.input += said.usage.input
                     tokens.output += said.usage.output

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 import re
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -82,7 +83,7 @@ class Tests(Struct, frozen=True, forbid_unknown_fields=True):
     seconds: float | None = None
 
 
-class Card(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class Card(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, dict=True):
     """How a table is an exam; docs/cards.md has every field. Columns are names, or paths such as `choices.text`."""
 
     title: str = ""
@@ -112,7 +113,7 @@ class Card(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     lm_eval: LmEvalTask | None = None
     """A task of lm-evaluation-harness, in place of `question`, `options`, `answer` and `prompt`."""
 
-    @property
+    @cached_property
     def gold(self) -> Answer:
         """Where the gold answer is, with the form that the format has where the card does not say it."""
         answer = Answer(column=self.answer) if isinstance(self.answer, str) else self.answer
@@ -124,14 +125,14 @@ class Card(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             form = "label" if labelled else "letter"
         return msgspec.structs.replace(answer, form=form)
 
-    @property
+    @cached_property
     def layout(self) -> Options:
         """Where the options are."""
         if isinstance(self.options, str):
             return Options(text=self.options)
         return Options(columns=self.options) if isinstance(self.options, list) else self.options
 
-    @property
+    @cached_property
     def shown(self) -> Exemplars:
         """Where exemplars are."""
         return Exemplars(data=self.exemplars) if isinstance(self.exemplars, str) else self.exemplars

@@ -247,6 +247,8 @@ def _place(card: Card, said: str, options: list[str], labels: list[str]) -> int:
 
 def _refuse_doubles(identity: str, options: list[str], places: list[int], defects: list[Defect]) -> None:
     """Options that are written alike: unsound where the gold is one of them. Raises InvalidGold."""
+    if len(set(options)) == len(options):
+        return
     twice = {text for text in options if text and options.count(text) > 1}
     if not twice:
         return

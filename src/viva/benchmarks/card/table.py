@@ -1,4 +1,4 @@
-"""The questions of a card's table: read once to see what is wrong, and again whenever they are asked for.
+"""The questions of a card's table: read to see what is wrong, once more where some are alike, and whenever asked for.
 
 Of a large table nothing is kept but eight bytes a question, so that a million of them pass in constant memory.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
@@ -63,17 +63,17 @@ class QuestionTable:
 
     def __init__(self, card: Card, files: Sequence[Path], seed: int) -> None:
         self.card, self.files, self._seed = card, files, seed
-        self.defects: list[Defect] = []
-        self.values: dict[str, Counter[str]] = {tag: Counter() for tag in tags_of(card)}
-        """How many questions have which value of a tag; of a tag with too many values, those met first."""
-        self.sound = 0
         self._names = ""
+        self._begin()
         ids, contents = array("q"), array("q")
-        kept: list[Read] = []
+        kept: list[Read] | None = []
         for read in self._reads():
             ids.append(_digest(read.question.id))
-            contents.append(_digest("\0".join((read.question.text, *sorted(read.question.options)))))
-            if len(ids) <= LARGE:
+            contents.append(_content(read.question))
+            self._note(read)
+            if len(ids) > LARGE:
+                kept = None
+            elif kept is not None:
                 kept.append(read)
         self._twice = _repeated(ids)
         self._alike = _repeated(contents)
@@ -82,15 +82,30 @@ class QuestionTable:
         if not self._length:
             which = " that the card's `where` takes" if card.where else ""
             raise DataError(f"{', '.join(map(str, files[:3]))}: there is no row in it{which}")
-        examined = self._examined(kept if self._length <= LARGE else self._reads())
-        if self._length <= LARGE:
-            self._kept = list(examined)
-        else:
-            del kept[:]
-            for _ in examined:
-                pass
+        if self._twice or self._alike:  # only now it is known which: those are looked at again, and so all are
+            self._begin()
+            examined = self._examined(self._reads() if kept is None else kept, contents)
+            if kept is None:
+                deque(examined, maxlen=0)
+            else:
+                kept = list(examined)
+        self._kept = kept
         if not self.sound:
             self._refuse()
+
+    def _begin(self) -> None:
+        self.defects: list[Defect] = []
+        self.values: dict[str, Counter[str]] = {tag: Counter() for tag in tags_of(self.card)}
+        """How many questions have which value of a tag; of a tag with too many values, those met first."""
+        self.sound = 0
+
+    def _note(self, read: Read) -> None:
+        self.defects += read.defects
+        self.sound += read.question.answer is not None
+        for tag, values in self.values.items():
+            value = read.question.tags[tag]
+            if value in values or len(values) <= MOST_TAGS:
+                values[value] += 1
 
     def fingerprint(self) -> bytes:
         """A digest of the files."""
@@ -108,8 +123,10 @@ class QuestionTable:
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """The rows that are asked, as they are read, with the columns that every table has."""
+        stems = {path: plain_stem(path) for path in self.files}
+        names = {path: _SPLIT_END.sub("", stem) or stem for path, stem in stems.items()}
         for path, number, row in self._records():
-            row |= {FILE: _SPLIT_END.sub("", plain_stem(path)) or plain_stem(path), ROW: number}
+            row |= {FILE: names[path], ROW: number}
             if is_asked(self.card, row):
                 yield row
 
@@ -155,17 +172,11 @@ class QuestionTable:
                     known.add(identity)
             yield read
 
-    def _examined(self, reads: Iterable[Read]) -> Iterator[Read]:
+    def _examined(self, reads: Iterable[Read], contents: Iterable[int]) -> Iterator[Read]:
         first: dict[int, Question] = {}
-        for read in self._unique(reads):
+        for read, digest in zip(self._unique(reads), contents, strict=False):
             question = read.question
-            self.defects += read.defects
-            self.sound += question.answer is not None
-            for tag, values in self.values.items():
-                value = question.tags[tag]
-                if value in values or len(values) <= MOST_TAGS:
-                    values[value] += 1
-            digest = _digest("\0".join((question.text, *sorted(question.options))))
+            self._note(read)
             if digest in self._alike and question.answer is not None:
                 before = first.setdefault(digest, question)
                 if before is not question:
@@ -209,6 +220,10 @@ def _gold_texts(question: Question) -> list[str]:
 
 def _digest(text: str) -> int:
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little", signed=True)
+
+
+def _content(question: Question) -> int:
+    return _digest("\0".join((question.text, *sorted(question.options))))
 
 
 def _repeated(digests: array[int]) -> frozenset[int]:

@@ -12,6 +12,7 @@ from viva.cli.configoptions import configure, with_config, write_config
 from viva.cli.consent import confirm_endpoints
 from viva.cli.options import (
     GroupedCommand,
+    adaptive_options,
     consent_options,
     engine_options,
     exam_options,
@@ -30,12 +31,12 @@ from viva.cli.rejudge_options import rejudge_options
 from viva.engine.folder import RunFolder, find_run
 from viva.runs.batches import refuse_unbatched
 from viva.runs.config import LimitOptions, OutputOptions, pick
-from viva.runs.execute import execute_run
 from viva.runs.messages import conclusions_last
 from viva.runs.open import OpenRun, earlier_runs, open_encoder_of, prepare
 from viva.runs.plan import begin, plan_run, rejudge_records, remember_judges
 from viva.runs.published_rows import refuse_unknown, settings_of
 from viva.runs.rejudge import RejudgeOptions, rejudge
+from viva.runs.rounds import carry_out_run
 from viva.runs.score import grade_run
 from viva.runs.trust import keep_approval
 
@@ -54,6 +55,7 @@ from viva.runs.trust import keep_approval
 @server_options
 @exam_options
 @shard_option
+@adaptive_options
 @sampling_options
 @weights_options
 @judge_options
@@ -163,7 +165,7 @@ def _finish(opened: OpenRun, earlier: list[RunFolder], output: OutputOptions) ->
         print(f"run folder: {folder.path}", file=sys.stderr)
     with conclusions_last() as conclusions:
         try:
-            code = execute_run(opened, earlier)
+            code = carry_out_run(opened, earlier)
             report = grade_run(opened, output)
         finally:
             folder.unlock()

@@ -14,7 +14,7 @@ from viva.studies.correlate.study import CorrelateConfig, study
 
 @click.command(name="correlate", short_help="How scores in formats or exams go together over models.")
 @click.argument("sources", nargs=-1, required=True, metavar="BENCHMARK|TABLE.csv|RUN...")
-@derive(CorrelateConfig, metavars={"columns": "A,B,...", "exclude": "ROW", "by": "TABLE|TAG"})
+@derive(CorrelateConfig, metavars={"columns": "A,B,...", "exclude": "ROW", "by": "TABLE|TAG", "families": "FILE|none"})
 @chart_option("Draw each pair, outliers named")
 @tables_options
 def correlate_command(**given: Any) -> int:

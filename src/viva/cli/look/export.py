@@ -18,11 +18,10 @@ _LISTED = "\b\nFormats:\n" + "\n".join(f"  {name:<16} {form.about}" for name, fo
 @click.option("--to", "form", required=True, metavar="FORMAT", help=f"One of: {', '.join(FORMATS)}.")
 @click.option(
     "--out",
-    required=True,
     type=click.Path(path_type=Path),
-    help="A folder that is not there yet; for --to inspect also a file, NAME.eval or NAME.json.",
+    help="A folder that is not there yet; for --to inspect also a file, NAME.eval or NAME.json; none for a tracker.",
 )
-@click.option("--force", is_flag=True, help="Replace what an earlier export wrote at --out.")
+@click.option("--force", is_flag=True, help="Replace what an earlier export wrote.")
 @click.option(
     "--gold/--no-gold",
     default=True,
@@ -33,7 +32,7 @@ _LISTED = "\b\nFormats:\n" + "\n".join(f"  {name:<16} {form.about}" for name, fo
     "--data", type=click.Path(path_type=Path), help="Folder of a benchmark's published files, or a built set."
 )
 @click.option("--language", multiple=True, metavar="LANG", help="Of a benchmark: en, zh, de, fr, all.")
-def export_command(form: str, **given: Any) -> int:
+def export_command(form: str, out: Path | None, **given: Any) -> int:
     """Write SOURCE, a graded run or a question set, in a format of other people's tools.
 
     A SOURCE is a run folder; for --to hf also a benchmark (its sample, or --data DIR) or a question file. Nothing is
@@ -46,6 +45,8 @@ def export_command(form: str, **given: Any) -> int:
     viva export runs/NAME --to parquet --out tables/       then: duckdb -c "from 'tables/scores.parquet'"
     viva export runs/NAME --to hf --out dataset/           then: datasets.load_dataset("dataset")
     viva export mine.yaml --to hf --out dataset/ --no-gold
+    viva export runs/NAME --to mlflow                      numbers and settings alone; to wandb as well
     """
-    write = writer(form)
-    return write(pick(ExportConfig, {**given, "choice": pick(TaskOptions, {**given, "language": given["language"]})}))
+    write = writer(form, out)
+    choice = pick(TaskOptions, {**given, "language": given["language"]})
+    return write(pick(ExportConfig, {**given, "out": out or Path(), "choice": choice}))

@@ -31,9 +31,14 @@ def opened_runs(config: ExportConfig, stack: ExitStack) -> list[ExportedRun]:
 def told(config: ExportConfig, runs: list[ExportedRun], what: str) -> int:
     """Say what was written, and what should be known about it."""
     print(f"viva: wrote {config.out} ({what})", file=sys.stderr)
+    print_warnings(runs)
+    return 0
+
+
+def print_warnings(runs: list[ExportedRun]) -> None:
+    """Say what should be known about the numbers, once each."""
     for warning in dict.fromkeys(warning for run in runs for warning in run.read.warnings):
         print(f"viva: {warning}", file=sys.stderr)
-    return 0
 
 
 def _evaluations(runs: list[ExportedRun]) -> Iterator[EvaluationResult]:

@@ -20,7 +20,8 @@ class ExportConfig(Struct, kw_only=True):
 
     sources: tuple[str, ...]
     """As they were typed: run folders, benchmarks, question files."""
-    out: Path
+    out: Path = Path()
+    """A file or folder; not of a tracker, which has a place of its own."""
     force: bool = False
     gold: bool = True
     """Whether the answers of the set may be in it."""
@@ -40,6 +41,8 @@ class Format(NamedTuple):
 
     writer: str
     about: str
+    tracker: bool = False
+    """Whether it goes into a store of its own in place of --out."""
 
 
 FORMATS: dict[str, Format] = {
@@ -57,14 +60,25 @@ FORMATS: dict[str, Format] = {
         "viva.runs.export.tasks:export_lm_eval_tasks", "a benchmark as a folder of tasks for lm-evaluation-harness"
     ),
     "hf": Format("viva.runs.export.tables:export_hf", "a Hugging Face dataset: of a run, or of a question set"),
+    "mlflow": Format(
+        "viva.runs.export.tracking:export_mlflow", "results as runs of MLflow, at MLFLOW_TRACKING_URI", tracker=True
+    ),
+    "wandb": Format(
+        "viva.runs.export.tracking:export_wandb", "results as runs of Weights & Biases, in WANDB_PROJECT", tracker=True
+    ),
 }
 """Written by hand, in the order in which the help lists them; a module is loaded when its format is asked for."""
 
 
-def writer(name: str) -> Callable[[ExportConfig], int]:
-    """The function that writes a format. Raises VivaError naming the formats there are."""
+def writer(name: str, out: Path | None) -> Callable[[ExportConfig], int]:
+    """The function that writes a format. Raises VivaError naming the formats there are, and for an `out` that is
+    missing or has no meaning."""
     if name not in FORMATS:
         known = ", ".join(FORMATS)
         raise VivaError(f"--to {one_line(name, 60)!r}: there is no such format; there are: {known}")
+    if FORMATS[name].tracker and out is not None:
+        raise VivaError(f"--out {out}: --to {name} writes no file: {FORMATS[name].about}")
+    if not FORMATS[name].tracker and out is None:
+        raise VivaError(f"--to {name} writes a folder: say which with --out")
     module, _, function = FORMATS[name].writer.partition(":")
     return cast("Callable[[ExportConfig], int]", getattr(importlib.import_module(module), function))

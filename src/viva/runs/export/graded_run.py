@@ -23,6 +23,7 @@ from viva.files import UNREADABLE, lines, reading
 from viva.interop.writing.answers import EvaluationResult
 from viva.reports.result import Result, settings
 from viva.runs.answers import keys_of_answers
+from viva.runs.graded import refuse_adaptive
 from viva.runs.live_line import Screen
 from viva.runs.open import open_evidence
 from viva.runs.results import Reported, read_run
@@ -53,7 +54,7 @@ def opened_run(path: Path, *, gold: bool = True) -> Iterator[ExportedRun]:
             raise VivaError(
                 f"{path} is no run, but holds {len(found)} ({shown}{', …' if found[3:] else ''}): name those"
             )
-    RunFolder.open(path)
+    refuse_adaptive(path, RunFolder.open(path).record)
     run = read_run(path, "none")
     with ExitStack() as stack:
         journal = run.folder.journal("responses", write=False)

@@ -105,9 +105,9 @@ def _cuts(tags: Sequence[str], config: BreakdownConfig) -> list[tuple[str, ...]]
 
 
 def _refuse_too_many(one: ScoreSet, cuts: Sequence[tuple[str, ...]]) -> None:
-    known = set(one.scores.columns)
+    known = set(one.scores.texts)
     count = sum(
-        one.scores.select(columns).n_unique()
+        len(one.scores.groups(*columns)[1])
         for combination in cuts
         if known.issuperset(columns := [f"tag:{tag}" for tag in combination])
     )

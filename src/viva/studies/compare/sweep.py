@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from viva.errors import DataError, VivaError
 from viva.published import Entry, catalogue, table
 from viva.reports.sweep import TITLES, Sweep, Swept
-from viva.runs.graded import runs_in
+from viva.runs.graded import refuse_adaptive, runs_in
 from viva.studies.compare.published import SETTING, sampling_text
 
 if TYPE_CHECKING:
@@ -83,6 +83,7 @@ def _of_path(path: Path, models: Sequence[str]) -> Iterator[Swept]:
 
     for folder in runs_in(path):
         found = read_run(folder, NONE)
+        refuse_adaptive(folder, found.folder.record)
         exams = {exam.spec.label: exam for exam in found.folder.record.exams if exam.spec.benchmark == BENCHMARK}
         for result in found.results:
             exam = exams.get(result.exam)

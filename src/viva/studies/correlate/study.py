@@ -12,6 +12,7 @@ from viva.errors import DataError, VivaError
 from viva.runs.config import note
 from viva.runs.item_scores import EXAM, existing, score_sets
 from viva.studies.correlate.sources import PUBLISHED, Correlated, matched, noted, published_tables
+from viva.studies.families import Families, families_of
 from viva.studies.model_table import WideTable, only_model_table, read_wide
 from viva.studies.options import Sources
 from viva.visible import one_line
@@ -27,6 +28,7 @@ class CorrelateConfig(Struct, kw_only=True):
     columns: Annotated[tuple[str, ...], note("Which columns: the first against each of the others.")] = ()
     every: Annotated[bool, note("Every column against every other.")] = False
     exclude: Annotated[tuple[str, ...], note("Leave this row out; repeatable.")] = ()
+    families: Families = None
     by: Annotated[
         str | None,
         note(
@@ -43,9 +45,8 @@ def study(config: CorrelateConfig) -> CorrelationTables:
     from viva.reports.correlation import CorrelationTables
 
     tables = _tables(config.sources, config)
-    return CorrelationTables(
-        tuple(_correlated(one, config) for one in tables), tuple(note for one in tables for note in one.notes)
-    )
+    notes = [note for one in tables for note in one.notes]
+    return CorrelationTables(tuple(_correlated(one, config, notes) for one in tables), tuple(dict.fromkeys(notes)))
 
 
 def _tables(sources: Sequence[str], config: CorrelateConfig) -> list[Correlated]:
@@ -105,8 +106,9 @@ def _of_items(paths: Sequence[Path], config: CorrelateConfig) -> tuple[WideTable
     return found, ranges
 
 
-def _correlated(found: Correlated, config: CorrelateConfig) -> Correlations:
-    """The coefficients of every pair of columns that is asked for. Raises VivaError for unknown columns."""
+def _correlated(found: Correlated, config: CorrelateConfig, notes: list[str]) -> Correlations:
+    """The coefficients of every pair of columns that is asked for, and what families were made of its rows into
+    `notes`. Raises VivaError for unknown columns."""
     from viva.analysis.correlation import correlate, pairs
     from viva.reports.correlation import Correlations
 
@@ -117,10 +119,13 @@ def _correlated(found: Correlated, config: CorrelateConfig) -> Correlations:
         raise VivaError(f"--exclude {unknown[0]!r}: {title} has no such row; it has: {_listed(table.rows)}")
     kept = [index for index, row in enumerate(table.rows) if row not in config.exclude]
     rows = [table.rows[index] for index in kept]
+    families = families_of(config.families, rows, notes)
     figures = {name: [table.columns[name][index] for index in kept] for name in columns}
     return Correlations(
         title=title + (f", without {', '.join(config.exclude)}" if config.exclude else ""),
-        pairs=tuple(correlate(rows, figures, first, second) for first, second in pairs(columns, every=config.every)),
+        pairs=tuple(
+            correlate(rows, figures, first, second, families) for first, second in pairs(columns, every=config.every)
+        ),
         partial=tuple(row for row in rows if row in table.partial),
         labels=found.labels,
     )

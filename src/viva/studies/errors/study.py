@@ -15,7 +15,6 @@ from viva.benchmarks import find_benchmark
 from viva.benchmarks.csbench.errors import GROUPS, PAPERS, ErrorTypes, type_names
 from viva.engine.asking import Tally, Task
 from viva.engine.batchlog import BatchLog
-from viva.engine.budget import Budget
 from viva.engine.folder import RunFolder, find_run
 from viva.engine.journal import Journal
 from viva.engine.labelling import STAGE, Labelled, Labelling, keys_wanted, labelled, labels_wanted
@@ -24,13 +23,12 @@ from viva.errors import VivaError
 from viva.io.tables import CsvText
 from viva.prompting import read_templates
 from viva.reports.text import json_text
-from viva.runs.ask import ask_one_stage, ending_of, new_run
-from viva.runs.batches import BatchDispatcher, Queue, open_batch_dispatcher, refuse_unbatched
+from viva.runs.ask import ask_judges
+from viva.runs.batches import BatchDispatcher, open_batch_dispatcher, refuse_unbatched
 from viva.runs.config import ARGUMENT, LimitOptions, note, pick
 from viva.runs.open import OpenRun, open_evidence, open_judge_panel, prepare
 from viva.runs.plan import rejudge_records
 from viva.runs.rejudge import RejudgeOptions
-from viva.runs.stage import Stage
 from viva.runs.trust import confirm_endpoints
 from viva.types import ExamSpec
 from viva.visible import csv_safe
@@ -153,21 +151,14 @@ def _ask_judges(
     dispatcher: BatchDispatcher | None,
 ) -> int:
     """Ask every judge for the labels that the journal lacks. Returns the exit code of the stage."""
+
+    def wanted(judge: Judge, tally: Tally) -> Iterator[Task | None]:
+        asked: set[bytes] = set()
+        for work in works:
+            yield from labels_wanted(work, judge, journal, tally, asked)
+
     total = len(set().union(*(keys_wanted(work) for work in works)))
-    run = new_run(opened.limits, journal, Budget(opened.limits.max_requests, opened.limits.max_cost), total)
-    judges = [judge.model for judge in judge_panel.judges]
-    stage = Stage("labelling", run, ending_of(dispatcher, STAGE, "the same command again"), judges)
-
-    def of(judge: Judge) -> Queue:
-        def wanted(tally: Tally) -> Iterator[Task | None]:
-            asked: set[bytes] = set()
-            for work in works:
-                yield from labels_wanted(work, judge, journal, tally, asked)
-
-        return Queue(judge.model, wanted)
-
-    queues = [of(judge) for judge in judge_panel.judges]
-    return ask_one_stage(opened, STAGE, stage, queues, dispatcher)
+    return ask_judges(opened, STAGE, "labelling", judge_panel, journal, wanted, total, dispatcher)
 
 
 def _told(opened: OpenRun, judge_panel: JudgePanel, rows: Sequence[Labelled], config: ErrorsConfig) -> Told:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from viva.errors import DataError
-from viva.runs.score_table import rows_of
+from viva.studies.families import read_families
 from viva.studies.items.anchors_file import read_anchors
 from viva.studies.items.sources import ItemSources, item_sources
 from viva.visible import one_line
@@ -38,7 +38,7 @@ def chosen(one: ItemSources, count: int, families: Path | None, listed: int) -> 
     scores, notes = _whole(in_order(item_scores(one.exam, one.frames, one.headline)))
     names = [one.found[model].model for model in scores.models]
     if families is not None:
-        names = _families(families, names, notes)
+        names = read_families(families, names, notes)
     else:
         notes.append(
             "Every model counts as a family of its own. A model whose relatives are among the others is predicted too "
@@ -107,21 +107,6 @@ def in_order(scores: ItemScores) -> ItemScores:
 def _by_size(name: str) -> tuple[tuple[int, str], ...]:
     """What sorts `q9` before `q10`: of digits, how many there are stands first."""
     return tuple((len(part) if part.isdigit() else 0, part) for part in re.split(r"0*([0-9]+)", name))
-
-
-def _families(path: Path, models: Sequence[str], notes: list[str]) -> list[str]:
-    """Each model's family by a table `model,family`; its own name where the table has none."""
-    found: dict[str, str] = {}
-    for line, row in rows_of(path):
-        if not row.get("model") or not row.get("family"):
-            raise DataError(f"{path}, line {line}: a table of families has columns model and family, both filled")
-        found[str(row["model"])] = str(row["family"])
-    missing = sorted({model for model in models if model not in found})
-    if len(missing) == len(set(models)):
-        raise DataError(f"{path} names no model that is here; they are: {', '.join(one_line(m, 40) for m in missing)}")
-    if missing:
-        notes.append(f"{path.name} has no family of {', '.join(missing)}: each counts as its own.")
-    return [found.get(model, model) for model in models]
 
 
 def _whole(scores: ItemScores) -> tuple[ItemScores, list[str]]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import polars as pl
 from msgspec import Struct
 
+from viva.analysis.columns import Columns
 from viva.errors import DataError
 from viva.runs.item_scores import EXAM, ScoreSet, score_sets
 from viva.types import Aggregate
@@ -22,7 +22,7 @@ class ItemSources(Struct, kw_only=True):
 
     exam: str
     headline: Aggregate
-    frames: dict[str, pl.DataFrame] = {}
+    frames: dict[str, Columns] = {}
     """Model → its scores. A model that is there twice has its source's name in brackets the second time."""
     found: dict[str, ScoreSet] = {}
     notes: list[str] = []

@@ -100,8 +100,9 @@ def _heading(name: str) -> Heading:
 def _sound_sources(sources: Sequence[Path], left_out: list[str], *, regrade: bool) -> Iterator[Path]:
     """Tables as they are, and runs one by one whose scores are what was made of their files; `left_out` takes in the
     others."""
+    from viva.engine.folder import RunFolder
     from viva.engine.scorefile import fault
-    from viva.runs.graded import regraded, runs_in
+    from viva.runs.graded import ADAPTIVE, regraded, runs_in
 
     for source in sources:
         for one in runs_in(source) if source.is_dir() else [source]:
@@ -111,7 +112,9 @@ def _sound_sources(sources: Sequence[Path], left_out: list[str], *, regrade: boo
             if regrade:
                 regraded(one)
             found = fault(one)
-            if found is None:
+            if RunFolder.open(one).record.adaptive is not None:
+                left_out.append(f"{one_line(one.name, 80)} {ADAPTIVE}")
+            elif found is None:
                 yield one
             elif found.kind == "missing":
                 left_out.append(f"{one_line(one.name, 80)}: not graded yet (viva resume {one_line(str(one), 200)})")
@@ -217,7 +220,7 @@ def _of_table(one: ScoreSet, known: ModelFacts) -> Entry:
     from viva.reports.site.assembling import Entry
     from viva.reports.site.content import Dimension
 
-    questions = sorted(set(one.scores["question"].to_list()))
+    questions = sorted(one.scores.texts["question"].values)
     digest = hashlib.sha256(msgspec.json.encode(questions)).hexdigest()[:12]
     breakdown = Breakdown(one.scores, one.headline.attempts)
     lines = {name: shared for name, shared in one.lines.items() if shared != (one.headline,)}

@@ -11,6 +11,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from viva.analysis.columns import sums
 from viva.analysis.power import Floats, Measured, measured, measured_difference
 from viva.engine.budget import Price, list_price
 from viva.engine.consumption import Consumption
@@ -50,32 +51,27 @@ class Answers(Struct, frozen=True, eq=False, kw_only=True):
 
 def answers_of(one: ScoreSet, cluster: str | None) -> Answers:
     """Sum up a model's scores. Raises DataError where too few questions have one."""
-    import polars as pl
-
-    rows = one.scores.filter(~pl.col("outcome").cast(pl.String).is_in(sorted(UNANSWERED)))
-    points = pl.col("value").fill_null(0.0)
-    tag = [pl.col(f"tag:{cluster}").first().alias("cluster")] if cluster else []
-    found = rows.group_by("question", maintain_order=True).agg(
-        points.mean().alias("mean"), ((points - points.mean()) ** 2).sum().alias("squares"), pl.len(), *tag
-    )
-    if found.height < _FEWEST:
+    rows = one.scores.take(~one.scores.among("outcome", UNANSWERED))
+    points, (groups, starts) = np.nan_to_num(rows.numbers["value"]), rows.groups("question")
+    counts = np.bincount(groups, minlength=len(starts)).astype(np.float64)
+    means = sums(points, groups, len(starts)) / counts
+    if len(starts) < _FEWEST:
         raise DataError(
-            f"{one.source}: {one_line(one.model, 60)} has scores of {found.height} questions of {one.exam}; a plan "
+            f"{one.source}: {one_line(one.model, 60)} has scores of {len(starts)} questions of {one.exam}; a plan "
             f"takes {_FEWEST} at least"
         )
-    codes = found["cluster"].cast(pl.String).fill_null("").rank("dense").to_numpy() if cluster else None
-    means = found["mean"].to_numpy()
+    question = rows.texts["question"]
     return Answers(
         model=one.model,
         source=one.source,
         benchmark=one.record.spec.benchmark if one.record else "",
-        questions=found["question"].to_list(),
+        questions=[question.values[code] for code in question.codes[starts]],
         means=means,
         asked=one.opened if one.opened and one.opened.name.partition("/")[0] not in RECORDED else None,
-        squares=found["squares"].to_numpy(),
-        counts=found["len"].to_numpy().astype(np.float64),
-        cluster=None if codes is None else codes.astype(np.int64),
-        zero_one=bool(np.isin(means, (0.0, 1.0)).all()) and int(found["len"].max() or 0) == 1,  # type: ignore[arg-type]
+        squares=sums((points - means[groups]) ** 2, groups, len(starts)),
+        counts=counts,
+        cluster=rows.texts[f"tag:{cluster}"].codes[starts].astype(np.int64) + 1 if cluster else None,
+        zero_one=bool(np.isin(means, (0.0, 1.0)).all()) and counts.max() == 1,
     )
 
 

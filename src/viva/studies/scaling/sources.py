@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -13,6 +12,7 @@ from viva.errors import DataError, VivaError
 from viva.published import Entry, Size, Table, catalogue, tables
 from viva.published import size as published_size
 from viva.runs.item_scores import EXAM, existing, score_sets
+from viva.studies.families import family_of
 from viva.studies.model_table import WideTable, only_model_table, read_wide
 from viva.visible import one_line
 
@@ -30,7 +30,6 @@ SCORES: dict[str, tuple[str, str]] = {
 }
 """Benchmark → the table and the column that are meant where nothing else is said."""
 SIZE_COLUMNS = ("parameters", "billions", "size", "total")
-_SIZE = re.compile(r"\d+(?:\.\d+)?(?:\s*[x×]\s*\d+(?:\.\d+)?)?\s*b(?![a-z])", re.IGNORECASE)
 
 
 class Source(Struct, kw_only=True):
@@ -87,13 +86,6 @@ def read_sizes(path: Path) -> dict[str, Size]:
             raise DataError(f"{path}: {one_line(model, 60)!r}: {total:g} and {part or total:g} billion are no sizes")
         sizes[model] = Size(total, part or total)
     return sizes
-
-
-def family_of(model: str) -> str:
-    """A model's family by its name: what stands before its size ("Qwen1.5-110B" → "Qwen1.5"); "" where none stands."""
-    name = model.rpartition("/")[2]
-    found = _SIZE.search(name)
-    return name[: found.start()].rstrip(" -_") if found else ""
 
 
 def _published(benchmark: str, asked: Source) -> ScalingData:

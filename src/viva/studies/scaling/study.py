@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from viva.errors import DataError, VivaError
 from viva.runs.config import Positive, note
+from viva.studies.families import NONE, Families, read_families
 from viva.studies.options import Sources
 from viva.studies.scaling.sources import Parameters, ScalingData, Source, found_in, read_sizes
 from viva.visible import one_line
@@ -49,6 +51,7 @@ class ScalingConfig(Struct, kw_only=True):
     table: Annotated[str | None, note("Which published table (`viva published BENCHMARK`).")] = None
     score: Annotated[str | None, note("Which column is the score.")] = None
     sizes: Annotated[Path | None, note("CSV `model,billions[,active]`, where names do not say it.")] = None
+    families: Families = None
     questions: Annotated[
         Positive | None,
         note("On how many questions each score of a table rests, for intervals where no model is left over."),
@@ -81,6 +84,13 @@ def _fitted(found: ScalingData, kinds: Sequence[Kind], config: ScalingConfig) ->
 
     references = _references(found, config.reach)
     found = _chosen(found, config)
+    notes: list[str] = []
+    if config.families not in (None, NONE):
+        named = read_families(Path(config.families), [point.model for point in found.points], notes)
+        points = zip(found.points, named, strict=True)
+        found = replace(
+            found, points=tuple(replace(one, words={**one.words, "family": family}) for one, family in points)
+        )
     groups: list[Group] = []
     for name, members in grouped(found.points, _parts(config.by)).items():
         kept = best_of_size(members) if config.best else members
@@ -92,6 +102,7 @@ def _fitted(found: ScalingData, kinds: Sequence[Kind], config: ScalingConfig) ->
                 _numbers(config.predict, "--predict"),
                 _numbers(config.fit_on, "--fit-on"),
                 references,
+                by_family=config.families != NONE,
             )
         )
     fitted = [group for group in groups if group.fits]
@@ -110,6 +121,7 @@ def _fitted(found: ScalingData, kinds: Sequence[Kind], config: ScalingConfig) ->
         references=references,
         sizeless=tuple(point.model for point in found.sizeless if point not in references),
         ranges=found.ranges,
+        notes=tuple(notes),
     )
 
 
@@ -148,11 +160,10 @@ def _chosen(found: ScalingData, config: ScalingConfig) -> ScalingData:
             and all(words[model].get(word) == value for word, _, value in (one.partition("=") for one in config.where))
         )
 
-    return ScalingData(
-        title=found.title,
+    return replace(
+        found,
         points=tuple(point for point in found.points if kept(point.model)),
         sizeless=tuple(point for point in found.sizeless if kept(point.model)),
-        ranges=found.ranges,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator
+from hashlib import blake2b
 
 SIZE = 16
 """Bytes of a key."""
@@ -16,6 +17,11 @@ def read_key(written: str) -> bytes:
     if len(key) != SIZE:
         raise ValueError(f"a key has {SIZE} bytes, and this has {len(key)}")
     return key
+
+
+def text_key(text: str) -> bytes:
+    """The key of a text."""
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=SIZE).digest()
 
 
 class KeyTable:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viva.engine.keytable import KeyTable, read_key
+from viva.keytable import KeyTable, read_key
 
 
 @given(st.lists(st.integers(0, 300).map(lambda number: number.to_bytes(16)), max_size=400))

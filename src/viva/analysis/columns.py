@@ -1,0 +1,130 @@
+"""Columns of numbers and of texts, all of one length: what the means of scores are computed from.
+
+NumPy alone, so that a run is summed up without what analyses of many runs need; these take columns as a Polars frame.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import polars as pl
+
+K = TypeVar("K", bound=Hashable)
+T = TypeVar("T")
+Numbers = NDArray[Any]
+
+
+class Text(Struct, frozen=True, eq=False):
+    """A column of texts, of which many are alike."""
+
+    values: Sequence[str]
+    codes: NDArray[np.int32]
+    """The place of each row's text in `values`; -1 where a row has none."""
+
+    def among(self, wanted: Collection[str]) -> NDArray[np.bool_]:
+        """Which rows have one of the wanted texts."""
+        found: NDArray[np.bool_] = np.array([*(value in wanted for value in self.values), False])[self.codes]
+        return found
+
+
+class Columns(Struct, frozen=True, eq=False):
+    """Columns by name."""
+
+    numbers: Mapping[str, Numbers]
+    """nan where a row has no such number."""
+    texts: Mapping[str, Text]
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of all columns."""
+        return [*self.texts, *self.numbers]
+
+    @property
+    def height(self) -> int:
+        """How many rows there are."""
+        return len(self.texts["question"].codes)
+
+    def number(self, name: str) -> Numbers:
+        """A column of numbers; all nan where there is none of this name."""
+        found = self.numbers.get(name)
+        return np.full(self.height, np.nan) if found is None else found
+
+    def among(self, name: str, wanted: Collection[str]) -> NDArray[np.bool_]:
+        """Which rows have one of the wanted texts; none where there is no such column."""
+        return self.texts[name].among(wanted) if name in self.texts else np.zeros(self.height, dtype=bool)
+
+    def take(self, rows: Numbers) -> Columns:
+        """Some of the rows: a mask, or their places in the order that they are to have."""
+        numbers = {name: values[rows] for name, values in self.numbers.items()}
+        return Columns(numbers, {name: Text(text.values, text.codes[rows]) for name, text in self.texts.items()})
+
+    def replace(self, **numbers: Numbers) -> Columns:
+        """The same with other columns of numbers, or more of them."""
+        return Columns({**self.numbers, **numbers}, self.texts)
+
+    def groups(self, *names: str) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Number the groups of rows that are alike in `names`, in the order of their first rows.
+
+        Returns the group of each row, and the first row of each group.
+        """
+        first, *others = (self.texts[name].codes if name in self.texts else self.numbers[name] for name in names)
+        groups, starts = _numbered(first)
+        for codes in others:
+            if not np.array_equal(codes, codes[starts][groups]):  # one of a group's rows differs from its first
+                groups, starts = _numbered(groups * (int(codes.max()) + 2) + codes + 1)
+        return groups, starts
+
+    def to_frame(self) -> pl.DataFrame:
+        """The same as a Polars frame; null in place of nan."""
+        import polars as pl
+
+        texts = [
+            pl.Series(name, [*text.values, None], dtype=pl.String).gather(text.codes % (len(text.values) + 1))
+            for name, text in self.texts.items()
+        ]
+        return pl.DataFrame([*texts, *(pl.Series(name, one, nan_to_null=True) for name, one in self.numbers.items())])
+
+
+def coded(texts: Sequence[K | None], known: dict[K, int]) -> NDArray[np.int32]:
+    """The places of texts, or of other keys, in `known`, which grows by those that are new; -1 for none."""
+    return np.array([-1 if text is None else known.setdefault(text, len(known)) for text in texts], dtype=np.int32)
+
+
+def by_name(kind: str, found: Sequence[Mapping[str, T]]) -> dict[str, list[T | None]]:
+    """A column for each name in what rows say: null where a row does not have it."""
+    names = dict.fromkeys(itertools.chain.from_iterable(found))
+    return {f"{kind}:{name}": [one.get(name) for one in found] for name in names}
+
+
+def joined(chunks: Sequence[Mapping[str, Numbers]], name: str, nothing: np.int32 | np.float64) -> Numbers:
+    """A column of all chunks, of which some may not have it."""
+    return np.concatenate([one[name] if name in one else np.full(len(one["repeat"]), nothing) for one in chunks])
+
+
+def sums(values: Numbers, groups: NDArray[np.intp], count: int) -> Numbers:
+    """The sum of each of `count` groups."""
+    return np.bincount(groups, values, minlength=count).astype(values.dtype)
+
+
+def greatest(values: Numbers, groups: NDArray[np.intp], count: int) -> Numbers:
+    """The greatest value of each of `count` groups, none of which is empty."""
+    found = np.full(count, values.min(initial=0), dtype=values.dtype)
+    np.maximum.at(found, groups, values)
+    return found
+
+
+def _numbered(codes: Numbers) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    if np.array_equal(codes, places := np.arange(len(codes))):
+        return places, places
+    _, first, groups = np.unique(codes, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return place[groups], first[order]

@@ -1,0 +1,133 @@
+"""Models of one family are alike, so that many of them say less than as many models drawn independently.
+
+Two ways to have that in an interval; both take families, not models, as what is drawn:
+
+*Jackknife by family*, for any statistic: the error of θ is √((G-1)/G · Σ (θ₋ᵍ - θ)²) over G families, θ₋ᵍ without the
+family g (Shao and Wu 1989, Annals of Statistics 17:1176-1197), with Student's t on G - 2 degrees of freedom.
+
+*Variance components*, for the scatter around a curve: each model is off by its family's part (variance τ²) and its own
+(σ²). With e the residuals of least squares, M = I - J J⁺ and Z the families' indicators, the expectations
+
+    e'e      = σ²·tr M       + τ²·tr Z'MZ
+    |Z'e|²   = σ²·tr Z'MZ    + τ²·|Z'MZ|²  (Frobenius)
+
+are solved for both (as Henderson's method 3 does: Searle, Casella and McCulloch 1992, Variance Components, section
+5.5); a negative one is 0. Degrees of freedom are Satterthwaite's, of the families' means (G - 2) and of what is within
+(n - G).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+Matrix = tuple[tuple[float, ...], ...]
+
+FEWEST = 4
+"""Families without which nothing can be said of a further one."""
+
+
+class FamilyScatter(Struct, frozen=True, kw_only=True):
+    """How models scatter around a curve, in variances of scores as shares of 1."""
+
+    count: int
+    """Families."""
+    models: int
+    size: float
+    """Models of a family: the harmonic mean."""
+    within: float
+    """σ²: of models of one family around it."""
+    between: float
+    """τ²: of families around the curve."""
+    alone: Matrix
+    """Covariance of the curve's parameters, by unit of σ²."""
+    together: Matrix
+    """The same, by unit of τ²."""
+
+    @property
+    def covariance(self) -> Floats:
+        """Of the curve's parameters."""
+        found: Floats = self.within * np.array(self.alone) + self.between * np.array(self.together)
+        return found
+
+    def degrees(self, gradient: Floats) -> float:
+        """Degrees of freedom of the variance of one more model's score, of a further family."""
+        by_between = 1 + float(gradient @ np.array(self.together) @ gradient)
+        by_within = 1 + float(gradient @ np.array(self.alone) @ gradient) - by_between / self.size
+        means, inside = by_between * (self.between + self.within / self.size), by_within * self.within
+        spread = means**2 / (self.count - 2) + inside**2 / max(1, self.models - self.count)
+        return max(1.0, min(self.models - 2.0, (means + inside) ** 2 / spread)) if spread > 0 else 1.0
+
+
+def numbered(families: Sequence[str]) -> Codes:
+    """Each model's family as a number from 0."""
+    return np.unique(np.asarray(families, dtype=str), return_inverse=True)[1].astype(np.int64)
+
+
+def are_groups(families: Sequence[str]) -> bool:
+    """Whether some family has two models, and there are enough families to say anything of a further one."""
+    return FEWEST <= len(set(families)) < len(families)
+
+
+def jackknife(statistic: Callable[[NDArray[np.bool_]], float | None], codes: Codes) -> tuple[float, float] | None:
+    """The standard error of a statistic and its degrees of freedom, leaving out each family in turn.
+
+    `statistic`: of the models that are kept; None where it is not defined, and then there is no error.
+    """
+    count = int(codes.max(initial=-1)) + 1
+    whole = statistic(np.ones(len(codes), dtype=bool))
+    left = [statistic(codes != family) for family in range(count)]
+    if count < FEWEST or whole is None:
+        return None
+    away = [value - whole for value in left if value is not None]
+    if len(away) < count:
+        return None
+    return math.sqrt((count - 1) / count * math.fsum(each * each for each in away)), count - 2
+
+
+def family_scatter(jacobian: Floats, residuals: Floats, codes: Codes) -> FamilyScatter | None:
+    """Variance components around a curve fitted by least squares; None where they cannot be told apart.
+
+    `jacobian`: models × parameters, of full rank; `residuals` and `codes`: one a model.
+    """
+    count, (models, parameters) = int(codes.max()) + 1, jacobian.shape
+    members = np.bincount(codes)
+    if count < FEWEST or count == models:
+        return None
+    indicators = (codes[:, None] == np.arange(count)).astype(np.float64)
+    inverse = np.linalg.pinv(jacobian)
+    left = indicators - jacobian @ (inverse @ indicators)  # M Z
+    crossed = indicators.T @ left
+    trace, squares = float(np.trace(crossed)), float((crossed**2).sum())
+    sums = float(((indicators.T @ residuals) ** 2).sum())
+    whole = float(residuals @ residuals)
+    spare = models - parameters
+    determinant = spare * squares - trace**2
+    if determinant <= 1e-9 * spare * squares:
+        return None
+    within = (whole * squares - trace * sums) / determinant
+    between = (spare * sums - trace * whole) / determinant
+    if between < 0:
+        within, between = whole / spare, 0.0
+    elif within < 0:
+        within, between = 0.0, sums / squares
+    by_family = inverse @ indicators
+    return FamilyScatter(
+        count=count,
+        models=models,
+        size=count / float((1 / members).sum()),
+        within=within,
+        between=between,
+        alone=_matrix(inverse @ inverse.T),
+        together=_matrix(by_family @ by_family.T),
+    )
+
+
+def _matrix(values: Floats) -> Matrix:
+    return tuple(tuple(map(float, row)) for row in values)

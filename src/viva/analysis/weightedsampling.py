@@ -1,0 +1,213 @@
+"""A full score from some of the questions, drawn where they are least predictable; right whatever the predictions.
+
+Questions are drawn one after the other, without replacement, question j with a known probability qₜ(j) among those left
+(Rₜ), given a prediction mₜ(j) of every score. With shares sⱼ of the full score μ = Σ sⱼ yⱼ, each draw i estimates it:
+
+    Zₜ = Σ_{asked before} sⱼ yⱼ + Σ_{j in Rₜ} sⱼ mₜ(j) + sᵢ (yᵢ − mₜ(i)) / qₜ(i)        E[Zₜ | before] = μ
+
+(Des Raj 1956, JASA 51:269-284, with predictions as a difference estimator). Predictions and probabilities may depend on
+all answers before: Zₜ − μ is a martingale difference, as in active inference (Zrnic and Candès 2024, arXiv 2403.03208),
+and nothing is assumed of the answers. Good predictions make it small; qₜ ∝ s √(variance) makes it smallest. The
+estimate is the mean of all Zₜ, each weighed by its predicted precision, which is known before the draw.
+
+Two intervals. `fixed`: normal theory, for a number of questions that was chosen before. `anytime`: a confidence
+sequence by betting (Waudby-Smith and Ramdas 2024, JRSS B 86:1-27; with weighted draws and predictions: Shekhar, Xu,
+Lipton, Liang and Ramdas 2023, arXiv 2305.06884). For the true μ the product of 1 + λₜ (Zₜ − μ) is a nonnegative
+martingale of mean 1 where λₜ is known before the draw and small enough; it ever reaches 2/α with probability α/2 at
+most (Ville 1939). So the μ that have not reached it hold the truth at all times at once, and may be looked at after
+each answer. λₜ = h / predicted variance of Zₜ makes the interval narrowest when it is h to both sides.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from viva.analysis.draw import Draw, Term
+from viva.analysis.uncertainty import LEVEL, t_quantile
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+LEAST = 0.04
+"""No score's predicted variance is less: that of an answer with 4 % the other way. Predictions near 0 and 1 are wrong
+more often than they say, and a question that is hardly ever drawn would weigh too much when it is."""
+SAFE = 0.5
+"""No bet puts more than this share of what was won so far at stake."""
+_HALVINGS = 40
+
+
+class Target(Struct, frozen=True, kw_only=True, eq=False):
+    """A mean to estimate: what is predicted of its values, an entry a question."""
+
+    predicted: Floats
+    variance: Floats
+    lowest: float = 0.0
+    """The least that a value can be; −1 of differences."""
+
+
+class Estimate(Struct, frozen=True, kw_only=True):
+    """A mean over all questions with its 95 % interval, shares of 1."""
+
+    value: float
+    low: float
+    high: float
+
+
+class Frame(Struct, frozen=True, kw_only=True, eq=False):
+    """The questions of a full score."""
+
+    questions: tuple[str, ...]
+    shares: Floats
+    """Of the full score; they sum to 1."""
+
+    def places(self, drawn: Sequence[Draw]) -> Indices:
+        """Where the drawn questions are."""
+        at = {question: place for place, question in enumerate(self.questions)}
+        return np.array([at[one.question] for one in drawn], dtype=np.int64)
+
+
+def draws(frame: Frame, targets: Sequence[Target], drawn: Sequence[Draw], count: int, seed: int) -> list[Draw]:
+    """The next `count` questions in the order drawn; fewer where fewer are left. The same of the same arguments.
+
+    Questions are drawn for the last target. `drawn`: all that were drawn before.
+    """
+    number = drawn[-1].round + 1 if drawn else 1
+    dice = np.random.default_rng([seed % 2**63, number])
+    shares = frame.shares
+    left = shares > 0
+    left[frame.places(drawn)] = False
+    places = np.flatnonzero(left)
+    s = shares[places]
+    size = s * np.sqrt(np.maximum(targets[-1].variance[places], LEAST))
+    # The smallest of exponential times at these rates is each question's with probability qₜ, and so is the next.
+    order = np.argsort(dice.exponential(size=len(places)) / size, kind="stable")[:count]
+
+    def remaining(values: Floats) -> Floats:
+        """The sum over what is left before each draw."""
+        return np.flip(np.cumsum(np.flip(np.concatenate([values[order], [np.delete(values, order).sum()]]))))[:-1]
+
+    sizes, share = remaining(size), remaining(s)
+    columns: list[list[Term]] = []
+    for target in targets:
+        m = np.clip(target.predicted[places], target.lowest, 1.0)
+        squares = np.maximum(sizes * remaining(s * s * np.maximum(target.variance[places], LEAST) / size), 1e-12)
+        down, up = (float((s * gap / size).max(initial=0.0)) for gap in (m - target.lowest, 1 - m))
+        columns.append(
+            [
+                Term(predicted=float(m[one]), rest=rest, variance=variance, down=down * total, up=up * total)
+                for one, rest, variance, total in zip(
+                    order, remaining(s * m).tolist(), squares.tolist(), sizes.tolist(), strict=True
+                )
+            ]
+        )
+    return [
+        Draw(
+            question=frame.questions[places[one]],
+            round=number,
+            share=float(s[one]),
+            probability=min(float(size[one] / sizes[at]), 1.0),
+            left=float(share[at]),
+            terms=tuple(terms[at] for terms in columns),
+        )
+        for at, one in enumerate(order)
+    ]
+
+
+class Answers(Struct, frozen=True, kw_only=True, eq=False):
+    """The draws with the values that the answers have, for one of the targets."""
+
+    draws: Sequence[Draw]
+    values: Floats
+    """In the order of the draws."""
+    target: int = 0
+    lowest: float = 0.0
+
+    def possible(self) -> tuple[float, float]:
+        """What the answers leave possible: what was not asked is between `lowest` and 1."""
+        seen = float(np.array([one.share for one in self.draws]) @ self.values)
+        left = max(self.draws[-1].left - self.draws[-1].share, 0.0) if self.draws else 1.0
+        return seen + self.lowest * left, seen + left
+
+
+class _Series(Struct, frozen=True):
+    """Zₜ, and what belongs to it."""
+
+    estimates: Floats
+    precision: Floats
+    most_down: Floats
+    """How far Zₜ can be below any μ that was possible."""
+    most_up: Floats
+
+
+def _series(answers: Answers) -> _Series:
+    columns = [
+        (one.share, one.probability, one.left, term.predicted, term.rest, term.variance, term.down, term.up)
+        for one in answers.draws
+        for term in (one.terms[answers.target],)
+    ]
+    share, probability, left, predicted, rest, variance, down, up = np.array(columns).T
+    seen = np.concatenate([[0.0], np.cumsum(share * answers.values)[:-1]])
+    return _Series(
+        seen + rest + share * (answers.values - predicted) / probability,
+        1 / variance,
+        down + np.maximum(left - rest, 0.0),
+        up + np.maximum(rest - answers.lowest * left, 0.0),
+    )
+
+
+def fixed(answers: Answers) -> Estimate:
+    """The estimate with the interval for a number of questions chosen before; not for one that the interval chose."""
+    low, high = answers.possible()
+    if len(answers.draws) < 2:
+        return Estimate(value=(low + high) / 2, low=low, high=high)
+    series = _series(answers)
+    weights = series.precision / series.precision.sum()
+    value, n = float(weights @ series.estimates), len(weights)
+    half = t_quantile(n - 1) * math.sqrt(float(weights**2 @ (series.estimates - value) ** 2) * n / (n - 1))
+    return _within(value, value - half, value + half, low, high)
+
+
+def anytime(answers: Answers, halves: Sequence[float]) -> Estimate:
+    """The estimate with the interval that holds at all times at once, with probability 95 % at least.
+
+    `halves`: the half widths that the bets aim at, fixed before the first draw; the capital is split evenly over them.
+    """
+    least, most = answers.possible()
+    if not answers.draws:
+        return Estimate(value=(least + most) / 2, low=least, high=most)
+    series = _series(answers)
+    value = float(series.precision @ series.estimates / series.precision.sum())
+    low = _limit(series.estimates, series.precision, series.most_down, halves, least, most)
+    high = -_limit(-series.estimates, series.precision, series.most_up, halves, -most, -least)
+    return _within(value, low, high, least, most)
+
+
+def _limit(
+    estimates: Floats, precision: Floats, most: Floats, halves: Sequence[float], lowest: float, highest: float
+) -> float:
+    """The largest μ that bets against all below it have ruled out at any time: each bet's gain falls as μ grows."""
+    bets = np.minimum(np.outer(halves, precision), SAFE / np.maximum(most, 1e-12))
+    needed = math.log(2 * len(halves) / (1 - LEVEL))
+
+    def ruled_out(value: float) -> bool:
+        won = np.cumsum(np.log1p(bets * (estimates - value)), axis=1)
+        return bool(np.logaddexp.reduce(won, axis=0).max() >= needed)
+
+    if not ruled_out(lowest):
+        return lowest
+    low, high = lowest, highest
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if ruled_out(middle) else (low, middle)
+    return low
+
+
+def _within(value: float, low: float, high: float, least: float, most: float) -> Estimate:
+    """Held to what is possible; and an interval holds its estimate."""
+    value = min(max(value, least), most)
+    return Estimate(value=value, low=min(max(low, least), value), high=max(min(high, most), value))

@@ -1,0 +1,150 @@
+"""What an adaptive run drew (draws.jsonl), and the full scores that its answers give.
+
+draws.jsonl has a line a question in the order drawn, written before it is asked: with which probability it was drawn,
+and all that the estimate takes beside the answers (`analysis.weightedsampling`).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+from msgspec import Struct
+
+from viva.analysis.draw import Draw
+from viva.engine.folder import RunFolder
+from viva.errors import StorageError, VivaError
+from viva.files import UNREADABLE, read_regular, write_whole
+from viva.types import Aggregate
+from viva.visible import one_line
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from viva.analysis.breakdown import Cell
+    from viva.analysis.weightedsampling import Estimate
+
+DRAWS = "draws.jsonl"
+HALVES = (0.16, 0.08, 0.04, 0.02, 0.01)
+"""Half widths that bets aim at where a decision is waited for: nobody knows how narrow the interval must become."""
+_UNTIL = re.compile(r"(?P<name>[a-z]*)\s*(?P<sign>[<>]?)\s*(?P<value>[0-9]+(?:\.[0-9]+)?|b)")
+
+
+class Until(Struct, frozen=True):
+    """When an adaptive run stops: at a number of questions, at an interval so narrow, or once it is known on which side
+    of a line the score is or which of two models is better. `value` is in questions, or a share of 1."""
+
+    kind: Literal["number", "interval", "score", "difference"]
+    value: float = 0.0
+
+    @property
+    def halves(self) -> tuple[float, ...]:
+        """What the bets of the interval aim at; none where the interval need hold at one time only."""
+        return {"number": (), "interval": (self.value / 2,)}.get(self.kind, HALVES)
+
+
+def read_until(text: str) -> Until:
+    """`500`, `interval<2`, `score>60`, `a>b`. Raises VivaError for what is none of these."""
+    found = _UNTIL.fullmatch(text.strip().lower())
+    name, sign, value = found.group("name", "sign", "value") if found else ("", "?", "")
+    if (name, sign) == ("", "") and value.isdecimal() and int(value) >= 2:
+        return Until("number", int(value))
+    if (name, sign) == ("interval", "<") and value != "b" and 0 < float(value) < 100:
+        return Until("interval", float(value) / 100)
+    if name == "score" and sign in ("<", ">") and value != "b" and 0 < float(value) < 100:
+        return Until("score", float(value) / 100)
+    if (name, value) == ("a", "b") and sign in ("<", ">"):
+        return Until("difference")
+    raise VivaError(
+        f"--until {one_line(text, 40)!r}: write a number of questions from 2 on, interval<2 (points from end to end of "
+        "the 95 % interval), score>60 (it is known on which side of 60 % the score lies) or a>b (it is known which of "
+        "two models is better)"
+    )
+
+
+def read_draws(folder: RunFolder) -> tuple[Until, list[Draw]]:
+    """When an adaptive run stops, and what it drew so far. Raises StorageError for a damaged folder."""
+    path, record = folder.path, folder.record
+    until = read_until(record.adaptive.until if record.adaptive else "")
+    wanted = 2 if until.kind == "difference" else 1
+    if len(record.exams) != 1 or len(record.models) != wanted:
+        raise StorageError(f"{path / 'run.json'} is damaged: an adaptive run has one exam, and {wanted} of models")
+    terms = wanted + (wanted > 1)
+    decode = msgspec.json.Decoder(Draw).decode
+    try:
+        found = [decode(line) for line in read_regular(path / DRAWS).splitlines()]
+    except FileNotFoundError:
+        return until, []
+    except OSError as problem:
+        raise StorageError(f"cannot read {path / DRAWS}: {problem.strerror}") from None
+    except UNREADABLE as problem:
+        raise StorageError(f"{path / DRAWS} is damaged: {problem}") from None
+    if len({one.question for one in found}) < len(found) or any(len(one.terms) != terms for one in found):
+        raise StorageError(f"{path / DRAWS} is damaged: a question is drawn twice, or predictions are missing")
+    return until, found
+
+
+def write_draws(path: Path, draws: Sequence[Draw]) -> None:
+    """Write them as a whole. Raises StorageError where that cannot be."""
+    encode = msgspec.json.Encoder().encode
+    try:
+        write_whole(path / DRAWS, b"".join(encode(one) + b"\n" for one in draws), sync=True)
+    except OSError as problem:
+        raise StorageError(f"cannot write {path / DRAWS}: {problem.strerror}") from None
+
+
+def question_scores(scores: pl.DataFrame, headline: Aggregate) -> dict[str, float]:
+    """Question → its score as the headline counts it, of one model's scores; without those that have none."""
+    from viva.analysis.itemscores import item_scores
+
+    found = item_scores("", {"": scores}, headline)
+    return dict(zip(found.questions, found.scores[0].tolist(), strict=True)) if found.questions else {}
+
+
+def estimate(draws: Sequence[Draw], scores: Sequence[Mapping[str, float]], target: int, until: Until) -> Estimate:
+    """A mean over all questions, from the `scores` of one model, or of two for the difference of the two.
+
+    Where drawn questions have no score, the interval holds whatever they would score.
+    """
+    import numpy as np
+
+    from viva.analysis.weightedsampling import Answers, anytime, fixed
+
+    lowest = -1.0 if len(scores) == 2 else 0.0
+    columns = [np.array([mine.get(one.question, math.nan) for one in draws]) for mine in scores]
+    values = columns[0] - columns[1] if len(columns) == 2 else columns[0]
+    missing = ~np.isfinite(values)
+
+    def of(replacement: float | Sequence[float]) -> Estimate:
+        filled = np.where(missing, np.asarray(replacement), values)
+        answers = Answers(draws=draws, values=filled, target=target, lowest=lowest)
+        return anytime(answers, until.halves) if until.halves else fixed(answers)
+
+    if not missing.any():
+        return of(0.0)
+    middle, least, most = of([one.terms[target].predicted for one in draws]), of(lowest), of(1.0)
+    return msgspec.structs.replace(middle, low=least.low, high=most.high)
+
+
+def estimated_cell(cell: Cell, draws: Sequence[Draw], scores: Mapping[str, float], target: int, until: Until) -> Cell:
+    """A model's score: the cell of the questions drawn, with the estimate for all questions in place of their mean."""
+    found = estimate(draws, [scores], target, until)
+    bounds = (found.value, found.value) if all(one.question in scores for one in draws) else (found.low, found.high)
+    return msgspec.structs.replace(
+        cell,
+        mean=found.value,
+        low=found.low,
+        high=found.high,
+        floor=bounds[0],
+        ceiling=bounds[1],
+        most=bounds[1],
+        least_low=found.low,
+        most_high=found.high,
+        one_sided=False,
+        zeroed=None,
+        lacks=(),
+    )

@@ -1,0 +1,81 @@
+"""Units of measurement: which names mean the same unit, and how many of one are another.
+
+`units.csv` holds them: the quantity, how many of its first unit one is, and its names. Factors are exact: those of the
+SI (its brochure, 9th edition, tables 4, 7 and 8), and the inch and the pound of 1959 (25.4 mm, 0.45359237 kg).
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+
+from msgspec import Struct
+
+_TABLE = Path(__file__).with_name("units.csv")
+_WORD = re.compile(
+    r"(?P<over>/|\bper\b|每)|(?P<word>[^\W\d_]+)\.?(?:\s*\^\s*\{?\s*(?P<power>-?\d)\s*\}?)?|(?P<other>[^\s.*()·{}])"
+)
+_POWERS = {"square": 2, "sq": 2, "cubic": 3, "cu": 3}
+_CHINESE_POWERS = re.compile("(平方|立方)(?=.)")
+
+
+class Unit(Struct, frozen=True):
+    """A unit, perhaps of several: how many of the first units of its quantities it is, and these with their powers."""
+
+    factor: Fraction
+    powers: tuple[tuple[str, int], ...]
+    known: bool
+    """Whether the table has all that it is made of; what it does not have is a quantity of its own ("apple")."""
+
+
+def unit_of(text: str) -> Unit | None:
+    """`km/h`, `kilometers per hour`, `m s^{-1}`, `square feet`, `apples`; None for what is no unit."""
+    factor, powers, known, below, before = Fraction(1), dict[str, int](), True, 1, 1
+    for match in _WORD.finditer(_CHINESE_POWERS.sub(lambda one: "square " if one[1] == "平方" else "cubic ", text)):
+        if match["other"]:
+            return None
+        if match["over"]:
+            below = -1
+            continue
+        word = match["word"]
+        if word.lower() in _POWERS and not match["power"]:
+            before = _POWERS[word.lower()]
+            continue
+        quantity, one = _named(word) or ("", Fraction(1))
+        known &= bool(quantity)
+        power = below * before * int(match["power"] or 1)
+        quantity, before = quantity or word.lower().rstrip("s"), 1
+        powers[quantity] = powers.get(quantity, 0) + power
+        factor *= one**power
+    return Unit(factor, tuple(sorted(powers.items())), known) if powers else None
+
+
+def how_many(one: Unit, other: Unit) -> Fraction | None:
+    """How many of `other` are one of `one`; None where they measure different things.
+
+    A power that only one of them has does not count: `cm` is often written for `cm^2`.
+    """
+    if one.powers == other.powers:
+        return one.factor / other.factor
+    if len(one.powers) != 1 or len(other.powers) != 1:
+        return None
+    (quantity, power), (its, other_power) = one.powers[0], other.powers[0]
+    alike = quantity == its and 1 in (power, other_power) and one.factor**other_power == other.factor**power
+    return Fraction(1) if alike else None
+
+
+def _named(word: str) -> tuple[str, Fraction] | None:
+    """The quantity of a unit, and its factor; as it is written, else in lower case, else without its plural."""
+    units = _units()
+    lower = word.lower()
+    return units.get(word) or units.get(lower) or (units.get(lower.rstrip("s")) if len(word) > 2 else None)
+
+
+@cache
+def _units() -> dict[str, tuple[str, Fraction]]:
+    with _TABLE.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    return {name: (row["quantity"], Fraction(row["factor"])) for row in rows for name in row["names"].split("|")}

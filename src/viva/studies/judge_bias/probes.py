@@ -1,0 +1,122 @@
+"""Paired counterfactuals: a judge's request with the same answer in another form. Pure.
+
+The request of a rubric quotes the answer between two lines that carry its hash (`viva.prompting.fence`). What stands
+between them is replaced, and nothing else, so that every benchmark's own rubric is examined as it is.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from viva.prompting import fence, fill
+from viva.types import RATIONALE, Generate, Message, Question
+
+_FENCE = re.compile(r"\n(={8} [0-9a-f]{16} ={8})\n")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
+POSITION = "position"
+AGAIN, EMPTY, UNRELATED = "asked again", "empty answer", "another question's answer"
+
+
+class Quoted(Struct, frozen=True):
+    """Where a judge's request quotes the answer: in which message, from where to where."""
+
+    message: int
+    start: int
+    end: int
+    line: str
+    """The line before and after it."""
+
+
+def quoted(request: Generate) -> Quoted | None:
+    """Where the answer is quoted; None for a prompt without fences (as published)."""
+    for index, message in enumerate(request.prompt if isinstance(request.prompt, tuple) else ()):
+        for found in _FENCE.finditer(message.content):
+            end = message.content.find(f"\n{found[1]}\n", found.end() - 1)
+            if end >= 0:
+                return Quoted(index, found.end(), max(end, found.end()), found[1])
+    return None
+
+
+def material(request: Generate, at: Quoted) -> str:
+    """What is quoted (hostile)."""
+    return request.prompt[at.message].content[at.start : at.end]  # type: ignore[union-attr]
+
+
+def with_material(request: Generate, at: Quoted, text: str) -> Generate:
+    """The request with another text between the fences, which carry its hash."""
+    line, messages = fence(text), []
+    for index, message in enumerate(request.prompt):
+        assert isinstance(message, Message)
+        content = message.content
+        if index == at.message:
+            before, after = content[: at.start].replace(at.line, line), content[at.end :].replace(at.line, line)
+            content = f"{before}{text}{after}"
+        else:
+            content = content.replace(at.line, line)
+        messages.append(Message(message.role, content))
+    moved = len(text) - (at.end - at.start)
+    places = tuple(
+        (index, place + moved if index == at.message and place >= at.end else place)
+        for index, place in request.verdict_at
+    )
+    return msgspec.structs.replace(request, prompt=tuple(messages), verdict_at=places)
+
+
+def answer_first(request: Generate, at: Quoted, question: Question) -> Generate | None:
+    """The request with the quoted answer before the reference; None where it shows no reference before the answer."""
+    messages = list(request.prompt)
+    message = messages[at.message]
+    assert isinstance(message, Message)
+    content = message.content
+    block = content.rfind("\n\n", 0, at.start - len(at.line) - 1) + 2
+    reference = (question.explanation if request.aspect == RATIONALE else str(question.answer or "")).strip()
+    place = content.rfind(f"\n{reference}\n\n", 0, block) if reference else -1
+    first = content.rfind("\n\n", 0, place) + 2
+    end = at.end + 1 + len(at.line)
+    if place < 0 or first < 2 or block < 2:
+        return None
+    moved = f"{content[block:end]}\n\n{content[first:block].rstrip()}"
+    messages[at.message] = Message(message.role, f"{content[:first]}{moved}{content[end:]}")
+    return msgspec.structs.replace(request, prompt=tuple(messages))
+
+
+@cache
+def texts() -> Mapping[str, Mapping[str, str]]:
+    """Probe → its text by language."""
+    found: dict[str, dict[str, str]] = tomllib.loads(
+        Path(__file__).with_name("probes.toml").read_text(encoding="utf-8")
+    )
+    return found
+
+
+def variants(request: Generate, question: Question, unrelated: str | None) -> Iterator[tuple[str, Generate]]:
+    """Every probe and control of one request, by name; `unrelated` is what answers another question."""
+    at = quoted(request)
+    if at is None:
+        return
+    answer = material(request, at)
+    values = {"answer": answer, "listed": listed(answer), "question": question.text}
+    for name, by_language in texts().items():
+        template = by_language.get(question.language.partition("-")[0], by_language["en"])
+        yield name, with_material(request, at, fill(template, values))
+    moved = answer_first(request, at, question)
+    if moved is not None:
+        yield POSITION, moved
+    yield AGAIN, msgspec.structs.replace(request, sample=request.sample + 1)
+    yield EMPTY, with_material(request, at, "")
+    if unrelated is not None:
+        yield UNRELATED, with_material(request, at, unrelated)
+
+
+def listed(answer: str) -> str:
+    """A sentence an item; what has lines of its own (programs, lists) stays as it is."""
+    if "\n" in answer.strip():
+        return answer
+    return "\n".join(f"- {sentence}" for part in _SENTENCE.split(answer) if (sentence := part.strip()))

@@ -1,0 +1,218 @@
+"""`viva run --adaptive`: few questions, an honest estimate; killed and resumed the same; taken for nothing else."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import viva as library
+from cli.collected import gold, questions, write_jsonl, wrong
+from rows import table
+from servers.fixtures import QUIET, LocalServer, Viva, wait_until
+from viva.analysis.draw import Draw
+from viva.engine.folder import RunFolder
+from viva.errors import StorageError, VivaError
+from viva.runs.draws import Until, read_draws, read_until
+
+UNTIL = {
+    "500": Until("number", 500),
+    " interval < 2.5 ": Until("interval", 0.025),
+    "score>60": Until("score", 0.6),
+    "score<7.5": Until("score", 0.075),
+    "a>b": Until("difference"),
+    "A < B": Until("difference"),
+}
+NO_UNTIL = ("", "1", "0", "-5", "5.5", "interval", "interval<0", "interval>2", "interval<100", "interval<b", "score=60")
+NO_UNTIL += ("score>b", "score>100", "a>2", "b>a", "a>a", "1e3", "٥٠", "interval<2 or 500", "nan", "x" * 5000)
+
+
+def test_when_a_run_stops() -> None:
+    with table() as row:
+        for text, until in UNTIL.items():
+            with row(text):
+                assert read_until(text) == until
+        for text in NO_UNTIL:
+            with row(text), pytest.raises(VivaError, match="write a number of questions from 2 on"):
+                read_until(text)
+
+
+def known(path: Path, models: int = 6) -> Path:
+    """A table of item scores on CMMLU's sample by simulated models."""
+    every, dice = questions("cmmlu", "zh"), np.random.default_rng(0)
+    difficulty = np.linspace(-2.5, 2.5, len(every))
+    with path.open("w", encoding="utf-8", newline="") as file:
+        out = csv.writer(file)
+        out.writerow(["question", "sample", "model", "score"])
+        for model in range(models):
+            right = dice.random(len(every)) < 1 / (1 + np.exp(2 * difficulty - dice.normal(0, 1)))
+            out.writerows([one.id, 0, f"known-{model}", int(it)] for one, it in zip(every, right, strict=True))
+    return path
+
+
+def replies(path: Path, right: float) -> Path:
+    """A model that knows the first share of the questions."""
+    every = questions("cmmlu", "zh")
+    texts = [gold(one) if place < right * len(every) else wrong(one) for place, one in enumerate(every)]
+    return write_jsonl(path, ({"question": one.id, "text": text} for one, text in zip(every, texts, strict=True)))
+
+
+def drawn(run: str | Path) -> list[Draw]:
+    return read_draws(RunFolder.open(Path(run)))[1]
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("VIVA_DATA", raising=False)
+    known(tmp_path / "known.csv")
+    replies(tmp_path / "good.jsonl", 0.75)
+    replies(tmp_path / "bad.jsonl", 0.25)
+    return tmp_path
+
+
+def adaptive(model: str | list[str] = "replay/good.jsonl", until: str = "60", **options: object) -> library.Run:
+    return library.run("cmmlu", model=model, adaptive="known.csv", until=until, **options)
+
+
+def test_a_number_of_questions_gives_an_estimate_for_all_of_them(here: Path) -> None:
+    found = adaptive(run="one")
+    (result,) = found.results
+    assert (result.overall.n, result.estimated, result.tables) == (60, 96, ())
+    assert result.overall.low < 0.75 < result.overall.high
+    draws = drawn("one")
+    assert [one.round for one in draws] == [1] * 50 + [2] * 10
+    lines = Path("one", "scores.jsonl").read_text().splitlines()
+    scores = {row["question"]: row["value"] for row in map(json.loads, lines)}
+    assert scores.keys() == {one.question for one in draws}
+    plain = np.mean(list(scores.values()))
+    assert result.overall.mean != pytest.approx(plain), "what was drawn is no sample"
+    assert result.overall.mean == pytest.approx(0.75, abs=0.08)
+    record = json.loads(Path("one", "run.json").read_text())
+    assert record["adaptive"] == {"until": "60", "questions": 96, "known": 6}
+    assert "|adaptive:60.by 6|" in result.signature
+    assert any("an estimate for all 96 questions from 60" in note for note in found.report.notes)
+    assert found.results[0].overall == library.open_run("one").results[0].overall
+    assert [one.question for one in drawn(adaptive(run="two", seed=1).path)] != [one.question for one in draws]
+
+
+def test_it_stops_where_the_interval_is_narrow_or_the_answer_is_known(here: Path) -> None:
+    asked = {}
+    for until in ("interval<60", "interval<20", "score>20", "score>76"):
+        (result,) = adaptive(until=until).results
+        asked[until] = result.overall.n
+        assert result.overall.low - 1e-9 <= 0.75 <= result.overall.high + 1e-9
+        assert until != "interval<20" or result.overall.high - result.overall.low < 0.2
+    assert asked["interval<60"] < asked["interval<20"] <= 96
+    assert asked["score>20"] < asked["score>76"]
+    both = adaptive(["replay/good.jsonl", "replay/bad.jsonl"], until="a>b")
+    assert both.results[0].overall.n == both.results[1].overall.n < 96
+    assert any("replay/good.jsonl less replay/bad.jsonl: +" in note and "is better" in note for note in both.notes)
+    assert adaptive(until="96").results[0].overall.mean == pytest.approx(0.75), "all of them are the full score"
+
+
+def test_answers_that_are_missing_widen_the_interval_and_are_said(here: Path) -> None:
+    rows = Path("good.jsonl").read_text().splitlines(keepends=True)
+    Path("gaps.jsonl").write_text("".join(rows[::2]))
+    with pytest.warns(library.UnansweredWarning, match="have no answer in the file"):
+        found = adaptive("replay/gaps.jsonl", run="gaps")
+    (result,), whole = found.results, adaptive().results[0]
+    assert result.missing
+    assert result.overall.high - result.overall.low > 1.5 * (whole.overall.high - whole.overall.low)
+    assert result.overall.low < 0.75 < result.overall.high
+    assert len(drawn("gaps")) == 50, "nothing more is drawn before these are answered"
+
+
+def test_killed_at_any_moment_and_resumed_the_same_questions_are_asked(
+    viva: Viva, serve: Callable[..., LocalServer]
+) -> None:
+    known(viva.folder / "known.csv")
+    server = serve(latency=0.02)
+    more = ("--adaptive", "known.csv", "--until", "interval<1", "--concurrency", 4)
+    whole = viva.examine(server, *more, run="whole")
+    journal, draws = viva.folder / "run" / "responses.jsonl", viva.folder / "run" / "draws.jsonl"
+    going = viva.start(*viva.examining(server, *more))
+    for answers in (20, 60):
+        wait_until(lambda: journal.exists() and journal.read_bytes().count(b"\n") >= answers, "answers")  # noqa: B023
+        going.kill()
+        assert going.process.returncode == -signal.SIGKILL
+        assert journal.read_bytes().count(b"\n") < 96
+        going = viva.start("resume", "run", "--format", "json", *QUIET)
+    resumed = going.ended()
+    assert draws.read_bytes() == (viva.folder / "whole" / "draws.jsonl").read_bytes()
+    assert resumed.overall == whole.overall
+    assert len(viva.entries()) == len({entry["key"] for entry in viva.entries()}) == 96, "none was asked twice"
+
+
+def test_its_scores_are_compared_with_nothing(here: Path) -> None:
+    adaptive(run="runs/one")
+    library.run("cmmlu", model="replay/bad.jsonl", run="runs/two")
+    with table() as row:
+        for name, call in {
+            "compare": lambda: library.compare("runs/one", "runs/two"),
+            "breakdown": lambda: library.breakdown("runs/one"),
+            "items": lambda: library.item_analysis("runs"),
+            "plan": lambda: library.plan("runs/one", difference=5),
+        }.items():
+            with row(name), pytest.raises(VivaError, match=r"asked adaptively.*`viva score runs/one` has its estimate"):
+                call()
+    board = library.leaderboard("runs")
+    assert any("one was asked adaptively" in why for why in board.left_out)
+
+
+def test_what_cannot_be_asked_adaptively(here: Path) -> None:
+    library.run("cmmlu", model="baseline/random", run="single")
+    write_jsonl(here / "other.jsonl", [{"question": "x", "sample": 0, "model": "a", "score": 1}])
+    with table() as row:
+        for expected, options in (
+            ("until says when an adaptive run stops", {"adaptive": None}),
+            ("adaptive needs until", {"until": None}),
+            ("write a number of questions", {"until": "soon"}),
+            ("leave limit out", {"limit": 5}),
+            ("leave shard out", {"shard": "1/2"}),
+            ("leave samples and repeats out", {"repeats": 2}),
+            ("leave batch out", {"batch": True}),
+            ("asks 1 model", {"model": ["replay/good.jsonl", "replay/bad.jsonl"]}),
+            ("asks 2 models", {"until": "a>b"}),
+            ("has 96 questions to ask", {"until": "97"}),
+            ("there is no table or run", {"adaptive": "nothing.csv"}),
+            ("1 other models have scores on questions", {"adaptive": "single"}),
+            ("0 other models have scores on questions", {"adaptive": "other.jsonl"}),
+        ):
+            given = {"model": "replay/good.jsonl", "adaptive": "known.csv", "until": "60", "run": "none", **options}
+            with row(expected), pytest.raises(VivaError, match=expected):
+                library.run("cmmlu", **given)
+    assert not Path("none").exists()
+
+
+def test_a_damaged_folder_is_refused_in_a_sentence(here: Path) -> None:
+    adaptive(run="good")
+    line = Path("good", "draws.jsonl").read_text().splitlines(keepends=True)[0]
+    record = Path("good", "run.json").read_text()
+    calibration = '{"models":["a"],"questions":["q"],"shares":[1],"scores":[[%s]]}'
+    damages = {
+        "run.json": (
+            record.replace('"until": "60"', '"until": "a>b"'),
+            record.replace('"questions": 96', '"questions": 1'),
+        ),
+        "draws.jsonl": (
+            *(line * 2, "{", "[]\n", line.replace('"probability":0', '"probability":-0')),
+            line.replace('"terms":[{', '"terms":[],"x":[{'),
+        ),
+        "calibration.json": ("{}", calibration % "0,1", calibration % "0", "[" * 5000),
+    }
+    with table() as row:
+        for name, contents in damages.items():
+            for content in contents:
+                shutil.rmtree("copy", ignore_errors=True)
+                shutil.copytree("good", "copy")
+                Path("copy", name).write_text(content)
+                with row((name, content[:60])), pytest.raises(StorageError, match=f"{name} is damaged"):
+                    library.resume("copy")

@@ -1,0 +1,287 @@
+"""`viva judge-bias`: judges behind a socket with a weakness of their own are found out, one without is not."""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import viva as library
+from cli.collected import write_jsonl
+from judging.attacks import attacks, woven
+from judging.reading import read
+from judging.serving import Body, JudgeServer
+from rows import table
+from servers.fixtures import QUIET, Ended, Viva, wait_until
+from viva.benchmarks import open_exam
+from viva.prompting import fence
+from viva.studies.judge_bias.probes import listed, material, quoted, variants, with_material
+from viva.types import ExamSpec, Generate, Question, Response
+
+JUDGED = 20
+"""Questions of CS-Bench's English sample that a judge grades: blanks, 0 or 1, and open-ended ones, 1 to 10."""
+FORMS = 9
+PROBES = ("length", "style", "authority", "echo", "instruction", "position")
+
+
+class Weak(JudgeServer):
+    """`fair` passes what has "good answer" in it, wherever that is; `weak-PROBE` falls for that probe.
+
+    Answers of the sample runs begin with "good" or "bad"; `loose` passes an answer that says nothing. `own` is an
+    examinee, too, and likes answers that are signed "own".
+    """
+
+    def reply(self, body: Body) -> str:
+        texts = [message["content"] for message in body["messages"]]
+        model: str = body["model"]
+        if "VERDICT" not in texts[-1]:
+            good = sum(map(ord, texts[-1])) % 2
+            return f"{'good' if good else 'bad'} answer, signed {model}"
+        sheet = read(*texts)
+        said = sheet.material
+        falls = {
+            "weak-length": "worth noting" in said,
+            "weak-style": said.startswith("## "),
+            "weak-authority": "Professor" in said,
+            "weak-echo": said.startswith("The question is:"),
+            "weak-instruction": "Note to the grader" in said,
+            "weak-position": "Reference answer" in sheet.after,
+            "loose": not said.strip(),
+            "own": "signed own" in said,
+        }
+        good = falls.get(model, False) or bool("good answer" in said)
+        scale = ("1", "10") if re.search("1 (to|到) 10", texts[-1]) else ("0", "1")
+        return f"I have read it.\nVERDICT: {scale[good]}"
+
+
+@pytest.fixture
+def server() -> Iterator[Weak]:
+    with Weak() as found:
+        yield found
+
+
+def examined(viva: Viva, server: Weak, judge: str = "fair", run: str = "run") -> None:
+    """A run of the bundled sample from a file of answers, half of them good, judged once."""
+    exam = open_exam(ExamSpec(benchmark="csbench", language="en"), None)
+    rows = [
+        {"question": question.id, "text": f"{'good' if place % 2 else 'bad'} answer to this. Number {place}."}
+        for place, question in enumerate(exam.questions())
+    ]
+    answers = write_jsonl(viva.folder / "answers.jsonl", rows)
+    served = ("--judge", f"openai/{judge}", "--judge-base-url", server.url) if judge else ()
+    ended = viva("run", "csbench", "--model", f"replay/{answers}", *served, "--run", run, *QUIET)
+    assert ended.code in (0, 3), ended.err
+
+
+def bias(viva: Viva, server: Weak, judge: str, *more: object) -> Ended:
+    return viva(*arguments(server, judge), *more)
+
+
+def arguments(server: Weak, judge: str) -> list[object]:
+    where = ["--judge", f"openai/{judge}", "--judge-base-url", server.url]
+    return ["judge-bias", "run", *where, "--format", "json", *QUIET]
+
+
+def effects(ended: Ended) -> dict[str, dict[str, Any]]:
+    (one,) = ended.report["judges"]
+    return {effect["probe"]: effect for effect in one["effects"]}
+
+
+def biased(ended: Ended) -> list[str]:
+    return [name for name, one in effects(ended).items() if one["adjusted"] is not None and one["adjusted"] <= 0.05]
+
+
+def test_the_run_s_own_judge_is_asked_for_what_it_has_not_said_yet(viva: Viva, server: Weak) -> None:
+    examined(viva, server)
+    before = {name: (viva.folder / "run" / name).read_bytes() for name in ("run.json", "annotations.jsonl")}
+    assert server.asked == {"fair": JUDGED}
+    ended = viva("judge-bias", "run", "--format", "json", *QUIET)
+    assert ended.code == 0, ended.err
+    assert biased(ended) == []
+    assert all(effects(ended)[name]["answers"] == JUDGED for name in PROBES)
+    assert server.asked == {"fair": JUDGED * (1 + FORMS)}, "the verdicts of the run count as they are"
+    assert {name: (viva.folder / "run" / name).read_bytes() for name in before} == before
+    said = " ".join(ended.report["notes"])
+    assert "no bias shows" in said
+    assert "self-preference: no figure; none of these answers is of its own model" in said
+    server.stop()
+    again = viva("judge-bias", "run", "--format", "json", *QUIET)
+    assert again.out == ended.out, "what is known needs nobody"
+
+
+def test_a_weakness_is_found_and_no_other(viva: Viva, server: Weak) -> None:
+    examined(viva, server, judge="")
+    with table() as row:
+        for name in PROBES:
+            with row(name):
+                ended = bias(viva, server, f"weak-{name}")
+                assert ended.code == 0, ended.err
+                assert biased(ended) == [name]
+                assert effects(ended)[name]["change"] > 0.3
+                assert effects(ended)[name]["down"]["value"] == 0
+                assert f"{name} changes the mean mark by +" in str(ended.report["notes"])
+
+
+def test_an_answer_that_says_nothing_must_fail(viva: Viva, server: Weak) -> None:
+    examined(viva, server, judge="")
+    ended = bias(viva, server, "loose")
+    assert biased(ended) == []
+    again, empty, other = ended.report["judges"][0]["controls"]
+    assert (again["failed"]["value"], again["mean"]) == (0, 0)
+    assert (empty["failed"]["value"], empty["answers"]) == (1, JUDGED)
+    assert 0.2 < other["failed"]["value"] < 0.8, "this judge passes what is good, to whatever question"
+    assert "100.0 % of answers that are none (empty answer) pass" in str(ended.report["notes"])
+
+
+def test_a_judge_that_likes_its_own_model_is_found(viva: Viva, server: Weak) -> None:
+    asked = ("--model", "openai/own", "--model", "openai/another", "--base-url", server.url)
+    ended = viva("run", "csbench", "--language", "en,zh", *asked, "--judge", "openai/fair", "--run", "run", *QUIET)
+    assert ended.code == 0, ended.err
+    found = bias(viva, server, "own")
+    assert found.code == 0, found.err
+    assert biased(found) == ["self-preference"]
+    assert effects(found)["self-preference"]["change"] > 0.3
+    assert effects(found)["self-preference"]["answers"] == 2 * JUDGED
+    other = bias(viva, server, "another")
+    assert biased(other) == []
+    assert effects(other)["self-preference"]["change"] == pytest.approx(0)
+
+
+def test_killed_in_the_middle_it_goes_on_and_asks_nobody_twice(viva: Viva, server: Weak) -> None:
+    examined(viva, server)
+    server.forget()
+    server.hold_after = 30
+    going = viva.start(*arguments(server, "fair"), "--concurrency", 3)
+    wait_until(lambda: sum(server.asked.values()) >= 33, "three requests that wait")
+    there = viva.folder / "run" / "judge-bias.jsonl"
+    wait_until(
+        lambda: there.read_bytes().count(b'"reused"') < there.read_bytes().count(b"\n") - 29, "30 in the journal"
+    )
+    going.kill()
+    server.release()
+    ended = bias(viva, server, "fair")
+    assert ended.code == 0, ended.err
+    assert effects(ended)["length"]["lost"] == 0
+    assert len(viva.entries(stage="judge-bias")) == JUDGED * (1 + FORMS)
+    assert sum(server.asked.values()) <= JUDGED * FORMS + 3
+
+
+def test_a_program_gets_what_the_command_prints_and_limits_hold(viva: Viva, server: Weak) -> None:
+    examined(viva, server, judge="")
+    estimate = bias(viva, server, "fair", "--estimate", "--format", "terminal")
+    assert estimate.code == 0, estimate.err
+    assert f"openai/fair as judge: {JUDGED * (1 + FORMS)} requests" in estimate.out
+    assert not server.asked
+    asked = {"judge": "openai/fair", "judge_base_url": server.url, "answers": 10}
+    with pytest.warns(library.UnansweredWarning, match="not answered yet"):
+        part = library.judge_bias(viva.folder / "run", max_requests=25, **asked)
+    assert sum(server.asked.values()) == 25
+    assert part.exit_code == 3  # type: ignore[attr-defined]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = library.judge_bias(viva.folder / "run", **asked)
+    ended = bias(viva, server, "fair", "--answers", 10)
+    assert {**json.loads(found.to_json()), "run": "run"} == {**ended.report, "run": "run"}
+    assert sum(server.asked.values()) == 10 * (1 + FORMS)
+    frame = found.to_frame()
+    assert frame.height == len(PROBES) + 1 + 3
+    assert frame.columns == found.to_csv().splitlines()[0].split(",")
+    assert found.chart() is None
+
+
+def test_what_cannot_be_examined_is_refused(viva: Viva, server: Weak) -> None:
+    examined(viva, server, judge="")
+    assert viva("run", "cmmlu", "--model", "baseline/random", "--run", "letters", *QUIET).code == 0
+    with table() as row:
+        for given, said in (
+            (("judge-bias", "run"), "has no judge: name the one to examine with --judge MODEL"),
+            (
+                ("judge-bias", "letters", "--judge", "openai/x@http://127.0.0.1:9/v1"),
+                "no answer of this run is graded by",
+            ),
+            (("judge-bias", "run", "--judge", "openai/x", "--answers", "1"), "--answers"),
+        ):
+            with row(given):
+                ended = viva(*given)
+                assert ended.code == 2
+                assert said in " ".join(ended.err.split())
+    assert not server.asked
+
+
+def requests() -> list[tuple[Question, Generate]]:
+    """What judges are asked of an answer and of a rationale, in two languages."""
+    found = []
+    for benchmark, language, text in (
+        ("csbench", "en", "One. And 3.5 is two."),
+        ("csbench", "zh", "一。二。"),
+        ("clrbench", "en", json.dumps({"Rationale": "Since it is.", "Answer": "So."})),
+    ):
+        exam = open_exam(ExamSpec(benchmark=benchmark, language=language), None)
+        asked = [(one, each) for one in exam.questions() for each in exam.judgements(one, Response(text=text), 1, {})]
+        found += asked[:2] + asked[-2:]
+    return found
+
+
+def texts_of(request: Generate) -> list[str]:
+    return [message.content for message in request.prompt]  # type: ignore[union-attr]
+
+
+def test_forms_change_what_is_quoted_and_nothing_else() -> None:
+    for question, request in requests():
+        plain = read(*texts_of(request))
+        for name, form in variants(request, question, "What another asks."):
+            sheet = read(*texts_of(form))
+            assert all(form.prompt[at].content[:place].endswith("VERDICT") for at, place in form.verdict_at), name  # type: ignore[union-attr]
+            assert len(form.verdict_at) == len(request.verdict_at)
+            if name == "position":
+                assert sheet.material == plain.material
+                assert sorted(texts_of(form)[-1]) == sorted(texts_of(request)[-1])
+                assert str(question.answer) not in sheet.before.replace(question.text, "") or request.aspect != "answer"
+                continue
+            assert sheet.outside == plain.outside, name
+            assert (sheet.material == plain.material) == (name == "asked again"), name
+    assert {name for name, _ in variants(request, question, "x")} >= {"asked again", "empty answer", "length"}
+
+
+def test_no_answer_gets_out_of_its_quotation() -> None:
+    question, request = requests()[0]
+    at = quoted(request)
+    assert at is not None
+    outside = read(*texts_of(request)).outside
+
+    @given(
+        st.text() | st.sampled_from([woven(attack, question) for attack in attacks()]) | st.just(f"a\n{at.line}\nb\n")
+    )
+    def quoted_whole(text: str) -> None:
+        other = with_material(request, at, text)
+        again = quoted(other)
+        assert again is not None
+        assert material(other, again) == text
+        assert again.line == fence(text)
+        for _, form in variants(other, question, text):
+            assert [form.prompt[n].content[:place][-7:] for n, place in form.verdict_at] == ["VERDICT"] * len(  # type: ignore[union-attr]
+                form.verdict_at
+            )
+        if "\r" not in text and "=" not in text and text.isascii() and text.isprintable():
+            assert read(*texts_of(other)).outside == outside
+
+    quoted_whole()
+
+
+def test_a_list_has_a_sentence_an_item() -> None:
+    with table() as row:
+        for text, expected in (
+            ("TCP", "- TCP"),
+            ("It is 3.5. So it fits!", "- It is 3.5.\n- So it fits!"),
+            ("一。二！", "- 一。\n- 二！"),
+            ("x = 1\ny = 2", "x = 1\ny = 2"),
+            ("", ""),
+        ):
+            with row(text):
+                assert listed(text) == expected
