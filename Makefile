@@ -89,7 +89,7 @@ real-server:  ## against `transformers serve` with a tiny model made on the spot
 	test -x .venv-real/bin/pip || $(PYTHON) -m venv --clear .venv-real
 	.venv-real/bin/python -m pip install --quiet --disable-pip-version-check $(TORCH)
 	.venv-real/bin/python -m pip install --quiet --disable-pip-version-check \
-	    'transformers[serving]>=5' pytest pytest-timeout hypothesis -e .
+	    'transformers[serving]>=5' pytest pytest-timeout hypothesis -e '.[all]'
 	.venv-real/bin/python -m pytest tests/real_server
 
 check: $(VENV)/.peers  ## what reviewers run before reading: style, types (with the vendors' SDKs), layers, cycles, words

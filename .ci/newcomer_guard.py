@@ -11,6 +11,7 @@ import re
 import shutil
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -22,11 +23,21 @@ SHARED = {"python3"}
 
 
 def extras() -> set[str]:
-    """Return the names of the distributions that only an extra other than `dev` brings."""
+    """Return the names of the distributions that only an extra brings which is no part of `dev`."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     optional = project["optional-dependencies"]
-    always = {_name(each) for each in (*project["dependencies"], *optional["dev"])}
-    return {_name(each) for extra, needs in optional.items() if extra != "dev" for each in needs} - always
+    always = {_name(each) for each in (*project["dependencies"], *_expanded("dev", optional))}
+    return {_name(each) for extra in optional for each in _expanded(extra, optional)} - always
+
+
+def _expanded(extra: str, optional: dict[str, list[str]]) -> Iterator[str]:
+    """The requirements of an extra, with those of the extras of Viva that it names."""
+    for each in optional[extra]:
+        if own := re.fullmatch(r"viva\[(.+)\]", each):
+            for name in own[1].split(","):
+                yield from _expanded(name, optional)
+        else:
+            yield each
 
 
 def programs() -> set[str]:

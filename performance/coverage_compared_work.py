@@ -29,6 +29,7 @@ from viva.analysis.errortypes import Typed
 from viva.analysis.errortypes import counted as errors_counted
 from viva.analysis.multiplicity import adjusted
 from viva.analysis.pairedranks import paired_ranks
+from viva.analysis.posterior import Posterior, posterior
 from viva.analysis.slices import slices
 from viva.types import OUTCOMES, Aggregate
 
@@ -46,6 +47,7 @@ PAIRS: dict[str, tuple[str, str, str]] = {
     "once, five questions a text": ("once", "once", "cluster"),
 }
 """What a paired comparison is made of: the kinds of scores of both, and what the questions' groups are."""
+BELIEFS = ("once", "fractions", "once, macro over groups of 2 to 12", "once, five questions a text")
 APART = {name: PAIRS[name] for name in ("once", "fractions", "ten answers", "once, macro over groups of 2 to 12")}
 
 
@@ -68,9 +70,18 @@ def _questions(scores: Floats, weights: NDArray[np.int64] | None, groups: NDArra
 
 
 def _differences(
-    name: str, worse: float, mean: float, sets: int, n: int, dice: np.random.Generator, *, pairs: bool
-) -> Iterator[Difference]:
-    """Comparisons of two models. Where `worse` is 1 they are alike on every question, else the second loses some.
+    name: str,
+    worse: float,
+    mean: float,
+    sets: int,
+    n: int,
+    dice: np.random.Generator,
+    *,
+    pairs: bool,
+    bayesian: bool = False,
+) -> Iterator[Difference | Posterior | None]:
+    """Comparisons of two models, or what is to be thought of them. Where `worse` is 1 they are alike on every question,
+    else the second loses some.
 
     Questions differ in difficulty (beta, a + b = 2), and both models find the same ones hard; questions about one text
     are equally hard. Raises AssertionError where `Breakdown` has other questions.
@@ -100,7 +111,7 @@ def _differences(
         assert all(
             np.allclose(ours[one], theirs[one]) for one in ("weight", "n", "points", "answered", "most", "replies")
         )
-    known: dict[bytes, Difference] = {}
+    known: dict[bytes, Difference | Posterior | None] = {}
     for one, two in zip(*sides, strict=True):
         key = one.tobytes() + two.tobytes()
         if not role and one.shape[1] == two.shape[1] == 1:  # the order of questions tells nothing
@@ -109,10 +120,26 @@ def _differences(
         if key not in known:
             first, second = (_questions(side, weights, groups) for side in (one, two))
             over, cluster = ("group" if role == kind else "" for kind in ("over", "cluster"))
-            known[key] = (
-                compared(paired(first, second, over, cluster)) if pairs else compared_apart(first, second, over)
-            )
+            together = paired(first, second, over, cluster) if pairs else None
+            if together is None:
+                known[key] = compared_apart(first, second, over)
+            else:
+                known[key] = posterior(together, draws=4000) if bayesian else compared(together)
         yield known[key]
+
+
+def of_posterior(name: str, worse: float, asked: Asked, repetitions: int, n: int) -> Row:
+    """The credible interval, or how often the second of two equal models is called better, or worse, with 97.5 %."""
+    dice = np.random.default_rng([n, 26, list(PAIRS).index(name), round(10 * worse)])
+    rates = []
+    for mean in MEANS:
+        hits = []
+        for one in _differences(name, worse, mean, sets_of(repetitions, 4 * n), n, dice, pairs=True, bayesian=True):
+            assert isinstance(one, Posterior)
+            sure = not 0.025 < one.better < 0.975
+            hits.append(sure if asked == "test" else inside(one.low, one.high, (worse - 1) * mean))
+        rates.append(counted(hits))
+    return Row(name if worse == 1 else f"{name}, the second {worse:g} as good", n, rates)
 
 
 @functools.lru_cache(maxsize=64)
@@ -123,7 +150,11 @@ def _found(
     dice = np.random.default_rng([n, 21, list(PAIRS).index(name), round(10 * worse), pairs])
     sets = sets_of(repetitions, n * (4 if "fractions" in name or "macro" in name else 1))
     return {
-        mean: [(one.low, one.high, one.p) for one in _differences(name, worse, mean, sets, n, dice, pairs=pairs)]
+        mean: [
+            (one.low, one.high, one.p)
+            for one in _differences(name, worse, mean, sets, n, dice, pairs=pairs)
+            if isinstance(one, Difference)
+        ]
         for mean in MEANS
     }
 
@@ -277,6 +308,21 @@ STUDIES = [
         ],
         test=True,
         cost=4,
+    ),
+    Study(
+        "Probably better: credible intervals",
+        "The same two models; how often the truth lies in the 95 % credible interval of the difference.",
+        COLUMNS,
+        [part(of_posterior, name, worse, "interval") for name, worse in itertools.product(BELIEFS, (1.0, 0.8))],
+        cost=10,
+    ),
+    Study(
+        "Probably better: equal models",
+        "The two are alike on every question: how often one is called better with a probability of 97.5 % and more.",
+        COLUMNS,
+        [part(of_posterior, name, 1.0, "test") for name in BELIEFS],
+        test=True,
+        cost=10,
     ),
     Study(
         "Slices against the rest: intervals",

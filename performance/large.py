@@ -36,6 +36,8 @@ PARTS = ("memory", "pages")
 PROBLEM = "p.problem[role=alert]:not([hidden])"
 """What a page says in place of what it cannot show."""
 WAIT_MS = 300_000
+LEAST_LINE = 200
+"""Bytes of an answer in a journal, about."""
 
 
 def main() -> int:
@@ -102,27 +104,34 @@ def _memory(folder: Path, sizes: list[int]) -> str:
     lines: list[list[str]] = []
     for count in sizes:
         card, answers = _exam(folder, count), _replies(folder / f"a{count}.jsonl", count)
+        asked, graded = folder / f"r{count}", folder / f"g{count}"
         quiet = ("--progress", "quiet")
-        for what, command in {
-            "viva check": ["check", card],
-            "viva run, baseline/random": [
-                "run",
-                card,
-                "--model",
-                "baseline/random",
-                "--run",
-                folder / f"r{count}",
-                *quiet,
-            ],
-            "viva grade": ["grade", card, answers, "--run", folder / f"g{count}", *quiet],
-        }.items():
+        for what, command, half in (
+            ("viva check", ["check", card], None),
+            ("viva run, baseline/random", ["run", card, "--model", "baseline/random", "--run", asked, *quiet], None),
+            ("viva grade, killed half-way", ["grade", card, answers, "--run", graded, *quiet], graded),
+            ("viva resume", ["resume", graded, *quiet], None),
+            ("viva report --format csv", ["report", graded, "--format", "csv", "--out", folder / "report.csv"], None),
+            ("viva show", ["show", graded], None),
+        ):
             process = subprocess.Popen([VIVA, *map(str, command)], cwd=folder, stdout=subprocess.DEVNULL)
+            killed = half is not None and _kill(process, half / "responses.jsonl", count // 2)
             _, status, used = os.wait4(process.pid, 0)
-            if status:
+            if status and not killed:
                 sys.exit(f"{what} of {count:,} questions ended with status {status}")
             cpu = used.ru_utime + used.ru_stime
-            lines.append([what, f"{count:,}", f"{used.ru_maxrss / 1000:.0f}", f"{cpu:.1f}", f"{count / cpu:,.0f}"])
-    return table(["", "questions", "peak RSS MB", "CPU s", "questions a CPU s"], sorted(lines, key=lambda one: one[0]))
+            lines.append([what, f"{count:,}", f"{used.ru_maxrss / 1000:.0f}", f"{cpu:.1f}"])
+    return table(["", "questions", "peak RSS MB", "CPU s"], sorted(lines, key=lambda one: one[0]))
+
+
+def _kill(process: subprocess.Popen[bytes], journal: Path, answers: int) -> bool:
+    """Kill a run that has so many answers, about; whether it still ran."""
+    while not journal.exists() or journal.stat().st_size < answers * LEAST_LINE:
+        if os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+            return False
+        time.sleep(0.01)
+    process.kill()
+    return True
 
 
 def _run(folder: Path, count: int, models: int) -> Path:

@@ -5,7 +5,8 @@
 
 One answer against ten (`viva compare`), the break of two lines where scatter changes with size (`viva scaling`), a
 judge corrected by few labels (`viva agreement`), ranks by paired differences with lost answers (`viva leaderboard`),
-and models of one family (`viva correlate`). A line is a design: what is measured, what it should be, and what it is.
+models of one family (`viva correlate`), and tests that are looked at while answers come (`viva compare --anytime`). A
+line is a design: what is measured, what it should be, and what it is.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ import polars as pl
 from commandline import add_tiny
 from coverage_models_work import alike
 from coverage_sets_work import frame_of
+from scipy.stats import binom
 
+from viva.analysis.anytime import anytime
 from viva.analysis.breakdown import Breakdown
 from viva.analysis.comparing import compared, paired
 from viva.analysis.correlation import by_families
@@ -101,6 +104,28 @@ def of_ranks(repetitions: int) -> Iterator[Found]:
             yield name, "all hold in 95 % at least", held / max(1, repetitions // 2)
 
 
+def of_peeking(repetitions: int) -> Iterator[Found]:
+    """Two contestants who differ on three questions of ten, looked at after every 25 of 1,000;
+    the second gains `gained` of those. How often it is called a difference, by the test that is made for it, and by
+    McNemar's mid-P at each look; and at which question half and four fifths of the former have ended."""
+    for gained in (0.5, 0.6, 0.7):
+        dice, at, alarms = np.random.default_rng(5), [], 0
+        sets = max(2, repetitions // 3)
+        for _ in range(sets):
+            differences = np.where(dice.random(1000) < 0.3, np.where(dice.random(1000) < gained, 1.0, -1.0), 0.0)
+            looked = range(25, 1001, 25)
+            at.append(next((n for n in looked if (f := anytime(differences[:n])) and f.p <= 0.05), 10_000))
+            up, whole = np.cumsum(differences > 0), np.cumsum(differences != 0)
+            below = binom.cdf(np.minimum(up, whole - up), whole, 0.5) - binom.pmf(up, whole, 0.5) / 2
+            alarms += bool((2 * below[24::25] <= 0.05).any())
+        name, null = f"looked at 40 times, {gained:.0%} gained", gained == 0.5
+        wanted = "p <= .05 in 5 % at most" if null else "more is better"
+        yield name, wanted, float(np.mean(np.array(at) <= 1000))
+        yield f"{name}, McNemar", "what it must not be" if null else "", alarms / sets
+        for share in () if null else (0.5, 0.8):
+            yield f"{name}: ended in {share:.0%}", "questions", float(np.quantile(at, share))
+
+
 def of_families(repetitions: int) -> Iterator[Found]:
     """Families of six models, nine tenths of whose variance is the family's: what power is left beside type I."""
     for n in (4, 6, 10, 20):
@@ -126,7 +151,7 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=600, help="simulated sets a line")
     add_tiny(parser, repetitions=4)
     repetitions = parser.parse_args().repetitions
-    for design in (of_unequal, of_breaks, of_labels, of_ranks, of_families):
+    for design in (of_unequal, of_breaks, of_labels, of_ranks, of_families, of_peeking):
         for name, wanted, found in design(repetitions):
             print(f"{name:58} {wanted:28} {found:8.3f}", flush=True)
 

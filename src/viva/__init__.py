@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         score_table,
         set_statistics,
         training,
+        variance,
     )
     from viva.errors import DataError, MissingDataError, RefusedError, StorageError, VivaError
     from viva.models.called import Prompt
@@ -40,7 +41,7 @@ __all__ = [
     "DataError", "MissingDataError", "Prompt", "RefusedError", "Run", "StorageError", "Tables", "UnansweredWarning",
     "VivaError", "__version__", "agreement", "breakdown", "compare", "correlate", "error_types", "grade",
     "item_analysis", "judge_bias", "leaderboard", "open_run", "overlap", "perplexity", "plan", "published_tables",
-    "resume", "run", "scaling", "score_table", "set_statistics", "training",
+    "resume", "run", "scaling", "score_table", "set_statistics", "training", "variance",
 ]  # fmt: skip
 
 _PLACES = {
@@ -50,6 +51,7 @@ _PLACES = {
     "viva.api.studies": (
         "agreement", "breakdown", "compare", "correlate", "error_types", "item_analysis", "judge_bias", "leaderboard",
         "overlap", "perplexity", "plan", "published_tables", "scaling", "score_table", "set_statistics", "training",
+        "variance",
     ),
     "viva.models.called": ("Prompt",),
 }  # fmt: skip

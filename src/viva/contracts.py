@@ -132,6 +132,11 @@ class Exam(Protocol):
         """The exact prompt for one question. Exemplars that do not fit go; `room` is the model's, where it is known."""
         ...
 
+    def variant(self, question: Question, sample: int) -> Question:
+        """The question as this sample asks it: its options may have another order. All that follows the request is
+        about it. A variant's variant is the variant."""
+        ...
+
     def executions(self, question: Question, response: Response) -> tuple[Execute, ...]:
         """What must be run in the sandbox before this answer can be scored; empty where nothing is."""
         ...

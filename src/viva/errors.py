@@ -3,6 +3,9 @@
 Every message names the thing, shows the value and says what to do next; the command line prints it without a traceback.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 EXIT_OK = 0
 EXIT_UNEXPECTED = 1
 """A defect of Viva itself: the traceback is shown."""
@@ -34,6 +37,32 @@ class MissingDataError(DataError):
 
 class MissingEncoderError(VivaError):
     """An encoder that cannot be loaded here."""
+
+
+EXTRAS = {
+    "polars": "analysis", "scipy": "analysis",
+    "altair": "pages", "h11": "pages", "starlette": "pages", "uvicorn": "pages", "vl_convert": "pages",
+}  # fmt: skip
+"""Package → the extra that brings it: those that are no part of what asks, grades and sums up."""
+
+
+class MissingExtraError(VivaError):
+    """A package of an extra that is not installed."""
+
+
+@contextmanager
+def missing_extras() -> Iterator[None]:
+    """Say which extra brings a package that is not installed. Raises MissingExtraError for it."""
+    try:
+        yield
+    except ModuleNotFoundError as problem:
+        package = (problem.name or "").partition(".")[0]
+        if package not in EXTRAS:
+            raise
+        raise MissingExtraError(
+            f"this needs {package}, which is not installed: pip install 'viva[{EXTRAS[package]}]' "
+            "('viva[all]' for all tables, pages and charts)"
+        ) from None
 
 
 class StorageError(VivaError):

@@ -36,3 +36,8 @@ def without_words(code: str) -> str:
         return ""
     known = ", ".join(each for each, language in LANGUAGES.items() if language.words)
     return f"no word list for {code!r}, only for {known}: replies are read by letters, layout and the words of those"
+
+
+def renumbered(question: str, before: int) -> str:
+    """A question's number less those that come before the first one; an id that is no number as it is."""
+    return str(int(question) - before) if before and question.isascii() and question.isdecimal() else question

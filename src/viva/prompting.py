@@ -129,6 +129,18 @@ def read_templates(path: Path) -> dict[str, object]:
         raise DataError(f"the prompt file {path} is not valid TOML: {problem}") from None
 
 
+def merged(templates: dict[str, object] | None, over: dict[str, object]) -> dict[str, object] | None:
+    """Two files of templates as one; what is in both, counts as in `over`."""
+    if not over:
+        return templates
+    found = dict(templates or {})
+    for key, value in over.items():
+        below = found.get(key)
+        both = isinstance(below, dict) and isinstance(value, dict)
+        found[key] = merged(cast("dict[str, object]", below), cast("dict[str, object]", value)) if both else value
+    return found
+
+
 class Templates:
     """Nested templates with dotted look-up: `templates.text("en.choice.ask")`.
 

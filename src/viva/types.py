@@ -8,29 +8,28 @@ words and never each other.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Final, Literal, get_args
 
-from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, convert
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from viva.designs import Design
 
 Kind = Literal["choice", "choices", "truth", "blank", "term", "open", "free", "span"]
 """How it is answered: a letter, several letters, a truth value, a phrase that a judge compares, a term or number that a
 rule compares, an essay, freely (graded by a rubric), or by a phrase of a given text (by rule)."""
 
 Extraction = Literal["stated", "first", "last", "strict"]
-"""Which letter of a reply is its answer: the one it commits to, the first or last that stands by itself, or only
-what "the answer is" states."""
-Language = Annotated[str, Meta(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}\Z")]
+"""Which letter of a reply is its answer: the one committed to, the first or last by itself, or what is stated so."""
+_TAG = r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}\Z"
+Language = Annotated[str, Meta(pattern=_TAG)]
 """Such as "en" or "pt-BR" (BCP 47); `viva.languages` says what there is of which."""
 
 
 def is_language_tag(text: str) -> bool:
     """Whether a text is a `Language`."""
-    try:
-        convert(text, Language)
-    except ValidationError:
-        return False
-    return True
+    return re.search(_TAG, text) is not None
 
 
 Outcome = Literal[
@@ -84,6 +83,8 @@ class Question(Struct, frozen=True, kw_only=True):
     tags: dict[str, str] = {}
     weight: int = 1
     """How often the set lists it. It is asked once, and counts so often."""
+    cell: dict[str, str] = {}
+    """Of a question as one cell of a design asks it: factor → level, by their names."""
 
 
 class Message(Struct, frozen=True):
@@ -322,7 +323,6 @@ class Canary(Struct, frozen=True, kw_only=True):
     """
 
     exam: str
-    """The exam's label."""
     question: str
     text: str
     mark: float
@@ -398,8 +398,7 @@ class Score(Struct, frozen=True, kw_only=True):
     isolation: Isolation = ""
     """"shared" where any of the answer's programs ran in one process with its test."""
     limits: dict[str, tuple[float, float]] = {}
-    """Of an answer without a score: the least and the most that its value ("") and parts can become, where that is not
-    0 to 1 (its answer is right, and the rationale waits for a judge)."""
+    """Without a score: the least and the most that its value ("") and parts can become, where that is not 0 to 1."""
 
 
 class ReviewItem(Struct, frozen=True, kw_only=True):
@@ -452,6 +451,8 @@ class ScoreRow(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """As in `Score`."""
     limits: dict[str, tuple[float, float]] = {}
     """As in `Score`."""
+    cell: dict[str, str] = {}
+    """As in `Question`."""
 
     @property
     def points(self) -> float | None:
@@ -494,6 +495,10 @@ class ExamSpec(Struct, frozen=True, kw_only=True):
     """Ids of the only questions to ask; all of them if empty."""
     shard: str = ""
     """Which part of the questions is asked here, as "3/8"; all of them if empty."""
+    vary: Design | UnsetType = UNSET
+    """In which cells each question is asked; files of a run that varies nothing do not mention it."""
+    draw: int | UnsetType = UNSET
+    """Which draw of the exemplars is shown in place of the usual ones: within a design."""
 
     @property
     def label(self) -> str:
@@ -549,11 +554,6 @@ class TableSpec(Struct, frozen=True):
 
 Way = Literal["cot", "base", "comprehension", "next-token", "likelihood", "as-published", "extraction"]
 """A way of asking or grading that a benchmark may support (`ExamSpec` has the settings)."""
-
-
-def renumbered(question: str, before: int) -> str:
-    """A question's number less those that come before the first one; an id that is no number as it is."""
-    return str(int(question) - before) if before and question.isascii() and question.isdecimal() else question
 
 
 class BenchmarkInfo(Struct, frozen=True, kw_only=True):

@@ -86,6 +86,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> viva.Run:
 
 
 def test_what_every_study_finds_has_one_shape(here: viva.Run) -> None:
+    varied = viva.run("cmmlu", model="baseline/random", limit=20, vary="prompt=2,order=2", run="varied")
     called: list[tuple[str, tuple[Any, ...], dict[str, Any], bool]] = [
         ("agreement", ("ratings.csv",), {}, False),
         ("breakdown", (here,), {"by": "home"}, True),
@@ -101,6 +102,7 @@ def test_what_every_study_finds_has_one_shape(here: viva.Run) -> None:
         ("score_table", ("infibench", "scores.csv"), {"by": "level"}, False),
         ("set_statistics", ("cmmlu",), {"by": "home"}, True),
         ("training", (here,), {"checkpoints": Path("steps.csv")}, True),
+        ("variance", (varied,), {"budget": 100}, False),
     ]
     assert {name for name, *_ in called} == STUDIES.keys() - ASKING
     with table() as row:

@@ -365,3 +365,32 @@ def test_cmmlus_five_categories_are_compared_in_the_papers_average(viva: Viva, t
     printed = told(score_command, folder, "--tables")
     assert "baseline/first on cmmlu-zh" in printed
     assert "passes the pass line of 60 %" in " ".join(printed.split())
+
+
+def test_how_probable_it_is_and_a_test_that_may_be_looked_at_at_any_time() -> None:
+    rows = [("A", f"q{n}", 0, int(n % 3 == 0)) for n in range(60)] + [
+        ("B", f"q{n}", 0, int(n % 3 < 2)) for n in range(60)
+    ]
+    item_scores("t.csv", *rows)
+    told = compare("t.csv", "--bayesian", "--anytime", "--margin", "5")
+    for text in ("P(second better)", "> 0.999", "P(no worse)", "Looked at as often as you like", "p, at all times"):
+        assert text in told
+    (row,) = compared("t.csv", "--bayesian", "--anytime")
+    assert row["posterior"]["better"] > 0.999
+    assert row["posterior"]["no_worse"] is None, "without a margin"
+    assert row["anytime"]["e"] > 20
+    assert row["anytime"]["low"] > 0
+    (plain,) = compared("t.csv")
+    assert (plain["posterior"], plain["anytime"]) == (None, None)
+    assert plain["found"] == row["found"], "they stand beside the test and change nothing of it"
+    header = compare("t.csv", "--bayesian", "--format", "csv").splitlines()[0]
+    assert "posterior_better" in header
+    assert "anytime_e" not in header
+    tagged = [(*one, one[1][-1]) for one in rows]
+    item_scores("u.csv", *tagged, header="model,question,sample,score,topic")
+    (macro,) = compared("u.csv", "--anytime", "--bayesian", "--macro-average", "topic", "--model", "A", "--model", "B")
+    assert macro["posterior"]["better"] > 0.99
+    (text,) = compared("u.csv", "--anytime", "--bayesian", "--cluster", "topic")
+    assert text["anytime"] is None, "questions about one text are no two"
+    with pytest.raises(VivaError, match="--bayesian"):
+        compare("t.csv", "--unpaired", "--bayesian")

@@ -56,6 +56,7 @@ NO_MEANS = {
     "perplexity": "perplexities of texts",
     "overlap": "similar texts",
     "plan": "questions that a decision takes; the score that it rests on says so, and is no result",
+    "variance": "scores of the questions of which every answer counts, with the number of the others",
     "export": "files for other tools, each score with its outcome",
     **dict.fromkeys(("limits", "review", "show", "prompt", "init", "check", "extract", "list", "serve-check",
                      "toolchains", "fetch", "build"), "no scores of models"),

@@ -107,6 +107,7 @@ COMMANDS: tuple[Callable[[Path, Path, Path], tuple[object, ...]], ...] = (
     lambda run, out, _: ("correlate", run, "--by", "kind"),
     lambda run, out, _: ("item-analysis", run),
     lambda run, out, good: ("plan", run, good),
+    lambda run, out, _: ("variance", run),
     lambda run, out, _: ("overlap", run, "--with", run),
     lambda run, out, good: (
         *("run", good.parent / "hostile.json", "--model", "baseline/random", "--limit", 1),

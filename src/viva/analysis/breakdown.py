@@ -21,15 +21,16 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from viva.analysis.attempts import best_of_repeats, drawn, graded_as
-from viva.analysis.columns import Columns, Numbers, Text, by_name, coded, columns_of, joined, sums
+from viva.analysis.attempts import best_of_repeats, drawn
+from viva.analysis.columns import Columns, Numbers, Text, by_name, coded, joined, sums
+from viva.analysis.marks import given_full, marked
 from viva.analysis.uncertainty import (
     ALIKE,
     LEVEL,
@@ -46,7 +47,7 @@ from viva.analysis.uncertainty import (
     standard_deviation,
     zero_one_interval,
 )
-from viva.types import OUTCOMES, RATIONALE, SCORED, UNANSWERED, Aggregate, ScoreRow, TableSpec
+from viva.types import OUTCOMES, UNANSWERED, Aggregate, ScoreRow, TableSpec
 
 if TYPE_CHECKING:
     import polars as pl
@@ -126,6 +127,10 @@ _SUMMED = (
 )  # fmt: skip
 """What a question's answers add up to."""
 _BOUNDS = ("floor", "ceiling", "most")
+_DECIDED = ("gated", "settled", "answered", "waiting")
+"""What tells whether a cell is one-sided."""
+COUNTED = ("points", "fraction", *_DECIDED)
+"""What a mean is made of."""
 _NUMBERS = {"value": np.float64, "repeat": np.int32, "weight": np.int32}
 
 
@@ -150,14 +155,29 @@ def frame(rows: Iterable[ScoreRow]) -> Columns:
         texts: dict[str, list[str | None]] = {
             name: list(map(attrgetter(name), taken)) for name in ("question", "outcome")
         }
-        texts |= by_name("tag", [row.tags for row in taken])
         texts |= by_name("by", [row.decided for row in taken])
         columns |= {name: coded(values, known.setdefault(name, {})) for name, values in texts.items()}
+        columns |= _tags([row.tags for row in taken], known)
         chunks.append(columns)
     names = dict.fromkeys(itertools.chain(itertools.chain.from_iterable(chunks), known))
     whole = {name: joined(chunks, name, np.int32(-1) if name in known else np.float64("nan")) for name in names}
     words = {name: Text(list(index), whole.pop(name)) for name, index in known.items()}
     return Columns(whole, words)
+
+
+def _tags(rows: Sequence[Mapping[str, str]], known: dict[str, dict[str, int]]) -> dict[str, Numbers]:
+    """A column a tag, as places in what is `known` of its values; each combination of values is looked up once."""
+    names = list(dict.fromkeys(itertools.chain.from_iterable(rows)))
+    try:
+        found = list(map(itemgetter(*names, *names[:1]), rows)) if names else []
+    except KeyError:  # some rows lack one
+        found = [tuple(map(row.get, names)) for row in rows]
+    combinations: dict[tuple[str | None, ...], int] = {}
+    places = coded(found, combinations)
+    return {
+        name: coded(values, known.setdefault(name, {}))[places]
+        for name, values in zip((f"tag:{name}" for name in names), zip(*combinations, strict=True), strict=False)
+    }
 
 
 _Sums = Mapping[str, float]
@@ -223,7 +243,7 @@ class Breakdown:
         if (attempts, part, given, aspects) not in self._views:
             answers = self._marked.get((part, given, aspects))
             if answers is None:
-                answers = _marked(_given(self._scores, given, part), part, aspects)
+                answers = marked(given_full(self._scores, given, part), part, aspects)
                 self._marked[part, given, aspects] = answers
             if attempts == "best":
                 answers = best_of_repeats(answers, self._known)
@@ -362,9 +382,10 @@ def _parts(layouts: Iterable[TableSpec], columns: Sequence[str]) -> dict[str, di
     return found
 
 
-def mean_of(questions: pl.DataFrame) -> tuple[float | None, float | None, float | None]:
-    """The mean over some of `Breakdown.questions` with its interval, as a cell has it."""
-    return (None, None, None) if one_sided(questions) else _averaged(columns_of(questions), "")
+def mean_of(questions: Columns) -> tuple[float | None, float | None, float | None]:
+    """The mean over some of `Breakdown.questions`, given their `COUNTED`, with its interval, as a cell has it."""
+    decided = {name: float(questions.numbers[name].sum()) for name in _DECIDED}
+    return (None, None, None) if _one_sided(decided) else _averaged(questions, "")
 
 
 def one_sided(questions: pl.DataFrame) -> bool:
@@ -374,57 +395,11 @@ def one_sided(questions: pl.DataFrame) -> bool:
     the gold. And where nothing was decided but what can only be wrong: replies that cannot be read, and those without a
     rationale.
     """
-    return _one_sided({name: float(questions[name].sum()) for name in ("gated", "settled", "answered", "waiting")})
+    return _one_sided({name: float(questions[name].sum()) for name in _DECIDED})
 
 
 def _one_sided(summed: _Sums) -> bool:
     return bool(summed["waiting"] and summed["answered"] and (summed["gated"] or not summed["settled"]))
-
-
-def _given(scores: Columns, given: str, part: str) -> Columns:
-    """The answers with full marks in a part, and those that may have them: unanswered, whatever else is known."""
-    if not given:
-        return scores
-    mark = scores.number(f"part:{given}")
-    full = mark >= 1.0
-    kept = full | (np.isnan(mark) & scores.among("outcome", UNANSWERED))
-    counted = {f"part:{part}": np.where(full, scores.number(f"part:{part}"), np.nan)}
-    return scores.replace(**counted).take(kept)
-
-
-def _marked(scores: Columns, part: str = "", aspects: tuple[str, ...] = ()) -> Columns:
-    """Every answer with what it counts for: the part of its score, where it has such a part, else its value."""
-    apart = scores.number(f"part:{part}")
-    known = ~np.isnan(apart)
-    unanswered = scores.among("outcome", UNANSWERED) & ~known
-    points = np.where(unanswered, 0.0, np.nan_to_num(np.where(known, apart, scores.numbers["value"])))
-    unscored = ~scores.among("outcome", SCORED) & ~known
-    graded = known & scores.among("outcome", UNANSWERED | SCORED)
-    outcome = np.where(graded, graded_as(apart), scores.texts["outcome"].codes)
-    deciding = aspects or tuple(name.removeprefix("by:") for name in scores.texts if name.startswith("by:"))
-    similar = (scores.among(f"by:{aspect}", {"similarity"}) for aspect in deciding)
-    alike = np.logical_or.reduce([np.zeros(scores.height, dtype=bool), *similar]) & ~unanswered
-    # No rationale: it is wrong.
-    absent = scores.among(f"by:{RATIONALE}", {"rule"}) & (RATIONALE in deciding)
-    waiting = unanswered & scores.among("outcome", {"ungraded"})
-    worst, best = (np.where(unanswered, scores.number(f"{end}:{part}"), np.nan) for end in ("least", "most"))
-    counts = {
-        "answered": ~unanswered,
-        "replies": ~unanswered,
-        "gated": waiting & alike.any(),
-        "settled": ~unscored & ~alike & ~absent,
-        "waiting": waiting,
-        "short": np.zeros(scores.height),
-        "fraction": (points != 0.0) & (points != 1.0),
-    }
-    marked = scores.replace(
-        points=points,
-        floor=np.where(unscored, np.nan_to_num(worst), points),
-        ceiling=np.where(unscored, np.nan_to_num(best, nan=1.0), points),
-        most=np.where(unanswered, np.nan_to_num(best, nan=1.0), points),
-        **{name: values.astype(np.int32) for name, values in counts.items()},
-    )
-    return Columns(marked.numbers, {**scores.texts, "outcome": Text(OUTCOMES, outcome.astype(np.int32))})
 
 
 def _by_question(answers: Columns, known: Sequence[str]) -> Columns:
@@ -535,9 +510,12 @@ class _Group(Struct, frozen=True):
 def _grouped(part: Columns, over: str, columns: Mapping[str, Numbers]) -> tuple[Numbers, dict[str, Numbers]]:
     """The groups that a tag's values make of questions, by code, and the sums over each; -1: those without the tag."""
     name = f"tag:{over}"
-    codes = part.texts[name].codes if name in part.texts else np.full(part.height, -1, dtype=np.int32)
-    there = np.flatnonzero(np.bincount(codes + 1))
-    return there - 1, {name: np.bincount(codes + 1, values)[there] for name, values in columns.items()}
+    places = part.texts[name].codes + 1 if name in part.texts else np.zeros(part.height, dtype=np.int32)
+    there = np.flatnonzero(np.bincount(places))
+    nothing = np.zeros(len(there))  # of most outcomes there are none
+    return there - 1, {
+        name: np.bincount(places, values)[there] if values.any() else nothing for name, values in columns.items()
+    }
 
 
 def _macro(part: Columns, over: str, level: float, *, signed: bool) -> _Averaged:

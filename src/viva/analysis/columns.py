@@ -6,7 +6,7 @@ NumPy alone, so that a run is summed up without what analyses of many runs need;
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import polars as pl
 
+K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 Numbers = NDArray[Any]
 
@@ -91,22 +92,8 @@ class Columns(Struct, frozen=True, eq=False):
         return pl.DataFrame([*texts, *(pl.Series(name, one, nan_to_null=True) for name, one in self.numbers.items())])
 
 
-def columns_of(frame: pl.DataFrame) -> Columns:
-    """A Polars frame as columns; nan in place of null."""
-    numbers: dict[str, Numbers] = {}
-    texts: dict[str, Text] = {}
-    for column in frame.get_columns():
-        if column.dtype.is_numeric():
-            numbers[column.name] = column.to_numpy()
-        else:
-            known: dict[str, int] = {}
-            codes = coded(column.cast(str).to_list(), known)
-            texts[column.name] = Text(list(known), codes)
-    return Columns(numbers, texts)
-
-
-def coded(texts: Sequence[str | None], known: dict[str, int]) -> NDArray[np.int32]:
-    """The places of texts in `known`, which grows by those that are new; -1 for none."""
+def coded(texts: Sequence[K | None], known: dict[K, int]) -> NDArray[np.int32]:
+    """The places of texts, or of other keys, in `known`, which grows by those that are new; -1 for none."""
     return np.array([-1 if text is None else known.setdefault(text, len(known)) for text in texts], dtype=np.int32)
 
 

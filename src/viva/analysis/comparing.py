@@ -21,13 +21,14 @@ from __future__ import annotations
 
 import math
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import polars as pl
 import polars.selectors as cs
 from msgspec import Struct
 from msgspec.structs import replace
+from numpy.typing import NDArray
 from scipy import special
 
 from viva.analysis.breakdown import one_sided
@@ -45,9 +46,6 @@ from viva.analysis.uncertainty import (
 )
 from viva.errors import DataError
 from viva.types import OUTCOMES
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 POWER = 0.80
 SEEN = Z + NormalDist().inv_cdf(POWER)
@@ -376,6 +374,37 @@ def _over_scored(found: Difference, scored: pl.DataFrame, pairs: Pairs, seed: in
         ties=scored.height - wins - losses,
         correlation=_correlation(first, second),
     )
+
+
+class Weighed(NamedTuple):
+    """The scored questions of a comparison, one each."""
+
+    differences: Floats
+    shares: Floats
+    """Of the average; they add up to 1."""
+    clusters: NDArray[np.int64]
+    worth: float
+    """How many questions of equal shares, each a cluster, would tell as much."""
+
+
+def weighed(pairs: Pairs) -> Weighed | None:
+    """What a comparison's difference is made of; None where nothing has a score on both sides."""
+    scored = pairs.rows.filter(pl.col("difference").is_not_null())
+    if not scored.height:
+        return None
+    shares, clusters, groups = _shares(scored), _numbered(scored["cluster"]), _numbered(scored["group"])
+    differences = scored["difference"].to_numpy()
+    error = _error(differences, shares, groups, clusters, float(shares @ differences))[0] if clusters.any() else 0.0
+    return Weighed(differences, shares, clusters, _worth(differences, shares, groups, clusters, error))
+
+
+def counting_alike(pairs: Pairs) -> Floats | None:
+    """The differences of the scored questions, where each counts as much as any other and stands for itself; else None,
+    and where what is decided says nothing of what is not."""
+    found = None if pairs.one_sided else weighed(pairs)
+    if found is None or len(np.unique(found.clusters)) < len(found.shares) or float(np.ptp(found.shares)) > _SAME:
+        return None
+    return found.differences
 
 
 def _shares(rows: pl.DataFrame) -> Floats:

@@ -30,7 +30,7 @@ import polars as pl
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from viva.analysis.breakdown import Breakdown, Cell, mean_of
+from viva.analysis.breakdown import COUNTED, Breakdown, Cell, mean_of
 from viva.analysis.columns import Columns
 from viva.analysis.multiplicity import Correction, adjusted
 from viva.errors import DataError
@@ -155,8 +155,9 @@ def slices(
     measure = msgspec.structs.replace(headline, over="")
     questions = breakdown.questions(measure)
     cuts = list(_cut(questions, tags))
-    found = [_described(breakdown, measure, questions, where, mask) for where, mask in cuts]
-    heard = questions["answered"].to_numpy() > 0
+    numbers = {name: questions[name].to_numpy() for name in COUNTED}
+    heard = numbers["answered"] > 0
+    found = [_described(breakdown, measure, Columns(numbers, {}), where, mask) for where, mask in cuts]
     # A slice and its complement are one comparison; so are two slices of the same questions.
     keys = [min(np.packbits(one & heard).tobytes() for one in (mask, ~mask)) for _, mask in cuts]
     testable = [
@@ -206,12 +207,11 @@ def _cut(questions: pl.DataFrame, tags: Sequence[tuple[str, ...]]) -> Iterator[t
 
 
 def _described(
-    breakdown: Breakdown, measure: Aggregate, questions: pl.DataFrame, where: Where, mask: NDArray[np.bool_]
+    breakdown: Breakdown, measure: Aggregate, questions: Columns, where: Where, mask: NDArray[np.bool_]
 ) -> Slice:
     """The slice's cell, and its difference from the rest."""
     cell = breakdown.cell(measure, Aggregate("", where={tag: (value,) for tag, value in where}))
-    heard = questions["answered"].to_numpy() > 0
-    rest, low, high = mean_of(questions.filter(pl.Series(~mask)))
+    rest, low, high = mean_of(questions.take(~mask))
     difference = between = None
     if cell.mean is not None and rest is not None:
         difference = cell.mean - rest
@@ -219,7 +219,7 @@ def _described(
             between = difference_interval((cell.mean, cell.low, cell.high), (rest, low, high))
     return Slice(
         where=where,
-        questions=int((mask & heard).sum()),
+        questions=int((mask & (questions.numbers["answered"] > 0)).sum()),
         cell=cell,
         rest=rest,
         difference=difference,

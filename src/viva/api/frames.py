@@ -27,14 +27,16 @@ _FIELDS = {"score": "value", "read": "answer", "prompt": "prompt_text"}
 
 
 def scores_frame(rows: Iterable[ScoreRow]) -> pl.DataFrame:
-    """A column a tag or part, null where a row has none."""
+    """A column a tag, part or factor of a design, null where a row has none."""
 
     def more(taken: list[ScoreRow]) -> dict[str, list[object]]:
         tags = dict.fromkeys(tag for row in taken for tag in row.tags)
         parts = dict.fromkeys(part for row in taken for part in row.parts)
+        factors = dict.fromkeys(factor for row in taken for factor in row.cell)
         return {
             **{f"tag:{tag}": [row.tags.get(tag) for row in taken] for tag in tags},
             **{f"part:{part}": [row.parts.get(part) for row in taken] for part in parts},
+            **{f"cell:{factor}": [row.cell.get(factor) for row in taken] for factor in factors},
         }
 
     return _framed(rows, SCORES, more)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from viva.engine.folder import RunFolder, RunRecord, find_run
 from viva.engine.scorefile import score_rows
-from viva.errors import VivaError
+from viva.errors import VivaError, missing_extras
 from viva.reports.result import Report, Result, cell_text
 from viva.runs.answers import answered
 from viva.runs.config import LimitOptions, OutputOptions
@@ -105,6 +105,7 @@ class Run:
         """The run's tables, to be shown; `details` are the long ones (every subject)."""
         return Tables(self.report, details=details)
 
+    @missing_extras()
     def scores(self) -> pl.DataFrame:
         """A row an answer, with columns for tags (tag:NAME) and parts (part:NAME).
 
@@ -118,6 +119,7 @@ class Run:
 
         return scores_frame(score_rows(self.path)) if self.results else pl.DataFrame(schema=SCORES)
 
+    @missing_extras()
     def answers(self) -> pl.DataFrame:
         """A row an answer, with all that belongs to it: question, prompt, reply, gold, what was read, score, why.
 
@@ -127,6 +129,7 @@ class Run:
 
         return answers_frame(answered(prepare(RunFolder.open(self.path), LimitOptions(progress="quiet"))))
 
+    @missing_extras()
     def compare(self, other: Run | str | PathLike[str], *, by: str | None = None) -> StudyResult:
         """Is `other` better than this run, question by question, and is it chance? As `viva compare`.
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from viva.api.asking import UnansweredWarning
 from viva.api.keywords import in_parameters, keywords, parameter_names, with_signature
 from viva.api.threads import run_in_thread
-from viva.errors import VivaError
+from viva.errors import VivaError, missing_extras
 from viva.runs.config import Option, options
 from viva.runs.messages import Caller
 
@@ -36,6 +36,7 @@ STUDIES: Mapping[str, tuple[str, str]] = {
     "score_table": ("viva.studies.score_table.study", "ScoreTableConfig"),
     "set_statistics": ("viva.studies.set_statistics.study", "SetStatisticsConfig"),
     "training": ("viva.studies.training.study", "TrainingConfig"),
+    "variance": ("viva.studies.variance.study", "VarianceConfig"),
 }
 """Function → the module of its `study`, and the struct of its arguments and options there."""
 ASKING = ("error_types", "judge_bias", "perplexity")
@@ -64,7 +65,8 @@ def study_options(name: str) -> dict[str, Option]:
 @cache
 def _function(name: str) -> Study:
     module, config = STUDIES[name]
-    loaded = importlib.import_module(module)
+    with missing_extras():
+        loaded = importlib.import_module(module)
     known = study_options(name)
     first = [option for option in known.values() if option.argument]
     signature = inspect.Signature([_argument(option) for option in first])
@@ -77,7 +79,8 @@ def _function(name: str) -> Study:
             if each.required and not values[each.name]:
                 raise VivaError(f"{each.name}: must be given ({each.description.rstrip('.')})")
         asked = getattr(loaded, config)(**values)
-        result: StudyResult = _in_thread(loaded.study, asked) if name in ASKING else loaded.study(asked)
+        with missing_extras():
+            result: StudyResult = _in_thread(loaded.study, asked) if name in ASKING else loaded.study(asked)
         return result
 
     function.__name__ = function.__qualname__ = name

@@ -13,10 +13,13 @@ from pathlib import Path
 from typing import cast
 
 import msgspec
+from msgspec import UNSET
 
 from viva.benchmarks.rationale import RATIONALE_EXAM
 from viva.contracts import Benchmark, Exam
+from viva.designs import Design
 from viva.errors import DataError, VivaError
+from viva.prompting import merged
 from viva.types import BenchmarkInfo, ExamSpec, Way
 
 BENCHMARKS: dict[str, str] = {
@@ -58,6 +61,8 @@ def open_exam(spec: ExamSpec, data: Path | None, templates: Mapping[str, object]
 
     Raises VivaError for a benchmark that is not there, DataError for settings that it does not have.
     """
+    if spec.vary is not UNSET:
+        return _open_varied(spec, spec.vary, data, dict(templates or {}))
     benchmark = find_benchmark(spec.benchmark)
     about = benchmark.about
     _refuse_unsupported(spec, about)
@@ -96,6 +101,24 @@ def open_exam(spec: ExamSpec, data: Path | None, templates: Mapping[str, object]
 
         exam = Sharded(exam)
     return exam
+
+
+def _open_varied(spec: ExamSpec, design: Design, data: Path | None, templates: dict[str, object]) -> Exam:
+    """The exam in all cells of a design, each prompt and draw of exemplars opened once."""
+    from viva.benchmarks.varied import VARIANTS, Varied, read_texts, refuse_unfit
+
+    texts = read_texts(templates.pop(VARIANTS, {}))
+    refuse_unfit(design, texts, spec.shots)
+    if spec.shard:
+        raise DataError("--vary and --shard: a design is asked in one run; leave one of them out")
+    inner: dict[tuple[int, int], Exam] = {}
+    for cell in map(design.cell, range(len(design.cells))):
+        prompt, draw = cell.get("prompt", 0), cell.get("exemplars", 0)
+        if (prompt, draw) not in inner:
+            said = merged(templates, texts.prompt[prompt - 1]) if prompt else templates
+            own = msgspec.structs.replace(spec, vary=UNSET, draw=draw or UNSET)
+            inner[prompt, draw] = open_exam(own, data, said or None)
+    return Varied(inner, design, texts)
 
 
 def _refuse_unsupported(spec: ExamSpec, about: BenchmarkInfo) -> None:

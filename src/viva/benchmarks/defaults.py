@@ -23,7 +23,15 @@ class NoSimilarity:
         return ()
 
 
-class GradedByRule(NoExecution, NoSimilarity):
+class NoDesign:
+    """The part of `Exam` about designs, for exams that ask a question in one way."""
+
+    def variant(self, question: Question, sample: int) -> Question:
+        """The question itself."""
+        return question
+
+
+class GradedByRule(NoExecution, NoSimilarity, NoDesign):
     """The part of `Exam` about everybody else, for exams where a rule grades every answer."""
 
     def judgements(

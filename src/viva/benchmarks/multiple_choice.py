@@ -16,7 +16,7 @@ from functools import cache
 import msgspec
 
 from viva.benchmarks.defaults import GradedByRule
-from viva.benchmarks.sets import spread, without_word_list
+from viva.benchmarks.sets import redrawn, spread, without_word_list
 from viva.contracts import ContextWindow
 from viva.prompting import (
     ESTIMATED,
@@ -88,7 +88,7 @@ class MultipleChoiceExam(GradedByRule):
             pools: dict[str, list[Question]] = {}
             for shot in exemplars:
                 pools.setdefault(self.group(shot), []).append(shot)
-            exemplars = {group: shots[: spec.shots] for group, shots in pools.items()}
+            exemplars = {group: redrawn(shots, spec, group)[: spec.shots] for group, shots in pools.items()}
         self._exemplars = exemplars
         self._prefixes: dict[str, str] = {}
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import msgspec
 from msgspec import Struct
 
-from viva.benchmarks.defaults import NoSimilarity
+from viva.benchmarks.defaults import NoDesign, NoSimilarity
 from viva.benchmarks.judged import JudgedExam, ask_judge
 from viva.benchmarks.sets import without_word_list
 from viva.contracts import ContextWindow
@@ -70,7 +70,7 @@ class Item(Struct, frozen=True, kw_only=True):
     post_handler: PostHandler | None = None
 
 
-class RubricExam(JudgedExam, NoSimilarity):
+class RubricExam(JudgedExam, NoSimilarity, NoDesign):
     """Questions with rubrics, as an exam. Tables and headline are those of the benchmark that makes it."""
 
     def __init__(

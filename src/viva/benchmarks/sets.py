@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import random
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+
+from msgspec import UNSET
 
 from viva.errors import DataError, MissingDataError
 from viva.files import read_regular
 from viva.languages import without_words
-from viva.types import Defect
+from viva.types import Defect, ExamSpec, Question
 
 
 def locate(data: Path, name: str, marker: str) -> Path:
@@ -56,6 +59,13 @@ def without_word_list(languages: Iterable[str]) -> list[Defect]:
     """A note for every language that the scorers have no words of."""
     notes = map(without_words, dict.fromkeys(languages))
     return [Defect("test", "no word list", note, "noted") for note in notes if note]
+
+
+def redrawn(pool: Sequence[Question], spec: ExamSpec, group: str) -> Sequence[Question]:
+    """The exemplars of a group as they stand; in another order, drawn by the seed, for a draw other than the first."""
+    if spec.draw is UNSET:
+        return pool
+    return random.Random(f"{spec.seed}/{spec.draw}/{group}").sample(pool, len(pool))
 
 
 def spread(length: int, limit: int | None) -> Sequence[int]:

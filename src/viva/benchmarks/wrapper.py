@@ -61,6 +61,10 @@ class ExamWrapper:
         """The prompt of the exam inside."""
         return self._inner.request(question, sample, sampling, context_window)
 
+    def variant(self, question: Question, sample: int) -> Question:
+        """As the exam inside."""
+        return self._inner.variant(question, sample)
+
     def executions(self, question: Question, response: Response) -> tuple[Execute, ...]:
         """What the exam inside runs."""
         return self._inner.executions(question, response)

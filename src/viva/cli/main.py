@@ -13,7 +13,7 @@ import click
 from viva.cli import habits
 from viva.cli.common import add_common_options
 from viva.cli.renamed import current_command, current_options
-from viva.errors import EXIT_INTERRUPTED, EXIT_STORAGE, VivaError
+from viva.errors import EXIT_INTERRUPTED, EXIT_STORAGE, VivaError, missing_extras
 from viva.version import __version__
 
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -34,6 +34,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "compare": ("viva.cli.compare.compare", "Who is better, question by question, and is it chance?"),
     "published": ("viva.cli.compare.published", "The papers' own tables, with sources and contradictions."),
     "breakdown": ("viva.cli.compare.breakdown", "Scores by any tag; the worst and best slices, and chance."),
+    "variance": ("viva.cli.compare.variance", "What moves a score: prompts, option orders, exemplars, chance."),
     "training": ("viva.cli.compare.training", "Scores over training: many checkpoints of one model."),
     "correlate": ("viva.cli.compare.correlate", "How scores in formats or exams go together over models."),
     "scaling": ("viva.cli.compare.scaling", "How scores grow with size: fits, predictions, breaks."),
@@ -113,7 +114,8 @@ def main(arguments: list[str] | None = None) -> None:
     # for twice the time of one, and the last digit of a sum depends on how many there are.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
-        code: Any = cli.main(arguments, standalone_mode=False)
+        with missing_extras():
+            code: Any = cli.main(arguments, standalone_mode=False)
         sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as problem:
         click.echo(problem.format_message())

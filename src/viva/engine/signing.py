@@ -8,7 +8,9 @@ from pathlib import PurePath
 from typing import cast
 
 import msgspec
+from msgspec import UNSET
 
+from viva.designs import Design
 from viva.engine.folder import ExamRecord, ModelRecord, RunRecord
 from viva.requesting import RequestOptions
 from viva.weights import Weights
@@ -39,6 +41,8 @@ def settings(
         **({"questions": _listed(spec.questions)} if spec.questions else {}),
         **({"shard": spec.shard} if spec.shard else {}),
         **({"adaptive": f"{record.adaptive.until}.by {record.adaptive.known}"} if record.adaptive else {}),
+        **({"vary": _varied(spec.vary)} if spec.vary is not UNSET else {}),
+        **({"draw": spec.draw} if spec.draw is not UNSET else {}),
         "prompt": prompts,
         "extract": "as-published" if spec.as_published else "viva" if spec.extraction == "stated" else spec.extraction,
         "data": exam.fingerprint + (".sample" if exam.data is None else ""),
@@ -101,6 +105,11 @@ def _listed(questions: Sequence[str]) -> str:
     """How many questions a list has, and a hash of them whatever their order."""
     digest = hashlib.sha256(msgspec.json.encode(sorted(questions))).hexdigest()[:8]
     return f"{len(questions)}.{digest}"
+
+
+def _varied(design: Design) -> str:
+    """What a design varies, and a hash of its cells."""
+    return f"{design.summary}.{hashlib.sha256(msgspec.json.encode(design)).hexdigest()[:8]}"
 
 
 def _opened(model: ModelRecord) -> dict[str, str]:

@@ -108,7 +108,7 @@ class Evaluation(Struct):
                 prompt = request.prompt
                 key = self.keys.of(request)
                 digests += key
-                yield question, key, request
+                yield self.exam.variant(question, sample), key, request
         self.digests, self.dropped = digests, dropped
 
     def answers(self, journal: Journal) -> Iterator[tuple[Question, int, Entry | None]]:
@@ -120,7 +120,8 @@ class Evaluation(Struct):
         position = 0
         for question in self.exam.questions():
             for sample in range(self.samples):
-                yield question, sample, journal.read(bytes(self.digests[position : position + DIGEST]))
+                key = bytes(self.digests[position : position + DIGEST])
+                yield self.exam.variant(question, sample), sample, journal.read(key)
                 position += DIGEST
 
 
@@ -540,6 +541,7 @@ def row_of(
         verdicts=score.verdicts,
         isolation=score.isolation,
         limits={name: limits for name, limits in score.limits.items() if not name or name in shown},
+        cell=question.cell,
     )
 
 

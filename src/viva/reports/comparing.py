@@ -8,8 +8,10 @@ from dataclasses import dataclass
 import msgspec
 from msgspec import Struct
 
+from viva.analysis.anytime import Anytime
 from viva.analysis.comparing import Difference, Flip
 from viva.analysis.multiplicity import NAMES, Correction
+from viva.analysis.posterior import Posterior
 from viva.reports.grids import WORDS
 from viva.reports.printing import StudyResult
 from viva.reports.result import RANGE, UNSURE, Grid, p_text, percent, signed
@@ -45,6 +47,17 @@ MARGIN = (
     "could move it. No worse: above minus the margin; equivalent: within it on both sides; open: neither."
 )
 LARGEST = "the largest that it can be, whatever the verdicts are that are not there"
+POSTERIOR = (
+    "P(second better): how probable it is that the second is better, given the questions that both have a score for, "
+    "if before them both were as likely to be; the difference is 95 % probable to lie in its interval. Not adjusted "
+    "for several comparisons."
+)
+ANYTIME = (
+    "Looked at as often as you like: e, the evidence against no difference (20 and more is significant at 5 %), its p, "
+    "and the interval hold after every question at once and whenever you stop, if the questions so far are a random "
+    "draw (asked in a random order). –: where questions do not count alike (--macro-average question), or belong "
+    "together."
+)
 _TIPPING = 3
 """Pairs of which it is said what lost answers could change."""
 _LISTED = 12
@@ -72,6 +85,8 @@ class Row(Struct, frozen=True, kw_only=True):
     """Points of difference → questions that would show it."""
     gained: tuple[Flip, ...] = ()
     lost: tuple[Flip, ...] = ()
+    posterior: Posterior | None = None
+    anytime: Anytime | None = None
 
 
 class Comparison(Struct, frozen=True, kw_only=True):
@@ -159,6 +174,49 @@ def _decisions(one: Comparison, margin: float) -> Grid:
     )
     header = (*names, "difference", "whatever is lost", "the second is")
     return Grid(f"Up to a margin of {margin:g} points · {one.title}{title}", header, rows)
+
+
+def _beliefs(one: Comparison) -> Grid:
+    """How probable it is that the second is better, and, with a margin, no worse or equivalent."""
+    names, cells, title = _names(one, short=False)
+    margin = any(row.posterior and row.posterior.no_worse is not None for row in one.rows)
+    header = (
+        *names, "difference", "95 % probable", "P(second better)", *(("P(no worse)", "P(equivalent)") if margin else ())
+    )  # fmt: skip
+
+    def told(row: Row) -> tuple[str, ...]:
+        found = row.posterior
+        if found is None:
+            return ("–",) * (4 if margin else 2)
+        odds = (found.better, *((found.no_worse, found.equivalent) if margin else ()))
+        return _between((found.low, found.high)), *(probability(each) for each in odds)
+
+    rows = tuple((*cells(row), _change(row.found), *told(row)) for row in one.rows)
+    return Grid(f"Probably better · {one.title}{title}", header, rows)
+
+
+def _at_any_time(one: Comparison) -> Grid:
+    """The test that may be looked at as often as one likes."""
+    names, cells, title = _names(one, short=False)
+    rows = tuple(
+        (*cells(row), _change(row.found), *(("–",) * 3 if found is None else (
+            _between((found.low, found.high)), f"{found.e:,.3g}" if found.e < 1e6 else "> 1,000,000", p_text(found.p))))
+        for row in one.rows
+        for found in (row.anytime,)
+    )  # fmt: skip
+    header = (*names, "difference", "at all times", "e", "p, at all times")
+    return Grid(f"Looked at as often as you like · {one.title}{title}", header, rows)
+
+
+def _change(found: Difference) -> str:
+    return "–" if found.difference is None else signed(100 * found.difference)
+
+
+def probability(value: float | None) -> str:
+    """`0.973`, and never 0 or 1, which nothing is."""
+    if value is None:
+        return "–"
+    return "< 0.001" if value < 0.001 else "> 0.999" if value > 0.999 else f"{value:.3f}"
 
 
 def _between(interval: tuple[float, float] | None) -> str:
@@ -355,6 +413,8 @@ class Comparisons(StudyResult):
     found: tuple[Comparison, ...]
     margin: float | None = None
     """Points up to which a difference does not matter."""
+    bayesian: bool = False
+    anytime: bool = False
     words = WORDS | {
         "the second is",
         "first",
@@ -371,11 +431,14 @@ class Comparisons(StudyResult):
         return [*self._decisions(), *(grid for one in self.found for grid in comparison_grids(one, tests))]
 
     def _decisions(self) -> list[Grid]:
-        return [] if self.margin is None else [_decisions(one, self.margin) for one in self.found]
+        grids = [] if self.margin is None else [_decisions(one, self.margin) for one in self.found]
+        grids += [_beliefs(one) for one in self.found] if self.bayesian else []
+        return grids + ([_at_any_time(one) for one in self.found] if self.anytime else [])
 
     def closing(self) -> list[str]:
         """The legend, and what must be known beside the numbers."""
-        return [*([] if self.margin is None else [MARGIN]), *closing(self.found)]
+        asked = ((self.margin is not None, MARGIN), (self.bayesian, POSTERIOR), (self.anytime, ANYTIME))
+        return [*(text for there, text in asked if there), *closing(self.found)]
 
     def overview(self) -> tuple[Sequence[Grid], Sequence[str]]:
         """Of several pairs, a matrix of the differences in all, and the few of the parts that hold."""
@@ -390,11 +453,15 @@ class Comparisons(StudyResult):
         numbers = [name for name in Difference.__struct_fields__ if name not in ("test", "first_range", "second_range")]
         points = next((list(row.questions) for one in self.found for row in one.rows), [])
         header = ["comparison", "by", "part", "first_name", "second_name", "test", *numbers, "smallest"]
-        return [*header, *(f"questions_for_{amount}" for amount in points)], [
+        more = [("posterior", each) for each in Posterior.__struct_fields__] if self.bayesian else []
+        more += [("anytime", each) for each in Anytime.__struct_fields__] if self.anytime else []
+        header += [f"questions_for_{amount}" for amount in points]
+        return [*header, *(f"{name}_{each}" for name, each in more)], [
             (
                 *(one.title, one.by if row.part else "", row.part, row.first, row.second, row.found.test),
                 *(getattr(row.found, name) for name in numbers),
                 *(row.smallest, *row.questions.values()),
+                *(getattr(getattr(row, name), each, None) for name, each in more),
             )
             for one in self.found
             for row in one.rows

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from viva.errors import VivaError
+from viva.errors import VivaError, missing_extras
 from viva.io.tables import CsvText
 from viva.reports.grids import GRID_FORMATS, WORDS, grids_terminal
 from viva.reports.notebook import grids_html
@@ -52,6 +52,7 @@ class StudyResult(ABC):
         """What the chart shows. Raises VivaError for what one chart cannot show."""
         return ()
 
+    @missing_extras()
     def chart(self) -> Chart | None:
         """An Altair chart; None where a study has none. Raises VivaError for what one chart cannot show."""
         if not self.drawing:
@@ -61,6 +62,7 @@ class StudyResult(ABC):
         found: Chart = getattr(importlib.import_module(f"viva.reports.charts.{module}"), function)(*shown)
         return found
 
+    @missing_extras()
     def to_frame(self) -> pl.DataFrame:
         """The rows of the CSV file as a Polars frame; nothing in its texts is escaped."""
         import polars as pl

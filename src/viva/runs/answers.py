@@ -35,12 +35,13 @@ def answered(opened: OpenRun, wanted: Callable[[int], bool] = _ALL) -> Iterator[
         place = -1
         for evaluation in opened.evaluations:
             shown = parts_shown(evaluation.exam)
-            for question in evaluation.exam.questions():
+            for each in evaluation.exam.questions():
                 for sample in range(evaluation.samples):
                     place += 1
-                    row = _next_row(rows, folder.path, evaluation, question, sample)
+                    row = _next_row(rows, folder.path, evaluation, each, sample)
                     if not wanted(place):
                         continue
+                    question = evaluation.exam.variant(each, sample)
                     request = evaluation.request(question, sample)
                     entry = journal.read(evaluation.keys.of(request))
                     response = entry.response() if entry else NO_REPLY_YET

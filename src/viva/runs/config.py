@@ -178,6 +178,13 @@ class SamplingOptions(Struct, kw_only=True):
 
     samples: Annotated[Positive | None, note("Answers to each question.  [default: the paper's; mostly 1]")] = None
     repeats: Annotated[int, Meta(ge=1, description="Run it so often; the tables show mean ± sd.")] = 1
+    vary: Annotated[
+        tuple[str, ...],
+        note(
+            "Ask every question in all combinations of what is varied: prompt=3 (or FILE.toml), order=4, exemplars=2, "
+            "system=FILE.toml; cells=N asks a balanced part of them. `viva variance` reads what each moves."
+        ),
+    ] = ()
     temperature: Annotated[
         str | None, note("A number, or `server` to send none.  [default: the paper's; mostly 0]")
     ] = None

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import msgspec
+from msgspec import UNSET
 
 from viva.benchmarks import BENCHMARKS, CARD, CUSTOM, file_benchmark, find_benchmark, open_exam, question_file
 from viva.benchmarks.card.model import read_card
@@ -17,9 +18,10 @@ from viva.benchmarks.sharding import read_shard, unsharded
 from viva.contracts import Exam
 from viva.engine.folder import ExamRecord
 from viva.errors import DataError, VivaError
-from viva.prompting import read_templates
+from viva.prompting import merged, read_templates
 from viva.runs.config import TaskOptions
 from viva.runs.settings import data_folder, specs
+from viva.runs.varied import read_varied
 from viva.types import ExamSpec, Language, outcome_name
 
 PAPER = "paper"
@@ -27,15 +29,16 @@ PAPER = "paper"
 
 
 def open_exams(
-    benchmarks: tuple[str, ...], choice: TaskOptions, *, asking: bool = False
+    benchmarks: tuple[str, ...], choice: TaskOptions, *, asking: bool = False, vary: Sequence[str] = ()
 ) -> list[tuple[Exam, Path | None]]:
     """Every exam that the options ask for, with its data folder (None for the bundled sample).
 
-    `asking`: whether models are to be asked, as a card says where the options do not.
+    `asking`: whether models are to be asked, as a card says where the options do not. `vary`: what of the exams is.
     """
     names = list(dict.fromkeys(benchmarks))
     if choice.shard is not None:
         read_shard(choice.shard)  # before any file is read
+    varied = read_varied(vary) if vary else None
     templates = _templates(choice.prompts, names)
     rubric = read_rubric(choice.rubric) if choice.rubric else {}
     opened: list[tuple[Exam, Path | None]] = []
@@ -53,7 +56,10 @@ def open_exams(
         own_choice = _as_its_card_says(choice, own, asking=asking) if own and benchmark.about.name == CARD else choice
         for spec in specs(own_choice, benchmark.about):
             own_spec = msgspec.structs.replace(spec, name=own.stem if own else "")
-            exam = open_exam(own_spec, data, merged(templates.get(name), rubric))
+            asked = merged(templates.get(name), rubric)
+            if varied is not None:
+                own_spec, asked = varied.of(own_spec, own, asked)
+            exam = open_exam(own_spec, data, asked)
             if choice.strict:
                 _refuse_invalid_gold(exam, name)
             if len(exam) == 0:
@@ -119,18 +125,6 @@ def read_rubric(path: Path) -> dict[str, object]:
         found["judge"] = content["answer"]
     if "rationale" in content:
         found[RATIONALE_EXAM] = {"rubric": content["rationale"]}
-    return found
-
-
-def merged(templates: dict[str, object] | None, over: dict[str, object]) -> dict[str, object] | None:
-    """Two files of templates as one; what is in both, counts as in `over`."""
-    if not over:
-        return templates
-    found = dict(templates or {})
-    for key, value in over.items():
-        below = found.get(key)
-        both = isinstance(below, dict) and isinstance(value, dict)
-        found[key] = merged(cast("dict[str, object]", below), cast("dict[str, object]", value)) if both else value
     return found
 
 
@@ -215,6 +209,11 @@ def set_notes(exam: Exam) -> list[str]:
         notes.append(
             f"{name}: shard {exam.spec.shard} alone, {len(exam):,} of {len(unsharded(exam)):,} questions: these tables "
             "are of that part; `viva merge` makes the whole run of all its shards."
+        )
+    if exam.spec.vary is not UNSET:
+        notes.append(
+            f"{name}: every question is asked in {len(exam.spec.vary.cells)} cells of {exam.spec.vary.summary}; the "
+            "score is the mean of all; `viva variance RUN` says what each of these moves."
         )
     if exam.spec.questions:
         notes.append(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
 from viva.benchmarks import find_benchmark
 from viva.benchmarks.sharding import unsharded
@@ -71,7 +72,7 @@ def plan_run(given: Mapping[str, Any], own: Mapping[str, Model] | None = None) -
     _check_addresses(models, judging, given["base_url"], given["api_key_env"])
     refuse_unjudged(choice, judging)
     refuse_unopened(opening, choice.form, models)
-    exams_with_data = open_exams(tuple(benchmarks), choice, asking=True)
+    exams_with_data = open_exams(tuple(benchmarks), choice, asking=True, vary=draw.vary)
     exams = [exam for exam, _ in exams_with_data]
     refuse_unknown(output.published_rows, [(exam.spec, data is None) for exam, data in exams_with_data])
     system = request_options(pick(ServerOptions, given), limit_kept=False).system if own else ""
@@ -182,9 +183,10 @@ def drawn(exam: ExamRecord, draw: SamplingOptions, seed: int | None) -> ExamReco
     about = find_benchmark(exam.spec.benchmark).about
     paper = (about.few_shot if exam.spec.shots else None) or about.draws
     own = sampling(draw, seed, paper.sampling)
+    samples, cells = draw.samples or paper.samples, 1 if exam.spec.vary is UNSET else len(exam.spec.vary.cells)
     return msgspec.structs.replace(
         exam,
-        samples=paper.samples if draw.samples is None and paper.samples != 1 else None,
+        samples=samples * cells if cells > 1 or (draw.samples is None and samples != 1) else None,
         sampling=own if own != sampling(draw, seed) else None,
     )
 

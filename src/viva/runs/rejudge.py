@@ -16,8 +16,9 @@ from viva.benchmarks.rationale import RATIONALE_EXAM
 from viva.contracts import Exam
 from viva.engine.folder import ExamRecord, ModelRecord, RunRecord
 from viva.errors import VivaError
+from viva.prompting import merged
 from viva.runs.canaries import read_canaries
-from viva.runs.exams import merged, read_rubric, refuse_unused, reopen
+from viva.runs.exams import read_rubric, refuse_unused, reopen
 from viva.types import VerdictFormat
 
 BUNDLED = "bundled"

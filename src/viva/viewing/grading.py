@@ -51,7 +51,8 @@ class Sheet(Struct):
 
     def question(self, place: int) -> tuple[Question, int]:
         """Whose answer it is: question and sample."""
-        return self.questions[place // self.evaluation.samples], place % self.evaluation.samples
+        question, sample = self.questions[place // self.evaluation.samples], place % self.evaluation.samples
+        return self.evaluation.exam.variant(question, sample), sample
 
 
 def grade(

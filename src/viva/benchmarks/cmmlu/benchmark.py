@@ -21,7 +21,7 @@ from msgspec import Struct
 from viva.benchmarks.cmmlu import published
 from viva.benchmarks.cmmlu.wording import has_negation, has_sub_options
 from viva.benchmarks.multiple_choice import MultipleChoiceExam
-from viva.benchmarks.sets import fingerprint, locate, read_bytes, spread
+from viva.benchmarks.sets import fingerprint, locate, read_bytes, redrawn, spread
 from viva.errors import DataError
 from viva.prompting import (
     Templates,
@@ -124,14 +124,14 @@ class CMMLUExam(MultipleChoiceExam):
         super().__init__(
             spec,
             Templates(read_templates(HERE / "prompts.toml"), templates),
-            fingerprint=fingerprint(self._survey(present, spec.shots, exemplars, defects)),
+            fingerprint=fingerprint(self._survey(present, spec, exemplars, defects)),
             exemplars=exemplars,
             defects=defects,
         )
         self._chosen = spread(sum(self._counts.values()), spec.limit)
 
     def _survey(
-        self, present: Sequence[str], shots: int, exemplars: dict[str, list[Question]], defects: list[Defect]
+        self, present: Sequence[str], spec: ExamSpec, exemplars: dict[str, list[Question]], defects: list[Defect]
     ) -> Iterator[bytes]:
         """One pass over all files: counts, exemplars, defects; yields the bytes for the fingerprint."""
         for name in present:
@@ -144,13 +144,14 @@ class CMMLUExam(MultipleChoiceExam):
                 identity = f"{name}/{self._counts[name]}"
                 self._counts[name] += 1
                 _inspect(identity, row, seen, defects)
-            if shots:
+            if spec.shots:
                 dev = self._folder / "dev" / f"{name}.csv"
                 content = read_bytes(dev)
                 yield content
-                exemplars[name] = [shot for shot in self._read(name, dev, content) if shot.answer][:shots]
-                if len(exemplars[name]) < shots:
-                    detail = f"{len(exemplars[name])} of {shots} exemplars in {dev.name}"
+                usable = [shot for shot in self._read(name, dev, content) if shot.answer]
+                exemplars[name] = list(redrawn(usable, spec, name)[: spec.shots])
+                if len(exemplars[name]) < spec.shots:
+                    detail = f"{len(exemplars[name])} of {spec.shots} exemplars in {dev.name}"
                     defects.append(Defect(name, "too few exemplars", detail, "noted"))
 
     def _read(self, name: str, path: Path, content: bytes) -> Iterator[Question]:

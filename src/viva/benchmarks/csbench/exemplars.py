@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import cache
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from viva.benchmarks.csbench.loading import DOMAINS, KINDS
 from viva.types import ExamSpec, Question
@@ -75,11 +75,12 @@ def draw(pool: Sequence[Candidate], spec: ExamSpec) -> dict[str, list[Question]]
     questions, whose chain of thought is the answer alone, as in the paper.
     """
     drawn: dict[str, list[Question]] = {}
+    seed = spec.seed if spec.draw is UNSET else f"{spec.seed}/{spec.draw}"
     for kind in dict.fromkeys(KINDS.values()):
         labels = [] if spec.as_published else list(LABELS.get(kind, ()))
-        random.Random(f"{spec.seed}/{kind}").shuffle(labels)
+        random.Random(f"{seed}/{kind}").shuffle(labels)
         for number, domain in enumerate(DOMAINS.values()):
-            source = random.Random(f"{spec.seed}/{domain}/{kind}")
+            source = random.Random(f"{seed}/{domain}/{kind}")
             of_kind = [one for one in pool if one.question.kind == kind]
             source.shuffle(of_kind)
             needs_thought = spec.chain_of_thought and kind != "open"

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from viva.types import Language, renumbered
+from viva.languages import renumbered
+from viva.types import Language
 
 NUMBERING: Mapping[Language, int] = {"en": 0, "zh": 2419}
 """Languages whose questions have one numbering → the English test and validation questions that come before it."""

@@ -105,6 +105,7 @@ _FAMILIES: dict[str, tuple[str, Kind, str]] = {
     "tags": ("tag", "text", "tag of the question: {}"),
     "parts": ("part", "number", "part of the score: {}"),
     "decided": ("decided", "text", "who decided the {}: rule, similarity, judge, expert"),
+    "cell": ("cell", "text", "what the {} was in this answer, of a run that varies it"),
     "verdicts": ("verdicts", "numbers", "what the judges gave the {}, each a share of the full mark"),
 }
 

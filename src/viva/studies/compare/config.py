@@ -62,4 +62,8 @@ class CompareConfig(Struct, kw_only=True):
         Annotated[float, Meta(gt=0, lt=100)] | None,
         note("Is the second no worse than the first by so many points (non-inferiority), or equivalent?"),
     ] = None
+    bayesian: Annotated[bool, note("How probable is it that the second is better? Beside the test.")] = False
+    anytime: Annotated[
+        bool, note("A test that holds however often it is looked at, of questions asked in a random order.")
+    ] = False
     seed: Annotated[int, note("Of permutation tests by random signs.")] = 0

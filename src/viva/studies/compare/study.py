@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from viva.errors import DataError, VivaError
+from viva.languages import renumbered
 from viva.runs.item_scores import EXAM, existing
 from viva.studies.compare.config import FLIPS, MOST, POINTS, CompareConfig
-from viva.types import renumbered
 
 if TYPE_CHECKING:
     import polars as pl
@@ -39,7 +39,8 @@ def study(config: CompareConfig) -> StudyResult:
         return compare_sweep(config)
     if len(config.sources) == 1 and config.sources[0] in PUBLISHED and not Path(config.sources[0]).exists():
         return compare_published(config.sources[0], config)
-    return Comparisons(tuple(_compared(existing(config.sources, PUBLISHED), config)), config.margin)
+    found = tuple(_compared(existing(config.sources, PUBLISHED), config))
+    return Comparisons(found, config.margin, bayesian=config.bayesian, anytime=config.anytime)
 
 
 def _compared(paths: Sequence[Path], config: CompareConfig) -> list[Comparison]:
@@ -68,8 +69,10 @@ def _compared(paths: Sequence[Path], config: CompareConfig) -> list[Comparison]:
         )
     flips = config.flips if config.flips is not None else FLIPS if pairs == 1 and not config.by else 0
     found = [_comparison(title, group, chosen[title], flips, config) for title, group in groups if chosen.get(title)]
-    if config.unpaired and (config.cluster or config.flips):
-        raise VivaError("--unpaired compares means: there are no pairs to cluster or to flip")
+    if config.unpaired and (config.cluster or config.flips or config.bayesian or config.anytime):
+        raise VivaError(
+            "--unpaired compares means: without it, --cluster, --flips, --bayesian and --anytime have pairs"
+        )
     if not any(one.rows for one in found):
         raise DataError(f"no two of these were asked a question in common. {' '.join(found[0].notes[:3])}")
     every = iter(adjusted([row.found.p for one in found for row in one.rows], config.correct))
@@ -187,8 +190,13 @@ def _row(
     limit: int,
     config: CompareConfig,
 ) -> Row:
-    from viva.analysis.comparing import flips
+    from viva.analysis.anytime import anytime
+    from viva.analysis.comparing import counting_alike, flips
+    from viva.analysis.posterior import posterior
     from viva.reports.comparing import Row
+
+    alike = counting_alike(pairs) if pairs and config.anytime else None
+    margin = config.margin and config.margin / 100
 
     points = [f"{point:g}" for point in config.detect] or list(POINTS)
     return Row(
@@ -200,6 +208,8 @@ def _row(
         questions={point: found.questions_for(float(point) / 100) for point in points},
         gained=tuple(flips(pairs, limit, "gained")) if pairs else (),
         lost=tuple(flips(pairs, limit, "lost")) if pairs else (),
+        posterior=posterior(pairs, margin, config.seed) if pairs and config.bayesian else None,
+        anytime=None if alike is None else anytime(alike),
     )
 
 

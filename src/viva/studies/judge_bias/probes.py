@@ -21,8 +21,7 @@ from viva.types import RATIONALE, Generate, Message, Question
 _FENCE = re.compile(r"\n(={8} [0-9a-f]{16} ={8})\n")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
 POSITION = "position"
-AGAIN, EMPTY, UNRELATED = "asked again", "empty answer", "another question's answer"
-WHAT = {POSITION: "the answer before the reference"}
+AGAIN, EMPTY, UNRELATED = "asked again", "empty answer", "unrelated answer"
 
 
 class Quoted(Struct, frozen=True):
@@ -90,7 +89,7 @@ def answer_first(request: Generate, at: Quoted, question: Question) -> Generate 
 
 @cache
 def texts() -> Mapping[str, Mapping[str, str]]:
-    """Probe → what it does in words (`what`), and its text by language."""
+    """Probe → its text by language."""
     found: dict[str, dict[str, str]] = tomllib.loads(
         Path(__file__).with_name("probes.toml").read_text(encoding="utf-8")
     )

@@ -1,0 +1,97 @@
+"""The probability that the second contestant is better, given the questions: a Bayesian paired comparison.
+
+The unknown is how differences d of questions (the second minus the first) are distributed. A priori half a question is
+a whole point up and half a one a whole point down, and nothing else is known (a Dirichlet process: Ferguson 1973,
+Annals of Statistics 1:209-230; without the two halves it is Rubin's Bayesian bootstrap, 1981, Annals of Statistics
+9:130-134). Then the mean difference is, with n questions,
+
+    U·Σ w·d/Σ w + (1 - U)·(2·B - 1),    w exponential a question, U of Beta(n, 1), B of Beta(1/2, 1/2)
+
+Questions that belong together share a w, and n is what they are worth. Where they do, or do not count alike, w is of
+Gamma(1 - 4/G), G what the groups are worth: it makes up for few texts as Student's t does (by simulation: with w
+exponential, one of two equal models on 20 texts of five questions is called better in 11 % of sets, not in 5). For 0/1
+scores of questions that count alike it is the Dirichlet posterior of the shares gained and lost (Jeffreys' prior on
+which of the two), and exactly
+
+    P(second better) = P(θ > 1/2),    θ of Beta(gained + 1/2, lost + 1/2)
+
+It is no p: p is how often equal contestants look so different; this is how much one may bet on the second, before which
+both were as likely to be better, and there was no difference that one had to expect. It takes no account of how many
+comparisons are made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from viva.analysis.comparing import Pairs, weighed
+from viva.analysis.signflip import Floats
+from viva.analysis.uncertainty import LEVEL
+
+DRAWS = 20_000
+_AT_ONCE = 4_000_000
+"""Numbers of one chunk: 32 MB."""
+_PRIOR = 0.5
+_LEAST = 0.2
+"""The least shape of the weights: of four texts and fewer."""
+
+
+class Posterior(Struct, frozen=True, kw_only=True):
+    """What is to be thought of the difference, the second minus the first. Shares of 1."""
+
+    better: float
+    """The probability that the second is better."""
+    low: float
+    high: float
+    """The 95 % credible interval of the difference."""
+    no_worse: float | None = None
+    """The probability that the second is worse by less than the margin; None where there is none."""
+    equivalent: float | None = None
+    """The probability that the difference is smaller than the margin."""
+
+
+def posterior(pairs: Pairs, margin: float | None = None, seed: int = 0, draws: int = DRAWS) -> Posterior | None:
+    """The posterior of the difference of the questions that both have a score for; None for none, for scores that leave
+    0..1, and where what is decided says nothing of what is not (`Pairs.one_sided`)."""
+    from scipy.special import betainc
+
+    found = None if pairs.one_sided else weighed(pairs)
+    if found is None or float(np.abs(found.differences).max()) > 1 + 1e-9:
+        return None
+    generator = np.random.default_rng(seed)
+    drawn = np.concatenate(list(_drawn(found.differences, found.shares, found.clusters, generator, draws)))
+    worth = generator.beta(found.worth, 2 * _PRIOR, draws)
+    means = worth * drawn + (1 - worth) * (2 * generator.beta(_PRIOR, _PRIOR, draws) - 1)
+    better = float(np.mean(means > 0))
+    if pairs.zero_one:
+        gained, lost = int((found.differences > 0).sum()), int((found.differences < 0).sum())
+        better = 1 - float(betainc(gained + _PRIOR, lost + _PRIOR, 0.5))
+    low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return Posterior(
+        better=better,
+        low=float(low),
+        high=float(high),
+        no_worse=None if margin is None else float(np.mean(means > -margin)),
+        equivalent=None if margin is None else float(np.mean(np.abs(means) < margin)),
+    )
+
+
+def _drawn(
+    differences: Floats, shares: Floats, clusters: NDArray[np.int64], generator: np.random.Generator, draws: int
+) -> Iterator[Floats]:
+    """Weighted means with an exponential weight a cluster, alike clusters drawn together."""
+    sums = np.stack(
+        [np.bincount(clusters, weights=shares * differences), np.bincount(clusters, weights=shares)], axis=1
+    )
+    alike, counts = np.unique(np.round(sums, 15), axis=0, return_counts=True)
+    whole = np.bincount(clusters, weights=shares)
+    uneven = len(whole) < len(shares) or float(np.ptp(shares)) > 1e-12
+    shape = max(_LEAST, 1 - 4 * float((whole**2).sum())) if uneven else 1.0
+    step = max(1, _AT_ONCE // len(alike))
+    for start in range(0, draws, step):
+        weights = generator.standard_gamma(shape * counts, size=(min(step, draws - start), len(alike)))
+        yield (weights @ alike[:, 0]) / (weights @ alike[:, 1])

@@ -1,0 +1,170 @@
+"""An exam asked in every cell of a design: other prompts, rotated options, other exemplars, system texts.
+
+    viva run cmmlu --vary prompt=3,order=4 --model openai/NAME
+
+A sample of a question is asked in one cell (`Design`). Sample 0 is the request of a run that varies nothing, so answers
+can be taken over between them. Options are rotated: each stands at every letter when there are as many orders as
+options (cyclic permutations, as in Zheng et al., arXiv 2309.03882, section 2). A question of which an option speaks of
+others ("all of the above") keeps its order.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import cast
+
+import msgspec
+from msgspec import Struct
+
+from viva.benchmarks.wrapper import ExamWrapper
+from viva.contracts import ContextWindow, Exam
+from viva.designs import Design
+from viva.errors import DataError
+from viva.prompting import read_templates, with_system
+from viva.types import Defect, Kind, Question, Request, Sampling
+
+VARIANTS = "variants"
+"""The key of an exam's templates that holds the texts of its levels."""
+TURNED: frozenset[Kind] = frozenset({"choice", "choices"})
+"""The kinds of question that have lettered options."""
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_LOOKED_AT = 100
+"""Questions by which it is judged whether exemplars differ."""
+_REFERENCES = Path(__file__).parent / "option_references.toml"
+
+
+class Texts(Struct, frozen=True, forbid_unknown_fields=True):
+    """What the levels after the first ask with: templates that replace the exam's, and system texts."""
+
+    prompt: tuple[dict[str, object], ...] = ()
+    system: tuple[str, ...] = ()
+
+
+def read_texts(content: object) -> Texts:
+    """The texts of a design. Raises DataError for what is none."""
+    try:
+        return msgspec.convert(content, Texts)
+    except msgspec.ValidationError as problem:
+        raise DataError(f"the texts of a design: {problem}") from None
+
+
+def refuse_unfit(design: Design, texts: Texts, shots: int) -> None:
+    """Raise DataError for a design whose cells, levels and texts do not go together, or that varies nothing."""
+    levels: dict[str, int] = {factor.name: len(factor.levels) for factor in design.factors}
+    said = {"prompt": len(texts.prompt), "system": len(texts.system)}
+    if not design.sound or any(count and count != levels.get(name, 1) - 1 for name, count in said.items()):
+        raise DataError(f"the design {design.summary} has cells of levels that it does not have")
+    if levels.keys() & said.keys() - {name for name, count in said.items() if count}:
+        raise DataError(f"the design {design.summary} lacks the texts of its levels")
+    if "exemplars" in levels and not shots:
+        raise DataError("--vary exemplars: no exemplars are shown; add --shots N")
+
+
+class Varied(ExamWrapper):
+    """An exam whose samples are the cells of a design. `inner`: level of prompt and exemplars → the exam that asks so.
+
+    Raises DataError where nothing of the exam can be varied so.
+    """
+
+    def __init__(self, inner: Mapping[tuple[int, int], Exam], design: Design, texts: Texts) -> None:
+        first = inner[0, 0]
+        super().__init__(first)
+        self.spec = msgspec.structs.replace(first.spec, vary=design)
+        self._exams, self._design, self._texts = inner, design, texts
+        orders = [len(factor.levels) for factor in design.factors if factor.name == "order"]
+        self._orders = orders[0] if orders else 1
+        self._notes: list[Defect] = []
+        if first.headline().attempts not in ("", "mean"):
+            raise DataError(
+                f"--vary: {first.spec.label} counts the best of several answers, which are of one cell then"
+            )
+        if orders:
+            self._refuse_fixed(first)
+        draws = [exam for (prompt, draw), exam in inner.items() if draw and not prompt]
+        if draws and all(_alike(first, exam) for exam in draws):
+            raise DataError(f"--vary exemplars: those of {first.spec.label} are the same however they are drawn")
+
+    def _refuse_fixed(self, first: Exam) -> None:
+        """Raise DataError where the order of options cannot be changed, or where the prompt would not show it."""
+        if self.spec.rationale:
+            raise DataError("--vary order: a gold rationale may name letters; leave --rationale or the order out")
+        rotated = [(question, rotate(question, 1)) for question in first.questions() if question.kind in TURNED]
+        changed = [(one, other) for one, other in rotated if one.options != other.options]
+        pair = changed[0] if changed else None
+        if fixed := len(rotated) - len(changed):
+            why = f"{fixed:,} of {len(rotated):,} have options that speak of others: all cells ask them in one order"
+            self._notes = [Defect("test", "options in a fixed order", why, "noted")]
+        if pair is None:
+            raise DataError(f"--vary order: no question of {self.spec.label} has options that can change places")
+        one, other = (first.request(question, 0, Sampling()).prompt for question in pair)
+        if one == other:
+            raise DataError(f"--vary order: the options of {self.spec.label} stand in texts that Viva does not write")
+
+    @property
+    def defects(self) -> Sequence[Defect]:
+        """Those of the exam inside, and how many questions keep the order of their options."""
+        return [*self._inner.defects, *self._notes]
+
+    @property
+    def templates(self) -> Mapping[str, object]:
+        """Those of the exam inside, and the texts of the levels."""
+        return {**self._inner.templates, VARIANTS: msgspec.to_builtins(self._texts)}
+
+    def variant(self, question: Question, sample: int) -> Question:
+        """The question with the options in the order of the sample's cell, whose name it bears."""
+        if question.cell:
+            return question
+        level = self._design.cell(sample).get("order", 0)
+        turned = rotate(question, _steps(level, self._orders, len(question.options))) if level else question
+        return msgspec.structs.replace(turned, cell=self._design.named(sample))
+
+    def request(
+        self, question: Question, sample: int, sampling: Sampling, context_window: ContextWindow | None = None
+    ) -> Request:
+        """The prompt of the sample's cell."""
+        cell = self._design.cell(sample)
+        exam = self._exams[cell.get("prompt", 0), cell.get("exemplars", 0)]
+        request = exam.request(self.variant(question, sample), sample, sampling, context_window)
+        system = cell.get("system", 0)
+        if not system:
+            return request
+        return msgspec.structs.replace(request, prompt=with_system(request.prompt, self._texts.system[system - 1]))
+
+
+def _alike(one: Exam, other: Exam) -> bool:
+    """Whether two exams of the same questions ask the first of them with the same prompts."""
+    asked = itertools.islice(one.questions(), _LOOKED_AT)
+    requests = ((one.request(question, 0, Sampling()), other.request(question, 0, Sampling())) for question in asked)
+    return all(first.prompt == second.prompt for first, second in requests)
+
+
+def _steps(level: int, orders: int, options: int) -> int:
+    """How far options are turned: evenly spread over all places."""
+    return level * options // orders if orders < options else level
+
+
+def rotate(question: Question, steps: int) -> Question:
+    """The question with its options `steps` places on, and its gold letters with them; as it is where options speak of
+    each other."""
+    count = len(question.options)
+    if question.kind not in TURNED or count < 2 or steps % count == 0:
+        return question
+    patterns = _references(question.language)
+    if any(pattern.search(option) for option in question.options for pattern in patterns):
+        return question
+    moved = {LETTERS[at]: LETTERS[(at + steps) % count] for at in range(count)}
+    turned = tuple(question.options[(at - steps) % count] for at in range(count))
+    gold = question.answer and "".join(sorted(moved[letter] for letter in question.answer))
+    return msgspec.structs.replace(question, options=turned, answer=gold)
+
+
+@cache
+def _references(language: str) -> tuple[re.Pattern[str], ...]:
+    """What tells options that speak of others."""
+    known = cast("dict[str, list[str]]", read_templates(_REFERENCES))
+    patterns = [*known["en"], *(known.get(language, []) if language != "en" else [])]
+    return tuple(re.compile(pattern, re.IGNORECASE) for pattern in patterns)

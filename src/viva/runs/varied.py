@@ -1,0 +1,148 @@
+"""What `--vary` asks for, read and checked: a design, and the texts of its levels."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import cast, get_args
+
+import msgspec
+from msgspec import Struct
+
+from viva.benchmarks import CARD, find_benchmark
+from viva.benchmarks.card.model import read_card
+from viva.benchmarks.varied import VARIANTS, Texts
+from viva.designs import MOST_CELLS, Design, Factor, FactorName, factorial
+from viva.errors import DataError, VivaError
+from viva.prompting import merged, read_templates
+from viva.types import ExamSpec
+from viva.visible import one_line
+
+CELLS = "cells"
+PARAPHRASES = "paraphrases.toml"
+"""Templates that say the same in other words, beside a benchmark's own."""
+_EXAMPLE = "--vary prompt=3,order=4"
+
+
+class VaryOptions(Struct, frozen=True):
+    """What is varied, with its number of levels or the file of its texts; and how many cells are asked."""
+
+    factors: Mapping[FactorName, int | Path]
+    cells: int | None
+
+    def of(
+        self, spec: ExamSpec, own: Path | None, templates: dict[str, object] | None
+    ) -> tuple[ExamSpec, dict[str, object]]:
+        """An exam's settings with its design, and its templates with the texts of the levels; `own`: its file.
+
+        Raises VivaError where the benchmark has too few paraphrases, or no file of texts can be read.
+        """
+        factors: list[Factor] = []
+        texts = Texts()
+        for name, said in self.factors.items():
+            first = {"prompt": "base", "system": "none"}.get(name, "0")
+            if name == "prompt":
+                named = _paraphrases(spec, own, said)
+                texts = msgspec.structs.replace(texts, prompt=tuple(named.values()))
+                levels = [first, *named]
+            elif name == "system":
+                systems = _system_texts(cast("Path", said))
+                texts = msgspec.structs.replace(texts, system=tuple(systems.values()))
+                levels = [first, *systems]
+            else:
+                levels = [str(level) for level in range(cast("int", said))]
+            factors.append(Factor(name, tuple(levels)))
+        sizes = [len(factor.levels) for factor in factors]
+        fewest = 2 + sum(sizes) - len(sizes)  # one is left to tell what factors do together
+        if self.cells is not None and self.cells < fewest:
+            raise VivaError(
+                f"--vary cells={self.cells}: {' × '.join(map(str, sizes))} levels are told apart in {fewest} cells or "
+                "more"
+            )
+        design = Design(tuple(factors), factorial(sizes, self.cells))
+        if len(design.cells) > MOST_CELLS:
+            raise VivaError(
+                f"--vary: {' × '.join(map(str, sizes))} are {len(design.cells):,} combinations, more than "
+                f"{MOST_CELLS}: ask a balanced part of them, such as cells=16"
+            )
+        said_templates = merged(templates, {VARIANTS: msgspec.to_builtins(texts)}) or {}
+        return msgspec.structs.replace(spec, vary=design), said_templates
+
+
+def read_varied(given: Sequence[str]) -> VaryOptions:
+    """`prompt=3,order=4`, in one text or several. Raises VivaError for what cannot be varied so."""
+    factors: dict[FactorName, int | Path] = {}
+    cells: int | None = None
+    known = get_args(FactorName)
+    for part in (part.strip() for text in given for part in text.split(",") if part.strip()):
+        name, equals, value = (each.strip() for each in part.partition("="))
+        if name in ("seed", "sample", "samples"):
+            raise VivaError(f"--vary {name}: every sample has a seed of its own; write --samples N beside --vary")
+        if name == "judge":
+            raise VivaError("--vary judge: name several with --judge; `viva agreement` compares them")
+        if name not in (*known, CELLS) or not equals or not value:
+            raise VivaError(
+                f"--vary {one_line(part, 60)!r}: write NAME=N with a name of {', '.join(known)}, {CELLS}; such as "
+                f"{_EXAMPLE}"
+            )
+        if name in factors or (name == CELLS and cells):
+            raise VivaError(f"--vary: {name} is there twice")
+        count = int(value) if value.isascii() and value.isdecimal() and len(value) < 6 else None
+        if count is None and (name not in ("prompt", "system")):
+            raise VivaError(f"--vary {name}={one_line(value, 40)}: write a number of levels, such as {name}=2")
+        if count is not None and not 2 <= count <= MOST_CELLS:
+            raise VivaError(f"--vary {name}={count}: from 2 to {MOST_CELLS}")
+        if name == "system" and count is not None:
+            raise VivaError('--vary system: name a TOML file with a text a level: polite = "You are ..."')
+        if name == CELLS:
+            cells = count
+        else:
+            factors[cast("FactorName", name)] = Path(value) if count is None else count
+    if not factors:
+        raise VivaError(f"--vary says nothing of what is varied; such as {_EXAMPLE}")
+    return VaryOptions(factors, cells)
+
+
+def _paraphrases(spec: ExamSpec, own: Path | None, said: int | Path) -> dict[str, dict[str, object]]:
+    """Name → templates of the levels after the first: the user's file, or so many that come with the benchmark."""
+    if isinstance(said, Path):
+        return _tables(read_templates(said), said)
+    path = Path(str(sys.modules[type(find_benchmark(spec.benchmark)).__module__].__file__)).with_name(PARAPHRASES)
+    found = _tables(read_templates(path), path) if path.exists() else {}
+    if spec.benchmark == CARD and own is not None:
+        card = read_card(own)
+        found = {name: _below(table, card.language, card.format) for name, table in found.items()}
+    else:
+        found = {name: table for name, table in found.items() if spec.language in table or spec.benchmark == "cmmlu"}
+    found = {name: table for name, table in found.items() if table}
+    if len(found) < said - 1:
+        most = f"; at most prompt={len(found) + 1}, or" if found else ":"
+        raise VivaError(
+            f"--vary prompt={said}: Viva has {len(found)} paraphrases of what {spec.label} asks{most} name a file of "
+            "yours, prompt=FILE.toml"
+        )
+    return dict([*found.items()][: said - 1])
+
+
+def _below(table: Mapping[str, object], *keys: str) -> dict[str, object]:
+    """What stands at keys in a table; nothing where they lead nowhere."""
+    found: object = table
+    for key in keys:
+        found = found.get(key, {}) if isinstance(found, dict) else {}
+    return cast("dict[str, object]", found) if isinstance(found, dict) else {}
+
+
+def _tables(content: Mapping[str, object], path: Path) -> dict[str, dict[str, object]]:
+    """A file's tables by name. Raises DataError where something stands in none."""
+    if not content or not all(isinstance(table, dict) for table in content.values()):
+        raise DataError(f"{path}: every paraphrase is a table of its name, with the templates that it replaces")
+    return cast("dict[str, dict[str, object]]", dict(content))
+
+
+def _system_texts(path: Path) -> dict[str, str]:
+    """A file's system texts by name. Raises DataError for what is no text."""
+    content = read_templates(path)
+    if not content or not all(isinstance(text, str) and text.strip() for text in content.values()):
+        raise DataError(f'{path}: every system text is a line of its own: polite = "You are ..."')
+    return cast("dict[str, str]", content)

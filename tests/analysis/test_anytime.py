@@ -1,0 +1,70 @@
+"""The test that may be looked at after every question: its closed form, its interval, and its level when peeked at."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import betaln
+
+from viva.analysis.anytime import LIMIT, PRIOR, anytime
+
+
+def closed(gained: int, lost: int) -> float:
+    """Two-sided evidence of gained and lost 0/1 questions: a beta-binomial against a fair coin."""
+    return math.exp((gained + lost) * math.log(2) + betaln(gained + PRIOR, lost + PRIOR) - betaln(PRIOR, PRIOR))
+
+
+@pytest.mark.parametrize(("gained", "lost"), [(0, 0), (1, 0), (3, 3), (36, 14), (4, 60), (120, 90), (700, 600)])
+def test_of_right_and_wrong_it_is_a_beta_binomial_whatever_ties_there_are(gained: int, lost: int) -> None:
+    differences = np.repeat([1.0, -1.0, 0.0], [gained, lost, 40])
+    found = anytime(differences)
+    assert found is not None
+    assert found.e == pytest.approx(closed(gained, lost), rel=1e-6)
+    assert found.p == pytest.approx(min(1.0, 1 / closed(gained, lost)), rel=1e-6)
+    assert (found.e >= LIMIT) == (found.low > 0 or found.high < 0)
+
+
+@given(st.lists(st.floats(-1, 1).map(lambda x: round(x, 2)), min_size=1, max_size=60))
+def test_the_interval_holds_the_mean_and_agrees_with_the_test(differences: list[float]) -> None:
+    values = np.array(differences)
+    found, turned = anytime(values), anytime(-values)
+    assert found is not None
+    assert turned is not None
+    assert -1 <= found.low <= values.mean() + 1e-9
+    assert values.mean() - 1e-9 <= found.high <= 1
+    assert (turned.low, turned.high) == (pytest.approx(-found.high, abs=1e-6), pytest.approx(-found.low, abs=1e-6))
+    if abs(found.e - LIMIT) > 1e-3:
+        assert (found.e > LIMIT) == (found.low > 0 or found.high < 0)
+
+
+def test_on_average_nobody_gets_richer_where_there_is_no_difference() -> None:
+    """Exactly: the expectation of the capital over all outcomes of six fair questions, half points among them, is 1."""
+    values, chances = np.array([-1.0, -0.5, 0.0, 1.0]), np.array([0.2, 0.2, 0.3, 0.3])
+    assert float(values @ chances) == pytest.approx(0)
+    total = 0.0
+    for index in np.ndindex(*(4,) * 5):
+        found = anytime(values[list(index)])
+        assert found is not None
+        total += float(np.prod(chances[list(index)])) * found.e
+    assert total == pytest.approx(1, rel=1e-9)
+
+
+def test_nothing_and_scores_beyond_0_and_1_have_none() -> None:
+    assert anytime(np.array([])) is None
+    assert anytime(np.array([1.5, 0.0])) is None
+
+
+def test_looking_after_every_question_finds_no_difference_that_is_not_there() -> None:
+    """`performance/nulltests.py` goes to 1,000 questions, and beside it a test that is none for this."""
+    dice, rounds, alarms, missed = np.random.default_rng(1), 60, 0, 0
+    for _ in range(rounds):
+        differences = dice.choice([1.0, -1.0, 0.0, 0.5, -0.5], p=[0.1, 0.1, 0.6, 0.1, 0.1], size=150)
+        looked = [anytime(differences[: n + 1]) for n in range(9, 150, 3)]
+        alarms += any(one is not None and one.p <= 0.05 for one in looked)
+        missed += any(one is not None and not one.low <= 0 <= one.high for one in looked)
+    assert alarms <= 0.05 * rounds + 2
+    assert missed <= 0.05 * rounds + 2

@@ -1,0 +1,189 @@
+"""Variance components: those of the analysis of variance and of REML, with intervals that cover."""
+
+from __future__ import annotations
+
+import importlib
+import math
+
+import numpy as np
+import pytest
+
+from viva.analysis.components import CELL, CHANCE, QUESTION, Components, Floats, estimate
+from viva.analysis.positions import positions
+from viva.designs import factorial
+
+NAMES = ("prompt", "order")
+SD = {QUESTION: 0.4, "prompt": 0.06, "order": 0.04, CELL: 0.02, f"{QUESTION} × prompt": 0.2,
+      f"{QUESTION} × order": 0.15, f"{QUESTION} × {CELL}": 0.1, CHANCE: 0.3}  # fmt: skip
+
+
+def simulated(
+    random: np.random.Generator, questions: int, cells: list[tuple[int, ...]], samples: int, sd: dict[str, float] = SD
+) -> Floats:
+    codes = np.array(cells)
+    count = len(cells)
+    values = 0.6 + random.normal(0, sd[QUESTION], (questions, 1, 1)) + np.zeros((questions, count, samples))
+    for at, name in enumerate(NAMES):
+        levels = int(codes[:, at].max()) + 1
+        values = values + random.normal(0, sd[name], levels)[codes[:, at]][None, :, None]
+        crossed = random.normal(0, sd[f"{QUESTION} × {name}"], (questions, levels))
+        values = values + crossed[:, codes[:, at]][:, :, None]
+    values = values + random.normal(0, sd[CELL], (1, count, 1))
+    values = values + random.normal(0, sd[f"{QUESTION} × {CELL}"], (questions, count, 1))
+    return np.asarray(values + random.normal(0, sd[CHANCE], values.shape), dtype=np.float64)
+
+
+def by_name(found: Components) -> dict[str, float]:
+    return {one.name: one.variance for one in found.components}
+
+
+def test_a_full_design_gives_the_analysis_of_variance() -> None:
+    random = np.random.default_rng(3)
+    cells = [*factorial([3, 4])]
+    values = simulated(random, 40, cells, 2)
+    found = by_name(estimate(values, cells, NAMES))
+    cube = values.reshape(40, 3, 4, 2)
+    q, p, o, r = cube.shape
+
+    def squares(keep: tuple[int, ...]) -> float:
+        """The sum of squares of an effect: by inclusion and exclusion of the means over the other axes."""
+        total = np.zeros((1,) * 4)
+        for bits in range(2 ** len(keep)):
+            kept = [axis for at, axis in enumerate(keep) if bits >> at & 1]
+            mean = cube.mean(axis=tuple(axis for axis in range(4) if axis not in kept), keepdims=True)
+            total = total + (-1) ** (len(keep) - len(kept)) * mean
+        return float((np.broadcast_to(total, cube.shape) ** 2).sum())
+
+    mean_square = {
+        "q": squares((0,)) / (q - 1),
+        "p": squares((1,)) / (p - 1),
+        "o": squares((2,)) / (o - 1),
+        "po": squares((1, 2)) / ((p - 1) * (o - 1)),
+        "qp": squares((0, 1)) / ((q - 1) * (p - 1)),
+        "qo": squares((0, 2)) / ((q - 1) * (o - 1)),
+        "qpo": squares((0, 1, 2)) / ((q - 1) * (p - 1) * (o - 1)),
+        "e": float(((cube - cube.mean(axis=3, keepdims=True)) ** 2).sum()) / (q * p * o * (r - 1)),
+    }
+    m = mean_square
+    wanted = {
+        CHANCE: m["e"],
+        f"{QUESTION} × {CELL}": (m["qpo"] - m["e"]) / r,
+        f"{QUESTION} × prompt": (m["qp"] - m["qpo"]) / (o * r),
+        f"{QUESTION} × order": (m["qo"] - m["qpo"]) / (p * r),
+        CELL: (m["po"] - m["qpo"]) / (q * r),
+        "prompt": (m["p"] - m["po"] - m["qp"] + m["qpo"]) / (q * o * r),
+        "order": (m["o"] - m["po"] - m["qo"] + m["qpo"]) / (q * p * r),
+        QUESTION: (m["q"] - m["qp"] - m["qo"] + m["qpo"]) / (p * o * r),
+    }
+    assert found.keys() == wanted.keys()
+    for name, variance in wanted.items():
+        assert math.isclose(found[name], variance, rel_tol=1e-9, abs_tol=1e-12), name
+
+
+def test_reml_of_statsmodels_finds_the_same() -> None:
+    """On full designs REML is the analysis of variance as long as no component is on the boundary."""
+    models = importlib.import_module("statsmodels.regression.mixed_linear_model")
+    cells = [(level, 0) for level in range(6)]
+    random = np.random.default_rng(7)
+    codes = np.array(cells)
+    values = simulated(random, 60, cells, 1, {**SD, "prompt": 0.3})
+    found = by_name(estimate(values, codes[:, :1].tolist(), ("prompt",)))
+    number, cell = (grid.ravel() for grid in np.indices(values.shape[:2]))
+    size = len(number)
+    dummies = {"question": np.eye(60)[number], "prompt": np.eye(6)[cell]}
+    fitted = models.MixedLM(
+        values.ravel(),
+        np.ones((size, 1)),
+        np.zeros(size),
+        exog_vc=models.VCSpec(
+            list(dummies), [[[f"{name}{at}" for at in range(one.shape[1])]] for name, one in dummies.items()],
+            [[one] for one in dummies.values()],
+        ),
+    ).fit(reml=True)  # fmt: skip
+    assert math.isclose(found[f"{QUESTION} × prompt, {CHANCE}"], fitted.scale, rel_tol=0.01)
+    for name, variance in zip(dummies, fitted.vcomp, strict=True):
+        assert math.isclose(found[name], variance, rel_tol=0.02), name
+
+
+@pytest.mark.parametrize("part", [None, 8])
+def test_estimates_are_unbiased_and_intervals_cover(part: int | None) -> None:
+    random = np.random.default_rng(11)
+    cells = [*factorial([3, 4], part)]
+    truth = {name: sd**2 for name, sd in SD.items()}
+    covered: dict[str, list[bool]] = {}
+    sums: dict[str, list[float]] = {}
+    means = []
+    for _ in range(400):
+        found = estimate(simulated(random, 60, cells, 2), cells, NAMES)
+        low, high = found.interval()
+        means.append(low <= 0.6 <= high)
+        for one in found.components:
+            covered.setdefault(one.name, []).append(one.low <= truth[one.name] <= one.high)
+            sums.setdefault(one.name, []).append(one.variance)
+    assert covered.keys() == truth.keys()
+    for name, values in sums.items():
+        error = float(np.std(values)) / math.sqrt(len(values))
+        assert abs(float(np.mean(values)) - truth[name]) < 4 * error, name
+        assert 0.89 <= float(np.mean(covered[name])) <= 0.99, name
+    assert 0.92 <= float(np.mean(means)) <= 1.0
+
+
+def test_what_is_not_there_is_rarely_found() -> None:
+    random = np.random.default_rng(13)
+    nothing = {**SD, "prompt": 0.0, "order": 0.0, CELL: 0.0}
+    for sizes, part in (([3, 4], None), ([4, 4], 8)):
+        cells = [*factorial(sizes, part)]
+        components = [estimate(simulated(random, 60, cells, 1, nothing), cells, NAMES).components for _ in range(1000)]
+        for name in (*NAMES, CELL):
+            assert np.mean([one.low > 0 for found in components for one in found if one.name == name]) <= 0.05, name
+
+
+def answered(random: np.random.Generator, questions: int, cells: list[tuple[int, ...]], sd: float) -> Floats:
+    """Right and wrong answers: logits of questions, of levels (`sd`), and of both together."""
+    codes = np.array(cells)
+    logits = random.normal(0.8, 1.5, (questions, 1)) + np.zeros((questions, len(cells)))
+    for at in range(codes.shape[1]):
+        levels = int(codes[:, at].max()) + 1
+        logits = logits + (random.normal(0, sd, levels) + random.normal(0, 0.6, (questions, levels)))[:, codes[:, at]]
+    return (random.random(logits.shape) < 1 / (1 + np.exp(-logits))).astype(np.float64)[:, :, None]
+
+
+def test_intervals_of_right_and_wrong_answers_hold_the_score_over_all_prompts() -> None:
+    """Where prompts matter, an interval over questions alone does not."""
+    random = np.random.default_rng(17)
+    cells = [*factorial([4, 4])]
+    spread = math.sqrt(1.5**2 + 2 * (0.3**2 + 0.6**2))
+    truth = float(np.mean(1 / (1 + np.exp(-random.normal(0.8, spread, 1_000_000)))))
+    both = [estimate(answered(random, 100, cells, 0.3), cells, NAMES) for _ in range(400)]
+    covered = {}
+    for everything in (True, False):
+        intervals = [one.interval(everything=everything) for one in both]
+        covered[everything] = np.mean([low <= truth <= high for low, high in intervals])
+    assert 0.92 <= covered[True] <= 0.99
+    assert covered[False] < 0.9
+
+
+def test_the_error_is_that_of_its_parts_and_of_other_splits() -> None:
+    found = estimate(simulated(np.random.default_rng(2), 50, [*factorial([3, 4])], 2), [*factorial([3, 4])], NAMES)
+    assert math.isclose(sum(found.shares().values()), 1.0)
+    assert found.error > found.questions_error
+    assert found.error_with(50, 1) > found.error_with(50, 4) > found.error_with(500, 4)
+
+
+def test_factors_that_always_change_together_are_refused() -> None:
+    values = np.zeros((5, 2, 1))
+    with pytest.raises(ValueError, match="together with another"):
+        estimate(values, [(0, 0), (1, 1)], NAMES)
+    with pytest.raises(ValueError, match="two questions and two cells"):
+        estimate(values[:1], [(0, 0), (1, 1)], NAMES)
+
+
+def test_a_model_that_says_a_has_all_its_excess_there() -> None:
+    said = [[("A", gold) for gold in "ABCD"] for _ in range(20)]
+    found = {one.letter: one for one in positions(said)}
+    assert [one.gold for one in found.values()] == [0.25] * 4
+    assert [one.chosen for one in found.values()] == [1.0, 0.0, 0.0, 0.0]
+    assert (found["A"].low, found["A"].right, found["B"].right) == (0.75, 1.0, 0.0)
+    fair = positions([[(gold, gold) for gold in "AB"], [("A", "B"), ("B", "A")]])
+    assert all(one.low <= 0 <= one.high for one in fair)
+    assert positions(said[:1]) == ()

@@ -1,0 +1,153 @@
+"""Without extras Viva asks, grades and sums up; what else is asked of it names the extra that it needs."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from rows import table
+from viva.errors import EXTRAS, MissingExtraError, missing_extras
+
+ROOT = Path(__file__).parents[2]
+BARE = f"""
+import sys
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {set(EXTRAS)!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Missing())
+from viva.cli.main import main
+main()
+"""
+"""Viva on a machine that has none of the extras."""
+DISTRIBUTIONS = {
+    "dotenv": "python-dotenv", "google": "google-genai", "markdown_it": "markdown-it-py", "yaml": "pyyaml",
+    "vl_convert": "vl-convert-python",
+}  # fmt: skip
+"""Distributions that are not called as what is imported of them."""
+BROUGHT = {"_typeshed": "mypy", "datasets": "lm-eval", "markupsafe": "jinja2"}
+"""What is imported where something else is there that needs it, or that hands it over."""
+
+
+def bare(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", BARE, *arguments], cwd=folder, capture_output=True, text=True, check=False, timeout=120
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """With a run of four of the samples, asked and graded without extras."""
+    path = tmp_path_factory.mktemp("bare")
+    asked = bare(
+        path, "run", "cmmlu", "csbench", "syneval", "clrbench", "--limit", "8", "--encoder", "none", "--model",
+        "baseline/random", "--run", "run", "--progress", "quiet", "--tables",
+    )  # fmt: skip
+    assert asked.returncode == 0, asked.stderr
+    assert all(exam in asked.stdout for exam in ("cmmlu", "csbench", "syneval", "clrbench"))
+    return path
+
+
+def test_a_run_is_asked_graded_and_looked_at_without_extras(folder: Path) -> None:
+    answers = folder / "answers.jsonl"
+    answers.write_text('{"question": "astronomy/0", "text": "A"}\n', encoding="utf-8")
+    steps = folder / "steps.csv"
+    steps.write_text("model,tokens\nbaseline/first,1\nbaseline/random,2\n", encoding="utf-8")
+    commands: Sequence[Sequence[str]] = (
+        ("score", "run", "--all"),
+        ("resume", "run", "--progress", "quiet"),
+        ("show", "run", "--limit", "2"),
+        ("runs", "."),
+        ("grade", "cmmlu", str(answers), "--run", "graded", "--progress", "quiet"),
+        ("run", "cmmlu", "--checkpoints", str(steps), "--limit", "8", "--progress", "quiet"),
+        ("run", "infibench", "--model", "baseline/random", "--limit", "1", "--estimate"),
+        ("check", "csbench"),
+        ("published", "csbench"),
+        ("export", "run", "--to", "lm-eval", "--out", "exported"),
+        ("list",),
+    )
+
+    with table() as row:
+        for command in commands:
+            with row(" ".join(command)):
+                done = bare(folder, *command)
+                assert done.returncode in (0, 3), done.stderr  # 3: a question has no answer
+                assert "not installed" not in done.stderr
+
+
+def test_a_command_that_needs_an_extra_names_it_in_its_last_line(folder: Path) -> None:
+    commands = (
+        (("report", "run"), "altair", "pages"),
+        (("view", "."), "starlette", "pages"),
+        (("review", "run"), "starlette", "pages"),
+        (("compare", "run", "run"), "polars", "analysis"),
+        (("breakdown", "run"), "polars", "analysis"),
+        (("leaderboard", "run", "--out", "site"), "polars", "analysis"),
+        (("item-analysis", "run"), "polars", "analysis"),
+        (("plan", "--score", "80", "--difference", "2"), "scipy", "analysis"),
+    )
+
+    with table() as row:
+        for command, package, extra in commands:
+            with row(" ".join(command)):
+                done = bare(folder, *command)
+                assert done.returncode == 2, done.stderr
+                said = f"viva: this needs {package}, which is not installed: pip install 'viva[{extra}]'"
+                assert done.stderr.splitlines()[-1].startswith(said)
+                assert "Traceback" not in done.stderr
+
+
+def test_only_packages_of_extras_are_named() -> None:
+    with pytest.raises(MissingExtraError, match=re.escape("pip install 'viva[analysis]'")), missing_extras():
+        raise ModuleNotFoundError("No module named 'scipy.stats'", name="scipy.stats")
+    with pytest.raises(ModuleNotFoundError, match="something"), missing_extras():
+        raise ModuleNotFoundError("No module named 'something'", name="something")
+
+
+def test_every_package_that_is_imported_is_declared() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    optional = project["optional-dependencies"]
+    brought = {extra: {name(each) for each in optional[extra]} for extra in optional}
+    declared = {name(each) for each in project["dependencies"]}
+    assert {extra: brought[extra] for extra in ("analysis", "pages")} == {
+        extra: {distribution(package) for package, of in EXTRAS.items() if of == extra} for extra in EXTRAS.values()
+    }
+    known = declared.union(*(needs for extra, needs in brought.items() if extra not in ("dev", "docs")))
+    found = {
+        package
+        for path in (ROOT / "src" / "viva").rglob("*.py")
+        if "harness" not in path.parts  # runs in the sandbox, with the packages that are there
+        for package in imported(ast.parse(path.read_text(encoding="utf-8")))
+    }
+    assert {"numpy", "polars", "msgspec"} < found
+    assert {package for package in found - set(BROUGHT) if distribution(package) not in known} == set()
+    assert {each for each in declared if not any(distribution(package) == each for package in found)} == {"nltk"}
+
+
+def imported(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            modules = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            modules = [node.module or ""]
+        else:
+            continue
+        roots = {module.partition(".")[0] for module in modules}
+        yield from roots - sys.stdlib_module_names - {"viva"}
+
+
+def distribution(package: str) -> str:
+    return DISTRIBUTIONS.get(package, package.replace("_", "-"))
+
+
+def name(requirement: str) -> str:
+    return re.split(r"[\s\[<>=!~;]", requirement, maxsplit=1)[0].lower()

@@ -1,0 +1,141 @@
+"""`viva run --vary` and `viva variance`: one run in cells of a design, and what moves its scores."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import viva
+from servers.fixtures import QUIET, Viva
+from viva.errors import DataError, VivaError
+from viva.models.called import Prompt
+from web.hostile import assert_harmless, assert_no_formula
+
+VARY = "prompt=2,order=4"
+
+
+@pytest.fixture(autouse=True)
+def _bundled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("VIVA_DATA", raising=False)
+
+
+def first(prompt: Prompt) -> str:
+    return "A"
+
+
+def short(prompt: Prompt) -> str:
+    """The letter of the shortest option: wherever it stands, and whatever else is said."""
+    listed = re.findall(r"^\(?([A-D])[.)：、] ?(.*)$", prompt, re.MULTILINE)[-4:]
+    return min(listed, key=lambda one: (len(one[1]), one[1]))[0]
+
+
+def lines(path: Path) -> list[bytes]:
+    return path.read_bytes().splitlines()
+
+
+def test_a_run_that_varies_nothing_says_nothing_of_it() -> None:
+    viva.run("cmmlu", model="baseline/first", limit=3, run="plain")
+    for name in ("run.json", "scores.jsonl", "responses.jsonl"):
+        content = Path("plain", name).read_text()
+        assert not re.search(r'"(vary|draw|cell|variants)"', content), name
+
+
+def test_every_answer_knows_its_cell_and_a_run_that_was_stopped_goes_on() -> None:
+    whole = viva.run("cmmlu", model="baseline/random", limit=12, vary=VARY, samples=2, run="whole")
+    rows = [json.loads(line) for line in lines(Path("whole/scores.jsonl"))]
+    assert len(rows) == 12 * 8 * 2
+    assert whole.scores()["cell:order"].to_list()[:5] == ["0", "1", "2", "3", "0"]
+    assert [row["cell"] for row in rows[:4]] == [{"prompt": "base", "order": str(at)} for at in range(4)]
+    assert all(one["cell"] == other["cell"] for one, other in zip(rows[0:8], rows[8:16], strict=True))
+    with pytest.warns(viva.UnansweredWarning):
+        viva.run("cmmlu", model="baseline/random", limit=12, vary=VARY, samples=2, run="part", max_requests=50)
+    resumed = viva.resume("part")
+    assert lines(Path("part/scores.jsonl")) == lines(Path("whole/scores.jsonl"))
+    assert resumed.mean == whole.mean
+    assert '"vary"' in Path("part/run.json").read_text()
+
+
+def test_answers_of_a_plain_run_are_those_of_the_first_cell() -> None:
+    viva.run("cmmlu", model=short, limit=8, run="plain")
+    viva.run("cmmlu", model=short, limit=8, vary=VARY, run="varied", reuse=["plain"])
+    entries = [json.loads(line) for line in lines(Path("varied/responses.jsonl"))]
+    assert sum("reused" in entry and bool(entry["reused"]) for entry in entries) == 8
+    plain = [json.loads(line)["value"] for line in lines(Path("plain/scores.jsonl"))]
+    varied = [json.loads(line) for line in lines(Path("varied/scores.jsonl"))]
+    assert [row["value"] for row in varied if row["sample"] == 0] == plain
+
+
+def test_a_preference_for_a_letter_is_told_from_a_preference_for_an_option() -> None:
+    viva.run("cmmlu", model=[first, short], vary=VARY, run="run")
+    found = json.loads(viva.variance("run").to_json())
+    shares = {one["model"]: {part["name"]: part for part in one["components"]["components"]} for one in found["models"]}
+    assert shares["python/first"]["question × order"]["variance"] > 0.2
+    assert abs(shares["python/short"]["question × order"]["variance"]) < 0.02
+    places = {model: {one["letter"]: one for one in each} for model, each in found["positions"].items()}
+    assert places["python/first"]["A"]["low"] > 0.7
+    assert all(one["low"] <= 0 <= one["high"] for one in places["python/short"].values())
+    assert {level["level"] for level in found["levels"] if level["factor"] == "order"} == set("0123")
+    assert len(found["models"][0]["cells"]) == 8
+    assert found["splits"][0]["questions"] == 96
+    frame = viva.variance("run").to_frame()
+    assert {row["less"] for row in frame.iter_rows(named=True)} == {"", frame["model"][7]}
+
+
+def test_exports_views_and_tables_take_such_a_run(viva: Viva) -> None:
+    ended = viva("run", "cmmlu", "--model", "baseline/random", "--vary", VARY, "--limit", 10, "--run", "run", *QUIET)
+    assert "8 cells of prompt2.order4" in ended.out
+    assert "|vary:prompt2.order4." in re.sub(r"\s", "", viva("score", "run", "--tables").out)
+    assert viva("show", "run", "--limit", 1).out
+    assert viva("export", "run", "--to", "parquet", "--out", "out").code == 0
+    assert viva("report", "run", "--out", "run.html").code == 0
+    assert viva("breakdown", "run", "--by", "subject").code == 0
+    for form in ("terminal", "csv", "markdown", "latex", "json"):
+        said = viva("variance", "run", "--format", form).out.replace(r"\ensuremath{\times}", "×")
+        assert "question × order" in said, form
+
+
+def test_longer_prompts_of_some_cells_are_in_the_estimate(viva: Viva, tmp_path: Path) -> None:
+    (tmp_path / "long.toml").write_text(f'[long]\ntask = "{"读题。" * 200}"\n')
+    asked = ("run", "cmmlu", "--limit", 10, "--model", "baseline/first", "--estimate")
+
+    def tokens(*more: object) -> tuple[int, int]:
+        said = re.search(r"([\d,]+) requests, about ([\d,]+) \+", viva(*asked, *more).out)
+        assert said
+        return int(said[1].replace(",", "")), int(said[2].replace(",", ""))
+
+    plain, varied = tokens(), tokens("--vary", f"prompt={tmp_path / 'long.toml'}")
+    assert varied[0] == 2 * plain[0]
+    assert varied[1] > 2 * plain[1] + 10 * 500
+
+
+def test_names_of_a_strangers_levels_are_no_markup() -> None:
+    Path("names.toml").write_text(
+        '["<svg onload=window.vivaattack=1>"]\ntask = "？"\n["=SUM(1) \\u202e|\\u001b[31m"]\ntask = "！"\n'
+    )
+    viva.run("cmmlu", model="baseline/random", limit=12, vary="prompt=names.toml", run="run")
+    found = viva.variance("run")
+    for form in ("terminal", "csv", "markdown", "latex", "json"):
+        assert_harmless(found.to_text(form))
+    assert_no_formula([cell for row in csv.reader(io.StringIO(found.to_csv())) for cell in row])
+
+
+def test_what_says_nothing_of_variance_is_refused() -> None:
+    viva.run("cmmlu", model="baseline/first", limit=12, run="plain")
+    with pytest.raises(VivaError, match="nothing is varied in plain"):
+        viva.variance("plain")
+    viva.run("cmmlu", model="baseline/first", limit=4, vary=VARY, run="few")
+    with pytest.raises(DataError, match=": 4 questions have an answer"):
+        viva.variance("few")
+    viva.run("cmmlu", model="baseline/last", limit=12, vary="order=2", run="other")
+    viva.run("cmmlu", model="baseline/first", limit=12, vary="order=4", run="more")
+    with pytest.raises(VivaError, match="one exam and one design"):
+        viva.variance("other", "more")
+    with pytest.raises(DataError, match="in a run before it"):
+        viva.variance("more", "more")
