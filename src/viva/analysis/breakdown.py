@@ -228,7 +228,7 @@ class Breakdown:
         self._attempts = attempts or "mean"
         asked, starts = scores.groups("question")
         each, there = scores.groups("question", "repeat")
-        self._repeats = len(np.unique(scores.numbers["repeat"]))
+        self._repeats = len(scores.groups("repeat")[1])
         self._several = scores.height > len(there)
         self._most = int(np.bincount(asked, minlength=len(starts)).max(initial=0))
         self._each = int(np.bincount(each, minlength=len(there)).max(initial=0))
