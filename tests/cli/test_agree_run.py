@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import statistics
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -113,6 +114,32 @@ def test_a_sample_that_is_marked_to_its_end_gives_the_score_that_experts_would(
     low, high = scores["score"]["combined"]["questions"]
     assert low <= truth <= high
     assert scores["score"]["judge"] > truth, "one of the judges praises everything"
+
+
+def test_a_sample_of_what_judges_are_not_sure_of_is_weighed(viva: Viva, worth: dict[str, tuple[float, float]]) -> None:
+    run = viva.folder / "run"
+    design = "random:20:seed3:by=uncertainty"
+    marked(run, "Ada", true(worth), design)
+    content = agreed(viva)
+    (score,) = [one["powered"] for one in content["scores"] if one["metric"] == "score"]
+    drawn = filter_of(design)
+    assert drawn is not None
+    found = answers(run)
+    items = [one.item for one in found]
+    chosen = {item.key for item in drawn.select(items)}
+    assert len({item.values("uncertainty") for item in items}) > 1
+    assert score["labels"] == len(chosen) < len(items)
+    alone = sum(
+        len(group) * statistics.fmean(one.after.value or 0.0 for one in group if one.item.key in chosen)
+        for group in by_uncertainty(found)
+    )
+    assert score["labels_alone"]["value"] == pytest.approx(alone / len(items)), "each label by the share it stands for"
+    assert "how likely each was to be drawn" in " ".join(content["notes"])
+
+
+def by_uncertainty(found: list[Rated]) -> list[list[Rated]]:
+    names = {one.item.values("uncertainty") for one in found}
+    return [[one for one in found if one.item.values("uncertainty") == name] for name in names]
 
 
 @pytest.mark.slow

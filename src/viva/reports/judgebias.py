@@ -108,25 +108,25 @@ def _probes(judged: JudgeEffects) -> Grid:
             one.probe,
             f"{one.answers:,}",
             "–" if one.change is None else f"{one.change:+.3f} [{one.low:+.3f}, {one.high:+.3f}]",
+            "–" if one.adjusted is None else f"{one.adjusted:.3f}" if one.adjusted >= 0.0005 else "< 0.001",
             _share(one.up),
             _share(one.down),
-            "–" if one.adjusted is None else f"{one.adjusted:.3f}" if one.adjusted >= 0.0005 else "< 0.001",
         )
         for one in judged.effects
     )
     title = f"{judged.judge}: the same answers in another form · {judged.aspect}"
-    return Grid(title, ("probe", "answers", "change of the mark", "higher", "lower", "p"), rows)
+    return Grid(title, ("probe", "answers", "change of the mark", "p", "higher", "lower"), rows)
 
 
 def _controls(judged: JudgeEffects) -> Grid:
     again, *none = judged.controls
-    rows = [(again.control, f"{again.answers:,}", "its mark changes", _interval(again.failed), number(again.mean))]
+    rows = [(again.control, f"{again.answers:,}", _interval(again.failed), number(again.mean), "its mark changes")]
     rows += [
-        (one.control, f"{one.answers:,}", f"it gets {PASSING:g} or more", _interval(one.failed), number(one.mean))
+        (one.control, f"{one.answers:,}", _interval(one.failed), number(one.mean), f"it gets {PASSING:g} or more")
         for one in none
     ]
     title = f"{judged.judge}: controls · {judged.aspect}"
-    return Grid(title, ("control", "answers", "where it fails", "per cent", "mean"), tuple(rows))
+    return Grid(title, ("control", "answers", "fails, per cent", "mean", "where it fails"), tuple(rows))
 
 
 def _share(share: Share | None) -> str:

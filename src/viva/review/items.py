@@ -10,6 +10,10 @@ from viva.types import ReviewItem
 
 DECIDED = "decided"
 """The tag that is not in `about`: who decided a draft."""
+UNCERTAINTY = "uncertainty"
+"""The tag by which a sample has more of the answers that judges are less sure of."""
+_FAR = 0.5
+"""Judges that are at least so far apart, a share of the full mark, are far apart."""
 THOUGHT = 20_000
 OUTCOME = "outcome"
 FINER = "of these"
@@ -45,7 +49,16 @@ class Item(Struct, frozen=True, kw_only=True):
         """The item's values of a tag; its aspects can have been decided by several."""
         if tag == DECIDED:
             return tuple(sorted({str(draft.decided) for draft in self.drafts if draft.decided}))
+        if tag == UNCERTAINTY:
+            return (self._uncertainty(),)
         return (self.about[tag],) if tag in self.about else ()
+
+    def _uncertainty(self) -> str:
+        """How sure the judges are: how far two of them are apart on an aspect, else whether a mark is not at an end."""
+        if self.disagreement > 0:
+            return "far apart" if self.disagreement >= _FAR else "near"
+        middle = any(draft.value is not None and 0 < draft.value < 1 for draft in self.drafts)
+        return "between marks" if middle else "sure"
 
 
 def spread(opinions: Sequence[Mapping[str, float]]) -> float:

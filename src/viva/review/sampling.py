@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from viva.errors import DataError
-from viva.review.items import Item
+from viva.review.items import UNCERTAINTY, Item
+
+ERRORS = {"sure": 0.2, "between marks": 0.35, "near": 0.35, "far apart": 0.5}
+"""What is expected of the standard deviation of an expert's mark about the verdict, a share of the full mark, by
+`Item.values(UNCERTAINTY)`. Only how many are drawn rests on it: whatever the true ones, the estimate is unbiased."""
+LEAST = 5
+"""Items of each value of `UNCERTAINTY` that are drawn at least: the estimate takes its variance from them."""
 
 
 def read_size(text: str) -> int | float:
@@ -30,7 +36,8 @@ def sample_items(items: Sequence[Item], size: int | float, seed: int, by: str = 
     """A simple random sample without replacement, in the order of the items: so many (int) or that share (float).
 
     Every exam and model gets its share of the sample (largest remainders), and with `by` every value of the tag in it.
-    Every item has a rank, made of seed and key; the lowest are drawn.
+    Every item has a rank, made of seed and key; the lowest are drawn. By `UNCERTAINTY` a value's share is larger the
+    less sure the judges are: `ERRORS` times its number of items, and `LEAST` items at least.
     """
     total = len(items)
     wanted = min(total, size if isinstance(size, int) else math.ceil(round(size * total, 9)))
@@ -38,17 +45,42 @@ def sample_items(items: Sequence[Item], size: int | float, seed: int, by: str = 
     for item in items:
         whose = (item.about.get("exam", ""), item.about.get("model", ""))
         groups.setdefault((*whose, *(item.values(by) if by else ())), []).append(item)
-    exact = {name: wanted * len(group) / total for name, group in groups.items()}
-    counts = {name: int(share) for name, share in exact.items()}
-    by_remainder = sorted(groups, key=lambda name: (counts[name] - exact[name], name))
-    for name in by_remainder[: wanted - sum(counts.values())]:
-        counts[name] += 1
+    counts = _allocated(groups, wanted, by == UNCERTAINTY)
     drawn = {
         item.key
         for name, group in groups.items()
         for item in sorted(group, key=lambda item: _rank(seed, item.key))[: counts[name]]
     }
     return [item for item in items if item.key in drawn]
+
+
+def _allocated(
+    groups: Mapping[tuple[str, ...], Sequence[Item]], wanted: int, uneven: bool
+) -> dict[tuple[str, ...], int]:
+    """How many of each group are drawn: in proportion to its items; `uneven`: to its items times their usual error."""
+    sizes = {name: len(group) for name, group in groups.items()}
+    counts: dict[tuple[str, ...], int] = {}
+    if uneven:  # a group cannot give more than it has: what is left over is shared by the others
+        counts = {name: size for name, size in sizes.items() if size <= LEAST}
+        sizes = {name: size for name, size in sizes.items() if size > LEAST}
+    while sizes:
+        left = max(0, wanted - sum(counts.values()))
+        weights = {name: size * (ERRORS[name[-1]] if uneven else 1.0) for name, size in sizes.items()}
+        exact = {name: left * weight / sum(weights.values()) for name, weight in weights.items()}
+        whole = {
+            name: LEAST if share < LEAST else sizes[name]
+            for name, share in exact.items()
+            if uneven and not LEAST <= share < sizes[name]
+        }
+        if not whole:
+            counts |= {name: int(share) for name, share in exact.items()}
+            by_remainder = sorted(sizes, key=lambda name: (counts[name] - exact[name], name))
+            for name in by_remainder[: max(0, wanted - sum(counts.values()))]:
+                counts[name] += 1
+            return counts
+        counts |= whole
+        sizes = {name: size for name, size in sizes.items() if name not in whole}
+    return counts
 
 
 def _rank(seed: int, key: str) -> bytes:

@@ -71,10 +71,11 @@ def shares_of(drawn: Sequence[Item]) -> Iterator[str]:
 def start_filter(opening: Opening, items: list[Item]) -> Filter:
     """The filter that reviewers begin with. Raises VivaError for tags and values that no answer has."""
     from viva.review.filters import Filter
-    from viva.review.items import TELLING
+    from viva.review.items import TELLING, UNCERTAINTY
 
     query = {"sample": opening.sample, "seed": str(opening.seed), "by": opening.strata, "order": opening.order}
     names = list(dict.fromkeys(name for item in items for name in (*item.about, "decided")))
+    strata = [*names, UNCERTAINTY]
     for condition in opening.only:
         name, equals, value = condition.partition("=")
         if not equals or name not in names:
@@ -91,9 +92,9 @@ def start_filter(opening: Opening, items: list[Item]) -> Filter:
             shown = escape_invisible(", ".join(values), limit=400)
             raise VivaError(f"--only {escape_invisible(condition)!r}: no answer has that; {name} is one of: {shown}")
         query[f"t.{name}"] = value
-    if opening.strata and (opening.strata not in names or not opening.sample):
+    if opening.strata and (opening.strata not in strata or not opening.sample):
         raise VivaError(
             f"--strata {escape_invisible(opening.strata)!r} goes with --sample, and is one of: "
-            f"{escape_invisible(', '.join(names))}"
+            f"{escape_invisible(', '.join(strata))}"
         )
     return Filter.read(query, opening.blind)

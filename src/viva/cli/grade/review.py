@@ -40,7 +40,13 @@ from viva.visible import escape_invisible
     metavar="HALF_WIDTH",
     help="Only say how many labels an interval of ± HALF_WIDTH takes (0.05 is ± 5 points).",
 )
-@click.option("--strata", default="", metavar="TAG", help="With --sample: evenly by this tag (type, discipline, ...).")
+@click.option(
+    "--strata",
+    default="",
+    metavar="TAG",
+    help="With --sample: evenly by this tag (type, discipline, ...), or `uncertainty`: more of the answers that judges "
+    "are less sure of, for a narrower interval of the score.",
+)
 @click.option("--seed", type=click.IntRange(0, 999_999_999), default=0, show_default=True, help="Draws the sample.")
 @click.option(
     "--marks-per-item", type=click.IntRange(1, 100), default=1, show_default=True, help="Reviewers each answer needs."
@@ -60,6 +66,7 @@ def review_command(run: Path, plan: float | None, **given: Any) -> int:
 
     \b
     viva review runs/NAME --sample 30 --blind
+    viva review runs/NAME --sample 100 --strata uncertainty
     viva review runs/NAME --only type=OE --order disagreement --marks-per-item 2
     viva review runs/NAME --host 0.0.0.0 --invite Ada --invite Grace
     viva review runs/NAME --plan 0.05

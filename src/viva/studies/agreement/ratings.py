@@ -21,7 +21,7 @@ from viva.engine.evidence_text import thought_size
 from viva.engine.reviews import ReviewLog, item_key
 from viva.errors import DataError
 from viva.review.filters import Filter
-from viva.review.items import FINER, OUTCOME, THOUGHT, Item, spread
+from viva.review.items import FINER, OUTCOME, THOUGHT, UNCERTAINTY, Item, spread
 from viva.runs.open import REVIEWS, OpenRun, open_evidence
 from viva.types import Evidence, Question, Response, ReviewItem, Score
 
@@ -170,6 +170,11 @@ def sampled(found: Sequence[Rated], log: ReviewLog, metrics: Sequence[str]) -> t
         if chosen is None:
             notes.append(f"the sample {design!r} in reviews.jsonl is none that the review page draws: it is left out")
             continue
+        if chosen.by == UNCERTAINTY:
+            notes.append(
+                f"the sample {design} has more of the answers that judges are not sure of: its score weighs them by "
+                "how likely each was to be drawn, the tables of agreement do not, and show judges at their worst"
+            )
         population = msgspec.structs.replace(chosen, sample="").select(items)
         drawn = {item.key for item in chosen.select(reviewable)}
         missing = sum(1 for key in drawn if not by_key[key].marked)
@@ -208,8 +213,10 @@ FEWEST = 5
 def _strata(asked: Sequence[Rated], drawn: set[str], by: str) -> list[str]:
     """Each answer's stratum: what is known without experts, and of the rest those of the sample.
 
-    These are one where some are small: the page draws in proportion, so that labels weigh alike.
+    These are one where some are small: the page draws in proportion, so that labels weigh alike; not by uncertainty.
     """
+    if by == UNCERTAINTY:  # drawn with fractions that differ: never one
+        return [one.item.values(by)[0] if one.item.drafts else KNOWN for one in asked]
     own = [f"{by}={one.item.about.get(by, '')}" if by else "" for one in asked]
     counts = Counter(name for name, one in zip(own, asked, strict=True) if one.item.key in drawn)
     small = any(counts[name] < FEWEST for name, one in zip(own, asked, strict=True) if one.item.drafts)

@@ -21,7 +21,7 @@ from viva.types import RATIONALE, Generate, Message, Question
 _FENCE = re.compile(r"\n(={8} [0-9a-f]{16} ={8})\n")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
 POSITION = "position"
-AGAIN, EMPTY, UNRELATED = "asked again", "empty answer", "another question's answer"
+AGAIN, EMPTY, UNRELATED = "asked again", "empty answer", "unrelated answer"
 
 
 class Quoted(Struct, frozen=True):
