@@ -9,12 +9,14 @@ COPY src src
 RUN pip wheel --no-cache-dir --no-deps --wheel-dir /wheels .
 
 FROM python:3.12-slim-bookworm AS viva
-ARG EXTRAS=""
+ARG EXTRAS="all"
 SHELL ["/bin/bash", "-o", "pipefail", "-c"]
 RUN --mount=type=bind,from=build,source=/wheels,target=/wheels \
     pip install --no-cache-dir "$(echo /wheels/*.whl)${EXTRAS:+[$EXTRAS]}" && \
     useradd --uid 1000 --create-home viva && \
-    install --directory --owner viva /work
+    install --directory --mode 1777 /work /config
+# For whatever user the container runs as: Viva's secret and its cache, in a volume if they are to stay.
+ENV VIVA_CONFIG=/config/viva VIVA_CACHE=/config/cache
 USER 1000
 WORKDIR /work
 ENTRYPOINT ["viva"]

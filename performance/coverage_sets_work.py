@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import comb
 
-from viva.analysis.attempts import graded_as
 from viva.analysis.breakdown import Breakdown, _Group, _macro_interval
 from viva.analysis.columns import Columns, Text
+from viva.analysis.marks import graded_as
 from viva.analysis.uncertainty import LEVEL, Z, identified_level, interval_of_scores
 from viva.types import OUTCOMES, Aggregate
 

@@ -15,7 +15,7 @@ import tempfile
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from io import BufferedReader
+from io import BufferedReader, FileIO
 from pathlib import Path
 from typing import IO, Final
 
@@ -66,7 +66,7 @@ def open_regular(path: Path, flags: int = os.O_RDONLY, *, follow: bool = False) 
 
 def reading(path: Path, *, follow: bool = False) -> BufferedReader:
     """A regular file, open to be read. Raises OSError as `open_regular`."""
-    return os.fdopen(open_regular(path, follow=follow), "rb", _BUFFER)
+    return BufferedReader(FileIO(open_regular(path, follow=follow)), _BUFFER)
 
 
 def read_regular(path: Path, most: int = LARGEST_RECORD, *, follow: bool = False) -> bytes:

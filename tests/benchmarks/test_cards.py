@@ -231,12 +231,19 @@ def test_shuffled_options_follow_the_seed(tmp_path: Path) -> None:
 
 
 def test_a_large_table_is_read_anew_and_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = [{"id": n % 60, "q": f"Q{n % 70}", "o": ["x", f"y{n % 70}"], "a": "A", "area": "s"} for n in range(90)]
-    small = card(tmp_path, f"{PLAIN}tags: [area]\n", rows)
-    monkeypatch.setattr(tables, "LARGE", 10)
-    large = card(tmp_path, f"{PLAIN}tags: [area]\n", rows)
-    assert list(small.questions()) == list(large.questions())
-    assert (small.defects, small.fingerprint, small.layouts()) == (large.defects, large.fingerprint, large.layouts())
+    usual = tables.LARGE
+    for ids, texts in ((90, 90), (90, 70), (60, 70)):  # no two rows alike, some with one text, some with one id
+        rows = [
+            {"id": n % ids, "q": f"Q{n % texts}", "o": ["x", f"y{n % texts}"], "a": "A", "area": "s"} for n in range(90)
+        ]
+        monkeypatch.setattr(tables, "LARGE", usual)
+        small = card(tmp_path, f"{PLAIN}tags: [area]\n", rows)
+        monkeypatch.setattr(tables, "LARGE", 10)
+        large = card(tmp_path, f"{PLAIN}tags: [area]\n", rows)
+        assert list(small.questions()) == list(large.questions())
+        assert bool(small.defects) == (texts < 90)
+        assert (small.defects, small.fingerprint) == (large.defects, large.fingerprint)
+        assert small.layouts() == large.layouts()
     part = card(tmp_path, PLAIN, rows, limit=7)
     assert [question.text for question in part.questions()] == [rows[at * 90 // 7]["q"] for at in range(7)]
 

@@ -67,10 +67,16 @@ def test_options_that_speak_of_others_keep_their_order() -> None:
         ("en", "Both A and B"), ("en", "A and C only"), ("en", "None of the above"), ("en", "all of these"),
         ("en", "Neither of the above options"), ("en", "(A) or (D)"), ("en", "Option B is right"),
         ("zh", "以上都对"), ("zh", "A和B"), ("zh", "其他选项都不对"), ("zh", "A、C"), ("zh", "选项 B"),
+        ("en", "None of them are correct."), ("zh", "A，B和C均对"), ("zh", "$\\mathrm{A}，\\mathrm{B}$均是"),
+        ("zh", "都不是"),
+        ("zh", "以上"), ("zh", "以上3种都属于系统程序"), ("zh", "其他三个选项都不正确"), ("zh", "四个说法都对"),
     ]  # fmt: skip
     turned = [
         ("en", "A binary tree"), ("en", "Vitamins A and B12 of the plant"), ("en", "none"), ("en", "above 20 °C"),
         ("en", "the options of the shell"), ("en", "All nodes"), ("zh", "甲和乙"), ("zh", "对"), ("zh", "A 型血"),
+        ("en", "Both are balanced trees"), ("zh", "4%以上"), ("zh", "处3年以上7年以下徒刑"),
+        ("zh", "若A的行向量组与B的等价，则A与B等价"),
+        ("zh", "A、B、F、G、K、M、O"), ("zh", "左右指针均为空"), ("zh", "B树和B+树都是平衡的多叉树"),
     ]  # fmt: skip
     with table() as row:
         for language, text in kept:

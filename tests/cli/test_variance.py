@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 from pathlib import Path
@@ -12,6 +14,7 @@ import viva
 from servers.fixtures import QUIET, Viva
 from viva.errors import DataError, VivaError
 from viva.models.called import Prompt
+from web.hostile import assert_harmless, assert_no_formula
 
 VARY = "prompt=2,order=4"
 
@@ -96,6 +99,31 @@ def test_exports_views_and_tables_take_such_a_run(viva: Viva) -> None:
     for form in ("terminal", "csv", "markdown", "latex", "json"):
         said = viva("variance", "run", "--format", form).out.replace(r"\ensuremath{\times}", "×")
         assert "question × order" in said, form
+
+
+def test_longer_prompts_of_some_cells_are_in_the_estimate(viva: Viva, tmp_path: Path) -> None:
+    (tmp_path / "long.toml").write_text(f'[long]\ntask = "{"读题。" * 200}"\n')
+    asked = ("run", "cmmlu", "--limit", 10, "--model", "baseline/first", "--estimate")
+
+    def tokens(*more: object) -> tuple[int, int]:
+        said = re.search(r"([\d,]+) requests, about ([\d,]+) \+", viva(*asked, *more).out)
+        assert said
+        return int(said[1].replace(",", "")), int(said[2].replace(",", ""))
+
+    plain, varied = tokens(), tokens("--vary", f"prompt={tmp_path / 'long.toml'}")
+    assert varied[0] == 2 * plain[0]
+    assert varied[1] > 2 * plain[1] + 10 * 500
+
+
+def test_names_of_a_strangers_levels_are_no_markup() -> None:
+    Path("names.toml").write_text(
+        '["<svg onload=window.vivaattack=1>"]\ntask = "？"\n["=SUM(1) \\u202e|\\u001b[31m"]\ntask = "！"\n'
+    )
+    viva.run("cmmlu", model="baseline/random", limit=12, vary="prompt=names.toml", run="run")
+    found = viva.variance("run")
+    for form in ("terminal", "csv", "markdown", "latex", "json"):
+        assert_harmless(found.to_text(form))
+    assert_no_formula([cell for row in csv.reader(io.StringIO(found.to_csv())) for cell in row])
 
 
 def test_what_says_nothing_of_variance_is_refused() -> None:

@@ -180,6 +180,17 @@ def test_nothing_is_cut_off_at_400_px_or_pale_in_the_dark(visit: Visit, path: st
     assert found["poor"] == []
 
 
+def test_scores_intervals_and_chosen_names_are_whole_at_400_px(visit: Visit) -> None:
+    page = visit("csbench.html", viewport={"width": 400, "height": 800})
+    ends = page.eval_on_selector_all(
+        "#t1 tbody .interval", "all => all.map((one) => one.getBoundingClientRect().right)"
+    )
+    assert ends
+    assert max(ends) <= 400
+    drawn = page.locator("figure[data-profile=t1] .canvas svg")
+    assert names(page)[0] in drawn.locator("text").all_text_contents()
+
+
 def test_without_scripts_the_tables_are_still_there(visit: Visit) -> None:
     page = visit("csbench.html", java_script_enabled=False)
     assert page.locator("#t1 tbody tr").count() == 14

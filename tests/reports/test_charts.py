@@ -20,7 +20,7 @@ from viva.reports.charts.scores import outcomes_chart, parts_chart, scores_chart
 from viva.reports.charts.theme import category, outcome_colours
 from viva.reports.result import footnotes
 from viva.types import OUTCOMES, outcome_name
-from viva.web.charts import _bundle
+from viva.web.charts import _bundle, config
 from viva.web.pages import asset
 from viva.web.policy import digest
 from web.hostile import MARK, TEXTS
@@ -43,6 +43,17 @@ def test_charts_have_the_colours_of_the_pages() -> None:
         assert list(category(scheme)) == re.findall(r"--series-\d: (#\w+)", css)[:8]
     assert outcome_colours()["domain"] == list(map(outcome_name, OUTCOMES))
     assert len(set(outcome_colours()["range"])) == len(OUTCOMES)
+
+
+def test_shapes_in_a_legend_can_be_seen_in_both_schemes() -> None:
+    import altair as alt
+    import vl_convert
+
+    drawn = chart().encode(shape="model:N", color=alt.Color("score:N", legend=None)).to_dict()
+    for scheme in ("light", "dark"):
+        picture = vl_convert.vegalite_to_svg(drawn, config=config(scheme))
+        assert ">a model<" in picture
+        assert not re.search('(fill|stroke)="(black|#000|#000000)"', picture), scheme
 
 
 def test_a_chart_is_written_by_its_suffix(tmp_path: Path) -> None:

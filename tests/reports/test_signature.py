@@ -7,6 +7,7 @@ from typing import Any
 
 from reports.samples import EXAM, RUN, changed
 from rows import table
+from viva.designs import Design, Factor, factorial
 from viva.engine.folder import EncoderRecord, ModelRecord
 from viva.reports.result import signature
 from viva.types import ExamSpec, Sampling
@@ -36,6 +37,7 @@ def opened(**values: Any) -> str:
     return signed(opened=ModelRecord(name="hf/m", weights=weights))
 
 
+FACTORS = (Factor("prompt", ("base", "brief")), Factor("order", ("0", "1", "2")))
 CHANGES: dict[str, Callable[[], str]] = {
     "benchmark": lambda: with_spec(benchmark="cmmlu"),
     "question file": lambda: with_spec(name="mine"),
@@ -89,6 +91,10 @@ CHANGES: dict[str, Callable[[], str]] = {
     "encoder's layer": lambda: signed(
         changed(RUN, encoder=changed(ENCODER, identity={**ENCODER.identity, "layer": "10"})), COMPARED
     ),
+    "a design": lambda: with_spec(vary=Design(FACTORS, factorial([2, 3]))),
+    "other cells of a design": lambda: with_spec(vary=Design(FACTORS, factorial([2, 3], 5))),
+    "other levels of a design": lambda: with_spec(vary=Design(FACTORS[1:], factorial([3]))),
+    "another draw of exemplars": lambda: with_spec(draw=1),
     "judge samples": lambda: signed(changed(RUN, judge_samples=3)),
     "samples": lambda: signed(changed(RUN, samples=3)),
     "repeats": lambda: signed(changed(RUN, repeats=3)),
@@ -117,7 +123,7 @@ def test_every_setting_of_an_exam_and_of_sampling_is_among_the_changes() -> None
     assert set(ExamSpec.__struct_fields__) == {
         *("benchmark", "name", "language", "shots", "chain_of_thought", "form", "only"),
         *("limit", "seed", "as_published", "context", "rationale", "encoder", "panel", "choose", "questions"),
-        *("shard", "extraction"),
+        *("shard", "extraction", "vary", "draw"),
     }
     assert set(Sampling.__struct_fields__) == {"temperature", "top_p", "max_tokens", "seed", "stop"}
 

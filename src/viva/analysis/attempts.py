@@ -1,6 +1,6 @@
 """What several answers to one question count as: the best of each repeat, or what to expect of k drawn from all.
 
-Rows come marked (see breakdown.py): points, answered, floor, ceiling, fraction, outcome.
+Rows come marked (see marks.py): points, answered, floor, ceiling, fraction, outcome.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import numpy as np
 
 from viva.analysis.best import best_at, pass_at
 from viva.analysis.columns import Columns, Numbers, Text, greatest, sums
+from viva.analysis.marks import graded_as
 from viva.errors import VivaError
 from viva.types import OUTCOMES
 
@@ -66,12 +67,6 @@ def drawn(marked: Columns, tags: Sequence[str], attempts: str) -> Columns:
     )
     graded = np.where(found.numbers["answered"] == 1, graded_as(more["points"]), found.texts["outcome"].codes)
     return Columns(found.numbers, {**found.texts, "outcome": Text(OUTCOMES, graded.astype(np.int32))})
-
-
-def graded_as(points: Numbers) -> Numbers:
-    """The places in OUTCOMES of right, partly and wrong, by what answers are worth."""
-    right, partly, wrong = (OUTCOMES.index(outcome) for outcome in ("right", "partly", "wrong"))
-    return np.where(points >= 1.0, right, np.where(points > 0.0, partly, wrong))
 
 
 def _reduced(found: Columns, answers: Columns, groups: Numbers) -> Columns:

@@ -28,8 +28,9 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from viva.analysis.attempts import best_of_repeats, drawn, graded_as
+from viva.analysis.attempts import best_of_repeats, drawn
 from viva.analysis.columns import Columns, Numbers, Text, by_name, coded, joined, sums
+from viva.analysis.marks import given_full, marked
 from viva.analysis.uncertainty import (
     ALIKE,
     LEVEL,
@@ -46,7 +47,7 @@ from viva.analysis.uncertainty import (
     standard_deviation,
     zero_one_interval,
 )
-from viva.types import OUTCOMES, RATIONALE, SCORED, UNANSWERED, Aggregate, ScoreRow, TableSpec
+from viva.types import OUTCOMES, UNANSWERED, Aggregate, ScoreRow, TableSpec
 
 if TYPE_CHECKING:
     import polars as pl
@@ -242,7 +243,7 @@ class Breakdown:
         if (attempts, part, given, aspects) not in self._views:
             answers = self._marked.get((part, given, aspects))
             if answers is None:
-                answers = _marked(_given(self._scores, given, part), part, aspects)
+                answers = marked(given_full(self._scores, given, part), part, aspects)
                 self._marked[part, given, aspects] = answers
             if attempts == "best":
                 answers = best_of_repeats(answers, self._known)
@@ -399,52 +400,6 @@ def one_sided(questions: pl.DataFrame) -> bool:
 
 def _one_sided(summed: _Sums) -> bool:
     return bool(summed["waiting"] and summed["answered"] and (summed["gated"] or not summed["settled"]))
-
-
-def _given(scores: Columns, given: str, part: str) -> Columns:
-    """The answers with full marks in a part, and those that may have them: unanswered, whatever else is known."""
-    if not given:
-        return scores
-    mark = scores.number(f"part:{given}")
-    full = mark >= 1.0
-    kept = full | (np.isnan(mark) & scores.among("outcome", UNANSWERED))
-    counted = {f"part:{part}": np.where(full, scores.number(f"part:{part}"), np.nan)}
-    return scores.replace(**counted).take(kept)
-
-
-def _marked(scores: Columns, part: str = "", aspects: tuple[str, ...] = ()) -> Columns:
-    """Every answer with what it counts for: the part of its score, where it has such a part, else its value."""
-    apart = scores.number(f"part:{part}")
-    known = ~np.isnan(apart)
-    unanswered = scores.among("outcome", UNANSWERED) & ~known
-    points = np.where(unanswered, 0.0, np.nan_to_num(np.where(known, apart, scores.numbers["value"])))
-    unscored = ~scores.among("outcome", SCORED) & ~known
-    graded = known & scores.among("outcome", UNANSWERED | SCORED)
-    outcome = np.where(graded, graded_as(apart), scores.texts["outcome"].codes)
-    deciding = aspects or tuple(name.removeprefix("by:") for name in scores.texts if name.startswith("by:"))
-    similar = (scores.among(f"by:{aspect}", {"similarity"}) for aspect in deciding)
-    alike = np.logical_or.reduce([np.zeros(scores.height, dtype=bool), *similar]) & ~unanswered
-    # No rationale: it is wrong.
-    absent = scores.among(f"by:{RATIONALE}", {"rule"}) & (RATIONALE in deciding)
-    waiting = unanswered & scores.among("outcome", {"ungraded"})
-    worst, best = (np.where(unanswered, scores.number(f"{end}:{part}"), np.nan) for end in ("least", "most"))
-    counts = {
-        "answered": ~unanswered,
-        "replies": ~unanswered,
-        "gated": waiting & alike.any(),
-        "settled": ~unscored & ~alike & ~absent,
-        "waiting": waiting,
-        "short": np.zeros(scores.height),
-        "fraction": (points != 0.0) & (points != 1.0),
-    }
-    marked = scores.replace(
-        points=points,
-        floor=np.where(unscored, np.nan_to_num(worst), points),
-        ceiling=np.where(unscored, np.nan_to_num(best, nan=1.0), points),
-        most=np.where(unanswered, np.nan_to_num(best, nan=1.0), points),
-        **{name: values.astype(np.int32) for name, values in counts.items()},
-    )
-    return Columns(marked.numbers, {**scores.texts, "outcome": Text(OUTCOMES, outcome.astype(np.int32))})
 
 
 def _by_question(answers: Columns, known: Sequence[str]) -> Columns:

@@ -7,8 +7,11 @@ Annals of Statistics 1:209-230; without the two halves it is Rubin's Bayesian bo
 
     U·Σ w·d/Σ w + (1 - U)·(2·B - 1),    w exponential a question, U of Beta(n, 1), B of Beta(1/2, 1/2)
 
-Questions that belong together share a w, and n is what they are worth. For 0/1 scores of questions that count alike it
-is the Dirichlet posterior of the shares gained and lost (Jeffreys' prior on which of the two), and exactly
+Questions that belong together share a w, and n is what they are worth. Where they do, or do not count alike, w is of
+Gamma(1 - 4/G), G what the groups are worth: it makes up for few texts as Student's t does (by simulation: with w
+exponential, one of two equal models on 20 texts of five questions is called better in 11 % of sets, not in 5). For 0/1
+scores of questions that count alike it is the Dirichlet posterior of the shares gained and lost (Jeffreys' prior on
+which of the two), and exactly
 
     P(second better) = P(θ > 1/2),    θ of Beta(gained + 1/2, lost + 1/2)
 
@@ -33,6 +36,8 @@ DRAWS = 20_000
 _AT_ONCE = 4_000_000
 """Numbers of one chunk: 32 MB."""
 _PRIOR = 0.5
+_LEAST = 0.2
+"""The least shape of the weights: of four texts and fewer."""
 
 
 class Posterior(Struct, frozen=True, kw_only=True):
@@ -83,7 +88,10 @@ def _drawn(
         [np.bincount(clusters, weights=shares * differences), np.bincount(clusters, weights=shares)], axis=1
     )
     alike, counts = np.unique(np.round(sums, 15), axis=0, return_counts=True)
+    whole = np.bincount(clusters, weights=shares)
+    uneven = len(whole) < len(shares) or float(np.ptp(shares)) > 1e-12
+    shape = max(_LEAST, 1 - 4 * float((whole**2).sum())) if uneven else 1.0
     step = max(1, _AT_ONCE // len(alike))
     for start in range(0, draws, step):
-        weights = generator.standard_gamma(counts, size=(min(step, draws - start), len(alike)))
+        weights = generator.standard_gamma(shape * counts, size=(min(step, draws - start), len(alike)))
         yield (weights @ alike[:, 0]) / (weights @ alike[:, 1])

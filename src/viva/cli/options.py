@@ -65,7 +65,7 @@ GROUPS = {
         "data", "language", "only", "limit", "questions", "shard", "adaptive", "until", "strict", "as_published",
         "extraction",
     ),
-    "Prompt": ("shots", "cot", "form", "prompts", "context", "rationale", "answer_by"),
+    "Prompt": ("shots", "cot", "form", "prompts", "context", "rationale", "answer_by", "vary"),
     "Sampling": ("samples", "repeats", "temperature", "top_p", "max_tokens", "seed"),
     "Judging": (
         "encoder", "judge", "panel", "rubric", "judge_samples", "judge_base_url", "judge_key_env", "verdicts",

@@ -42,6 +42,7 @@ def settings(
         **({"shard": spec.shard} if spec.shard else {}),
         **({"adaptive": f"{record.adaptive.until}.by {record.adaptive.known}"} if record.adaptive else {}),
         **({"vary": _varied(spec.vary)} if spec.vary is not UNSET else {}),
+        **({"draw": spec.draw} if spec.draw is not UNSET else {}),
         "prompt": prompts,
         "extract": "as-published" if spec.as_published else "viva" if spec.extraction == "stated" else spec.extraction,
         "data": exam.fingerprint + (".sample" if exam.data is None else ""),

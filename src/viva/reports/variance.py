@@ -170,8 +170,9 @@ class Variance(StudyResult):
     def closing(self) -> list[str]:
         """How to read it, and what it leaves out."""
         lines = [
-            "Questions alone: for these very prompts and orders. Anything else: other questions and other levels of "
-            "what was varied, drawn from many like them. Standard deviations in points; 0 where the estimate is below.",
+            "Scores are plain means over questions and cells. Questions alone: for these very prompts and orders. "
+            "Anything else: other questions and other levels of what was varied, drawn from many like them. Standard "
+            "deviations in points; 0 where the estimate is below.",
         ]
         few = [factor.name for factor in self.design.factors if len(factor.levels) < 4]
         if few:

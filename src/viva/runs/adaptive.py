@@ -96,7 +96,7 @@ def _refuse(exam: Exam, record: ExamRecord, answers: int, limits: LimitOptions) 
         if given:
             raise VivaError(f"--adaptive chooses the questions itself: leave --{option} out")
     if answers * (record.samples or 1) > 1:
-        raise VivaError("--adaptive asks each question once: leave --samples and --repeats out, or say --samples 1")
+        raise VivaError("--adaptive asks each question once: leave --vary and --repeats out, and say --samples 1")
     if limits.batch:
         raise VivaError("--adaptive asks in rounds, and a batch may take a day for each: leave --batch out")
     if headline.given or headline.where or headline.signed:

@@ -23,9 +23,8 @@ from viva.types import Aggregate
 from viva.visible import one_line
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from viva.analysis.breakdown import Cell
+    from viva.analysis.columns import Columns
     from viva.analysis.weightedsampling import Estimate
 
 DRAWS = "draws.jsonl"
@@ -97,7 +96,7 @@ def write_draws(path: Path, draws: Sequence[Draw]) -> None:
         raise StorageError(f"cannot write {path / DRAWS}: {problem.strerror}") from None
 
 
-def question_scores(scores: pl.DataFrame, headline: Aggregate) -> dict[str, float]:
+def question_scores(scores: Columns, headline: Aggregate) -> dict[str, float]:
     """Question → its score as the headline counts it, of one model's scores; without those that have none."""
     from viva.analysis.itemscores import item_scores
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from viva.contracts import AdaptingModel, Model
 from viva.engine.budget import Price, worst_case
@@ -80,23 +81,26 @@ def estimate(opened: OpenRun) -> Iterator[str]:
         requests = tokens = output = limit = 0
         judged = [Judged(judge, judges_think[judge.model.name]) for judge in judges]
         thought = thoughts[evaluation.model.name]
-        for question in evaluation.exam.questions():
-            request = evaluation.request(question, 0)
+        design = evaluation.exam.spec.vary
+        cells = 1 if design is UNSET else len(design.cells)
+        times = evaluation.samples // cells  # of each cell, whose prompts differ in length
+        for question, cell in itertools.product(evaluation.exam.questions(), range(cells)):
+            request = evaluation.request(question, cell)
             worst = worst_case(request, evaluation.model)
-            requests += evaluation.samples
-            tokens += evaluation.samples * worst.input
+            requests += times
+            tokens += times * worst.input
             thinks = evaluation.exam.spec.chain_of_thought or evaluation.exam.spec.rationale
             typical = (THOUGHT if thinks else 0) + SHORT_REPLY[question.kind]
             if thought:
                 typical = min(typical + thought, worst.output)
-            output += evaluation.samples * (worst.output if isinstance(request, Choose) else typical)
-            limit += evaluation.samples * worst.output
+            output += times * (worst.output if isinstance(request, Choose) else typical)
+            limit += times * worst.output
             if judge_panel:
                 wanted = evaluation.exam.judgements(
                     question, _typical(evaluation.exam.spec, question), judge_panel.samples, {}
                 )
                 for one in judged:
-                    one.add(wanted, evaluation.samples, worst.output)
+                    one.add(wanted, times, worst.output)
         line = f"{evaluation.model.name} on {evaluation.label}: {requests:,} requests, "
         line += f"about {tokens:,} + {output:,} tokens"
         costs = _costs(evaluation.price, Usage(tokens, output), Usage(tokens, limit))

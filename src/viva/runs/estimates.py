@@ -39,7 +39,7 @@ def with_estimates(
     if len(frames) < len(results):  # nothing was drawn yet
         return list(results), []
     found = [question_scores(mine, headline) for mine in frames]
-    read = set(frames[0]["question"])
+    read = set(frames[0].texts["question"].values)
     until, draws = read_draws(folder)
     draws = [draw for draw in draws if draw.question in read]
     estimated = [

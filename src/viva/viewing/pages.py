@@ -43,7 +43,7 @@ _SHARED = {"viva.css": "text/css", "text.css": "text/css", "tables.js": "text/ja
 _FORMULAS = {"katex/katex.min.js": "text/javascript", "formulas.js": "text/javascript"}
 _TYPES = {name.rpartition("/")[2]: kind for name, kind in (_ASSETS | _SHARED | _FORMULAS).items()}
 _PARTS = frozenset({"thought", "reply", "prompt", "reading"})
-VIEWS = {"rendered": "Rendered", "words": "Differences", "text": "As it came"}
+VIEWS = {"rendered": "Rendered", "words": "Differences", "text": "As they came"}
 """How texts of an answer can be shown: word of the address, and what it is called."""
 ITEM_VIEWS = ("rendered", "text")
 COMPARE_VIEWS = ("words", "rendered", "text")

@@ -50,7 +50,15 @@ def config(scheme: Scheme = "light") -> dict[str, Any]:
         "background": None,
         "font": FONT,
         "axis": axis,
-        "legend": {**words, "labelLimit": 260, "symbolSize": 90, "orient": "bottom", "columns": 4},
+        "legend": {
+            **words,
+            "labelLimit": 260,
+            "symbolSize": 90,
+            "symbolBaseFillColor": colour["quiet"],  # of shapes, which have no colour of their own
+            "symbolBaseStrokeColor": colour["quiet"],
+            "orient": "bottom",
+            "columns": 4,
+        },
         "header": words,
         "title": {
             "color": colour["ink"],

@@ -97,12 +97,13 @@
     frame(width, height, models) {
       const label = models.map((model) => model.name).join(", ");
       const svg = make("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `Scores of ${label}`, "font-family": "system-ui, sans-serif", "font-size": 12 });
+      const columns = Math.max(1, Math.min(models.length, 3, Math.floor(width / 170)));
       models.forEach((model, index) => {
-        const x = (index % 3) * (width / 3), y = 6 + Math.floor(index / 3) * 20;
+        const x = (index % columns) * (width / columns), y = 6 + Math.floor(index / columns) * 20;
         svg.append(make("rect", { x, y: y + 2, width: 12, height: 12, rx: 2, fill: colour(index) }));
-        svg.append(make("text", { x: x + 18, y: y + 12, fill: token("ink") }, short(model.name, Math.floor(width / 3 / 8) - 4)));
+        svg.append(make("text", { x: x + 18, y: y + 12, fill: token("ink") }, short(model.name, Math.floor(width / columns / 8) - 4)));
       });
-      return [svg, 6 + Math.ceil(models.length / 3) * 20 + 12];
+      return [svg, 6 + Math.ceil(models.length / columns) * 20 + 12];
     }
     bars(names, models) {
       const width = Math.max(320, Math.min(960, this.canvas.clientWidth || 720));
