@@ -177,7 +177,7 @@ def test_what_cannot_be_asked_adaptively(here: Path) -> None:
             ("write a number of questions", {"until": "soon"}),
             ("leave limit out", {"limit": 5}),
             ("leave shard out", {"shard": "1/2"}),
-            ("leave samples and repeats out", {"repeats": 2}),
+            ("leave vary and repeats out", {"repeats": 2}),
             ("leave batch out", {"batch": True}),
             ("asks 1 model", {"model": ["replay/good.jsonl", "replay/bad.jsonl"]}),
             ("asks 2 models", {"until": "a>b"}),
