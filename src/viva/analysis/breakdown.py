@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Literal
 
+import msgspec
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
@@ -218,6 +219,7 @@ class Breakdown:
         """Answers to a question in a repeat."""
         self._marked: dict[tuple[str, str, tuple[str, ...]], Columns] = {}
         self._views: dict[tuple[str, str, str, tuple[str, ...]], _View] = {}
+        self._frames: dict[bytes, pl.DataFrame] = {}
 
     def _view(self, attempts: str, part: str, given: str, aspects: tuple[str, ...]) -> _View:
         """Made when first asked for: most tables need one only."""
@@ -328,7 +330,10 @@ class Breakdown:
         outcome, `gated`, `settled` and `waiting` the answers by who could decide (see `one_sided`), `replies` those
         that are known, several of which may be one of the `answered`.
         """
-        return _part(self._viewed(lines)[1].questions, lines).to_frame()
+        asked = msgspec.json.encode(lines)
+        if asked not in self._frames:  # a model is compared with many others
+            self._frames[asked] = _part(self._viewed(lines)[1].questions, lines).to_frame()
+        return self._frames[asked]
 
     def _deviation(self, answers: Columns, lines: Sequence[Aggregate], over: str) -> float | None:
         part = _part(answers, lines)
