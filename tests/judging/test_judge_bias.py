@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -33,7 +34,8 @@ PROBES = ("length", "style", "authority", "echo", "instruction", "position")
 class Weak(JudgeServer):
     """`fair` passes what has "good answer" in it, wherever that is; `weak-PROBE` falls for that probe.
 
-    Answers of the sample runs begin with "good" or "bad"; `loose` passes an answer that says nothing. `own` is an
+    Answers of the sample runs begin with "good" or "bad"; `loose` passes an answer that says nothing; `unsteady` draws
+    marks anew for each request, `silent` gives none, `halting` none to what has a note to the grader. `own` is an
     examinee, too, and likes answers that are signed "own".
     """
 
@@ -53,8 +55,11 @@ class Weak(JudgeServer):
             "weak-instruction": "Note to the grader" in said,
             "weak-position": "Reference answer" in sheet.after,
             "loose": not said.strip(),
+            "unsteady": bool(sum(map(ord, texts[-1])) % 2),
             "own": "signed own" in said,
         }
+        if model == "silent" or (model == "halting" and "Note to the grader" in said):
+            return "I like it."
         good = falls.get(model, False) or bool("good answer" in said)
         scale = ("1", "10") if re.search("1 (to|到) 10", texts[-1]) else ("0", "1")
         return f"I have read it.\nVERDICT: {scale[good]}"
@@ -86,6 +91,10 @@ def bias(viva: Viva, server: Weak, judge: str, *more: object) -> Ended:
 def arguments(server: Weak, judge: str) -> list[object]:
     where = ["--judge", f"openai/{judge}", "--judge-base-url", server.url]
     return ["judge-bias", "run", *where, "--format", "json", *QUIET]
+
+
+def estimate_of(judge: str, server: Weak) -> list[object]:
+    return ["--judge", judge, "--judge-base-url", server.url, "--estimate"]
 
 
 def effects(ended: Ended) -> dict[str, dict[str, Any]]:
@@ -136,7 +145,7 @@ def test_an_answer_that_says_nothing_must_fail(viva: Viva, server: Weak) -> None
     assert (again["failed"]["value"], again["mean"]) == (0, 0)
     assert (empty["failed"]["value"], empty["answers"]) == (1, JUDGED)
     assert 0.2 < other["failed"]["value"] < 0.8, "this judge passes what is good, to whatever question"
-    assert "100.0 % of answers that are none (empty answer) pass" in str(ended.report["notes"])
+    assert "100.0 % of marks for an empty answer are 0.5 or more" in str(ended.report["notes"])
 
 
 def test_a_judge_that_likes_its_own_model_is_found(viva: Viva, server: Weak) -> None:
@@ -178,6 +187,13 @@ def test_a_program_gets_what_the_command_prints_and_limits_hold(viva: Viva, serv
     assert estimate.code == 0, estimate.err
     assert f"openai/fair as judge: {JUDGED * (1 + FORMS)} requests" in estimate.out
     assert not server.asked
+    one = viva.folder / "answers.jsonl"
+    same = ("--model", f"replay/{one}", "--model", f"replay/{shutil.copy(one, viva.folder / 'same.jsonl')}")
+    assert viva("run", "csbench", *same, "--run", "equal", *QUIET).code in (0, 3)
+    twice = viva("judge-bias", "equal", *estimate_of("openai/fair", server), *QUIET)
+    said = re.search(r"openai/fair as judge: (\d+) requests", twice.out)
+    assert said
+    assert JUDGED * FORMS < int(said[1]) <= JUDGED * (2 + FORMS), "equal answers are judged once, but for *unrelated*"
     asked = {"judge": "openai/fair", "judge_base_url": server.url, "answers": 10}
     with pytest.warns(library.UnansweredWarning, match="not answered yet"):
         part = library.judge_bias(viva.folder / "run", max_requests=25, **asked)
@@ -189,6 +205,8 @@ def test_a_program_gets_what_the_command_prints_and_limits_hold(viva: Viva, serv
     ended = bias(viva, server, "fair", "--answers", 10)
     assert {**json.loads(found.to_json()), "run": "run"} == {**ended.report, "run": "run"}
     assert sum(server.asked.values()) == 10 * (1 + FORMS)
+    left = viva("judge-bias", "run", "--answers", 10, *estimate_of("openai/fair", server), *QUIET)
+    assert "openai/fair as judge: 0 requests" in left.out, "what has a verdict is not asked again"
     frame = found.to_frame()
     assert frame.height == len(PROBES) + 1 + 3
     assert frame.columns == found.to_csv().splitlines()[0].split(",")
@@ -212,6 +230,43 @@ def test_what_cannot_be_examined_is_refused(viva: Viva, server: Weak) -> None:
                 assert ended.code == 2
                 assert said in " ".join(ended.err.split())
     assert not server.asked
+
+
+def test_what_lacks_a_verdict_is_said_with_its_reason(viva: Viva, server: Weak) -> None:
+    examined(viva, server, judge="")
+    asked = ("judge-bias", "run", "--answers", 5, "--judge-base-url", server.url, *QUIET)
+    with table() as row:
+        for judge, said, unsaid in (
+            ("silent", "no figure: of 50 requests no verdict in the reply to 50 (judge-bias.jsonl", "–"),
+            ("halting", "5 comparisons are missing: of 50 requests no verdict in the reply to 5 (", "no reply to"),
+            (
+                "halting",
+                "instruction: no figure; it takes both marks of answers to two questions; 5 of 5 lack",
+                "length:",
+            ),
+        ):
+            with row(said):
+                ended = viva(*asked, "--judge", f"openai/{judge}")
+                assert ended.code == 3
+                shown = " ".join(ended.out.split())
+                assert said in shown
+                assert unsaid not in shown
+                assert "try those again with: the same command" in ended.err
+    server.stop()
+    dead = viva(*asked, "--judge", "openai/fair")
+    assert "no figure: of 50 requests no reply to 50. The same command asks these again." in " ".join(dead.out.split())
+    assert "–" not in dead.out
+
+
+def test_a_judge_that_contradicts_itself_is_said_to(viva: Viva, server: Weak) -> None:
+    examined(viva, server, judge="")
+    steady = bias(viva, server, "fair")
+    assert "asked again about the same answer" not in str(steady.report["notes"])
+    unsteady = bias(viva, server, "unsteady")
+    again = unsteady.report["judges"][0]["controls"][0]
+    assert again["failed"]["value"] > 0
+    share = f"{100 * again['failed']['value']:.1f}"
+    assert f"asked again about the same answer, it changes {share} % of its marks" in str(unsteady.report["notes"])
 
 
 def test_a_judge_that_nobody_reaches_names_the_option_of_this_command(viva: Viva, server: Weak) -> None:

@@ -96,8 +96,12 @@ def effect(probe: str, pairs: Sequence[Pair], seed: int = 0) -> Effect:
     changes, clusters, lost = _changes(pairs)
     found = Effect(probe=probe, answers=len(changes), lost=lost)
     sums = _sums(changes, clusters)
+    if not pairs:
+        return replace(found, reason="none of these answers can be given this form")
     if len(sums) < 2:
-        return replace(found, reason="it takes answers to two questions")
+        return replace(
+            found, reason=f"it takes both marks of answers to two questions; {lost} of {len(pairs)} lack one"
+        )
     mean = math.fsum(changes) / len(changes)
     counts = np.bincount(clusters)
     variance = mean_variance(float(((sums - mean * counts) ** 2).sum()), len(sums), len(changes))

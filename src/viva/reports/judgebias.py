@@ -27,8 +27,19 @@ class JudgeEffects(Struct, frozen=True, kw_only=True):
 
     judge: str
     aspect: str
+    requests: int
+    """What it is asked in all; equal answers to a question are asked about once."""
+    unanswered: int
+    """Requests without a reply."""
+    unreadable: int
+    """Requests whose replies hold no verdict."""
     effects: tuple[Effect, ...]
     controls: tuple[Control, ...]
+
+    @property
+    def known(self) -> bool:
+        """Whether there is any figure."""
+        return any(one.answers for one in (*self.effects, *self.controls))
 
 
 @dataclass(frozen=True, repr=False)
@@ -47,13 +58,14 @@ class JudgeBias(StudyResult):
 
     def tables(self) -> list[Grid]:
         """A table of probes and one of controls, a judge and aspect."""
-        return [grid for judged in self.judges for grid in (_probes(judged), _controls(judged))]
+        return [grid for judged in self.judges if judged.known for grid in (_probes(judged), _controls(judged))]
 
     def closing(self) -> list[str]:
         """What it comes to, and how to read it."""
         if self.estimate:
             return list(self.estimate)
-        return [*(line for judged in self.judges for line in verdict_lines(judged)), LEGEND, *self.notes]
+        legend = [LEGEND] if any(judged.known for judged in self.judges) else []
+        return [*(line for judged in self.judges for line in verdict_lines(judged)), *legend, *self.notes]
 
     def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
         """A row a probe or control, unrounded."""
@@ -79,6 +91,8 @@ class JudgeBias(StudyResult):
 def verdict_lines(judged: JudgeEffects) -> list[str]:
     """What was found of one judge, in sentences."""
     whose = f"{one_line(judged.judge, 60)} ({judged.aspect})"
+    if not judged.known:
+        return [f"{whose}: no figure: {_lost(judged)}"]
     lines = [
         f"{whose}: {one.probe} changes the mean mark by {one.change:+.3f} (p = {one.adjusted:.3g})."
         for one in judged.effects
@@ -88,18 +102,36 @@ def verdict_lines(judged: JudgeEffects) -> list[str]:
     if there and not lines:
         most = max(max(abs(one.low or 0), abs(one.high or 0)) for one in there)
         lines.append(f"{whose}: no bias shows. Intervals leave room for a change of up to {most:.3f}.")
-    for control in judged.controls[1:]:
+    again, *failing = judged.controls
+    if again.failed is not None and again.failed.value > 0:
+        lines.append(
+            f"{whose}: asked again about the same answer, it changes {percent(again.failed.value, 1)} % of its marks, "
+            f"all marks by {number(again.mean)} on average: they vary so much without a cause."
+        )
+    for control in failing:
         if control.failed is not None and control.failed.value > 0:
             share = percent(control.failed.value, 1)
-            lines.append(f"{whose}: {share} % of answers that are none ({control.control}) pass.")
-    lines += [f"{whose}: {one.probe}: no figure; {one.reason}." for one in judged.effects if one.reason]
-    missing = sum(one.lost for one in judged.effects) + sum(one.lost for one in judged.controls)
-    if missing:
+            lines.append(f"{whose}: {share} % of marks for an {control.control} are {PASSING:g} or more.")
+    for reason in dict.fromkeys(one.reason for one in judged.effects if one.reason):
+        probes = ", ".join(one.probe for one in judged.effects if one.reason == reason)
+        lines.append(f"{whose}: {probes}: no figure; {reason}.")
+    if judged.unanswered or judged.unreadable:
+        missing = sum(one.lost for one in (*judged.effects, *judged.controls))
         lines.append(
-            f"{whose}: {missing:,} comparisons lack a verdict that can be read; what was not answered is asked again "
-            "by the same command."
+            f"{whose}: {missing:,} comparisons are missing: {_lost(judged)} The mark of an answer as it came is part "
+            "of all comparisons of that answer."
         )
     return lines
+
+
+def _lost(judged: JudgeEffects) -> str:
+    """Why marks are missing, and what to do."""
+    parts = []
+    if judged.unanswered:
+        parts.append(f"no reply to {judged.unanswered:,}")
+    if judged.unreadable:
+        parts.append(f"no verdict in the reply to {judged.unreadable:,} (judge-bias.jsonl of the run folder has it)")
+    return f"of {judged.requests:,} requests {', '.join(parts)}. The same command asks these again."
 
 
 def _probes(judged: JudgeEffects) -> Grid:

@@ -118,19 +118,22 @@ def estimate(opened: OpenRun) -> Iterator[str]:
     for one in filter(Judged.asked, marked):
         costs, line = _judging(one, " of canaries")
         yield line
-        total, most = total + costs[0], most + costs[1]
+        total, most, known = total + costs[0], most + costs[1], known and one.judge.price is not None
+    if not known and not most:
+        yield "in all: price unknown (--price MODEL=IN/OUT)"
+        return
     yield f"in all: about ${total:.2f}, at most ${most:.2f}" + ("" if known else ", plus what has no known price")
 
 
 def estimate_verdicts(
-    judges: Sequence[Judge], records: Sequence[ModelRecord], requests: Sequence[Generate]
+    judges: Sequence[Judge], records: Sequence[ModelRecord], requests: Sequence[Sequence[Generate]]
 ) -> Iterator[str]:
-    """What it is to ask every judge so many requests once, a line each."""
+    """What it is to ask every judge its own requests once, a line each."""
     thoughts = _thoughts([judge.model for judge in judges], records)
     yield from _assumed(thoughts)
-    for judge in judges:
+    for judge, asked in zip(judges, requests, strict=True):
         one = Judged(judge, thoughts[judge.model.name])
-        one.add(requests, 1, 0)
+        one.add(asked, 1, 0)
         yield _judging(one)[1]
 
 

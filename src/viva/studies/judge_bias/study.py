@@ -108,14 +108,26 @@ def _examined(folder: RunFolder, config: JudgeBiasConfig, confirm: Confirm) -> J
         stack.callback(answers.close)
         evidence_store = open_evidence(opened, stack)  # by the run's own judges
         count, items = _drawn(opened, answers, config)
+        earlier = [("annotations", evidence_store.verdicts)] if evidence_store.verdicts else []
         if config.estimate:
-            requests = [request for item in items for request in (item.request, *item.forms.values())]
-            return JudgeBias(str(folder.path), (), (), tuple(estimate_verdicts(judge_panel.judges, records, requests)))
+            journal = folder.journal(STAGE, write=False)
+            stack.callback(journal.close)
+            there = (journal, *(kept for _, kept in earlier))
+            requests = [
+                [
+                    request
+                    for key, (_, request) in _requests(judge_panel, judge, items).items()
+                    if not any(key in kept.answered for kept in there)
+                ]
+                for judge in judge_panel.judges
+            ]
+            merged = "Equal answers to a question are judged once, and what has a verdict is not asked again."
+            lines = (*estimate_verdicts(judge_panel.judges, records, requests), merged)
+            return JudgeBias(str(folder.path), (), (), lines)
         opened.limits, opened.judge_panel = limits, judge_panel
         refuse_unbatched(opened, [judge.model for judge in judge_panel.judges])
         journal = folder.journal(STAGE)
         stack.callback(journal.close)
-        earlier = [("annotations", evidence_store.verdicts)] if evidence_store.verdicts else []
 
         def wanted(judge: Judge, tally: Tally) -> Iterator[Task | None]:
             for key, (item, request) in _requests(judge_panel, judge, items).items():
@@ -224,9 +236,15 @@ def _effects(
                 pairs[name].append(Pair(f"{item.evaluation.label} {item.question.id}", before, mark(item, request)))
         effects = [effect(name, pairs[name]) for name in (*texts(), POSITION)]
         effects.append(_self_preference(judge, mine, plain, evidence_store))
+        requests = _requests(judge_panel, judge, mine)
+        entries = [journal.read(key) for key, (item, request) in requests.items() if mark(item, request) is None]
+        unanswered = [one for one in entries if one is None or (one.error and one.error.kind != "unreadable")]
         yield JudgeEffects(
             judge=judge.model.name,
             aspect=aspect,
+            requests=len(requests),
+            unanswered=len(unanswered),
+            unreadable=len(entries) - len(unanswered),
             effects=corrected(effects),
             controls=(
                 asked_again(AGAIN, pairs[AGAIN]),
