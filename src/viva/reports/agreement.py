@@ -26,9 +26,15 @@ MOST_REASONS = 12
 
 
 def agreement_grids(found: Agreement) -> list[Grid]:
-    """The people among each other, the judge against them, every pair, the confusion table, and the combined mean."""
+    """The combined mean where it is asked for, the people among each other, the judge against them, every pair, the
+    confusion table.
+    """
     where = f" · {found.title}" if found.title else ""
-    grids = [_measures(f"{len(found.people)} {found.word} among each other{where}", found.among)]
+    grids = []
+    if found.powered is not None:
+        grids.append(_powered(f"Mean mark of all {found.powered.answers:,} items{where}", found.powered))
+    if len(found.people) > 1 or found.judge is None:
+        grids.append(_measures(f"{len(found.people)} {found.word} among each other{where}", found.among))
     if found.judge is not None:
         grids.append(_measures(f"{found.judge} against the {found.word}{where}", found.judged))
     if found.pairs and len(found.people) + (found.judge is not None) > 2:
@@ -45,8 +51,6 @@ def agreement_grids(found: Agreement) -> list[Grid]:
             for mark, counts in zip(table.scale, table.counts, strict=True)
         )
         grids.append(Grid(f"Marks given by both{where}", header, rows))
-    if found.powered is not None:
-        grids.append(_powered(f"Mean mark of all {found.powered.answers:,} items{where}", found.powered))
     return grids
 
 
@@ -70,7 +74,7 @@ def notes_on(found: Sequence[Agreement]) -> list[str]:
 
 
 def _all(found: Agreement) -> Iterator[tuple[str, Measure]]:
-    for measure in found.among:
+    for measure in found.among if len(found.people) > 1 or found.judge is None else ():
         yield "the people", measure
     for measure in found.judged:
         yield f"{one_line(found.judge or '', _LONG)} against the people", measure
@@ -104,7 +108,7 @@ def _measures(title: str, measures: Sequence[Measure]) -> Grid:
 
 
 def _pairs(title: str, pairs: Sequence[Pair]) -> Grid:
-    header = ("", "and", "items", *(NAMES[measure.kind] for measure in pairs[0].measures))
+    header = ("first", "second", "items", *(NAMES[measure.kind] for measure in pairs[0].measures))
     rows = tuple(
         (pair.first, pair.second, f"{pair.measures[-1].n:,}", *map(measure_text, pair.measures)) for pair in pairs
     )
@@ -167,7 +171,7 @@ class Agreements(StudyResult):
     scores: tuple[ScoreFromLabels, ...] = ()
     more: tuple[str, ...] = ()
     """Notes of where the ratings come from."""
-    words = WORDS | {"interval", "and", "of"}
+    words = WORDS | {"interval", "first", "second", "of"}
 
     def tables(self) -> list[Grid]:
         """The tables of every report, then the scores."""
