@@ -7,9 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 import pytest
 
+import viva
 from cli.collected import write_jsonl
 from cli.told import told
 from rows import table
@@ -91,6 +93,19 @@ def test_cost_and_time_are_those_of_the_run(serve: Callable[..., LocalServer], v
     assert two["half_width"] < one["half_width"]
 
 
+def test_what_no_share_or_score_can_be_is_refused() -> None:
+    with table() as row:
+        for option, value in (
+            ("score", 150), ("score", 100), ("score", 0), ("power", 1), ("power", 0.05), ("difference", 100),
+            ("interval", 100),
+        ):  # fmt: skip
+            with row((option, value)):
+                with pytest.raises(click.BadParameter, match="is not in the range"):
+                    told(plan_command, f"--{option}", value)
+                with pytest.raises(VivaError, match="must be (above|below)"):
+                    viva.plan(**{option: value})
+
+
 def test_what_cannot_be_planned_is_said() -> None:
     few = scores(questions=5, name="few.jsonl")
     with table() as row:
@@ -102,6 +117,7 @@ def test_what_cannot_be_planned_is_said() -> None:
             (("--cluster", "passage"), "name one"),
             (("--max-cost", 5), "--price"),
             (("--correlation", 0.9, "--within", 0.3), "at most 0.7"),
+            ((scores(), "--score", 60), "--score 60: the runs say"),
         ):
             with row(arguments):
                 with pytest.raises(VivaError) as refused:

@@ -55,7 +55,7 @@ class PlanConfig(Struct, kw_only=True):
     ] = ()
     cluster: Annotated[str | None, note("Questions with the same value of this tag belong together.")] = None
     score: Annotated[
-        Points | None, note(f"Without runs: the score, in per cent.  [default: the runs', else {SCORE:g}]")
+        Points | None, note(f"Without runs, which say it themselves: the score, in per cent.  [default: {SCORE:g}]")
     ] = None
     correlation: Annotated[
         Share | None,
@@ -77,6 +77,8 @@ def study(config: PlanConfig) -> Plan:
     and where assumptions contradict each other."""
     from viva.reports.plan import Plan
 
+    if config.sources and config.score is not None:
+        raise VivaError(f"--score {config.score:g}: the runs say what the score is; leave --score out, or the runs")
     runs = [] if not config.sources else list(_answers(config.sources, config))
     basis, assumptions = _measured(runs, config) if runs else _assumed(config)
     samples = config.samples or (1,)
