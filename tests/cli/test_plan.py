@@ -93,6 +93,34 @@ def test_cost_and_time_are_those_of_the_run(serve: Callable[..., LocalServer], v
     assert two["half_width"] < one["half_width"]
 
 
+def test_the_tables_of_a_plan_agree_with_each_other() -> None:
+    with table() as row:
+        for source in ((), ("--correlation", 1), ("--score", 99), ("--correlation", 0), (scores(),)):
+            with row(source):
+                shown = plan(*source, "--questions", 7, "--questions", 200, "--questions", 2000)["shown"]
+                for one in shown:
+                    same, other = one["same_questions"], one["other_questions"]
+                    assert 0 < same <= other
+                    needed = plan(*source, "--difference", 100 * same)["differences"][0]["same"]
+                    assert needed == pytest.approx(one["questions"], rel=0.06, abs=2)
+    five = plan("--questions", 5)["shown"][0]
+    assert (five["same_questions"], five["other_questions"]) == (None, None), "five questions are never significant"
+    assert "none" in told(plan_command, "--questions", 5)
+
+
+def test_more_answers_to_a_question_gain_nothing_where_all_are_the_same() -> None:
+    for source in ((), (scores(),)):
+        found = plan(*source, "--difference", 1, "--samples", 1, "--samples", 10)["differences"]
+        assert found[0]["same"] == found[1]["same"]
+
+
+def test_models_so_far_apart_that_one_would_be_above_100_are_the_nearest_that_can_be() -> None:
+    (need,) = plan("--difference", 80, "--score", 70)["differences"]
+    assert need["apart"] >= need["same"]
+    assert "(20 and 100 %)" in " ".join(told(plan_command, "--difference", 80, "--score", 70).split())
+    assert "cannot both" not in told(plan_command, "--difference", 60, "--score", 70)
+
+
 def test_what_no_share_or_score_can_be_is_refused() -> None:
     with table() as row:
         for option, value in (
@@ -102,7 +130,7 @@ def test_what_no_share_or_score_can_be_is_refused() -> None:
             with row((option, value)):
                 with pytest.raises(click.BadParameter, match="is not in the range"):
                     told(plan_command, f"--{option}", value)
-                with pytest.raises(VivaError, match="must be (above|below)"):
+                with pytest.raises(VivaError, match=r"must be (above|below)"):
                     viva.plan(**{option: value})
 
 

@@ -50,21 +50,11 @@ class Plan(StudyResult):
 
     def needs(self) -> list[Need]:
         """Questions for every difference that is asked about."""
-        found = []
-        for points in self.differences:
-            for samples in self.samples:
-                difference = points / 100
-                exact = self.basis.discordance(difference) if samples == 1 else None
-                same = (
-                    exact.questions_for(self.power)
-                    if exact
-                    else power.questions_for_difference(self.basis.pair, difference, self.power, samples)
-                )
-                apart = power.questions_for_difference(
-                    self.basis.on_others(difference), difference, self.power, samples
-                )
-                found.append(Need(points, samples, same, apart, 2))
-        return found
+        return [
+            Need(points, samples, *self.basis.needed(points / 100, self.power, samples), 2)
+            for points in self.differences
+            for samples in self.samples
+        ]
 
     def intervals(self) -> list[Need]:
         """Questions for every width that is asked about."""
@@ -75,16 +65,16 @@ class Plan(StudyResult):
             for needed in (power.questions_for_width(self.basis.single, points / 100, samples),)
         ]
 
-    def shown(self) -> list[tuple[int, int, float, float, float]]:
-        """Questions, samples; half an interval's width, the smallest difference on the same and on other questions."""
+    def shown(self) -> list[tuple[int, int, float, float | None, float | None]]:
+        """Questions, samples, half an interval's width, the smallest difference on the same and on others; None where
+        none is seen so often."""
         basis = self.basis
         return [
             (
                 questions,
                 samples,
                 power.half_width(basis.single, questions, samples),
-                power.smallest_difference(basis.pair, questions, self.power, samples),
-                power.smallest_difference(basis.apart, questions, self.power, samples),
+                *basis.smallest(questions, self.power, samples),
             )
             for questions in self.questions
             for samples in self.samples
@@ -122,7 +112,7 @@ class Plan(StudyResult):
                 f"What so many questions show, with a chance of {chance}",
                 ("questions", "answers each", "interval ±", "difference, same questions", "other questions"),
                 tuple(
-                    (f"{questions:,}", f"{samples}", *(f"{100 * share:.2f}" for share in shares))
+                    (f"{questions:,}", f"{samples}", *map(_points, shares))
                     for questions, samples, *shares in self.shown()
                 ),
             )
@@ -145,6 +135,14 @@ class Plan(StudyResult):
             "Differences and widths in points of per cent, two-sided at 5 %. Same questions: both models answer them "
             "(`viva compare`). Other questions: a figure of somebody else's, or another set.",
         ]
+        largest, score = max(self.differences), self.basis.score
+        model = self.basis.correlation is not None and self.basis.disagree is None
+        if model and largest / 200 > min(score, 1 - score):
+            high = min(100.0, max(100 * score + largest / 2, largest))
+            lines.append(
+                f"Two models {largest:g} points apart cannot both lie around {100 * score:.3g} %: planned for are "
+                f"the nearest so far apart ({high - largest:g} and {high:g} %)."
+            )
         have = self.basis.questions
         if have and any(need.same > have for need in (*self.needs(), *self.intervals())):
             lines.append(
@@ -189,6 +187,10 @@ class Plan(StudyResult):
 
 def _count(questions: int) -> str:
     return f"{questions:,}" if questions <= _TOO_MANY else f"over {_TOO_MANY:,}"
+
+
+def _points(share: float | None) -> str:
+    return "none" if share is None else f"{100 * share:.2f}"
 
 
 def _time(seconds: float) -> str:
