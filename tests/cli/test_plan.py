@@ -72,6 +72,18 @@ def test_what_runs_say_takes_the_place_of_assumptions() -> None:
     assert sixth["same"] * 6 > first["same"]  # and yet more questions are worth more than more answers
 
 
+def test_a_plan_is_near_what_compare_says_of_the_same_runs() -> None:
+    path = scores()
+    (comparison,) = viva.compare(path).data()["comparisons"]  # type: ignore[index,call-overload]
+    found = plan(path, "--questions", 400, "--difference", 1, "--difference", 5)
+    (shown,), needs = found["shown"], found["differences"]
+    (row,) = comparison.rows
+    assert 100 * shown["same_questions"] == pytest.approx(100 * row.smallest, rel=0.05)
+    assert [need["same"] for need in needs] == pytest.approx([row.questions["1"], row.questions["5"]], rel=0.05)
+    mean = float(found["assumptions"][0]["value"].partition(" ")[0]) / 100
+    assert shown["half_width"] == pytest.approx(1.96 * (mean * (1 - mean) / 400) ** 0.5, rel=0.01), "not of one alone"
+
+
 def test_a_passage_of_four_questions_costs_more_questions() -> None:
     path = scores()
     plain, clustered = plan(path, "--difference", 3), plan(path, "--difference", 3, "--cluster", "passage")

@@ -135,6 +135,11 @@ class Plan(StudyResult):
             "Differences and widths in points of per cent, two-sided at 5 %. Same questions: both models answer them "
             "(`viva compare`). Other questions: a figure of somebody else's, or another set.",
         ]
+        if self.basis.disagree is not None:
+            lines.append(
+                'Counted by the exact test of `viva compare`. Its table "What this set can show" goes by the error of its '
+                "interval, which one question more each way makes wider: the two are a few per cent apart."
+            )
         largest, score = max(self.differences), self.basis.score
         model = self.basis.correlation is not None and self.basis.disagree is None
         if model and largest / 200 > min(score, 1 - score):

@@ -193,12 +193,14 @@ def _measured(runs: Sequence[Answers], config: PlanConfig) -> tuple[Basis, list[
     alone = [one.measured() for one in runs]
     named = f"{len(runs)} models" if len(runs) > 1 else runs[0].model
     score = sum(one.mean for one in alone) / len(alone)
-    one = sorted(alone, key=lambda each: each.scatter.error(1))[len(alone) // 2]
-    told = one.separated and config.within is None
-    single = one.scatter if told else _separated(one.scatter, (config.within or 0.0) * one.scatter.between)
+    repeated = [each for each in alone if each.separated]
+    told = bool(repeated) and config.within is None
+    single = _mean([each.scatter for each in repeated or alone])
+    if not told:
+        single = _separated(single, (config.within or 0.0) * (single.between + single.within))
     share = single.within / (single.between + single.within) if single.between + single.within else 0.0
     assumptions = [
-        Assumption("score", f"{100 * score:.1f} %", named),
+        Assumption("score", f"{100 * score:.1f} %", f"the mean of {named}" if len(runs) > 1 else named),
         _within(share, config, named if told else "assumed: the runs have one answer a question"),
     ]
     seconds, dollars = took(runs, prices_said(config.price))
@@ -227,7 +229,7 @@ def _measured(runs: Sequence[Answers], config: PlanConfig) -> tuple[Basis, list[
         score=score,
         correlation=correlation if zero_one else None,
         disagree=disagree if not config.cluster else None,
-        questions=one.questions,
+        questions=min(each.questions for each in alone),
         seconds=seconds,
         dollars=dollars,
     )
@@ -240,6 +242,15 @@ def _separated(scatter: Scatter, chance: float) -> Scatter:
 
     whole = scatter.between + scatter.within
     return Scatter(between=max(0.0, whole - chance), within=min(chance, whole), clustered=scatter.clustered)
+
+
+def _mean(scatters: Sequence[Scatter]) -> Scatter:
+    """Of several models' scores: so their differences on other questions scatter twice as much."""
+    from viva.analysis.power import Scatter
+
+    each = [(one.between, one.within, one.clustered) for one in scatters]
+    between, within, clustered = (sum(values) / len(each) for values in zip(*each, strict=True))
+    return Scatter(between=between, within=within, clustered=clustered)
 
 
 def _doubled(scatter: Scatter) -> Scatter:
