@@ -18,6 +18,7 @@ from rows import table
 from servers.fixtures import LocalServer, Viva
 from viva.cli.compare.plan import plan_command
 from viva.errors import VivaError
+from viva.models.called import Prompt
 
 
 @pytest.fixture(autouse=True)
@@ -82,6 +83,19 @@ def test_a_plan_is_near_what_compare_says_of_the_same_runs() -> None:
     assert [need["same"] for need in needs] == pytest.approx([row.questions["1"], row.questions["5"]], rel=0.05)
     mean = float(found["assumptions"][0]["value"].partition(" ")[0]) / 100
     assert shown["half_width"] == pytest.approx(1.96 * (mean * (1 - mean) / 400) ** 0.5, rel=0.01), "not of one alone"
+
+
+def test_what_a_design_moves_is_not_taken_for_chance() -> None:
+    def second(prompt: Prompt) -> str:
+        return "B"
+
+    viva.run("cmmlu", model=second, run="plain")
+    viva.run("cmmlu", model=second, vary="order=4", run="varied")
+    plain, varied = plan("plain"), plan("varied")
+    assert {each["name"]: each["value"] for each in varied["assumptions"]}["share of chance in an answer"] == "0 %"
+    assert varied["differences"] == plain["differences"]
+    assert varied["assumptions"][-1]["value"] == "the first of 4 combinations of 4 orders of options"
+    assert "a second answer" not in told(plan_command, "varied")
 
 
 def test_a_passage_of_four_questions_costs_more_questions() -> None:

@@ -137,7 +137,7 @@ class Plan(StudyResult):
         ]
         if self.basis.disagree is not None:
             lines.append(
-                'Counted by the exact test of `viva compare`. Its table "What this set can show" goes by the error of its '
+                'Counted by the exact test of `viva compare`. "What this set can show" there goes by the error of its '
                 "interval, which one question more each way makes wider: the two are a few per cent apart."
             )
         largest, score = max(self.differences), self.basis.score

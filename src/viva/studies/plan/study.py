@@ -113,7 +113,7 @@ def _answers(sources: Sequence[Path], config: PlanConfig) -> Iterator[Answers]:
 
     found: dict[str, Answers] = {}
     exams: dict[str, None] = {}
-    for one in score_sets(sources, EXAM, tags=(config.cluster,) if config.cluster else ()):
+    for one in score_sets(sources, EXAM, tags=(config.cluster,) if config.cluster else (), first_cell=True):
         if (config.model and not one.is_called(config.model)) or (config.exam and one.exam not in config.exam):
             continue
         exams[one.exam] = None
@@ -218,6 +218,8 @@ def _measured(runs: Sequence[Answers], config: PlanConfig) -> tuple[Basis, list[
         correlation = pair.correlation
         assumptions.append(_correlation(correlation, config, f"{pair.first} and {pair.second}"))
         disagree = together if pair.zero_one and not share else None
+    for design in dict.fromkeys(each.design for each in runs if each.design):
+        assumptions.append(Assumption("answers", f"the first of {design}", "`viva variance` has what the others move"))
     if config.cluster:
         raised = f"{together.clustered:.2f} times the variance of a difference, {single.clustered:.2f} of a score"
         assumptions.append(Assumption(f"questions of one {config.cluster}", raised, named))
