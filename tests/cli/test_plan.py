@@ -117,6 +117,22 @@ def test_cost_and_time_are_those_of_the_run(serve: Callable[..., LocalServer], v
     (one,), (two,) = budget["shown"], twice["shown"]
     assert two["questions"] == pytest.approx(2 * one["questions"], abs=1)
     assert two["half_width"] < one["half_width"]
+    said = viva("plan", "run", "--max-cost", 2, "--price", "3/15").out
+    assert "Cost: at the prices that --price says" in said
+    assert "2 US$ pay for both models' answers" in said
+    assert "Cost:" not in viva("plan", "run").out
+    asked = [one["questions"] for one in json.loads(viva("plan", "run", "--format", "json").out)["shown"]]
+    assert asked == [20, 100, 200, 500, 1000, 2000, 5000]
+
+
+def test_a_run_of_two_exams_is_asked_for_one_of_them() -> None:
+    viva.run(["cmmlu", "csbench"], model="baseline/random", limit=12, run="both")
+    with pytest.raises(VivaError, match="a plan is for one exam, and here are cmmlu-zh, csbench-en: name one"):
+        viva.plan("both")
+    assert viva.plan("both", exam="cmmlu-zh").needs()
+    viva.run("cmmlu", model="baseline/random", limit=12, run="again")
+    with pytest.raises(VivaError, match="baseline/random is in again and in a run before it"):
+        viva.plan("both", "again", exam="cmmlu-zh")
 
 
 def test_the_tables_of_a_plan_agree_with_each_other() -> None:

@@ -46,6 +46,10 @@ class Plan(StudyResult):
     questions: tuple[int, ...]
     samples: tuple[int, ...]
     power: float
+    budget: float | None = None
+    """US dollars that `questions` are as many as they pay for."""
+    priced: bool = False
+    """Whether prices were said; else vendors' list prices are taken."""
     words = WORDS | {"from", "value"}
 
     def needs(self) -> list[Need]:
@@ -109,7 +113,8 @@ class Plan(StudyResult):
         )
         grids.append(
             Grid(
-                f"What so many questions show, with a chance of {chance}",
+                f"What so many questions show, with a chance of {chance}"
+                + (f" · {self.budget:g} US$ pay for both models' answers" if self.budget is not None else ""),
                 ("questions", "answers each", "interval ±", "difference, same questions", "other questions"),
                 tuple(
                     (f"{questions:,}", f"{samples}", *map(_points, shares))
@@ -159,9 +164,10 @@ class Plan(StudyResult):
                 "Most of the scatter is chance: a second answer to each question helps (--samples 1 --samples 4)."
             )
         if self.basis.seconds is not None:
-            lines.append(
-                "Time: at the pace of the runs, judges and programs included. Cost: at list prices, both models."
-            )
+            lines.append("Time: at the pace of the runs, judges and programs included; for a difference, both models.")
+        if self.basis.dollars is not None:
+            prices = "the prices that --price says, else list prices" if self.priced else "list prices"
+            lines.append(f"Cost: at {prices}; for a difference, both models.")
         lines.append(
             "Questions are taken as drawn at random from many like them. For the same price more questions beat more "
             "answers."

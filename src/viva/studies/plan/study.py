@@ -82,7 +82,7 @@ def study(config: PlanConfig) -> Plan:
     runs = [] if not config.sources else list(_answers(config.sources, config))
     basis, assumptions = _measured(runs, config) if runs else _assumed(config)
     samples = config.samples or (1,)
-    questions = config.questions or tuple(dict.fromkeys((*QUESTIONS, basis.questions or QUESTIONS[-1])))
+    questions = config.questions or tuple(sorted({*QUESTIONS, basis.questions or QUESTIONS[-1]}))
     if config.max_cost is not None:
         questions = tuple(dict.fromkeys(_affordable(basis, config.max_cost, number) for number in samples))
     return Plan(
@@ -93,6 +93,8 @@ def study(config: PlanConfig) -> Plan:
         questions=questions,
         samples=samples,
         power=config.power,
+        budget=config.max_cost,
+        priced=bool(config.price),
     )
 
 
@@ -117,6 +119,8 @@ def _answers(sources: Sequence[Path], config: PlanConfig) -> Iterator[Answers]:
         if (config.model and not one.is_called(config.model)) or (config.exam and one.exam not in config.exam):
             continue
         exams[one.exam] = None
+        if len(exams) > 1:
+            continue  # refused below, by all their names
         if one.model in found:
             raise DataError(f"{one_line(one.model, 60)} is in {one.source} and in a run before it: name one of them")
         _refuse_unknown(one, config.cluster)
