@@ -13,6 +13,9 @@ from msgspec import Meta, Struct
 FactorName = Literal["prompt", "order", "exemplars", "system"]
 MOST_CELLS = 500
 """Combinations of one design: more are more answers to each question than anybody pays for."""
+_LEVELS = {
+    "prompt": "prompts", "order": "orders of options", "exemplars": "draws of exemplars", "system": "system texts",
+}  # fmt: skip
 _TRIALS, _STARTS = 400, 4
 Level = Annotated[int, Meta(ge=0, lt=MOST_CELLS)]
 
@@ -57,6 +60,12 @@ class Design(Struct, frozen=True):
         said = ".".join(f"{factor.name}{len(factor.levels)}" for factor in self.factors)
         whole = math.prod(len(factor.levels) for factor in self.factors)
         return said if len(self.cells) == whole else f"{said}.in{len(self.cells)}"
+
+    @property
+    def words(self) -> str:
+        """`6 combinations of 3 prompts × 2 orders`, for people."""
+        said = " × ".join(f"{len(factor.levels)} {_LEVELS[factor.name]}" for factor in self.factors)
+        return f"{len(self.cells)} combinations of {said}"
 
 
 def factorial(sizes: Sequence[int], cells: int | None = None) -> tuple[tuple[int, ...], ...]:

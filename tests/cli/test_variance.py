@@ -90,7 +90,7 @@ def test_a_preference_for_a_letter_is_told_from_a_preference_for_an_option() -> 
 
 def test_exports_views_and_tables_take_such_a_run(viva: Viva) -> None:
     ended = viva("run", "cmmlu", "--model", "baseline/random", "--vary", VARY, "--limit", 10, "--run", "run", *QUIET)
-    assert "8 cells of prompt2.order4" in ended.out
+    assert "8 combinations of 2 prompts × 4 orders of options" in ended.out
     assert "|vary:prompt2.order4." in re.sub(r"\s", "", viva("score", "run", "--tables").out)
     assert viva("show", "run", "--limit", 1).out
     assert viva("export", "run", "--to", "parquet", "--out", "out").code == 0

@@ -21,15 +21,16 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import TYPE_CHECKING, Literal
 
+import msgspec
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
 from viva.analysis.attempts import best_of_repeats, drawn
-from viva.analysis.columns import Columns, Numbers, Text, by_name, coded, joined, sums
+from viva.analysis.columns import Columns, Numbers, Text, by_name, coded, joined, sums, tag_columns
 from viva.analysis.marks import given_full, marked
 from viva.analysis.uncertainty import (
     ALIKE,
@@ -129,8 +130,6 @@ _SUMMED = (
 _BOUNDS = ("floor", "ceiling", "most")
 _DECIDED = ("gated", "settled", "answered", "waiting")
 """What tells whether a cell is one-sided."""
-COUNTED = ("points", "fraction", *_DECIDED)
-"""What a mean is made of."""
 _NUMBERS = {"value": np.float64, "repeat": np.int32, "weight": np.int32}
 
 
@@ -157,27 +156,12 @@ def frame(rows: Iterable[ScoreRow]) -> Columns:
         }
         texts |= by_name("by", [row.decided for row in taken])
         columns |= {name: coded(values, known.setdefault(name, {})) for name, values in texts.items()}
-        columns |= _tags([row.tags for row in taken], known)
+        columns |= tag_columns([row.tags for row in taken], known)
         chunks.append(columns)
     names = dict.fromkeys(itertools.chain(itertools.chain.from_iterable(chunks), known))
     whole = {name: joined(chunks, name, np.int32(-1) if name in known else np.float64("nan")) for name in names}
     words = {name: Text(list(index), whole.pop(name)) for name, index in known.items()}
     return Columns(whole, words)
-
-
-def _tags(rows: Sequence[Mapping[str, str]], known: dict[str, dict[str, int]]) -> dict[str, Numbers]:
-    """A column a tag, as places in what is `known` of its values; each combination of values is looked up once."""
-    names = list(dict.fromkeys(itertools.chain.from_iterable(rows)))
-    try:
-        found = list(map(itemgetter(*names, *names[:1]), rows)) if names else []
-    except KeyError:  # some rows lack one
-        found = [tuple(map(row.get, names)) for row in rows]
-    combinations: dict[tuple[str | None, ...], int] = {}
-    places = coded(found, combinations)
-    return {
-        name: coded(values, known.setdefault(name, {}))[places]
-        for name, values in zip((f"tag:{name}" for name in names), zip(*combinations, strict=True), strict=False)
-    }
 
 
 _Sums = Mapping[str, float]
@@ -228,13 +212,14 @@ class Breakdown:
         self._attempts = attempts or "mean"
         asked, starts = scores.groups("question")
         each, there = scores.groups("question", "repeat")
-        self._repeats = len(np.unique(scores.numbers["repeat"]))
+        self._repeats = len(scores.groups("repeat")[1])
         self._several = scores.height > len(there)
         self._most = int(np.bincount(asked, minlength=len(starts)).max(initial=0))
         self._each = int(np.bincount(each, minlength=len(there)).max(initial=0))
         """Answers to a question in a repeat."""
         self._marked: dict[tuple[str, str, tuple[str, ...]], Columns] = {}
         self._views: dict[tuple[str, str, str, tuple[str, ...]], _View] = {}
+        self._frames: dict[bytes, pl.DataFrame] = {}
 
     def _view(self, attempts: str, part: str, given: str, aspects: tuple[str, ...]) -> _View:
         """Made when first asked for: most tables need one only."""
@@ -345,7 +330,10 @@ class Breakdown:
         outcome, `gated`, `settled` and `waiting` the answers by who could decide (see `one_sided`), `replies` those
         that are known, several of which may be one of the `answered`.
         """
-        return _part(self._viewed(lines)[1].questions, lines).to_frame()
+        asked = msgspec.json.encode(lines)
+        if asked not in self._frames:  # a model is compared with many others
+            self._frames[asked] = _part(self._viewed(lines)[1].questions, lines).to_frame()
+        return self._frames[asked]
 
     def _deviation(self, answers: Columns, lines: Sequence[Aggregate], over: str) -> float | None:
         part = _part(answers, lines)
@@ -383,7 +371,7 @@ def _parts(layouts: Iterable[TableSpec], columns: Sequence[str]) -> dict[str, di
 
 
 def mean_of(questions: Columns) -> tuple[float | None, float | None, float | None]:
-    """The mean over some of `Breakdown.questions`, given their `COUNTED`, with its interval, as a cell has it."""
+    """The mean over some of `Breakdown.questions`, given its columns of sums, with its interval, as a cell has it."""
     decided = {name: float(questions.numbers[name].sum()) for name in _DECIDED}
     return (None, None, None) if _one_sided(decided) else _averaged(questions, "")
 
@@ -513,9 +501,8 @@ def _grouped(part: Columns, over: str, columns: Mapping[str, Numbers]) -> tuple[
     places = part.texts[name].codes + 1 if name in part.texts else np.zeros(part.height, dtype=np.int32)
     there = np.flatnonzero(np.bincount(places))
     nothing = np.zeros(len(there))  # of most outcomes there are none
-    return there - 1, {
-        name: np.bincount(places, values)[there] if values.any() else nothing for name, values in columns.items()
-    }
+    found = ((name, np.bincount(places, one)[there] if one.any() else nothing) for name, one in columns.items())
+    return there - 1, dict(found)
 
 
 def _macro(part: Columns, over: str, level: float, *, signed: bool) -> _Averaged:

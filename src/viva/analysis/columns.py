@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Hashable, Mapping, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -101,6 +102,22 @@ def by_name(kind: str, found: Sequence[Mapping[str, T]]) -> dict[str, list[T | N
     """A column for each name in what rows say: null where a row does not have it."""
     names = dict.fromkeys(itertools.chain.from_iterable(found))
     return {f"{kind}:{name}": [one.get(name) for one in found] for name in names}
+
+
+def tag_columns(rows: Sequence[Mapping[str, str]], known: dict[str, dict[str, int]]) -> dict[str, Numbers]:
+    """A column a tag, as places in what is `known` of its values; each combination of values is looked up once."""
+    names = list(dict.fromkeys(itertools.chain.from_iterable(rows)))
+    try:
+        # The first once more: of a single name there would be no tuple.
+        found = list(map(itemgetter(*names, *names[:1]), rows)) if names else []
+    except KeyError:  # some rows lack one
+        found = [tuple(map(row.get, names)) for row in rows]
+    combinations: dict[tuple[str | None, ...], int] = {}
+    places = coded(found, combinations)
+    return {
+        name: coded(values, known.setdefault(name, {}))[places]
+        for name, values in zip((f"tag:{name}" for name in names), zip(*combinations, strict=True), strict=False)
+    }
 
 
 def joined(chunks: Sequence[Mapping[str, Numbers]], name: str, nothing: np.int32 | np.float64) -> Numbers:

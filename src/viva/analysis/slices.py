@@ -30,7 +30,7 @@ import polars as pl
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from viva.analysis.breakdown import COUNTED, Breakdown, Cell, mean_of
+from viva.analysis.breakdown import Breakdown, Cell, mean_of
 from viva.analysis.columns import Columns, Numbers
 from viva.analysis.multiplicity import Correction, adjusted
 from viva.analysis.pooling import Pooled, Scored, pooled
@@ -46,6 +46,8 @@ MOST_DRAWS = 99_999
 """Permutations to draw: so many, or more where many slices make for small adjusted levels."""
 _LARGE = 400
 """Questions on both sides from which the sum of a slice is taken to be normal."""
+_COUNTED = ("points", "fraction", "gated", "settled", "answered", "waiting")
+"""Columns of questions that `mean_of` takes."""
 _ENOUGH = 30
 """Questions off the mean to be expected in a slice, or its rest, from which its sum is taken to be normal: five scores
 below full marks in four thousand are in it or not, and that is no bell."""
@@ -160,7 +162,7 @@ def slices(
     measure = msgspec.structs.replace(headline, over="")
     questions = breakdown.questions(measure)
     cuts = list(_cut(questions, tags))
-    numbers = {name: questions[name].to_numpy() for name in COUNTED}
+    numbers = {name: questions[name].to_numpy() for name in _COUNTED}
     heard = numbers["answered"] > 0
     found = [_described(breakdown, measure, Columns(numbers, {}), where, mask) for where, mask in cuts]
     if pool and not measure.signed and float(numbers["points"].min(initial=0)) >= 0:

@@ -110,7 +110,7 @@ class Variance(StudyResult):
     def _scores(self) -> Grid:
         ranks = self.ranks()
         return Grid(
-            f"Scores in per cent · {self.exam} · {len(self.design.cells)} cells of {self.design.summary}",
+            f"Scores in per cent · {self.exam} · {self.design.words}",
             ("model", "score", "questions alone ±", "anything else ±", "cells", "ranks", QUESTION + "s"),
             tuple(
                 (

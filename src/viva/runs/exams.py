@@ -212,8 +212,8 @@ def set_notes(exam: Exam) -> list[str]:
         )
     if exam.spec.vary is not UNSET:
         notes.append(
-            f"{name}: every question is asked in {len(exam.spec.vary.cells)} cells of {exam.spec.vary.summary}; the "
-            "score is the mean of all; `viva variance RUN` says what each of these moves."
+            f"{name}: every question is asked in {exam.spec.vary.words} (cells); the score is the mean of all; "
+            "`viva variance RUN` says what each of these moves."
         )
     if exam.spec.questions:
         notes.append(
