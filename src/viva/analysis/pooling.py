@@ -8,8 +8,8 @@ mean μ and size M (the beta-binomial model: Gelman et al. 2013, Bayesian Data A
 How far groups differ is known from few groups, so that an interval from an estimate of M would be too short (Morris
 1983, JASA 78:47-55). Both are averaged over, by how well they go with all groups' scores: from even priors for μ and
 for 1/(M + 1), the correlation of two questions of a group. (With a prior that is even on how far a group of the usual
-size is drawn, up to two in a hundred fewer intervals held.) The sum is over a grid that is narrowed to where the weight
-lies.
+size is drawn, up to three in a hundred fewer intervals held.) The sum is over a grid that is narrowed to where the
+weight lies.
 
 Fractions, or means of several answers, vary less than 0/1 scores of the same mean. They count as so many 0/1 questions
 as would leave the same doubt; the ratio is that of all groups, since a few questions do not tell their own.
