@@ -57,6 +57,8 @@ class Variance(StudyResult):
     positions: Mapping[str, tuple[Position, ...]]
     budget: int
     available: int
+    budget_asked: bool = False
+    """Whether the budget was named, and is not that of one answer a question."""
     words = WORDS | {"difference", "level", "ranks"}
 
     def ranks(self) -> dict[str, tuple[int, int]]:
@@ -158,6 +160,7 @@ class Variance(StudyResult):
                 )
                 for variants, questions, errors in splits
             ),
+            asked=self.budget_asked,
         )
 
     def _levels(self) -> Grid:

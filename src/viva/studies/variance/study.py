@@ -71,6 +71,7 @@ def study(config: VarianceConfig) -> Variance:
         positions=_positions(record, design, asked) if any(one.name == "order" for one in design.factors) else {},
         budget=config.budget or record.questions,
         available=record.questions,
+        budget_asked=config.budget is not None,
     )
 
 
