@@ -15,7 +15,7 @@ from viva.reports.result import UNSURE, Grid, p_text
 NAMES: dict[Kind, str] = {"kendall": "Kendall's tau-b", "pearson": "Pearson's r", "spearman": "Spearman's rho"}
 LEGEND = (
     "[…]: {}; p: two-sided, against no association. Both take {}. Without one row: the lowest and the highest value of "
-    "the coefficient where any one row is left out, and which row that is."
+    "the coefficient with any one row taken out, and which row that is."
 )
 _ROWS = ("Fisher's 95 % interval", "the rows as drawn independently, which models of one family are not")
 _FAMILIES = (
@@ -126,10 +126,7 @@ class CorrelationTables(StudyResult):
     def closing(self) -> list[str]:
         """The legend and the notes."""
         by_family = any(pair.families for one in self.found for pair in one.pairs)
-        return [LEGEND.format(*(_FAMILIES if by_family else _ROWS)), *self._notes()]
-
-    def _notes(self) -> list[str]:
-        return [*notes_on(self.found), *self.more]
+        return [*self.more, LEGEND.format(*(_FAMILIES if by_family else _ROWS)), *notes_on(self.found)]
 
     def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
         """A row a pair and coefficient, unrounded."""
@@ -145,7 +142,7 @@ class CorrelationTables(StudyResult):
 
     def data(self) -> object:
         """Pairs and notes."""
-        return {"tables": list(self.found), "notes": self._notes()}
+        return {"tables": list(self.found), "notes": [*notes_on(self.found), *self.more]}
 
     drawing = "correlation:chart"
 
