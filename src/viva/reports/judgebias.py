@@ -39,7 +39,7 @@ class JudgeEffects(Struct, frozen=True, kw_only=True):
     @property
     def known(self) -> bool:
         """Whether there is any figure."""
-        return any(one.answers for one in (*self.effects, *self.controls))
+        return any(one.answers for one in self.effects) or any(one.answers for one in self.controls)
 
 
 @dataclass(frozen=True, repr=False)
@@ -116,7 +116,7 @@ def verdict_lines(judged: JudgeEffects) -> list[str]:
         probes = ", ".join(one.probe for one in judged.effects if one.reason == reason)
         lines.append(f"{whose}: {probes}: no figure; {reason}.")
     if judged.unanswered or judged.unreadable:
-        missing = sum(one.lost for one in (*judged.effects, *judged.controls))
+        missing = sum(one.lost for one in judged.effects) + sum(one.lost for one in judged.controls)
         lines.append(
             f"{whose}: {missing:,} comparisons are missing: {_lost(judged)} The mark of an answer as it came is part "
             "of all comparisons of that answer."
