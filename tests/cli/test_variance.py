@@ -84,6 +84,8 @@ def test_a_preference_for_a_letter_is_told_from_a_preference_for_an_option() -> 
     assert {level["level"] for level in found["levels"] if level["factor"] == "order"} == set("0123")
     assert len(found["models"][0]["cells"]) == 8
     assert found["splits"][0]["questions"] == 96
+    asked = viva.variance("run", budget=500).to_screen(60)
+    assert "\nStandard error in points, where a model gives 500 answers\n" in asked, "the table that --budget asks for"
     frame = viva.variance("run").to_frame()
     assert {row["less"] for row in frame.iter_rows(named=True)} == {"", frame["model"][7]}
 

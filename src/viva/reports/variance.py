@@ -60,6 +60,8 @@ class Variance(StudyResult):
     budget: int
     budgeted: bool
     available: int
+    budget_asked: bool = False
+    """Whether the budget was named, and is not that of one answer a question."""
     words = WORDS | {"difference", "level", "ranks"}
 
     def ranks(self) -> dict[str, tuple[int, int]]:
@@ -164,6 +166,7 @@ class Variance(StudyResult):
                 )
                 for variants, questions, errors in splits
             ),
+            asked=self.budget_asked,
         )
 
     def _levels(self) -> Grid:

@@ -72,6 +72,7 @@ def study(config: VarianceConfig) -> Variance:
         budget=config.budget or record.questions,
         budgeted=config.budget is not None,
         available=record.questions,
+        budget_asked=config.budget is not None,
     )
 
 
