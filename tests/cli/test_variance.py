@@ -85,7 +85,7 @@ def test_a_preference_for_a_letter_is_told_from_a_preference_for_an_option() -> 
     assert len(found["models"][0]["cells"]) == 8
     assert found["splits"][0]["questions"] == 96
     asked = viva.variance("run", budget=500).to_screen(60)
-    assert "\nStandard error in points, where a model gives 500 answers\n" in asked, "the table that --budget asks for"
+    assert asked.startswith("Standard error in points, where a model gives 500 answers\n"), "--budget asks for it"
     frame = viva.variance("run").to_frame()
     assert {row["less"] for row in frame.iter_rows(named=True)} == {"", frame["model"][7]}
 
@@ -173,13 +173,11 @@ def test_all_levels_of_one_factor_can_be_said_as_cells() -> None:
     assert len(viva.run("cmmlu", model="baseline/first", limit=2, vary="order=4,cells=4", run="all").scores()) == 8
 
 
-def test_a_source_is_never_exactly_nothing_and_a_budget_comes_first() -> None:
+def test_a_source_is_never_exactly_nothing() -> None:
     viva.run("cmmlu", model="baseline/first", vary=VARY, run="run")
     found = viva.variance("run")
     assert not re.search(r"0\.0–0\.0\b", found.to_text())
     assert re.search(r"question × order\W+50\.3\W+–\W+–\W", found.to_text())
     shares = {row["source"]: row["share_of_error"] for row in found.to_frame().iter_rows(named=True)}
     assert shares["question × order"] is None
-    budgeted = viva.variance("run", budget=500).to_screen(60)
-    assert budgeted.startswith("Standard error in points, where a model gives 500")
     assert found.to_screen(60).startswith("Scores in per cent")

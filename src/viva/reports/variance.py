@@ -49,8 +49,7 @@ class Difference(Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, repr=False)
 class Variance(StudyResult):
-    """What moves the scores of one exam. `budget`: answers of a model, and whether somebody asked for its split;
-    `available`: questions of the exam as asked."""
+    """What moves the scores of one exam. `budget`: answers of a model; `available`: questions of the exam as asked."""
 
     exam: str
     design: Design
@@ -58,7 +57,6 @@ class Variance(StudyResult):
     differences: tuple[Difference, ...]
     positions: Mapping[str, tuple[Position, ...]]
     budget: int
-    budgeted: bool
     available: int
     budget_asked: bool = False
     """Whether the budget was named, and is not that of one answer a question."""
@@ -105,11 +103,11 @@ class Variance(StudyResult):
         ]
         split = [self._split()]
         return [
-            *(split if self.budgeted else []),
+            *(split if self.budget_asked else []),
             self._scores(),
             *([self._differences()] if self.differences else []),
             moved[0],
-            *([] if self.budgeted else split),
+            *([] if self.budget_asked else split),
             *(_positions(model, found) for model, found in self.positions.items() if found),
             self._levels(),
             *moved[1:],

@@ -70,7 +70,6 @@ def study(config: VarianceConfig) -> Variance:
         differences=tuple(pairs),
         positions=_positions(record, design, asked) if any(one.name == "order" for one in design.factors) else {},
         budget=config.budget or record.questions,
-        budgeted=config.budget is not None,
         available=record.questions,
         budget_asked=config.budget is not None,
     )
