@@ -69,11 +69,13 @@ def correlation_grids(found: Correlations) -> list[Grid]:
         for one in pair.outliers
     )  # fmt: skip
     if far:
-        header = (*_PAIR, "row", "in the first", "in the second", "expected", "off", "p")
-        drop = ("expected", "in the second", "in the first")
+        columns = (*_PAIR, "row", "in the first", "in the second", "expected", "off", "p")
         grids.append(
-            Grid(f"Far from the line · {found.title}", header, far, drop=drop, keep=(*_PAIR, "row", "off", "p"))
-        )
+            Grid(
+                f"Far from the line · {found.title}", columns, far,
+                drop=("expected", "in the second", "in the first"), keep=(*_PAIR, "row", "off", "p"),
+            )
+        )  # fmt: skip
     return grids
 
 
