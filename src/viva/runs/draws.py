@@ -121,7 +121,7 @@ def estimate(draws: Sequence[Draw], scores: Sequence[Mapping[str, float]], targe
     def of(replacement: float | Sequence[float]) -> Estimate:
         filled = np.where(missing, np.asarray(replacement), values)
         answers = Answers(draws=draws, values=filled, target=target, lowest=lowest)
-        return anytime(answers, until.halves) if until.halves else fixed(answers)
+        return anytime(answers, until.halves) if until.halves else fixed(answers, int(until.value))
 
     if not missing.any():
         return of(0.0)
