@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Literal
 
 import numpy as np
@@ -13,6 +13,7 @@ from coverage_means_work import small_groups
 from coverage_sets_work import (
     MEANS,
     Floats,
+    Rate,
     Row,
     Study,
     counted,
@@ -29,6 +30,7 @@ from viva.analysis.errortypes import Typed
 from viva.analysis.errortypes import counted as errors_counted
 from viva.analysis.multiplicity import adjusted
 from viva.analysis.pairedranks import paired_ranks
+from viva.analysis.pooling import Scored, pooled
 from viva.analysis.posterior import Posterior, posterior
 from viva.analysis.slices import slices
 from viva.types import OUTCOMES, Aggregate
@@ -276,6 +278,34 @@ def of_errors(answers: int, repetitions: int, n: int) -> Row:
     )
 
 
+CHANCES: dict[str, Callable[[np.random.Generator, int], Floats]] = {
+    "alike": lambda dice, count: np.full(count, 0.7),
+    "moderately unlike": lambda dice, count: dice.beta(0.7 * 32, 0.3 * 32, count),
+    "very unlike": lambda dice, count: dice.random(count),
+    "one unlike the others": lambda dice, count: np.where(np.arange(count) == 0, 0.2, 0.7),
+}
+"""How the true scores of slices are drawn."""
+
+
+def of_pooled(kind: str, which: str, how: str, count: int, repetitions: int, n: int) -> Row:
+    """Slices of n questions: how many of their true scores, or whether that of the lowest, the intervals hold."""
+    dice = np.random.default_rng([n, 27, count, len(kind)])
+    rates: list[Rate | None] = []
+    for chances in CHANCES.values():
+        hits = 0.0
+        for _ in range(repetitions):
+            truths = chances(dice, count)
+            scores = drawn(dice, kind, (count, n), truths[:, None])[:, :, 0]
+            means = scores.mean(axis=1)
+            squares = ((scores - means[:, None]) ** 2).sum(axis=1)
+            groups = [Scored(mean=float(m), questions=n, squares=float(s)) for m, s in zip(means, squares, strict=True)]
+            found = pooled(groups) if how == "pooled" else [pooled([group])[0] for group in groups]
+            held = [inside(one.low, one.high, truth) for one, truth in zip(found, truths.tolist(), strict=True)]
+            hits += held[int(means.argmin())] if which == "the lowest" else float(np.mean(held))
+        rates.append(Rate(hits, repetitions))
+    return Row(f"{how}, {kind}, {which} of {count}", n, rates)
+
+
 part = functools.partial
 COLUMNS = [f"mean {mean:g}" for mean in MEANS]
 STUDIES = [
@@ -338,6 +368,25 @@ STUDIES = [
         [*(part(of_slices, kind, "test") for kind in ("once", "ten answers", "fractions")), of_many_slices],
         test=True,
         cost=8,
+    ),
+    Study(
+        "Pooled slices",
+        "Slices of n questions whose true scores are all .7; from a beta distribution of mean .7 and standard "
+        "deviation .08; even on 0..1; or .7 but for one of .2.",
+        list(CHANCES),
+        [
+            part(of_pooled, kind, which, how, count)
+            for count in (5, 30)
+            for kind, which, how in (
+                ("once", "all", "pooled"),
+                ("once", "all", "plain"),
+                ("once", "the lowest", "pooled"),
+                ("once", "the lowest", "plain"),
+                ("fractions", "all", "pooled"),
+            )
+        ],
+        sizes=(5, 20),
+        cost=10,
     ),
     Study(
         "Ranks",

@@ -165,9 +165,42 @@ def test_intervals_of_right_and_wrong_answers_hold_the_score_over_all_prompts() 
 
 def test_the_error_is_that_of_its_parts_and_of_other_splits() -> None:
     found = estimate(simulated(np.random.default_rng(2), 50, [*factorial([3, 4])], 2), [*factorial([3, 4])], NAMES)
-    assert math.isclose(sum(found.shares().values()), 1.0)
+    assert math.isclose(sum(share or 0.0 for share in found.shares().values()), 1.0)
     assert found.error > found.questions_error
     assert found.error_with(50, 1) > found.error_with(50, 4) > found.error_with(500, 4)
+
+
+def test_shares_are_of_the_error_that_is_reported() -> None:
+    """A letter's preference makes the question's own component negative; under all orders it leaves no error."""
+    always = np.zeros((96, 4, 1))
+    for question in range(96):
+        always[question, question % 4] = 1.0
+    found = estimate(always, [(level,) for level in range(4)], ["order"])
+    assert found.error < 1e-9
+    assert set(found.shares().values()) == {None}
+    assert math.isclose(found.error_with(96, 1), math.sqrt(0.25 * 0.75 / 95), rel_tol=1e-9)
+    assert found.error_with(96, 4) < 1e-6
+    random = np.random.default_rng(5)
+    guessed = (random.random((96, 4, 1)) < 0.25).astype(np.float64)
+    for values in (always - guessed, guessed):
+        found = estimate(values, [(level,) for level in range(4)], ["order"])
+        order = next(one for one in found.components if one.name == "order")
+        shares = {name: share or 0.0 for name, share in found.shares().items()}
+        assert math.isclose(sum(shares.values()), 1.0)
+        assert math.isclose(shares["order"], max(0.0, order.in_mean) / found.error**2)
+        assert math.isclose(found.error_with(96, 4), found.error)
+        assert found.error_with(96, 8) > 0.7 * found.questions_error
+
+
+def test_factors_that_differ_less_than_their_combinations_are_not_said_to_be_nothing() -> None:
+    random = np.random.default_rng(4)
+    cells = [*factorial([4, 4])]
+    swing = np.array([[1, -1, -1, 1], [-1, 1, -1, 1], [-1, 1, 1, -1], [1, -1, 1, -1]]).reshape(1, 16, 1)
+    values = 0.5 + 0.25 * swing + random.normal(0, 0.4, (96, 16, 1))
+    found = {one.name: one for one in estimate(values, cells, NAMES).components}
+    for name in NAMES:
+        assert found[name].variance < 0
+        assert (found[name].low, found[name].high > found[CELL].variance) == (0.0, True), name
 
 
 def test_factors_that_always_change_together_are_refused() -> None:

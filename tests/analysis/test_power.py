@@ -137,8 +137,7 @@ def test_two_models_are_always_so_far_apart_and_possible(score: float, differenc
     ):
         assert found.difference == pytest.approx(difference)
         assert min(found.up, found.down) >= -1e-12
-    pair = discordance(score, difference, correlation)
-    assert pair.up + pair.down <= 1 + 1e-12
+        assert found.up + found.down <= 1 + 1e-12
 
 
 def test_where_nobody_differs_nothing_is_found() -> None:

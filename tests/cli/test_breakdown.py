@@ -126,6 +126,22 @@ def test_every_format_says_the_same() -> None:
     assert Path("o.txt").read_text(encoding="utf-8") == breakdown("t.csv", "--by", "domain")
 
 
+def test_pooled_scores_stand_beside_the_plain_ones_in_every_format() -> None:
+    item_scores({"m": WEAK})
+    plain, both = (found("t.csv", "--by", "domain", *more)[0]["slices"] for more in ((), ("--pooled",)))
+    assert [{**each, "pooled": None} for each in both] == plain
+    means = [each["pooled"]["mean"] for each in both]
+    assert 4 / 30 < means[2] < 0.2, "drawn towards the others"
+    rows = list(csv.DictReader(io.StringIO(breakdown("t.csv", "--by", "domain", "--pooled", "--format", "csv"))))
+    assert [float(row["pooled"]) for row in rows] == pytest.approx(means)
+    assert all(float(row["pooled_low"]) < float(row["pooled"]) < float(row["pooled_high"]) for row in rows)
+    for form in ("markdown", "latex", "terminal"):
+        text = breakdown("t.csv", "--by", "domain", "--pooled", "--format", form)
+        assert f"{100 * means[2]:.2f} " in text
+        assert "not for one unlike all others" in " ".join(text.split())
+    assert "pooled" not in breakdown("t.csv", "--by", "domain")
+
+
 def test_charts_are_intervals_or_heat_maps() -> None:
     item_scores({"a": WEAK, "b": {"DSA": 9, "CO": 9, "OS": 9, "CN": 9}})
     breakdown("t.csv", "--by", "domain", "--chart", "heat.json")

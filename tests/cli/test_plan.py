@@ -7,15 +7,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 import pytest
 
+import viva
 from cli.collected import write_jsonl
 from cli.told import told
 from rows import table
 from servers.fixtures import LocalServer, Viva
 from viva.cli.compare.plan import plan_command
 from viva.errors import VivaError
+from viva.models.called import Prompt
 
 
 @pytest.fixture(autouse=True)
@@ -70,6 +73,31 @@ def test_what_runs_say_takes_the_place_of_assumptions() -> None:
     assert sixth["same"] * 6 > first["same"]  # and yet more questions are worth more than more answers
 
 
+def test_a_plan_is_near_what_compare_says_of_the_same_runs() -> None:
+    path = scores()
+    (comparison,) = viva.compare(path).data()["comparisons"]  # type: ignore[index,call-overload]
+    found = plan(path, "--questions", 400, "--difference", 1, "--difference", 5)
+    (shown,), needs = found["shown"], found["differences"]
+    (row,) = comparison.rows
+    assert 100 * shown["same_questions"] == pytest.approx(100 * row.smallest, rel=0.05)
+    assert [need["same"] for need in needs] == pytest.approx([row.questions["1"], row.questions["5"]], rel=0.05)
+    mean = float(found["assumptions"][0]["value"].partition(" ")[0]) / 100
+    assert shown["half_width"] == pytest.approx(1.96 * (mean * (1 - mean) / 400) ** 0.5, rel=0.01), "not of one alone"
+
+
+def test_what_a_design_moves_is_not_taken_for_chance() -> None:
+    def second(prompt: Prompt) -> str:
+        return "B"
+
+    viva.run("cmmlu", model=second, run="plain")
+    viva.run("cmmlu", model=second, vary="order=4", run="varied")
+    plain, varied = plan("plain"), plan("varied")
+    assert {each["name"]: each["value"] for each in varied["assumptions"]}["share of chance in an answer"] == "0 %"
+    assert varied["differences"] == plain["differences"]
+    assert varied["assumptions"][-1]["value"] == "the first of 4 combinations of 4 orders of options"
+    assert "a second answer" not in told(plan_command, "varied")
+
+
 def test_a_passage_of_four_questions_costs_more_questions() -> None:
     path = scores()
     plain, clustered = plan(path, "--difference", 3), plan(path, "--difference", 3, "--cluster", "passage")
@@ -89,6 +117,63 @@ def test_cost_and_time_are_those_of_the_run(serve: Callable[..., LocalServer], v
     (one,), (two,) = budget["shown"], twice["shown"]
     assert two["questions"] == pytest.approx(2 * one["questions"], abs=1)
     assert two["half_width"] < one["half_width"]
+    said = viva("plan", "run", "--max-cost", 2, "--price", "3/15").out
+    assert "Cost: at the prices that --price says" in said
+    assert "2 US$ pay for both models' answers" in said
+    assert "Cost:" not in viva("plan", "run").out
+    asked = [one["questions"] for one in json.loads(viva("plan", "run", "--format", "json").out)["shown"]]
+    assert asked == [20, 100, 200, 500, 1000, 2000, 5000]
+
+
+def test_a_run_of_two_exams_is_asked_for_one_of_them() -> None:
+    viva.run(["cmmlu", "csbench"], model="baseline/random", limit=12, run="both")
+    with pytest.raises(VivaError, match="a plan is for one exam, and here are cmmlu-zh, csbench-en: name one"):
+        viva.plan("both")
+    assert viva.plan("both", exam="cmmlu-zh").needs()
+    viva.run("cmmlu", model="baseline/random", limit=12, run="again")
+    with pytest.raises(VivaError, match="baseline/random is in again and in a run before it"):
+        viva.plan("both", "again", exam="cmmlu-zh")
+
+
+def test_the_tables_of_a_plan_agree_with_each_other() -> None:
+    with table() as row:
+        for source in ((), ("--correlation", 1), ("--score", 99), ("--correlation", 0), (scores(),)):
+            with row(source):
+                shown = plan(*source, "--questions", 7, "--questions", 200, "--questions", 2000)["shown"]
+                for one in shown:
+                    same, other = one["same_questions"], one["other_questions"]
+                    assert 0 < same <= other
+                    needed = plan(*source, "--difference", 100 * same)["differences"][0]["same"]
+                    assert needed == pytest.approx(one["questions"], rel=0.06, abs=2)
+    five = plan("--questions", 5)["shown"][0]
+    assert (five["same_questions"], five["other_questions"]) == (None, None), "five questions are never significant"
+    assert "none" in told(plan_command, "--questions", 5)
+
+
+def test_more_answers_to_a_question_gain_nothing_where_all_are_the_same() -> None:
+    for source in ((), (scores(),)):
+        found = plan(*source, "--difference", 1, "--samples", 1, "--samples", 10)["differences"]
+        assert found[0]["same"] == found[1]["same"]
+
+
+def test_models_so_far_apart_that_one_would_be_above_100_are_the_nearest_that_can_be() -> None:
+    (need,) = plan("--difference", 80, "--score", 70)["differences"]
+    assert need["apart"] >= need["same"]
+    assert "(20 and 100 %)" in " ".join(told(plan_command, "--difference", 80, "--score", 70).split())
+    assert "cannot both" not in told(plan_command, "--difference", 60, "--score", 70)
+
+
+def test_what_no_share_or_score_can_be_is_refused() -> None:
+    with table() as row:
+        for option, value in (
+            ("score", 150), ("score", 100), ("score", 0), ("power", 1), ("power", 0.05), ("difference", 100),
+            ("interval", 100),
+        ):  # fmt: skip
+            with row((option, value)):
+                with pytest.raises(click.BadParameter, match="is not in the range"):
+                    told(plan_command, f"--{option}", value)
+                with pytest.raises(VivaError, match=r"must be (above|below)"):
+                    viva.plan(**{option: value})
 
 
 def test_what_cannot_be_planned_is_said() -> None:
@@ -102,6 +187,7 @@ def test_what_cannot_be_planned_is_said() -> None:
             (("--cluster", "passage"), "name one"),
             (("--max-cost", 5), "--price"),
             (("--correlation", 0.9, "--within", 0.3), "at most 0.7"),
+            ((scores(), "--score", 60), "--score 60: the runs say"),
         ):
             with row(arguments):
                 with pytest.raises(VivaError) as refused:

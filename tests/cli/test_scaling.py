@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,17 @@ def test_where_the_open_models_reach_gpt_4_and_what_the_chart_has_of_it() -> Non
     assert drawn.count("12.9B of 46.7B") == 2, "mixtral-8x7B and its finetuned one, from active to all parameters"
     with pytest.raises(VivaError, match="--reach 'nobody' fits no model"):
         scaling("infibench", "--reach", "nobody")
+
+
+def test_a_prediction_lies_in_its_own_interval_and_among_scores() -> None:
+    written("model,size,score\n" + "".join(f"m{at},{7 * 2**at},{40 + 7 * at + (at % 2)}\n" for at in range(5)))
+    (group,) = groups("t.csv", "--fit", "log", "--predict", "40000,0.001").values()
+    for forecast, (value, line) in zip(group["forecasts"], ((1.0, 1.1), (0.0, -0.1)), strict=True):
+        said = forecast["prediction"]
+        assert said["low"] <= said["score"] == value <= said["high"]
+        assert (said["curve"] - line) * (line - value) > 0, "what the line has is kept beside it"
+    text = " ".join(scaling("t.csv", "--fit", "log", "--predict", "40000").split())
+    assert re.search(r"all models: at 40,000B the line has 1\d\d\.\d\d, which is no score", text)
 
 
 def test_groups_by_several_words_and_the_best_of_each_size() -> None:
@@ -235,5 +247,5 @@ def test_families_widen_what_is_predicted_and_it_is_said_how_many_there_are() ->
     assert told["score"] == plain["score"]
     assert told["high"] - told["low"] > plain["high"] - plain["low"]
     assert same == plain, "three families say nothing of a further one"
-    assert "families of models: 5 of 15" in scaling("t.csv")
+    assert "drawn together (15 models of 5 families)" in scaling("t.csv")
     assert "take models as independent" in scaling("t.csv", "--families", "none")

@@ -84,6 +84,8 @@ def test_a_preference_for_a_letter_is_told_from_a_preference_for_an_option() -> 
     assert {level["level"] for level in found["levels"] if level["factor"] == "order"} == set("0123")
     assert len(found["models"][0]["cells"]) == 8
     assert found["splits"][0]["questions"] == 96
+    asked = viva.variance("run", budget=500).to_screen(60)
+    assert "\nStandard error in points, where a model gives 500 answers\n" in asked, "the table that --budget asks for"
     frame = viva.variance("run").to_frame()
     assert {row["less"] for row in frame.iter_rows(named=True)} == {"", frame["model"][7]}
 
@@ -131,11 +133,53 @@ def test_what_says_nothing_of_variance_is_refused() -> None:
     with pytest.raises(VivaError, match="nothing is varied in plain"):
         viva.variance("plain")
     viva.run("cmmlu", model="baseline/first", limit=4, vary=VARY, run="few")
-    with pytest.raises(DataError, match=": 4 questions have an answer"):
+    with pytest.raises(DataError, match=r": 4 of 4 questions have an answer.*ask more questions$"):
         viva.variance("few")
+    with pytest.warns(viva.UnansweredWarning):
+        viva.run("cmmlu", model="baseline/first", limit=12, vary=VARY, run="stopped", max_requests=50)
+    with pytest.raises(DataError, match=r"of 12 questions have an answer.*`viva resume` asks what is missing$"):
+        viva.variance("stopped")
     viva.run("cmmlu", model="baseline/last", limit=12, vary="order=2", run="other")
     viva.run("cmmlu", model="baseline/first", limit=12, vary="order=4", run="more")
-    with pytest.raises(VivaError, match="one exam and one design"):
+    with pytest.raises(VivaError, match=r"4 combinations of 4 orders of options\): name an exam"):
         viva.variance("other", "more")
+    with pytest.raises(VivaError, match=r"model nope: no such answers in more; there are: model baseline/first$"):
+        viva.variance("more", model=["nope"])
+    with pytest.raises(VivaError, match=r"exam csbench-en: no such answers in more; there are: exam cmmlu-zh$"):
+        viva.variance("more", exam=["csbench-en"])
     with pytest.raises(DataError, match="in a run before it"):
         viva.variance("more", "more")
+
+
+@pytest.mark.parametrize(
+    ("vary", "said"),
+    [
+        ("order=4,cells=5", "4 levels are 4 combinations, and it takes 4 or more .*; leave cells out$"),
+        ("prompt=2,order=4,cells=9", "2 × 4 levels are 8 combinations, .* 6 or more .*; write cells=6 to 8, or leave"),
+        ("prompt=2,order=4,cells=5", "2 × 4 levels are 8 combinations, .* 6 or more .*; write cells=6 to 8, or leave"),
+        ("order=5", "vary order=5: the questions of cmmlu-zh have 4 options at most.*write order=4 or fewer"),
+        ("system=missing.toml", r"there is no file missing.toml of system texts; write one with polite = "),
+        ("prompt=missing.toml", r"there is no file missing.toml of paraphrases; write one with \[brief\]"),
+        ("prompt=other.toml", r"vary prompt, table \[brief\]: prompt file: unknown key 'user'; known here: answer, "),
+    ],
+)
+def test_a_design_that_cannot_be_asked_is_refused(vary: str, said: str) -> None:
+    Path("other.toml").write_text('[brief]\nuser = "{question}"\n')
+    with pytest.raises(VivaError, match=said):
+        viva.run("cmmlu", model="baseline/first", limit=2, vary=vary, run="refused")
+
+
+def test_all_levels_of_one_factor_can_be_said_as_cells() -> None:
+    assert len(viva.run("cmmlu", model="baseline/first", limit=2, vary="order=4,cells=4", run="all").scores()) == 8
+
+
+def test_a_source_is_never_exactly_nothing_and_a_budget_comes_first() -> None:
+    viva.run("cmmlu", model="baseline/first", vary=VARY, run="run")
+    found = viva.variance("run")
+    assert not re.search(r"0\.0–0\.0\b", found.to_text())
+    assert re.search(r"question × order\W+50\.3\W+–\W+–\W", found.to_text())
+    shares = {row["source"]: row["share_of_error"] for row in found.to_frame().iter_rows(named=True)}
+    assert shares["question × order"] is None
+    budgeted = viva.variance("run", budget=500).to_screen(60)
+    assert budgeted.startswith("Standard error in points, where a model gives 500")
+    assert found.to_screen(60).startswith("Scores in per cent")

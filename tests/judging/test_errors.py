@@ -153,7 +153,7 @@ def test_limits_hold_and_the_same_command_goes_on(viva: Viva, server: Labelling)
     sat(viva)
     some = errors(viva, server, "all-2", more=("--max-requests", 4))
     assert some.code == 3
-    assert "the same command again" in some.err
+    assert "not answered yet; go on with: the same command" in some.err
     assert sum(one["labelled"] for one in some.report["overall"]) == 4
     assert "8 of 12 wrong answers have no label yet: no judge has replied" in str(some.report["notes"])
     rest = errors(viva, server, "all-2")

@@ -214,6 +214,19 @@ def test_what_cannot_be_examined_is_refused(viva: Viva, server: Weak) -> None:
     assert not server.asked
 
 
+def test_a_judge_that_nobody_reaches_names_the_option_of_this_command(viva: Viva, server: Weak) -> None:
+    examined(viva, server, judge="")
+    dead = ("--judge", "openai/x", "--judge-base-url", "http://127.0.0.1:9/v1")
+    ended = viva("judge-bias", "run", *dead, "--max-attempts", 1, *QUIET)
+    assert ended.code == 3
+    assert "is the address right (--judge-base-url)?" in ended.err
+    assert "200 not answered; once that is right, go on with: the same command (--wait" in ended.err
+    assert "viva run" not in ended.err
+    del viva.environment["OPENAI_API_KEY"]
+    ended = viva("judge-bias", "run", "--judge", "openai/x", *QUIET)
+    assert "needs a key in OPENAI_API_KEY, or --judge-base-url for a server" in ended.err
+
+
 def requests() -> list[tuple[Question, Generate]]:
     """What judges are asked of an answer and of a rationale, in two languages."""
     found = []

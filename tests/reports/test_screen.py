@@ -13,13 +13,16 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from rich.cells import cell_len
 
 from cli.collected import dangerous
 from reports.samples import report, result
 from rows import table
+from viva.analysis.anytime import Anytime
 from viva.analysis.breakdown import Cell
 from viva.analysis.comparing import Difference
+from viva.analysis.posterior import Posterior
 from viva.engine.consumption import Consumed
 from viva.published import neighbours
 from viva.reports.comparing import Comparison, Comparisons, Row
@@ -143,6 +146,39 @@ def test_what_is_left_out_is_named() -> None:
     assert "more tables (--all): By subject · cmmlu-zh" in text
     assert "more notes (--all)." in text
     assert text.count("Overall") >= 1, "the row that sums up is there"
+
+
+def asked_for(models: int) -> Comparisons:
+    """Comparisons with everything that options add."""
+    names = {f"openai/model-{number:02}-instruct" for number in range(models)}
+    posterior = Posterior(better=0.9, low=-0.03, high=0.2, no_worse=0.98, equivalent=0.32)
+    anytime = Anytime(n=60, e=1.5, p=0.66, low=-0.1, high=0.3)
+    (one,) = comparisons().found
+    rows = [row for row in one.rows if row.part == "mean" and {row.first, row.second} <= names]
+    told = tuple(replace(row, part="", posterior=posterior, anytime=anytime) for row in rows)
+    return Comparisons((replace(one, rows=told),), margin=5, bayesian=True, anytime=True)
+
+
+def test_what_an_option_asked_for_gives_way_last() -> None:
+    with table() as row:
+        for models in (2, 6):
+            for width in (60, 80):
+                with row(f"{models} {width}"):
+                    text = asked_for(models).to_screen(width)
+                    lines = text.splitlines()
+                    left_out = " ".join(line for line in lines if "not shown" in line)
+                    for title in ("Up to a margin of 5 points", "Probably better", "Looked at as often as you like"):
+                        assert any(line.startswith(title) for line in lines)
+                    for figures in ("no worse", "0.900", "0.980", "0.320", "0.660"):
+                        assert figures in text
+                    assert "the second is" not in left_out
+                    assert not re.search(r"P\(|at all times", left_out)
+                    assert len(lines) <= LINES
+                    assert max(map(cell_len, lines)) <= width
+                    shown = [line for line in lines if line.startswith("Comparison · item scores")]
+                    assert not shown or models == 2
+                    assert "Matrix:" not in text, "which is not shown"
+    assert "+2.50 [" in asked_for(2).to_screen(60), "of what was not asked for, the difference stays last"
 
 
 def test_names_that_are_shortened_stay_apart() -> None:

@@ -444,7 +444,13 @@ def _averaged(part: Columns, over: str, level: float = LEVEL, *, signed: bool = 
 def _macro_bounds(part: Columns, over: str) -> tuple[float, ...]:
     """The means of the bounds over groups of questions, of all answers, be they answered or not."""
     found = _grouped(part, over, {name: part.numbers[name] for name in ("n", *_BOUNDS)})[1]
-    return tuple(float((found[name] / found["n"]).mean()) for name in _BOUNDS)
+    return tuple(_mean(found[name] / found["n"]) for name in _BOUNDS)
+
+
+def _mean(groups: Iterable[float]) -> float:
+    """Of groups, rounded once: in any order the same, and no bound on the wrong side of the mean by a last digit."""
+    values = [float(one) for one in groups]
+    return math.fsum(values) / len(values)
 
 
 def _identified(
@@ -516,7 +522,7 @@ def _macro(part: Columns, over: str, level: float, *, signed: bool) -> _Averaged
             groups.append(_Group(mean, int(row["heard"]), _squares(row, mean) / each**2))
     if not groups:
         return None, None, None
-    mean = sum(group.mean for group in groups) / len(groups)
+    mean = _mean([group.mean for group in groups])
     scale: _Scale = "signed" if signed else "below zero" if part.numbers["points"].min() < 0 else "shares"
     interval = _macro_interval(mean, groups, level, scale)
     return (mean, *interval) if interval else (mean, None, None)
@@ -527,7 +533,7 @@ def _zeroed(part: Columns, over: str) -> float:
     graded = part.numbers["answered"] + part.numbers["outcome:ungraded"]
     found = _grouped(part, over, {"points": part.numbers["points"], "graded": graded})[1]
     there = found["graded"] > 0
-    return float((found["points"][there] / found["graded"][there]).mean())
+    return _mean(found["points"][there] / found["graded"][there])
 
 
 def _macro_interval(mean: float, groups: Sequence[_Group], level: float, scale: _Scale) -> Interval | None:

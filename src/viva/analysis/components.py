@@ -30,11 +30,15 @@ QUESTION, CELL, CHANCE = "question", "combination", "chance"
 _SINGULAR = 1e-9
 _MANY = 1e9
 """Degrees of freedom of what is known well."""
+_NO_ERROR = 1e-6
+"""A standard error below it, in shares, is one of rounding."""
 
 
 class Component(Struct, frozen=True, kw_only=True):
     """One source of variance. Variances are of shares, from 0 to 1; `variance` may be below 0, as an unbiased estimate
-    of a small one is. `degrees` are those of its interval."""
+    of a small one is. `degrees` are those of its interval. That of a source with questions in it has no width where
+    all questions give one figure, and is 0 to 0 where it lies below 0 as a whole: neither says that there is nothing.
+    """
 
     name: str
     variance: float
@@ -45,8 +49,13 @@ class Component(Struct, frozen=True, kw_only=True):
     """What it adds to the variance of the mean over all questions and cells that were asked."""
 
     @property
+    def of_questions(self) -> bool:
+        """Whether other questions would have other values of it."""
+        return QUESTION in self.name or self.name == CHANCE
+
+    @property
     def sd(self) -> float:
-        """The standard deviation, 0 where the estimate is below."""
+        """The standard deviation; 0 where the variance is estimated below 0."""
         return math.sqrt(max(0.0, self.variance))
 
 
@@ -56,6 +65,8 @@ class Components(Struct, frozen=True, kw_only=True):
     mean: float
     questions: int
     cells: int
+    levels: int
+    """Of the factor that has the fewest."""
     samples: int
     components: tuple[Component, ...]
     error: float
@@ -74,21 +85,36 @@ class Components(Struct, frozen=True, kw_only=True):
         half = t_quantile(degrees, level) * error
         return self.mean - half, self.mean + half
 
-    def shares(self) -> dict[str, float]:
-        """Source → its part of the variance of the mean; of parts that are estimated below 0, none."""
+    def shares(self) -> dict[str, float | None]:
+        """Source → its part of the squared `error`; None where there is no error.
+
+        A source that is estimated below 0 has none. One with questions in it lowers the error all the same, so that
+        the others with questions share what is left in proportion.
+        """
+        if self.error < _NO_ERROR:
+            return dict.fromkeys((one.name for one in self.components), None)
         parts = {one.name: max(0.0, one.in_mean) for one in self.components}
-        whole = sum(parts.values())
-        return {name: part / whole if whole else 0.0 for name, part in parts.items()}
+        counted = sum(parts[one.name] for one in self.components if one.of_questions)
+        kept = self.questions_error**2 / counted if counted else 0.0
+        return {
+            one.name: parts[one.name] * (kept if one.of_questions else 1.0) / self.error**2 for one in self.components
+        }
 
     def error_with(self, questions: float, variants: float) -> float:
         """The standard error of a mean over so many questions, each answered once in each of so many cells, of which
-        every one has levels of its own of every factor."""
-        total = 0.0
+        every one has levels of its own of every factor.
+
+        As in `error`, what is estimated below 0 lowers what all sources with questions in them add together, and
+        nothing else. A question's own variance is below 0 where its levels make up for each other, as all orders of
+        options do for a model that likes a letter. No more than the levels that there are can do so.
+        """
+        of_questions = 0.0
         for one in self.components:
-            of_question, alone = QUESTION in one.name, one.name == QUESTION
-            by = questions if alone else questions * variants if of_question or one.name == CHANCE else variants
-            total += max(0.0, one.variance) / by
-        return math.sqrt(total)
+            if one.of_questions:
+                alone = max(1.0, variants / self.levels) if one.variance < 0 else 1.0
+                of_questions += one.variance / (questions * (alone if one.name == QUESTION else variants))
+        others = sum(max(0.0, one.variance) / variants for one in self.components if not one.of_questions)
+        return math.sqrt(max(0.0, of_questions) + others)
 
 
 def estimate(
@@ -130,7 +156,7 @@ def estimate(
     if within is not None:
         found.append(_of_questions(CHANCE, within, level, 1 / (questions * count * samples)))
     own_error = float(deviation.mean()) / questions
-    random = [one for one in found if QUESTION not in one.name and one.name != CHANCE]
+    random = [one for one in found if not one.of_questions]
     parts = [(own_error, questions - 1.0), *((max(0.0, one.in_mean), one.degrees) for one in random)]
     total = sum(part for part, _ in parts)
     spread = sum(part**2 / degrees for part, degrees in parts)
@@ -138,6 +164,7 @@ def estimate(
         mean=float(means.mean()),
         questions=questions,
         cells=count,
+        levels=min(len(np.unique(codes[:, at])) for at in range(len(factors))),
         samples=samples,
         components=tuple(found),
         error=math.sqrt(total),
@@ -230,7 +257,11 @@ def _few_levels(
     level: float,
 ) -> Component:
     """A component whose mean square has few degrees of freedom. `rest`: what else is in the mean square, and the
-    degrees of freedom of that; it is `least` at least, since no true variance is below 0."""
+    degrees of freedom of that; it is `least` at least, since no true variance is below 0.
+
+    A mean square below the rest is taken for the rest in the upper limit, which would fall to 0 else: levels that are
+    by chance more alike than combinations of them say no more than that a component of 0 is possible.
+    """
     from scipy.special import fdtri
 
     other, known = rest
@@ -240,8 +271,8 @@ def _few_levels(
     times = float(np.sum(projection * form)) / degrees
     tail = (1 - level) / 2
     low, high = (
-        float((square - bound * fdtri(degrees, known, part)) / fdtri(degrees, _MANY, part) / times)
-        for part in (1 - tail, tail)
+        float((seen - bound * fdtri(degrees, known, part)) / fdtri(degrees, _MANY, part) / times)
+        for seen, part in ((square, 1 - tail), (max(square, bound), tail))
     )
     variance = float((square - other) / times)
     return Component(

@@ -26,6 +26,10 @@ _MOST = 10**9
 """Questions beyond which a number says nothing."""
 _EXACT = 20_000
 """Questions up to which power of McNemar's test is summed exactly: beyond, the normal approximation is as good."""
+_LARGEST = 0.9999
+"""A difference at which both models have a variance still."""
+_HALVINGS = 20
+"""Of all differences: until the smallest is known to a ten-thousandth of a point."""
 _NORMAL = NormalDist()
 
 
@@ -130,7 +134,7 @@ def discordance(score: float, difference: float, correlation: float) -> Discorda
 def with_difference(scatter: Scatter, difference: float) -> Discordance:
     """Models that disagree as often as those that a scatter of 0/1 differences was measured on, or as rarely as such a
     difference allows."""
-    disagree = max(difference, scatter.between + difference**2)
+    disagree = min(1.0, max(difference, scatter.between + difference**2))
     return Discordance((disagree + difference) / 2, (disagree - difference) / 2)
 
 
@@ -167,6 +171,41 @@ class Basis(Struct, frozen=True, kw_only=True):
         if self.correlation is None:
             return self.apart
         return discordance(self.score, difference, 0.0).scatter
+
+    def needed(self, difference: float, wanted: float, samples: int = 1) -> tuple[int, int]:
+        """How many questions show a difference with the power that is wanted: the same for both models, and others.
+
+        Where McNemar's test decides, an answer is the same however often it is asked for. The normal approximation that
+        counts the others promises too few where few are enough: others never take fewer than the same.
+        """
+        others = questions_for_difference(self.on_others(difference), difference, wanted, samples)
+        exact = self.discordance(difference)
+        if exact is None:
+            return questions_for_difference(self.pair, difference, wanted, samples), others
+        same = exact.questions_for(wanted)
+        return same, max(same, others) if self._alike else others
+
+    def smallest(self, questions: int, wanted: float, samples: int = 1) -> tuple[float | None, float | None]:
+        """The smallest difference that so many questions show: the same for both models, and others; None for none."""
+        same: float | None = smallest_difference(self.pair, questions, wanted, samples)
+        others: float | None = smallest_difference(self.apart, questions, wanted, samples)
+        if self.discordance(0.5) is not None:
+            same = _smallest(lambda points: self._paired(points, questions), wanted)
+        if self.correlation is not None:
+            others = _smallest(lambda points: power(self.on_others(points), points, questions, samples), wanted)
+        if self._alike and (same is None or others is None or others < same):
+            others = same
+        return same, others
+
+    def _paired(self, difference: float, questions: int) -> float:
+        """The power of McNemar's test."""
+        found = self.discordance(difference)
+        return found.power(questions) if found else 0.0
+
+    @property
+    def _alike(self) -> bool:
+        """Whether McNemar's test decides, and what one model gets right the other does rather than not."""
+        return self.correlation is not None and self.correlation >= 0
 
 
 class Measured(Struct, frozen=True, kw_only=True):
@@ -223,6 +262,17 @@ def _critical(level: float) -> float:
 
 def _ceiling(questions: float) -> int:
     return min(_MOST, max(2, math.ceil(questions - 1e-9)))
+
+
+def _smallest(found: Callable[[float], float], wanted: float) -> float | None:
+    """The smallest difference that is found with the power that is wanted, which goes up with it; None for none."""
+    low, high = 0.0, _LARGEST
+    if found(high) < wanted:
+        return None
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if found(middle) >= wanted else (middle, high)
+    return high
 
 
 def _first(enough: Callable[[int], bool], start: int) -> int:

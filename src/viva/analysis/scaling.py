@@ -84,7 +84,9 @@ class Prediction(Struct, frozen=True, kw_only=True):
 
     size: float
     score: float
-    """The curve's value, which of a line may lie beyond 0 and 1; the interval's ends never do."""
+    """From 0 to 1, as the interval's ends are: where the curve's value lies beyond them, the nearer one."""
+    curve: float
+    """The curve's value itself, which of a line may lie beyond 0 and 1."""
     low: float | None
     high: float | None
     basis: Basis
@@ -180,16 +182,17 @@ def curve(fit: Fit, size: float | Floats) -> Floats:
 
 def predict(fit: Fit, size: float) -> Prediction:
     """The score to expect of a model of this size, with its 95 % interval where there is one."""
-    score = float(curve(fit, size))
+    value = float(curve(fit, size))
     low = high = None
     if fit.covariance is not None:
         g = gradient(fit.kind, fit.parameters, np.array([size]))[0]
         variance = fit.new + float(g @ np.array(fit.covariance) @ g)
         half = _quantile(fit, g) * math.sqrt(max(variance, 0.0))
-        low, high = (min(1.0, max(0.0, end)) for end in (score - half, score + half))
+        low, high = (min(1.0, max(0.0, end)) for end in (value - half, value + half))
     return Prediction(
         size=size,
-        score=score,
+        score=min(1.0, max(0.0, value)),
+        curve=value,
         low=low,
         high=high,
         basis=fit.basis if low is not None else "nothing",

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -31,8 +31,9 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from viva.analysis.breakdown import Breakdown, Cell, mean_of
-from viva.analysis.columns import Columns
+from viva.analysis.columns import Columns, Numbers
 from viva.analysis.multiplicity import Correction, adjusted
+from viva.analysis.pooling import Pooled, Scored, pooled
 from viva.errors import DataError
 from viva.types import Aggregate
 
@@ -85,6 +86,8 @@ class Slice(Struct, frozen=True, kw_only=True):
     """p for the number of comparisons."""
     test: str = ""
     """What p is from: "exact", "permutation", "normal"."""
+    pooled: Pooled | None = None
+    """Its mean given all slices by the same tags, where that was asked for and scores are in 0..1."""
 
     @property
     def name(self) -> str:
@@ -143,11 +146,13 @@ def slices(
     smallest: int = SMALLEST,
     correct: Correction = "holm",
     seed: int = 0,
+    pool: bool = False,
 ) -> Slices:
     """Cut one model's scores on one exam (`breakdown.frame`) by every combination of `tags`, and test every slice.
 
     Averaged is what the exam's `headline` averages, over questions and not over groups of them first: a slice of a few
-    subjects has no macro average to speak of. Raises DataError for a tag that no question has.
+    subjects has no macro average to speak of. With `pool` slices by the same tags are pooled, too. Raises DataError for
+    a tag that no question has.
     """
     for tag in dict.fromkeys(itertools.chain.from_iterable(tags)):
         if f"tag:{tag}" not in scores.texts or not scores.texts[f"tag:{tag}"].values:
@@ -160,6 +165,8 @@ def slices(
     numbers = {name: questions[name].to_numpy() for name in _COUNTED}
     heard = numbers["answered"] > 0
     found = [_described(breakdown, measure, Columns(numbers, {}), where, mask) for where, mask in cuts]
+    if pool and not measure.signed and float(numbers["points"].min(initial=0)) >= 0:
+        found = _pooled(found, numbers, [mask & heard for _, mask in cuts])
     # A slice and its complement are one comparison; so are two slices of the same questions.
     keys = [min(np.packbits(one & heard).tobytes() for one in (mask, ~mask)) for _, mask in cuts]
     testable = [
@@ -228,6 +235,26 @@ def _described(
         low=between[0] if between else None,
         high=between[1] if between else None,
     )
+
+
+def _pooled(
+    found: Sequence[Slice], numbers: Mapping[str, Numbers], members: Sequence[NDArray[np.bool_]]
+) -> list[Slice]:
+    """The slices, those by the same tags pooled; without what has no mean."""
+    by_tags: dict[tuple[str, ...], dict[int, Scored]] = {}
+    for index, (one, mask) in enumerate(zip(found, members, strict=True)):
+        if one.cell.mean is not None:
+            points, answered = numbers["points"][mask], numbers["answered"][mask]
+            mean, each = points.sum() / answered.sum(), answered.mean()
+            squares = (((points - mean * answered) / each) ** 2).sum()
+            scored = Scored(mean=float(mean), questions=len(points), squares=float(squares))
+            by_tags.setdefault(tuple(tag for tag, _ in one.where), {})[index] = scored
+    known = {
+        index: each
+        for group in by_tags.values()
+        for index, each in zip(group, pooled(list(group.values())), strict=True)
+    }
+    return [msgspec.structs.replace(one, pooled=known.get(index)) for index, one in enumerate(found)]
 
 
 def _tested(one: Slice, p: float, test: str, corrected: float | None) -> Slice:

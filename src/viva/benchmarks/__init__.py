@@ -21,6 +21,7 @@ from viva.designs import Design
 from viva.errors import DataError, VivaError
 from viva.prompting import merged
 from viva.types import BenchmarkInfo, ExamSpec, Way
+from viva.visible import one_line
 
 BENCHMARKS: dict[str, str] = {
     "csbench": "viva.benchmarks.csbench.benchmark",
@@ -117,7 +118,13 @@ def _open_varied(spec: ExamSpec, design: Design, data: Path | None, templates: d
         if (prompt, draw) not in inner:
             said = merged(templates, texts.prompt[prompt - 1]) if prompt else templates
             own = msgspec.structs.replace(spec, vary=UNSET, draw=draw or UNSET)
-            inner[prompt, draw] = open_exam(own, data, said or None)
+            try:
+                inner[prompt, draw] = open_exam(own, data, said or None)
+            except DataError as problem:
+                if not prompt:
+                    raise
+                level = next(factor.levels[prompt] for factor in design.factors if factor.name == "prompt")
+                raise DataError(f"--vary prompt, table [{one_line(level, 60)}]: {problem}") from None
     return Varied(inner, design, texts)
 
 

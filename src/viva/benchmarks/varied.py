@@ -57,9 +57,9 @@ def refuse_unfit(design: Design, texts: Texts, shots: int) -> None:
     levels: dict[str, int] = {factor.name: len(factor.levels) for factor in design.factors}
     said = {"prompt": len(texts.prompt), "system": len(texts.system)}
     if not design.sound or any(count and count != levels.get(name, 1) - 1 for name, count in said.items()):
-        raise DataError(f"the design {design.summary} has cells of levels that it does not have")
+        raise DataError(f"a design of {design.words} has cells of levels that it does not have")
     if levels.keys() & said.keys() - {name for name, count in said.items() if count}:
-        raise DataError(f"the design {design.summary} lacks the texts of its levels")
+        raise DataError(f"a design of {design.words} lacks the texts of its levels")
     if "exemplars" in levels and not shots:
         raise DataError("--vary exemplars: no exemplars are shown; add --shots N")
 
@@ -100,6 +100,11 @@ class Varied(ExamWrapper):
             self._notes = [Defect("test", "options in a fixed order", why, "noted")]
         if pair is None:
             raise DataError(f"--vary order: no question of {self.spec.label} has options that can change places")
+        if self._orders > (most := max(len(question.options) for question, _ in changed)):
+            raise DataError(
+                f"--vary order={self._orders}: the questions of {self.spec.label} have {most} options at most, which "
+                f"can be rotated {most} ways; write order={most} or fewer"
+            )
         one, other = (first.request(question, 0, Sampling()).prompt for question in pair)
         if one == other:
             raise DataError(f"--vary order: the options of {self.spec.label} stand in texts that Viva does not write")

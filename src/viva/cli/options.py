@@ -166,7 +166,8 @@ def _click_type(option: Option) -> Any:
         return click.IntRange(limits.ge, limits.le)  # type: ignore[arg-type]
     if limits:
         low = limits.gt if limits.ge is None else limits.ge
-        return click.FloatRange(low, limits.le, min_open=limits.gt is not None)
+        high = limits.lt if limits.le is None else limits.le
+        return click.FloatRange(low, high, min_open=limits.gt is not None, max_open=limits.lt is not None)
     return plain.pop()
 
 

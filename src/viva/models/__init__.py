@@ -20,7 +20,8 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     `key_variable` names the environment variable that holds the key; `seed` is for baselines that draw; `weights` says
     how weights on a disk are opened; `template` names the family whose template a completion endpoint is given; `shown`
     is what tables call weights on a disk, provider included, where the folder's own name would not tell them apart;
-    `request` is what the user says of its requests, `adapted` what a run knows already of what its server takes.
+    `request` is what the user says of its requests, `adapted` what a run knows already of what its server takes;
+    `option` is where the user writes `base_url`, for errors.
     """
 
     base_url: str | None = None
@@ -31,6 +32,7 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     shown: str = ""
     request: RequestOptions = RequestOptions()
     adapted: Adaptation | None = None
+    option: str = "--base-url"
 
 
 PROVIDERS: dict[str, str] = {

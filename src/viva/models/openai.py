@@ -41,7 +41,7 @@ from viva.models.reasoning import fields_for, merged
 from viva.models.sending import Refusal, adapted, kept, refusal
 from viva.models.servedmodels import hint, owner_of, says_no_model
 from viva.models.thoughts import cut_at, separate_thoughts
-from viva.models.unreachable import silent
+from viva.models.unreachable import OPTION, silent
 from viva.prompting import without_system
 from viva.requesting import Adaptation, RequestOptions
 from viva.types import Choose, Generate, Likelihood, Message, Prompt, Quota, Request, Response, StopReason, Usage
@@ -81,6 +81,7 @@ class OpenAIModel:
         template: str = "",
         said: RequestOptions = NOTHING_SAID,
         known: Adaptation | None = None,
+        option: str = OPTION,
     ) -> None:
         self.name = f"openai/{shown or name}"
         self.rate_limit_group = f"openai {url}"
@@ -94,7 +95,7 @@ class OpenAIModel:
         self._template = template
         self._key = key
         self._said = said
-        self._wire = Wire(url, key, headers=said.headers, api_version=said.api_version)
+        self._wire = Wire(url, key, headers=said.headers, api_version=said.api_version, option=option)
         self._more: dict[str, Any] | None = None  # fields beside those of a `Body`, once they are known
         self._answered = False
         self._hint: str | None = None  # what the list of models says of the name, once it was looked up
@@ -348,7 +349,7 @@ class OpenAIModel:
             raise self._unfit(f"refuses {what}: {self._wire.words(content)}", echo=body.echo)
         if not self._answered and says_no_model(status, content):
             if self._hint is None:
-                self._hint = await hint(self._url, self._key, self._model)
+                self._hint = await hint(self._url, self._key, self._model, self._wire.option)
             if self._hint:
                 shown = self._wire.words(content)[:200] or "no text"
                 message = f"{self._hint} (HTTP {status} from {self._url}: {shown})"
@@ -360,7 +361,7 @@ class OpenAIModel:
         try:
             await asyncio.wait_for(self._wire.ask("/models", None), SILENCE)
         except TimeoutError:
-            return silent(self._url, SILENCE)
+            return silent(self._url, SILENCE, self._wire.option)
         except ModelError as problem:
             return problem if problem.unreachable else None
         return None
@@ -467,7 +468,7 @@ def connect(name: str, endpoint: Endpoint) -> OpenAIModel:
         raise VivaError(f"--template: {problem}, {RAW}")
     if endpoint.request.api_version:
         url = f"{url.removesuffix('/v1').removesuffix('/openai')}/openai/deployments/{quote(name, safe='')}"
-    return OpenAIModel(name, url, key, shown, endpoint.template, endpoint.request, endpoint.adapted)
+    return OpenAIModel(name, url, key, shown, endpoint.template, endpoint.request, endpoint.adapted, endpoint.option)
 
 
 def address(provider: str, name: str, endpoint: Endpoint) -> tuple[str, str, str | None, str | None]:
@@ -478,10 +479,12 @@ def address(provider: str, name: str, endpoint: Endpoint) -> tuple[str, str, str
         raise VivaError(f"{provider}/{name}: write the address with its scheme, such as {right}")
     # An empty --base-url is a variable that is not set: what was meant for a server of one's own stays from OpenAI.
     given = endpoint.base_url if endpoint.base_url is not None else os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL
-    url = base_url(f"http{own_url}" if own_url else given)
+    url = base_url(f"http{own_url}" if own_url else given, endpoint.option)
     key = key_from(endpoint.key_variable)
     if url == DEFAULT_URL and not key:
-        raise VivaError(f"{provider}/{name} needs a key in OPENAI_API_KEY, or --base-url for a server of your own")
+        raise VivaError(
+            f"{provider}/{name} needs a key in OPENAI_API_KEY, or {endpoint.option} for a server of your own"
+        )
     return name, url, key, f"{name}@{url}" if own_url else None
 
 

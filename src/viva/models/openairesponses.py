@@ -25,6 +25,7 @@ from viva.models.reasoning import merged
 from viva.models.sending import Refusal, adapted, decoded, kept, leave_out, refusal, refuse_foreign
 from viva.models.textonly import TextOnly
 from viva.models.thoughts import cut_at, separate_thoughts
+from viva.models.unreachable import OPTION
 from viva.prompting import prompt_text, without_system
 from viva.requesting import Adaptation, RequestOptions
 from viva.types import Generate, Request, Response, StopReason, Usage
@@ -89,6 +90,7 @@ class ResponsesModel(TextOnly):
         shown: str | None = None,
         said: RequestOptions = NOTHING_SAID,
         known: Adaptation | None = None,
+        option: str = OPTION,
     ) -> None:
         self.name = f"openai-responses/{shown or name}"
         self.rate_limit_group = f"openai {url}"  # one server, whichever of its protocols is spoken
@@ -99,7 +101,7 @@ class ResponsesModel(TextOnly):
         self._model = name
         self._said = said
         self._fields = decoded(said.fields)
-        self._wire = Wire(url, key, headers=said.headers, api_version=said.api_version)
+        self._wire = Wire(url, key, headers=said.headers, api_version=said.api_version, option=option)
 
     def check_supported(self, request: Request) -> None:
         """Raises VivaError for a choice, and for a text to continue."""
@@ -250,4 +252,4 @@ def connect(name: str, endpoint: Endpoint) -> ResponsesModel:
         )
     if said.api_version:
         url = f"{url.removesuffix('/v1').removesuffix('/openai')}/openai"
-    return ResponsesModel(name, url, key, shown, said, endpoint.adapted)
+    return ResponsesModel(name, url, key, shown, said, endpoint.adapted, endpoint.option)

@@ -21,7 +21,7 @@ from viva.errors import ModelError, VivaError
 from viva.models.batchlines import Lines
 from viva.models.ratelimits import retry_after
 from viva.models.secrecy import Secrecy
-from viva.models.unreachable import speaks_tls, unreachable, wants_tls
+from viva.models.unreachable import OPTION, speaks_tls, unreachable, wants_tls
 from viva.requesting import expanded, secrets
 from viva.types import Message, Usage
 from viva.visible import one_line
@@ -122,7 +122,7 @@ class Wire:
     """Requests to one base URL, over connections that are kept. `longest` bounds a reply, in bytes.
 
     `headers` are the user's, with variables of the environment in them; with an `api_version` the server is Azure's,
-    which takes the key and the version elsewhere.
+    which takes the key and the version elsewhere. `option` is where the user writes the URL, for errors.
     """
 
     def __init__(
@@ -132,8 +132,10 @@ class Wire:
         longest: int = LONGEST_BODY,
         headers: tuple[tuple[str, str], ...] = (),
         api_version: str = "",
+        option: str = OPTION,
     ) -> None:
         self.url = url
+        self.option = option
         self._key = key
         self._headers = headers
         self._version = api_version
@@ -202,7 +204,7 @@ class Wire:
                 return reply.status, await reply.content.read(LONGEST_ERROR), reply.headers
         except (aiohttp.ClientError, OSError, ValueError) as problem:
             if self._might_want_tls(problem) and await speaks_tls(self.url):
-                raise wants_tls(self.url) from None
+                raise wants_tls(self.url, self.option) from None
             raise self._broken(problem) from None
 
     def _address(self, path: str) -> str:
@@ -238,7 +240,7 @@ class Wire:
         if isinstance(problem, aiohttp.ClientPayloadError):
             return ModelError("body", self.clean(f"the reply broke off: {problem}"), retry=True)
         patience = CONNECTING_AGAIN if self._replied else CONNECTING
-        found = unreachable(self.url, problem, proxy=self._proxy, patience=patience)
+        found = unreachable(self.url, problem, proxy=self._proxy, patience=patience, given=self.option)
         found.message = self.clean(found.message)
         found.retry = not isinstance(problem, aiohttp.InvalidURL)
         return found

@@ -140,12 +140,12 @@ async def speaks_tls(url: str) -> bool:
     return True
 
 
-def wants_tls(url: str) -> ModelError:
+def wants_tls(url: str, given: str = OPTION) -> ModelError:
     """The error for an address with http:// whose port speaks TLS."""
-    return _absent(f"{place(url)} speaks TLS: write https:// in place of http:// ({OPTION})")
+    return _absent(f"{place(url)} speaks TLS: write https:// in place of http:// ({given})")
 
 
-def silent(url: str, seconds: float) -> ModelError:
+def silent(url: str, seconds: float, given: str = OPTION) -> ModelError:
     """The error for a port that takes requests and says nothing, not even which models it serves."""
     said = f"{place(url)} accepts connections and answers nothing, not even GET {urlsplit(url).path}/models"
-    return _absent(f"{said} within {seconds:g} s: is it a model server, and is the address right ({OPTION})?")
+    return _absent(f"{said} within {seconds:g} s: is it a model server, and is the address right ({given})?")

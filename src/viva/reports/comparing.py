@@ -43,8 +43,9 @@ TESTS = {
     "permutation, random": "a sign-flip permutation test of random signs (the smallest p it can give: {resolution})",
 }
 MARGIN = (
-    "Margin: by where the whole 95 % interval lies (one-sided 2.5 %), moved outwards as far as answers without a score "
-    "could move it. No worse: above minus the margin; equivalent: within it on both sides; open: neither."
+    "Margin: by where the whole 95 % interval lies (one-sided 2.5 %), at worst: moved outwards as far as answers "
+    "without a score could move it. No worse: above minus the margin; equivalent: within it on both sides; open: "
+    "neither."
 )
 LARGEST = "the largest that it can be, whatever the verdicts are that are not there"
 POSTERIOR = (
@@ -157,7 +158,11 @@ def _differences(one: Comparison, tests: int) -> Grid:
         )
         for row in one.rows
     )  # fmt: skip
-    return Grid(f"Comparison · {one.title}{title}", header, rows)
+    return Grid(f"Comparison · {one.title}{title}", header, rows, drop=_DROP, keep=_KEEP)
+
+
+_DROP = ("bounds", "losses", "ties", "wins", "questions", "second %", "first %")
+_KEEP = ("first", "second", "difference")
 
 
 def _decisions(one: Comparison, margin: float) -> Grid:
@@ -172,8 +177,11 @@ def _decisions(one: Comparison, margin: float) -> Grid:
         )
         for row in one.rows
     )
-    header = (*names, "difference", "whatever is lost", "the second is")
-    return Grid(f"Up to a margin of {margin:g} points · {one.title}{title}", header, rows)
+    header = (*names, "difference", "at worst", "the second is")
+    return Grid(
+        f"Up to a margin of {margin:g} points · {one.title}{title}", header, rows,
+        drop=("difference",), keep=("first", "second", "the second is"), asked=True, legend=MARGIN,
+    )  # fmt: skip
 
 
 def _beliefs(one: Comparison) -> Grid:
@@ -192,7 +200,10 @@ def _beliefs(one: Comparison) -> Grid:
         return _between((found.low, found.high)), *(probability(each) for each in odds)
 
     rows = tuple((*cells(row), _change(row.found), *told(row)) for row in one.rows)
-    return Grid(f"Probably better · {one.title}{title}", header, rows)
+    return Grid(
+        f"Probably better · {one.title}{title}", header, rows, drop=("difference",),
+        keep=("first", "second", *header[len(names) + 2 :]), asked=True, legend=POSTERIOR,
+    )  # fmt: skip
 
 
 def _at_any_time(one: Comparison) -> Grid:
@@ -205,7 +216,10 @@ def _at_any_time(one: Comparison) -> Grid:
         for found in (row.anytime,)
     )  # fmt: skip
     header = (*names, "difference", "at all times", "e", "p, at all times")
-    return Grid(f"Looked at as often as you like · {one.title}{title}", header, rows)
+    return Grid(
+        f"Looked at as often as you like · {one.title}{title}", header, rows,
+        drop=("difference",), keep=("first", "second", "at all times", "p, at all times"), asked=True, legend=ANYTIME,
+    )  # fmt: skip
 
 
 def _change(found: Difference) -> str:
@@ -258,7 +272,7 @@ def _held(row: Row) -> bool:
     return p is not None and p <= 0.05
 
 
-def _matrix(one: Comparison) -> Grid:
+def _matrix(one: Comparison, tests: int) -> Grid:
     """Who is how far ahead of whom, the best first: differences of the wholes, row minus column."""
     pairs = _pairs(one)
     scores: dict[str, float] = {}
@@ -282,7 +296,9 @@ def _matrix(one: Comparison) -> Grid:
         )
         for place, name in enumerate(names)
     )  # fmt: skip
-    return Grid(f"Comparison · {one.title}", header, rows, keep=("model", "score"))
+    return Grid(
+        f"Comparison · {one.title}", header, rows, keep=("model", "score"), legend=_STAR.format(count=f"{tests:,}")
+    )
 
 
 def _holding(one: Comparison, tests: int) -> Grid:
@@ -296,9 +312,7 @@ def _holding(one: Comparison, tests: int) -> Grid:
     at = [number for number, name in enumerate(shown.header) if name not in ("p", "wins", "ties", "losses", "bounds")]
     drop = ("questions", "first %", "second %")
     cells = tuple(tuple(row[number] for number in at) for row in shown.rows)
-    return Grid(
-        title, tuple(shown.header[number] for number in at), cells, drop=drop, keep=("first", "second", "difference")
-    )
+    return Grid(title, tuple(shown.header[number] for number in at), cells, drop=drop, keep=_KEEP)
 
 
 def _mean(mean: float | None, between: tuple[float, float] | None, found: Difference) -> str:
@@ -328,7 +342,7 @@ def _power(one: Comparison) -> Grid | None:
         )
         for row in told
     )  # fmt: skip
-    return Grid(f"What this set can show · {one.title}{title}", header, rows)
+    return Grid(f"What this set can show · {one.title}{title}", header, rows, legend=POWER)
 
 
 def _differing(found: Difference) -> str:
@@ -445,8 +459,9 @@ class Comparisons(StudyResult):
         if all(len(_pairs(one)) < _MATRIX for one in self.found):
             return self.tables(), self.closing()
         tests = tests_of(self.found)
-        grids = [grid for one in self.found for grid in (_matrix(one), _holding(one, tests))]
-        return [*self._decisions(), *grids], [_STAR.format(count=f"{tests:,}"), *self.closing()]
+        grids = [grid for one in self.found for grid in (_matrix(one, tests), _holding(one, tests))]
+        lines = [line for line in self.closing() if line != POWER]
+        return [*self._decisions(), *grids], [_STAR.format(count=f"{tests:,}"), *lines]
 
     def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
         """A row a comparison, in shares of 1."""

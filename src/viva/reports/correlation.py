@@ -14,8 +14,8 @@ from viva.reports.result import UNSURE, Grid, p_text
 
 NAMES: dict[Kind, str] = {"kendall": "Kendall's tau-b", "pearson": "Pearson's r", "spearman": "Spearman's rho"}
 LEGEND = (
-    "[…]: {}; p: two-sided, against no association. Both take {}. Without one row: the lowest and the highest that it "
-    "gives to leave one out."
+    "[…]: {}; p: two-sided, against no association. Both take {}. Without one row: the lowest and the highest value of "
+    "the coefficient with any one row taken out, and which row that is."
 )
 _ROWS = ("Fisher's 95 % interval", "the rows as drawn independently, which models of one family are not")
 _FAMILIES = (
@@ -26,6 +26,8 @@ OUTLIERS = (
     "Far from the line: rows more than two standard errors from the second column's line over the first, drawn through "
     "the other rows; p times the number of rows, so that of many rows one may lie far off by chance."
 )
+_PAIR = ("first", "second")
+"""Columns that say which two columns of figures a row is about."""
 _NAMED = 6
 """Rows that a sentence names."""
 
@@ -43,14 +45,13 @@ class Correlations(Struct, frozen=True, kw_only=True):
 
 def correlation_grids(found: Correlations) -> list[Grid]:
     """The coefficients with intervals and p, then what single rows make of them."""
-    header = ["", "and", "rows"]
-    for kind in KINDS:
-        header += [NAMES[kind], "p"]
     rows = tuple(
-        (pair.first, pair.second, f"{pair.n:,}", *(text for kind in KINDS for text in _texts(pair.of(kind))))
+        (pair.first, pair.second, NAMES[kind], *_texts(pair.of(kind)), f"{pair.n:,}")
         for pair in found.pairs
+        for kind in KINDS
     )
-    grids = [Grid(f"Correlation · {found.title}", tuple(header), rows)]
+    header = (*_PAIR, "coefficient", "value", "p", "rows")
+    grids = [Grid(f"Correlation · {found.title}", header, rows, drop=("rows",), keep=header[:-2])]
     leaning = tuple(
         (pair.first, pair.second, NAMES[one.kind], *_leaning(one.leaning))
         for pair in found.pairs
@@ -58,8 +59,9 @@ def correlation_grids(found: Correlations) -> list[Grid]:
         if one.leaning is not None
     )
     if leaning:
-        names = ("", "and", "coefficient", "lowest", "lowest without", "highest", "highest without")
-        grids.append(Grid(f"Without one row · {found.title}", names, leaning))
+        names = (*_PAIR, "coefficient", "lowest", "lowest without", "highest", "highest without")
+        drop, keep = ("highest without", "lowest without"), (*_PAIR, "coefficient", "lowest", "highest")
+        grids.append(Grid(f"Without one row · {found.title}", names, leaning, drop=drop, keep=keep))
     far = tuple(
         (pair.first, pair.second, _row(one.row, found), f"{one.first:.4g}", f"{one.second:.4g}", f"{one.expected:.4g}",
          f"{one.t:+.1f}", p_text(one.p))
@@ -67,8 +69,11 @@ def correlation_grids(found: Correlations) -> list[Grid]:
         for one in pair.outliers
     )  # fmt: skip
     if far:
-        header = ["", "and", "row", "first", "second", "expected", "off", "p"]
-        grids.append(Grid(f"Far from the line · {found.title}", tuple(header), far))
+        header = (*_PAIR, "row", "in the first", "in the second", "expected", "off", "p")
+        drop = ("expected", "in the second", "in the first")
+        grids.append(
+            Grid(f"Far from the line · {found.title}", header, far, drop=drop, keep=(*_PAIR, "row", "off", "p"))
+        )
     return grids
 
 
@@ -112,7 +117,7 @@ class CorrelationTables(StudyResult):
     found: tuple[Correlations, ...]
     more: tuple[str, ...] = ()
     """Notes of where the figures come from."""
-    words = WORDS | {"and", "row", "lowest without", "highest without", "coefficient"}
+    words = WORDS | {*_PAIR, "row", "lowest without", "highest without", "coefficient"}
 
     def tables(self) -> list[Grid]:
         """Coefficients, what single rows make of them, and outliers."""
@@ -121,10 +126,7 @@ class CorrelationTables(StudyResult):
     def closing(self) -> list[str]:
         """The legend and the notes."""
         by_family = any(pair.families for one in self.found for pair in one.pairs)
-        return [LEGEND.format(*(_FAMILIES if by_family else _ROWS)), *self._notes()]
-
-    def _notes(self) -> list[str]:
-        return [*notes_on(self.found), *self.more]
+        return [*self.more, LEGEND.format(*(_FAMILIES if by_family else _ROWS)), *notes_on(self.found)]
 
     def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
         """A row a pair and coefficient, unrounded."""
@@ -140,7 +142,7 @@ class CorrelationTables(StudyResult):
 
     def data(self) -> object:
         """Pairs and notes."""
-        return {"tables": list(self.found), "notes": self._notes()}
+        return {"tables": list(self.found), "notes": [*notes_on(self.found), *self.more]}
 
     drawing = "correlation:chart"
 

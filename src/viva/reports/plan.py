@@ -46,25 +46,19 @@ class Plan(StudyResult):
     questions: tuple[int, ...]
     samples: tuple[int, ...]
     power: float
+    budget: float | None = None
+    """US dollars that `questions` are as many as they pay for."""
+    priced: bool = False
+    """Whether prices were said; else vendors' list prices are taken."""
     words = WORDS | {"from", "value"}
 
     def needs(self) -> list[Need]:
         """Questions for every difference that is asked about."""
-        found = []
-        for points in self.differences:
-            for samples in self.samples:
-                difference = points / 100
-                exact = self.basis.discordance(difference) if samples == 1 else None
-                same = (
-                    exact.questions_for(self.power)
-                    if exact
-                    else power.questions_for_difference(self.basis.pair, difference, self.power, samples)
-                )
-                apart = power.questions_for_difference(
-                    self.basis.on_others(difference), difference, self.power, samples
-                )
-                found.append(Need(points, samples, same, apart, 2))
-        return found
+        return [
+            Need(points, samples, *self.basis.needed(points / 100, self.power, samples), 2)
+            for points in self.differences
+            for samples in self.samples
+        ]
 
     def intervals(self) -> list[Need]:
         """Questions for every width that is asked about."""
@@ -75,16 +69,16 @@ class Plan(StudyResult):
             for needed in (power.questions_for_width(self.basis.single, points / 100, samples),)
         ]
 
-    def shown(self) -> list[tuple[int, int, float, float, float]]:
-        """Questions, samples; half an interval's width, the smallest difference on the same and on other questions."""
+    def shown(self) -> list[tuple[int, int, float, float | None, float | None]]:
+        """Questions, samples, half an interval's width, the smallest difference on the same and on others; None where
+        none is seen so often."""
         basis = self.basis
         return [
             (
                 questions,
                 samples,
                 power.half_width(basis.single, questions, samples),
-                power.smallest_difference(basis.pair, questions, self.power, samples),
-                power.smallest_difference(basis.apart, questions, self.power, samples),
+                *basis.smallest(questions, self.power, samples),
             )
             for questions in self.questions
             for samples in self.samples
@@ -119,10 +113,11 @@ class Plan(StudyResult):
         )
         grids.append(
             Grid(
-                f"What so many questions show, with a chance of {chance}",
+                f"What so many questions show, with a chance of {chance}"
+                + (f" · {self.budget:g} US$ pay for both models' answers" if self.budget is not None else ""),
                 ("questions", "answers each", "interval ±", "difference, same questions", "other questions"),
                 tuple(
-                    (f"{questions:,}", f"{samples}", *(f"{100 * share:.2f}" for share in shares))
+                    (f"{questions:,}", f"{samples}", *map(_points, shares))
                     for questions, samples, *shares in self.shown()
                 ),
             )
@@ -145,6 +140,19 @@ class Plan(StudyResult):
             "Differences and widths in points of per cent, two-sided at 5 %. Same questions: both models answer them "
             "(`viva compare`). Other questions: a figure of somebody else's, or another set.",
         ]
+        if self.basis.disagree is not None:
+            lines.append(
+                'Counted by the exact test of `viva compare`. "What this set can show" there goes by the error of its '
+                "interval, which one question more each way makes wider: the two are a few per cent apart."
+            )
+        largest, score = max(self.differences), self.basis.score
+        model = self.basis.correlation is not None and self.basis.disagree is None
+        if model and largest / 200 > min(score, 1 - score):
+            high = min(100.0, max(100 * score + largest / 2, largest))
+            lines.append(
+                f"Two models {largest:g} points apart cannot both lie around {100 * score:.3g} %: planned for are "
+                f"the nearest so far apart ({high - largest:g} and {high:g} %)."
+            )
         have = self.basis.questions
         if have and any(need.same > have for need in (*self.needs(), *self.intervals())):
             lines.append(
@@ -156,9 +164,10 @@ class Plan(StudyResult):
                 "Most of the scatter is chance: a second answer to each question helps (--samples 1 --samples 4)."
             )
         if self.basis.seconds is not None:
-            lines.append(
-                "Time: at the pace of the runs, judges and programs included. Cost: at list prices, both models."
-            )
+            lines.append("Time: at the pace of the runs, judges and programs included; for a difference, both models.")
+        if self.basis.dollars is not None:
+            prices = "the prices that --price says, else list prices" if self.priced else "list prices"
+            lines.append(f"Cost: at {prices}; for a difference, both models.")
         lines.append(
             "Questions are taken as drawn at random from many like them. For the same price more questions beat more "
             "answers."
@@ -189,6 +198,10 @@ class Plan(StudyResult):
 
 def _count(questions: int) -> str:
     return f"{questions:,}" if questions <= _TOO_MANY else f"over {_TOO_MANY:,}"
+
+
+def _points(share: float | None) -> str:
+    return "none" if share is None else f"{100 * share:.2f}"
 
 
 def _time(seconds: float) -> str:

@@ -44,6 +44,10 @@ class Grid(Struct, frozen=True, omit_defaults=True):
     """Columns that it never leaves out."""
     dim: int = 0
     """How many of the last rows are only there to compare with: published ones."""
+    asked: bool = False
+    """Whether an option asked for it: of several tables it gives way last."""
+    legend: str = ""
+    """The line below the tables that only this one needs: a screen has it where it has the table."""
 
 
 class Suspicious(Struct, frozen=True):

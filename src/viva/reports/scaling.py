@@ -192,7 +192,9 @@ def notes_on(found: Sequence[Scaling]) -> list[str]:
     families = [group for one in found for group in one.groups if group.families]
     if families:
         lines[0] = lines[0].removesuffix(_INDEPENDENT)
-        lines.append(_FAMILIES.format(", ".join(f"{group.families:,} of {len(group.points):,}" for group in families)))
+        lines.append(
+            _FAMILIES.format(", ".join(f"{len(group.points):,} models of {group.families:,}" for group in families))
+        )
     if any(group.forecasts for one in found for group in one.groups):
         lines.append(
             "The interval is for the score that one more model of that size would measure, if the curve holds there; "
@@ -216,7 +218,7 @@ def notes_on(found: Sequence[Scaling]) -> list[str]:
 
 _INDEPENDENT = " Fits take models as independent, which those of one family or one maker are not."
 _FAMILIES = (
-    "Models of one family are drawn together (families of models: {}): intervals are for a model of a further family, "
+    "Models of one family are drawn together ({} families): intervals are for a model of a further family, "
     "and p allows for what families have in common. --families FILE names them, --families none takes models as "
     "independent."
 )
@@ -245,8 +247,12 @@ def _missing(found: Scaling) -> Iterator[str]:
         for fit in group.fits:
             if fit.trouble:
                 yield f"{group.name}, {NAMES[fit.kind]}: {fit.trouble}; no interval."
-        if any(not 0 <= one.prediction.score <= 1 for one in group.forecasts):
-            yield f"{group.name}: no score lies beyond 0 and 100; the line does not hold that far."
+        yield from (
+            f"{group.name}: at {size_text(said.size)} the line has {percent(said.curve)}, which is no score: it does "
+            "not hold that far, and predicted is the nearest score."
+            for said in (one.prediction for one in group.forecasts)
+            if not 0 <= said.curve <= 1
+        )
         unsure = {
             one.kind for one in group.forecasts if one.prediction.basis == "nothing" and not _troubled(group, one.kind)
         }

@@ -2,7 +2,8 @@
 
 Every table gives way by the same rules. Columns that do not fit are left out and named, first those that the table
 says (`Grid.drop`), then counts of outcomes and bounds, then from the right; no cell with a figure is ever broken.
-Tables share the lines of the screen; of one that is cut the first rows are shown and the last where it sums up.
+Tables share the lines of the screen; those that an option asked for give way last (`Grid.asked`). Of a table that is
+cut the first rows are shown and the last where it sums up.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ WIDTH = 120
 """Columns where nobody says how wide it may be: in a pipe."""
 LEAST = 6
 """Rows that a table shows at least; where even these do not fit, it is named alone."""
+_ASKED = 3
+"""Lines of rows that a table still shows which was asked for, before it is named alone."""
 _GAP = 2
 _NAME = 24
 """Characters that a name keeps: a longer one is shortened in its middle, since names differ at their ends."""
@@ -75,6 +78,10 @@ def screen_terminal(
     fitted = [_fit(grid, wide, words) for grid in grids]
     heads = [wrap(escape_invisible(grid.title), wide, break_on_hyphens=False) for grid in grids]
     shares = _shares(grids, fitted, heads, lines - len(notes))
+    shown = {grid.legend for grid, share in zip(grids, shares, strict=True) if share}
+    useless = {grid.legend for grid in grids} - shown
+    useful = [line for line in closing if line not in useless]
+    notes = _notes(useful, wide, more, len(notes)) if len(useful) < len(closing) else notes
 
     def show(line: str, style: str = "") -> None:
         console.print(Text(line.rstrip(), style=style), soft_wrap=True)
@@ -121,13 +128,13 @@ def _line(text: str, wide: int) -> str:
     return f"{wrap(text, wide - 2, break_on_hyphens=False)[0]} …"
 
 
-def _notes(closing: Sequence[str], wide: int, more: str) -> list[str]:
+def _notes(closing: Sequence[str], wide: int, more: str, lines: int = NOTES) -> list[str]:
     """Whole notes, as many as there are lines for, what is missing before how to read it; the others are counted."""
     shown: list[str] = []
     left = 0
     for number, note in enumerate(sorted(closing, key=lambda note: not _MISSING.search(note))):
         found = wrap(escape_invisible(note), wide, break_long_words=False, break_on_hyphens=False)
-        if number and len(shown) + len(found) > NOTES - 1:
+        if number and len(shown) + len(found) > lines - 1:
             left += 1
         else:
             shown += found
@@ -141,21 +148,27 @@ def _shares(
     frames = [len(head) + len(table.header) + len(table.dropped) + 1 for head, table in zip(heads, fitted, strict=True)]
     wants = [sum(map(len, table.rows)) for table in fitted]
     least = [min(want, LEAST + 1) for want in wants]
-    count = len(grids)
-    while count > 1 and sum(frames[:count]) + sum(least[:count]) > capacity - 2 * (count < len(grids)):
-        count -= 1
-    spare = capacity - 2 * (count < len(grids)) - sum(frames[:count])  # of those left out a line says it
-    shares = least[:count]
+    kept = list(range(len(grids)))
+
+    def spare() -> int:  # of those left out a line says it
+        return capacity - 2 * (len(kept) < len(grids)) - sum(frames[at] for at in kept)
+
+    while len(kept) > 1 and sum(least[at] for at in kept) > spare():
+        if all(grids[at].asked for at in kept) and max(least) > _ASKED:
+            least = [min(one, _ASKED) for one in least]
+        else:
+            kept.remove(max(kept, key=lambda at: (not grids[at].asked, at)))
+    shares = [least[at] if at in kept else 0 for at in range(len(grids))]
     for cap in range(LEAST + 1, max(wants, default=0) + 1):
-        tried = [min(want, cap) for want in wants[:count]]
-        if sum(tried) > spare:
+        tried = [min(want, cap) if at in kept else 0 for at, want in enumerate(wants)]
+        if sum(tried) > spare():
             break
         shares = tried
-    for at in range(count):  # what an even share leaves over goes to the first that can use it
-        over = spare - sum(shares)
+    for at in kept:  # what an even share leaves over goes to the first that can use it
+        over = spare() - sum(shares)
         if over > 0:
             shares[at] += min(over, wants[at] - shares[at])
-    return [*shares, *[0] * (len(grids) - count)]
+    return shares
 
 
 def _shown(grid: Grid, table: _Fitted, share: int) -> list[int | None]:

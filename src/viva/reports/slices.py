@@ -37,6 +37,8 @@ class Shown(Struct, frozen=True, kw_only=True):
 
     worst: int | None = None
     best: int | None = None
+    pooled: bool = False
+    """Whether scores stand there pooled, too."""
 
     @property
     def everything(self) -> bool:
@@ -50,12 +52,14 @@ def slice_grids(found: Sequence[Slices], shown: Shown) -> list[Grid]:
     for one in found:
         where = f"{one.exam} · {one.model}"
         if shown.everything:
-            grids.append(_grid(f"By {_cut_by(one)} · {where}", one.slices))
+            grids.append(_grid(f"By {_cut_by(one)} · {where}", one.slices, pooled=shown.pooled))
             continue
         extremes = ((one.worst, shown.worst, "Worst"), (one.best, shown.best, "Best"))
         for pick, count, word in extremes:
             if count is not None and (picked := pick(count)):
-                grids.append(_grid(f"{word} slices against the rest · {where}", picked, named=True))
+                grids.append(
+                    _grid(f"{word} slices against the rest · {where}", picked, named=True, pooled=shown.pooled)
+                )
     return grids
 
 
@@ -63,10 +67,11 @@ def _cut_by(one: Slices) -> str:
     return ", ".join(" × ".join(combination) for combination in one.tags)
 
 
-def _grid(title: str, rows: Sequence[Slice], *, named: bool = False) -> Grid:
+def _grid(title: str, rows: Sequence[Slice], *, named: bool = False, pooled: bool = False) -> Grid:
     bounded = any(bounds_text(one.cell) for one in rows)
     unit, counts = counted([one.cell for one in rows])
-    header = ("slice", unit, "score", "rest", "difference", "p", "adjusted p", "outcomes")
+    beside = ("pooled",) if pooled else ()
+    header = ("slice", unit, "score", *beside, "rest", "difference", "p", "adjusted p", "outcomes")
     return Grid(
         title,
         (*header, *(("bounds",) if bounded else ())),
@@ -75,6 +80,7 @@ def _grid(title: str, rows: Sequence[Slice], *, named: bool = False) -> Grid:
                 labelled(one) if named else one.name,
                 count,
                 cell_text(one.cell),
+                *((pooled_text(one),) if pooled else ()),
                 percent(one.rest),
                 difference_text(one),
                 p_text(one.p),
@@ -84,12 +90,21 @@ def _grid(title: str, rows: Sequence[Slice], *, named: bool = False) -> Grid:
             )
             for one, count in zip(rows, counts, strict=True)
         ),
+        keep=("score", "pooled") if pooled else (),
     )
 
 
 def labelled(one: Slice) -> str:
     """`domain: OS · tag: Reasoning`."""
     return " · ".join(f"{tag}: {value}" for tag, value in one.where)
+
+
+def pooled_text(one: Slice) -> str:
+    """`61.20 [59.10, 63.25]`, marked where the score is."""
+    if one.pooled is None:
+        return "–"
+    low, high = percent(one.pooled.low), percent(one.pooled.high)
+    return f"{percent(one.pooled.mean)}{'' if one.cell.complete else UNSURE} [{low}, {high}]"
 
 
 def difference_text(one: Slice) -> str:
@@ -139,6 +154,12 @@ def legend(found: Sequence[Slices], shown: Shown) -> list[str]:
         "the chance that as many questions drawn at random lie as far from the rest.",
         f"Adjusted p-values: {adjusted}. {MARK}: at most {LEVEL:g}.",
     ]
+    if shown.pooled:
+        lines.append(
+            "pooled: the score drawn towards the model's other slices by the same tags, the further the fewer "
+            "questions it has and the less they differ; its 95 % interval holds on average over such slices, not for "
+            "one unlike all others."
+        )
     if not all(each.cell.complete for one in found for each in one.slices):
         lines.append(
             f"{UNSURE}: the mean leaves out what was not graded or not answered; bounds: over all n, if that were "
@@ -211,7 +232,10 @@ class Breakdowns(StudyResult):
 
     def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
         """A row a slice, all of them."""
-        return _COLUMNS, [_record(one, each) for one in self.found for each in one.slices]
+        if not self.shown.pooled:
+            return _COLUMNS, [_record(one, each) for one in self.found for each in one.slices]
+        rows = [(*_record(one, each), *_pooled_record(each)) for one in self.found for each in one.slices]
+        return (*_COLUMNS, "pooled", "pooled_low", "pooled_high"), rows
 
     def data(self) -> object:
         """Slices and notes."""
@@ -234,3 +258,7 @@ def _record(one: Slices, each: Slice) -> Sequence[object]:
         *(cell.low, cell.high, cell.floor, cell.ceiling, cell.zeroed, outcomes_text(cell), each.rest, each.difference),
         *(each.low, each.high, each.p, each.adjusted, each.test, "yes" if each.significant else "no"),
     )
+
+
+def _pooled_record(each: Slice) -> Sequence[object]:
+    return (each.pooled.mean, each.pooled.low, each.pooled.high) if each.pooled else (None, None, None)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import msgspec
 from msgspec import Struct
 
-from viva.analysis.components import QUESTION, Components
+from viva.analysis.components import QUESTION, Component, Components
 from viva.analysis.positions import Position
 from viva.designs import Design
 from viva.reports.grids import WORDS
@@ -20,6 +20,7 @@ VARIANTS = (1, 2, 4, 8, 16)
 _FEW = 10
 """Questions that a budget is split into at least."""
 _NAME = 40
+_ROUNDING = 1e-12
 
 
 class Contestant(Struct, frozen=True, kw_only=True):
@@ -48,7 +49,8 @@ class Difference(Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, repr=False)
 class Variance(StudyResult):
-    """What moves the scores of one exam. `budget`: answers of a model; `available`: questions of the exam as asked."""
+    """What moves the scores of one exam. `budget`: answers of a model, and whether somebody asked for its split;
+    `available`: questions of the exam as asked."""
 
     exam: str
     design: Design
@@ -56,7 +58,10 @@ class Variance(StudyResult):
     differences: tuple[Difference, ...]
     positions: Mapping[str, tuple[Position, ...]]
     budget: int
+    budgeted: bool
     available: int
+    budget_asked: bool = False
+    """Whether the budget was named, and is not that of one answer a question."""
     words = WORDS | {"difference", "level", "ranks"}
 
     def ranks(self) -> dict[str, tuple[int, int]]:
@@ -89,7 +94,8 @@ class Variance(StudyResult):
         ]
 
     def tables(self) -> list[Grid]:
-        """Scores, differences, what moves the first of these; the split of a budget, positions, levels; the rest."""
+        """Scores, differences, what moves the first of these; the split of a budget, positions, levels; the rest. The
+        split comes first where somebody asked for it."""
         moved = [
             *(_components(f"What moves the difference {one.name}", one.components) for one in self.differences),
             *(
@@ -97,11 +103,13 @@ class Variance(StudyResult):
                 for one in self.contestants
             ),
         ]
+        split = [self._split()]
         return [
+            *(split if self.budgeted else []),
             self._scores(),
             *([self._differences()] if self.differences else []),
             moved[0],
-            self._split(),
+            *([] if self.budgeted else split),
             *(_positions(model, found) for model, found in self.positions.items() if found),
             self._levels(),
             *moved[1:],
@@ -158,6 +166,7 @@ class Variance(StudyResult):
                 )
                 for variants, questions, errors in splits
             ),
+            asked=self.budget_asked,
         )
 
     def _levels(self) -> Grid:
@@ -172,8 +181,20 @@ class Variance(StudyResult):
         lines = [
             "Scores are plain means over questions and cells. Questions alone: for these very prompts and orders. "
             "Anything else: other questions and other levels of what was varied, drawn from many like them. Standard "
-            "deviations in points; 0 where the estimate is below.",
+            "deviations (sd) are in points.",
         ]
+        about = [*(one.components for one in self.contestants), *(one.components for one in self.differences)]
+        sources = [one for found in about for one in found.components]
+        if any(one.variance < -_ROUNDING for one in sources):
+            lines.append(
+                "A variance that is estimated below 0 is shown as 0.0 and has no share; that of a source with "
+                "questions in its name lowers the error."
+            )
+        if any(_interval(one) == "–" for one in sources):
+            lines.append(
+                "A source without an interval (–) is not shown to be absent: all questions say the same, or the whole "
+                "interval lies below 0. An error of 0 has no shares."
+            )
         few = [factor.name for factor in self.design.factors if len(factor.levels) < 4]
         if few:
             lines.append(
@@ -186,8 +207,8 @@ class Variance(StudyResult):
                 + ", ".join(f"{one.left_out:,} questions of {one_line(one.model, _NAME)}" for one in self.contestants)
             )
         lines.append(
-            "Every variant of a question is taken to have levels of its own. A split beyond the questions that there "
-            f"are ({self.available:,}) needs more of them."
+            "In the table of a budget, n variants of a question have n levels of every factor (n prompts, n orders). "
+            f"There are {self.available:,} questions; a row with more takes new ones."
         )
         return lines
 
@@ -221,6 +242,12 @@ class Variance(StudyResult):
         }
 
 
+def _interval(one: Component) -> str:
+    """In points; `–` for one without width."""
+    low, high = _points(one.low**0.5), _points(one.high**0.5) if one.high < 1 else "over 100"
+    return "–" if low == high else f"{low}–{high}"
+
+
 def _components(title: str, found: Components) -> Grid:
     shares = found.shares()
     return Grid(
@@ -230,10 +257,11 @@ def _components(title: str, found: Components) -> Grid:
             (
                 one.name,
                 _points(one.sd),
-                f"{_points(one.low**0.5)}–{_points(one.high**0.5) if one.high < 1 else 'over 100'}",
-                f"{100 * shares[one.name]:.0f} %",
+                _interval(one),
+                "–" if share is None else f"{100 * share:.0f} %",
             )
             for one in found.components
+            for share in (shares[one.name],)
         ),
     )
 

@@ -95,7 +95,7 @@ def ask_judges(
     """
     run = new_run(opened.limits, journal, Budget(opened.limits.max_requests, opened.limits.max_cost), total)
     judges = judge_panel.judges
-    stage = Stage(doing, run, ending_of(dispatcher, name, "the same command again"), [one.model for one in judges])
+    stage = Stage(doing, run, ending_of(dispatcher, name, "the same command"), [one.model for one in judges])
     queues = [Queue(judge.model, functools.partial(wanted, judge)) for judge in judges]
     return ask_one_stage(opened, name, stage, queues, dispatcher)
 

@@ -480,7 +480,8 @@ def unknown(known: Iterable[str], given: Iterable[str]) -> str | None:
 
 def bounds(kind: Any) -> Meta | None:
     """Where a type's numbers end; None where they do not."""
-    notes = [part for part in get_args(kind) if isinstance(part, Meta) and {part.ge, part.gt, part.le} != {None}]
+    metas = [part for part in get_args(kind) if isinstance(part, Meta)]
+    notes = [part for part in metas if {part.ge, part.gt, part.le, part.lt} != {None}]
     return notes[0] if notes else next((found for part in get_args(kind) if (found := bounds(part))), None)
 
 

@@ -16,6 +16,7 @@ LASTING = FOR_GOOD | {"missing"}
 def ending_of_asking(run: Run, path: Path, resume: str = "") -> int:
     """After asking examinees or the judge. `resume` is how to go on, if not by `viva resume`."""
     tally = run.tally
+    elsewhere = "" if resume else "; another address is another viva run"
     resume = resume or f"viva resume {path}"
     for model, why in run.refused.items():
         conclude(given_up(run, model, why))
@@ -31,15 +32,15 @@ def ending_of_asking(run: Run, path: Path, resume: str = "") -> int:
         said = f"the limit of this run is reached{_held(tally)}, {number} not answered yet; go on with: {resume}"
     elif run.refused:
         said = f"{number} not answered; once that is right, go on with: {resume}"
-        if "parameter" in tally.failures:
+        if elsewhere and "parameter" in tally.failures:
             said = (
                 f"{number} not answered; this run keeps its options: begin another `viva run` without what is refused "
                 f"(--reuse {path} takes over what was answered)"
             )
         elif run.absent:
-            said += " (--wait-for-server 600 waits for a server that still loads); another address is another viva run"
-        elif any("--base-url" in why for why in run.refused.values()):
-            said = f"{number} not answered; another address is another viva run"
+            said += f" (--wait-for-server 600 waits for a server that still loads){elsewhere}"
+        elif elsewhere and any("--base-url" in why for why in run.refused.values()):
+            said = f"{number} not answered{elsewhere}"
         code = EXIT_INCOMPLETE if run.unreached == run.refused.keys() else EXIT_REFUSED
     elif run.stop == "refused":
         said = f"stopped, as the grading would not work; {number} not answered yet"

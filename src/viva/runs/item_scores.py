@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from viva.engine.folder import ExamRecord, ModelRecord, RunFolder, RunRecord
 from viva.errors import DataError
@@ -58,7 +58,12 @@ class ScoreSet(Struct, frozen=True, kw_only=True):
 
 
 def score_sets(
-    sources: Sequence[Path], by: str | None, over: str | None = None, tags: Sequence[str] = ()
+    sources: Sequence[Path],
+    by: str | None,
+    over: str | None = None,
+    tags: Sequence[str] = (),
+    *,
+    first_cell: bool = False,
 ) -> Iterator[ScoreSet]:
     """Everything that the sources hold, one at a time.
 
@@ -66,14 +71,15 @@ def score_sets(
     alone; None for the exam's first table with a row a model, else the tag `format`; `AUTO` for these or, where there
     is neither, the headline alone. `over`: the tag whose values the headline averages first, `PLAIN` for none; None for
     the headline of the exam's paper (of a table of item scores, which knows no exam: the plain mean). `tags`: what else
-    the scores of a table are to keep; those of a run keep all. Raises VivaError for what is no source, damaged, not
-    graded, or has no such table or tag.
+    the scores of a table are to keep; those of a run keep all. `first_cell`: of a run with a design the answers of its
+    first combination alone, as a plain run asks. Raises VivaError for what is no source, damaged, not graded, or has no
+    such table or tag.
     """
     wanted = None if over is None else Aggregate("mean", over="" if over == UNGROUPED else over)
     for source in sources:
         if source.is_dir():
             for folder in runs_in(source):
-                yield from _of_run(folder, by, wanted)
+                yield from _of_run(folder, by, wanted, first_cell)
         else:
             yield from _of_table(source, by, wanted or Aggregate("mean"), tags)
 
@@ -120,14 +126,15 @@ def _goes_beyond(table: TableSpec, tag: str | None) -> bool:
     return not table.across and len(tags) > 1 and sum(tag in row.where for row in table.rows) > 1
 
 
-def _of_run(path: Path, by: str | None, wanted: Aggregate | None) -> Iterator[ScoreSet]:
+def _of_run(path: Path, by: str | None, wanted: Aggregate | None, first_cell: bool) -> Iterator[ScoreSet]:
     from viva.analysis.breakdown import frame
 
     record = RunFolder.open(path).record
     refuse_adaptive(path, record)
     for exam, model, rows in rows_by_evaluation(path, record):
         own, tables = _published_averages(exam)
-        headline, scores = wanted or own, frame(rows)
+        cells = len(exam.spec.vary.cells) if first_cell and exam.spec.vary is not UNSET else 1
+        headline, scores = wanted or own, frame(row for row in rows if row.sample % cells == 0)
         lines = _lines(scores, by, headline, () if wanted else tables, f"{exam.spec.label} in {path}")
         yield ScoreSet(
             source=path,

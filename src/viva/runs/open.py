@@ -181,7 +181,7 @@ def open_judge_panel(records: Sequence[ModelRecord], samples: int, seed: int, li
     """Judges that are asked apart from a run's own. Raises VivaError for limits that nobody can keep."""
     refuse_inherited_code(records, limits)
     prices = prices_said(limits.price)
-    models = [placed(reach(record, seed), limits) for record in records]
+    models = [placed(reach(record, seed, "--judge-base-url"), limits) for record in records]
     _check_limits(limits, models, prices)
     return JudgePanel(tuple(Judge(model, _price(model, prices, limits)) for model in models), samples)
 
@@ -227,8 +227,8 @@ def open_encoder_of(opened: OpenRun, *, new: bool) -> None:
     opened.encoder = encoder
 
 
-def reach(record: ModelRecord, seed: int) -> Model:
-    """Connect to a model that run.json names."""
+def reach(record: ModelRecord, seed: int, option: str = "--base-url") -> Model:
+    """Connect to a model that run.json names; `option` is where the user writes its address, for errors."""
     return connect(
         record.name,
         Endpoint(
@@ -240,6 +240,7 @@ def reach(record: ModelRecord, seed: int) -> Model:
             shown=record.shown,
             request=record.request or RequestOptions(),
             adapted=record.adapted,
+            option=option,
         ),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -54,11 +55,13 @@ class VaryOptions(Struct, frozen=True):
                 levels = [str(level) for level in range(cast("int", said))]
             factors.append(Factor(name, tuple(levels)))
         sizes = [len(factor.levels) for factor in factors]
-        fewest = 2 + sum(sizes) - len(sizes)  # one is left to tell what factors do together
-        if self.cells is not None and self.cells < fewest:
+        whole = math.prod(sizes)
+        fewest = min(whole, 2 + sum(sizes) - len(sizes))  # one is left to tell what factors do together
+        if self.cells is not None and not fewest <= self.cells <= whole:
             raise VivaError(
-                f"--vary cells={self.cells}: {' × '.join(map(str, sizes))} levels are told apart in {fewest} cells or "
-                "more"
+                f"--vary cells={self.cells}: {' × '.join(map(str, sizes))} levels are {whole:,} combinations, and it "
+                f"takes {fewest:,} or more to tell what each factor does; "
+                + ("leave cells out" if fewest == whole else f"write cells={fewest} to {whole}, or leave cells out")
             )
         design = Design(tuple(factors), factorial(sizes, self.cells))
         if len(design.cells) > MOST_CELLS:
@@ -107,7 +110,7 @@ def read_varied(given: Sequence[str]) -> VaryOptions:
 def _paraphrases(spec: ExamSpec, own: Path | None, said: int | Path) -> dict[str, dict[str, object]]:
     """Name → templates of the levels after the first: the user's file, or so many that come with the benchmark."""
     if isinstance(said, Path):
-        return _tables(read_templates(said), said)
+        return _tables(_read(said, "paraphrases", '[brief] and below it task = "..."'), said)
     path = Path(str(sys.modules[type(find_benchmark(spec.benchmark)).__module__].__file__)).with_name(PARAPHRASES)
     found = _tables(read_templates(path), path) if path.exists() else {}
     if spec.benchmark == CARD and own is not None:
@@ -123,6 +126,13 @@ def _paraphrases(spec: ExamSpec, own: Path | None, said: int | Path) -> dict[str
             "yours, prompt=FILE.toml"
         )
     return dict([*found.items()][: said - 1])
+
+
+def _read(path: Path, what: str, example: str) -> dict[str, object]:
+    """The user's file. Raises DataError where there is none."""
+    if not path.exists():
+        raise DataError(f"--vary: there is no file {path} of {what}; write one with {example}")
+    return read_templates(path)
 
 
 def _below(table: Mapping[str, object], *keys: str) -> dict[str, object]:
@@ -142,7 +152,7 @@ def _tables(content: Mapping[str, object], path: Path) -> dict[str, dict[str, ob
 
 def _system_texts(path: Path) -> dict[str, str]:
     """A file's system texts by name. Raises DataError for what is no text."""
-    content = read_templates(path)
+    content = _read(path, "system texts", 'polite = "You are ..."')
     if not content or not all(isinstance(text, str) and text.strip() for text in content.values()):
         raise DataError(f'{path}: every system text is a line of its own: polite = "You are ..."')
     return cast("dict[str, str]", content)

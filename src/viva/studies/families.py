@@ -23,6 +23,8 @@ Families = Annotated[
 _SIZE = re.compile(r"\d+(?:\.\d+)?(?:\s*[x×]\s*\d+(?:\.\d+)?)?\s*b(?![a-z])", re.IGNORECASE)
 _NAMED = 3
 """Families that a note names."""
+_MODELS = 6
+"""Models that a note or an error names."""
 
 
 def family_of(model: str) -> str:
@@ -41,10 +43,18 @@ def read_families(path: Path, models: Sequence[str], notes: list[str]) -> list[s
         found[str(row["model"])] = str(row["family"])
     missing = sorted({model for model in models if model not in found})
     if len(missing) == len(set(models)):
-        raise DataError(f"{path} names no model that is here; they are: {', '.join(one_line(m, 40) for m in missing)}")
+        raise DataError(
+            f"{path} names no model that is here; it has {_some(list(found))}, and here are {_some(missing)}"
+        )
     if missing:
-        notes.append(f"{path.name} has no family of {', '.join(missing)}: each counts as its own.")
+        notes.append(f"{path.name} has no family of {_some(missing)}: each counts as its own.")
     return [found.get(model, model) for model in models]
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first names, and how many more there are."""
+    more = f" and {len(names) - _MODELS:,} more" if len(names) > _MODELS else ""
+    return ", ".join(one_line(name, 40) for name in names[:_MODELS]) + more
 
 
 def families_of(given: str | None, models: Sequence[str], notes: list[str]) -> list[str]:
@@ -67,6 +77,8 @@ def families_of(given: str | None, models: Sequence[str], notes: list[str]) -> l
             "independent."
         )
         return found
+    if given is not None and len(counts) == len(found):
+        notes.append(f"{how}, no two rows are of one family, so that all are taken as independent.")
     if len(counts) < len(found):
         notes.append(
             f"{how}, these rows are of {len(counts):,} families, and fewer than {FEWEST} say nothing of others: "

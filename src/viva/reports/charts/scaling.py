@@ -188,7 +188,7 @@ def _curve(group: Group, fit: Fit) -> Iterator[dict[str, Any]]:
             "group": group.name,
             "fit": NAMES[fit.kind],
             "size": float(size),
-            "score": 100 * said.score,
+            "score": 100 * said.curve,
             "low": _per_cent(said.low),
             "high": _per_cent(said.high),
         }

@@ -46,6 +46,9 @@ class BreakdownConfig(Struct, kw_only=True):
     best: Annotated[Annotated[int, Meta(ge=0)] | None, note("The same for those furthest above it.")] = None
     min: Annotated[int, Meta(ge=1, description="Answered questions that a slice must have to be tested.")] = SMALLEST
     correct: Correct = "holm"
+    pooled: Annotated[
+        bool, note("Also each score drawn towards the other slices by the same tags: many slices of few questions.")
+    ] = False
     model: OnlyModels = ()
     exam: OnlyExams = ()
 
@@ -65,7 +68,8 @@ def study(config: BreakdownConfig) -> Breakdowns:
         )
         raise VivaError(f"{named}: there is no such thing in {', '.join(map(str, config.sources))}")
     few = not config.by and config.worst is None and config.best is None
-    shown = Shown(worst=PICKED, best=PICKED) if few else Shown(worst=config.worst, best=config.best)
+    worst, best = (PICKED, PICKED) if few else (config.worst, config.best)
+    shown = Shown(worst=worst, best=best, pooled=config.pooled)
     return Breakdowns(found, shown)
 
 
@@ -93,6 +97,7 @@ def _slices(sources: Sequence[Path], config: BreakdownConfig) -> Iterator[Slices
             headline=one.headline,
             smallest=config.min,
             correct=config.correct,
+            pool=config.pooled,
         )
 
 

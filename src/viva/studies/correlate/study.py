@@ -144,7 +144,11 @@ def _chosen(found: Correlated, config: CorrelateConfig) -> list[str]:
             raise VivaError(f"--columns {name!r}: {title} has no such column; it has: {_listed(table.columns)}")
     columns = list(dict.fromkeys(asked)) or list(found.columns or table.columns)
     if len(columns) < 2:
-        raise VivaError(f"{title}: a correlation takes two columns of figures; here is {_listed(columns) or 'none'}")
+        further = f": name two of {_listed(table.columns)} (--columns)" if len(table.columns) > 1 else ""
+        if config.by == EXAM and not further:
+            further = f": --by {EXAM} has a column an exam; name runs of several exams, or another tag with --by"
+        here = _listed(columns) or "none"
+        raise VivaError(f"{title}: a correlation takes two columns of figures; here is {here}{further}")
     return columns
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from numpy.typing import NDArray
 
 from viva.analysis.columns import sums
@@ -41,6 +41,8 @@ class Answers(Struct, frozen=True, eq=False, kw_only=True):
     cluster: NDArray[np.int64] | None
     zero_one: bool
     """Whether every question has one answer, right or wrong."""
+    design: str
+    """What the run varied, in words, "" for nothing. The answers are of its first combination, as a plain run asks."""
     asked: ModelRecord | None
     """The model that the run asked; None where nobody was asked, and so nothing is known of what answers take."""
 
@@ -67,6 +69,7 @@ def answers_of(one: ScoreSet, cluster: str | None) -> Answers:
         benchmark=one.record.spec.benchmark if one.record else "",
         questions=[question.values[code] for code in question.codes[starts]],
         means=means,
+        design=one.record.spec.vary.words if one.record and one.record.spec.vary is not UNSET else "",
         asked=one.opened if one.opened and one.opened.name.partition("/")[0] not in RECORDED else None,
         squares=sums((points - means[groups]) ** 2, groups, len(starts)),
         counts=counts,

@@ -55,7 +55,7 @@ class PlanConfig(Struct, kw_only=True):
     ] = ()
     cluster: Annotated[str | None, note("Questions with the same value of this tag belong together.")] = None
     score: Annotated[
-        Points | None, note(f"Without runs: the score, in per cent.  [default: the runs', else {SCORE:g}]")
+        Points | None, note(f"Without runs, which say it themselves: the score, in per cent.  [default: {SCORE:g}]")
     ] = None
     correlation: Annotated[
         Share | None,
@@ -77,10 +77,12 @@ def study(config: PlanConfig) -> Plan:
     and where assumptions contradict each other."""
     from viva.reports.plan import Plan
 
+    if config.sources and config.score is not None:
+        raise VivaError(f"--score {config.score:g}: the runs say what the score is; leave --score out, or the runs")
     runs = [] if not config.sources else list(_answers(config.sources, config))
     basis, assumptions = _measured(runs, config) if runs else _assumed(config)
     samples = config.samples or (1,)
-    questions = config.questions or tuple(dict.fromkeys((*QUESTIONS, basis.questions or QUESTIONS[-1])))
+    questions = config.questions or tuple(sorted({*QUESTIONS, basis.questions or QUESTIONS[-1]}))
     if config.max_cost is not None:
         questions = tuple(dict.fromkeys(_affordable(basis, config.max_cost, number) for number in samples))
     return Plan(
@@ -91,6 +93,8 @@ def study(config: PlanConfig) -> Plan:
         questions=questions,
         samples=samples,
         power=config.power,
+        budget=config.max_cost,
+        priced=bool(config.price),
     )
 
 
@@ -111,10 +115,12 @@ def _answers(sources: Sequence[Path], config: PlanConfig) -> Iterator[Answers]:
 
     found: dict[str, Answers] = {}
     exams: dict[str, None] = {}
-    for one in score_sets(sources, EXAM, tags=(config.cluster,) if config.cluster else ()):
+    for one in score_sets(sources, EXAM, tags=(config.cluster,) if config.cluster else (), first_cell=True):
         if (config.model and not one.is_called(config.model)) or (config.exam and one.exam not in config.exam):
             continue
         exams[one.exam] = None
+        if len(exams) > 1:
+            continue  # refused below, by all their names
         if one.model in found:
             raise DataError(f"{one_line(one.model, 60)} is in {one.source} and in a run before it: name one of them")
         _refuse_unknown(one, config.cluster)
@@ -191,12 +197,14 @@ def _measured(runs: Sequence[Answers], config: PlanConfig) -> tuple[Basis, list[
     alone = [one.measured() for one in runs]
     named = f"{len(runs)} models" if len(runs) > 1 else runs[0].model
     score = sum(one.mean for one in alone) / len(alone)
-    one = sorted(alone, key=lambda each: each.scatter.error(1))[len(alone) // 2]
-    told = one.separated and config.within is None
-    single = one.scatter if told else _separated(one.scatter, (config.within or 0.0) * one.scatter.between)
+    repeated = [each for each in alone if each.separated]
+    told = bool(repeated) and config.within is None
+    single = _mean([each.scatter for each in repeated or alone])
+    if not told:
+        single = _separated(single, (config.within or 0.0) * (single.between + single.within))
     share = single.within / (single.between + single.within) if single.between + single.within else 0.0
     assumptions = [
-        Assumption("score", f"{100 * score:.1f} %", named),
+        Assumption("score", f"{100 * score:.1f} %", f"the mean of {named}" if len(runs) > 1 else named),
         _within(share, config, named if told else "assumed: the runs have one answer a question"),
     ]
     seconds, dollars = took(runs, prices_said(config.price))
@@ -214,6 +222,8 @@ def _measured(runs: Sequence[Answers], config: PlanConfig) -> tuple[Basis, list[
         correlation = pair.correlation
         assumptions.append(_correlation(correlation, config, f"{pair.first} and {pair.second}"))
         disagree = together if pair.zero_one and not share else None
+    for design in dict.fromkeys(each.design for each in runs if each.design):
+        assumptions.append(Assumption("answers", f"the first of {design}", "`viva variance` has what the others move"))
     if config.cluster:
         raised = f"{together.clustered:.2f} times the variance of a difference, {single.clustered:.2f} of a score"
         assumptions.append(Assumption(f"questions of one {config.cluster}", raised, named))
@@ -225,7 +235,7 @@ def _measured(runs: Sequence[Answers], config: PlanConfig) -> tuple[Basis, list[
         score=score,
         correlation=correlation if zero_one else None,
         disagree=disagree if not config.cluster else None,
-        questions=one.questions,
+        questions=min(each.questions for each in alone),
         seconds=seconds,
         dollars=dollars,
     )
@@ -238,6 +248,15 @@ def _separated(scatter: Scatter, chance: float) -> Scatter:
 
     whole = scatter.between + scatter.within
     return Scatter(between=max(0.0, whole - chance), within=min(chance, whole), clustered=scatter.clustered)
+
+
+def _mean(scatters: Sequence[Scatter]) -> Scatter:
+    """Of several models' scores: so their differences on other questions scatter twice as much."""
+    from viva.analysis.power import Scatter
+
+    each = [(one.between, one.within, one.clustered) for one in scatters]
+    between, within, clustered = (sum(values) / len(each) for values in zip(*each, strict=True))
+    return Scatter(between=between, within=within, clustered=clustered)
 
 
 def _doubled(scatter: Scatter) -> Scatter:

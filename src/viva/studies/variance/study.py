@@ -70,23 +70,35 @@ def study(config: VarianceConfig) -> Variance:
         differences=tuple(pairs),
         positions=_positions(record, design, asked) if any(one.name == "order" for one in design.factors) else {},
         budget=config.budget or record.questions,
+        budgeted=config.budget is not None,
         available=record.questions,
+        budget_asked=config.budget is not None,
     )
 
 
 def _asked(config: VarianceConfig) -> tuple[ExamRecord, list[_Asked]]:
     """The one exam with a design that the runs are of, and its models' answers."""
     found: dict[bytes, tuple[ExamRecord, list[_Asked]]] = {}
+    varied: dict[str, list[str]] = {"--model": [], "--exam": []}
     for path in itertools.chain.from_iterable(map(runs_in, config.runs)):
         for exam, model, rows in rows_by_evaluation(path, RunFolder.open(path).record):
+            if exam.spec.vary is UNSET:
+                continue
+            varied["--model"].append(model)
+            varied["--exam"].append(exam.spec.label)
             wanted = not config.model or model in config.model or model.rpartition("/")[2] in config.model
-            if exam.spec.vary is UNSET or not wanted or (config.exam and exam.spec.label not in config.exam):
+            if not wanted or (config.exam and exam.spec.label not in config.exam):
                 continue
             key = msgspec.json.encode([exam.spec, exam.fingerprint, exam.templates], order="deterministic")
             _, models = found.setdefault(key, (exam, []))
             if any(one.model == model for one in models):
                 raise DataError(f"{one_line(model, 60)} is in {path} and in a run before it: name one of them")
             models.append(_read(model, exam.spec.vary, rows))
+    if not found and varied["--model"]:
+        said = {"--model": config.model, "--exam": config.exam}
+        meant = " ".join(f"{option} {one_line(name, 60)}" for option, names in said.items() for name in names)
+        there = "; ".join(f"{option} {', '.join(_names(names))}" for option, names in varied.items() if said[option])
+        raise VivaError(f"{meant}: no such answers in {', '.join(map(str, config.runs))}; there are: {there}")
     if not found:
         raise VivaError(
             f"nothing is varied in {', '.join(map(str, config.runs))}: ask with --vary, such as "
@@ -94,7 +106,7 @@ def _asked(config: VarianceConfig) -> tuple[ExamRecord, list[_Asked]]:
         )
     if len(found) > 1:
         named = ", ".join(
-            f"{exam.spec.label} ({exam.spec.vary.summary})" for exam, _ in found.values() if exam.spec.vary is not UNSET
+            f"{exam.spec.label} ({exam.spec.vary.words})" for exam, _ in found.values() if exam.spec.vary is not UNSET
         )
         raise VivaError(
             f"one exam and one design are compared, and here are {named}: name an exam with --exam, or a run"
@@ -129,7 +141,7 @@ def _contestant(one: _Asked, design: Design) -> Contestant:
     from viva.reports.variance import Contestant
 
     whole = _whole(one)
-    _refuse_few(len(whole), one.model)
+    _refuse_few(len(whole), len(one.points), one.model)
     values = np.array([*whole.values()], dtype=np.float64)
     return Contestant(
         model=one.model,
@@ -146,7 +158,7 @@ def _difference(first: _Asked, second: _Asked, design: Design) -> Difference:
 
     mine, other = _whole(first), _whole(second)
     shared = [question for question in mine if question in other]
-    _refuse_few(len(shared), f"{first.model} and {second.model}")
+    _refuse_few(len(shared), min(len(first.points), len(second.points)), f"{first.model} and {second.model}")
     samples = min(len(one[shared[0]][0]) for one in (mine, other))
     both = [
         np.array([[cell[:samples] for cell in one[question]] for question in shared], dtype=np.float64)
@@ -167,14 +179,20 @@ def _estimated(values: Floats, design: Design) -> Components:
     try:
         return estimate(values, design.cells, [factor.name for factor in design.factors])
     except ValueError as problem:
-        raise DataError(f"the design {design.summary}: {problem}") from None
+        raise DataError(f"a design of {design.words}: {problem}") from None
 
 
-def _refuse_few(questions: int, whose: str) -> None:
+def _names(given: Iterable[str]) -> list[str]:
+    return [one_line(name, 60) for name in dict.fromkeys(given)]
+
+
+def _refuse_few(questions: int, asked: int, whose: str) -> None:
+    """Raise DataError for too few questions of those that were asked."""
     if questions < _FEWEST:
+        way = "ask more questions" if asked < _FEWEST else "`viva resume` asks what is missing"
         raise DataError(
-            f"{one_line(whose, 80)}: {questions} questions have an answer that counts in every cell; components take "
-            f"{_FEWEST} (`viva resume` asks what is missing)"
+            f"{one_line(whose, 80)}: {questions} of {asked:,} questions have an answer that counts in every cell; "
+            f"components take {_FEWEST}: {way}"
         )
 
 
