@@ -68,7 +68,8 @@ def ask(known: Floats, mine: Floats, seed: int, until: Until, least: int) -> Ask
 
 def at(asked: Asked, count: int, until: Until) -> Interval:
     """Value, low, high after so many questions."""
-    found = estimate(asked.draws[:count], [asked.scores], 0, until)
+    rule = until if until.halves else Until("number", count)
+    found = estimate(asked.draws[:count], [asked.scores], 0, rule)
     return found.value, found.low, found.high
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.responders import subjects
+from rows import table
 from viva.analysis.anchors import known_curves
 from viva.analysis.draw import Draw
 from viva.analysis.itemcurves import Floats
@@ -82,14 +84,14 @@ def test_everything_asked_is_the_full_score_without_doubt() -> None:
     values, frame = (dice.random(40) < 0.7).astype(float), frame_of(dice.random(40))
     answers = asked(frame, values, np.full(40, 0.3), [40], 0)
     full = pytest.approx(float(frame.shares @ values))
-    for found in (fixed(answers), anytime(answers, [0.05])):
+    for found in (fixed(answers, len(answers.draws)), anytime(answers, [0.05])):
         assert (found.value, found.low, found.high) == (full, full, full)
 
 
 def test_of_equal_questions_drawn_at_random_it_is_their_mean_with_the_finite_population_in_its_error() -> None:
     values = (np.random.default_rng(1).random(400) < 0.6).astype(float)
     answers = asked(frame_of(np.ones(400)), values, np.full(400, 0.5), [200], 2)
-    found, mean = fixed(answers), float(answers.values.mean())
+    found, mean = fixed(answers, 200), float(answers.values.mean())
     half = 1.972 * math.sqrt(mean * (1 - mean) / 199 * (1 - 200 / 400))
     assert found.value == pytest.approx(mean, abs=0.15 * half), "weighed by precision, which grows as few are left"
     assert (found.high - found.low) / 2 == pytest.approx(half, rel=0.05)
@@ -157,7 +159,7 @@ def simulated(seed: int, *, spoiled: bool) -> tuple[float, Estimate, bool]:
         found = anytime(answers, [0.05])
         out |= not found.low <= full <= found.high
     at = Answers(draws=drawn[:120], values=mine[frame.places(drawn[:120])])
-    return full, fixed(at), out
+    return full, fixed(at, 120), out
 
 
 @pytest.mark.parametrize("spoiled", [False, pytest.param(True, id="predictions of other questions")])
@@ -179,6 +181,58 @@ def covered(times: int, *, spoiled: bool) -> None:
     error = math.sqrt(np.mean([(one.value - full) ** 2 for full, one, _ in found]))
     random = math.sqrt(0.24 / 120 * (1 - 120 / 400))
     assert (error < 0.9 * random) if not spoiled else (error < 1.3 * random)
+
+
+def guesser(seed: int) -> tuple[Floats, Floats]:
+    """Four guessers' answers to 96 questions with four options, and one more's: nothing tells easy ones from hard."""
+    scores = (np.random.default_rng([seed, 77]).random((5, 96)) < 0.25).astype(float)
+    return scores[:4], scores[4]
+
+
+def expert(seed: int) -> tuple[Floats, Floats]:
+    """Six models' answers to 400 questions, and those of one that fails in 3 %, at random."""
+    dice = np.random.default_rng(seed)
+    known = dice.random((6, 400)) < 1 / (1 + np.exp(2 * (np.linspace(-2.5, 2.5, 400) - dice.normal(size=(6, 1)))))
+    return known.astype(float), (dice.random(400) < 0.97).astype(float)
+
+
+def held(model: Callable[[int], tuple[Floats, Floats]], counts: Sequence[int], times: int) -> list[float]:
+    """The share of intervals for each number of questions that hold, over so many models."""
+    found = []
+    for seed in range(times):
+        known, mine = model(seed)
+        size, full, drawn = len(mine), float(mine.mean()), list[Draw]()
+        frame, (_, curves) = frame_of(np.ones(size)), known_curves(known, np.full(size, 1 / size))
+        for count in (50, *[20] * 8):
+            if len(drawn) < max(counts):
+                places = frame.places(drawn)
+                expected = predict_scores(curves, places, mine[places])
+                targets = [Target(predicted=expected, variance=expected * (1 - expected))]
+                drawn += draws(frame, targets, drawn, count, seed)
+        at = [Answers(draws=drawn[:count], values=mine[frame.places(drawn[:count])]) for count in counts]
+        estimates = [fixed(one, count) for one, count in zip(at, counts, strict=True)]
+        found.append([one.low <= full <= one.high for one in estimates])
+    return np.mean(found, axis=0).tolist()
+
+
+def test_an_interval_for_a_small_number_of_questions_holds() -> None:
+    """By normal theory 75 % held with 5 questions."""
+    few(guesser, (2, 5, 20, 40, 60), 60)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("model", "counts"), [(guesser, (2, 5, 20, 40, 60)), (expert, (20, 60, 200))])
+def test_an_interval_for_a_small_number_of_questions_holds_for_many_models(
+    model: Callable[[int], tuple[Floats, Floats]], counts: Sequence[int]
+) -> None:
+    few(model, counts, 600)
+
+
+def few(model: Callable[[int], tuple[Floats, Floats]], counts: Sequence[int], times: int) -> None:
+    with table() as row:
+        for count, share in zip(counts, held(model, counts, times), strict=True):
+            with row(count):
+                assert share > 0.95 - 3 * math.sqrt(0.05 * 0.95 / times)
 
 
 def test_answers_of_more_than_one_ability_are_told_from_those_of_one() -> None:

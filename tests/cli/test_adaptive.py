@@ -115,6 +115,7 @@ def test_it_stops_where_the_interval_is_narrow_or_the_answer_is_known(here: Path
     both = adaptive(["replay/good.jsonl", "replay/bad.jsonl"], until="a>b")
     assert both.results[0].overall.n == both.results[1].overall.n < 96
     assert any("replay/good.jsonl less replay/bad.jsonl: +" in note and "is better" in note for note in both.notes)
+    assert any("above 20 %" in note for note in adaptive(until="score>20").notes)
     assert adaptive(until="96").results[0].overall.mean == pytest.approx(0.75), "all of them are the full score"
 
 
@@ -128,6 +129,13 @@ def test_answers_that_are_missing_widen_the_interval_and_are_said(here: Path) ->
     assert result.overall.high - result.overall.low > 1.5 * (whole.overall.high - whole.overall.low)
     assert result.overall.low < 0.75 < result.overall.high
     assert len(drawn("gaps")) == 50, "nothing more is drawn before these are answered"
+
+
+def test_of_no_answers_there_is_no_estimate(here: Path) -> None:
+    write_jsonl(here / "none.jsonl", [{"question": "no such question", "text": "A"}])
+    with pytest.warns(library.UnansweredWarning):
+        (result,) = adaptive("replay/none.jsonl").results
+    assert result.overall.mean is None
 
 
 def test_killed_at_any_moment_and_resumed_the_same_questions_are_asked(
@@ -180,11 +188,11 @@ def test_what_cannot_be_asked_adaptively(here: Path) -> None:
             ("leave vary and repeats out", {"repeats": 2}),
             ("leave batch out", {"batch": True}),
             ("asks 1 model", {"model": ["replay/good.jsonl", "replay/bad.jsonl"]}),
-            ("asks 2 models", {"until": "a>b"}),
+            ("here are 1 model and 1 exam: name another with model", {"until": "a>b"}),
             ("has 96 questions to ask", {"until": "97"}),
-            ("there is no table or run", {"adaptive": "nothing.csv"}),
-            ("1 other models have scores on questions", {"adaptive": "single"}),
-            ("0 other models have scores on questions", {"adaptive": "other.jsonl"}),
+            ("there is no table or run nothing.csv$", {"adaptive": "nothing.csv"}),
+            (r"other models with scores on questions of \S+: 1,", {"adaptive": "single"}),
+            (r"questions of \S+: 0,.*called as in the exam \(\w", {"adaptive": "other.jsonl"}),
         ):
             given = {"model": "replay/good.jsonl", "adaptive": "known.csv", "until": "60", "run": "none", **options}
             with row(expected), pytest.raises(VivaError, match=expected):

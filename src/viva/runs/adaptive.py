@@ -74,9 +74,11 @@ def plan_adaptive(
     until = read_until(options.until)
     wanted = 2 if until.kind == "difference" else 1
     if len(exams) != 1 or len(models) != wanted:
+        more = "name another with --model" if len(exams) == 1 and len(models) < wanted else "begin a run for each"
         raise VivaError(
             f"--adaptive --until {options.until!r} asks {wanted} model{'s' * (wanted > 1)} the questions of one exam; "
-            f"here are {len(models)} and {len(exams)}: begin a run for each"
+            f"here are {len(models)} model{'s' * (len(models) != 1)} and {len(exams)} exam{'s' * (len(exams) != 1)}: "
+            f"{more}"
         )
     (exam, record), *_ = exams
     _refuse(exam, record, answers, limits)
@@ -121,8 +123,9 @@ def _calibration(source: Path, exam: Exam, asked: Sequence[str]) -> Calibration:
             found[f"{one.model} ({one.source.name})" if one.model in found else one.model] = scores
     if len(found) < FEWEST:
         raise DataError(
-            f"--adaptive {source}: {len(found)} other models have scores on questions of {exam.spec.label}, and it "
-            f"takes {FEWEST}: name a folder of runs, or a table of item scores (question, sample, model, score)"
+            f"--adaptive {source}: other models with scores on questions of {exam.spec.label}: {len(found)}, and it "
+            f"takes {FEWEST}: name a folder of runs, or a table of item scores (question, sample, model, score) whose "
+            f"questions are called as in the exam ({one_line(next(iter(sound), ''), 40)})"
         )
     unknown = sum(not any(name in scores for scores in found.values()) for name in sound)
     if unknown:

@@ -121,7 +121,7 @@ def estimate(draws: Sequence[Draw], scores: Sequence[Mapping[str, float]], targe
     def of(replacement: float | Sequence[float]) -> Estimate:
         filled = np.where(missing, np.asarray(replacement), values)
         answers = Answers(draws=draws, values=filled, target=target, lowest=lowest)
-        return anytime(answers, until.halves) if until.halves else fixed(answers)
+        return anytime(answers, until.halves) if until.halves else fixed(answers, int(until.value))
 
     if not missing.any():
         return of(0.0)
@@ -131,6 +131,8 @@ def estimate(draws: Sequence[Draw], scores: Sequence[Mapping[str, float]], targe
 
 def estimated_cell(cell: Cell, draws: Sequence[Draw], scores: Mapping[str, float], target: int, until: Until) -> Cell:
     """A model's score: the cell of the questions drawn, with the estimate for all questions in place of their mean."""
+    if not any(one.question in scores for one in draws):
+        return cell  # what is predicted alone is no score
     found = estimate(draws, [scores], target, until)
     bounds = (found.value, found.value) if all(one.question in scores for one in draws) else (found.low, found.high)
     return msgspec.structs.replace(

@@ -52,6 +52,11 @@ def with_estimates(
         for target, (result, mine) in enumerate(zip(results, found, strict=True))
     ]
     notes = [_note(estimated[0], adaptive, until)]
+    if until.kind == "score":
+        low, high = estimated[0].overall.low, estimated[0].overall.high
+        above, below = low is not None and low > until.value, high is not None and high < until.value
+        side = "above" if above else "below" if below else "not known to be above or below"
+        notes.append(f"{one_line(results[0].model, 40)}: the score is {side} {100 * until.value:g} %.")
     if until.kind == "difference":
         known = estimate(draws, found, len(found), until)
         a, b = (one_line(result.model, 40) for result in results)

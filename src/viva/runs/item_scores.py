@@ -90,7 +90,8 @@ def existing(sources: Sequence[str], published: Iterable[str]) -> list[Path]:
     for path in paths:
         if not path.exists():
             known = ", ".join(published)
-            raise DataError(f"there is no table or run {path} (published tables that can be named: {known})")
+            more = f" (published tables that can be named: {known})" if known else ""
+            raise DataError(f"there is no table or run {path}{more}")
     return paths
 
 
