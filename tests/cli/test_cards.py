@@ -79,7 +79,7 @@ def test_every_command_works_on_a_card(viva: Viva, folder: Path) -> None:
             ),
             (
                 ("run", "own.yaml", "--model", "baseline/first", "--shots", "1", "--cot", "--run", "r", "--tables"),
-                "card.2.own",
+                "card.3.own",
             ),
             (("run", "own.yaml", "--model", "baseline/first", "--form", "base", "--run", "b", "--tables"), "form:base"),
             (
@@ -102,7 +102,7 @@ def test_every_command_works_on_a_card(viva: Viva, folder: Path) -> None:
             (("run", "own.yaml", "--model", "baseline/first", "--shard", "1/2", "--run", "s1"), "shard 1/2 alone"),
             (("run", "own.yaml", "--model", "baseline/first", "--shard", "2/2", "--run", "s2"), "shard 2/2 alone"),
             (("merge", "s1", "s2", "--out", "s"), ""),
-            (("resume", "g", "--tables"), "card.2.own"),
+            (("resume", "g", "--tables"), "card.3.own"),
             (("score", "g", "--tables"), "Overall"),
             (("show", "g", "--wrong"), "read: B   gold: A"),
             (("compare", "g"), "good"),
