@@ -17,20 +17,30 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from viva.analysis.measure import Measure, bounded
+from viva.analysis.measure import Kind, Measure, bounded
 from viva.analysis.resampling import NAME, Floats, Resampler, Statistic, Weights
 from viva.analysis.uncertainty import LEVEL, Interval
 
 
+def complete_ratings(rows: Sequence[Sequence[float | None]], kind: Kind) -> tuple[Measure, list[int]]:
+    """A measure without a value, and the places of the items that all raters have rated.
+
+    No place where they are too few for any coefficient; the measure then says why.
+    """
+    complete = [index for index, row in enumerate(rows) if row and all(value is not None for value in row)]
+    none = Measure(kind=kind, value=None, n=len(complete), left_out=len(rows) - len(complete))
+    if not rows or len(rows[0]) < 2:
+        return bounded(none, None, "", "it takes two raters"), []
+    if len(complete) < 2:
+        return bounded(none, None, "", "it takes two items that all have rated"), []
+    return none, complete
+
+
 def cronbach(rows: Sequence[Sequence[float | None]], resampler: Resampler, *, normal: bool = True) -> Measure:
     """Alpha of items × raters, over complete items; `left_out` counts the others. Feldt's interval where `normal`."""
-    complete = [index for index, row in enumerate(rows) if row and all(value is not None for value in row)]
-    none = Measure(kind="cronbach", value=None, n=len(complete), left_out=len(rows) - len(complete))
-    raters = len(rows[0]) if rows else 0
-    if raters < 2:
-        return bounded(none, None, "", "it takes two raters")
-    if len(complete) < 2:
-        return bounded(none, None, "", "it takes two items that all have rated")
+    none, complete = complete_ratings(rows, "cronbach")
+    if not complete:
+        return none
     values = np.array([rows[index] for index in complete], dtype=float)
     statistic = _alpha(values)
     value = float(statistic(np.ones((1, len(complete))))[0])
@@ -38,7 +48,7 @@ def cronbach(rows: Sequence[Sequence[float | None]], resampler: Resampler, *, no
         return bounded(none, None, "", "the raters' sums do not vary from item to item")
     found = Measure(kind="cronbach", value=value, n=none.n, left_out=none.left_out)
     if normal:
-        interval = feldt(value, len(complete), raters)
+        interval = feldt(value, len(complete), values.shape[1])
         return bounded(found, interval, "Feldt", "the raters agree in full: an interval would have no width")
     drawn, reason = resampler.interval(statistic, complete, value)
     return bounded(found, drawn, NAME, reason)

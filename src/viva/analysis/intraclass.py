@@ -19,6 +19,7 @@ from typing import Literal
 
 import numpy as np
 
+from viva.analysis.consistency import complete_ratings
 from viva.analysis.measure import Measure, bounded
 from viva.analysis.resampling import NAME, Floats, Resampler, Weights
 from viva.analysis.uncertainty import LEVEL, Interval
@@ -33,15 +34,11 @@ def intraclass(
 
     `left_out` counts the others. The interval is McGraw and Wong's where `normal`.
     """
-    complete = [index for index, row in enumerate(rows) if row and all(value is not None for value in row)]
-    none = Measure(kind=kind, value=None, n=len(complete), left_out=len(rows) - len(complete))
-    raters = len(rows[0]) if rows else 0
-    if raters < 2:
-        return bounded(none, None, "", "it takes two raters")
-    if len(complete) < 2:
-        return bounded(none, None, "", "it takes two items that all have rated")
+    none, complete = complete_ratings(rows, kind)
+    if not complete:
+        return none
     values = np.array([rows[index] for index in complete], dtype=float)
-    values = values - values.mean()
+    values, raters = values - values.mean(), values.shape[1]
     if float(np.ptp(values)) < 1e-12:
         return bounded(none, None, "", "every rating is the same mark: there is no variance to share out")
 
