@@ -159,6 +159,13 @@ def test_killed_at_any_moment_and_resumed_the_same_questions_are_asked(
     assert len(viva.entries()) == len({entry["key"] for entry in viva.entries()}) == 96, "none was asked twice"
 
 
+def test_an_estimate_says_that_it_is_of_all_questions(viva: Viva) -> None:
+    known(viva.folder / "known.csv")
+    said = viva("run", "cmmlu", "--model", "baseline/first", "--adaptive", "known.csv", "--until", 40, "--estimate")
+    assert said.code == 0
+    assert "an adaptive run ends earlier (--until 40)" in said.out
+
+
 def test_its_scores_are_compared_with_nothing(here: Path) -> None:
     adaptive(run="runs/one")
     library.run("cmmlu", model="replay/bad.jsonl", run="runs/two")

@@ -68,6 +68,9 @@ def estimate(opened: OpenRun) -> Iterator[str]:
         "An estimate from the prompts' lengths (no tokenizer); replies are assumed typical, the most is --max-tokens "
         f"for models, and {TRIES} tries for every verdict of a judge."
     )
+    if opened.folder.record.adaptive is not None:
+        until = opened.folder.record.adaptive.until
+        yield f"This is what all questions would take: an adaptive run ends earlier (--until {until})."
     if opened.limits.batch:
         yield "Batches: list prices are halved where the vendor does so; those of --price count as they are."
     total = most = 0.0
