@@ -155,7 +155,7 @@ def test_what_cannot_be_varied_is_refused(tmp_path: Path) -> None:
             ("cmmlu", f"prompt={bad}", {}, "lacks {options}"),
             ("cmmlu", f"prompt={loose}", {}, "a table of its name"),
             ("cmmlu", f"system={bad}", {}, "a line of its own"),
-            ("cmmlu", "prompt=3,order=4,cells=6", {}, "7 cells or more"),
+            ("cmmlu", "prompt=3,order=4,cells=6", {}, "7 or more"),
             ("cmmlu", "prompt=5,order=400", {}, "cells=16"),
             ("infibench", "order=2", {}, "best of several"),
             ("syneval", "prompt=2", {}, "0 paraphrases"),

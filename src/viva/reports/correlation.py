@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from msgspec import Struct
 
@@ -122,8 +123,9 @@ class CorrelationTables(StudyResult):
     words = WORDS | {*_PAIR, "row", "lowest without", "highest without", "coefficient"}
 
     def tables(self) -> list[Grid]:
-        """Coefficients, what single rows make of them, and outliers."""
-        return [grid for one in self.found for grid in correlation_grids(one)]
+        """The coefficients of all tables, then what single rows make of them, and outliers."""
+        ranks = zip_longest(*map(correlation_grids, self.found))
+        return [grid for grids in ranks for grid in grids if grid is not None]
 
     def closing(self) -> list[str]:
         """The legend and the notes."""
