@@ -445,3 +445,10 @@ def test_a_published_figure_needs_nearly_all_questions(viva: Viva) -> None:
         printed = reduced(viva, item_scores(*suite("gpt-4-0613", scores)), "--group", 1).out
         assert ("70.64" in printed) == shown
         assert ("too many questions have no score" in printed) != shown
+
+
+def test_a_missing_column_is_named_by_all_that_it_may_be_called(viva: Viva) -> None:
+    (viva.folder / "scores.csv").write_text("item,sample,score\nq,0,1\n", encoding="utf-8")
+    ended = viva("score-table", "infibench", "scores.csv")
+    assert ended.code == 2
+    assert "no column 'case' or 'question' or 'question_id' or 'id'; it has: " in ended.err

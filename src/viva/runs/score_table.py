@@ -115,7 +115,8 @@ def _column(row: Row, names: tuple[str, ...], where: str) -> object:
     for name in names:
         if name in row:
             return row[name]
-    raise DataError(f"{where}: no column {names[0]!r}; it has: {_columns(row)}")
+    named = " or ".join(map(repr, names))
+    raise DataError(f"{where}: no column {named}; it has: {_columns(row)}")
 
 
 def _columns(row: Row) -> str:
