@@ -151,7 +151,6 @@ def test_what_cannot_be_varied_is_refused(tmp_path: Path) -> None:
             ("cmmlu", "prompt=6", {}, "at most prompt=5"),
             ("cmmlu", "exemplars=2", {}, "--shots"),
             ("cmmlu", "order=4", {"rationale": True}, "letters"),
-            ("cmmlu", "order=4", {"shard": "1/2"}, "--shard"),
             ("cmmlu", f"prompt={bad}", {}, "lacks {options}"),
             ("cmmlu", f"prompt={loose}", {}, "a table of its name"),
             ("cmmlu", f"system={bad}", {}, "a line of its own"),

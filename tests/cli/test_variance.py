@@ -9,9 +9,11 @@ import re
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 import viva
 from servers.fixtures import QUIET, Viva
+from viva.cli.ask.merge import merge_command
 from viva.errors import DataError, VivaError
 from viva.models.called import Prompt
 from web.hostile import assert_harmless, assert_no_formula
@@ -60,6 +62,22 @@ def test_every_answer_knows_its_cell_and_a_run_that_was_stopped_goes_on() -> Non
     assert lines(Path("part/scores.jsonl")) == lines(Path("whole/scores.jsonl"))
     assert resumed.mean == whole.mean
     assert '"vary"' in Path("part/run.json").read_text()
+
+
+def test_shards_of_a_design_are_merged_into_the_one_run() -> None:
+    def asked(run: str, shard: str | None = None) -> None:
+        viva.run("cmmlu", model=["baseline/random", "baseline/first"], limit=25, vary=VARY, shard=shard, run=run)
+
+    asked("whole")
+    for number in (1, 2, 3):
+        asked(f"runs/{number}", f"{number}/3")
+    with pytest.raises(VivaError, match="are shards of one run: `viva merge` makes it of them"):
+        viva.variance("runs")
+    merged = CliRunner().invoke(merge_command, ["runs", "--out", "merged"])
+    assert merged.exit_code == 0, merged.output
+    assert lines(Path("merged/scores.jsonl")) == lines(Path("whole/scores.jsonl"))
+    assert viva.variance("merged").to_text() == viva.variance("whole").to_text()
+    assert viva.variance("runs/2").contestants[0].components.questions == 8
 
 
 def test_answers_of_a_plain_run_are_those_of_the_first_cell() -> None:
