@@ -6,12 +6,15 @@ import csv
 import io
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 import viva
+from judging.reading import read
+from judging.serving import Body, JudgeServer
 from servers.fixtures import QUIET, Viva
 from viva.cli.ask.merge import merge_command
 from viva.errors import DataError, VivaError
@@ -66,7 +69,7 @@ def test_every_answer_knows_its_cell_and_a_run_that_was_stopped_goes_on() -> Non
 
 def test_shards_of_a_design_are_merged_into_the_one_run() -> None:
     def asked(run: str, shard: str | None = None) -> None:
-        viva.run("cmmlu", model=["baseline/random", "baseline/first"], limit=25, vary=VARY, shard=shard, run=run)
+        viva.run("cmmlu", model=["baseline/random", "baseline/first"], limit=32, vary=VARY, shard=shard, run=run)
 
     asked("whole")
     for number in (1, 2, 3):
@@ -77,7 +80,7 @@ def test_shards_of_a_design_are_merged_into_the_one_run() -> None:
     assert merged.exit_code == 0, merged.output
     assert lines(Path("merged/scores.jsonl")) == lines(Path("whole/scores.jsonl"))
     assert viva.variance("merged").to_text() == viva.variance("whole").to_text()
-    assert viva.variance("runs/2").contestants[0].components.questions == 8
+    assert viva.variance("runs/2").contestants[0].components.questions == 11
 
 
 def test_answers_of_a_plain_run_are_those_of_the_first_cell() -> None:
@@ -167,6 +170,79 @@ def test_what_says_nothing_of_variance_is_refused() -> None:
         viva.variance("more", exam=["csbench-en"])
     with pytest.raises(DataError, match="in a run before it"):
         viva.variance("more", "more")
+
+
+class Judges(JudgeServer):
+    """`lenient` passes answers that say "good" and every third of the others; `strict` fails every fourth good one."""
+
+    def reply(self, body: Body) -> str:
+        texts = [message["content"] for message in body["messages"]]
+        number = sum(map(ord, texts[-1]))
+        if "VERDICT" not in texts[-1]:
+            return f"{'good' if number % 3 else 'bad'} answer {body.get('seed', '')} of {body['model']}"
+        good = "good" in read(*texts).material
+        passed = good or number % 3 == 0 if body["model"] == "lenient" else good and number % 4 > 0
+        scale = ("1", "10") if re.search("1 (to|到) 10", texts[-1]) else ("0", "1")
+        return f"VERDICT: {scale[passed]}"
+
+
+@pytest.fixture
+def judges() -> Iterator[str]:
+    with Judges() as server:
+        yield server.url
+
+
+@pytest.mark.parametrize("vary", [(), ("prompt=2,order=2",)])
+def test_judges_are_a_factor_of_what_they_mark(judges: str, vary: tuple[str, ...]) -> None:
+    asked = {"base_url": judges, "judge": ["openai/lenient", "openai/strict"], "samples": 2, "seed": 0}
+    viva.run("csbench", model=["openai/a", "openai/b"], vary=vary, run="run", **asked)
+    found = viva.variance("run")
+    cells = 4 if vary else 1
+    assert [factor.name for factor in found.design.factors] == [*(["prompt", "order"] if vary else []), "judge"]
+    for one in found.contestants:
+        assert len(one.cells) == 2 * cells
+        lenient, strict = (sum(one.cells[judge::2]) / cells for judge in (0, 1))
+        assert lenient > strict
+        names = {each.name: each for each in one.components.components}
+        assert {"judge", "question × judge", "chance", "chance × judge"} <= names.keys()
+        assert names["judge"].variance > 0
+        alone = [row for row in found.levels() if row[0] == "judge"]
+        assert [level for _, level, _ in alone] == ["openai/lenient", "openai/strict"]
+    # Both judges weigh the same in the panel's mean, so that the run's own scores are the means over judges.
+    rows = [json.loads(line) for line in lines(Path("run/scores.jsonl"))]
+    for one in found.contestants:
+        own = [row["value"] or 0.0 for row in rows if row["model"] == one.model]
+        assert not one.left_out
+        assert sum(own) / len(own) == pytest.approx(one.components.mean)
+    assert ("8 combinations of 2 prompts × 2 orders of options × 2 judges" if vary else "2 judges") in found.to_text()
+    assert "× judge: on some questions or answers" in found.to_text()
+
+
+def test_judges_that_were_asked_nothing_are_no_factor(judges: str) -> None:
+    asked = {"base_url": judges, "judge": ["openai/lenient", "openai/strict"], "model": "baseline/first"}
+    viva.run(["cmmlu", "csbench"], run="run", **asked)
+    found = viva.variance("run")
+    assert found.exam == "csbench-en"
+    viva.run(["cmmlu", "csbench"], vary="prompt=2", run="varied", **asked)
+    with pytest.raises(
+        VivaError, match=r"cmmlu-zh \(2 combinations of 2 prompts\), csbench-en \(4 .* × 2 judges: openai/"
+    ):
+        viva.variance("varied")
+    assert [one.name for one in viva.variance("varied", exam=["cmmlu-zh"]).design.factors] == ["prompt"]
+
+
+def test_seeds_are_sent_and_said(judges: str) -> None:
+    def run(**more: object) -> None:
+        viva.run("cmmlu", model="openai/m", base_url=judges, vary="seed=4", run="run", limit=12, **more)
+
+    with pytest.raises(VivaError, match=r"vary seed: say which seed is the first, such as .*seed 0"):
+        run()
+    with pytest.raises(VivaError, match=r"nothing is drawn at temperature 0; say another, such as .*temperature 0.7"):
+        run(seed=0)
+    run(seed=3, temperature="1")
+    entries = [json.loads(line) for line in lines(Path("run/responses.jsonl"))]
+    sent = {(entry.get("sample", 0), entry["text"].split()[2]) for entry in entries}
+    assert sent == {(0, "3"), (1, "4"), (2, "5"), (3, "6")}
 
 
 @pytest.mark.parametrize(
