@@ -175,7 +175,7 @@ def estimate(
         apart = _figures(contrasts, {name: forms[name] for name in names}, matrix)
     by_judge = _of_levels(apart, codes, names, level, {}) if apart else {}
     shared = {name: (one.variance / judges, one.degrees) for name, one in by_judge.items()}
-    random = [*_of_levels(whole, codes, names, level, shared).values()]
+    levels = [*_of_levels(whole, codes, names, level, shared).values()]
     alone: list[Component] = []
     crossed: list[Component] = []
     for label, figures in whole.of_questions.items():
@@ -185,11 +185,11 @@ def estimate(
             crossed.append(_of_questions(_of_judges(label), differing, level, share / judges))
         own = figures if differing is None else figures - differing / judges
         alone.append(_of_questions(label, own, level, share))
+    ordered = [alone[0], *levels, *alone[1:]]
     if apart:
-        random.append(_of_the_judges(apart, [*by_judge.values()], judges, questions, level))
-        random += [
-            structs.replace(one, name=_of_judges(one.name), in_mean=one.in_mean / judges) for one in by_judge.values()
-        ]
+        judge = _of_the_judges(apart, [*by_judge.values()], judges, questions, level)
+        ordered += [judge, crossed[0], *(_shared(one, judges) for one in by_judge.values()), *crossed[1:]]
+    random = [one for one in ordered if not one.of_questions]
     parts = [(whole.error, questions - 1.0), *((max(0.0, one.in_mean), one.degrees) for one in random)]
     total, degrees = _sum_of(parts)
     return Components(
@@ -199,7 +199,7 @@ def estimate(
         levels=min((len(np.unique(codes[:, at])) for at in range(len(factors))), default=1),
         samples=samples,
         judges=judges,
-        components=(alone[0], *random, *alone[1:], *crossed),
+        components=tuple(ordered),
         error=math.sqrt(total),
         degrees=degrees if total else questions - 1.0,
         questions_error=math.sqrt(whole.error),
@@ -254,6 +254,11 @@ def _figures(arrays: Floats, forms: Mapping[str, Floats], matrix: Floats) -> _Fi
         noise=dict(zip(forms, (crossed.mean(axis=1) / questions).tolist(), strict=True)),
         error=float(deviation.mean()) / questions,
     )
+
+
+def _shared(one: Component, judges: int) -> Component:
+    """A component of contrasts between judges, as one source of the mean over so many."""
+    return structs.replace(one, name=_of_judges(one.name), in_mean=one.in_mean / judges)
 
 
 def _of_judges(label: str) -> str:

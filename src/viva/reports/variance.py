@@ -185,9 +185,9 @@ class Variance(StudyResult):
         """How to read it, and what it leaves out."""
         judged = self.design.factors[-1].name == JUDGE
         lines = [
-            "Scores are plain means over questions and cells. Questions alone: for these very prompts and orders"
-            f"{' and judges' * judged}. Anything else: other questions and other levels of what was varied, drawn from "
-            "many like them. Standard deviations (sd) are in points.",
+            "Scores are plain means over questions and cells. Questions alone: for these very "
+            f"{'prompts, orders and judges' if judged else 'prompts and orders'}. Anything else: other questions and "
+            "other levels of what was varied, drawn from many like them. Standard deviations (sd) are in points.",
         ]
         if judged:
             lines.append(
