@@ -294,6 +294,30 @@ def test_intervals_of_right_and_wrong_answers_hold_the_score_over_all_prompts() 
     assert covered[False] < 0.9
 
 
+def test_one_seed_for_all_questions_is_no_independent_draw() -> None:
+    """A server that draws from a generator of the seed gives the first token of every question the same number: whether
+    the letter that it likes is drawn depends on the seed, for all questions at once."""
+    random = np.random.default_rng(41)
+    questions, seeds = 100, 8
+    covered: dict[str, list[bool]] = {"questions": [], "everything": [], "independent": []}
+    for _ in range(400):
+        chances = random.beta(4, 2, questions)[:, None]
+        shared = random.random((1, seeds)) < chances
+        own = random.random((questions, seeds)) < chances
+        found = [estimate(np.asarray(one, np.float64)[:, :, None], [(at,) for at in range(seeds)], ["seed"])
+                 for one in (shared, own)]  # fmt: skip
+        for name, low, high in (
+            ("questions", *found[0].interval(everything=False)),
+            ("everything", *found[0].interval()),
+            ("independent", *found[1].interval(everything=False)),
+        ):
+            covered[name].append(low <= 4 / 6 <= high)
+    held = {name: float(np.mean(one)) for name, one in covered.items()}
+    assert held["questions"] < 0.6
+    assert held["everything"] >= 0.92
+    assert held["independent"] >= 0.92
+
+
 def test_the_error_is_that_of_its_parts_and_of_other_splits() -> None:
     found = estimate(simulated(np.random.default_rng(2), 50, [*factorial([3, 4])], 2), [*factorial([3, 4])], NAMES)
     assert math.isclose(sum(share or 0.0 for share in found.shares().values()), 1.0)

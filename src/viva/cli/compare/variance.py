@@ -12,15 +12,15 @@ from viva.cli.output import show_study
 from viva.studies.variance.study import VarianceConfig, study
 
 
-@click.command(name="variance", short_help="What moves a score: questions, prompts, option orders, exemplars, chance.")
+@click.command(name="variance", short_help="What moves a score: questions, prompts, option orders, judges, chance.")
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN...")
 @derive(VarianceConfig, metavars={"budget": "ANSWERS", "model": "NAME", "exam": "NAME"})
 @tables_options
 def variance_command(**given: Any) -> int:
-    """How much do prompts, the order of options, exemplars and chance move a score, and the difference of two models?
+    """How much do prompts, the order of options, judges and chance move a score, and the difference of two models?
 
-    From runs that vary them (`viva run --vary`): variance components with intervals, the ranks over all cells, which
-    letters a model prefers, and how to split a budget between questions and variants. Asks nobody.
+    From runs that vary them (`viva run --vary`), or have several judges: variance components with intervals, the ranks
+    over all cells, which letters a model prefers, and how to split a budget between questions and variants. Asks nobody.
 
     \b
     viva run cmmlu --vary prompt=3,order=4 --model A --model B
