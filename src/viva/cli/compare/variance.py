@@ -20,7 +20,8 @@ def variance_command(**given: Any) -> int:
     """How much do prompts, the order of options, judges and chance move a score, and the difference of two models?
 
     From runs that vary them (`viva run --vary`), or have several judges: variance components with intervals, the ranks
-    over all cells, which letters a model prefers, and how to split a budget between questions and variants. Asks nobody.
+    over all cells, which letters a model prefers, and how to split a budget between questions and variants. Asks
+    nobody.
 
     \b
     viva run cmmlu --vary prompt=3,order=4 --model A --model B
