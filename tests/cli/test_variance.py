@@ -19,6 +19,7 @@ from servers.fixtures import QUIET, Viva
 from viva.cli.ask.merge import merge_command
 from viva.errors import DataError, VivaError
 from viva.models.called import Prompt
+from viva.reports.charts import spec
 from web.hostile import assert_harmless, assert_no_formula
 
 VARY = "prompt=2,order=4"
@@ -147,6 +148,13 @@ def test_names_of_a_strangers_levels_are_no_markup() -> None:
     for form in ("terminal", "csv", "markdown", "latex", "json"):
         assert_harmless(found.to_text(form))
     assert_no_formula([cell for row in csv.reader(io.StringIO(found.to_csv())) for cell in row])
+    chart = found.chart()
+    assert chart is not None
+    drawn = spec(chart)
+    ticks = drawn["datasets"][drawn["vconcat"][0]["layer"][1]["data"]["name"]]
+    assert [row["rank"] for row in ticks] == [1, 1, 1]
+    assert [row["score"] for row in ticks] == [100 * score for score in found.contestants[0].cells]
+    assert_harmless(json.dumps(drawn, ensure_ascii=False))
 
 
 def test_what_says_nothing_of_variance_is_refused() -> None:

@@ -61,6 +61,11 @@ class Variance(StudyResult):
     budget_asked: bool = False
     """Whether the budget was named, and is not that of one answer a question."""
     words = WORDS | {"difference", "level", "ranks"}
+    drawing = "variance:variance_chart"
+
+    def drawn(self) -> tuple[object, ...]:
+        """The exam, what was varied, and the models."""
+        return self.exam, self.design, self.contestants
 
     def ranks(self) -> dict[str, tuple[int, int]]:
         """Model → its best and its worst rank over the cells; equal scores share the better one."""
