@@ -13,6 +13,8 @@ from viva.visible import one_line
 if TYPE_CHECKING:
     import altair
 
+    Panel = altair.LayerChart | altair.FacetChart
+
 _ROW = 18
 """Pixels of a model's row."""
 _LABEL = 60
@@ -39,7 +41,7 @@ def variance_chart(exam: str, design: Design, found: Sequence[Contestant]) -> al
     return drawn
 
 
-def _cells(design: Design, found: Sequence[Contestant]) -> altair.LayerChart:
+def _cells(design: Design, found: Sequence[Contestant]) -> Panel:
     """A row a model: its score in each cell, its mean, and the interval for any cells like these."""
     import altair
 
@@ -81,7 +83,7 @@ def _cells(design: Design, found: Sequence[Contestant]) -> altair.LayerChart:
     )
 
 
-def _sources(found: Sequence[Contestant]) -> altair.LayerChart:
+def _sources(found: Sequence[Contestant]) -> Panel:
     """The standard deviation of every source of each model's score, the part of intervals that fits."""
     import altair
 

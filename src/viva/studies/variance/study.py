@@ -16,7 +16,7 @@ from viva.engine.folder import ExamRecord, RunFolder
 from viva.errors import DataError, VivaError
 from viva.runs.config import note
 from viva.runs.exams import reopen
-from viva.runs.graded import rows_by_evaluation, runs_in
+from viva.runs.graded import refuse_adaptive, rows_by_evaluation, runs_in
 from viva.studies.options import OnlyExams, OnlyModels, Runs
 from viva.visible import one_line
 
@@ -163,6 +163,7 @@ def _evaluations(path: Path, config: VarianceConfig) -> Evaluations:
     record = RunFolder.open(path).record
     judges = tuple(judge.name for judge in record.judges)
     if len(judges) > 1:
+        refuse_adaptive(path, record)
         return _judged(path, judges, config)
     return [
         (
