@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -224,6 +224,21 @@ def test_judges_are_a_factor_of_what_they_mark(judges: str, vary: tuple[str, ...
         assert sum(own) / len(own) == pytest.approx(one.components.mean)
     assert ("8 combinations of 2 prompts × 2 orders of options × 2 judges" if vary else "2 judges") in found.to_text()
     assert "× judge: on some questions or answers" in found.to_text()
+
+
+def test_an_adaptive_run_with_judges_is_refused(judges: str, tmp_path: Path) -> None:
+    asked = {"base_url": judges, "judge": ["openai/lenient", "openai/strict"], "model": "baseline/first"}
+    ids = [row["question"] for row in map(json.loads, lines(_graded(asked)))]
+    known = "".join(f"{name},0,{model},{(place + model) % 2}\n" for place, name in enumerate(ids) for model in range(6))
+    Path("known.csv").write_text(f"question,sample,model,score\n{known}")
+    viva.run("csbench", adaptive="known.csv", until="30", run="adaptive", **asked)
+    with pytest.raises(DataError, match="adaptive was asked adaptively"):
+        viva.variance("adaptive")
+
+
+def _graded(asked: Mapping[str, object]) -> Path:
+    viva.run("csbench", run="graded", **asked)
+    return Path("graded/scores.jsonl")
 
 
 def test_judges_that_were_asked_nothing_are_no_factor(judges: str) -> None:
