@@ -205,10 +205,17 @@ def fit_logistic(
     inside = np.clip(y, 0.005, 0.995)
     start = fit_log(x.tolist(), np.log(inside / (1 - inside)).tolist()).parameters
     far = _STEEPEST * (1 + float(np.abs(z).max()))
+
+    def residuals(theta: Floats) -> Floats:
+        return _logistic(z, *theta) - y
+
+    def jacobian(theta: Floats) -> Floats:
+        return gradient("logistic", tuple(theta), x)
+
     found = least_squares(
-        lambda theta: _logistic(z, *theta) - y,
+        residuals,
         np.clip(start, [-far, -_STEEPEST], [far, _STEEPEST]),
-        jac=lambda theta: gradient("logistic", theta, x),
+        jac=jacobian,
         bounds=([-far - 1, -_STEEPEST - 1], [far + 1, _STEEPEST + 1]),
         xtol=1e-12,
         ftol=1e-12,
@@ -243,8 +250,8 @@ def fit_power(
         scale = math.exp(math.exp(logarithm) * float(z.min()))
         return float(y.mean()) + slope * middle, slope * scale, float(left @ left)
 
-    ends = tuple(map(math.log, _EXPONENTS))
-    grid = np.linspace(*ends, _STEPS)
+    first, last = map(math.log, _EXPONENTS)
+    grid = np.linspace(first, last, _STEPS)
     best = int(np.argmin([drop(float(at))[2] for at in grid]))
     polished = minimize_scalar(
         lambda at: drop(float(at))[2],
@@ -255,9 +262,9 @@ def fit_power(
     logarithm = float(polished.x) if polished.fun < drop(float(grid[best]))[2] else float(grid[best])
     ceiling, slope, _ = drop(logarithm)
     trouble = ""
-    if logarithm < ends[0] + 0.05:
+    if logarithm < first + 0.05:
         trouble = "scores do not level off: the best it can do is a line over log size"
-    elif logarithm > ends[1] - 0.05:
+    elif logarithm > last - 0.05:
         trouble = "scores level off at once: the best it can do is a step after the smallest size"
     return assembled("power", (ceiling, slope, math.exp(logarithm)), x, y, variances, trouble, families)
 
@@ -348,7 +355,7 @@ def gradient(kind: Kind, parameters: Sequence[float], sizes: Floats) -> Floats:
         return np.stack([np.ones_like(z), z], axis=1)
     if kind == "logistic":
         share = _logistic(z, *parameters)
-        return (share * (1 - share))[:, None] * np.stack([np.ones_like(z), z], axis=1)
+        return np.stack([share * (1 - share), share * (1 - share) * z], axis=1)
     if kind == "power":
         _, drop, exponent = parameters
         fallen = np.exp(-exponent * np.log(sizes))
