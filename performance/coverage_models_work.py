@@ -317,7 +317,7 @@ STUDIES = [
     ),
     Study(
         "Families of models: the break",
-        "n families of six models, each of its own range of sizes, along two lines that meet at 10 billion; the profile.",
+        "n families of six models, each of its own range of sizes, along two lines that meet at 10 billion: profile.",
         RELATED,
         [part(of_related_break, by_family) for by_family in (True, False)],
         sizes=(4, 6, 10),
