@@ -1,6 +1,6 @@
 """Predictions over size where nobody knows the curve: one shape taken as true, and the average of four.
 
-    python performance/curves.py                # some five CPU minutes
+    python performance/curves.py                # some minutes
     python performance/curves.py --tiny         # two sets of each: that it runs
 
 n models from 1 to 100 billion, scores around a true curve with an sd of 2 points; the score that one more model
