@@ -497,6 +497,9 @@ class ExamSpec(Struct, frozen=True, kw_only=True):
     """Which part of the questions is asked here, as "3/8"; all of them if empty."""
     vary: Design | UnsetType = UNSET
     """In which cells each question is asked; files of a run that varies nothing do not mention it."""
+    shuffle: bool | UnsetType = UNSET
+    """Whether questions are asked in a random order, by the seed; files of a run in the set's order do not mention it.
+    """
     draw: int | UnsetType = UNSET
     """Which draw of the exemplars is shown in place of the usual ones: within a design."""
 

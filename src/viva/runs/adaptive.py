@@ -69,6 +69,8 @@ def plan_adaptive(
         if options.until is not None:
             raise VivaError("--until says when an adaptive run stops: it needs --adaptive RUN (other models' scores)")
         return None
+    if options.shuffle:
+        raise VivaError("--adaptive chooses the questions itself: leave --shuffle out")
     if options.until is None:
         raise VivaError("--adaptive needs --until: a number of questions, interval<2, score>60 or a>b")
     until = read_until(options.until)

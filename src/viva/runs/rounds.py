@@ -10,8 +10,8 @@ from viva.analysis.draw import Draw
 from viva.benchmarks.selecting import Selected
 from viva.engine.folder import RunFolder
 from viva.engine.stages import scores
-from viva.runs.adaptive import read_calibration
-from viva.runs.draws import DRAWS, estimate, question_scores, read_draws, write_draws
+from viva.runs.adaptive import Calibration, read_calibration
+from viva.runs.draws import DRAWS, Until, estimate, question_scores, read_draws, write_draws
 from viva.runs.execute import execute_run
 from viva.runs.open import OpenRun, open_evidence
 
@@ -25,26 +25,22 @@ def carry_out_run(opened: OpenRun, earlier: list[RunFolder]) -> int:
     """Ask what is missing, and grade what comes; `opened` has all that was asked at the end. Returns the exit code."""
     if opened.folder.record.adaptive is None:
         return execute_run(opened, earlier)
-    rounds = Rounds(opened)
+    asking = _Adaptive(opened)
     try:
-        return execute_run(opened, earlier, rounds.more)
+        return execute_run(opened, earlier, asking.more)
     finally:
-        rounds.ask(rounds.drawn)
+        asking.ask(asking.drawn)
 
 
-class Rounds:
+class _Adaptive:
     """What an adaptive run asks: at first what it drew before, then round by round what is drawn next."""
 
     def __init__(self, opened: OpenRun) -> None:
-        from viva.analysis.anchors import known_curves
-
-        self._opened = opened
-        (exam,) = opened.exams
+        self._opened, (exam,) = opened, opened.exams
         self._exam = exam.inner if isinstance(exam, Selected) else exam
-        self._until, self.drawn = read_draws(opened.folder)
+        until, self.drawn = read_draws(opened.folder)
         calibration = read_calibration(opened.folder.path, [draw.question for draw in self.drawn])
-        self._frame, self._seed = calibration.frame(), opened.folder.record.seed
-        _, self._curves = known_curves(calibration.matrix(), self._frame.shares)
+        self._rounds = Rounds(calibration, opened.folder.record.seed, until)
         self._scores: list[dict[str, float]] = [{} for _ in opened.models]
         if self.drawn:
             self.ask(self.drawn)
@@ -62,18 +58,28 @@ class Rounds:
         """Have the run ask the questions of the next round, unless the answers to those so far are enough."""
         for known, new in zip(self._scores, _scores(self._opened), strict=True):
             known.update(new)
-        if self._over(self.drawn, self._scores):
+        if self._rounds.over(self.drawn, self._scores):
             return False
         self._draw()
         return True
 
     def _draw(self) -> None:
-        new = self._next(self.drawn, self._scores)
+        new = self._rounds.next(self.drawn, self._scores)
         self.drawn = [*self.drawn, *new]
         write_draws(self._opened.folder.path, self.drawn)  # before anything is asked: what was drawn stays drawn
         self.ask(new)
 
-    def _over(self, drawn: Sequence[Draw], found: Sequence[Mapping[str, float]]) -> bool:
+
+class Rounds:
+    """What is drawn next, and whether anything is."""
+
+    def __init__(self, calibration: Calibration, seed: int, until: Until) -> None:
+        from viva.analysis.anchors import known_curves
+
+        self._frame, self._seed, self._until = calibration.frame(), seed, until
+        _, self._curves = known_curves(calibration.matrix(), self._frame.shares)
+
+    def over(self, drawn: Sequence[Draw], found: Sequence[Mapping[str, float]]) -> bool:
         """Whether the rule says to stop, or everything was asked."""
         until = self._until
         if len(drawn) >= len(self._frame.questions) or (until.kind == "number" and len(drawn) >= until.value):
@@ -86,7 +92,7 @@ class Rounds:
         line = until.value if until.kind == "score" else 0.0
         return not known.low <= line <= known.high
 
-    def _next(self, drawn: Sequence[Draw], found: Sequence[Mapping[str, float]]) -> list[Draw]:
+    def next(self, drawn: Sequence[Draw], found: Sequence[Mapping[str, float]]) -> list[Draw]:
         """The next round."""
         import numpy as np
 
