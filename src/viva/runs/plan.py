@@ -101,9 +101,8 @@ def plan_run(given: Mapping[str, Any], own: Mapping[str, Model] | None = None) -
         seed=choice.seed or 0,
         sampling=sampling(draw, choice.seed),
     )
-    answers = record.samples * record.repeats
     adaptive = plan_adaptive(
-        pick(AdaptiveOptions, given), [*zip(exams, record.exams, strict=True)], models, answers, limits
+        pick(AdaptiveOptions, given), [*zip(exams, record.exams, strict=True)], models, record, limits
     )
     names = [Path(name).stem for name in dict.fromkeys(benchmarks)]
     names += [f"shard-{choice.shard.replace('/', '-of-')}"] if choice.shard else []
