@@ -26,8 +26,11 @@ class ItemsConfig(Struct, kw_only=True):
     sources: Runs = ()
     exam: Annotated[str | None, note("Only this exam, where the sources have several.")] = None
     irt: Annotated[
-        Literal["1pl", "2pl"] | None,
-        note("Also fit this item-response model: difficulties and abilities on one scale, with errors and fit."),
+        Literal["1pl", "2pl", "3pl"] | None,
+        note(
+            "Also fit this item-response model: difficulties and abilities on one scale, with errors and fit. Where "
+            "questions can be guessed: 3pl."
+        ),
     ] = None
     items: Annotated[int, Meta(ge=0, description="List at most so many questions a table.")] = 20
     anchors: Annotated[
