@@ -6,6 +6,7 @@ import csv
 import json
 import shutil
 import signal
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -103,6 +104,18 @@ def test_a_number_of_questions_gives_an_estimate_for_all_of_them(here: Path) -> 
     assert any("an estimate for all 96 questions from 60" in note for note in found.report.notes)
     assert found.results[0].overall == library.open_run("one").results[0].overall
     assert [one.question for one in drawn(adaptive(run="two", seed=1).path)] != [one.question for one in draws]
+
+
+def test_a_model_stays_open_from_round_to_round(here: Path) -> None:
+    threads: set[threading.Thread] = set()
+
+    def guess(prompt: str) -> str:
+        threads.add(threading.current_thread())
+        return "A"
+
+    run = library.run("cmmlu", model=guess, adaptive="known.csv", until="96")
+    assert max(one.round for one in drawn(run.path)) == 4
+    assert len(threads) == 1, "it has a thread of its own until it is closed"
 
 
 def test_it_stops_where_the_interval_is_narrow_or_the_answer_is_known(here: Path) -> None:

@@ -393,6 +393,7 @@ def _plain(found: Examined) -> dict[str, object]:
             {
                 "model": fit.logistic,
                 "log_likelihood": fit.log_likelihood,
+                "guessing": fit.guessing,
                 "parameters": fit.parameters,
                 "aic": fit.aic,
                 "bic": fit.bic,
