@@ -155,7 +155,15 @@ class TaskOptions(Struct, kw_only=True):
 
 
 class AdaptiveOptions(Struct, kw_only=True):
-    """How few of the questions are asked."""
+    """In which order the questions are asked, and how few of them."""
+
+    shuffle: Annotated[
+        bool,
+        note(
+            "Ask the questions in a random order, drawn by --seed: those answered so far are a random draw, as "
+            "`viva compare --anytime` needs."
+        ),
+    ] = False
 
     adaptive: Annotated[
         Path | None,
