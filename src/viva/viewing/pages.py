@@ -94,7 +94,8 @@ class Pages:
         return self._page(
             "runs.html",
             cards=cards,
-            states={state for card in cards if card.fared for state in card.fared.outcomes},
+            states={state for card in cards for state in card.outcomes},
+            reading=any(card.results is None for card in cards),
             count=len(found),
             page=page,
             pages=pages,
@@ -366,7 +367,7 @@ class Pages:
 def drawing_order(results: Sequence[ResultRow]) -> list[ResultRow]:
     """Exam by exam, the best model first."""
     exams = list(dict.fromkeys(one.exam for one in results))
-    return sorted(results, key=lambda one: (exams.index(one.exam), -(one.least if one.mean is None else one.mean)))
+    return sorted(results, key=lambda one: (exams.index(one.exam), -one.rank))
 
 
 def _number(text: str) -> int:

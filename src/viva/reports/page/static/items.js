@@ -230,6 +230,28 @@
     block.append(make("div", { class: "text", text: text === "" || text === undefined ? "–" : text, dir: "auto" }));
     return block;
   }
+  const asItCame = () => state.get("items.view") === "text";
+  function replyOf(own) {
+    const block = field("Answer", own.reply), text = block.querySelector(".text");
+    if (own.read) {
+      const [start, end] = own.read;
+      text.replaceChildren(own.reply.slice(0, start), make("mark", { class: "read", text: own.reply.slice(start, end) }), own.reply.slice(end));
+    }
+    if (!own.rendered) return block;
+    if (!asItCame()) text.replaceWith(viva.elements(own.rendered));
+    const other = make("button", { type: "button", class: "small", "data-part": "view", text: asItCame() ? "Rendered" : "As it came" });
+    other.addEventListener("click", turnView);
+    block.querySelector("h4").append(" ", other);
+    return block;
+  }
+  async function turnView() {
+    state.set("items.view", asItCame() ? "" : "text");
+    if (opened < 0) return;
+    const top = $("item").scrollTop;
+    await open(opened);
+    $("item").scrollTop = top;
+    $("view")?.focus({ preventScroll: true });
+  }
   async function open(item, byHand) {
     state.set("item", permalink(item), byHand && opened < 0);
     opened = item;
@@ -255,13 +277,14 @@
     }
     if (own.common || own.prompt) prompt.append(make("div", { class: "text", text: own.prompt ?? "", dir: "auto" }));
     else prompt.append(make("p", { class: "quiet", text: "The questions were not at hand when this report was made." }));
-    const answer = own.failure ? field("No answer", own.failure, { class: "failed" }) : field("Answer", own.reply);
+    const answer = own.failure ? field("No answer", own.failure, { class: "failed" }) : replyOf(own);
     if (own.thought) answer.querySelector("h4").after(make("details", { class: "thought" }, make("summary", { text: `Thought before it (${own.thoughtSize})` }), make("div", { class: "text", text: own.thought, dir: "auto" })));
     else if (own.thoughtSize) answer.querySelector("h4").after(make("p", { class: "quiet", text: `Thought before it: ${own.thoughtSize}, of which no text is kept.` }));
     if (own.cut) answer.append(make("p", { class: "quiet", text: `It was ${own.cut}.` }));
     const pair = make("div", { class: "pair" }, field("Read", own.answer), ...(own.gold === undefined ? [] : [field("Gold", own.gold, { class: "gold" })]));
     const evidence = (own.found ?? []).map(([who, said]) => field(who, said, { class: "evidence" }));
     $("body").replaceChildren(prompt, answer, pair, ...(own.why ? [field("Why", own.why)] : []), ...evidence);
+    globalThis.viva.formulas?.($("body"));
     $("item").hidden = false;
     $("item").scrollTop = 0;
     const place = shown.indexOf(item);
@@ -315,6 +338,7 @@
     if (typing) return;
     if (event.key === "/") { event.preventDefault(); $("search").focus(); return; }
     if (!root.contains(event.target)) return;
+    if (opened >= 0 && event.key === "r") { turnView(); return; }
     if (opened >= 0 && (event.key === "j" || event.key === "k")) { step(event.key === "j" ? 1 : -1); return; }
     const link = event.target.closest?.("[data-item]");
     if (link && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
