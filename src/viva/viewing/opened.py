@@ -49,9 +49,9 @@ class ResultRow(Struct, frozen=True, kw_only=True):
     outcomes: Mapping[str, int]
 
     @property
-    def rank(self) -> float:
-        """What results are put in order by: the mean, else the least that it can be."""
-        return self.least if self.mean is None else self.mean
+    def rank(self) -> tuple[float, float]:
+        """What results are put in order by: the mean, else the least that it can be; then the most."""
+        return self.least if self.mean is None else self.mean, self.most
 
 
 class Tables(Struct, frozen=True, kw_only=True):

@@ -265,8 +265,9 @@
       own = { failure: `The texts of this item cannot be read: ${problem.message}` };
     }
     if (opened !== item) return;
-    $("title").textContent = word("question", item);
-    const facts = [["Exam", word("exam", item)], ["Model", word("model", item)], ["Sample", index.sample[item] + 1 + (own.repeat ? `, repeat ${own.repeat + 1}` : "")], ...Object.entries(own.tags ?? {})];
+    const head = heads[`${word("exam", item)}\t${word("question", item)}`];
+    $("title").textContent = head || word("question", item);
+    const facts = [...(head ? [["Question", word("question", item)]] : []), ["Exam", word("exam", item)], ["Model", word("model", item)], ["Sample", index.sample[item] + 1 + (own.repeat ? `, repeat ${own.repeat + 1}` : "")], ...Object.entries(own.tags ?? {})];
     if (own.weight) facts.push(["counts", `${own.weight} times`]);
     $("facts").replaceChildren(...facts.map(([name, value]) => make("div", {}, make("dt", { text: name }), make("dd", { text: String(value) }))));
     $("verdict").replaceChildren(outcomeMark(item), make("b", { text: value(item) === null ? "not scored" : `${score(item)} of 100` }));
@@ -365,6 +366,7 @@
     restore();
     heads = await unpack("items-heads");
     list();
+    if (opened >= 0) open(opened); // with its question as the title
   }
   start().catch((problem) => say(`The items cannot be read: ${problem.message}`));
 })();
