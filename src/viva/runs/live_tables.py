@@ -14,8 +14,8 @@ from viva.errors import StorageError
 if TYPE_CHECKING:
     from viva.engine.consumption import Consumed
     from viva.engine.stages import EvidenceStore
-    from viva.runs.open import OpenRun
     from viva.reports.result import Result
+    from viva.runs.open import OpenRun
     from viva.types import ScoreRow
     from viva.viewing.opened import Opened, ResultRow, Tables
 

@@ -82,4 +82,4 @@ Opener = Callable[[Path], Opened]
 """Opens a run folder. Raises VivaError for one whose questions or models cannot be opened, saying why."""
 
 ResultsReader = Callable[[Path], Sequence[ResultRow]]
-"""The results of a graded run, as `viva runs` lists them. Raises VivaError for one that is not graded, or changed since."""
+"""The results of a run, as `viva runs` lists them. Raises VivaError for one that is not graded, or changed since."""

@@ -74,7 +74,10 @@ def progress_of(
     now: float,
     waiting: Waiting,
 ) -> Progress:
-    """What journals, lock and run.json say together. `wanted`: answers of a model, exam by exam. With `sheets` every answer is counted where it belongs."""
+    """What journals, lock and run.json say together.
+
+    `wanted`: answers of a model, exam by exam. With `sheets` every answer is counted where it belongs.
+    """
     parts = tuple(_exact(answers, sheets) if sheets else _rough(record, wanted, answers))
     total = sum(part.total for part in parts)
     answered = sum(min(part.answered, part.total) for part in parts)

@@ -57,4 +57,6 @@ def serve(
 
     For a host that others reach, a token is made where none is given. Raises VivaError where nothing can be served.
     """
-    web_serve(lambda access: application(root, opener, results, access), host=host, port=port, token=token, announce=announce)
+    web_serve(
+        lambda access: application(root, opener, results, access), host=host, port=port, token=token, announce=announce
+    )

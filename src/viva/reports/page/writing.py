@@ -154,7 +154,9 @@ def _write(out: IO[str], page: Page, items: Spooled | None, notes: Sequence[str]
 
     own = [asset("tables.js"), _static("blocks.js"), _static("report.js")]
     browser = [_static("rendered.js"), _static("items.js")] if items is not None else []
-    formulas = [asset("katex/katex.min.js"), asset("formulas.js")] if items is not None and items.written.formulas else []
+    formulas = (
+        [asset("katex/katex.min.js"), asset("formulas.js")] if items is not None and items.written.formulas else []
+    )
     scripts = [*own, *browser, charts(), *formulas]
     styles = [asset("viva.css"), asset("text.css"), asset("chart.css"), _static("report.css"), outcome_style()]
     style = "\n".join(styles)
