@@ -8,7 +8,7 @@ import click
 
 from viva.cli.serving_options import token_options
 from viva.errors import VivaError
-from viva.runs.live_tables import open_run
+from viva.runs.live_tables import graded_results, open_run
 
 RUNS = Path("runs")
 
@@ -40,5 +40,5 @@ def view_command(path: Path, host: str, port: int, token: str) -> int:
     def announce(address: str) -> None:
         click.echo(f"{path} at {address}  (Ctrl-C ends it)")
 
-    serve(path, open_run, host=host, port=port, token=token, announce=announce)
+    serve(path, open_run, graded_results, host=host, port=port, token=token, announce=announce)
     return 0
