@@ -14,7 +14,8 @@ from viva.studies.plan.study import PlanConfig, study
 METAVARS = {
     "difference": "POINTS", "interval": "POINTS", "questions": "N", "samples": "N", "cluster": "TAG",
     "score": "PER CENT", "correlation": "0..1", "within": "0..1", "power": "0..1", "model": "NAME", "exam": "NAME",
-    "price": "[MODEL=]IN/OUT", "max_cost": "DOLLARS",
+    "price": "[MODEL=]IN/OUT", "max_cost": "DOLLARS", "max_time": "HOURS", "repeats": "N", "icc": "0..1",
+    "cluster_size": "N", "clusters": "N",
 }  # fmt: skip
 
 
