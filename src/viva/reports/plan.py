@@ -157,7 +157,9 @@ class Plan(StudyResult):
 
     def closing(self) -> list[str]:
         """How to read it, and what it leaves out."""
+        needed = [need.same for need in (*self.needs(), *self.intervals())]
         lines = [
+            *self._of_clusters(None in needed),
             "Differences and widths in points of per cent, two-sided at 5 %. Same questions: both models answer them "
             "(`viva compare`). Other questions: a figure of somebody else's, or another set.",
         ]
@@ -176,13 +178,11 @@ class Plan(StudyResult):
                 f"the nearest so far apart ({high - largest:g} and {high:g} %)."
             )
         have = self.basis.questions
-        needed = [need.same for need in (*self.needs(), *self.intervals())]
         if have and any(same and same > have for same in needed):
             lines.append(
                 f"The runs have {have:,} questions. Where more are needed, no number of answers to these is enough: "
                 "what differs between questions stays."
             )
-        lines += self._of_clusters(None in needed)
         if self.basis.pair.within and self.basis.pair.within > self.basis.pair.between:
             lines.append(
                 "Most of the scatter is chance: a second answer to each question helps (--samples 1 --samples 4)."

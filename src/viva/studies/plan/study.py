@@ -227,7 +227,7 @@ def _clustered(basis: Basis, config: PlanConfig, runs: Sequence[Answers]) -> tup
     origin = "--icc" if config.icc is not None else "the runs"
     return replace(basis, single=single, pair=pair, apart=apart), [
         _design(config, runs),
-        Assumption(f"ICC: what questions of one {config.cluster or 'cluster'} share", alike, origin),
+        Assumption(f"ICC within a {config.cluster or 'cluster'}", alike, origin),
     ]
 
 
