@@ -202,6 +202,15 @@ def test_the_cost_of_judges_counts(serve: Callable[..., LocalServer], viva: Viva
     assert "the judge openai/j (no price" in viva("plan", "run").out
 
 
+def test_judges_of_recorded_answers_cost_as_well(serve: Callable[..., LocalServer], viva: Viva) -> None:
+    judge = serve(texts=["It will do.\nVERDICT: 1"])
+    asked = ("run", "csbench", "--model", "baseline/first", "--run", "run", "--progress", "quiet")
+    assert viva(*asked, "--judge", "openai/j", "--judge-base-url", judge.url).code == 0
+    text = " ".join(viva("plan", "run", "--price", "openai/j=10000/10000").out.split())
+    assert "with judging by openai/j" in text
+    assert "Cost leaves out what is not known: baseline/first (recorded answers)." in text
+
+
 def test_hours_are_a_budget(server: LocalServer, viva: Viva) -> None:
     assert viva.examine(server, "--limit", 20).code == 0
     one, two = (

@@ -188,7 +188,9 @@ class Plan(StudyResult):
                 "Most of the scatter is chance: a second answer to each question helps (--samples 1 --samples 4)."
             )
         if self.basis.seconds is not None:
-            lines.append("Time: at the pace of the runs, judges and programs included; for a difference, both models.")
+            lines.append(
+                "Time: at the pace of the runs' models and judges, without programs; for a difference, both models."
+            )
         if self.basis.dollars is not None:
             prices = "the prices that --price says, else list prices" if self.priced else "list prices"
             also = [f"judging by {one_line(judge, 60)}" for judge in self.judges]

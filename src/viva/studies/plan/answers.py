@@ -145,17 +145,25 @@ def took(runs: Sequence[Answers], prices: Mapping[str, Price]) -> Took:
     """What answers took. `prices`: what the user says of models, "" for all; else vendors' list prices."""
     seconds: list[float] = []
     dollars: list[float] = []
+    judging_alone: list[float] = []
     left_out: dict[str, None] = {}
     judges: dict[str, None] = {}
     tokens = thoughts = 0
-    for source in dict.fromkeys(one.source for one in runs if one.asked):
-        those = [one for one in runs if one.asked and one.source == source]
+    for source in dict.fromkeys(one.source for one in runs if one.benchmark):
+        those = [one for one in runs if one.source == source]
+        if not any(one.asked for one in those) and not RunFolder.open(source).record.judges:
+            continue
         consumed, answers = _answering(source, those, prices)
         judging = {benchmark: _judging(source, benchmark, prices) for benchmark in {one.benchmark for one in those}}
         for (name, benchmark), (consumption, span) in consumed.items():
             verdicts = judging[benchmark]
             left_out |= dict.fromkeys(verdicts.left_out)
             judges |= dict.fromkeys(verdicts.judges)
+            if all(one.asked is None for one in those if one.model == name):
+                if verdicts.cost:
+                    judging_alone.append(verdicts.cost / answers[benchmark])
+                    left_out[f"{one_line(name, 60)} (recorded answers)"] = None
+                continue
             timed = len(consumption.seconds)
             if timed > 1 and span > 0:
                 # Judges work while models answer: the slower of the two says how long it takes.
@@ -168,7 +176,7 @@ def took(runs: Sequence[Answers], prices: Mapping[str, Price]) -> Took:
                 left_out[_unknown(name, found.priced)] = None
     return Took(
         seconds=_mean(seconds),
-        dollars=_mean(dollars),
+        dollars=_mean(dollars or judging_alone),
         thoughts=thoughts / tokens if tokens else 0.0,
         left_out=tuple(left_out),
         judges=tuple(judges),
@@ -202,7 +210,10 @@ Consumptions = dict[tuple[str, str], tuple[Consumption, float]]
 
 def _answering(source: Path, runs: Sequence[Answers], prices: Mapping[str, Price]) -> tuple[Consumptions, Counter[str]]:
     """What each model's answers in a run took; and how many answers of all models there are to each benchmark."""
-    found = {(one.model, one.benchmark): Consumption(_price(one.model, one.asked, prices)) for one in runs if one.asked}
+    found = {
+        (one.model, one.benchmark): Consumption(_price(one.model, one.asked, prices) if one.asked else None)
+        for one in runs
+    }
     answers: Counter[str] = Counter()
     spans: dict[tuple[str, str], _Span] = {key: _Span() for key in found}
     for entry in _entries(source, "responses"):
