@@ -158,7 +158,8 @@ class Plan(StudyResult):
     def closing(self) -> list[str]:
         """How to read it, and what it leaves out."""
         needed = [need.same for need in (*self.needs(), *self.intervals())]
-        lines = [
+        lines = [f"Cost leaves out what is not known: {', '.join(self.left_out)}."] if self.left_out else []
+        lines += [
             *self._of_clusters(None in needed),
             "Differences and widths in points of per cent, two-sided at 5 %. Same questions: both models answer them "
             "(`viva compare`). Other questions: a figure of somebody else's, or another set.",
@@ -197,8 +198,6 @@ class Plan(StudyResult):
             also += [f"thoughts, {100 * self.thoughts:.0f} % of the tokens of replies"] if self.thoughts else []
             more = f", with {' and '.join(also)}" if also else ""
             lines.append(f"Cost: at {prices}{more}; for a difference, both models.")
-        if self.left_out:
-            lines.append(f"Cost leaves out what is not known: {', '.join(self.left_out)}.")
         lines.append(
             "Questions are taken as drawn at random from many like them. For the same price more questions beat more "
             "answers."
@@ -222,8 +221,8 @@ class Plan(StudyResult):
         if clusters.measured:
             more = f"; more than {clusters.most:,.0f} questions have more of them (--clusters N: the same)"
         lines.append(
-            f"Clusters count as drawn at random from many like them{more}. For the score on these alone, leave out "
-            "--cluster."
+            f"Clusters count as drawn at random from many like them{more}. Where the score on these alone matters, plan "
+            "without clusters."
         )
         return lines
 
