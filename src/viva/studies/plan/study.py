@@ -59,7 +59,7 @@ class PlanConfig(Struct, kw_only=True):
         note("What can so many hours show, for both models at the pace of the runs? From runs that asked."),
     ] = None
     price: Annotated[
-        tuple[str, ...], note("US dollars per million tokens, where the list price is unknown or not yours.")
+        tuple[str, ...], note("US dollars per million tokens, if the list price is unknown or you pay another.")
     ] = ()
     cluster: Annotated[
         str | None,
