@@ -221,8 +221,8 @@ class Plan(StudyResult):
         if clusters.measured:
             more = f"; more than {clusters.most:,.0f} questions have more of them (--clusters N: the same)"
         lines.append(
-            f"Clusters count as drawn at random from many like them{more}. Where the score on these alone matters, plan "
-            "without clusters."
+            f"Clusters count as drawn at random from many like them{more}. Where the score on these alone matters, "
+            "plan without clusters."
         )
         return lines
 
