@@ -128,6 +128,7 @@ def test_estimates_are_unbiased_and_intervals_cover(part: int | None) -> None:
     assert 0.92 <= float(np.mean(means)) <= 1.0
 
 
+@pytest.mark.slow  # estimates are compared with the analysis of variance and statsmodels above
 def test_what_is_not_there_is_rarely_found() -> None:
     random = np.random.default_rng(13)
     nothing = {**SD, "prompt": 0.0, "order": 0.0, CELL: 0.0}
