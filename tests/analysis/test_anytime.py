@@ -43,7 +43,7 @@ def test_the_interval_holds_the_mean_and_agrees_with_the_test(differences: list[
 
 
 def test_on_average_nobody_gets_richer_where_there_is_no_difference() -> None:
-    """Exactly: the expectation of the capital over all outcomes of five fair questions, half points among them, is 1."""
+    """Exactly: the expectation of the capital over all outcomes of five fair questions, with half points, is 1."""
     values, chances = np.array([-1.0, -0.5, 0.0, 1.0]), np.array([0.2, 0.2, 0.3, 0.3])
     assert float(values @ chances) == pytest.approx(0)
     total = 0.0
