@@ -182,7 +182,7 @@ class SamplingOptions(Struct, kw_only=True):
         tuple[str, ...],
         note(
             "Ask every question in all combinations of what is varied: prompt=3 (or FILE.toml), order=4, exemplars=2, "
-            "system=FILE.toml; cells=N asks a balanced part of them. `viva variance` reads what each moves."
+            "system=FILE.toml, seed=3; cells=N asks a balanced part of them. `viva variance` reads what each moves."
         ),
     ] = ()
     temperature: Annotated[

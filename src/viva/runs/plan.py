@@ -183,6 +183,11 @@ def drawn(exam: ExamRecord, draw: SamplingOptions, seed: int | None) -> ExamReco
     about = find_benchmark(exam.spec.benchmark).about
     paper = (about.few_shot if exam.spec.shots else None) or about.draws
     own = sampling(draw, seed, paper.sampling)
+    if exam.spec.vary is not UNSET and any(factor.name == "seed" for factor in exam.spec.vary.factors):
+        if own.seed is None:
+            raise VivaError("--vary seed: say which seed is the first, such as --seed 0")
+        if own.temperature == 0:
+            raise VivaError("--vary seed: nothing is drawn at temperature 0; say another, such as --temperature 0.7")
     samples, cells = draw.samples or paper.samples, 1 if exam.spec.vary is UNSET else len(exam.spec.vary.cells)
     return msgspec.structs.replace(
         exam,
