@@ -169,6 +169,10 @@ class Usage(Struct, frozen=True, omit_defaults=True):
     output: int = 0
     reasoning: int = 0
 
+    def plus(self, other: Usage) -> Usage:
+        """Both together."""
+        return Usage(self.input + other.input, self.output + other.output, self.reasoning + other.reasoning)
+
 
 class Quota(Struct, frozen=True):
     """What a server's headers say is left of a limit, of requests or of some kind of tokens, for `reset` seconds."""

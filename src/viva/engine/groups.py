@@ -21,7 +21,7 @@ from viva.engine.limits import Ceiling, Policy
 from viva.engine.pacing import Pace
 from viva.engine.slots import Slots
 from viva.errors import ModelError
-from viva.types import Choose, Failure, Request, Response
+from viva.types import Choose, Failure, Request, Response, Usage
 
 CANARY_PATIENCE = 5.0
 """Seconds that the first request of a group is alone, so that a bad key is refused once and not a thousand times."""
@@ -245,6 +245,7 @@ class _Group:
         clock = asyncio.get_running_loop().time
         left = policy.question  # its clock runs while it is asked, not while it waits for its turn or for money
         attempt = rereads = counted = 0
+        unread: Usage | None = Usage()  # of the replies to this request that hold no verdict
         answered = slots.answered
         while True:
             taken = self._taken(task)
@@ -265,12 +266,14 @@ class _Group:
             if isinstance(outcome, Response):
                 self._fill()
                 readable = task.readable(outcome)
+                unread = outcome.usage.plus(unread) if outcome.usage and unread else None
                 if hold.refused:  # what came is cut off for want of money, and is asked for again when there is some
                     shared.finish("budget")
                     return
                 if readable or rereads >= policy.rereads or shared.stop:
                     failure = None if readable else Failure("unreadable", "the judge's reply holds no verdict")
-                    write(shared, task, outcome, failure, clock() - started, attempt)
+                    paid = msgspec.structs.replace(outcome, usage=unread)
+                    write(shared, task, paid, failure, clock() - started, attempt)
                     return
                 rereads += 1
                 left = deadline - clock()

@@ -166,7 +166,7 @@ class Plan(StudyResult):
         if self.basis.seconds is not None:
             lines.append("Time: at the pace of the runs, judges and programs included; for a difference, both models.")
         if self.basis.dollars is not None:
-            prices = "the prices that --price says, else list prices" if self.priced else "list prices"
+            prices = f"the prices {'that --price says' if self.priced else 'of the runs'}, else list prices"
             lines.append(f"Cost: at {prices}; for a difference, both models.")
         lines.append(
             "Questions are taken as drawn at random from many like them. For the same price more questions beat more "

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import msgspec
 from msgspec import Struct
@@ -42,10 +43,14 @@ class ListedRun(Struct, frozen=True, kw_only=True):
     exams: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     results: tuple[ListedResult, ...] = ()
+    judging: dict[str, float] = {}
+    """Judge → US dollars, of those whose cost is known."""
 
-    def ended(self, state: str, results: tuple[ListedResult, ...] = ()) -> ListedRun:
+    def ended(
+        self, state: str, results: tuple[ListedResult, ...] = (), judging: Mapping[str, float] = MappingProxyType({})
+    ) -> ListedRun:
         """The same run in this state."""
-        return msgspec.structs.replace(self, state=state, results=results)
+        return msgspec.structs.replace(self, state=state, results=results, judging=dict(judging))
 
 
 @dataclass(frozen=True, repr=False)
@@ -104,6 +109,9 @@ def _rows(run: ListedRun) -> list[tuple[str, ...]]:
     state = one_line(run.state, 60)
     if not run.results:
         return [(*first, ", ".join(run.models), ", ".join(run.exams), "", "", "", state)]
+    judges = [
+        ("", "", f"{judge} (judge)", "", "", "", dollars(cost), "") for judge, cost in run.judging.items() if cost
+    ]
     return [
         (
             *(first if not number else ("", "")),
@@ -115,4 +123,4 @@ def _rows(run: ListedRun) -> list[tuple[str, ...]]:
             state if not number else "",
         )
         for number, one in enumerate(run.results)
-    ]
+    ] + judges

@@ -70,6 +70,8 @@ def execute_run(opened: OpenRun, earlier: list[RunFolder], budget: Budget | None
         )
         asyncio.run(watched(execution.stages, opened.limits.progress, execution.work))
         execution.count_the_rest()
+        if opened.limits.price:  # not before: run.json is one of the files that scores vouch for
+            folder.remember(folder.record)
         code, more = say_endings(execution.stages, folder.path)
         opened.resumable |= more
     return code

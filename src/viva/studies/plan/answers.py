@@ -18,6 +18,7 @@ from viva.engine.consumption import Consumption
 from viva.engine.folder import ModelRecord, RunFolder
 from viva.engine.stages import RECORDED
 from viva.errors import DataError
+from viva.runs.open import prices_of
 from viva.types import UNANSWERED
 from viva.visible import one_line
 
@@ -123,7 +124,7 @@ def _paired(first: Answers, second: Answers) -> Pair | None:
 def took(runs: Sequence[Answers], prices: Mapping[str, Price]) -> tuple[float | None, float | None]:
     """Seconds of wall time and US dollars of an answer, means over the runs that say so.
 
-    `prices`: what the user says of models, "" for all; else vendors' list prices.
+    `prices`: what the user says of models, "" for all; then what the runs remember, else vendors' list prices.
     """
     seconds: list[float] = []
     dollars: list[float] = []
@@ -152,9 +153,11 @@ def _price(one: Answers, prices: Mapping[str, Price]) -> Price | None:
 
 def _consumed(source: Path, runs: Sequence[Answers], prices: Mapping[str, Price]) -> list[tuple[Consumption, float]]:
     """What each model's answers in a run took, and the seconds from its first timed answer to its last."""
-    found = {(one.model, one.benchmark): Consumption(_price(one, prices)) for one in runs}
+    folder = RunFolder.open(source)
+    known = prices_of(folder.record, prices)
+    found = {(one.model, one.benchmark): Consumption(_price(one, known)) for one in runs}
     spans: dict[tuple[str, str], tuple[float, float]] = {}
-    journal = RunFolder.open(source).journal("responses", write=False)
+    journal = folder.journal("responses", write=False)
     try:
         for entry in journal.entries():
             key = entry.model, entry.benchmark
