@@ -372,12 +372,14 @@ class Evidence(Struct, frozen=True, kw_only=True):
     """All that was found out about one answer, in the order in which it was asked for.
 
     `executions`: how its programs fared, in the order of `Exam.executions` (None: not known). `similarities`: aspect →
-    similarity. `opinions`: the judges' replies. `marks`: the experts'.
+    similarity. `opinions`: the judges' replies. `failed`: where judges were asked and gave no verdict, the reply that
+    holds none, or why there is none. `marks`: the experts'.
     """
 
     executions: Sequence[Execution | None] = ()
     similarities: Mapping[str, float] = {}
     opinions: Sequence[Opinion] = ()
+    failed: Sequence[Opinion] = ()
     marks: Sequence[Mark] = ()
 
 

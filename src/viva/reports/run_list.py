@@ -109,9 +109,8 @@ def _rows(run: ListedRun) -> list[tuple[str, ...]]:
     state = one_line(run.state, 60)
     if not run.results:
         return [(*first, ", ".join(run.models), ", ".join(run.exams), "", "", "", state)]
-    judges = [
-        ("", "", f"{judge} (judge)", "", "", "", dollars(cost), "") for judge, cost in run.judging.items() if cost
-    ]
+    paid = {judge: dollars(cost) for judge, cost in run.judging.items() if cost}
+    judges: list[tuple[str, ...]] = [("", "", f"{judge} (judge)", "", "", "", cost, "") for judge, cost in paid.items()]
     return [
         (
             *(first if not number else ("", "")),

@@ -84,7 +84,7 @@ def _failed(run: Run, missing: str, left: str, resume: str) -> str:
     if all(name == "missing" for name in tally.failures):
         return f"{missing} questions have no answer in the file ({tally.last_error})"
     if tally.failures <= FOR_GOOD:
-        return f"{left}, and not to be {'given' if 'verdicts' in left else 'answered'} by this model ({tally.last_failure})"
+        return f"{left}, and not to be answered by this model ({tally.last_failure})"
     why = tally.last_failure or tally.last_error
     return f"{left}{f' (last error: {why})' if why else ''}; try those again with: {resume}"
 

@@ -92,7 +92,7 @@ def _state(record: RunRecord, results: Sequence[Result]) -> str:
     left = Counter[str]()
     for result in results:
         model = record.model(result.model)
-        from_file = model is not None and model.name.startswith("replay/")
+        from_file = (model.name if model else result.model).startswith("replay/")
         outcomes = Counter(result.overall.outcomes)
         left["not in the answer file" if from_file else "unanswered"] += outcomes["error"]  # a file is asked in vain
         left["unanswered"] += outcomes[NOT_ASKED]
