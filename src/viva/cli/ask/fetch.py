@@ -38,7 +38,8 @@ def fetch_command(benchmark: str, to: Path | None, url: str | None, as_json: boo
     except OSError as problem:
         raise StorageError(f"cannot write to {folder}: {problem.strerror or problem}") from None
     if as_json:
-        found = {
+        files = [source.names.get(file, file) for file in source.files]
+        found = {"benchmark": benchmark, "folder": str(folder), "files": files, "licence": source.licence}
             "benchmark": benchmark,
             "folder": str(folder),
             "files": [source.names.get(file, file) for file in source.files],
