@@ -266,6 +266,24 @@ def of_related_sizes(asked: Literal["test", "prediction"], by_family: bool, repe
     return Row("by families" if by_family else "each model its own", n, rates)
 
 
+def of_related_break(by_family: bool, repetitions: int, n: int) -> Row:
+    """The profile interval of a break at 10 billion, of n families of six models, each of its own range of sizes."""
+    dice = np.random.default_rng([n, 52])
+    rates = []
+    for share in SHARES:
+        hits = []
+        for _ in range(min(repetitions, 200)):
+            codes = np.repeat(np.arange(n), 6)
+            z = dice.uniform(0, 1.5, n)[codes] + dice.uniform(0, 0.5, 6 * n)
+            off = np.sqrt(share) * dice.standard_normal(n)[codes] + np.sqrt(1 - share) * dice.standard_normal(6 * n)
+            scores = (0.3 + 0.3 * z - 0.3 * np.maximum(z - 1, 0) + 0.03 * off).tolist()
+            families = [str(code) for code in codes] if by_family else []
+            found = fit_segments((10**z).tolist(), scores, families=families, draws=9, resamples=1)
+            hits.append(inside(found.low, found.high, 10.0))
+        rates.append(counted(hits))
+    return Row("by families" if by_family else "each model its own", n, rates)
+
+
 part = functools.partial
 SHARES = (0.0, 0.5, 0.9)
 RELATED = [f"{share:.0%} of the variance the family's" for share in SHARES]
@@ -295,6 +313,13 @@ STUDIES = [
         RELATED,
         [part(of_related_sizes, "test", by_family) for by_family in (True, False)],
         test=True,
+        sizes=(4, 6, 10),
+    ),
+    Study(
+        "Families of models: the break",
+        "n families of six models, each of its own range of sizes, along two lines that meet at 10 billion: profile.",
+        RELATED,
+        [part(of_related_break, by_family) for by_family in (True, False)],
         sizes=(4, 6, 10),
     ),
     Study(

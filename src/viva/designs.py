@@ -10,11 +10,14 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-FactorName = Literal["prompt", "order", "exemplars", "system"]
+FactorName = Literal["prompt", "order", "exemplars", "system", "seed", "judge"]
+JUDGE: FactorName = "judge"
+"""Not asked for: who marks an answer can be varied once it is there."""
 MOST_CELLS = 500
 """Combinations of one design: more are more answers to each question than anybody pays for."""
 _LEVELS = {
     "prompt": "prompts", "order": "orders of options", "exemplars": "draws of exemplars", "system": "system texts",
+    "seed": "seeds", "judge": "judges",
 }  # fmt: skip
 _TRIALS, _STARTS = 400, 4
 Level = Annotated[int, Meta(ge=0, lt=MOST_CELLS)]
@@ -34,16 +37,17 @@ class Design(Struct, frozen=True):
     first cell has level 0 of everything.
     """
 
-    factors: Annotated[tuple[Factor, ...], Meta(min_length=1, max_length=4)]
+    factors: Annotated[tuple[Factor, ...], Meta(min_length=1, max_length=5)]
     cells: Annotated[tuple[tuple[Level, ...], ...], Meta(min_length=2, max_length=MOST_CELLS)]
 
     @property
     def sound(self) -> bool:
-        """Whether every cell has a level of every factor that exists, and no factor is there twice."""
+        """Whether every cell has a level of every factor that exists, no factor is there twice, and none is the judge,
+        of whom no question knows."""
         names = {factor.name for factor in self.factors}
         sizes = [len(factor.levels) for factor in self.factors]
         fits = (len(cell) == len(sizes) and all(map(int.__lt__, cell, sizes)) for cell in self.cells)
-        return len(names) == len(self.factors) and all(fits)
+        return JUDGE not in names and len(names) == len(self.factors) and all(fits)
 
     def cell(self, sample: int) -> dict[FactorName, int]:
         """The level of each factor in a sample."""
@@ -65,7 +69,15 @@ class Design(Struct, frozen=True):
     def words(self) -> str:
         """`6 combinations of 3 prompts × 2 orders`, for people."""
         said = " × ".join(f"{len(factor.levels)} {_LEVELS[factor.name]}" for factor in self.factors)
-        return f"{len(self.cells)} combinations of {said}"
+        return said if self.factors[0].name == JUDGE else f"{len(self.cells)} combinations of {said}"
+
+
+def with_judges(design: Design | None, judges: Sequence[str]) -> Design:
+    """A design with every one of its cells once under each judge, who change first; of judges alone where there is
+    none."""
+    factors, cells = (design.factors, design.cells) if design else ((), ((),))
+    crossed = tuple((*cell, judge) for cell in cells for judge in range(len(judges)))
+    return Design((*factors, Factor(JUDGE, tuple(judges))), crossed)
 
 
 def factorial(sizes: Sequence[int], cells: int | None = None) -> tuple[tuple[int, ...], ...]:

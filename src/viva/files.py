@@ -161,16 +161,13 @@ def refuse_depth(value: object, deepest: int = DEEPEST) -> None:
 
 
 def parse_toml(text: str) -> dict[str, object]:
-    """TOML of somebody's. Raises tomllib.TOMLDecodeError, which is a ValueError, also for what is nested too deep."""
+    """TOML of somebody's. Raises ValueError, also for what is nested too deep."""
     dots = [count for line in text.split("\n") if (count := line.count(".")) > DEEPEST]
     if sum(dots) > MOST_DOTS_IN_ALL or max(dots, default=0) > MOST_DOTS:
-        raise tomllib.TOMLDecodeError(f"lines with more than {MOST_DOTS} dots: is it a key of so many parts?")
+        raise ValueError(f"lines with more than {MOST_DOTS} dots: is it a key of so many parts?")
     try:
         content = tomllib.loads(text)
-        refuse_depth(content)
-    except (RecursionError, ValueError) as problem:
-        if isinstance(problem, tomllib.TOMLDecodeError):
-            raise
-        why = f"nested deeper than {DEEPEST} levels" if isinstance(problem, RecursionError) else str(problem)
-        raise tomllib.TOMLDecodeError(why) from None
+    except RecursionError:
+        raise ValueError(f"nested deeper than {DEEPEST} levels") from None
+    refuse_depth(content)
     return content

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -125,7 +124,7 @@ def read_templates(path: Path) -> dict[str, object]:
         raise DataError(f"no prompt file at {path}") from None
     except (OSError, UnicodeDecodeError) as problem:
         raise DataError(f"cannot read the prompt file {path}: {problem}") from None
-    except tomllib.TOMLDecodeError as problem:
+    except ValueError as problem:
         raise DataError(f"the prompt file {path} is not valid TOML: {problem}") from None
 
 

@@ -93,6 +93,7 @@ def test_the_published_design_in_one_call(marks: str) -> None:
     assert (measure(found, "cronbach"), measure(found, "pearson", judged=True)) == alone
     assert measure(found, "cronbach").interval == ("Feldt" if marks == "1..10" else "bootstrap (BCa)")
     assert len(found.pairs) == 6
+    assert all("ac1" in {one.kind for one in pair.measures} for pair in found.pairs)
     assert found.table is not None
     assert sum(map(sum, found.table.counts)) == 100
     assert sum(spot.count for spot in found.spots) == 100

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from rows import table
 from viva.analysis.consistency import cronbach, feldt
@@ -113,6 +114,29 @@ def test_gwets_example() -> None:
     assert gwet(units(), "ac2", scale, "nominal", sampler(12)).value == pytest.approx(0.77544, abs=5e-6)
     assert gwet(units(), "ac2", scale, "interval", sampler(12)).value == pytest.approx(0.914, abs=5e-6)
     assert gwet(units(), "ac2", scale, "ordinal", sampler(12)).value == pytest.approx(0.89894, abs=5e-6)
+
+
+def test_the_interval_of_ac2_is_a_jackknife_of_fishers_z() -> None:
+    scale = (1.0, 2.0, 3.0, 4.0, 5.0)
+    rows = [row for row in units() if sum(mark is not None for mark in row) > 1]
+    found = gwet(rows, "ac2", scale, "interval", sampler(len(rows)))
+    without = [
+        gwet(rows[:at] + rows[at + 1 :], "ac2", scale, "interval", sampler(len(rows) - 1)).value
+        for at in range(len(rows))
+    ]
+    z, n = np.arctanh(np.array(without, dtype=float)), len(rows)
+    half = stats.t.ppf(0.975, n - 1) * math.sqrt((n - 1) ** 2 / n * z.var(ddof=1))
+    middle = math.atanh(found.value or 0)
+    assert (found.low, found.high) == pytest.approx((math.tanh(middle - half), math.tanh(middle + half)))
+    assert "jackknife" in found.interval
+
+
+def test_where_leaving_out_one_item_leaves_full_agreement_the_interval_is_a_bootstrap() -> None:
+    rows: list[list[float | None]] = [[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]] * 6 + [[1.0, 3.0]]
+    found = gwet(rows, "ac2", (1.0, 2.0, 3.0), "interval", sampler(len(rows)))
+    assert "bootstrap" in found.interval
+    two = gwet([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]] * 5, "ac1", (0.0, 1.0), "nominal", sampler(20))
+    assert "bootstrap" in two.interval, "of two marks it holds, and z would be wider"
 
 
 def test_one_common_mark_pulls_kappa_down_and_not_ac1() -> None:

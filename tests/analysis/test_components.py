@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import math
 
 import numpy as np
 import pytest
 
-from viva.analysis.components import CELL, CHANCE, QUESTION, Components, Floats, estimate
+from viva.analysis.components import CELL, CHANCE, JUDGE, QUESTION, Components, Floats, estimate
 from viva.analysis.positions import positions
 from viva.designs import factorial
 
@@ -80,6 +81,93 @@ def test_a_full_design_gives_the_analysis_of_variance() -> None:
         assert math.isclose(found[name], variance, rel_tol=1e-9, abs_tol=1e-12), name
 
 
+def judged(random: np.random.Generator, values: Floats, judges: int, sd: dict[str, float]) -> Floats:
+    """The same answers marked by so many judges: with a severity of their own, for questions, cells, and answers."""
+    questions, count, samples = values.shape
+    own = {
+        JUDGE: (1, 1, 1, judges),
+        f"{QUESTION} × {JUDGE}": (questions, 1, 1, judges),
+        f"prompt × {JUDGE}": (1, count, 1, judges),
+        f"{QUESTION} × prompt × {JUDGE}": (questions, count, 1, judges),
+        f"{CHANCE} × {JUDGE}": (questions, count, samples, judges),
+    }
+    panel = values[..., None] + np.zeros((1, 1, 1, judges))
+    for name, shape in own.items():
+        panel = panel + random.normal(0, sd.get(name, 0.0), shape)
+    return np.asarray(panel, dtype=np.float64)
+
+
+def mean_squares(cube: Floats) -> dict[tuple[int, ...], float]:
+    """Of a full layout with one value in each place, by inclusion and exclusion of means: axes → mean square."""
+    axes = range(cube.ndim)
+    found = {}
+    for keep in (each for size in range(1, cube.ndim + 1) for each in itertools.combinations(axes, size)):
+        total = np.zeros((1,) * cube.ndim)
+        for size in range(len(keep) + 1):
+            for kept in itertools.combinations(keep, size):
+                mean = cube.mean(axis=tuple(axis for axis in axes if axis not in kept), keepdims=True)
+                total = total + (-1) ** (len(keep) - size) * mean
+        degrees = math.prod(cube.shape[axis] - 1 for axis in keep)
+        found[keep] = float((np.broadcast_to(total, cube.shape) ** 2).sum()) / degrees
+    return found
+
+
+def random_effects(cube: Floats) -> dict[tuple[int, ...], float]:
+    """Components of a full layout in which all is random: axes → variance, from alternating sums of mean squares."""
+    squares = mean_squares(cube)
+    found = {}
+    for keep in squares:
+        rest = [axis for axis in range(cube.ndim) if axis not in keep]
+        sums = (
+            (-1) ** size * squares[tuple(sorted((*keep, *more)))]
+            for size in range(len(rest) + 1)
+            for more in itertools.combinations(rest, size)
+        )
+        found[keep] = sum(sums) / math.prod(cube.shape[axis] for axis in rest)
+    return found
+
+
+def test_judges_of_a_full_design_give_the_analysis_of_variance() -> None:
+    random = np.random.default_rng(23)
+    cells = [*factorial([3, 4])]
+    own = dict.fromkeys((JUDGE, f"{QUESTION} × {JUDGE}", f"prompt × {JUDGE}", f"{CHANCE} × {JUDGE}"), 0.1)
+    values = judged(random, simulated(random, 30, cells, 1), 3, own)
+    found = estimate(values, cells, NAMES)
+    of = dict(zip((QUESTION, "prompt", "order", JUDGE), range(4), strict=True))
+    wanted = random_effects(values.reshape(30, 3, 4, 3))
+    assert len(found.components) == len(wanted) == 15
+    for one in found.components:
+        name = one.name.removesuffix(f", {CHANCE}").replace(CELL, "prompt × order")
+        axes = tuple(sorted(of[part] for part in name.split(" × ")))
+        assert math.isclose(one.variance, wanted[axes], rel_tol=1e-9, abs_tol=1e-12), one.name
+    assert math.isclose(sum(share or 0.0 for share in found.shares().values()), 1.0)
+    assert math.isclose(found.mean, float(values.mean()))
+
+
+def test_judges_of_several_answers_give_the_analysis_of_variance_of_nested_answers() -> None:
+    """Two answers to each question are nested in it, and crossed with judges: nothing else is varied."""
+    random = np.random.default_rng(29)
+    own = {JUDGE: 0.1, f"{QUESTION} × {JUDGE}": 0.1, f"{CHANCE} × {JUDGE}": 0.2}
+    values = judged(random, 0.5 + random.normal(0, 0.3, (40, 1, 1)) + random.normal(0, 0.3, (40, 1, 2)), 3, own)
+    found = by_name(estimate(values, [()], ()))
+    cube = values[:, 0]
+    q, r, j = cube.shape
+    square = {axes: r * each for axes, each in mean_squares(cube.mean(axis=1)).items()}
+    answers = float(cube.mean(axis=2).var(axis=1, ddof=1).mean()) * j
+    left = cube - cube.mean(axis=1, keepdims=True)
+    least = float(((left - left.mean(axis=2, keepdims=True)) ** 2).sum()) / (q * (r - 1) * (j - 1))
+    wanted = {
+        QUESTION: (square[0,] - answers - square[0, 1] + least) / (r * j),
+        JUDGE: (square[1,] - square[0, 1]) / (q * r),
+        CHANCE: (answers - least) / j,
+        f"{QUESTION} × {JUDGE}": (square[0, 1] - least) / r,
+        f"{CHANCE} × {JUDGE}": least,
+    }
+    assert found.keys() == wanted.keys()
+    for name, variance in wanted.items():
+        assert math.isclose(found[name], variance, rel_tol=1e-9, abs_tol=1e-12), name
+
+
 def test_reml_of_statsmodels_finds_the_same() -> None:
     """On full designs REML is the analysis of variance as long as no component is on the boundary."""
     models = importlib.import_module("statsmodels.regression.mixed_linear_model")
@@ -128,6 +216,49 @@ def test_estimates_are_unbiased_and_intervals_cover(part: int | None) -> None:
     assert 0.92 <= float(np.mean(means)) <= 1.0
 
 
+@pytest.mark.parametrize("cells", [[()], [(level,) for level in range(5)]])
+def test_components_of_judges_are_unbiased_and_their_intervals_cover(cells: list[tuple[int, ...]]) -> None:
+    random = np.random.default_rng(31)
+    names = NAMES[: len(cells[0])]
+    sd = {JUDGE: 0.08, f"{QUESTION} × {JUDGE}": 0.15, f"{CHANCE} × {JUDGE}": 0.2}
+    base = {QUESTION: 0.3, CHANCE: 0.3}
+    if names:
+        sd |= {f"prompt × {JUDGE}": 0.03, f"{QUESTION} × prompt × {JUDGE}": 0.1}
+        base |= {"prompt": 0.06, f"{QUESTION} × prompt": 0.2}
+    truth = {name: value**2 for name, value in (sd | base).items()}
+    covered: dict[str, list[bool]] = {}
+    sums: dict[str, list[float]] = {}
+    means = []
+    for _ in range(400):
+        count = len(cells)
+        values = 0.6 + random.normal(0, base[QUESTION], (50, 1, 1)) + random.normal(0, base[CHANCE], (50, count, 2))
+        values = values + random.normal(0, base.get("prompt", 0.0), (1, count, 1))
+        values = values + random.normal(0, base.get(f"{QUESTION} × prompt", 0.0), (50, count, 1))
+        found = estimate(judged(random, values, 4, sd), cells, names)
+        low, high = found.interval()
+        means.append(low <= 0.6 <= high)
+        for one in found.components:
+            covered.setdefault(one.name, []).append(one.low <= truth[one.name] <= one.high)
+            sums.setdefault(one.name, []).append(one.variance)
+    assert covered.keys() == truth.keys()
+    for name, estimates in sums.items():
+        error = float(np.std(estimates)) / math.sqrt(len(estimates))
+        assert abs(float(np.mean(estimates)) - truth[name]) < 4 * error, name
+        assert 0.89 <= float(np.mean(covered[name])) <= 0.99, name
+    assert 0.92 <= float(np.mean(means)) <= 1.0
+
+
+def test_judges_who_are_equally_severe_are_rarely_found_to_differ() -> None:
+    """They may differ on single questions and answers all the same."""
+    random = np.random.default_rng(37)
+    sd = {f"{QUESTION} × {JUDGE}": 0.2, f"{CHANCE} × {JUDGE}": 0.2}
+    answers = 0.6 + random.normal(0, 0.3, (1000, 60, 1, 1)) + np.zeros((1, 1, 1, 2))
+    for judges in (2, 4):
+        found = [estimate(judged(random, each, judges, sd), [()], ()).components for each in answers]
+        shown = float(np.mean([one.low > 0 for each in found for one in each if one.name == JUDGE]))
+        assert 0.01 <= shown <= 0.04, judges
+
+
 def test_what_is_not_there_is_rarely_found() -> None:
     random = np.random.default_rng(13)
     nothing = {**SD, "prompt": 0.0, "order": 0.0, CELL: 0.0}
@@ -161,6 +292,30 @@ def test_intervals_of_right_and_wrong_answers_hold_the_score_over_all_prompts() 
         covered[everything] = np.mean([low <= truth <= high for low, high in intervals])
     assert 0.92 <= covered[True] <= 0.99
     assert covered[False] < 0.9
+
+
+def test_one_seed_for_all_questions_is_no_independent_draw() -> None:
+    """A server that draws from a generator of the seed gives the first token of every question the same number: whether
+    the letter that it likes is drawn depends on the seed, for all questions at once."""
+    random = np.random.default_rng(41)
+    questions, seeds = 100, 8
+    covered: dict[str, list[bool]] = {"questions": [], "everything": [], "independent": []}
+    for _ in range(400):
+        chances = random.beta(4, 2, questions)[:, None]
+        shared = random.random((1, seeds)) < chances
+        own = random.random((questions, seeds)) < chances
+        found = [estimate(np.asarray(one, np.float64)[:, :, None], [(at,) for at in range(seeds)], ["seed"])
+                 for one in (shared, own)]  # fmt: skip
+        for name, low, high in (
+            ("questions", *found[0].interval(everything=False)),
+            ("everything", *found[0].interval()),
+            ("independent", *found[1].interval(everything=False)),
+        ):
+            covered[name].append(low <= 4 / 6 <= high)
+    held = {name: float(np.mean(one)) for name, one in covered.items()}
+    assert held["questions"] < 0.6
+    assert held["everything"] >= 0.92
+    assert held["independent"] >= 0.92
 
 
 def test_the_error_is_that_of_its_parts_and_of_other_splits() -> None:

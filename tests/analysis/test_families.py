@@ -116,6 +116,23 @@ def test_few_families_have_no_interval_and_no_p() -> None:
     assert all((one.p, one.low, one.high) == (None, None, None) and one.value for one in pair.coefficients)
 
 
+def test_the_profile_of_a_break_allows_for_families() -> None:
+    """Ten families of six; `performance/coverage.py --only families` has more sets and designs."""
+    dice, rounds, alone, grouped = np.random.default_rng(7), 60, 0, 0
+    for _ in range(rounds):
+        codes = np.repeat(np.arange(10), 6)
+        z = dice.uniform(0, 1.5, 10)[codes] + dice.uniform(0, 0.5, 60)
+        off = 0.03 * (math.sqrt(0.9) * dice.normal(size=10)[codes] + math.sqrt(0.1) * dice.normal(size=60))
+        scores = 0.3 + 0.3 * z - 0.3 * np.maximum(z - 1, 0) + off
+        by_family = fit_segments(10**z, scores, families=[str(code) for code in codes], draws=9, resamples=1)
+        by_model = fit_segments(10**z, scores, draws=9, resamples=1)
+        assert by_family.at == by_model.at, "the break itself is least squares'"
+        alone += by_model.low <= 10 <= by_model.high
+        grouped += by_family.low <= 10 <= by_family.high
+    assert grouped / rounds >= 0.85
+    assert alone / rounds <= 0.8
+
+
 def test_families_in_their_own_ranges_of_sizes_do_not_make_a_break() -> None:
     dice, rounds, naive, grouped = np.random.default_rng(6), 40, 0, 0
     for _ in range(rounds):

@@ -11,7 +11,7 @@ from rows import table
 from viva.benchmarks import find_benchmark, open_exam
 from viva.benchmarks.varied import VARIANTS, rotate
 from viva.contracts import Exam
-from viva.designs import Design, Factor, FactorName, factorial
+from viva.designs import Design, Factor, FactorName, factorial, with_judges
 from viva.errors import DataError, VivaError
 from viva.prompting import prompt_text
 from viva.runs.varied import read_varied
@@ -110,6 +110,18 @@ def test_exemplars_and_system_texts_vary(tmp_path: Path) -> None:
     assert exam.variant(question, 3).cell == {"exemplars": "1", "system": "examiner"}
 
 
+def test_a_level_of_seed_is_one_seed_in_all_cells_that_have_it() -> None:
+    exam = varied("cmmlu", "order=2,seed=3", seed=5)
+    question = next(exam.questions())
+    asked = [exam.request(question, sample, Sampling(seed=5)) for sample in range(12)]
+    drawn = [one for one in asked if isinstance(one, Generate)]
+    sent = [one.sample + (one.sampling.seed or 0) for one in drawn]
+    assert sent == [5, 6, 7, 5, 6, 7, 8, 9, 10, 8, 9, 10], "further samples have seeds of their own"
+    assert [exam.variant(question, sample).cell["seed"] for sample in range(3)] == ["5", "6", "7"]
+    plain = open_exam(msgspec.structs.replace(exam.spec, vary=msgspec.UNSET), None, None)
+    assert asked[0] == plain.request(question, 0, Sampling(seed=5))
+
+
 def test_every_shipped_paraphrase_is_one_of_its_benchmark_and_differs() -> None:
     for name, most in (("cmmlu", 5), ("csbench", 4)):
         for language in find_benchmark(name).about.languages[: 2 if name == "csbench" else 1]:
@@ -151,20 +163,21 @@ def test_what_cannot_be_varied_is_refused(tmp_path: Path) -> None:
             ("cmmlu", "prompt=6", {}, "at most prompt=5"),
             ("cmmlu", "exemplars=2", {}, "--shots"),
             ("cmmlu", "order=4", {"rationale": True}, "letters"),
-            ("cmmlu", "order=4", {"shard": "1/2"}, "--shard"),
             ("cmmlu", f"prompt={bad}", {}, "lacks {options}"),
             ("cmmlu", f"prompt={loose}", {}, "a table of its name"),
             ("cmmlu", f"system={bad}", {}, "a line of its own"),
             ("cmmlu", "prompt=3,order=4,cells=6", {}, "7 or more"),
             ("cmmlu", "prompt=5,order=400", {}, "cells=16"),
             ("infibench", "order=2", {}, "best of several"),
+            ("cmmlu", "seed=2", {"choose": "likelihood"}, "draws nothing"),
             ("syneval", "prompt=2", {}, "0 paraphrases"),
         ):
             with row((benchmark, vary)), pytest.raises(VivaError, match=said):
                 varied(benchmark, vary, **spec)
         for given, said in (
             ("prompt", "NAME=N"), ("tone=3", "NAME=N"), ("order=x", "number of levels"), ("order=1", "from 2"),
-            ("seed=3", "--samples"), ("judge=2", "--judge"), ("system=2", "TOML"), ("order=2,order=3", "twice"),
+            ("samples=3", "--samples"), ("judge=2", "--judge"), ("judges=2", "--judge"), ("seed=1", "from 2"),
+            ("system=2", "TOML"), ("order=2,order=3", "twice"),
             ("cells=4", "says nothing"), ("", "says nothing"),
         ):  # fmt: skip
             with row(given), pytest.raises(VivaError, match=said):
@@ -185,6 +198,7 @@ def test_a_strange_design_in_a_run_folder_is_refused() -> None:
             (Design(factors, good), {"prompt": []}),
             (Design(factors, good), {"prompt": "text"}),
             (Design(factors, good), {**texts, "order": ["x"]}),
+            (with_judges(Design(factors, good), ("x", "y")), texts),
         ):
             with row((design, said)), pytest.raises(DataError):
                 open_exam(msgspec.structs.replace(spec, vary=design), None, {VARIANTS: said})

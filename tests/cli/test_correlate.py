@@ -300,6 +300,12 @@ RELATED = "model,a,b\n" + "".join(
 )
 
 
+def test_rows_without_two_figures_are_of_no_family() -> None:
+    rows = "".join(f"{name}-{size}B,{size},{size % 5}\n" for name in "ABCD" for size in (1, 7, 13))
+    Path("t.csv").write_text("model,x,y\n" + rows + "".join(f"E-{size}B,{size},\n" for size in (1, 7, 13)))
+    assert "By their names, 12 rows are of 4 families" in correlate("t.csv")
+
+
 def test_models_of_one_family_are_drawn_together_and_it_is_said() -> None:
     written(RELATED, "related.csv")
     written(

@@ -228,6 +228,26 @@ def test_a_full_score_of_a_table_is_no_certainty() -> None:
     assert found["forecasts"][0]["prediction"]["low"] < 0.95
 
 
+def test_a_prediction_without_a_named_curve_is_an_average_of_four_and_says_what_that_allows_for() -> None:
+    asked = ("csbench", "--model", "Qwen1.5-*", "--fit-on", "4,7,14,32,72", "--predict", "110")
+    (forecast,) = groups(*asked)["all models"]["forecasts"]
+    assert forecast["kind"] == "average"
+    (fit,) = groups(*asked)["all models"]["fits"]
+    single = {
+        name: groups(*asked, "--fit", name)["all models"]["forecasts"][0]["prediction"]["score"]
+        for name in ("log", "family", "logistic", "power")
+    }
+    weights = {shape["kind"]: weight for shape, weight in zip(fit["shapes"], fit["weights"], strict=True)}
+    expected = sum(weights[name] * score for name, score in single.items())
+    assert forecast["prediction"]["score"] == pytest.approx(expected)
+    text = " ".join(scaling(*asked).split())
+    assert "not for a bend upwards yet to come" in text
+    assert f"{100 * weights['power']:.0f} % power law" in text
+    scaling(*asked, "--reach", "GPT-4", "--chart", "c.json")
+    assert "average" in Path("c.json").read_text(encoding="utf-8")
+    assert groups("csbench")["all models"]["fits"][0]["kind"] == "log", "without a prediction a line describes them"
+
+
 def test_families_widen_what_is_predicted_and_it_is_said_how_many_there_are() -> None:
     lines = [
         f"{name}-{size}B,{20 + 4 * place + 10 * math.log10(size) + (size % 3)}\n"

@@ -6,14 +6,20 @@ import csv
 import io
 import json
 import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 import viva
+from judging.reading import read
+from judging.serving import Body, JudgeServer
 from servers.fixtures import QUIET, Viva
+from viva.cli.ask.merge import merge_command
 from viva.errors import DataError, VivaError
 from viva.models.called import Prompt
+from viva.reports.charts import spec
 from web.hostile import assert_harmless, assert_no_formula
 
 VARY = "prompt=2,order=4"
@@ -60,6 +66,22 @@ def test_every_answer_knows_its_cell_and_a_run_that_was_stopped_goes_on() -> Non
     assert lines(Path("part/scores.jsonl")) == lines(Path("whole/scores.jsonl"))
     assert resumed.mean == whole.mean
     assert '"vary"' in Path("part/run.json").read_text()
+
+
+def test_shards_of_a_design_are_merged_into_the_one_run() -> None:
+    def asked(run: str, shard: str | None = None) -> None:
+        viva.run("cmmlu", model=["baseline/random", "baseline/first"], limit=32, vary=VARY, shard=shard, run=run)
+
+    asked("whole")
+    for number in (1, 2, 3):
+        asked(f"runs/{number}", f"{number}/3")
+    with pytest.raises(VivaError, match="are shards of one run: `viva merge` makes it of them"):
+        viva.variance("runs")
+    merged = CliRunner().invoke(merge_command, ["runs", "--out", "merged"])
+    assert merged.exit_code == 0, merged.output
+    assert lines(Path("merged/scores.jsonl")) == lines(Path("whole/scores.jsonl"))
+    assert viva.variance("merged").to_text() == viva.variance("whole").to_text()
+    assert viva.variance("runs/2").contestants[0].components.questions == 11
 
 
 def test_answers_of_a_plain_run_are_those_of_the_first_cell() -> None:
@@ -126,6 +148,13 @@ def test_names_of_a_strangers_levels_are_no_markup() -> None:
     for form in ("terminal", "csv", "markdown", "latex", "json"):
         assert_harmless(found.to_text(form))
     assert_no_formula([cell for row in csv.reader(io.StringIO(found.to_csv())) for cell in row])
+    chart = found.chart()
+    assert chart is not None
+    drawn = spec(chart)
+    ticks = drawn["datasets"][drawn["vconcat"][0]["layer"][1]["data"]["name"]]
+    assert [row["rank"] for row in ticks] == [1, 1, 1]
+    assert [row["score"] for row in ticks] == [100 * score for score in found.contestants[0].cells]
+    assert_harmless(json.dumps(drawn, ensure_ascii=False))
 
 
 def test_what_says_nothing_of_variance_is_refused() -> None:
@@ -149,6 +178,94 @@ def test_what_says_nothing_of_variance_is_refused() -> None:
         viva.variance("more", exam=["csbench-en"])
     with pytest.raises(DataError, match="in a run before it"):
         viva.variance("more", "more")
+
+
+class Judges(JudgeServer):
+    """`lenient` passes answers that say "good" and every third of the others; `strict` fails every fourth good one."""
+
+    def reply(self, body: Body) -> str:
+        texts = [message["content"] for message in body["messages"]]
+        number = sum(map(ord, texts[-1]))
+        if "VERDICT" not in texts[-1]:
+            return f"{'good' if number % 3 else 'bad'} answer {body.get('seed', '')} of {body['model']}"
+        good = "good" in read(*texts).material
+        passed = good or number % 3 == 0 if body["model"] == "lenient" else good and number % 4 > 0
+        scale = ("1", "10") if re.search("1 (to|到) 10", texts[-1]) else ("0", "1")
+        return f"VERDICT: {scale[passed]}"
+
+
+@pytest.fixture
+def judges() -> Iterator[str]:
+    with Judges() as server:
+        yield server.url
+
+
+@pytest.mark.parametrize("vary", [(), ("prompt=2,order=2",)])
+def test_judges_are_a_factor_of_what_they_mark(judges: str, vary: tuple[str, ...]) -> None:
+    asked = {"base_url": judges, "judge": ["openai/lenient", "openai/strict"], "samples": 2, "seed": 0}
+    viva.run("csbench", model=["openai/a", "openai/b"], vary=vary, run="run", **asked)
+    found = viva.variance("run")
+    cells = 4 if vary else 1
+    assert [factor.name for factor in found.design.factors] == [*(["prompt", "order"] if vary else []), "judge"]
+    for one in found.contestants:
+        assert len(one.cells) == 2 * cells
+        lenient, strict = (sum(one.cells[judge::2]) / cells for judge in (0, 1))
+        assert lenient > strict
+        names = {each.name: each for each in one.components.components}
+        assert {"judge", "question × judge", "chance", "chance × judge"} <= names.keys()
+        assert names["judge"].variance > 0
+        alone = [row for row in found.levels() if row[0] == "judge"]
+        assert [level for _, level, _ in alone] == ["openai/lenient", "openai/strict"]
+    # Both judges weigh the same in the panel's mean, so that the run's own scores are the means over judges.
+    rows = [json.loads(line) for line in lines(Path("run/scores.jsonl"))]
+    for one in found.contestants:
+        own = [row["value"] or 0.0 for row in rows if row["model"] == one.model]
+        assert not one.left_out
+        assert sum(own) / len(own) == pytest.approx(one.components.mean)
+    assert ("8 combinations of 2 prompts × 2 orders of options × 2 judges" if vary else "2 judges") in found.to_text()
+    assert "× judge: on some questions or answers" in found.to_text()
+
+
+def test_an_adaptive_run_with_judges_is_refused(judges: str, tmp_path: Path) -> None:
+    asked = {"base_url": judges, "judge": ["openai/lenient", "openai/strict"], "model": "baseline/first"}
+    ids = [row["question"] for row in map(json.loads, lines(_graded(asked)))]
+    known = "".join(f"{name},0,{model},{(place + model) % 2}\n" for place, name in enumerate(ids) for model in range(6))
+    Path("known.csv").write_text(f"question,sample,model,score\n{known}")
+    viva.run("csbench", adaptive="known.csv", until="30", run="adaptive", **asked)
+    with pytest.raises(DataError, match="adaptive was asked adaptively"):
+        viva.variance("adaptive")
+
+
+def _graded(asked: Mapping[str, object]) -> Path:
+    viva.run("csbench", run="graded", **asked)
+    return Path("graded/scores.jsonl")
+
+
+def test_judges_that_were_asked_nothing_are_no_factor(judges: str) -> None:
+    asked = {"base_url": judges, "judge": ["openai/lenient", "openai/strict"], "model": "baseline/first"}
+    viva.run(["cmmlu", "csbench"], run="run", **asked)
+    found = viva.variance("run")
+    assert found.exam == "csbench-en"
+    viva.run(["cmmlu", "csbench"], vary="prompt=2", run="varied", **asked)
+    with pytest.raises(
+        VivaError, match=r"cmmlu-zh \(2 combinations of 2 prompts\), csbench-en \(4 .* × 2 judges: openai/"
+    ):
+        viva.variance("varied")
+    assert [one.name for one in viva.variance("varied", exam=["cmmlu-zh"]).design.factors] == ["prompt"]
+
+
+def test_seeds_are_sent_and_said(judges: str) -> None:
+    def run(**more: object) -> None:
+        viva.run("cmmlu", model="openai/m", base_url=judges, vary="seed=4", run="run", limit=12, **more)
+
+    with pytest.raises(VivaError, match=r"vary seed: say which seed is the first, such as .*seed 0"):
+        run()
+    with pytest.raises(VivaError, match=r"nothing is drawn at temperature 0; say another, such as .*temperature 0.7"):
+        run(seed=0)
+    run(seed=3, temperature="1")
+    entries = [json.loads(line) for line in lines(Path("run/responses.jsonl"))]
+    sent = {(entry.get("sample", 0), entry["text"].split()[2]) for entry in entries}
+    assert sent == {(0, "3"), (1, "4"), (2, "5"), (3, "6")}
 
 
 @pytest.mark.parametrize(

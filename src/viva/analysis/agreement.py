@@ -211,10 +211,11 @@ def _two(first: Column, second: Column, marks: _Marks) -> tuple[Measure, ...]:
 
 
 def _by_category(first: Column, second: Column, marks: _Marks) -> tuple[Measure, ...]:
-    """Kappas and the share of equal marks."""
+    """Kappas, Gwet's coefficients and the share of equal marks."""
     kappas = _KAPPAS[:1] if marks.level == "nominal" else _KAPPAS
     rows = [[a, b] for a, b in zip(first, second, strict=True)]
-    return (*(cohen(first, second, marks.resampler, kind) for kind in kappas), agreement(rows, marks.resampler))
+    found = [cohen(first, second, marks.resampler, kind) for kind in kappas]
+    return (*found, *_gwet(rows, marks), agreement(rows, marks.resampler))
 
 
 def _on_scale(column: Column, marks: _Marks) -> list[float | None]:
@@ -263,9 +264,7 @@ def _judged(
         alike = intraclass(both, "icc", marks.resampler, normal=False)
         found += [*_related(given, means, marks), alike, *_differences(given, means, marks)]
     on_scale = _on_scale(given, marks)
-    *kappas, equal = _by_category(on_scale, humans, marks)
-    typically = [[mark, human] for mark, human in zip(on_scale, humans, strict=True)]
-    found += [*kappas, *_gwet(typically, marks), equal]
+    found += _by_category(on_scale, humans, marks)
     spots = Counter(
         (round(mean, 9), mark) for mean, mark in zip(means, given, strict=True) if mean is not None and mark is not None
     )

@@ -12,6 +12,9 @@ Components that have questions in them are means of one figure a question, and s
 have none have as many degrees of freedom as a factor has levels, less one; their interval is that of Williams
 (Biometrika 49, 1962; Burdick and Graybill, Confidence Intervals on Variance Components, 1992, section 3.3). It is wide,
 since three prompts say little about prompts.
+
+Judges who marked the same answers are one more factor, crossed with all others and with the answers: of each source
+there is what it is for all judges, and what it is for each of them (question × judge, chance × judge).
 """
 
 from __future__ import annotations
@@ -20,13 +23,13 @@ import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
 from numpy.typing import NDArray
 
 from viva.analysis.uncertainty import LEVEL, t_quantile
 
 Floats = NDArray[np.float64]
-QUESTION, CELL, CHANCE = "question", "combination", "chance"
+QUESTION, CELL, CHANCE, JUDGE = "question", "combination", "chance", "judge"
 _SINGULAR = 1e-9
 _MANY = 1e9
 """Degrees of freedom of what is known well."""
@@ -51,7 +54,17 @@ class Component(Struct, frozen=True, kw_only=True):
     @property
     def of_questions(self) -> bool:
         """Whether other questions would have other values of it."""
-        return QUESTION in self.name or self.name == CHANCE
+        return QUESTION in self.name or CHANCE in self.name
+
+    @property
+    def of_judges(self) -> bool:
+        """Whether other judges would have other values of it."""
+        return JUDGE in self.name
+
+    @property
+    def of_answers(self) -> bool:
+        """Whether another answer to the same question would have another value of it."""
+        return not {*self.name.split(" × ")} <= {QUESTION, JUDGE}
 
     @property
     def sd(self) -> float:
@@ -68,6 +81,8 @@ class Components(Struct, frozen=True, kw_only=True):
     levels: int
     """Of the factor that has the fewest."""
     samples: int
+    judges: int
+    """Who marked every answer; 1 where scores are taken as they are."""
     components: tuple[Component, ...]
     error: float
     """Standard error where questions, and levels of the factors, are a draw from many like them."""
@@ -102,19 +117,36 @@ class Components(Struct, frozen=True, kw_only=True):
 
     def error_with(self, questions: float, variants: float) -> float:
         """The standard error of a mean over so many questions, each answered once in each of so many cells, of which
-        every one has levels of its own of every factor.
+        every one has levels of its own of every factor; with as many judges as there are.
 
         As in `error`, what is estimated below 0 lowers what all sources with questions in them add together, and
         nothing else. A question's own variance is below 0 where its levels make up for each other, as all orders of
         options do for a model that likes a letter. No more than the levels that there are can do so.
         """
-        of_questions = 0.0
+        of_questions = others = 0.0
         for one in self.components:
+            judges = self.judges if one.of_judges else 1
             if one.of_questions:
                 alone = max(1.0, variants / self.levels) if one.variance < 0 else 1.0
-                of_questions += one.variance / (questions * (alone if one.name == QUESTION else variants))
-        others = sum(max(0.0, one.variance) / variants for one in self.components if not one.of_questions)
+                of_questions += one.variance / (questions * (variants if one.of_answers else alone) * judges)
+            else:
+                others += max(0.0, one.variance) / ((variants if one.of_answers else 1) * judges)
         return math.sqrt(max(0.0, of_questions) + others)
+
+
+class _Figures(Struct, frozen=True, kw_only=True):
+    """What components are made of, from one array of values or as the mean over several (contrasts of judges)."""
+
+    of_questions: dict[str, Floats]
+    """Source → one figure a question, whose mean estimates its variance."""
+    shares: dict[str, float]
+    """The same sources → what a mean over all questions and cells has of it."""
+    cell_means: Floats
+    """Arrays × cells."""
+    noise: dict[str, float]
+    """Source without questions → the variance that questions add to a cell's mean with the same form."""
+    error: float
+    """Squared standard error of the mean where other questions are asked."""
 
 
 def estimate(
@@ -122,61 +154,117 @@ def estimate(
 ) -> Components:
     """Return the components of an array of values: questions × cells × samples, all of them known.
 
-    `cells` has a row a cell: the level of each of `factors`. Raises ValueError for fewer than two questions or cells.
+    `cells` has a row a cell: the level of each of `factors`; one empty row where nothing is varied. With a fourth axis
+    of values each answer has one of every judge, who are crossed with all else: what they have in common is estimated
+    from the means over judges, less the share of what they do not, and this from orthonormal contrasts between them.
+    For full designs that is the analysis of variance. Raises ValueError for fewer than two questions or cells.
     """
-    questions, count, samples = values.shape
-    if questions < 2 or count < 2:
+    panel = values if values.ndim == 4 else values[..., None]
+    questions, count, samples, judges = panel.shape
+    if questions < 2 or count * judges < 2:
         raise ValueError(f"components take two questions and two cells, and here are {questions} and {count}")
     codes = np.asarray(cells, dtype=np.int64).reshape(count, len(factors))
     forms = {name: _same(codes[:, at]) for at, name in enumerate(factors)}
     if len(factors) > 1:
         forms[CELL] = np.eye(count)
     names, matrix = _independent(forms)
-    means = values.mean(axis=2)
-    centre = np.eye(count) - 1 / count
-    cell_means = means.mean(axis=0)
-    left = (means - cell_means) @ centre  # what is left of each question without its mean and those of cells
-    correct = questions / (questions - 1)
-    # One figure a question for each form, whose mean estimates the component.
-    each = np.stack([np.einsum("qc,cd,qd->q", left, forms[name], left) for name in names], axis=1) * correct
-    crossed = np.linalg.solve(matrix, each.T).T
-    weights = np.array([forms[name].sum() / count**2 for name in names])
-    within = _chance(values)
-    deviation = (means.mean(axis=1) - means.mean()) ** 2 * correct
-    alone = deviation - crossed @ weights
-    noise = dict(zip(names, (crossed.mean(axis=0) / questions).tolist(), strict=True))
-    levels = _of_levels(cell_means, codes, [name for name in names if name != CELL], noise, level)
-    found = [_of_questions(QUESTION, alone, level, 1 / questions)]
-    found += [levels[name] for name in names if name in levels]
-    last = CELL if CELL in names else names[-1]
-    for at, name in enumerate(names):
-        own = crossed[:, at] - within / samples if name == last and within is not None else crossed[:, at]
-        label = _crossed_name(name, last, chance=within is None)
-        found.append(_of_questions(label, own, level, float(weights[at]) / questions))
-    if within is not None:
-        found.append(_of_questions(CHANCE, within, level, 1 / (questions * count * samples)))
-    own_error = float(deviation.mean()) / questions
-    random = [one for one in found if not one.of_questions]
-    parts = [(own_error, questions - 1.0), *((max(0.0, one.in_mean), one.degrees) for one in random)]
-    total = sum(part for part, _ in parts)
-    spread = sum(part**2 / degrees for part, degrees in parts)
+    whole = _figures(panel.mean(axis=3)[None], {name: forms[name] for name in names}, matrix)
+    apart = None
+    if judges > 1:
+        contrasts = np.moveaxis(panel @ _contrasts(judges), 3, 0)
+        apart = _figures(contrasts, {name: forms[name] for name in names}, matrix)
+    by_judge = _of_levels(apart, codes, names, level, {}) if apart else {}
+    shared = {name: (one.variance / judges, one.degrees) for name, one in by_judge.items()}
+    levels = [*_of_levels(whole, codes, names, level, shared).values()]
+    alone: list[Component] = []
+    crossed: list[Component] = []
+    for label, figures in whole.of_questions.items():
+        share = whole.shares[label]
+        differing = apart.of_questions[label] if apart else None
+        if differing is not None:
+            crossed.append(_of_questions(_of_judges(label), differing, level, share / judges))
+        own = figures if differing is None else figures - differing / judges
+        alone.append(_of_questions(label, own, level, share))
+    ordered = [alone[0], *levels, *alone[1:]]
+    if apart:
+        judge = _of_the_judges(apart, [*by_judge.values()], judges, questions, level)
+        ordered += [judge, crossed[0], *(_shared(one, judges) for one in by_judge.values()), *crossed[1:]]
+    random = [one for one in ordered if not one.of_questions]
+    parts = [(whole.error, questions - 1.0), *((max(0.0, one.in_mean), one.degrees) for one in random)]
+    total, degrees = _sum_of(parts)
     return Components(
-        mean=float(means.mean()),
+        mean=float(panel.mean()),
         questions=questions,
         cells=count,
-        levels=min(len(np.unique(codes[:, at])) for at in range(len(factors))),
+        levels=min((len(np.unique(codes[:, at])) for at in range(len(factors))), default=1),
         samples=samples,
-        components=tuple(found),
+        judges=judges,
+        components=tuple(ordered),
         error=math.sqrt(total),
-        degrees=total**2 / spread if spread else questions - 1.0,
-        questions_error=math.sqrt(own_error),
+        degrees=degrees if total else questions - 1.0,
+        questions_error=math.sqrt(whole.error),
         questions_degrees=questions - 1,
     )
 
 
-def _crossed_name(name: str, last: str, *, chance: bool) -> str:
-    said = f"{QUESTION} × {name}"
-    return f"{said}, {CHANCE}" if name == last and chance else said
+def _contrasts(judges: int) -> Floats:
+    """Orthonormal contrasts (Helmert's) between so many judges, a column each."""
+    made = np.tril(np.ones((judges, judges - 1)), -1) * 0.0
+    for at in range(judges - 1):
+        made[: at + 1, at] = 1.0
+        made[at + 1, at] = -(at + 1.0)
+    return np.asarray(made / np.linalg.norm(made, axis=0))
+
+
+def _sum_of(parts: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """The sum of estimates of variances, each with its degrees of freedom, and Satterthwaite's degrees of the sum."""
+    total, spread = sum(part for part, _ in parts), sum(part**2 / degrees for part, degrees in parts)
+    return total, max(1.0, total**2 / spread) if spread else _MANY
+
+
+def _figures(arrays: Floats, forms: Mapping[str, Floats], matrix: Floats) -> _Figures:
+    """Of arrays × questions × cells × samples; `matrix` has the traces of the forms."""
+    _, questions, count, samples = arrays.shape
+    centre = np.eye(count) - 1 / count
+    correct = questions / (questions - 1)
+    means = arrays.mean(axis=3)
+    cell_means = means.mean(axis=1)
+    left = (means - cell_means[:, None, :]) @ centre  # of each question without its mean and those of cells
+    # One figure a question for each form, whose mean estimates the component.
+    each = [((left @ form) * left).sum(axis=2).mean(axis=0) * correct for form in forms.values()]
+    crossed = np.linalg.solve(matrix, np.stack(each)) if each else np.zeros((0, questions))
+    weights = [float(form.sum()) / count**2 for form in forms.values()]
+    centred = means.mean(axis=2) - means.mean(axis=(1, 2))[:, None]
+    deviation = (centred**2).mean(axis=0) * correct
+    within = np.asarray(arrays.var(axis=3, ddof=1).mean(axis=(0, 2))) if samples > 1 else None
+    names = [QUESTION, *(f"{QUESTION} × {name}" for name in forms)]
+    figures = dict(zip(names, [deviation - np.asarray(weights) @ crossed, *crossed], strict=True))
+    shares = dict(zip(names, [1 / questions, *(weight / questions for weight in weights)], strict=True))
+    last = names[-1]
+    if within is None:  # one answer: its chance is part of what has a value of its own for each
+        figures = {f"{name}, {CHANCE}" if name == last else name: figure for name, figure in figures.items()}
+        shares = dict(zip(figures, shares.values(), strict=True))
+    else:
+        figures |= {last: figures[last] - within / samples, CHANCE: within}
+        shares[CHANCE] = 1 / (questions * count * samples)
+    return _Figures(
+        of_questions=figures,
+        shares=shares,
+        cell_means=cell_means,
+        noise=dict(zip(forms, (crossed.mean(axis=1) / questions).tolist(), strict=True)),
+        error=float(deviation.mean()) / questions,
+    )
+
+
+def _shared(one: Component, judges: int) -> Component:
+    """A component of contrasts between judges, as one source of the mean over so many."""
+    return structs.replace(one, name=_of_judges(one.name), in_mean=one.in_mean / judges)
+
+
+def _of_judges(label: str) -> str:
+    """What a source is called where it is another one for each judge."""
+    name, comma, chance = label.partition(",")
+    return f"{name} × {JUDGE}{comma}{chance}"
 
 
 def _same(codes: NDArray[np.int64]) -> Floats:
@@ -203,11 +291,6 @@ def _independent(forms: Mapping[str, Floats]) -> tuple[list[str], Floats]:
     return names, matrix
 
 
-def _chance(values: Floats) -> Floats | None:
-    """A question's mean variance of samples in one cell; None where there is one sample."""
-    return np.asarray(values.var(axis=2, ddof=1).mean(axis=1)) if values.shape[2] > 1 else None
-
-
 def _of_questions(name: str, figures: Floats, level: float, share: float) -> Component:
     """A component whose estimate is the mean of one figure a question."""
     mean, degrees = float(figures.mean()), len(figures) - 1
@@ -223,28 +306,38 @@ def _of_questions(name: str, figures: Floats, level: float, share: float) -> Com
 
 
 def _of_levels(
-    cell_means: Floats, codes: NDArray[np.int64], factors: Sequence[str], noise: Mapping[str, float], level: float
+    found: _Figures,
+    codes: NDArray[np.int64],
+    names: Sequence[str],
+    level: float,
+    shared: Mapping[str, tuple[float, float]],
 ) -> dict[str, Component]:
-    """The components without questions, from the means of cells. `noise`: the variance that each form adds to a mean
-    of a cell through its questions."""
-    count = len(cell_means)
+    """The components without questions, from the means of cells. `shared`: name → what else has its form in them, and
+    the degrees of freedom with which that is known."""
+    cell_means, noise = found.cell_means, found.noise
+    count = cell_means.shape[1]
+    factors = [name for name in names if name != CELL]
     dummies = [np.eye(int(codes[:, at].max()) + 1)[codes[:, at]] for at in range(len(factors))]
     every = _projection(np.ones((count, 1)), *dummies)
-    found: dict[str, Component] = {}
+    nothing = (0.0, _MANY)
+    made: dict[str, Component] = {}
     rest = noise.get(CELL, 0.0)  # what one mean of a cell has of its own
     square, degrees = rest, _MANY
     if CELL in noise and np.linalg.matrix_rank(every) < count:
-        found[CELL] = _few_levels(CELL, cell_means, np.eye(count) - every, (rest, _MANY), rest, np.eye(count), level)
-        square, degrees = rest + found[CELL].variance, found[CELL].degrees
+        form = np.eye(count)
+        other = _sum_of([(rest, _MANY), shared.get(CELL, nothing)])
+        made[CELL] = _few_levels(CELL, cell_means, form - every, other, rest, form, level)
+        square, degrees = other[0] + made[CELL].variance, made[CELL].degrees
     for at, name in enumerate(factors):
         others = _projection(np.ones((count, 1)), *dummies[:at], *dummies[at + 1 :])
         form = dummies[at] @ dummies[at].T
         explained = every - others
-        own = noise[name] * float(np.sum(explained * form)) / float(np.trace(explained))
-        # Satterthwaite's degrees of a sum of which one part is known as well as there are questions.
-        known = degrees * ((square + own) / square) ** 2 if square > rest else _MANY
-        found[name] = _few_levels(name, cell_means, explained, (square + own, known), rest + own, form, level)
-    return found
+        times = float(np.sum(explained * form)) / float(np.trace(explained))
+        more, known = shared.get(name, nothing)
+        # What questions add is known as well as there are questions.
+        parts = [(square, degrees if square > rest else _MANY), (noise[name] * times, _MANY), (more * times, known)]
+        made[name] = _few_levels(name, cell_means, explained, _sum_of(parts), rest + noise[name] * times, form, level)
+    return {name: made[name] for name in names if name in made}
 
 
 def _few_levels(
@@ -256,32 +349,66 @@ def _few_levels(
     form: Floats,
     level: float,
 ) -> Component:
+    """A component of the levels of a factor, whose effects a form spreads over the cells' means."""
+    each = round(float(np.trace(projection)))
+    square = float(np.einsum("kc,cd,kd->", cell_means, projection, cell_means)) / each / len(cell_means)
+    return _williams(
+        name,
+        (square, each * len(cell_means)),
+        rest,
+        least,
+        times=float(np.sum(projection * form)) / each,
+        share=float(form.sum()) / len(form) ** 2,
+        level=level,
+    )
+
+
+def _of_the_judges(
+    apart: _Figures, by_judge: Sequence[Component], judges: int, questions: int, level: float
+) -> Component:
+    """The component of judges, from the means of contrasts between them."""
+    means = apart.cell_means.mean(axis=1)
+    levels = [(one.in_mean, one.degrees) for one in by_judge]
+    rest = _sum_of([(apart.error, (questions - 1.0) * len(means)), *levels])
+    square = float(np.mean(means**2)), judges - 1
+    return _williams(JUDGE, square, rest, apart.error, times=1.0, share=1 / judges, level=level)
+
+
+def _williams(
+    name: str,
+    square: tuple[float, int],
+    rest: tuple[float, float],
+    least: float,
+    *,
+    times: float,
+    share: float,
+    level: float,
+) -> Component:
     """A component whose mean square has few degrees of freedom. `rest`: what else is in the mean square, and the
-    degrees of freedom of that; it is `least` at least, since no true variance is below 0.
+    degrees of freedom of that; it is `least` at least, since no true variance is below 0. `times`: how often the
+    component is in the mean square; `share`: in a mean over everything.
 
     A mean square below the rest is taken for the rest in the upper limit, which would fall to 0 else: levels that are
     by chance more alike than combinations of them say no more than that a component of 0 is possible.
     """
     from scipy.special import fdtri
 
+    seen, degrees = square
     other, known = rest
     bound = max(0.0, other, least)
-    degrees = round(float(np.trace(projection)))
-    square = float(cell_means @ projection @ cell_means) / degrees
-    times = float(np.sum(projection * form)) / degrees
     tail = (1 - level) / 2
     low, high = (
-        float((seen - bound * fdtri(degrees, known, part)) / fdtri(degrees, _MANY, part) / times)
-        for seen, part in ((square, 1 - tail), (max(square, bound), tail))
+        float((mean_square - bound * fdtri(degrees, known, part)) / fdtri(degrees, _MANY, part) / times)
+        for mean_square, part in ((seen, 1 - tail), (max(seen, bound), tail))
     )
-    variance = float((square - other) / times)
+    variance = (seen - other) / times
     return Component(
         name=name,
         variance=variance,
         low=max(0.0, low),
         high=max(0.0, high),
         degrees=degrees,
-        in_mean=variance * float(form.sum()) / len(form) ** 2,
+        in_mean=variance * share,
     )
 
 

@@ -38,7 +38,7 @@ def reach(fit: Fit, score: float) -> Reach:
         return -np.inf if said is None else float(said)
 
     size = _first(lambda at: predict(fit, at).score >= score, fit.smallest)
-    known = fit.covariance is not None
+    known = predict(fit, fit.smallest).low is not None
     return Reach(
         score=score,
         size=size,

@@ -14,7 +14,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from viva.analysis.uncertainty import LEVEL, Interval
+from viva.analysis.uncertainty import LEVEL, Interval, t_quantile
 
 Floats = NDArray[np.float64]
 Weights = Floats
@@ -32,6 +32,7 @@ _KEPT = 16_000_000
 _JACKKNIFE = 3000
 """Questions up to which each is left out in turn; of more, none moves the acceleration."""
 NAME = "bootstrap (BCa)"
+JACKKNIFE = "jackknife (Fisher's z)"
 
 
 class Resampler:
@@ -60,6 +61,22 @@ class Resampler:
             return None, "every resample gives the same value: an interval would have no width"
         left = self._without_each(statistic, places, own)
         return _bca(defined, value, left), ""
+
+    def transformed(self, statistic: Statistic, items: Sequence[int], value: float) -> Interval | None:
+        """The 95 % interval of a coefficient below 1: a jackknife over questions of Fisher's z, with Student's t.
+
+        None for fewer than three questions, more than are left out in turn, and where a value of 1 has no z.
+        """
+        places = np.asarray(items, dtype=np.int64)
+        own = np.unique(self.questions[places])
+        left = self._without_each(statistic, places, own)
+        if len(left) < max(3, len(own)) or max(value, float(left.max())) > 1 - 1e-9 or float(left.min()) <= -1:
+            return None
+        away = np.arctanh(left) - np.arctanh(left).mean()
+        half = t_quantile(len(own) - 1) * float(np.sqrt((len(own) - 1) / len(own) * (away**2).sum()))
+        if half < 1e-12:
+            return None
+        return float(np.tanh(np.arctanh(value) - half)), float(np.tanh(np.arctanh(value) + half))
 
     def _chunks(self) -> Iterable[Floats]:
         """Resamples × questions, in chunks; kept where there is room, else drawn anew, which gives the same."""

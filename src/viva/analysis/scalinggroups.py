@@ -9,13 +9,27 @@ from msgspec import Struct
 
 from viva.analysis.families import are_groups
 from viva.analysis.reaching import Reach, reach
-from viva.analysis.scaling import Fit, Kind, Prediction, curve, fit_family, fit_log, predict
+from viva.analysis.scaling import (
+    Fit,
+    Kind,
+    Prediction,
+    curve,
+    fit_average,
+    fit_family,
+    fit_log,
+    fit_logistic,
+    fit_power,
+    predict,
+)
 from viva.analysis.segments import Segments, fit_segments
 from viva.errors import DataError
 
 SAME = 0.02
 """Sizes that differ by less than this share are the same size: 70 and 68.98 count as what was predicted for 70."""
 FAR = 3
+_FITTERS = {
+    "family": fit_family, "log": fit_log, "logistic": fit_logistic, "power": fit_power, "average": fit_average,
+}  # fmt: skip
 
 
 class Point(Struct, frozen=True, kw_only=True):
@@ -168,7 +182,7 @@ def _fitted(kind: Kind, points: Sequence[Point], families: Sequence[str]) -> Fit
         return fit_segments(sizes, scores, [point.model for point in points], families=families)
     known = [point.variance for point in points if point.variance is not None]
     variances = known if len(known) == len(points) else None
-    return (fit_family if kind == "family" else fit_log)(sizes, scores, variances, families)
+    return _FITTERS[kind](sizes, scores, variances, families)
 
 
 def _forecast(fit: Fit, size: float, held: Sequence[Point]) -> Forecast:

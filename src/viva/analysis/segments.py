@@ -18,8 +18,9 @@ Econometrics 146:162-169), since small models may scatter more than large ones, 
 larger p counts. One line passes for two in 1 to 6 % of cases where scatter is alike or changes by up to half with a
 tenfold of size, and in up to 16 % of 8 to 20 models whose scatter changes fourfold (`performance/nulltests.py`). Both
 take models as independent: families of six, each of its own range of sizes, show a break in up to 30 % of cases. Where
-families are known there is a third, normal errors with a part for each family (`analysis.families`), and the bootstrap
-draws families. The profile interval takes models as independent all the same.
+families are known there is a third, normal errors with a part for each family (`analysis.families`), the bootstrap
+draws families, and the profile is that of generalised least squares, with the two parts of the scatter around the best
+break and F with (1, families - 2) degrees of freedom.
 
 *How far it leans on single models*: the break without each of them in turn.
 """
@@ -31,9 +32,10 @@ from collections.abc import Sequence
 
 import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
-from viva.analysis.families import Codes, are_groups, family_scatter, numbered
-from viva.analysis.scaling import Fit, Floats, assembled
+from viva.analysis.families import Codes, FamilyScatter, are_groups, family_scatter, numbered
+from viva.analysis.scaling import Fit, Floats, assembled, curve
 from viva.analysis.uncertainty import LEVEL
 from viva.errors import DataError
 
@@ -71,7 +73,7 @@ class Segments(Struct, frozen=True, kw_only=True):
     """Breaks that fit as well as this one: `at` twice, but at either end of the sizes."""
     low: float
     high: float
-    """Its 95 % interval by profile likelihood."""
+    """Its 95 % interval by profile likelihood; of families with their part of the scatter."""
     open_low: bool
     open_high: bool
     """Whether the interval reaches the smallest, or the largest, size."""
@@ -121,11 +123,14 @@ def fit_segments(
     spare = len(x) - 4
     limit = sse * (1 + float(stats.f.ppf(LEVEL, 1, spare)) / spare) + _TINY
     inside = search.places[sse_one - gains <= limit]
+    codes = numbered(groups) if groups else None
+    around = None if codes is None else family_scatter(_design(z, c), y - curve(fit, x), codes)
+    if codes is not None and around is not None and around.between > 0:
+        inside = search.places[search.within_families(y, codes, around)]
     low, high = min([*map(float, inside), c]), max([*map(float, inside), c])
     open_low, open_high = low <= search.places[0] + 1e-9, high >= search.places[-1] - 1e-9
     first, last = float(distinct[0]), float(distinct[-1])
     gain = _f(sse_one, sse, len(x) - 3)
-    codes = numbered(groups) if groups else None
     boot = _bootstrap(z, y, codes, resamples, seed)
     searched = _f(sse_one, sse_one - float(gains.max()), len(x) - 3)
     nulls = [_simulated_p(search, searched, len(x) - 3, draws, seed), _wild_p(search, one, draws, seed)]
@@ -187,6 +192,22 @@ class _Search:
         found: Floats = (self.directions @ left) ** 2
         return found
 
+    def within_families(self, y: Floats, codes: Codes, parts: FamilyScatter) -> NDArray[np.bool_]:
+        """Which breaks fit nearly as well as the best by generalised least squares, with these parts of the scatter."""
+        from scipy import stats
+
+        within = max(parts.within, 1e-3 * (parts.within + parts.between))
+        shared = (codes[:, None] == codes[None, :]).astype(np.float64)
+        root = np.linalg.cholesky(within * np.eye(len(y)) + parts.between * shared)
+        lines, _ = np.linalg.qr(np.linalg.solve(root, np.stack([np.ones_like(y), self.z], axis=1)))
+        hinges = np.linalg.solve(root, np.maximum(self.z[:, None] - self.places[None, :], 0))
+        hinges -= lines @ (lines.T @ hinges)
+        norms = (hinges**2).sum(axis=0)
+        known = norms > 1e-9 * norms.max()
+        gains = np.where(known, (np.linalg.solve(root, y) @ hinges) ** 2 / np.where(known, norms, 1.0), 0.0)
+        nearly: NDArray[np.bool_] = gains.max() - gains <= float(stats.f.ppf(LEVEL, 1, parts.count - 2))
+        return nearly
+
     def polished(self, y: Floats, index: int) -> float:
         """The best break between the neighbours of the best place."""
         from scipy.optimize import minimize_scalar
@@ -201,9 +222,14 @@ class _Search:
         return float(found.x) if found.fun < _lines(self.z, y, best)[3] else best
 
 
+def _design(z: Floats, c: float) -> Floats:
+    """models × (level, slope, change of slope at c)."""
+    return np.stack([np.ones_like(z), z, np.maximum(z - c, 0)], axis=1)
+
+
 def _lines(z: Floats, y: Floats, c: float) -> tuple[float, float, float, float]:
     """Level, slope below, slope above, and the sum of squares, for a break at c."""
-    design = np.stack([np.ones_like(z), z, np.maximum(z - c, 0)], axis=1)
+    design = _design(z, c)
     (level, below, change), *_ = np.linalg.lstsq(design, y, rcond=None)
     left = y - design @ np.array([level, below, change])
     return float(level), float(below), float(below + change), float(left @ left)

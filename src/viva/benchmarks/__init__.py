@@ -96,6 +96,10 @@ def open_exam(spec: ExamSpec, data: Path | None, templates: Mapping[str, object]
         from viva.benchmarks.selecting import Selected
 
         exam = Selected(exam, spec.questions)
+    if spec.shuffle:
+        from viva.benchmarks.shuffled import Shuffled
+
+        exam = Shuffled(exam)
     if spec.choose:
         from viva.benchmarks.logprob import LogprobExam
 
@@ -117,14 +121,12 @@ def _open_varied(spec: ExamSpec, design: Design, data: Path | None, templates: d
 
     texts = read_texts(templates.pop(VARIANTS, {}))
     refuse_unfit(design, texts, spec.shots)
-    if spec.shard:
-        raise DataError("--vary and --shard: a design is asked in one run; leave one of them out")
     inner: dict[tuple[int, int], Exam] = {}
     for cell in map(design.cell, range(len(design.cells))):
         prompt, draw = cell.get("prompt", 0), cell.get("exemplars", 0)
         if (prompt, draw) not in inner:
             said = merged(templates, texts.prompt[prompt - 1]) if prompt else templates
-            own = msgspec.structs.replace(spec, vary=UNSET, draw=draw or UNSET)
+            own = msgspec.structs.replace(spec, vary=UNSET, shard="", draw=draw or UNSET)
             try:
                 inner[prompt, draw] = open_exam(own, data, said or None)
             except DataError as problem:
@@ -132,7 +134,13 @@ def _open_varied(spec: ExamSpec, design: Design, data: Path | None, templates: d
                     raise
                 level = next(factor.levels[prompt] for factor in design.factors if factor.name == "prompt")
                 raise DataError(f"--vary prompt, table [{one_line(level, 60)}]: {problem}") from None
-    return Varied(inner, design, texts)
+    varied = Varied(inner, design, texts)
+    if not spec.shard:
+        return varied
+    from viva.benchmarks.sharding import Sharded
+
+    varied.spec = msgspec.structs.replace(varied.spec, shard=spec.shard)
+    return Sharded(varied)
 
 
 def _refuse_unsupported(spec: ExamSpec, about: BenchmarkInfo) -> None:

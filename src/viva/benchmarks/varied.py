@@ -5,7 +5,7 @@
 A sample of a question is asked in one cell (`Design`). Sample 0 is the request of a run that varies nothing, so answers
 can be taken over between them. Options are rotated: each stands at every letter when there are as many orders as
 options (cyclic permutations, as in Zheng et al., arXiv 2309.03882, section 2). A question of which an option speaks of
-others ("all of the above") keeps its order.
+others ("all of the above") keeps its order. A level of `seed` is one seed for all questions, in all cells that have it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from viva.contracts import ContextWindow, Exam
 from viva.designs import Design
 from viva.errors import DataError
 from viva.prompting import read_templates, with_system
-from viva.types import Defect, Kind, Question, Request, Sampling
+from viva.types import Defect, Generate, Kind, Question, Request, Sampling
 
 VARIANTS = "variants"
 """The key of an exam's templates that holds the texts of its levels."""
@@ -84,6 +84,9 @@ class Varied(ExamWrapper):
             )
         if orders:
             self._refuse_fixed(first)
+        self._seeds = sum(len(factor.levels) for factor in design.factors if factor.name == "seed")
+        if self._seeds and first.spec.choose:
+            raise DataError(f"--vary seed: --answer-by {first.spec.choose} draws nothing; leave one of them out")
         draws = [exam for (prompt, draw), exam in inner.items() if draw and not prompt]
         if draws and all(_alike(first, exam) for exam in draws):
             raise DataError(f"--vary exemplars: those of {first.spec.label} are the same however they are drawn")
@@ -134,10 +137,15 @@ class Varied(ExamWrapper):
         cell = self._design.cell(sample)
         exam = self._exams[cell.get("prompt", 0), cell.get("exemplars", 0)]
         request = exam.request(self.variant(question, sample), sample, sampling, context_window)
-        system = cell.get("system", 0)
-        if not system:
-            return request
-        return msgspec.structs.replace(request, prompt=with_system(request.prompt, self._texts.system[system - 1]))
+        if system := cell.get("system", 0):
+            said = with_system(request.prompt, self._texts.system[system - 1])
+            request = msgspec.structs.replace(request, prompt=said)
+        if self._seeds and isinstance(request, Generate):
+            # What is sent goes up by one with every sample; here it is the level's in all of its cells.
+            seed = (request.sampling.seed or 0) + self._seeds * (sample // len(self._design.cells))
+            own = msgspec.structs.replace(request.sampling, seed=seed + cell["seed"] - sample)
+            request = msgspec.structs.replace(request, sampling=own)
+        return request
 
 
 def _alike(one: Exam, other: Exam) -> bool:

@@ -14,7 +14,10 @@ from viva.reports.grids import WORDS
 from viva.reports.printing import StudyResult, refuse_several
 from viva.reports.result import UNSURE, Grid, left_out, p_text, percent
 
-NAMES: dict[Kind, str] = {"family": "family", "log": "log-linear", "segments": "two segments"}
+NAMES: dict[Kind, str] = {
+    "family": "family", "log": "log-linear", "segments": "two segments", "logistic": "logistic", "power": "power law",
+    "average": "average",
+}  # fmt: skip
 TEN = 0.30102999566398120
 """A doubling, in tenfolds."""
 _RESTS = {
@@ -156,7 +159,15 @@ def formula(fit: Fit) -> str:
     """The curve with its parameters; of segments the break stands elsewhere."""
     if fit.kind == "family":
         return f"1 - 1/({fit.parameters[0]:.4g}·ln({fit.parameters[1]:.4g}x + 1) + 1)"
+    if fit.kind == "average":
+        return ", ".join(
+            f"{100 * weight:.0f} % {NAMES[shape.kind]}" for shape, weight in zip(fit.shapes, fit.weights, strict=True)
+        )
+    if fit.kind == "logistic":
+        return f"1/(1 + exp({-fit.parameters[0]:.4g} {-fit.parameters[1]:+.4g}·log10 x))"
     level, slope = (100 * value for value in fit.parameters[:2])
+    if fit.kind == "power":
+        return f"{level:.2f} {-slope:+.2f}·x^{-fit.parameters[2]:.3g}"
     if fit.kind == "log":
         return f"{level:.2f} {slope:+.2f}·log10 x"
     return f"{level:.2f} {slope:+.2f}·log10 x, from {size_text(fit.parameters[3])} on {100 * fit.parameters[2]:+.2f}"
@@ -197,7 +208,8 @@ def notes_on(found: Sequence[Scaling]) -> list[str]:
         )
     if any(group.forecasts for one in found for group in one.groups):
         lines.append(
-            "The interval is for the score that one more model of that size would measure, if the curve holds there; "
+            "The interval is for the score that one more model of that size would measure, "
+            f"{_AVERAGED if 'average' in kinds else 'if the curve holds there'}; "
             "models of a size that is predicted were held out of the fit."
         )
     if any(one.references for one in found):
@@ -217,6 +229,10 @@ def notes_on(found: Sequence[Scaling]) -> list[str]:
 
 
 _INDEPENDENT = " Fits take models as independent, which those of one family or one maker are not."
+_AVERAGED = (
+    "if the curve holds there; of the average (weights 1/sd²) if any of its curves does or one between them, "
+    "and not for a bend upwards yet to come"
+)
 _FAMILIES = (
     "Models of one family are drawn together ({} families): intervals are for a model of a further family, "
     "and p allows for what families have in common. --families FILE names them, --families none takes models as "

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from viva.analysis.components import QUESTION, Component, Components
 from viva.analysis.positions import Position
-from viva.designs import Design
+from viva.designs import JUDGE, Design
 from viva.reports.grids import WORDS
 from viva.reports.printing import StudyResult
 from viva.reports.result import Grid
@@ -61,6 +61,11 @@ class Variance(StudyResult):
     budget_asked: bool = False
     """Whether the budget was named, and is not that of one answer a question."""
     words = WORDS | {"difference", "level", "ranks"}
+    drawing = "variance:variance_chart"
+
+    def drawn(self) -> tuple[object, ...]:
+        """The exam, what was varied, and the models."""
+        return self.exam, self.design, self.contestants
 
     def ranks(self) -> dict[str, tuple[int, int]]:
         """Model → its best and its worst rank over the cells; equal scores share the better one."""
@@ -85,11 +90,18 @@ class Variance(StudyResult):
         """Variants of a question and questions that the budget pays for, and the standard error of each difference; of
         the score where there is one model."""
         about = [one.components for one in self.differences or self.contestants]
+        # One answer to a question does not say what others would be.
+        known = VARIANTS if self._asks_variants or about[0].samples > 1 else VARIANTS[:1]
         return [
             (variants, self.budget // variants, [one.error_with(self.budget // variants, variants) for one in about])
-            for variants in VARIANTS
+            for variants in known
             if self.budget // variants >= _FEW
         ]
+
+    @property
+    def _asks_variants(self) -> bool:
+        """Whether more is varied than who marks an answer."""
+        return self.design.factors[0].name != JUDGE
 
     def tables(self) -> list[Grid]:
         """Scores, differences, what moves the first of these; the split of a budget, positions, levels; the rest. The
@@ -101,7 +113,7 @@ class Variance(StudyResult):
                 for one in self.contestants
             ),
         ]
-        split = [self._split()]
+        split = [self._split()] if self.budget_asked or len(self.splits()) > 1 else []
         return [
             *(split if self.budget_asked else []),
             self._scores(),
@@ -176,11 +188,17 @@ class Variance(StudyResult):
 
     def closing(self) -> list[str]:
         """How to read it, and what it leaves out."""
+        judged = self.design.factors[-1].name == JUDGE
         lines = [
-            "Scores are plain means over questions and cells. Questions alone: for these very prompts and orders. "
-            "Anything else: other questions and other levels of what was varied, drawn from many like them. Standard "
-            "deviations (sd) are in points.",
+            "Scores are plain means over questions and cells. Questions alone: for these very "
+            f"{'prompts, orders and judges' if judged else 'prompts and orders'}. Anything else: other questions and "
+            "other levels of what was varied, drawn from many like them. Standard deviations (sd) are in points.",
         ]
+        if judged:
+            lines.append(
+                "Every answer has a score under each judge alone, without experts' marks. judge: one is more severe "
+                "than another; × judge: on some questions or answers and not on others."
+            )
         about = [*(one.components for one in self.contestants), *(one.components for one in self.differences)]
         sources = [one for found in about for one in found.components]
         if any(one.variance < -_ROUNDING for one in sources):
@@ -202,12 +220,18 @@ class Variance(StudyResult):
         if any(one.left_out for one in self.contestants):
             lines.append(
                 "left out, since an answer of them is missing: "
-                + ", ".join(f"{one.left_out:,} questions of {one_line(one.model, _NAME)}" for one in self.contestants)
+                + ", ".join(
+                    f"{one.left_out:,} question{'s' * (one.left_out != 1)} of {one_line(one.model, _NAME)}"
+                    for one in self.contestants
+                )
             )
-        lines.append(
-            "In the table of a budget, n variants of a question have n levels of every factor (n prompts, n orders). "
-            f"There are {self.available:,} questions; a row with more takes new ones."
-        )
+        if self.budget_asked or len(self.splits()) > 1:
+            several = "n levels of every factor (n prompts, n orders)" if self._asks_variants else "n answers"
+            lines.append(
+                f"In the table of a budget, n variants of a question have {several}"
+                f"{', each marked by all judges' * judged}. There are {self.available:,} questions; a row with more "
+                "takes new ones."
+            )
         return lines
 
     def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:

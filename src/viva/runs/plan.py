@@ -72,7 +72,9 @@ def plan_run(given: Mapping[str, Any], own: Mapping[str, Model] | None = None) -
     _check_addresses(models, judging, given["base_url"], given["api_key_env"])
     refuse_unjudged(choice, judging)
     refuse_unopened(opening, choice.form, models)
-    exams_with_data = open_exams(tuple(benchmarks), choice, asking=True, vary=draw.vary)
+    exams_with_data = open_exams(
+        tuple(benchmarks), choice, asking=True, vary=draw.vary, shuffle=bool(given.get("shuffle"))
+    )
     exams = [exam for exam, _ in exams_with_data]
     refuse_unknown(output.published_rows, [(exam.spec, data is None) for exam, data in exams_with_data])
     system = request_options(pick(ServerOptions, given), limit_kept=False).system if own else ""
@@ -99,9 +101,8 @@ def plan_run(given: Mapping[str, Any], own: Mapping[str, Model] | None = None) -
         seed=choice.seed or 0,
         sampling=sampling(draw, choice.seed),
     )
-    answers = record.samples * record.repeats
     adaptive = plan_adaptive(
-        pick(AdaptiveOptions, given), [*zip(exams, record.exams, strict=True)], models, answers, limits
+        pick(AdaptiveOptions, given), [*zip(exams, record.exams, strict=True)], models, record, limits
     )
     names = [Path(name).stem for name in dict.fromkeys(benchmarks)]
     names += [f"shard-{choice.shard.replace('/', '-of-')}"] if choice.shard else []
@@ -183,6 +184,11 @@ def drawn(exam: ExamRecord, draw: SamplingOptions, seed: int | None) -> ExamReco
     about = find_benchmark(exam.spec.benchmark).about
     paper = (about.few_shot if exam.spec.shots else None) or about.draws
     own = sampling(draw, seed, paper.sampling)
+    if exam.spec.vary is not UNSET and any(factor.name == "seed" for factor in exam.spec.vary.factors):
+        if own.seed is None:
+            raise VivaError("--vary seed: say which seed is the first, such as --seed 0")
+        if own.temperature == 0:
+            raise VivaError("--vary seed: nothing is drawn at temperature 0; say another, such as --temperature 0.7")
     samples, cells = draw.samples or paper.samples, 1 if exam.spec.vary is UNSET else len(exam.spec.vary.cells)
     return msgspec.structs.replace(
         exam,

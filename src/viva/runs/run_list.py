@@ -78,6 +78,7 @@ def _listed(path: Path) -> ListedRun:
                 high=result.overall.high,
                 n=result.overall.n,
                 partial=not result.overall.complete,
+                estimated=result.estimated,
                 unscored=sum(result.overall.outcomes.get(outcome, 0) for outcome in UNANSWERED),
                 cost=result.consumed.cost if result.consumed and result.consumed.priced else None,
             )
@@ -100,4 +101,5 @@ def _state(record: RunRecord, results: Sequence[Result]) -> str:
     said = [f"{number:,} {what}" for what, number in left.items() if number]
     # Without a judge a run is as whole as it can be.
     ended = not left["unanswered"] and not (left[outcome_name("ungraded")] and record.judges)
-    return ", ".join([*(["estimated" if record.adaptive else "done"] if ended else []), *said])
+    whole = ["estimated"] if record.adaptive else ["done"] if ended else []
+    return ", ".join([*whole, *said])

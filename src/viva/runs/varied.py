@@ -14,7 +14,7 @@ from msgspec import Struct
 from viva.benchmarks import CARD, find_benchmark
 from viva.benchmarks.card.model import read_card
 from viva.benchmarks.varied import VARIANTS, Texts
-from viva.designs import MOST_CELLS, Design, Factor, FactorName, factorial
+from viva.designs import JUDGE, MOST_CELLS, Design, Factor, FactorName, factorial
 from viva.errors import DataError, VivaError
 from viva.prompting import merged, read_templates
 from viva.types import ExamSpec
@@ -52,7 +52,8 @@ class VaryOptions(Struct, frozen=True):
                 texts = msgspec.structs.replace(texts, system=tuple(systems.values()))
                 levels = [first, *systems]
             else:
-                levels = [str(level) for level in range(cast("int", said))]
+                start = spec.seed if name == "seed" else 0
+                levels = [str(start + level) for level in range(cast("int", said))]
             factors.append(Factor(name, tuple(levels)))
         sizes = [len(factor.levels) for factor in factors]
         whole = math.prod(sizes)
@@ -77,13 +78,16 @@ def read_varied(given: Sequence[str]) -> VaryOptions:
     """`prompt=3,order=4`, in one text or several. Raises VivaError for what cannot be varied so."""
     factors: dict[FactorName, int | Path] = {}
     cells: int | None = None
-    known = get_args(FactorName)
+    known = [name for name in get_args(FactorName) if name != JUDGE]
     for part in (part.strip() for text in given for part in text.split(",") if part.strip()):
         name, equals, value = (each.strip() for each in part.partition("="))
-        if name in ("seed", "sample", "samples"):
-            raise VivaError(f"--vary {name}: every sample has a seed of its own; write --samples N beside --vary")
-        if name == "judge":
-            raise VivaError("--vary judge: name several with --judge; `viva agreement` compares them")
+        if name in ("sample", "samples"):
+            raise VivaError(f"--vary {name}: write --samples N beside --vary, for N answers in each combination")
+        if name in (JUDGE, "judges"):
+            raise VivaError(
+                f"--vary {name}: judges mark the same answers, so nothing more is asked for; name them with --judge A "
+                "--judge B, and `viva variance` takes each for a level"
+            )
         if name not in (*known, CELLS) or not equals or not value:
             raise VivaError(
                 f"--vary {one_line(part, 60)!r}: write NAME=N with a name of {', '.join(known)}, {CELLS}; such as "

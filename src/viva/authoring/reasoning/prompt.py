@@ -48,7 +48,7 @@ def read_instructions(content: bytes, name: str) -> dict[str, str]:
     text, _ = decoded(content, name)
     try:
         found = parse_toml(text).get("instructions")
-    except tomllib.TOMLDecodeError as problem:
+    except ValueError as problem:
         raise DataError(f"{name} is not valid TOML: {problem}") from None
     if not isinstance(found, dict):
         raise DataError(f"{name} has no table [instructions]")

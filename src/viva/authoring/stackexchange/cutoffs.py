@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import calendar
 import re
-import tomllib
 from collections.abc import Mapping
 from datetime import date, datetime
 
@@ -42,7 +41,7 @@ def read_cutoffs(content: bytes, name: str) -> dict[str, date]:
     """Model → the last day of its training data. Raises DataError."""
     try:
         table = parse_toml(content.decode("utf-8-sig"))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
+    except ValueError as problem:
         raise DataError(f'{name} is not valid TOML ({problem}); a line is: "MODEL" = 2024-04-30') from None
     found: dict[str, date] = {}
     for model, value in table.items():

@@ -34,7 +34,7 @@ def read_instructions(content: bytes, name: str) -> str:
     """The experts' instructions. Raises DataError."""
     try:
         found = parse_toml(content.decode("utf-8-sig")).get("instructions")
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
+    except ValueError as problem:
         raise DataError(f"{name} is not valid TOML: {problem}") from None
     if not isinstance(found, str) or not found.strip():
         raise DataError(f'{name} should hold a text: instructions = """..."""')

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib.resources
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
@@ -101,7 +100,7 @@ def read_tree(path: Path | None, several: Literal["first", "drop"] = "first") ->
         raise DataError(f"the tag tree {name} has {len(content):,} bytes; the limit is {MAX_TREE:,}")
     try:
         file = msgspec.convert(parse_toml(content.decode()), _File)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+    except ValueError as problem:
         raise DataError(f"the tag tree {name} is no TOML: {one_line(str(problem), 200)}") from None
     except msgspec.ValidationError as problem:
         raise DataError(f"the tag tree {name}: {one_line(str(problem), 200)}") from None

@@ -52,7 +52,7 @@ def read_templates(content: bytes, name: str) -> Templates:
     standard = tomllib.loads(bundled().decode())
     try:
         given = parse_toml(content.decode("utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+    except ValueError as problem:
         raise DataError(f"{name} is not valid TOML: {problem}") from None
     merged: dict[str, dict[str, str]] = {}
     for table in ("names", "translate"):

@@ -40,11 +40,6 @@ def fetch_command(benchmark: str, to: Path | None, url: str | None, as_json: boo
     if as_json:
         files = [source.names.get(file, file) for file in source.files]
         found = {"benchmark": benchmark, "folder": str(folder), "files": files, "licence": source.licence}
-            "benchmark": benchmark,
-            "folder": str(folder),
-            "files": [source.names.get(file, file) for file in source.files],
-            "licence": source.licence,
-        }
         click.echo(escaped(msgspec.json.encode(found).decode()))
         return 0
     click.echo(f"{benchmark} is in {folder}" + ("; use it with --data" if to else ""))

@@ -12,7 +12,7 @@ from viva.cli.output import show_study
 from viva.studies.scaling.study import ScalingConfig, study
 
 _METAVARS = {
-    "fit": "family|log|segments", "by": "family|domain|type|...", "predict": "SIZE", "fit_on": "SIZE,...",
+    "fit": "log|family|average|...", "by": "family|domain|type|...", "predict": "SIZE", "fit_on": "SIZE,...",
     "model": "PATTERN", "exclude": "PATTERN", "where": "WORD=VALUE", "table": "NAME", "score": "COLUMN",
     "sizes": "FILE", "families": "FILE|none",
 }  # fmt: skip

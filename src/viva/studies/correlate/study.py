@@ -119,7 +119,10 @@ def _correlated(found: Correlated, config: CorrelateConfig, notes: list[str]) ->
         raise VivaError(f"--exclude {unknown[0]!r}: {title} has no such row; it has: {_listed(table.rows)}")
     kept = [index for index, row in enumerate(table.rows) if row not in config.exclude]
     rows = [table.rows[index] for index in kept]
-    families = families_of(config.families, rows, notes)
+    used = [index for index in kept if sum(table.columns[name][index] is not None for name in columns) > 1]
+    found_families = families_of(config.families, [table.rows[index] for index in used], notes) if used else []
+    by_row = dict(zip(used, found_families, strict=False))
+    families = [by_row.get(index, table.rows[index]) for index in kept] if by_row else []
     figures = {name: [table.columns[name][index] for index in kept] for name in columns}
     return Correlations(
         title=title + (f", without {', '.join(config.exclude)}" if config.exclude else ""),

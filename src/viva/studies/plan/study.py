@@ -51,7 +51,7 @@ class PlanConfig(Struct, kw_only=True):
         note("What can so many US dollars show, for both models? From runs that asked."),
     ] = None
     price: Annotated[
-        tuple[str, ...], note("US dollars per million tokens, where the list price is unknown or not yours.")
+        tuple[str, ...], note("US dollars per million tokens, if the list price is unknown or you pay another.")
     ] = ()
     cluster: Annotated[str | None, note("Questions with the same value of this tag belong together.")] = None
     score: Annotated[

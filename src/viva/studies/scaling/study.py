@@ -31,7 +31,9 @@ class ScalingConfig(Struct, kw_only=True):
         tuple[str, ...],
         note(
             "The curve; several: repeat, or with commas. family: 1 - 1/(a·ln(bx + 1) + 1), CS-Bench's; "
-            "log: a line over log size; segments: two lines that meet at a break, tested against one.  [default: log]"
+            "log: a line over log size; logistic: log odds over log size; power: ceiling - drop·x^-exponent; average: "
+            "the mean of these four, whose interval allows for not knowing which; segments: two lines that meet at a "
+            "break, tested against one.  [default: log; with --predict average]"
         ),
     ] = ()
     by: Annotated[tuple[str, ...], note("A curve for each value; several: each combination.")] = ()
@@ -175,7 +177,7 @@ def _curve_kinds(config: ScalingConfig) -> list[Kind]:
     """The kinds of curves that are asked for. Raises VivaError for unknown ones."""
     from viva.analysis.scaling import KINDS
 
-    asked = list(dict.fromkeys(_parts(config.fit))) or ["log"]
+    asked = list(dict.fromkeys(_parts(config.fit))) or ["average" if config.predict else "log"]
     for name in asked:
         if name not in KINDS:
             raise VivaError(f"--fit {name!r} is no curve; there are {', '.join(KINDS)}")

@@ -1,1 +1,1 @@
-"""What moves a score: questions, prompts, the order of options, exemplars, system texts, chance."""
+"""What moves a score: questions, prompts, the order of options, exemplars, system texts, seeds, judges, chance."""
