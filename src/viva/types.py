@@ -2,8 +2,7 @@
 
     load → Question → render → Generate → MODEL → Response → judge → score → Score → table
 
-Everything is immutable, typed, and quick to encode (msgspec). Benchmarks, engine, models and analysis know these
-words and never each other.
+All is immutable, typed, quick to encode (msgspec). Benchmarks, engine, models, analysis know it and never each other.
 """
 
 from __future__ import annotations
@@ -168,10 +167,6 @@ class Usage(Struct, frozen=True, omit_defaults=True):
     input: int = 0
     output: int = 0
     reasoning: int = 0
-
-    def plus(self, other: Usage) -> Usage:
-        """Both together."""
-        return Usage(self.input + other.input, self.output + other.output, self.reasoning + other.reasoning)
 
 
 class Quota(Struct, frozen=True):
@@ -372,8 +367,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     """All that was found out about one answer, in the order in which it was asked for.
 
     `executions`: how its programs fared, in the order of `Exam.executions` (None: not known). `similarities`: aspect →
-    similarity. `opinions`: the judges' replies. `failed`: where judges were asked and gave no verdict, the reply that
-    holds none, or why there is none. `marks`: the experts'.
+    similarity. `opinions`: the judges' replies; `failed`: those without a verdict, or why none came. `marks`: experts'.
     """
 
     executions: Sequence[Execution | None] = ()

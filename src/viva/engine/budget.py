@@ -31,6 +31,11 @@ class Price(Struct, frozen=True):
         return Price(self.input * share, self.output * share)
 
 
+def both(one: Usage, other: Usage) -> Usage:
+    """The tokens of both together."""
+    return Usage(one.input + other.input, one.output + other.output, one.reasoning + other.reasoning)
+
+
 def list_price(provider: str, model: str) -> Price | None:
     """The vendor's list price from the genai-prices tables that ship with it; None where it knows none."""
     import genai_prices

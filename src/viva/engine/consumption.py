@@ -8,7 +8,7 @@ from statistics import median_low
 import msgspec
 from msgspec import Struct
 
-from viva.engine.budget import Price
+from viva.engine.budget import Price, both
 from viva.engine.journal import Entry
 from viva.types import CUT_OFF, ScoreRow, StopReason, Usage
 
@@ -86,7 +86,7 @@ class Consumption(Struct):
             self.silent += not (usage and usage.reasoning)
         if usage:
             self.counted += 1
-            self.total = self.total.plus(usage)
+            self.total = both(self.total, usage)
         if entry.seconds > 0 and not entry.batch:
             self.seconds.append(entry.seconds)
         if entry.first > 0:

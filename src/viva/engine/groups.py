@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from viva.contracts import HEARD, MORE, AdaptingModel, Model
 from viva.engine.asking import Run, Task, book, write
-from viva.engine.budget import Hold, worst_case
+from viva.engine.budget import Hold, both, worst_case
 from viva.engine.firstreply import FirstReply
 from viva.engine.limits import Ceiling, Policy
 from viva.engine.pacing import Pace
@@ -266,7 +266,7 @@ class _Group:
             if isinstance(outcome, Response):
                 self._fill()
                 readable = task.readable(outcome)
-                unread = outcome.usage.plus(unread) if outcome.usage and unread else None
+                unread = both(outcome.usage, unread) if outcome.usage and unread else None
                 if hold.refused:  # what came is cut off for want of money, and is asked for again when there is some
                     shared.finish("budget")
                     return
