@@ -15,6 +15,9 @@ from viva.reports.printing import StudyResult
 from viva.reports.result import FILLED, LEFT_OUT, UNSURE, Grid, percent
 from viva.visible import one_line
 
+JUDGED = 5
+"""Runs of which a line below the table says what their judges cost."""
+
 
 class ListedResult(Struct, frozen=True, kw_only=True):
     """A model on an exam: shares of 1, US dollars."""
@@ -89,7 +92,15 @@ class RunList(StudyResult):
                 "Intervals of an estimate (asked adaptively) are for the score on all questions of its set, those of a "
                 "mean for the score on questions like them."
             )
-        return [*more, *dagger, "viva score RUN: its numbers; viva show RUN --wrong: answers; viva resume RUN: go on."]
+        paid = [f"{one_line(run.path, 60)} {dollars(cost)}" for run in self.runs if (cost := sum(run.judging.values()))]
+        cut = f" and {len(paid) - JUDGED:,} more (--json has all)" if len(paid) > JUDGED else ""
+        judging = [f"Judging, in no row of the table, US$: {', '.join(paid[:JUDGED])}{cut}."] if paid else []
+        return [
+            *more,
+            *dagger,
+            *judging,
+            "viva score RUN: its numbers; viva show RUN --wrong: answers; viva resume RUN: go on.",
+        ]
 
     def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
         """A row a model and exam; of a run without results one row."""
@@ -117,8 +128,6 @@ def _rows(run: ListedRun) -> list[tuple[str, ...]]:
     state = one_line(run.state, 60)
     if not run.results:
         return [(*first, ", ".join(run.models), ", ".join(run.exams), "", "", "", state)]
-    paid = {judge: dollars(cost) for judge, cost in run.judging.items() if cost}
-    judges: list[tuple[str, ...]] = [("", "", f"{judge} (judge)", "", "", "", cost, "") for judge, cost in paid.items()]
     return [
         (
             *(first if not number else ("", "")),
@@ -130,4 +139,4 @@ def _rows(run: ListedRun) -> list[tuple[str, ...]]:
             state if not number else "",
         )
         for number, one in enumerate(run.results)
-    ] + judges
+    ]
