@@ -291,7 +291,8 @@ class _Group:
             else:
                 again = await self._try_again(source, task, problem, counted, attempt, started, deadline)
             if not again:
-                write(shared, task, Response(), Failure(problem.kind, problem.message), clock() - started, attempt)
+                lost = Response(usage=unread if rereads else None)
+                write(shared, task, lost, Failure(problem.kind, problem.message), clock() - started, attempt)
                 return
             left = deadline - clock()
             if absent:  # neither attempts nor time count while a server is waited for
