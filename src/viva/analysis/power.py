@@ -12,6 +12,7 @@ drawn from a large pool, as by every interval of Viva. All figures are shares of
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from statistics import NormalDist
@@ -104,9 +105,7 @@ class Discordance(Struct, frozen=True):
             return 0.0
         counts = np.arange(questions + 1)
         chances: Floats = binom.pmf(counts, questions, share)
-        # The most ups that are still significantly few, for every number of discordant questions; -1 for none.
-        few = binom.ppf(LEVEL / 2, counts, 0.5) - 1
-        few = np.where(bdtr(np.clip(few + 1, 0, counts), counts, 0.5) <= LEVEL / 2, few + 1, few)
+        few = _significantly_few(1 << questions.bit_length())[: questions + 1]
         found = np.zeros(len(counts))
         some = few >= 0
         for likely in (self.up / share, self.down / share):
@@ -120,6 +119,21 @@ class Discordance(Struct, frozen=True):
         """
         about = questions_for_difference(self.scatter, self.difference, wanted)
         return about if about > _EXACT else _first(lambda n: self.power(n) >= wanted, max(6, about // 2))
+
+
+@functools.cache
+def _significantly_few(size: int) -> Floats:
+    """The most ups that are still significantly few, of every number of discordant questions below `size`; -1 for none.
+
+    A plan asks hundreds of times, and this took half of its time: `size` is a power of two, so that few are kept.
+    """
+    from scipy.special import bdtr
+    from scipy.stats import binom
+
+    counts = np.arange(size)
+    few = binom.ppf(LEVEL / 2, counts, 0.5) - 1
+    found: Floats = np.where(bdtr(np.clip(few + 1, 0, counts), counts, 0.5) <= LEVEL / 2, few + 1, few)
+    return found
 
 
 def discordance(score: float, difference: float, correlation: float) -> Discordance:
