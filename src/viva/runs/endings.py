@@ -86,9 +86,9 @@ def given_up(run: Run, model: str, why: str) -> str:
 def _failed(run: Run, missing: str, left: str, resume: str) -> str:
     """What to say of questions that were asked and not answered."""
     tally = run.tally
-    if all(name == "missing" for name in tally.failures):
+    if tally.failures == {"missing"}:
         return f"{missing} questions have no answer in the file ({tally.last_error})"
-    if tally.failures <= FOR_GOOD:
+    if tally.failures and tally.failures <= FOR_GOOD:
         return f"{left}, and not to be answered by this model ({tally.last_failure})"
     why = tally.last_failure or tally.last_error
     return f"{left}{f' (last error: {why})' if why else ''}; try those again with: {resume}"
