@@ -142,7 +142,7 @@ class Took(Struct, frozen=True, kw_only=True):
 
 
 def took(runs: Sequence[Answers], prices: Mapping[str, Price]) -> Took:
-    """What answers took. `prices`: what the user says of models, "" for all; else the runs', else vendors' list prices."""
+    """What answers took. `prices`: what the user says of models, "" for all; else the runs', else list prices."""
     seconds: list[float] = []
     dollars: list[float] = []
     judging_alone: list[float] = []
