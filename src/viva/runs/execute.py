@@ -69,6 +69,8 @@ def execute_run(opened: OpenRun, earlier: list[RunFolder], more: Callable[[], bo
         execution = _Execution(opened, earlier, stack, more)
         asyncio.run(watched(execution.stages, opened.limits.progress, execution.work))
         execution.count_the_rest()
+        if opened.limits.price:  # not before: run.json is one of the files that scores vouch for
+            folder.remember(folder.record)
         code, undone = say_endings(execution.stages, folder.path)
         opened.resumable |= undone
     return code
@@ -276,9 +278,9 @@ class _Execution:
 
         def of(number: int, judge: Judge) -> Callable[[Tally], Iterator[Task | None]]:
             def wanted(tally: Tally) -> Iterator[Task | None]:
-                queue = VerdictQueue(
-                    judge_panel, judge, verdicts, earlier, tally, self._every, self._verdicts_asked[number]
-                )
+                # A batch brings no verdict for some: what is wanted is found anew each time, until all are there.
+                asked = KeyTable() if self._dispatcher else self._verdicts_asked[number]
+                queue = VerdictQueue(judge_panel, judge, verdicts, earlier, tally, self._every, asked)
                 answered = (
                     taken(self._verdicts[number], self._answers)
                     if self._verdicts
