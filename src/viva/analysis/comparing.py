@@ -97,11 +97,11 @@ class Difference(Struct, frozen=True, kw_only=True):
     difference itself where that is further out, since it leaves out what is known of one side alone."""
     first_unscored: int = 0
     second_unscored: int = 0
-    """Questions that both were asked (all, without pairs) of which some answers of this one have no score."""
+    """Questions of which some answers of this one have no score or cannot be read: the bounds count both."""
     tipping: float | None = None
-    """So right (a share of 1) the unscored answers of the one who is ahead would have to be for a tie, if those of the
-    other were as wrong: below 0 the order holds whatever they are, above 1 whatever they are it does not. None where
-    nothing is unscored, and where nobody is ahead."""
+    """So right (a share of 1) these answers of the one who is ahead would have to be for a tie, if those of the other
+    were as wrong: below 0 the order holds whatever they are, above 1 it changes whatever they are. None where there
+    are none, and where nobody is ahead."""
     one_sided: bool = False
     """Whether there is no difference, since what is decided depends on what it is worth (`breakdown.one_sided`): it
     lies from `floor` to `ceiling`, `low` to `high` is the interval of that identified set, and `p` is the largest that

@@ -3,8 +3,8 @@
 Bonett and Price's (2012, Journal of Educational and Behavioral Statistics 37:479-488) errs where changes go one way
 alone: where the second is worse by exactly 2 points and never better, 6.0 % of sets of 300 questions are called "no
 worse by 2 points", which ought to be 2.5. Tango's score interval (1998, Statistics in Medicine 17:891-908) errs at the
-other end: there the second is called worse by more than 2 points in 4.1 % of sets. What both leave out is left out in
-2.7 % at either end (exact sums over sets of 20 to 2,000 questions: tests/analysis/test_pairedinterval.py).
+other end: there the second is called worse by more than 2 points in 4.1 % of sets. The further limit errs in at most
+2.75 % at either end (exact sums: 20 to 300 questions, margins of 1 to 20 points, up to 30 % gained; 3.1 % at 30).
 """
 
 from __future__ import annotations

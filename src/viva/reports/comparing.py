@@ -225,36 +225,27 @@ def _at_any_time(one: Comparison) -> Grid:
 _ORDER = ("equivalent", "open", "no worse", "no better", "better by more", "worse by more")
 
 
-def _undecided(one: Comparison, margin: float | None, *, bayesian: bool, anytime: bool) -> Grid:
-    """Decisions, probabilities and e of every row in one table: equivalent and open ones first, those that are clear
-    last; of these, or without a margin, first what is nearest to it."""
-    names, cells, _ = _names(one, short=False)
-    tables = [_decisions(one, margin)] if margin is not None else []
-    tables += [_beliefs(one)] if bayesian else []
-    tables += [_at_any_time(one)] if anytime else []
-    header = (*names, "difference", *(name for grid in tables for name in grid.header[len(names) + 1 :]))
-    decided = [None if margin is None else row.found.against(margin / 100) for row in one.rows]
+def _unclear_first(one: Comparison, margin: float | None) -> Comparison:
+    """Equivalent and open rows first, those that are clear last; of these what is nearest to the margin, in points."""
 
-    def unclear(at: int) -> tuple[int, float]:
-        found, decision = one.rows[at].found, decided[at]
-        away = abs(abs(found.difference or 0.0) - (margin or 0.0) / 100) / (found.error or 1.0)
-        return _ORDER.index(decision) if decision else 0, away
+    def clear(row: Row) -> tuple[int, float]:
+        away = abs(abs(row.found.difference or 0.0) - (margin or 0.0) / 100) / (row.found.error or 1.0)
+        return 0 if margin is None else _ORDER.index(row.found.against(margin / 100)), away
 
-    order = sorted(range(len(one.rows)), key=unclear)
+    return replace(one, rows=tuple(sorted(one.rows, key=clear)))
+
+
+def _counted(one: Comparison, margin: float) -> Grid:
+    """The decisions of many pairs: how many there are of each, and the differences without their intervals."""
+    grid = _decisions(one, margin)
+    at = grid.header.index("difference")
     rows = tuple(
-        (
-            *cells(one.rows[at]), _change(one.rows[at].found),
-            *(cell for grid in tables for cell in grid.rows[at][len(names) + 1 :]),
-        )
-        for at in order
-    )  # fmt: skip
+        (*cells[:at], _change(row.found), *cells[at + 1 :]) for cells, row in zip(grid.rows, one.rows, strict=True)
+    )
+    decided = [row[-1] for row in grid.rows]
     counts = ", ".join(f"{decided.count(name):,} {name}" for name in _ORDER if name in decided)
-    said = f"Up to a margin of {margin:g} points: {counts}" if margin is not None else "Nearest to no difference first"
-    drop = ("at all times", "e", "95 % probable", "at worst", "P(no worse)", "P(equivalent)")
-    return Grid(
-        f"{said} · {one.title}", header, rows, drop=drop,
-        keep=tuple(name for name in header if name not in drop), asked=True, legend=tables[0].legend,
-    )  # fmt: skip
+    title = f"Up to a margin of {margin:g} points: {counts} · {one.title}"
+    return Grid(title, grid.header, rows, drop=("at worst",), keep=grid.keep, asked=True, legend=grid.legend)
 
 
 def _change(found: Difference) -> str:
@@ -275,19 +266,21 @@ def _between(interval: tuple[float, float] | None) -> str:
 def _tipping(row: Row) -> str:
     """What would change the order of two contestants; "" where nothing is unscored."""
     found = row.found
-    if found.tipping is None or found.difference is None:
+    if found.tipping is None or found.difference is None or not found.unscored:
         return ""
     sides = [(row.first, found.first_unscored), (row.second, found.second_unscored)]
     (ahead, missing), (behind, others) = reversed(sides) if found.difference > 0 else sides
     where = f"{row.part}: " if row.part else ""
-    lost = " and ".join(f"{name}'s missing answers ({_questions(n)})" for name, n in sides if n)
+    lost = " and ".join(f"{name}'s missing or unreadable answers ({_questions(n)})" for name, n in sides if n)
     if not 0 < found.tipping < 1:
         leader, other = (ahead, behind) if found.tipping <= 0 else (behind, ahead)
         return f"{where}{leader} is ahead of {other} whatever became of {lost}."
     share, rest = (f"{100 * value:.{0 if 0.01 <= found.tipping <= 0.99 else 2}f} %" for value in _halves(found.tipping))
-    need = [f"less than {share} of {ahead}'s missing answers ({_questions(missing)})"] if missing else []
+    need = [f"less than {share} of {ahead}'s missing or unreadable answers ({_questions(missing)})"] if missing else []
     need += [f"more than {rest} of {behind}'s ({_questions(others)})"] if missing and others else []
-    need += [f"more than {rest} of {behind}'s missing answers ({_questions(others)})"] if not missing else []
+    need += (
+        [f"more than {rest} of {behind}'s missing or unreadable answers ({_questions(others)})"] if not missing else []
+    )
     return f"{where}{behind} would be ahead of {ahead} if {' and '.join(need)} were right."
 
 
@@ -301,13 +294,13 @@ def _questions(count: int) -> str:
 
 def _fragile(one: Comparison) -> list[str]:
     """Which orders missing answers could change, those that change most easily first, and how many more there are."""
-    lost = [row for row in _pairs(one).values() if row.found.tipping is not None]
+    lost = [row for row in _pairs(one).values() if row.found.tipping is not None and row.found.unscored]
     if len(lost) <= _TIPPING:
         return list(map(_tipping, lost))
     loose = sorted((row for row in lost if (row.found.tipping or 0) > 0), key=lambda row: -(row.found.tipping or 0))
     count = (
-        f"{one.title}: missing answers could change the order in {len(loose):,} of {len(_pairs(one)):,} pairs; those in "
-        "which it changes most easily come first (--format json has all: tipping)."
+        f"{one.title}: missing answers could change the order in {len(loose):,} of {len(_pairs(one)):,} pairs, "
+        "those that change most easily first (--format json has all: tipping)."
     )
     return [count, *map(_tipping, loose[:_TIPPING])]
 
@@ -510,15 +503,12 @@ class Comparisons(StudyResult):
         tests = tests_of(self.found)
         return [*self._decisions(), *(grid for one in self.found for grid in comparison_grids(one, tests))]
 
-    def _decisions(self) -> list[Grid]:
-        grids = [] if self.margin is None else [_decisions(one, self.margin) for one in self.found]
-        grids += [_beliefs(one) for one in self.found] if self.bayesian else []
-        return grids + ([_at_any_time(one) for one in self.found] if self.anytime else [])
-
-    def _summarised(self) -> list[Grid]:
-        """What was asked for of many pairs, a table for all of it, what is not clear first."""
-        options = {"margin": self.margin, "bayesian": self.bayesian, "anytime": self.anytime}
-        return [_undecided(one, **options) for one in self.found] if any(options.values()) else []
+    def _decisions(self, *, many: bool = False) -> list[Grid]:
+        found = [_unclear_first(one, self.margin) for one in self.found] if many else self.found
+        decisions = _counted if many else _decisions
+        grids = [] if self.margin is None else [decisions(one, self.margin) for one in found]
+        grids += [_beliefs(one) for one in found] if self.bayesian else []
+        return grids + ([_at_any_time(one) for one in found] if self.anytime else [])
 
     def closing(self) -> list[str]:
         """The legend, and what must be known beside the numbers."""
@@ -538,7 +528,7 @@ class Comparisons(StudyResult):
             shown = dataclasses.replace(self, found=tuple(fewer))
         lines = [line for line in shown.closing() if line != POWER]
         lines += [] if shown is self else [_left_out(self.found)]
-        return [*self._summarised(), *grids], [_STAR.format(count=f"{tests:,}"), *lines]
+        return [*self._decisions(many=True), *grids], [_STAR.format(count=f"{tests:,}"), *lines]
 
     def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
         """A row a comparison, in shares of 1."""
