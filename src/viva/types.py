@@ -2,8 +2,7 @@
 
     load → Question → render → Generate → MODEL → Response → judge → score → Score → table
 
-Everything is immutable, typed, and quick to encode (msgspec). Benchmarks, engine, models and analysis know these
-words and never each other.
+All is immutable, typed, quick to encode (msgspec). Benchmarks, engine, models, analysis know it and never each other.
 """
 
 from __future__ import annotations
@@ -368,12 +367,13 @@ class Evidence(Struct, frozen=True, kw_only=True):
     """All that was found out about one answer, in the order in which it was asked for.
 
     `executions`: how its programs fared, in the order of `Exam.executions` (None: not known). `similarities`: aspect →
-    similarity. `opinions`: the judges' replies. `marks`: the experts'.
+    similarity. `opinions`: the judges' replies; `failed`: those without a verdict, or why none came. `marks`: experts'.
     """
 
     executions: Sequence[Execution | None] = ()
     similarities: Mapping[str, float] = {}
     opinions: Sequence[Opinion] = ()
+    failed: Sequence[Opinion] = ()
     marks: Sequence[Mark] = ()
 
 
@@ -405,8 +405,7 @@ class ReviewItem(Struct, frozen=True, kw_only=True):
     """One aspect of an answer as an expert reviews it: what the examinee said, the gold, and the verdict so far.
 
     `value` is the verdict of rule, similarity or judges (never an expert's), None where there is none yet; `scale` the
-    marks that an expert can give, ascending. `opinions` are what each judge gave, a mean over its samples. All texts
-    are hostile.
+    marks that an expert can give, ascending. `opinions` are what each judge gave, its samples' mean. All are hostile.
     """
 
     aspect: str
@@ -497,6 +496,7 @@ class ExamSpec(Struct, frozen=True, kw_only=True):
     """Which part of the questions is asked here, as "3/8"; all of them if empty."""
     vary: Design | UnsetType = UNSET
     """In which cells each question is asked; files of a run that varies nothing do not mention it."""
+    shuffle: bool | UnsetType = UNSET  # whether questions come in a random order, drawn by the seed; likewise
     draw: int | UnsetType = UNSET
     """Which draw of the exemplars is shown in place of the usual ones: within a design."""
 

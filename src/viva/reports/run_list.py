@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import msgspec
 from msgspec import Struct
@@ -11,8 +12,11 @@ from msgspec import Struct
 from viva.reports.consumption import dollars
 from viva.reports.grids import WORDS
 from viva.reports.printing import StudyResult
-from viva.reports.result import UNSURE, Grid, percent
+from viva.reports.result import FILLED, LEFT_OUT, UNSURE, Grid, percent
 from viva.visible import one_line
+
+JUDGED = 5
+"""Runs of which a line below the table says what their judges cost."""
 
 
 class ListedResult(Struct, frozen=True, kw_only=True):
@@ -29,6 +33,8 @@ class ListedResult(Struct, frozen=True, kw_only=True):
     n: int
     partial: bool
     """Whether the score leaves something out."""
+    estimated: int
+    """Questions that the score is an estimate for, where only some of them were asked; 0 where it is a mean."""
     unscored: int
     cost: float | None
 
@@ -42,10 +48,14 @@ class ListedRun(Struct, frozen=True, kw_only=True):
     exams: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     results: tuple[ListedResult, ...] = ()
+    judging: dict[str, float] = {}
+    """Judge → US dollars, of those whose cost is known."""
 
-    def ended(self, state: str, results: tuple[ListedResult, ...] = ()) -> ListedRun:
+    def ended(
+        self, state: str, results: tuple[ListedResult, ...] = (), judging: Mapping[str, float] = MappingProxyType({})
+    ) -> ListedRun:
         """The same run in this state."""
-        return msgspec.structs.replace(self, state=state, results=results)
+        return msgspec.structs.replace(self, state=state, results=results, judging=dict(judging))
 
 
 @dataclass(frozen=True, repr=False)
@@ -74,9 +84,23 @@ class RunList(StudyResult):
     def closing(self) -> list[str]:
         """The next commands."""
         more = [f"{self.left_out:,} older runs: viva runs --all."] if self.left_out else []
-        marked = any(one.partial for run in self.runs for one in run.results)
-        dagger = [f"{UNSURE} the mean leaves out what was not scored."] if marked else []
-        return [*more, *dagger, "viva score RUN: its numbers; viva show RUN --wrong: answers; viva resume RUN: go on."]
+        every = [one for run in self.runs for one in run.results]
+        kinds = dict.fromkeys(FILLED if one.estimated else LEFT_OUT for one in every if one.partial)
+        dagger = [f"{UNSURE} {'; '.join(kinds)}."] if kinds else []
+        if len({bool(one.estimated) for one in every}) > 1:
+            dagger.append(
+                "Intervals of an estimate (asked adaptively) are for the score on all questions of its set, those of a "
+                "mean for the score on questions like them."
+            )
+        paid = [f"{one_line(run.path, 60)} {dollars(cost)}" for run in self.runs if (cost := sum(run.judging.values()))]
+        cut = f" and {len(paid) - JUDGED:,} more (--json has all)" if len(paid) > JUDGED else ""
+        judging = [f"Judging, in no row of the table, US$: {', '.join(paid[:JUDGED])}{cut}."] if paid else []
+        return [
+            *more,
+            *dagger,
+            *judging,
+            "viva score RUN: its numbers; viva show RUN --wrong: answers; viva resume RUN: go on.",
+        ]
 
     def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
         """A row a model and exam; of a run without results one row."""

@@ -11,7 +11,7 @@ from operator import attrgetter
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from viva.analysis.canaries import CanaryMarks
 from viva.benchmarks import find_benchmark, open_exam
@@ -21,6 +21,7 @@ from viva.engine.folder import ExamRecord, ModelRecord, RunFolder
 from viva.engine.stages import recorded, suspicions
 from viva.errors import VivaError
 from viva.reports.canaries import canary_notes
+from viva.reports.consumption import judging_notes
 from viva.reports.deciders import DeciderCounts
 from viva.reports.result import Result, Suspicious, signature
 from viva.runs.answers import answered, answered_without_questions
@@ -28,6 +29,7 @@ from viva.runs.canaries import canary_marks
 from viva.runs.config import LimitOptions
 from viva.runs.estimates import with_estimates
 from viva.runs.graded import rows_by_evaluation
+from viva.runs.judging import judging_consumed
 from viva.runs.open import OpenRun, open_evidence, prepare
 from viva.runs.published_rows import unknown_notes, with_published_rows
 from viva.types import OUTCOMES, Aggregate, ScoreRow, StopReason, TableSpec
@@ -48,14 +50,19 @@ class Reported(Struct, kw_only=True):
     warnings: list[str]
     notes: list[str]
     canaries: tuple[CanaryMarks, ...] = ()
+    judging: dict[str, Consumed] = {}
+    """What each judge took."""
 
     def items(self, wanted: Callable[[int], bool], name: Callable[[str, str], str]) -> Iterator[Answer]:
         """The wanted answers (places in scores.jsonl). `name`: what the report calls (exam, model)."""
         found = (
             answered(self.opened_run, wanted) if self.opened_run else answered_without_questions(self.folder, wanted)
         )
+        designs = {e.spec.label: e.spec.vary for e in self.folder.record.exams if e.spec.vary is not UNSET}
         for item in found:
             row = msgspec.structs.replace(item.row, model=name(item.row.exam, item.row.model))
+            if item.row.exam in designs:  # a cell is found by its levels
+                row = msgspec.structs.replace(row, tags={**row.tags, **designs[row.exam].named(row.sample)})
             yield msgspec.structs.replace(item, row=row)
 
 
@@ -80,7 +87,8 @@ def read_run(path: Path, beside: str) -> Reported:
     found.results, found.notes = with_estimates(folder, headline, found.results)
     if opened_run:
         found.canaries = canary_marks(opened_run)
-        found.notes += [*opened_run.notes(), *canary_notes(found.canaries)]
+        found.judging = judging_consumed(opened_run)
+        found.notes += [*judging_notes(found.judging), *opened_run.notes(), *canary_notes(found.canaries)]
     asked = [result.model for result in found.results]
     found.notes = [*unknown_notes(beside, folder.record.exams, asked), *found.notes]
     return found
