@@ -98,7 +98,7 @@ def test_a_worked_example_of_mcnemar_and_bonett_and_price() -> None:
     assert (found.wins, found.ties, found.losses) == (7, 13, 1)
     half = 1.959964 * math.sqrt((8 / 23 + 2 / 23 - (6 / 23) ** 2) / 23)
     assert found.low == pytest.approx(6 / 23 - half, abs=1e-6)
-    assert found.high == pytest.approx(0.517, abs=5e-4), "Tango's, as they print it, and not .508"
+    assert found.high == pytest.approx(0.517, abs=5e-4), "Tango's limit is further out than .508"
 
 
 @given(st.integers(0, 12), st.integers(0, 12), st.integers(0, 12), st.integers(1, 12))
