@@ -16,7 +16,7 @@ from viva.reports.grids import WORDS
 from viva.reports.printing import StudyResult
 from viva.reports.result import RANGE, UNSURE, Grid, p_text, percent, signed
 from viva.types import outcome_name
-from viva.visible import one_line
+from viva.visible import one_line, plural
 
 LEGEND = (
     "Per cent. Difference: the second minus the first, over the questions that both have a score for, with its 95 % "
@@ -243,7 +243,7 @@ def _tipping(row: Row) -> str:
     if not found.unscored or found.difference is None or not found.difference or not _bounds(found):
         return ""
     ahead, behind = (row.second, row.first) if found.difference > 0 else (row.first, row.second)
-    lost = f"{found.unscored:,} question{'' if found.unscored == 1 else 's'} without a score on one side or both"
+    lost = f"{plural(found.unscored, 'question')} without a score on one side or both"
     where = f"{row.part}: " if row.part else ""
     tipping = found.tipping()
     if tipping is None:
@@ -398,7 +398,7 @@ def closing(found: Sequence[Comparison]) -> list[str]:
         lines += list(filter(None, map(_tipping, _pairs(one).values())))[:_TIPPING]
         lines += one.notes[:_LISTED]
         if len(one.notes) > _LISTED:
-            lines.append(f"… and {len(one.notes) - _LISTED:,} more notes; --format json has all.")
+            lines.append(f"… and {plural(len(one.notes) - _LISTED, 'more note')}; --format json has all.")
     return lines
 
 
