@@ -274,7 +274,7 @@ class Breakdown:
             return Cell(n=0, mean=None)
         outcomes: dict[str, int] = {name: count for name in OUTCOMES if (count := int(summed[f"outcome:{name}"]))}
         each = attempts == "mean" or (attempts == "best" and self._repeats > 1)  # the best of each repeat counts
-        unit: Literal["answers", "questions"] = "answers" if self._several and each else "questions"
+        unit: Literal["answers", "questions"] = "answers" if self._most > 1 and each else "questions"
         found = Cell(n=int(summed["n"]), mean=None, outcomes=outcomes, short=int(summed["short"]), unit=unit)
         repeated = self._repeats > 1 and attempts in ("mean", "best")
         bounds = tuple(summed[name] / summed["n"] for name in _BOUNDS)

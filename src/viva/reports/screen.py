@@ -41,11 +41,11 @@ _SHORTEST = 8
 _MISSING = re.compile(
     r"\b[Ll]eft out\b|^†|\bnot tested\b|\bmissing\b|\bcut off\b|\bwith care\b|\bdefects in the data\b"
 )
-_FIRST = re.compile(r"\bnot the published sets?\b")
+_FIRST = re.compile(r"\bnot the published sets?\b|: the score is\b")
 _ENDING = 5
 """Words in which notes end that say the same of something else."""
 _GIVES_WAY = ("outcomes", "bounds")
-_SUMS_UP = ("overall", "average", "all", "total", "mean")
+SUMS_UP = ("overall", "average", "all", "total", "mean")
 _STYLES = {"other outcomes": "yellow", "not scored": "red", "failed": "red"}
 """Colours say: red, something has no score; yellow, something is neither right nor wrong or a mean lacks parts."""
 
@@ -204,7 +204,7 @@ def _shown(grid: Grid, table: _Fitted, share: int) -> list[int | None]:
     if sum(heights) <= share:
         return [*range(len(heights))]
     last = len(heights) - 1
-    keeps = last > 0 and grid.rows[last][0].casefold().startswith(_SUMS_UP)
+    keeps = last > 0 and grid.rows[last][0].casefold().startswith(SUMS_UP)
     spare = share - 1 - (heights[last] if keeps else 0)
     shown: list[int | None] = []
     for at, height in enumerate(heights[:-1] if keeps else heights):
