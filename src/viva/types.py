@@ -405,8 +405,7 @@ class ReviewItem(Struct, frozen=True, kw_only=True):
     """One aspect of an answer as an expert reviews it: what the examinee said, the gold, and the verdict so far.
 
     `value` is the verdict of rule, similarity or judges (never an expert's), None where there is none yet; `scale` the
-    marks that an expert can give, ascending. `opinions` are what each judge gave, a mean over its samples. All texts
-    are hostile.
+    marks that an expert can give, ascending. `opinions` are what each judge gave, its samples' mean. All are hostile.
     """
 
     aspect: str
@@ -497,6 +496,7 @@ class ExamSpec(Struct, frozen=True, kw_only=True):
     """Which part of the questions is asked here, as "3/8"; all of them if empty."""
     vary: Design | UnsetType = UNSET
     """In which cells each question is asked; files of a run that varies nothing do not mention it."""
+    shuffle: bool | UnsetType = UNSET  # whether questions come in a random order, drawn by the seed; likewise
     draw: int | UnsetType = UNSET
     """Which draw of the exemplars is shown in place of the usual ones: within a design."""
 

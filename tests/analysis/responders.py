@@ -42,13 +42,15 @@ def probability(ability: Floats, discrimination: Floats, difficulty: Floats) -> 
     return 1 / (1 + np.exp(-(np.outer(ability, discrimination) - discrimination * difficulty)))
 
 
-def world(models: int, questions: int, seed: int, *, spread: float = 0.3, easy: float = 0.5) -> World:
-    """A 2PL world; `easy` is how far the mean question lies below the mean model."""
+def world(
+    models: int, questions: int, seed: int, *, spread: float = 0.3, easy: float = 0.5, guessing: float = 0.0
+) -> World:
+    """A 2PL world, or a 3PL one; `easy` is how far the mean question lies below the mean model."""
     dice = np.random.default_rng(seed)
     ability = dice.normal(size=models)
     discrimination = np.exp(dice.normal(0, spread, questions))
     difficulty = dice.normal(-easy, 1, questions)
-    p = probability(ability, discrimination, difficulty)
+    p = guessing + (1 - guessing) * probability(ability, discrimination, difficulty)
     return World(ability, discrimination, difficulty, (dice.random(p.shape) < p).astype(float))
 
 

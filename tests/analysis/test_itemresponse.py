@@ -9,18 +9,19 @@ from hypothesis import strategies as st
 
 from analysis.responders import lsat6, probability, world
 from rows import table
-from viva.analysis.itemresponse import SPREAD, Fitted, Floats, fit
-from viva.analysis.quadrature import State, Work, posterior_of
+from viva.analysis.itemresponse import SPREAD, Fitted, Floats, Logistic, fit
+from viva.analysis.quadrature import State, Work, derivatives, posterior_of
 from viva.errors import DataError
 from within import within
 
 GRID = np.linspace(-8, 8, 1601)
 
 
-def brute_log_likelihood(scores: Floats, slope: Floats, intercept: Floats) -> float:
+def brute_log_likelihood(scores: Floats, slope: Floats, intercept: Floats, guessing: float = 0.0) -> float:
     """Abilities integrated out on a fine grid."""
     z = np.outer(GRID, slope) + intercept
-    yes, no = -np.logaddexp(0, -z), -np.logaddexp(0, z)
+    yes, no = -np.logaddexp(0, -z), -np.logaddexp(0, z) + np.log1p(-guessing)
+    yes = np.log(guessing + (1 - guessing) * np.exp(yes))
     logs = scores @ yes.T + (1 - scores) @ no.T - GRID**2 / 2 - np.log(np.sqrt(2 * np.pi))
     top = logs.max(axis=1, keepdims=True)
     total: float = (top[:, 0] + np.log(np.exp(logs - top).sum(axis=1) * (GRID[1] - GRID[0]))).sum()
@@ -183,6 +184,68 @@ def test_shares_of_an_answer_have_no_likelihood_and_errors_on_the_safe_side() ->
     assert np.mean(inside) > 0.97
 
 
+@pytest.mark.parametrize(("models", "questions"), [(300, 8), (20, 60), (3, 40)])
+def test_the_likelihood_with_guessing_is_that_of_brute_force(models: int, questions: int) -> None:
+    found = fit(world(models, questions, 7, guessing=0.25).scores, "3pl")
+    brute = brute_log_likelihood(world(models, questions, 7, guessing=0.25).scores, *parameters(found), found.guessing)
+    assert found.log_likelihood == pytest.approx(brute, rel=1e-4)
+    assert found.parameters == 2 * questions + 1
+    assert fit(world(models, questions, 7).scores, "2pl").guessing == 0
+
+
+@pytest.mark.parametrize("guessing", [0.0, 0.25])
+def test_derivatives_are_those_of_the_log_likelihood(guessing: float) -> None:
+    z, step = np.linspace(-4, 4, 33), 1e-4
+
+    def log_likelihood(point: float, at: Floats) -> Floats:
+        p = guessing + (1 - guessing) / (1 + np.exp(-at))
+        found: Floats = point * np.log(p) + (1 - point) * np.log(1 - p)
+        return found
+
+    known = 1 / (1 + np.exp(-z))
+    right = guessing + (1 - guessing) * known
+    expected = np.zeros_like(z)
+    for point in (0.0, 0.3, 1.0):
+        first, information = derivatives(known, np.full_like(z, point), guessing)
+        low, middle, high = (log_likelihood(point, z + sign * step) for sign in (-1, 0, 1))
+        assert first == pytest.approx((high - low) / (2 * step), abs=1e-6)
+        if point in (0.0, 1.0):
+            expected -= (right if point else 1 - right) * (high - 2 * middle + low) / step**2
+    assert information == pytest.approx(expected, abs=1e-5)
+
+
+def coverage(models: int, questions: int, seeds: range, guessing: float, logistic: Logistic) -> tuple[float, float]:
+    """Shares of intervals that hold abilities and difficulties."""
+    ability: list[bool] = []
+    difficulty: list[bool] = []
+    for seed in seeds:
+        made = world(models, questions, seed, guessing=guessing)
+        found = fit(made.scores, logistic)
+        true = (made.difficulty - made.ability.mean()) / made.ability.std()
+        ability += list(np.abs(found.ability - made.standard) < 1.96 * found.ability_error)
+        difficulty += list(np.abs(found.items.difficulty - true) < 1.96 * found.items.difficulty_error)
+    return float(np.mean(ability)), float(np.mean(difficulty))
+
+
+def test_where_answers_are_guessed_intervals_hold_by_the_3pl_and_not_by_the_2pl() -> None:
+    three, two = (coverage(100, 200, range(100, 103), 0.25, logistic) for logistic in ("3pl", "2pl"))
+    assert three[0] > 0.91, "300 abilities; 0.95 less three standard errors"
+    assert three[1] > 0.91, "600 difficulties"
+    assert two[1] < 0.7
+    found = fit(world(100, 200, 100, guessing=0.25).scores, "3pl")
+    assert found.guessing == pytest.approx(0.25, abs=0.05)
+    assert fit(world(100, 200, 100).scores, "3pl").guessing < 0.03
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("guessing", [0.0, 0.25])
+@pytest.mark.parametrize(("models", "questions"), [(40, 400), (16, 1000)])
+def test_intervals_with_guessing_hold_for_few_models(models: int, questions: int, guessing: float) -> None:
+    ability, difficulty = coverage(models, questions, range(100, 108), guessing, "3pl")
+    assert ability > 0.91
+    assert difficulty > 0.91
+
+
 def test_a_question_with_a_wrong_gold_answer_is_erratic() -> None:
     made = world(60, 200, 8)
     best = int(np.argmax(made.discrimination * (np.abs(made.difficulty) < 0.5)))
@@ -227,8 +290,8 @@ def test_a_fit_that_was_cut_short_says_so() -> None:
 
 
 @settings(max_examples=15, deadline=None)
-@given(st.integers(0, 10_000), st.integers(2, 9), st.integers(2, 12), st.sampled_from(["1pl", "2pl"]))
-def test_whatever_the_scores_the_figures_are_finite(seed: int, models: int, questions: int, logistic: str) -> None:
+@given(st.integers(0, 10_000), st.integers(2, 9), st.integers(2, 12), st.sampled_from(["1pl", "2pl", "3pl"]))
+def test_whatever_the_scores_the_figures_are_finite(seed: int, models: int, questions: int, logistic: Logistic) -> None:
     dice = np.random.default_rng(seed)
     scores = dice.integers(0, 3, (models, questions)) / 2
     scores[np.arange(models), np.arange(models) % questions] = dice.integers(0, 2, models)
@@ -236,7 +299,8 @@ def test_whatever_the_scores_the_figures_are_finite(seed: int, models: int, ques
         scores[0] = 1 - scores[0] * (scores[0] < 1)
     if np.ptp(scores.mean(axis=1)) < 1e-9:
         return
-    found = fit(scores, "1pl" if logistic == "1pl" else "2pl")
+    found = fit(scores, logistic)
+    assert 0 <= found.guessing < 0.6
     figures = (found.items.difficulty, found.items.discrimination, found.ability, found.items.infit, found.items.outfit)
     assert all(np.isfinite(figure).all() for figure in figures)
     assert (found.items.discrimination > 0).all()

@@ -6,6 +6,7 @@ import csv
 import json
 import shutil
 import signal
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,11 +16,13 @@ import pytest
 import viva as library
 from cli.collected import gold, questions, write_jsonl, wrong
 from rows import table
-from servers.fixtures import QUIET, LocalServer, Viva, wait_until
+from servers.fixtures import QUIET, LocalServer, Viva
 from viva.analysis.draw import Draw
 from viva.engine.folder import RunFolder
 from viva.errors import StorageError, VivaError
+from viva.reports.summary import summary_lines
 from viva.runs.draws import Until, read_draws, read_until
+from viva.runs.run_list import RunsConfig, listed_runs
 
 UNTIL = {
     "500": Until("number", 500),
@@ -103,6 +106,18 @@ def test_a_number_of_questions_gives_an_estimate_for_all_of_them(here: Path) -> 
     assert [one.question for one in drawn(adaptive(run="two", seed=1).path)] != [one.question for one in draws]
 
 
+def test_a_model_stays_open_from_round_to_round(here: Path) -> None:
+    threads: set[threading.Thread] = set()
+
+    def guess(prompt: str) -> str:
+        threads.add(threading.current_thread())
+        return "A"
+
+    run = library.run("cmmlu", model=guess, adaptive="known.csv", until="96")
+    assert max(one.round for one in drawn(run.path)) == 4
+    assert len(threads) == 1, "it has a thread of its own until it is closed"
+
+
 def test_it_stops_where_the_interval_is_narrow_or_the_answer_is_known(here: Path) -> None:
     asked = {}
     for until in ("interval<60", "interval<20", "score>20", "score>76"):
@@ -129,6 +144,20 @@ def test_answers_that_are_missing_widen_the_interval_and_are_said(here: Path) ->
     assert result.overall.high - result.overall.low > 1.5 * (whole.overall.high - whole.overall.low)
     assert result.overall.low < 0.75 < result.overall.high
     assert len(drawn("gaps")) == 50, "nothing more is drawn before these are answered"
+    there = result.overall.n - result.missing
+    (note,) = [note for note in found.report.notes if "an estimate for all 96 questions" in note]
+    assert f"questions from {there} scored of 50, drawn" in note
+    assert "whatever those without a score would have got" in note
+    assert "the estimate takes what was predicted for what was not scored" in "".join(summary_lines(found.report))
+    library.run("cmmlu", model="replay/bad.jsonl", run="plain")
+    listed = listed_runs(RunsConfig(folder=here))
+    assert {run.path.rpartition("/")[2]: run.state for run in listed.runs if run.path.endswith(("gaps", "plain"))} == {
+        "gaps": f"estimated, {result.missing} unanswered",
+        "plain": "done",
+    }
+    said = " ".join(listed.closing())
+    assert "† the estimate takes what was predicted for what was not scored." in said
+    assert "those of a mean for the score on questions like them" in said
 
 
 def test_of_no_answers_there_is_no_estimate(here: Path) -> None:
@@ -146,14 +175,12 @@ def test_killed_at_any_moment_and_resumed_the_same_questions_are_asked(
     more = ("--adaptive", "known.csv", "--until", "interval<1", "--concurrency", 4)
     whole = viva.examine(server, *more, run="whole")
     journal, draws = viva.folder / "run" / "responses.jsonl", viva.folder / "run" / "draws.jsonl"
-    going = viva.start(*viva.examining(server, *more))
-    for answers in (20, 60):
-        wait_until(lambda: journal.exists() and journal.read_bytes().count(b"\n") >= answers, "answers")  # noqa: B023
-        going.kill()
-        assert going.process.returncode == -signal.SIGKILL
+    again = ("resume", "run", "--format", "json", *QUIET)
+    for answers, command in ((20, viva.examining(server, *more)), (60, again)):
+        enough = lambda: journal.exists() and journal.read_bytes().count(b"\n") >= answers  # noqa: B023, E731
+        assert viva.struck(signal.SIGKILL, enough, *command).code == -signal.SIGKILL
         assert journal.read_bytes().count(b"\n") < 96
-        going = viva.start("resume", "run", "--format", "json", *QUIET)
-    resumed = going.ended()
+    resumed = viva(*again)
     assert draws.read_bytes() == (viva.folder / "whole" / "draws.jsonl").read_bytes()
     assert resumed.overall == whole.overall
     assert len(viva.entries()) == len({entry["key"] for entry in viva.entries()}) == 96, "none was asked twice"
@@ -192,7 +219,9 @@ def test_what_cannot_be_asked_adaptively(here: Path) -> None:
             ("write a number of questions", {"until": "soon"}),
             ("leave limit out", {"limit": 5}),
             ("leave shard out", {"shard": "1/2"}),
-            ("leave vary and repeats out", {"repeats": 2}),
+            ("it would be 2 times: leave repeats out", {"repeats": 2}),
+            ("it would be 3 times: say samples 1", {"samples": 3}),
+            ("it would be 2 times: leave vary out", {"vary": ["order=2"]}),
             ("leave batch out", {"batch": True}),
             ("asks 1 model", {"model": ["replay/good.jsonl", "replay/bad.jsonl"]}),
             ("here are 1 model and 1 exam: name another with model", {"until": "a>b"}),

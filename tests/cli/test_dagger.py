@@ -20,7 +20,7 @@ from servers.fixtures import wait_until
 from viva.cli.main import COMMANDS, cli, main
 from viva.reports.charts.saving import SUFFIXES
 from viva.reports.charts.theme import LEAVES_OUT
-from viva.runs.live_tables import open_run
+from viva.runs.live_tables import graded_results, open_run
 from viva.types import UNANSWERED, Question
 from viva.viewing.server import application
 from viva.web.guard import Access
@@ -226,7 +226,7 @@ def test_a_leaderboard_has_it_on_every_page(folder: Path) -> None:
 
 
 def test_the_run_browser_has_it(folder: Path) -> None:
-    visitor = TestClient(application(folder, open_run, Access()), base_url="http://127.0.0.1")
+    visitor = TestClient(application(folder, open_run, graded_results, Access()), base_url="http://127.0.0.1")
     wait_until(lambda: DAGGER in visitor.get("/run/a").text, "the run to be graded")
     page = visitor.get("/run/a").text
     assert re.search(r"[\d.]+†", page)

@@ -8,6 +8,7 @@ import csv
 import gzip
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -197,6 +198,17 @@ def test_abilities_and_difficulties_come_out_as_data() -> None:
     flat = rows(items("scores.csv", "--irt", "2pl", "--format", "csv"))
     assert [float(row["difficulty"]) for row in flat] == [question["difficulty"] for question in exam["questions"]]
     assert exam["reliability"]["binary"] is True
+
+
+def test_what_is_guessed_and_a_second_ability_are_said() -> None:
+    one = items(item_scores(world(100, 100, 5, guessing=0.25).scores), "--irt", "3pl")
+    assert re.search(r"│ 3PL +│[^│]+│ +201 │[^│]+│[^│]+│ +2\d\.\d\d │", one)
+    assert re.search(r"│ 2PL +│[^│]+│ +200 │[^│]+│[^│]+│ +0\.00 │", one)
+    assert "more than one ability" not in one
+    dice = np.random.default_rng(3)
+    two = 1 / (1 + np.exp(-3 * dice.normal(size=(16, 2))[:, np.arange(400) % 2]))  # of two kinds of questions
+    several = items(item_scores((dice.random(two.shape) < two).astype(float), "two.csv"), "--irt", "2pl")
+    assert "two.csv: the models differ in more than one ability" in " ".join(several.split())
 
 
 def test_wrong_gold_answers_are_listed_first() -> None:

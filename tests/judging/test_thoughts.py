@@ -18,7 +18,7 @@ from rows import table
 from servers.fixtures import QUIET, LocalServer, Viva, Warm
 from viva.engine.folder import RunFolder
 from viva.runs.config import LimitOptions
-from viva.runs.live_tables import open_run
+from viva.runs.live_tables import graded_results, open_run
 from viva.runs.open import prepare
 from viva.studies.agreement.ratings import rated
 from viva.viewing.server import application
@@ -100,7 +100,7 @@ def test_tables_say_what_answers_took_and_how_many_were_cut_off(sat: Sat) -> Non
 
 
 def test_pages_show_it_folded_and_as_the_text_that_it_is(sat: Sat) -> None:
-    visitor = TestClient(application(sat.path.parent, open_run, Access()), base_url="http://127.0.0.1")
+    visitor = TestClient(application(sat.path.parent, open_run, graded_results, Access()), base_url="http://127.0.0.1")
     listed = page(visitor, "/run/x/answers?outcome=truncated.thinking")
     assert f"{LONG} answers" in listed
     assert "… cut off while thinking (2)" in listed

@@ -88,6 +88,20 @@ def test_titles_say_in_words_what_differs_and_nothing_else() -> None:
         "English, zero-shot, 20 questions (data 4567), judge a/b",
         "English, zero-shot, 20 questions (data 4567), no judge",
     ]
+    varied = [
+        comparable({**SETTINGS, "prompt": "aa", "samples": "1x1"}),
+        comparable({**SETTINGS, "prompt": "bb", "samples": "8x1", "vary": "prompt4.order2.06e6"}),
+        comparable({**SETTINGS, "prompt": "cc", "samples": "6x1", "vary": "prompt4.system2.in6.07e7"}),
+        comparable({**SETTINGS, "prompt": "cc", "samples": "6x1", "vary": "prompt4.system2.in6.08e8"}),
+    ]
+    assert titles(varied) == [
+        "English, zero-shot",
+        "English, zero-shot, varied over 4 prompts × 2 orders of options",
+        "English, zero-shot, varied over 4 prompts × 2 system texts, 6 combinations of them, "
+        "varied 4 prompts × 2 system texts, 6 combinations of them (07e7)",
+        "English, zero-shot, varied over 4 prompts × 2 system texts, 6 combinations of them, "
+        "varied 4 prompts × 2 system texts, 6 combinations of them (08e8)",
+    ]
     words = dict(
         in_words({"samples": "10x3", "data": "0123.sample", "temp": "server", "extract": "viva", "n": "11582"})
     )

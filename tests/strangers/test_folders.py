@@ -20,7 +20,7 @@ from starlette.testclient import TestClient
 from rows import table
 from viva.cli.main import main
 from viva.files import write_whole
-from viva.runs.live_tables import open_run
+from viva.runs.live_tables import graded_results, open_run
 from viva.viewing.server import application
 from viva.web.guard import Access
 from web.hostile import make_run
@@ -212,7 +212,9 @@ def test_the_start_page_and_the_run_page_stand(good: Path, tmp_path: Path) -> No
         for file, kind in _pairs(1):
             with row((file, kind)), _soon():
                 run, _ = _strange(good, tmp_path / "runs", file, kind)
-                visitor = TestClient(application(run.parent, open_run, Access()), base_url="http://127.0.0.1")
+                visitor = TestClient(
+                    application(run.parent, open_run, graded_results, Access()), base_url="http://127.0.0.1"
+                )
                 assert visitor.get("/").status_code == 200
                 assert visitor.get("/run/run/matrix").status_code in (200, 404)
                 assert visitor.get("/run/run").status_code in (200, 404)

@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 
 from review.conftest import chromium
 from viewing.runs import Growing
-from viva.runs.live_tables import open_run
+from viva.runs.live_tables import graded_results, open_run
 from viva.viewing.server import application
 from viva.web.guard import Access
 from web.hostile import make_run
@@ -43,7 +43,7 @@ def visit() -> Callable[..., TestClient]:
     """A visitor of a folder of runs, in this process; it does not follow redirects."""
 
     def make(root: Path, access: Access | None = None) -> TestClient:
-        app = application(root, open_run, access or Access())
+        app = application(root, open_run, graded_results, access or Access())
         return Visitor(app, base_url="http://127.0.0.1", follow_redirects=False)
 
     return make

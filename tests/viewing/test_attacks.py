@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from rows import table
 from viewing.conftest import Visitor
 from viewing.runs import Growing
-from viva.runs.live_tables import open_run
+from viva.runs.live_tables import graded_results, open_run
 from viva.viewing.pages import value_of
 from viva.viewing.server import application
 from viva.visible import escape_invisible
@@ -27,7 +27,7 @@ TOKEN = "a-token-of-good-length"
 @pytest.fixture(scope="module")
 def run(hostile_runs: Path) -> tuple[TestClient, str]:
     """A visitor, and the address of the one run."""
-    app = application(hostile_runs, open_run, Access())
+    app = application(hostile_runs, open_run, graded_results, Access())
     visitor = Visitor(app, base_url="http://127.0.0.1", follow_redirects=False)
     found = re.search(r'href="(/run/[^"]*)"', visitor.get("/").text)
     assert found

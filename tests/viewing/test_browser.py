@@ -104,7 +104,7 @@ def test_the_matrix_is_walked_by_keys_and_opens_two_replies_side_by_side(
     page.get_by_label("Show", exact=True).select_option("disagree")
     page.wait_for_url("**show=disagree**")
     assert page.locator("#found").inner_text() == "6 questions"
-    assert page.locator("#matrix thead").inner_text().split()[3:] == ["openai/beta", "100.0", "openai/alpha", "40.0"]
+    assert page.locator("#matrix thead").inner_text().split()[3:] == ["openai/beta", "100.00", "openai/alpha", "40.00"]
     page.locator(".wide").focus()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")

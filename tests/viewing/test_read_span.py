@@ -6,7 +6,7 @@ from rows import table
 from viva.scorers.choice import read_choice
 from viva.scorers.grading import grade_reading
 from viva.types import Response, Score
-from viva.viewing.items import read_span
+from viva.web.text import read_span
 
 
 def test_the_place_is_the_readers_or_the_only_one_that_holds_the_answer() -> None:

@@ -2,40 +2,47 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 from starlette.testclient import TestClient
 
 from rows import table
+from servers.fixtures import Viva
 from viewing.runs import Growing
 from viva.engine.folder import ModelRecord
 from viva.viewing.following import Tokens
-from viva.viewing.summaries import fared, list_cost
+from viva.viewing.summaries import list_cost
 
 Visit = Callable[..., TestClient]
 
 
-def test_the_list_says_how_answers_fared_once_they_are_graded(visit: Visit, growing: Growing) -> None:
-    growing.answer(20)
+def test_the_list_has_the_scores_of_viva_runs(visit: Visit, growing: Growing, viva: Viva) -> None:
+    growing.answer(13)
+    growing.answer(6, text="A potato.")
+    growing.answer(1, failed=True)
     growing.close()
     visitor = visit(growing.root)
     assert "not graded" in visitor.get("/").text
-    lines = [
-        f'{{"model":"m","exam":"e","outcome":"{outcome}","value":{value}}}\n'
-        for outcome, value in (("right", 1.0), ("wrong", 0.0), ("unparsed", "null"), ("error", "null"))
-    ]
-    (growing.path / "scores.jsonl").write_text("".join(lines))
+    assert viva("score", growing.path).code == 3
     page = visitor.get("/").text
-    assert '<b class="score">33.33</b>' in page, "an outage is no zero, what cannot be read is one"
-    assert 'aria-label="right 1, wrong 1, unparsed 1, error 1"' in page
-    growing.folder.path.joinpath("scores.jsonl").write_text("[" * 10_000)
+    listed = json.loads(viva("runs", growing.root, "--format", "json").out)["runs"][0]["results"]
+    best, worst = sorted(listed, key=lambda one: -one["score"])
+    low, high = (f"{100 * best[name]:.2f}" for name in ("low", "high"))
+    assert f'<b class="score">{100 * best["score"]:.2f}</b> <span class="quiet">({low}–{high})</span>' in page
+    assert f'to</span> <b class="score">{100 * worst["score"]:.2f}†</b>' in page, "it leaves a failure out"
+    assert 'aria-label="right 13, wrong 6, error 1"' in page
+    (growing.path / "scores.jsonl").write_text("[" * 10_000)
     assert "not graded" in visitor.get("/").text
 
 
-def test_scores_older_than_answers_say_nothing(growing: Growing) -> None:
-    (growing.path / "scores.jsonl").write_text('{"model":"m","exam":"e","outcome":"right","value":1}\n')
-    assert fared(growing.path, 0.0) is not None
-    assert fared(growing.path, 4e9) is None
+def test_scores_of_other_answers_say_nothing(visit: Visit, growing: Growing, viva: Viva) -> None:
+    growing.answer(20)
+    growing.close()
+    assert viva("score", growing.path).code == 0
+    with (growing.path / "responses.jsonl").open("a") as file:
+        file.write("\n")
+    assert "not graded" in visit(growing.root).get("/").text
 
 
 def test_what_answers_cost_is_said_where_it_is_known() -> None:

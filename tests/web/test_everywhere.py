@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from rows import table
 from viva.cli.main import cli, main
-from web.hostile import assert_harmless, assert_no_formula, make_run
+from web.hostile import TEXTS, assert_harmless, assert_no_formula, make_run
 
 FORMS = ("terminal", "csv", "markdown", "latex", "json")
 COMMANDS = {
@@ -28,6 +28,8 @@ COMMANDS = {
     "scaling": ("scaling", "A", "--sizes", "SIZES"),
     "plan": ("plan", "A", "B"),
     "training": ("training", "A", "--checkpoints", "STEPS"),
+    "judge-bias": ("judge-bias", "A", "--estimate", "--trust-endpoints"),
+    "variance": ("variance", "V"),
 }
 FEW = ["score", "compare", "correlate"]
 OTHERS = [name for name in COMMANDS if name not in FEW]
@@ -45,7 +47,11 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     for name, header in (("sizes", ("model", "billions")), ("steps", ("model", "tokens"))):
         with (folder / f"{name}.csv").open("w", newline="") as file:
             csv.writer(file).writerows([header, *((model, 7 * 10**place) for place, model in enumerate(models))])
-    known = {"A": one, "B": two, "SIZES": folder / "sizes.csv", "STEPS": folder / "steps.csv"}
+    levels = folder / "levels.toml"
+    levels.write_text("".join(f"{json.dumps(text)} = {json.dumps(text)}\n" for text in list(TEXTS.values())[:3]))
+    varied = ["--model", "baseline/random", "--model", "baseline/first", "--limit", "16", "--vary", f"system={levels}"]
+    CliRunner().invoke(cli, ["run", "cmmlu", *varied, "--run", str(folder / "varied")], catch_exceptions=False)
+    known = {"A": one, "B": two, "V": folder / "varied", "SIZES": folder / "sizes.csv", "STEPS": folder / "steps.csv"}
     return {name: str(path) for name, path in known.items()}
 
 

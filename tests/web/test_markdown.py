@@ -6,12 +6,12 @@ import html
 import re
 import string
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rows import table
 from viva.visible import escape_invisible
-from viva.web.markdown import highlighted, rendered
+from viva.web.markdown import formatted, highlighted, rendered
 from web.hostile import TEXTS, assert_only_text
 from within import within
 
@@ -128,3 +128,13 @@ def test_any_text_becomes_elements_of_ours_alone(text: str, data: st.DataObject)
     span = (start, data.draw(st.integers(start, len(text))))
     only_ours(rendered(text, span) or "")
     assert plain(highlighted(text, [(*span, "read")])) == escape_invisible(text)
+
+
+@given(st.text("ab*_`$#>|-+=1.)[(!<~\\:' \n\t", max_size=60))
+@example("a\n    b").via("indented code needs an empty line before it")
+@example("\n    b")
+@example("1) b")
+@example("b\n=")
+def test_a_text_is_not_formatted_where_that_shows_nothing(text: str) -> None:
+    made = rendered(text) or ""
+    assert (formatted(text) is not None) == bool(set(re.findall(r"<[^/][^>]*>", made)) - {"<p>", "<br />"})

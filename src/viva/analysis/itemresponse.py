@@ -5,8 +5,10 @@ answer question j:
 
     P(θᵢ) = 1 / (1 + exp(−aⱼ (θᵢ − bⱼ)))     ability θᵢ ~ N(0, 1), difficulty bⱼ, discrimination aⱼ > 0
 
-With one a for all questions it is the 1PL, Rasch's (1960) model with abilities of variance a². Both are estimated by
-marginal maximum likelihood with an EM algorithm (Bock and Aitkin 1981, Psychometrika 46:443-459):
+What is not known is guessed right with a probability c, one for all questions, in the 3PL (Birnbaum's, with a common
+asymptote): P = c + (1 − c) / (1 + exp(−aⱼ (θᵢ − bⱼ))). With one a for all questions and no c it is the 1PL, Rasch's
+(1960) model with abilities of variance a². They are estimated by marginal maximum likelihood with an EM algorithm (Bock
+and Aitkin 1981, Psychometrika 46:443-459):
 
 - Abilities are integrated out by Gauss-Hermite quadrature with nodes around each model's own posterior (Naylor and
   Smith 1982). Language models answer thousands of questions, so a posterior is hundredths wide: fixed nodes, as tests
@@ -28,13 +30,26 @@ from __future__ import annotations
 import math
 from typing import Literal
 
+import msgspec
 import numpy as np
 from msgspec import Struct
 
-from viva.analysis.quadrature import LONGEST, NODES, Floats, Posterior, State, Work, expit, posterior_of, sums_of
+from viva.analysis.quadrature import (
+    LONGEST,
+    NODES,
+    Floats,
+    Posterior,
+    State,
+    Work,
+    derivatives,
+    expit,
+    guessed,
+    posterior_of,
+    sums_of,
+)
 from viva.errors import DataError
 
-Logistic = Literal["1pl", "2pl"]
+Logistic = Literal["1pl", "2pl", "3pl"]
 
 SPREAD = 0.5
 """Prior standard deviation of log a: two thirds of the questions between 0.6 and 1.6 times the usual a."""
@@ -42,6 +57,8 @@ USUAL = 1.0
 """Prior standard deviation of the usual log a around 0. It counts where scores tell nobody apart: a would go to 0."""
 NARROWEST = 0.25
 """The prior of intercepts never becomes narrower: questions that all look alike are not all the same."""
+GUESSES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
+"""Asymptotes that are tried; the best is refined by a parabola through it and the two beside it."""
 CLOSE = 1e-4
 """Converged: no probability that a model answers a question moved by more in a step, as the step before it foresaw."""
 STEPS = 500
@@ -77,6 +94,8 @@ class Fitted(Struct, frozen=True, kw_only=True, eq=False):
     parameters: int
     iterations: int
     converged: bool
+    guessing: float
+    """c of the 3PL; 0 of the others."""
     change: float
     """The largest move of a probability in the last step."""
 
@@ -94,14 +113,46 @@ class Fitted(Struct, frozen=True, kw_only=True, eq=False):
 
 
 def fit(scores: Floats, logistic: Logistic = "2pl", *, steps: int = STEPS, close: float = CLOSE) -> Fitted:
-    """Fit to `scores`, models × questions, shares of 1; nan where a model has no score on a question.
+    """Fit to `scores`, models × questions, shares of 1; nan where a model has no score on a question. The asymptote of
+    the 3PL is the one that makes the scores likeliest.
 
     Raises DataError for fewer than two models or questions, scores outside 0..1, a model or question without a score,
     and models that all scored the same (there is nothing to tell apart).
     """
     _refuse(scores)
     work = Work(scores)
-    state = _start(work)
+    found = _reached(work, _start(work), logistic, steps, close)
+    if logistic == "3pl":
+        found = _with_guessing(work, found, steps, close)
+    state, posterior = found.state, found.posterior
+    binary = bool(np.isin(work.points[work.there], (0.0, 1.0)).all())
+    questions = scores.shape[1]
+    items = _items(work, state, posterior, logistic)
+    return Fitted(
+        logistic=logistic,
+        items=items,
+        ability=posterior.mean,
+        ability_error=np.sqrt(posterior.variance + posterior.variance**2 * _carried(work, state, posterior, items)),
+        log_likelihood=float(posterior.log_likelihood.sum()) if binary else None,
+        parameters={"1pl": questions + 1, "2pl": 2 * questions, "3pl": 2 * questions + 1}[logistic],
+        iterations=found.iterations,
+        converged=found.iterations < steps,
+        guessing=state.guessing,
+        change=found.change,
+    )
+
+
+class _Reached(Struct, frozen=True, kw_only=True, eq=False):
+    """Where the steps of a fit ended."""
+
+    state: State
+    posterior: Posterior
+    iterations: int
+    change: float
+
+
+def _reached(work: Work, state: State, logistic: Logistic, steps: int, close: float) -> _Reached:
+    """Step until no probability moves."""
     before, change = np.inf, np.inf
     iterations = 0
     while iterations < steps:
@@ -114,21 +165,40 @@ def fit(scores: Floats, logistic: Logistic = "2pl", *, steps: int = STEPS, close
         factor = min(change / before, 0.999) if 0 < before < np.inf else 0.999
         if change / (1 - factor) < close:
             break
-    posterior = posterior_of(work, state)
-    binary = bool(np.isin(work.points[work.there], (0.0, 1.0)).all())
-    questions = scores.shape[1]
-    items = _items(work, state, posterior, logistic)
-    return Fitted(
-        logistic=logistic,
-        items=items,
-        ability=posterior.mean,
-        ability_error=np.sqrt(posterior.variance + posterior.variance**2 * _carried(work, state, posterior, items)),
-        log_likelihood=float(posterior.log_likelihood.sum()) if binary else None,
-        parameters=2 * questions if logistic == "2pl" else questions + 1,
-        iterations=iterations,
-        converged=iterations < steps,
-        change=float(change),
-    )
+    return _Reached(state=state, posterior=posterior_of(work, state), iterations=iterations, change=float(change))
+
+
+def _with_guessing(work: Work, found: _Reached, steps: int, close: float) -> _Reached:
+    """The fit with the asymptote that makes the answers likeliest, from the one without."""
+
+    def of(guessing: float, start: _Reached) -> _Reached:
+        return _reached(work, msgspec.structs.replace(start.state, guessing=guessing), "3pl", steps, close)
+
+    tried = [found]
+    likely = [_evidence(work, found)]
+    for guessing in GUESSES[1:]:
+        tried.append(of(guessing, tried[-1]))
+        likely.append(_evidence(work, tried[-1]))
+        if likely[-1] < likely[-2]:
+            break
+    best = int(np.argmax(likely))
+    if not 0 < best < len(tried) - 1:
+        return tried[best]
+    low, top, high = likely[best - 1 : best + 2]
+    away = (low - high) / (low - 2 * top + high) / 2
+    return of(GUESSES[best] + away * (GUESSES[best + 1] - GUESSES[best]), tried[best])
+
+
+def _evidence(work: Work, found: _Reached) -> float:
+    """The log-likelihood with the questions' parameters integrated out, but for a constant (Laplace's method: Tierney
+    and Kadane 1986, JASA 81:82-86). At their estimates alone few models would seem not to guess: each question that
+    they pass can be called easy."""
+    state = found.state
+    i00, i01, i11 = _information(work, state, found.posterior)
+    determinants = state.slope**2 * np.maximum(i00 * i11 - i01**2, 1e-3 * i00 * i11)
+    away = ((np.log(state.slope) - state.usual) / SPREAD) ** 2 + ((state.intercept - state.middle) / state.spread) ** 2
+    prior = float((away / 2 + np.log(determinants) / 2).sum()) + len(away) * math.log(state.spread)
+    return float(found.posterior.log_likelihood.sum()) - prior
 
 
 def _refuse(scores: Floats) -> None:
@@ -202,14 +272,15 @@ def _stepped(work: Work, state: State, posterior: Posterior, logistic: Logistic)
         middle=middle,
         spread=max(spread, NARROWEST),
         usual=float(np.log(slope).sum()) / (len(slope) + (SPREAD / USUAL) ** 2),
+        guessing=state.guessing,
     )
 
 
 def _moved(before: State, after: State) -> float:
     """The largest change of a probability over questions, at abilities −1, 0 and 1."""
     at = np.array([-1.0, 0.0, 1.0])[:, None]
-    old = expit(at * before.slope + before.intercept)
-    return float(np.abs(expit(at * after.slope + after.intercept) - old).max())
+    old, new = (guessed(expit(at * one.slope + one.intercept), one.guessing) for one in (before, after))
+    return float(np.abs(new - old).max())
 
 
 def _items(work: Work, state: State, posterior: Posterior, logistic: Logistic) -> Items:
@@ -218,13 +289,10 @@ def _items(work: Work, state: State, posterior: Posterior, logistic: Logistic) -
     Errors are from the observed information of each question by itself (Louis 1982, JRSS B 44:226-233: that of known
     abilities, less what is lost because they are not), with the prior; of b by the delta method.
     """
-    sums, lost = sums_of(work, state, posterior), _lost(work, state, posterior)
     a, d = state.slope, state.intercept
-    i00 = np.maximum(sums.h00 - lost[0], 0.0) + 1 / state.spread**2
-    i01 = sums.h01 - lost[1]
-    i11 = np.maximum(sums.h11 - lost[2], 0.0) + 1 / (SPREAD * a) ** 2
+    i00, i01, i11 = _information(work, state, posterior)
     if logistic == "1pl":
-        common = 1 / math.sqrt(float(np.maximum(sums.h11 - lost[2], 0.0).sum()) or math.inf)
+        common = 1 / math.sqrt(float((i11 - 1 / (SPREAD * a) ** 2).sum()) or math.inf)
         var_a, var_d, cov = np.full_like(a, common**2), 1 / i00, np.zeros_like(a)
     else:
         determinant = np.maximum(i00 * i11 - i01**2, 1e-3 * i00 * i11)
@@ -242,6 +310,17 @@ def _items(work: Work, state: State, posterior: Posterior, logistic: Logistic) -
     )
 
 
+def _information(work: Work, state: State, posterior: Posterior) -> tuple[Floats, Floats, Floats]:
+    """Of each question about intercept, both, and a: with the prior, and without what is lost as abilities are not
+    known."""
+    sums, lost = sums_of(work, state, posterior), _lost(work, state, posterior)
+    return (
+        np.maximum(sums.h00 - lost[0], 0.0) + 1 / state.spread**2,
+        sums.h01 - lost[1],
+        np.maximum(sums.h11 - lost[2], 0.0) + 1 / (SPREAD * state.slope) ** 2,
+    )
+
+
 def _carried(work: Work, state: State, posterior: Posterior, items: Items) -> Floats:
     """Variance of each model's score function that comes from errors of the questions' parameters.
 
@@ -253,10 +332,10 @@ def _carried(work: Work, state: State, posterior: Posterior, items: Items) -> Fl
     found = np.zeros(len(posterior.mean))
     for part in work.chunks(1):
         a, away = state.slope[part], posterior.mean[:, None] - items.difficulty[part]
-        p, there = expit(a * away), work.there[:, part]
-        information = a * p * (1 - p)
-        by_b = np.where(there, a * information, 0.0)
-        by_a = np.where(there, work.points[:, part] - p - information * away, 0.0)
+        there = work.there[:, part]
+        rise, information = derivatives(expit(a * away), work.points[:, part], state.guessing)
+        by_b = np.where(there, a**2 * information, 0.0)
+        by_a = np.where(there, rise - a * information * away, 0.0)
         found += by_b**2 @ items.difficulty_error[part] ** 2 + by_a**2 @ items.discrimination_error[part] ** 2
     return found
 
@@ -266,7 +345,7 @@ def _lost(work: Work, state: State, posterior: Posterior) -> Floats:
     found = np.zeros((3, len(state.slope)))
     for part in work.chunks(NODES):
         z = posterior.nodes[:, :, None] * state.slope[part] + state.intercept[part]
-        first = (work.points[:, None, part] - expit(z)) * work.there[:, None, part]
+        first = derivatives(expit(z), work.points[:, None, part], state.guessing)[0] * work.there[:, None, part]
         second = first * posterior.nodes[:, :, None]
         w = posterior.weights
         mean_first, mean_second = (np.einsum("mq,mqj->mj", w, one) for one in (first, second))
@@ -285,7 +364,8 @@ def _residuals(work: Work, state: State, posterior: Posterior) -> tuple[Floats, 
     infit, outfit, surprise = (np.empty(len(state.slope)) for _ in range(3))
     flat, weights = posterior.nodes[:, :, None], posterior.weights
     for part in work.chunks(NODES):
-        p = np.clip(expit(flat * state.slope[part] + state.intercept[part]), 1e-6, 1 - 1e-6)
+        p = guessed(expit(flat * state.slope[part] + state.intercept[part]), state.guessing)
+        p = np.clip(p, 1e-6, 1 - 1e-6)
         there = work.there[:, part].astype(float)
         squares = (work.points[:, None, part] - p) ** 2
         variance = p * (1 - p)

@@ -52,6 +52,8 @@ class State(Struct, frozen=True, kw_only=True, eq=False):
     """Its standard deviation."""
     usual: float
     """Mean of log a."""
+    guessing: float = 0.0
+    """c, the lower asymptote of all questions."""
 
 
 class Posterior(Struct, frozen=True, kw_only=True, eq=False):
@@ -69,7 +71,8 @@ class Posterior(Struct, frozen=True, kw_only=True, eq=False):
 
 
 def posterior_of(work: Work, state: State, *, newton: int = 3) -> Posterior:
-    """Gauss-Hermite quadrature around each model's mode. The log posterior is concave, so Newton finds it."""
+    """Gauss-Hermite quadrature around each model's mode. Newton finds it: the log posterior is concave, and nearly
+    so with guessing, where steps are by the expected information."""
     modes = state.modes
     for _ in range(newton):
         slope, curve = _slopes(work, state, modes)
@@ -80,10 +83,15 @@ def posterior_of(work: Work, state: State, *, newton: int = 3) -> Posterior:
     width = 1 / np.sqrt(_slopes(work, state, modes)[1])
     nodes = modes[:, None] + math.sqrt(2) * width[:, None] * work.nodes
     logs = work.log_weights - nodes**2 / 2 - math.log(math.sqrt(math.pi)) + np.log(width)[:, None]
-    logs += nodes * (work.points @ state.slope)[:, None] + (work.points @ state.intercept)[:, None]
+    if not state.guessing:
+        logs += nodes * (work.points @ state.slope)[:, None] + (work.points @ state.intercept)[:, None]
     for part in work.chunks(NODES):
-        size = _softplus(nodes[:, :, None] * state.slope[part] + state.intercept[part])
-        logs -= size.sum(axis=2) if work.whole else np.einsum("mqj,mj->mq", size, work.there[:, part].astype(float))
+        z = nodes[:, :, None] * state.slope[part] + state.intercept[part]
+        size, there = _softplus(z), work.there[:, part].astype(float)
+        if state.guessing:
+            logs += np.einsum("mqj,mj->mq", np.log(guessed(expit(z), state.guessing)) + size, work.points[:, part])
+            logs += math.log1p(-state.guessing) * (there - work.points[:, part]).sum(axis=1, keepdims=True)
+        logs -= size.sum(axis=2) if work.whole else np.einsum("mqj,mj->mq", size, there)
     top = logs.max(axis=1, keepdims=True)
     weights = np.exp(logs - top)
     total = weights.sum(axis=1, keepdims=True)
@@ -105,10 +113,11 @@ def _slopes(work: Work, state: State, abilities: Floats) -> tuple[Floats, Floats
     slope, curve = -abilities, np.ones(len(abilities))
     for part in work.chunks(1):
         a = state.slope[part]
-        p = expit(abilities[:, None] * a + state.intercept[part])
+        known = expit(abilities[:, None] * a + state.intercept[part])
         there = work.there[:, part]
-        slope = slope + np.where(there, work.points[:, part] - p, 0.0) @ a
-        curve = curve + np.where(there, p * (1 - p), 0.0) @ a**2
+        rise, information = derivatives(known, work.points[:, part], state.guessing)
+        slope = slope + np.where(there, rise, 0.0) @ a
+        curve = curve + np.where(there, information, 0.0) @ a**2
     return slope, curve
 
 
@@ -128,6 +137,8 @@ def sums_of(work: Work, state: State, posterior: Posterior) -> Sums:
     flat, known = nodes.ravel(), weights.ravel()
     powers = np.stack([known, known * flat, known * flat**2])
     found = np.empty((5, len(state.slope)))
+    if state.guessing:
+        return _sums_with_guessing(work, state, posterior)
     for part in work.chunks(NODES):
         p = expit(flat[:, None] * state.slope[part] + state.intercept[part])
         if not work.whole:
@@ -141,6 +152,33 @@ def sums_of(work: Work, state: State, posterior: Posterior) -> Sums:
         found[1, part] = posterior.mean @ points - powers[1] @ p
         found[2:, part] = powers @ information
     return Sums(g0=found[0], g1=found[1], h00=found[2], h01=found[3], h11=found[4])
+
+
+def _sums_with_guessing(work: Work, state: State, posterior: Posterior) -> Sums:
+    c, nodes, weights = state.guessing, posterior.nodes, posterior.weights
+    found = np.empty((5, len(state.slope)))
+    for part in work.chunks(NODES):
+        known = expit(nodes[:, :, None] * state.slope[part] + state.intercept[part])
+        points, there = work.points[:, None, part], work.there[:, None, part]
+        rise, information = (np.where(there, one, 0.0) for one in derivatives(known, points, c))
+        found[0, part] = np.einsum("mq,mqj->j", weights, rise)
+        found[1, part] = np.einsum("mq,mqj->j", weights * nodes, rise)
+        for power in range(3):
+            found[2 + power, part] = np.einsum("mq,mqj->j", weights * nodes**power, information)
+    return Sums(g0=found[0], g1=found[1], h00=found[2], h01=found[3], h11=found[4])
+
+
+def guessed(known: Floats, guessing: float) -> Floats:
+    """The probability of a point: the question is known, or guessed."""
+    return guessing + (1 - guessing) * known
+
+
+def derivatives(known: Floats, points: Floats, guessing: float) -> tuple[Floats, Floats]:
+    """Of a score's log-likelihood by the logit of `known`: the first, and the expected value of minus the second."""
+    if not guessing:
+        return points - known, known * (1 - known)
+    share = known / guessed(known, guessing)
+    return points * share - known, (1 - guessing) * known * (1 - known) * share
 
 
 def expit(z: Floats) -> Floats:

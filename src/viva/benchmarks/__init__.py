@@ -89,6 +89,10 @@ def open_exam(spec: ExamSpec, data: Path | None, templates: Mapping[str, object]
         from viva.benchmarks.selecting import Selected
 
         exam = Selected(exam, spec.questions)
+    if spec.shuffle:
+        from viva.benchmarks.shuffled import Shuffled
+
+        exam = Shuffled(exam)
     if spec.choose:
         from viva.benchmarks.logprob import LogprobExam
 

@@ -39,6 +39,11 @@ class Selected(ExamWrapper):
                 f"these options{like}"
             )
 
+    @property
+    def inner(self) -> Exam:
+        """The whole exam."""
+        return self._inner
+
     def __len__(self) -> int:
         return len(self._listed)
 

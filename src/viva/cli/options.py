@@ -62,8 +62,8 @@ GROUPS = {
         "template_option", "header", "env_file", "api_version", "stream", "strict_parameters",
     ),
     "Task": (
-        "data", "language", "only", "limit", "questions", "shard", "adaptive", "until", "strict", "as_published",
-        "extraction",
+        "data", "language", "only", "limit", "questions", "shard", "shuffle", "adaptive", "until", "strict",
+        "as_published", "extraction",
     ),
     "Prompt": ("shots", "cot", "form", "prompts", "context", "rationale", "answer_by", "vary"),
     "Sampling": ("samples", "repeats", "temperature", "top_p", "max_tokens", "seed"),

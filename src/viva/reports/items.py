@@ -180,12 +180,13 @@ def _fits(found: Examined) -> Grid:
             f"{fit.parameters:,}",
             text(fit.aic),
             text(fit.bic),
+            percent(fit.guessing),
             f"{fit.iterations:,}",
             "yes" if fit.converged else f"NO (last move {fit.change:.4f})",
         )
         for fit in found.fits
     )
-    header = ("", "log-likelihood", "parameters", "AIC", "BIC", "steps", "converged")
+    header = ("", "log-likelihood", "parameters", "AIC", "BIC", "guessed %", "steps", "converged")
     return Grid(f"Item-response models · {found.scores.exam}", header, rows)
 
 
@@ -392,6 +393,7 @@ def _plain(found: Examined) -> dict[str, object]:
             {
                 "model": fit.logistic,
                 "log_likelihood": fit.log_likelihood,
+                "guessing": fit.guessing,
                 "parameters": fit.parameters,
                 "aic": fit.aic,
                 "bic": fit.bic,

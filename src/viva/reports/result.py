@@ -19,6 +19,9 @@ from viva.types import NOT_ASKED, UNANSWERED, StopReason, Suspicion, outcome_nam
 from viva.visible import one_line
 
 UNSURE = "†"
+LEFT_OUT = "the mean leaves out what was not scored"
+FILLED = "the estimate takes what was predicted for what was not scored"
+"""What the mark says of a mean, and of the estimate of an adaptive run."""
 """Marks a mean that leaves something out."""
 _NAMED = 4
 """Parts that a note names."""
@@ -459,6 +462,12 @@ def footnotes(results: Sequence[Result]) -> list[str]:
         if cell.one_sided:
             waits = f"{cell.outcomes.get('ungraded', 0):,} of {cell.n:,} answers wait for a verdict (--judge MODEL)"
             notes.append(f"{UNSURE} {result.model} on {result.exam}: {waits}, and the score is a range.")
+            continue
+        if result.estimated:
+            notes.append(
+                f"{UNSURE} {result.model} on {result.exam}: {said} of the questions drawn; the estimate takes what was "
+                "predicted for them."
+            )
             continue
         said = f"the mean leaves out {said}" if said else ""
         if cell.short:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from viva.reports.consumption import dollars
 from viva.reports.grids import WORDS
 from viva.reports.printing import StudyResult
-from viva.reports.result import UNSURE, Grid, percent
+from viva.reports.result import FILLED, LEFT_OUT, UNSURE, Grid, percent
 from viva.visible import one_line, plural
 
 
@@ -29,6 +29,8 @@ class ListedResult(Struct, frozen=True, kw_only=True):
     n: int
     partial: bool
     """Whether the score leaves something out."""
+    estimated: int
+    """Questions that the score is an estimate for, where only some of them were asked; 0 where it is a mean."""
     unscored: int
     cost: float | None
 
@@ -75,8 +77,14 @@ class RunList(StudyResult):
     def closing(self) -> list[str]:
         """The next commands."""
         more = [f"{plural(self.left_out, 'older run')}: viva runs --all."] if self.left_out else []
-        marked = any(one.partial for run in self.runs for one in run.results)
-        dagger = [f"{UNSURE} the mean leaves out what was not scored."] if marked else []
+        every = [one for run in self.runs for one in run.results]
+        kinds = dict.fromkeys(FILLED if one.estimated else LEFT_OUT for one in every if one.partial)
+        dagger = [f"{UNSURE} {'; '.join(kinds)}."] if kinds else []
+        if len({bool(one.estimated) for one in every}) > 1:
+            dagger.append(
+                "Intervals of an estimate (asked adaptively) are for the score on all questions of its set, those of a "
+                "mean for the score on questions like them."
+            )
         return [*more, *dagger, "viva score RUN: its numbers; viva show RUN --wrong: answers; viva resume RUN: go on."]
 
     def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:

@@ -10,6 +10,8 @@ from viva.published import Neighbour
 from viva.reports.consumption import UNKNOWN, cut_off_notes, dollars, seconds_text
 from viva.reports.grids import WORDS
 from viva.reports.result import (
+    FILLED,
+    LEFT_OUT,
     UNSURE,
     Grid,
     Report,
@@ -113,7 +115,8 @@ def summary_lines(report: Report) -> list[str]:
         judge = any(cell.outcomes.get("ungraded") and not judged for cell, judged in cells)
         hint = "; open answers and rationales need --judge MODEL, programs a sandbox (viva toolchains)" if judge else ""
         zero = "; (0: …) counts answers not judged 0" if any(cell.zeroed is not None for cell, _ in cells) else ""
-        lines.append(f"{UNSURE} the mean leaves out what was not scored{zero}{hint}.")
+        estimated = any(result.estimated for result in report.results)
+        lines.append(f"{UNSURE} {FILLED if estimated else LEFT_OUT}{zero}{hint}.")
     if any(cell.one_sided for cell, _ in cells):
         lines.append(_WAITS)
     lines += [

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from viva.contracts import Exam
-from viva.engine.folder import AdaptiveRecord, ExamRecord
+from viva.engine.folder import AdaptiveRecord, ExamRecord, RunRecord
 from viva.errors import DataError, StorageError, VivaError
 from viva.files import UNREADABLE, read_regular
 from viva.runs.config import AdaptiveOptions, LimitOptions
@@ -58,17 +58,19 @@ def plan_adaptive(
     options: AdaptiveOptions,
     exams: Sequence[tuple[Exam, ExamRecord]],
     models: Sequence[str],
-    answers: int,
+    asked: RunRecord,
     limits: LimitOptions,
 ) -> tuple[AdaptiveRecord, bytes] | None:
     """What run.json says of an adaptive run, and its calibration.json; None for a run that asks everything.
 
-    `answers`: to each question. Raises VivaError for what cannot be asked so.
+    `asked`: run.json so far. Raises VivaError for what cannot be asked so.
     """
     if options.adaptive is None:
         if options.until is not None:
             raise VivaError("--until says when an adaptive run stops: it needs --adaptive RUN (other models' scores)")
         return None
+    if options.shuffle:
+        raise VivaError("--adaptive chooses the questions itself: leave --shuffle out")
     if options.until is None:
         raise VivaError("--adaptive needs --until: a number of questions, interval<2, score>60 or a>b")
     until = read_until(options.until)
@@ -81,7 +83,7 @@ def plan_adaptive(
             f"{more}"
         )
     (exam, record), *_ = exams
-    _refuse(exam, record, answers, limits)
+    _refuse(exam, record, asked, limits)
     calibration = _calibration(options.adaptive, exam, models)
     if until.kind == "number" and until.value > len(calibration.questions):
         raise VivaError(
@@ -92,13 +94,17 @@ def plan_adaptive(
     return known, msgspec.json.encode(calibration)
 
 
-def _refuse(exam: Exam, record: ExamRecord, answers: int, limits: LimitOptions) -> None:
+def _refuse(exam: Exam, record: ExamRecord, asked: RunRecord, limits: LimitOptions) -> None:
     spec, headline = exam.spec, exam.headline()
     for option, given in (("limit", spec.limit), ("questions", spec.questions), ("shard", spec.shard)):
         if given:
             raise VivaError(f"--adaptive chooses the questions itself: leave --{option} out")
-    if answers * (record.samples or 1) > 1:
-        raise VivaError("--adaptive asks each question once: leave --vary and --repeats out, and say --samples 1")
+    samples = record.samples or asked.samples
+    if samples * asked.repeats > 1:
+        more = "leave --vary out" if spec.vary else "say --samples 1" if samples > 1 else "leave --repeats out"
+        raise VivaError(
+            f"--adaptive asks each question once, and here it would be {samples * asked.repeats:,} times: {more}"
+        )
     if limits.batch:
         raise VivaError("--adaptive asks in rounds, and a batch may take a day for each: leave --batch out")
     if headline.given or headline.where or headline.signed:

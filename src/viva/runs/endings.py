@@ -56,6 +56,11 @@ def _missing(tally: Tally) -> tuple[int, str]:
     return missing or int(tally.more), f"{missing:,}{' or more' if tally.more else ''}"
 
 
+def complete(run: Run) -> bool:
+    """Whether a stage has done all that there was to do, so far."""
+    return not (run.stop or run.refused or _missing(run.tally)[0])
+
+
 def resumable(run: Run) -> bool:
     """Return whether asking again may bring what a stage left unanswered."""
     return bool(run.stop or run.refused or not run.tally.failures or run.tally.failures - LASTING)

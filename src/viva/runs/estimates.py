@@ -51,7 +51,8 @@ def with_estimates(
         )
         for target, (result, mine) in enumerate(zip(results, found, strict=True))
     ]
-    notes = [_note(estimated[0], adaptive, until)]
+    answers = min(sum(draw.question in mine for draw in draws) for mine in found)
+    notes = [_note(estimated[0].exam, answers, len(draws), adaptive, until)]
     if until.kind == "score":
         low, high = estimated[0].overall.low, estimated[0].overall.high
         above, below = low is not None and low > until.value, high is not None and high < until.value
@@ -66,10 +67,12 @@ def with_estimates(
     return estimated, notes
 
 
-def _note(result: Result, adaptive: AdaptiveRecord, until: Until) -> str:
+def _note(exam: str, answers: int, drawn: int, adaptive: AdaptiveRecord, until: Until) -> str:
+    of = f"{drawn:,}" if answers == drawn else f"{answers:,} scored of {drawn:,}"
     holds = "for a number chosen before" if until.kind == "number" else "whenever one looks or stops"
+    missing = "" if answers == drawn else ", and whatever those without a score would have got"
     return (
-        f"{result.exam}: adaptive, an estimate for all {adaptive.questions:,} questions from {result.overall.n:,}, "
-        f"drawn where {adaptive.known:,} other models' scores predict least (--until {one_line(adaptive.until, 40)}); "
-        f"its interval holds {holds}. Tables of parts are left out: what was drawn is no sample of them."
+        f"{exam}: adaptive, an estimate for all {adaptive.questions:,} questions from {of}, drawn where "
+        f"{adaptive.known:,} other models' scores predict least (--until {one_line(adaptive.until, 40)}); its interval "
+        f"holds {holds}{missing}. Tables of parts are left out: what was drawn is no sample of them."
     )

@@ -29,11 +29,17 @@ PAPER = "paper"
 
 
 def open_exams(
-    benchmarks: tuple[str, ...], choice: TaskOptions, *, asking: bool = False, vary: Sequence[str] = ()
+    benchmarks: tuple[str, ...],
+    choice: TaskOptions,
+    *,
+    asking: bool = False,
+    vary: Sequence[str] = (),
+    shuffle: bool = False,
 ) -> list[tuple[Exam, Path | None]]:
     """Every exam that the options ask for, with its data folder (None for the bundled sample).
 
     `asking`: whether models are to be asked, as a card says where the options do not. `vary`: what of the exams is.
+    `shuffle`: whether their questions are.
     """
     names = list(dict.fromkeys(benchmarks))
     if choice.shard is not None:
@@ -55,7 +61,7 @@ def open_exams(
             raise VivaError(f"{name} has no language {wrong!r}; it has: {', '.join(supported)}")
         own_choice = _as_its_card_says(choice, own, asking=asking) if own and benchmark.about.name == CARD else choice
         for spec in specs(own_choice, benchmark.about):
-            own_spec = msgspec.structs.replace(spec, name=own.stem if own else "")
+            own_spec = msgspec.structs.replace(spec, name=own.stem if own else "", shuffle=shuffle or UNSET)
             asked = merged(templates.get(name), rubric)
             if varied is not None:
                 own_spec, asked = varied.of(own_spec, own, asked)

@@ -39,7 +39,7 @@ from viva.runs.adaptations import keep_adaptations
 from viva.runs.answer_files import keep
 from viva.runs.ask import Queues, ask_all, ending_of, is_local, new_run
 from viva.runs.batches import Queue, open_batch_dispatcher
-from viva.runs.endings import ending_of_comparing, ending_of_running
+from viva.runs.endings import complete, ending_of_comparing, ending_of_running
 from viva.runs.live_line import Screen
 from viva.runs.messages import notify
 from viva.runs.open import UNPAID, OpenRun
@@ -53,10 +53,11 @@ APART = 4
 End = Callable[[Stage], Awaitable[None]]
 
 
-def execute_run(opened: OpenRun, earlier: list[RunFolder], budget: Budget | None = None) -> int:
+def execute_run(opened: OpenRun, earlier: list[RunFolder], more: Callable[[], bool] | None = None) -> int:
     """Ask what is missing, and grade what comes. Returns the exit code; the folder holds everything that came back.
 
-    `budget`: of several rounds; the run's limits by default.
+    `more`: of a run in rounds. Called when all is answered and graded, it gives the exams the questions of the next
+    round, and says whether there are any.
     """
     folder = opened.folder
     if opened.judge_panel and opened.judge_panel.verdicts != "line":
@@ -65,57 +66,67 @@ def execute_run(opened: OpenRun, earlier: list[RunFolder], budget: Budget | None
     with ExitStack() as stack:
         stack.callback(forget, folder.path)
         keep_adaptations(opened)
-        execution = _Execution(
-            opened, earlier, stack, budget or Budget(opened.limits.max_requests, opened.limits.max_cost)
-        )
+        execution = _Execution(opened, earlier, stack, more)
         asyncio.run(watched(execution.stages, opened.limits.progress, execution.work))
         execution.count_the_rest()
-        code, more = say_endings(execution.stages, folder.path)
-        opened.resumable |= more
+        code, undone = say_endings(execution.stages, folder.path)
+        opened.resumable |= undone
     return code
 
 
 class _Execution:
     """The stages of a run at work, and what goes from one to another."""
 
-    def __init__(self, opened: OpenRun, earlier: list[RunFolder], stack: ExitStack, budget: Budget) -> None:
+    def __init__(
+        self, opened: OpenRun, earlier: list[RunFolder], stack: ExitStack, more: Callable[[], bool] | None
+    ) -> None:
         self._opened = opened
         self._earlier = earlier
         self._stack = stack
+        self._more = more
+        self._journals: dict[str, Journal] = {}
         self._dispatcher = open_batch_dispatcher(opened, stack)
         limits = opened.limits
+        budget = Budget(limits.max_requests, limits.max_cost)
         self._answers = self._journal("responses")
         self._new = not self._answers.answered
-        asking = new_run(limits, self._answers, budget, opened.answers_wanted)
+        asking = new_run(limits, self._answers, budget)
         name = "reading" if all(model.identity.get("provider") == "replay" for model in opened.models) else "asking"
         self._asking = Stage(name, asking, ending_of(self._dispatcher, "responses"), opened.models)
         # Programs are found in answers: their journal is opened with the first.
         running = new_run(limits, self._answers, Budget(), beside=asking)
         self._running = Stage("running", running, ending_of_running)
         self.stages = [self._asking, self._running]
-        self._programs: Feed[Ready] = Feed(
-            running, bounded=self._bounded, wants=lambda one: one.question.kind == "free"
-        )
-        self._answered, self._released, self._compared, self._judged = (asyncio.Event() for _ in range(4))
-        self._verdicts: list[Feed[Ready]] = []
-        self._texts: list[Feed[Ready]] = []
         if opened.encoder:
             used = [opened.encoder] if isinstance(opened.encoder, Closing) else []
             similarities = new_run(limits, self._journal("similarities"), Budget(), beside=asking)
             self._comparing = Stage("comparing", similarities, ending_of_comparing, used)
             self.stages.append(self._comparing)
-            if not any(map(is_local, opened.models)):  # what they compute with is the encoder's, too
-                self._texts = [Feed(similarities, bounded=self._bounded)]
         if opened.judge_panel:
             annotations = new_run(limits, self._journal("annotations"), budget, beside=asking)
             judges = [judge.model for judge in opened.judge_panel.judges]
             self._judging = Stage("judging", annotations, ending_of(self._dispatcher, "annotations"), judges)
             self.stages.append(self._judging)
-            if not self._judges_wait(opened.judge_panel):
-                self._verdicts = [Feed(annotations, bounded=self._bounded) for _ in judges]
+            self._every, self._verdicts_asked = KeyTable(), [KeyTable() for _ in judges]
+        self._begin_round()
+
+    def _begin_round(self) -> None:
+        """Count what is to be asked, and open the ways from stage to stage."""
+        opened, asking = self._opened, self._asking.run
+        asking.tally.total += opened.answers_wanted
+        self._programs: Feed[Ready] = Feed(
+            self._running.run, bounded=self._bounded, wants=lambda one: one.question.kind == "free"
+        )
+        self._answered, self._released, self._compared, self._judged = (asyncio.Event() for _ in range(4))
+        self._verdicts: list[Feed[Ready]] = []
+        self._texts: list[Feed[Ready]] = []
+        if opened.encoder and not self._share_memory:
+            self._texts = [Feed(self._comparing.run, bounded=self._bounded)]
+        if (panel := opened.judge_panel) and not self._judges_wait(panel):
+            self._verdicts = [Feed(self._judging.run, bounded=self._bounded) for _ in panel.judges]
         following = self._texts if opened.encoder else self._verdicts
         # The mean over the questions of an adaptive run is no score.
-        watching = Screen(limits.progress).live and opened.folder.record.adaptive is None
+        watching = Screen(opened.limits.progress).live and self._more is None
         self._watched: list[Feed[Ready]] = [Feed(asking, bounded=False)] if watching else []
         feeds = [self._programs, *following, *self._watched]
         self._onward = Onward(feeds, self._verdicts, once=not self._bounded)
@@ -124,6 +135,11 @@ class _Execution:
     def _bounded(self) -> bool:
         """Whether a stage may hold up the one before: what comes out of a batch comes at once, and is seen again."""
         return self._dispatcher is None
+
+    @property
+    def _share_memory(self) -> bool:
+        """Whether models and encoder are computed here: the one waits until the others are released."""
+        return self._opened.encoder is not None and any(map(is_local, self._opened.models))
 
     def _judges_wait(self, judge_panel: JudgePanel) -> bool:
         """Whether nobody is judged before all answers are there."""
@@ -134,7 +150,19 @@ class _Execution:
         return any(self._dispatcher.takes(model) for model in models) if self._dispatcher else False
 
     async def work(self, end: End) -> None:
-        """Do all of it; `end` is told of each stage that is over."""
+        """Do all of it; `end` is told of each stage that is over. What is used stays open between rounds."""
+        end = end if self._more is None else self._end_round
+        await self._carry_out(end)
+        while self._more and all(complete(stage.run) for stage in self.stages) and self._more():
+            self._begin_round()
+            await self._carry_out(end)
+
+    async def _end_round(self, stage: Stage) -> None:
+        if self._share_memory:
+            for one in stage.used:
+                await one.close()
+
+    async def _carry_out(self, end: End) -> None:
         asked = [Queues("responses", self._asking.run, self._answer_queues(), self._answered)]
         works = [self._after_answers(end), self._run_programs(end)]
         if self._opened.encoder:
@@ -154,6 +182,7 @@ class _Execution:
 
     def count_the_rest(self) -> None:
         """Note in the tallies where it is not known how much is left to do."""
+        self._asking.run.tally.more = self._more is not None and bool(self._asking.run.stop)
         stopped = self._asking.run.stop not in ("", "budget")
         for stage in self.stages[1:]:
             feeds = {"running": [self._programs], "comparing": self._texts, "judging": self._verdicts}[stage.name]
@@ -245,11 +274,12 @@ class _Execution:
         verdicts, earlier, record = self._judging.run.journal, self._reused("annotations"), self._opened.folder.record
         encoder, exams = self._opened.encoder, self._opened.exams
         store = SimilarityStore(encoder.identity, self._comparing.run.journal) if encoder else None
-        every = KeyTable()
 
         def of(number: int, judge: Judge) -> Callable[[Tally], Iterator[Task | None]]:
             def wanted(tally: Tally) -> Iterator[Task | None]:
-                queue = VerdictQueue(judge_panel, judge, verdicts, earlier, tally, every)
+                queue = VerdictQueue(
+                    judge_panel, judge, verdicts, earlier, tally, self._every, self._verdicts_asked[number]
+                )
                 answered = (
                     taken(self._verdicts[number], self._answers)
                     if self._verdicts
@@ -267,16 +297,17 @@ class _Execution:
 
     # Files
 
-    def _journal(self, stage: str) -> Journal:
-        journal = self._opened.folder.journal(stage)
-        self._stack.callback(journal.close)
-        return journal
+    def _journal(self, stage: str, folder: RunFolder | None = None) -> Journal:
+        """Of the run, or of an earlier one; opened once for all rounds."""
+        folder = folder or self._opened.folder
+        name = str(folder.path / stage)
+        if name not in self._journals:
+            self._journals[name] = folder.journal(stage)
+            self._stack.callback(self._journals[name].close)
+        return self._journals[name]
 
     def _reused(self, stage: str) -> list[tuple[str, Journal]]:
-        found = [(folder.path.name, folder.journal(stage)) for folder in self._earlier]
-        for _, journal in found:
-            self._stack.callback(journal.close)
-        return found
+        return [(folder.path.name, self._journal(stage, folder)) for folder in self._earlier]
 
 
 def _executions(one: Answered) -> tuple[Execute, ...]:

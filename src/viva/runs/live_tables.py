@@ -14,9 +14,10 @@ from viva.errors import StorageError
 if TYPE_CHECKING:
     from viva.engine.consumption import Consumed
     from viva.engine.stages import EvidenceStore
+    from viva.reports.result import Result
     from viva.runs.open import OpenRun
     from viva.types import ScoreRow
-    from viva.viewing.opened import Opened, Tables
+    from viva.viewing.opened import Opened, ResultRow, Tables
 
 
 def open_run(path: Path) -> Opened:
@@ -49,13 +50,40 @@ def open_run(path: Path) -> Opened:
     )
 
 
+def graded_results(path: Path) -> list[ResultRow]:
+    """The results of a graded run, as `viva runs` lists them.
+
+    Raises VivaError for one that is not graded, that was changed since, or that cannot be read.
+    """
+    from viva.runs.results import read_run
+
+    return [_result_row(one) for one in read_run(path, "none").results]
+
+
+def _result_row(result: Result) -> ResultRow:
+    from viva.viewing.opened import ResultRow
+
+    overall = result.overall
+    return ResultRow(
+        exam=result.exam,
+        model=result.model,
+        mean=overall.mean,
+        low=overall.low,
+        high=overall.high,
+        least=overall.floor,
+        most=overall.most,
+        complete=overall.complete,
+        outcomes=overall.outcomes,
+    )
+
+
 def tables_so_far(opened: OpenRun, rows: Sequence[Sequence[ScoreRow]], signatures: Sequence[str]) -> Tables:
     """The tables that `viva score` would print of these rows, one list of them a sitting."""
     from viva.reports.consumption import consumption_grid
     from viva.reports.result import across_models, footnotes, grid, side_by_side, summary
     from viva.runs.estimates import with_estimates
     from viva.runs.score import result_of
-    from viva.viewing.opened import ResultRow, Tables
+    from viva.viewing.opened import Tables
 
     judged = bool(opened.folder.record.judges)
     results = [
@@ -72,20 +100,7 @@ def tables_so_far(opened: OpenRun, rows: Sequence[Sequence[ScoreRow]], signature
     first = [summary(results), *across_models(results), *side_by_side(results)]
     took = consumption_grid(results)
     return Tables(
-        results=[
-            ResultRow(
-                exam=one.exam,
-                model=one.model,
-                mean=one.overall.mean,
-                low=one.overall.low,
-                high=one.overall.high,
-                least=one.overall.floor,
-                most=one.overall.most,
-                complete=one.overall.complete,
-                outcomes=one.overall.outcomes,
-            )
-            for one in results
-        ],
+        results=[_result_row(one) for one in results],
         took=took if took.rows else None,
         first=first,
         each=each,

@@ -72,7 +72,9 @@ def plan_run(given: Mapping[str, Any], own: Mapping[str, Model] | None = None) -
     _check_addresses(models, judging, given["base_url"], given["api_key_env"])
     refuse_unjudged(choice, judging)
     refuse_unopened(opening, choice.form, models)
-    exams_with_data = open_exams(tuple(benchmarks), choice, asking=True, vary=draw.vary)
+    exams_with_data = open_exams(
+        tuple(benchmarks), choice, asking=True, vary=draw.vary, shuffle=bool(given.get("shuffle"))
+    )
     exams = [exam for exam, _ in exams_with_data]
     refuse_unknown(output.published_rows, [(exam.spec, data is None) for exam, data in exams_with_data])
     system = request_options(pick(ServerOptions, given), limit_kept=False).system if own else ""
@@ -99,9 +101,8 @@ def plan_run(given: Mapping[str, Any], own: Mapping[str, Model] | None = None) -
         seed=choice.seed or 0,
         sampling=sampling(draw, choice.seed),
     )
-    answers = record.samples * record.repeats
     adaptive = plan_adaptive(
-        pick(AdaptiveOptions, given), [*zip(exams, record.exams, strict=True)], models, answers, limits
+        pick(AdaptiveOptions, given), [*zip(exams, record.exams, strict=True)], models, record, limits
     )
     names = [Path(name).stem for name in dict.fromkeys(benchmarks)]
     names += [f"shard-{choice.shard.replace('/', '-of-')}"] if choice.shard else []

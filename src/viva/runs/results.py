@@ -11,7 +11,7 @@ from operator import attrgetter
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from viva.analysis.canaries import CanaryMarks
 from viva.benchmarks import find_benchmark, open_exam
@@ -54,8 +54,11 @@ class Reported(Struct, kw_only=True):
         found = (
             answered(self.opened_run, wanted) if self.opened_run else answered_without_questions(self.folder, wanted)
         )
+        designs = {e.spec.label: e.spec.vary for e in self.folder.record.exams if e.spec.vary is not UNSET}
         for item in found:
             row = msgspec.structs.replace(item.row, model=name(item.row.exam, item.row.model))
+            if item.row.exam in designs:  # a cell is found by its levels
+                row = msgspec.structs.replace(row, tags={**row.tags, **designs[row.exam].named(row.sample)})
             yield msgspec.structs.replace(item, row=row)
 
 

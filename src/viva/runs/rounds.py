@@ -7,16 +7,13 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 
 from viva.analysis.draw import Draw
-from viva.engine.budget import Budget
+from viva.benchmarks.selecting import Selected
 from viva.engine.folder import RunFolder
 from viva.engine.stages import scores
-from viva.errors import EXIT_OK
-from viva.models.called import PROVIDER
 from viva.runs.adaptive import Calibration, read_calibration
-from viva.runs.answer_files import keep
-from viva.runs.draws import Until, estimate, question_scores, read_draws, write_draws
+from viva.runs.draws import DRAWS, Until, estimate, question_scores, read_draws, write_draws
 from viva.runs.execute import execute_run
-from viva.runs.open import OpenRun, open_encoder_of, open_evidence, prepare
+from viva.runs.open import OpenRun, open_evidence
 
 FIRST, LATER = 50, 20
 """Questions of the first round, and of any other at least."""
@@ -28,22 +25,49 @@ def carry_out_run(opened: OpenRun, earlier: list[RunFolder]) -> int:
     """Ask what is missing, and grade what comes; `opened` has all that was asked at the end. Returns the exit code."""
     if opened.folder.record.adaptive is None:
         return execute_run(opened, earlier)
-    folder = opened.folder
-    keep(folder.path, opened.kept)
-    until, drawn = read_draws(folder)
-    calibration = read_calibration(folder.path, [draw.question for draw in drawn])
-    rounds = Rounds(calibration, folder.record.seed, until)
-    budget = Budget(opened.limits.max_requests, opened.limits.max_cost)
-    found: list[Mapping[str, float]] = [{} for _ in opened.models]
-    while True:
-        if drawn:
-            _open_drawn(opened)
-            code = execute_run(opened, earlier, budget)
-            found = _scores(opened)
-            if code != EXIT_OK or rounds.over(drawn, found):
-                return code
-        drawn = [*drawn, *rounds.next(drawn, found)]
-        write_draws(folder.path, drawn)  # before anything is asked: what was drawn stays drawn
+    asking = _Adaptive(opened)
+    try:
+        return execute_run(opened, earlier, asking.more)
+    finally:
+        asking.ask(asking.drawn)
+
+
+class _Adaptive:
+    """What an adaptive run asks: at first what it drew before, then round by round what is drawn next."""
+
+    def __init__(self, opened: OpenRun) -> None:
+        self._opened, (exam,) = opened, opened.exams
+        self._exam = exam.inner if isinstance(exam, Selected) else exam
+        until, self.drawn = read_draws(opened.folder)
+        calibration = read_calibration(opened.folder.path, [draw.question for draw in self.drawn])
+        self._rounds = Rounds(calibration, opened.folder.record.seed, until)
+        self._scores: list[dict[str, float]] = [{} for _ in opened.models]
+        if self.drawn:
+            self.ask(self.drawn)
+        else:
+            self._draw()
+
+    def ask(self, draws: Sequence[Draw]) -> None:
+        """Have the run ask these questions."""
+        exam = Selected(self._exam, [draw.question for draw in draws], DRAWS)
+        self._opened.exams = [exam]
+        for evaluation in self._opened.evaluations:
+            evaluation.exam, evaluation.digests = exam, bytearray()
+
+    def more(self) -> bool:
+        """Have the run ask the questions of the next round, unless the answers to those so far are enough."""
+        for known, new in zip(self._scores, _scores(self._opened), strict=True):
+            known.update(new)
+        if self._rounds.over(self.drawn, self._scores):
+            return False
+        self._draw()
+        return True
+
+    def _draw(self) -> None:
+        new = self._rounds.next(self.drawn, self._scores)
+        self.drawn = [*self.drawn, *new]
+        write_draws(self._opened.folder.path, self.drawn)  # before anything is asked: what was drawn stays drawn
+        self.ask(new)
 
 
 class Rounds:
@@ -90,23 +114,8 @@ class Rounds:
         return draws(self._frame, targets, drawn, count, self._seed)
 
 
-def _open_drawn(opened: OpenRun) -> None:
-    """Open the run for the questions drawn so far. Models are connected again, but for a program's own functions."""
-    record, encoded = opened.folder.record, opened.encoder is not None
-    own = {
-        known.name: model
-        for known, model in zip(record.models, opened.models, strict=True)
-        if known.name.startswith(PROVIDER)
-    }
-    part = prepare(opened.folder, opened.limits, own=own, asking=True)
-    if encoded:
-        open_encoder_of(part, new=False)
-    opened.exams, opened.evaluations = part.exams, part.evaluations
-    opened.judge_panel, opened.encoder = part.judge_panel, part.encoder
-
-
 def _scores(opened: OpenRun) -> list[Mapping[str, float]]:
-    """Question → score, for each model."""
+    """Question → score, for each model, of the questions of this round."""
     from viva.analysis.breakdown import frame
 
     with ExitStack() as stack:

@@ -57,7 +57,7 @@ def _listed(path: Path) -> ListedRun:
         return known.ended(f"cannot be read: {problem}")
     missing = sum(result.missing for result in results)
     return known.ended(
-        f"{missing:,} unanswered" if missing else "estimated" if record.adaptive else "done",
+        ", ".join(["estimated"] * bool(record.adaptive) + [f"{missing:,} unanswered"] * bool(missing)) or "done",
         tuple(
             ListedResult(
                 exam=result.exam,
@@ -69,6 +69,7 @@ def _listed(path: Path) -> ListedRun:
                 high=result.overall.high,
                 n=result.overall.n,
                 partial=not result.overall.complete,
+                estimated=result.estimated,
                 unscored=sum(result.overall.outcomes.get(outcome, 0) for outcome in UNANSWERED),
                 cost=result.consumed.cost if result.consumed and result.consumed.priced else None,
             )

@@ -11,9 +11,11 @@ from msgspec import Struct
 
 from viva.engine.folder import RunFolder, RunRecord
 from viva.errors import StorageError
+from viva.files import read_regular
 
 STAGES = ("responses", "executions", "similarities", "annotations")
 """The journals of a run, in the order of the work."""
+DRAWS = "draws.jsonl"
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 
 
@@ -74,14 +76,24 @@ def read_record(path: Path) -> RunRecord:
     return RunFolder.open(path).record
 
 
-def answers_wanted(record: RunRecord) -> int:
-    """How many answers a run is to have in all."""
-    return sum(per_model(record)) * len(record.models)
+def answers_wanted(path: Path, record: RunRecord) -> int:
+    """How many answers a run is to have in all; an adaptive one: of the questions drawn so far."""
+    return sum(per_model(path, record)) * len(record.models)
 
 
-def per_model(record: RunRecord) -> list[int]:
+def per_model(path: Path, record: RunRecord) -> list[int]:
     """The same of one model, an exam."""
-    return [exam.questions * (exam.samples or record.samples) * record.repeats for exam in record.exams]
+    drawn = None
+    if record.adaptive:
+        try:
+            drawn = read_regular(path / DRAWS).count(b"\n")  # a line a question
+        except OSError:
+            drawn = 0
+    questions = (exam.questions if drawn is None else drawn for exam in record.exams)
+    return [
+        count * (exam.samples or record.samples) * record.repeats
+        for count, exam in zip(questions, record.exams, strict=True)
+    ]
 
 
 def exam_labels(record: RunRecord) -> list[str]:

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from viva.benchmarks.outcomes import SEVERAL, finer
 from viva.engine.scorefile import fault
@@ -53,6 +53,11 @@ class Sheet(Struct):
         """Whose answer it is: question and sample."""
         question, sample = self.questions[place // self.evaluation.samples], place % self.evaluation.samples
         return self.evaluation.exam.variant(question, sample), sample
+
+    def sample_name(self, sample: int) -> str:
+        """Which of a question's answers it is, for people: `sample 1`, of a varied run `prompt base, order 2`."""
+        vary = self.evaluation.exam.spec.vary
+        return f"sample {sample}" if vary is UNSET else vary.answer_name(sample, self.evaluation.samples)
 
 
 def grade(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import ExitStack
 
 from msgspec import Struct
@@ -16,9 +15,7 @@ from viva.types import Choose, Question, Request, Response, Score
 from viva.viewing.following import Followed
 from viva.viewing.grading import Sheet
 from viva.viewing.opened import Opened
-from viva.web.text import LONGEST
-
-_SPAN = re.compile(r" at (\d{1,9})-(\d{1,9})\b")
+from viva.web.text import read_span
 
 
 class Said(Struct, frozen=True):
@@ -96,19 +93,6 @@ def item_of(sheet: Sheet, place: int, opened: Opened, answers: Followed) -> Item
         score=score,
         evidence=statements,
     )
-
-
-def read_span(score: Score, reply: str) -> tuple[int, int] | None:
-    """Where in a reply stands what was read: as its reader says, else the one place that holds what was read."""
-    said = _SPAN.search(score.explanation)
-    # A line "answer: ..." is about one field of a reply of several, and its offsets are of that field.
-    if said and not score.explanation.startswith("answer:") and int(said[1]) < int(said[2]) <= len(reply):
-        return int(said[1]), int(said[2])
-    if not score.answer.strip() or len(reply) > LONGEST:
-        return None
-    places = re.finditer(rf"(?<!\w){re.escape(score.answer.strip())}(?!\w)", reply)
-    first, second = next(places, None), next(places, None)
-    return first.span() if first and not second else None
 
 
 def _likely(request: Request, response: Response) -> list[Likely]:

@@ -19,6 +19,7 @@ from viva.viewing import filters
 from viva.viewing.filters import Chosen
 from viva.viewing.folders import slug
 from viva.viewing.grading import Sheet
+from viva.viewing.opened import ResultRow
 from viva.viewing.run_view import Graded, RunView
 
 ROWS = 500
@@ -97,14 +98,23 @@ class MatrixRow(Struct, frozen=True):
         return min((-points, at) for points, at in known)[1], min(known)[1]
 
 
+class Column(Struct, frozen=True):
+    """A model."""
+
+    number: int
+    """Of its sheet."""
+    model: str
+    result: ResultRow
+    """Its score as the run's own page has it: weighted as the benchmark does, of an adaptive run an estimate."""
+
+
 class Matrix(Struct, frozen=True):
     """One exam's questions by models, the best model first."""
 
     exams: Sequence[tuple[str, str]]
     """(word for the address, label) of every exam of the run."""
     exam: str
-    columns: Sequence[tuple[int, str, float | None]]
-    """Each model's number of its sheet, name, and mean over all questions."""
+    columns: Sequence[Column]
     rows: Sequence[MatrixRow]
     """What the filter leaves."""
     total: int
@@ -126,7 +136,7 @@ class Matrices:
             if key in self._made:
                 self._made.move_to_end(key)
                 return self._made[key]
-        made = matrix(graded.sheets, first)
+        made = matrix(graded.sheets, graded.tables.results, first)
         with self._guard:
             self._made[key] = made
             while len(self._made) > KEPT:
@@ -134,14 +144,16 @@ class Matrices:
         return made
 
 
-def matrix(sheets: Sequence[Sheet], choice: MatrixChoice) -> Matrix:
-    """The questions of an exam (the first one, where none is chosen) by the models that were asked them."""
+def matrix(sheets: Sequence[Sheet], results: Sequence[ResultRow], choice: MatrixChoice) -> Matrix:
+    """The questions of an exam (the first one, where none is chosen) by the models that were asked them.
+
+    `results`: one a sheet, in their order.
+    """
     labels = list(dict.fromkeys(sheet.evaluation.label for sheet in sheets))
     exam = next((one for one in labels if slug(one) == choice.chosen.exam), labels[0] if labels else "")
     own = [(number, sheet) for number, sheet in enumerate(sheets) if sheet.evaluation.label == exam]
     columns = [(number, sheet, _cells(sheet)) for number, sheet in own]
-    means = {number: _mean([cell.points for cell in cells]) for number, _, cells in columns}
-    columns.sort(key=lambda one: (-(means[one[0]] or 0.0), one[0]))
+    columns.sort(key=lambda one: results[one[0]].rank, reverse=True)
     rows = []
     for number, question in enumerate(own[0][1].questions if own else ()):
         row = _row(number, question, [cells[number] for _, _, cells in columns])
@@ -155,7 +167,7 @@ def matrix(sheets: Sequence[Sheet], choice: MatrixChoice) -> Matrix:
     return Matrix(
         exams=[(slug(label), label) for label in labels],
         exam=exam,
-        columns=[(number, sheet.evaluation.model.name, means[number]) for number, sheet, _ in columns],
+        columns=[Column(number, sheet.evaluation.model.name, results[number]) for number, sheet, _ in columns],
         rows=rows,
         total=len(own[0][1].questions) if own else 0,
     )

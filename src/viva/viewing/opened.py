@@ -48,6 +48,11 @@ class ResultRow(Struct, frozen=True, kw_only=True):
     """Whether the mean leaves nothing out."""
     outcomes: Mapping[str, int]
 
+    @property
+    def rank(self) -> tuple[float, float]:
+        """What results are put in order by: the mean, else the least that it can be; then the most."""
+        return self.least if self.mean is None else self.mean, self.most
+
 
 class Tables(Struct, frozen=True, kw_only=True):
     """A run's tables: over all models, of every sitting (model and exam), and what belongs below."""
@@ -75,3 +80,6 @@ class Opened(Struct, frozen=True, kw_only=True):
 
 Opener = Callable[[Path], Opened]
 """Opens a run folder. Raises VivaError for one whose questions or models cannot be opened, saying why."""
+
+ResultsReader = Callable[[Path], Sequence[ResultRow]]
+"""The results of a run, as `viva runs` lists them. Raises VivaError for one that is not graded, or changed since."""

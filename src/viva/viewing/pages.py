@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from typing import Any
 
+from msgspec import UNSET
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
@@ -94,7 +95,9 @@ class Pages:
         return self._page(
             "runs.html",
             cards=cards,
-            states={state for card in cards if card.fared for state in card.fared.outcomes},
+            states={state for card in cards for state in card.outcomes},
+            priced=any(card.record is not None and card.paid != 0 for card in cards),
+            reading=any(card.results is None for card in cards),
             count=len(found),
             page=page,
             pages=pages,
@@ -171,7 +174,7 @@ class Pages:
         return {
             "address": f"{place[0] + 1}.{place[1] + 1}",
             "question": question,
-            "sample": sample if sheet.evaluation.samples > 1 else None,
+            "sample": sheet.sample_name(sample) if sheet.evaluation.samples > 1 else "",
             "exam": sheet.evaluation.label,
             "model": sheet.evaluation.model.name,
             "row": sheet.rows[place[1]],
@@ -209,7 +212,11 @@ class Pages:
             found=len(found),
             before=_address(before),
             after=_address(after),
-            samples=[(f"{place[0] + 1}.{one + 1}", one - first, filters.state(sheet, one)) for one in samples],
+            samples=[
+                (f"{place[0] + 1}.{one + 1}", sheet.sample_name(one - first), filters.state(sheet, one))
+                for one in samples
+            ],
+            sample_name=sheet.sample_name(item.sample),
             others=[(f"{n + 1}.{place[1] + 1}", name, said, here) for n, name, said, here in others],
             signature=graded.opened.signatures[place[0]],
             look=_view(request, ITEM_VIEWS),
@@ -237,8 +244,9 @@ class Pages:
             choices=self._searches.choices(view, graded),
             matrix=made,
             rows=made.rows[(page - 1) * ROWS : page * ROWS],
-            numbers=[number + 1 for number, _, _ in made.columns],
-            samples=graded.sheets[made.columns[0][0]].evaluation.samples if made.columns else 1,
+            design=graded.sheets[0].evaluation.exam.spec.vary is not UNSET,
+            numbers=[column.number + 1 for column in made.columns],
+            samples=graded.sheets[made.columns[0].number].evaluation.samples if made.columns else 1,
             kinds={state: f"is-{outcome_name(state).replace(' ', '-')}" for state in SIGNS},
             page=page,
             pages=pages,
@@ -287,6 +295,7 @@ class Pages:
             choice=choice,
             question=items[0].question,
             exam=first.evaluation.label,
+            sample_name=first.sample_name(items[0].sample) if items[0].samples > 1 else "",
             sides=sides,
             look=look,
             kind=kind,
@@ -366,7 +375,7 @@ class Pages:
 def drawing_order(results: Sequence[ResultRow]) -> list[ResultRow]:
     """Exam by exam, the best model first."""
     exams = list(dict.fromkeys(one.exam for one in results))
-    return sorted(results, key=lambda one: (exams.index(one.exam), -(one.least if one.mean is None else one.mean)))
+    return sorted(results, key=lambda one: (-exams.index(one.exam), one.rank), reverse=True)
 
 
 def _number(text: str) -> int:

@@ -65,6 +65,7 @@ class Progress(Struct, frozen=True, kw_only=True):
 
 def progress_of(
     record: RunRecord,
+    wanted: Sequence[int],
     answers: Followed,
     stages: Mapping[str, int],
     sheets: Sequence[Sheet],
@@ -73,8 +74,11 @@ def progress_of(
     now: float,
     waiting: Waiting,
 ) -> Progress:
-    """What journals, lock and run.json say together. With `sheets` every answer is counted where it belongs."""
-    parts = tuple(_exact(answers, sheets) if sheets else _rough(record, answers))
+    """What journals, lock and run.json say together.
+
+    `wanted`: answers of a model, exam by exam. With `sheets` every answer is counted where it belongs.
+    """
+    parts = tuple(_exact(answers, sheets) if sheets else _rough(record, wanted, answers))
     total = sum(part.total for part in parts)
     answered = sum(min(part.answered, part.total) for part in parts)
     failed = sum(part.failed for part in parts)
@@ -138,11 +142,9 @@ def _exact(answers: Followed, sheets: Sequence[Sheet]) -> list[Part]:
     return parts
 
 
-def _rough(record: RunRecord, answers: Followed) -> list[Part]:
+def _rough(record: RunRecord, wanted: Sequence[int], answers: Followed) -> list[Part]:
     """By benchmark, as the lines themselves say; enough where no benchmark is sat twice."""
-    labels = dict(
-        zip(folders.exam_labels(record), zip(record.exams, folders.per_model(record), strict=True), strict=True)
-    )
+    labels = dict(zip(folders.exam_labels(record), zip(record.exams, wanted, strict=True), strict=True))
     found = []
     for model in record.models:
         name = model.shown or model.name

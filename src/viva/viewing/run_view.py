@@ -113,6 +113,7 @@ class RunView:
             whole = self.count(most)
             progress = progress_of(
                 record,
+                folders.per_model(self.path, record),
                 self.answers,
                 {stage: len(one.answered) + len(one.failed) for stage, one in self._stages.items()},
                 [sheet for sheet in self._sheets if sheet.evaluation.digests],
@@ -190,8 +191,8 @@ class RunView:
             opened, sheets = self._opened, self._sheets
             newest = max((one[2] for one in (*_sizes(self.path, ("run.json",)), *seen[0], *seen[1])), default=0)
             record, answers = self.record(), self.answers
-            whole = len(answers.answered) + len(answers.failed) >= folders.answers_wanted(record)
-        total = folders.answers_wanted(record)
+            whole = len(answers.answered) + len(answers.failed) >= folders.answers_wanted(self.path, record)
+        total = folders.answers_wanted(self.path, record)
         if opened is None:
             self._does("opening the questions", 0)
             opened = self._opener(self.path)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
+import traceback
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -12,10 +15,10 @@ from viva.engine.folder import RunRecord
 from viva.errors import StorageError, VivaError
 from viva.viewing import folders
 from viva.viewing.folders import RunEntry
-from viva.viewing.opened import Opener
+from viva.viewing.opened import Opener, ResultRow, ResultsReader
 from viva.viewing.progress import Progress
 from viva.viewing.run_view import STEP, RunView
-from viva.viewing.summaries import Fared, fared, list_cost, scored_at
+from viva.viewing.summaries import list_cost, scored_at
 
 HELD = 4
 """Runs whose questions and rows are kept at once; those looked at longest ago are opened again when wanted."""
@@ -23,15 +26,22 @@ COUNTING = 1.0
 """Seconds that a list may take to count journals; it says which are not counted yet, and the next look goes on."""
 
 
+_Version = tuple[Path, float, int]
+"""A run as it was when something was last written, and when it was graded."""
+
+
 class RunViews:
     """The runs in `root`, or `root` itself where it is one."""
 
-    def __init__(self, root: Path, opener: Opener) -> None:
+    def __init__(self, root: Path, opener: Opener, results: ResultsReader) -> None:
         self.root = root
         self._opener = opener
+        self._results = results
         self._guard = threading.Lock()
         self._views: dict[str, RunView] = {}
-        self._known: dict[str, tuple[tuple[Path, float, int], Fared | None]] = {}
+        self._known: dict[_Version, Sequence[ResultRow]] = {}
+        self._unread: list[_Version] = []
+        self._reading: threading.Thread | None = None
 
     @property
     def alone(self) -> bool:
@@ -83,17 +93,42 @@ class RunViews:
         except StorageError as problem:
             return Card(found, None, None, str(problem))
         card.paid = list_cost(record.models, view.answers.used)
-        if card.progress and card.progress.whole and time.monotonic() < until:
-            card.fared = self._fared(found)
+        if card.progress and card.progress.state != "running":
+            card.results = self._results_of(found)
         return card
 
-    def _fared(self, found: RunEntry) -> Fared | None:
-        """How its answers fared, as scores.jsonl says; read once for every change of the run."""
-        key = (found.path, found.changed, scored_at(found.path))
-        known = self._known.get(found.slug)
-        if known is None or known[0] != key:
-            self._known[found.slug] = known = (key, fared(found.path, found.changed))
-        return known[1]
+    def _results_of(self, found: RunEntry) -> Sequence[ResultRow] | None:
+        """Its results, none where it is not graded; None while they are being read, which is begun here."""
+        version = (found.path, found.changed, scored_at(found.path))
+        if not version[2]:
+            return ()
+        with self._guard:
+            if version not in self._known and version not in self._unread:
+                self._unread.append(version)
+                if self._reading is None:
+                    self._reading = threading.Thread(target=self._read, daemon=True, name="viva view, results")
+                    self._reading.start()
+            return self._known.get(version)
+
+    def _read(self) -> None:
+        """Read the results of the runs of a list, once for every change of each."""
+        while True:
+            with self._guard:
+                if not self._unread:
+                    self._reading = None
+                    return
+                version = self._unread[0]
+            try:
+                results: Sequence[ResultRow] = self._results(version[0])
+            except (VivaError, OSError):
+                results = ()  # the run's own page says what is wrong with it
+            except Exception:
+                traceback.print_exc(file=sys.stderr)  # the other runs are read all the same
+                results = ()
+            with self._guard:
+                self._unread.remove(version)
+                self._known = {one: known for one, known in self._known.items() if one[0] != version[0]}
+                self._known[version] = results
 
 
 class Card:
@@ -106,7 +141,28 @@ class Card:
         self.record = record
         self.progress = progress
         self.problem = problem
-        self.fared: Fared | None = None
+        self.results: Sequence[ResultRow] | None = ()
+        """None while they are being read."""
         self.paid: float | None = None
+        self.estimated = record is not None and record.adaptive is not None
         self.exams = folders.exam_labels(record) if record else []
         self.models = [model.shown or model.name for model in record.models] if record else []
+
+    @property
+    def outcomes(self) -> dict[str, int]:
+        """What became of the answers, over all results."""
+        counted: Counter[str] = Counter()
+        for one in self.results or ():
+            counted.update(one.outcomes)
+        return dict(counted)
+
+    @property
+    def scores(self) -> list[tuple[str, ResultRow, ResultRow | None]]:
+        """Of every exam: the best result, and the worst where there are several models."""
+        by_exam: dict[str, list[ResultRow]] = {}
+        for one in self.results or ():
+            by_exam.setdefault(one.exam, []).append(one)
+        return [
+            (exam, max(own, key=lambda one: one.rank), min(own, key=lambda one: one.rank) if len(own) > 1 else None)
+            for exam, own in by_exam.items()
+        ]

@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
 from viva.errors import VivaError
-from viva.viewing.opened import Opener
+from viva.viewing.opened import Opener, ResultsReader
 from viva.viewing.pages import Pages
 from viva.viewing.run_views import RunViews
 from viva.web.guard import Access, Guard
@@ -21,9 +21,9 @@ from viva.web.serving import serve as web_serve
 PORT = 8471
 
 
-def application(root: Path, opener: Opener, access: Access) -> Guard:
+def application(root: Path, opener: Opener, results: ResultsReader, access: Access) -> Guard:
     """The pages about the runs in `root` as an ASGI application, behind its guard."""
-    views = RunViews(root, opener)
+    views = RunViews(root, opener, results)
     threading.Thread(target=views.begin, daemon=True, name="viva view").start()
     pages = Pages(views)
     routes = [
@@ -46,6 +46,7 @@ def application(root: Path, opener: Opener, access: Access) -> Guard:
 def serve(
     root: Path,
     opener: Opener,
+    results: ResultsReader,
     *,
     host: str = "127.0.0.1",
     port: int = PORT,
@@ -56,4 +57,6 @@ def serve(
 
     For a host that others reach, a token is made where none is given. Raises VivaError where nothing can be served.
     """
-    web_serve(lambda access: application(root, opener, access), host=host, port=port, token=token, announce=announce)
+    web_serve(
+        lambda access: application(root, opener, results, access), host=host, port=port, token=token, announce=announce
+    )

@@ -36,7 +36,9 @@ _FORMULA_OR_CODE = re.compile(
 )
 _DELIMITERS = {"two": 2, "begin": 0, "inner": 2, "one": 1}
 _PIECE = re.compile(f"<[^>]*>|{_FORMULA}[0-9]+{_DONE}|[{_START}{_END}]|[^<{_START}{_END}{_FORMULA}]+|.", re.DOTALL)
-_ELEMENT = re.compile(r"<(?!/?p>|br />)")
+_ELEMENT = re.compile(r"<(?!/?p>|br />|/?mark)")
+_SIGN = re.compile(r"[*_`#>|$\\\[<~]|^[ \t]*(?:[-+=]|\d+[.)])|^(?: {4}| {0,3}\t)", re.MULTILINE)
+"""Without one of these, Markdown is paragraphs and line ends."""
 _AROUND = " \t\n*_`#>-"
 """What a mark must not come before or after: Markdown would not see its own signs any more."""
 
@@ -78,9 +80,9 @@ def rendered(text: str, read: Span | None = None) -> Markup | None:
     return Markup(_finished(_markdown().renderer.render(plain, _markdown().options, {}), formulas))  # noqa: S704
 
 
-def formatted(text: str) -> Markup | None:
-    """A text rendered; None also where that shows nothing that the text itself does not."""
-    made = rendered(text)
+def formatted(text: str, read: Span | None = None) -> Markup | None:
+    """A text rendered; None also where that shows nothing that the text itself does not, but for the part `read`."""
+    made = rendered(text, read) if _SIGN.search(text) else None
     return made if made is not None and _ELEMENT.search(made) else None
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
+from viva.types import Score, ScoreRow
 from viva.visible import escape_invisible
 
 LONGEST = 100_000
 """Characters of one text on a page."""
+_SPAN = re.compile(r" at (\d{1,9})-(\d{1,9})\b")
 
 
 def shown(text: str, longest: int = LONGEST) -> str:
@@ -14,3 +18,16 @@ def shown(text: str, longest: int = LONGEST) -> str:
     if len(text) <= longest:
         return escape_invisible(whole)
     return f"{escape_invisible(whole)}\n… ({len(text) - longest:,} more characters)"
+
+
+def read_span(score: Score | ScoreRow, reply: str) -> tuple[int, int] | None:
+    """Where in a reply stands what was read: as its reader says, else the one place that holds what was read."""
+    said = _SPAN.search(score.explanation)
+    # A line "answer: ..." is about one field of a reply of several, and its offsets are of that field.
+    if said and not score.explanation.startswith("answer:") and int(said[1]) < int(said[2]) <= len(reply):
+        return int(said[1]), int(said[2])
+    if not score.answer.strip() or len(reply) > LONGEST:
+        return None
+    places = re.finditer(rf"(?<!\w){re.escape(score.answer.strip())}(?!\w)", reply)
+    first, second = next(places, None), next(places, None)
+    return first.span() if first and not second else None

@@ -126,6 +126,24 @@ def test_long_texts_are_cut_where_the_page_says() -> None:
     assert written.cut == 1
 
 
+def test_a_reply_is_rendered_where_it_has_markdown_and_what_was_read_is_marked() -> None:
+    replies = {
+        "The answer is (B).": (None, [15, 16]),
+        "**So** the answer is (B).": (
+            '<p><strong>So</strong> the answer is (<mark class="read">B</mark>).</p>\n',
+            [22, 23],
+        ),
+        "\U0001d44e\r\n\u202e (B)": (None, [13, 14]),  # as a browser counts: two units, a line end, <U+202E>
+        "# B or B": ('<p class="heading">B or B</p>\n', None),
+        "x" * (LONGEST + 1) + "**B**": (None, None),
+    }
+    found, written = blocks_of([item(n, reply=reply, answer="B") for n, reply in enumerate(replies)])
+    for one, (made, read) in zip(unpacked(found)["items-0"]["items"], replies.values(), strict=True):
+        assert (one.get("rendered"), one.get("read")) == (made, read), one["reply"][:40]
+    assert not written.formulas
+    assert blocks_of([item(reply="It is $x^2$.")])[1].formulas
+
+
 def test_half_a_character_and_unseen_ones_are_spelled_out() -> None:
     found, _ = blocks_of([item(reply="\ud800 \x00 \x1b \u202e", model="\udfff", tags={"a\x00": "\ud9ab"})])
     content = unpacked(found)

@@ -11,6 +11,7 @@ import pytest
 
 from reports.page.conftest import Opened, viva
 from review.conftest import script
+from viewing.runs import Growing
 from web.hostile import LONG, MARK, assert_only_text, make_run
 
 pytestmark = pytest.mark.browser
@@ -151,6 +152,40 @@ def test_hostile_texts_are_texts(opened: Opened, tmp_path: Path) -> None:
     assert page.evaluate(f"window.{MARK}") is None
     assert page.locator(f"#{MARK}").count() == 0
     assert page.evaluate("[...document.querySelectorAll('main [src], main iframe, main style')].length") == 0
+
+
+def test_replies_are_rendered_and_shown_as_they_came_by_a_key(opened: Opened, tmp_path: Path) -> None:
+    run = Growing(tmp_path / "runs")
+    run.answer(
+        text="**So** it is `<b>` as $x^2$:\n\n- apple: 1 of 1 points\n\n[x](javascript:alert(1)) ![y](http://a.b/c)"
+    )
+    run.answer(19)
+    run.close()
+    viva("score", run.path)
+    viva("report", run.path)
+    page = opened(run.path / "report.html")
+    page.wait_for_selector(READY)
+    page.locator(ROW).first.click()
+    made = page.locator("[data-part=body] .prose")
+    expect(made.locator("li")).to_have_text("apple: 1 of 1 points")
+    expect(made.locator("li mark.read")).to_have_text("1 of 1 points")
+    expect(made.locator("code")).to_have_text("<b>")
+    expect(made.locator(".tex math msup")).to_have_count(1)
+    assert made.locator("a, img, b").count() == 0
+    assert "[x](javascript:alert(1)) [image: y (http://a.b/c)]" in made.inner_text()
+    page.keyboard.press("r")
+    expect(made).to_have_count(0)
+    expect(page.locator("[data-part=body] mark.read")).to_have_text("1 of 1 points")
+    assert "**So** it is `<b>` as $x^2$:" in page.inner_text("[data-part=body]")
+    again = opened(run.path / "report.html", page.url.partition("report.html")[2])
+    again.wait_for_selector("[data-part=view]")
+    assert again.locator("[data-part=body] .prose").count() == 0, "the address says how it is shown"
+    again.get_by_role("button", name="Rendered").click()
+    expect(again.locator("[data-part=body] .prose math")).to_have_count(1)
+
+
+def test_formulas_cost_nothing_where_there_are_none(report: Path, tmp_path: Path) -> None:
+    assert "katex" not in report.read_text(encoding="utf-8")
 
 
 @pytest.mark.slow

@@ -3,7 +3,8 @@
 A block is JSON, compressed by gzip and written as base64 into a <script> that no browser runs; the page unpacks one
 when it needs it. Everything that a list is sorted and filtered by is in the index, a number an item and column. The
 texts of neighbouring items share a chunk of about `CHUNK_TEXT` characters. What the prompts of neighbours have in
-common (instructions, exemplars) is written once a chunk.
+common (instructions, exemplars) is written once a chunk. A reply with Markdown or formulas is there a second time,
+rendered (web/markdown.py): beside the first, so that compression leaves little of it.
 
 The index alone is not compressed: a browser unpacks in the background, and what it finds there it tells only after it
 has read on for a while; of a large file that is a second. The numbers of a column are written as base64 of integers of
@@ -29,6 +30,8 @@ from viva.engine.evidence_text import thought_size
 from viva.scorers.grading import CUT_OFF_WORDS
 from viva.types import OUTCOMES, outcome_name
 from viva.visible import escape_invisible, one_line
+from viva.web.markdown import formatted
+from viva.web.text import read_span
 
 CHUNK_ITEMS = 256
 CHUNK_TEXT = 1 << 19
@@ -43,6 +46,8 @@ HEAD = 110
 """Characters of a question that the list shows."""
 _TAGS = 12
 """Tags that the page filters by; those with the fewest values."""
+_FORMULA = '<span class="tex'
+"""What `formatted` makes of a formula begins so."""
 _VALUES = 300
 """Values of a tag beyond which it is an identifier rather than a tag."""
 
@@ -68,6 +73,8 @@ class Written(Struct, kw_only=True):
     """Items with a text longer than the page holds."""
     whole: bool = True
     """Whether everything fitted."""
+    formulas: bool = False
+    """Whether a reply has one."""
 
 
 def packed(content: object) -> str:
@@ -135,6 +142,7 @@ class ItemWriter:
         self._samples.append(item.row.sample)
         self._tag(item)
         self.written.cut += self._chunk.add(item)
+        self.written.formulas = self.written.formulas or _FORMULA in self._chunk.items[-1].get("rendered", "")
         self.written.items += 1
         if len(self._chunk.items) >= CHUNK_ITEMS or self._chunk.size >= CHUNK_TEXT:
             self._flush()
@@ -213,6 +221,7 @@ class _Chunk:
         plain: dict[str, Any] = {
             name: _cut(text, LONGEST) if isinstance(text, str) else text for name, text in texts.items() if text != ""
         }
+        plain.update(_shown(item))
         if item.said:
             plain["found"] = [[escape_invisible(who), _cut(said, LONGEST)] for who, said in item.said]
         if item.row.tags:
@@ -239,6 +248,21 @@ class _Chunk:
     def plain(self) -> dict[str, Any]:
         """As the page reads it."""
         return {"shared": list(self._shared), "items": self.items}
+
+
+def _shown(item: Answer) -> dict[str, Any]:
+    """A reply as the page shows it: its HTML (`rendered`), and where what was `read` stands in the text."""
+    if len(item.reply) > LONGEST:
+        return {}
+    span = read_span(item.row, item.reply)
+    made = formatted(item.reply, span)
+    places = [_utf16_units(item.reply[:end]) for end in span] if span else None
+    return {name: value for name, value in (("rendered", made), ("read", places)) if value}
+
+
+def _utf16_units(text: str) -> int:
+    """How long a browser finds a text that `_cut` wrote."""
+    return len(_cut(text, LONGEST).encode("utf-16-le")) // 2
 
 
 def beginning(first: str, second: str) -> str:

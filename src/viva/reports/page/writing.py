@@ -153,8 +153,13 @@ def _write(out: IO[str], page: Page, items: Spooled | None, notes: Sequence[str]
     from viva.web.policy import policy
 
     own = [asset("tables.js"), _static("blocks.js"), _static("report.js")]
-    scripts = [*own, _static("items.js"), charts()]
-    style = "\n".join([asset("viva.css"), asset("chart.css"), _static("report.css"), outcome_style()])
+    browser = [_static("rendered.js"), _static("items.js")] if items is not None else []
+    formulas = (
+        [asset("katex/katex.min.js"), asset("formulas.js")] if items is not None and items.written.formulas else []
+    )
+    scripts = [*own, *browser, charts(), *formulas]
+    styles = [asset("viva.css"), asset("text.css"), asset("chart.css"), _static("report.css"), outcome_style()]
+    style = "\n".join(styles)
     template = environment("viva.reports.page").get_template("report.html")
     shown = ItemsNote(items is not None, tuple(notes))
     out.write(
@@ -165,12 +170,13 @@ def _write(out: IO[str], page: Page, items: Spooled | None, notes: Sequence[str]
     out.write("".join(f"<script>{text}</script>\n" for text in own))
     if items is not None:
         items.write(out, texts=False)
-        out.write(f"<script>{_static('items.js')}</script>\n")
+    out.write("".join(f"<script>{text}</script>\n" for text in browser))
     out.write(f"<script data-now>{charts()}</script>\n")
     saved = {table.id: {"name": table.file, "csv": table.csv, "latex": table.latex} for table in page.tables()}
     out.write(_element(Block("downloads", packed(saved))))
     if items is not None:
         items.write(out, texts=True)
+    out.write("".join(f"<script>{text}</script>\n" for text in formulas))
     out.write("</body>\n</html>\n")
 
 

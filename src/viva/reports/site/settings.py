@@ -45,10 +45,17 @@ _NAMES = {
     "context": "context",
     "stop": "stops at",
     "seed": "seed",
+    "vary": "varied",
     "settings": "settings",
 }
-_TITLED = ("settings", "lang", "shots", "cot", "only", "rationale")
+_TITLED = ("settings", "lang", "shots", "cot", "only", "rationale", "vary")
 """What a board's title always says; what else differs between boards is added."""
+_VARIED = {
+    "prompt": "prompts",
+    "order": "orders of options",
+    "exemplars": "draws of exemplars",
+    "system": "system texts",
+}
 _QUIET = {"none", "no", "server", "viva", "all", ""}
 """Values that mean "nothing special"; a title says them only where another board has something."""
 
@@ -90,7 +97,11 @@ def titles(boards: Sequence[Mapping[str, str]]) -> list[str]:
 def _differences(boards: Sequence[Mapping[str, str]]) -> list[str]:
     """Which parts are not the same on all boards, without those that follow from another."""
     names = dict.fromkeys(name for parts in boards for name in parts)
-    found = [name for name in names if len({parts.get(name) for parts in boards}) > 1 and name not in _TITLED]
+    found = [
+        name
+        for name in names
+        if len({parts.get(name) for parts in boards}) > 1 and (name not in _TITLED or name == "vary")
+    ]
     # Other data, other questions: the fingerprint and their number are said together. What follows from them (how
     # many were wanted at most, which seed chose them) need not be said.
     said = next((name for name in ("data", "n") if name in found), "")
@@ -127,6 +138,8 @@ def _phrase(name: str, value: str) -> str:
         return f"{value}-shot" if value != "0" else "zero-shot"
     if value in _QUIET:
         return ""
+    if name == "vary":
+        return f"varied over {_vary(value).partition(' (')[0]}"
     return {"cot": "chain of thought", "rationale": "with reasons"}.get(name, f"only {value}")
 
 
@@ -146,6 +159,15 @@ def _samples(value: str) -> str:
     return samples if repeats in ("", "1") else f"{samples}, {repeats} times over"
 
 
+def _vary(value: str) -> str:
+    """`prompt4.order2.in6.06e62da0`: what is varied, in how many combinations, and the fingerprint of it all."""
+    *parts, fingerprint = value.split(".")
+    factors = [re.fullmatch("([a-z]+)([0-9]+)", part) for part in parts]
+    said = " × ".join(f"{one[2]} {_VARIED[one[1]]}" for one in factors if one and one[1] in _VARIED)
+    some = [f", {one[2]} combinations of them" for one in factors if one and one[1] == "in"]
+    return f"{said}{''.join(some)} ({fingerprint})" if said else value
+
+
 def _judge(value: str) -> str:
     """Judges parted by "+"; behind the x of each stands how many verdicts it gave, which is mostly one."""
     return re.sub(r"x1(?=\+|$)", "", value)
@@ -161,6 +183,7 @@ _WORDED: dict[str, Callable[[str], str]] = {
     "n": _count,
     "data": _data,
     "samples": _samples,
+    "vary": _vary,
     "judge": _judge,
     "extract": lambda value: "by Viva's rules" if value == "viva" else value.replace("-", " "),
 }

@@ -228,6 +228,12 @@ def _notes(first: Contestant, second: Contestant, rows: Sequence[Row], config: C
     if config.unpaired:
         yield f"{both}: means of two sets as if drawn apart; the same questions to both would show smaller differences."
         return
+    ordered = [one.name for one in (first, second) if not (one.scored.record and one.scored.record.spec.shuffle)]
+    if config.anytime and ordered:
+        yield (
+            f"{both}: not asked in a random order, or not known to be: {', '.join(ordered)}. The test at all times "
+            "is then right only once both have answered every question; `viva run --shuffle` asks in a random order."
+        )
     whole = max(rows, key=lambda row: row.found.n + row.found.unscored).found
     if whole.only_first or whole.only_second:
         yield (

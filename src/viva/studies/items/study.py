@@ -26,8 +26,11 @@ class ItemsConfig(Struct, kw_only=True):
     sources: Runs = ()
     exam: Annotated[str | None, note("Only this exam, where the sources have several.")] = None
     irt: Annotated[
-        Literal["1pl", "2pl"] | None,
-        note("Also fit this item-response model: difficulties and abilities on one scale, with errors and fit."),
+        Literal["1pl", "2pl", "3pl"] | None,
+        note(
+            "Also fit this item-response model: difficulties and abilities on one scale, with errors and fit. Where "
+            "questions can be guessed: 3pl."
+        ),
     ] = None
     items: Annotated[int, Meta(ge=0, description="List at most so many questions a table.")] = 20
     anchors: Annotated[
@@ -82,6 +85,7 @@ def _examined(one: ItemSources, config: ItemsConfig) -> Examined:
     """Item statistics and fits of one exam. Raises DataError where no answer has a score."""
     import numpy as np
 
+    from viva.analysis.itemprediction import dimensions
     from viva.analysis.itemresponse import fit
     from viva.analysis.itemscores import item_scores
     from viva.analysis.itemstatistics import item_statistics
@@ -103,6 +107,13 @@ def _examined(one: ItemSources, config: ItemsConfig) -> Examined:
         below = int((scores.scores < 0).sum())
         if below:
             notes.append(f"{one.exam}: {below:,} scores below 0 count as 0 in the item-response model.")
+        several = dimensions(shares, np.full(shares.shape[1], 1 / shares.shape[1]))
+        if several is not None and several.several:
+            notes.append(
+                f"{one.exam}: the models differ in more than one ability (largest eigenvalue of residuals "
+                f"{several.largest:.2f}, {several.expected:.2f} if it were one): one scale averages over them, and its "
+                "errors are too small."
+            )
         fits = (fit(shares, config.irt),)
         if fits[0].log_likelihood is not None:  # else there is nothing to compare two models by
             fits = (*fits, fit(shares, "1pl" if config.irt == "2pl" else "2pl"))

@@ -15,9 +15,13 @@
       one.replaceChildren(source);
     }
   };
-  const until = performance.now() + 1000 * SECONDS;
-  for (const one of document.querySelectorAll(".prose .tex")) {
-    if (performance.now() > until) break;
-    draw(one);
-  }
+  const drawIn = (root) => {
+    const until = performance.now() + 1000 * SECONDS;
+    for (const one of root.querySelectorAll(".prose .tex:not(:has(math))")) {
+      if (performance.now() > until) break;
+      draw(one);
+    }
+  };
+  globalThis.viva = Object.assign(globalThis.viva ?? {}, { formulas: drawIn }); // for what comes into the page later
+  drawIn(document);
 })();

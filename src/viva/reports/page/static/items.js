@@ -230,6 +230,28 @@
     block.append(make("div", { class: "text", text: text === "" || text === undefined ? "–" : text, dir: "auto" }));
     return block;
   }
+  const asItCame = () => state.get("items.view") === "text";
+  function replyOf(own) {
+    const block = field("Answer", own.reply), text = block.querySelector(".text");
+    if (own.read) {
+      const [start, end] = own.read;
+      text.replaceChildren(own.reply.slice(0, start), make("mark", { class: "read", text: own.reply.slice(start, end) }), own.reply.slice(end));
+    }
+    if (!own.rendered) return block;
+    if (!asItCame()) text.replaceWith(viva.elements(own.rendered));
+    const other = make("button", { type: "button", class: "small", "data-part": "view", text: asItCame() ? "Rendered" : "As it came" });
+    other.addEventListener("click", turnView);
+    block.querySelector("h4").append(" ", other);
+    return block;
+  }
+  async function turnView() {
+    state.set("items.view", asItCame() ? "" : "text");
+    if (opened < 0) return;
+    const top = $("item").scrollTop;
+    await open(opened);
+    $("item").scrollTop = top;
+    $("view")?.focus({ preventScroll: true });
+  }
   async function open(item, byHand) {
     state.set("item", permalink(item), byHand && opened < 0);
     opened = item;
@@ -243,8 +265,9 @@
       own = { failure: `The texts of this item cannot be read: ${problem.message}` };
     }
     if (opened !== item) return;
-    $("title").textContent = word("question", item);
-    const facts = [["Exam", word("exam", item)], ["Model", word("model", item)], ["Sample", index.sample[item] + 1 + (own.repeat ? `, repeat ${own.repeat + 1}` : "")], ...Object.entries(own.tags ?? {})];
+    const head = heads[`${word("exam", item)}\t${word("question", item)}`];
+    $("title").textContent = head || word("question", item);
+    const facts = [...(head ? [["Question", word("question", item)]] : []), ["Exam", word("exam", item)], ["Model", word("model", item)], ["Sample", index.sample[item] + 1 + (own.repeat ? `, repeat ${own.repeat + 1}` : "")], ...Object.entries(own.tags ?? {})];
     if (own.weight) facts.push(["counts", `${own.weight} times`]);
     $("facts").replaceChildren(...facts.map(([name, value]) => make("div", {}, make("dt", { text: name }), make("dd", { text: String(value) }))));
     $("verdict").replaceChildren(outcomeMark(item), make("b", { text: value(item) === null ? "not scored" : `${score(item)} of 100` }));
@@ -255,13 +278,14 @@
     }
     if (own.common || own.prompt) prompt.append(make("div", { class: "text", text: own.prompt ?? "", dir: "auto" }));
     else prompt.append(make("p", { class: "quiet", text: "The questions were not at hand when this report was made." }));
-    const answer = own.failure ? field("No answer", own.failure, { class: "failed" }) : field("Answer", own.reply);
+    const answer = own.failure ? field("No answer", own.failure, { class: "failed" }) : replyOf(own);
     if (own.thought) answer.querySelector("h4").after(make("details", { class: "thought" }, make("summary", { text: `Thought before it (${own.thoughtSize})` }), make("div", { class: "text", text: own.thought, dir: "auto" })));
     else if (own.thoughtSize) answer.querySelector("h4").after(make("p", { class: "quiet", text: `Thought before it: ${own.thoughtSize}, of which no text is kept.` }));
     if (own.cut) answer.append(make("p", { class: "quiet", text: `It was ${own.cut}.` }));
     const pair = make("div", { class: "pair" }, field("Read", own.answer), ...(own.gold === undefined ? [] : [field("Gold", own.gold, { class: "gold" })]));
     const evidence = (own.found ?? []).map(([who, said]) => field(who, said, { class: "evidence" }));
     $("body").replaceChildren(prompt, answer, pair, ...(own.why ? [field("Why", own.why)] : []), ...evidence);
+    globalThis.viva.formulas?.($("body"));
     $("item").hidden = false;
     $("item").scrollTop = 0;
     const place = shown.indexOf(item);
@@ -315,6 +339,7 @@
     if (typing) return;
     if (event.key === "/") { event.preventDefault(); $("search").focus(); return; }
     if (!root.contains(event.target)) return;
+    if (opened >= 0 && event.key === "r") { turnView(); return; }
     if (opened >= 0 && (event.key === "j" || event.key === "k")) { step(event.key === "j" ? 1 : -1); return; }
     const link = event.target.closest?.("[data-item]");
     if (link && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
@@ -341,6 +366,7 @@
     restore();
     heads = await unpack("items-heads");
     list();
+    if (opened >= 0) open(opened); // with its question as the title
   }
   start().catch((problem) => say(`The items cannot be read: ${problem.message}`));
 })();

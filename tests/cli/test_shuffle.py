@@ -1,0 +1,113 @@
+"""`viva run --shuffle`: the same questions in a random order, so that an early stop leaves a random draw of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+import viva as library
+from cli.collected import gold, questions, write_jsonl, wrong
+from rows import table
+from viva.errors import VivaError
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("VIVA_DATA", raising=False)
+    return tmp_path
+
+
+def asked(run: str) -> list[str]:
+    return [json.loads(line)["question"] for line in Path(run, "responses.jsonl").read_text().splitlines()]
+
+
+def test_the_same_questions_come_in_an_order_drawn_by_the_seed(here: Path) -> None:
+    plain = library.run("cmmlu", model="baseline/random", run="plain")
+    for run, seed in (("a", 0), ("b", 0), ("c", 1)):
+        library.run("cmmlu", model="baseline/first", shuffle=True, seed=seed, run=run)
+    every = [question.id for question in questions("cmmlu", "zh")]
+    assert asked("plain") == every
+    assert asked("a") == asked("b") != asked("c") != every
+    assert sorted(asked("a")) == sorted(every)
+    half = [every.index(name) for name in asked("a")[:48]]
+    assert 15 <= sum(place < 48 for place in half) <= 33, "what comes early is of the whole set"
+    part = library.run("cmmlu", model="baseline/first", shuffle=True, limit=20, run="part")
+    kept = asked("part")
+    assert kept == [name for name in asked("a") if name in kept], "of another part the order is the same"
+    assert "shuffle" not in json.loads(Path("plain", "run.json").read_text())["exams"][0]["spec"]
+    assert json.loads(Path("a", "run.json").read_text())["exams"][0]["spec"]["shuffle"] is True
+    again = library.run("cmmlu", model="baseline/random", shuffle=True, reuse="plain", run="again")
+    assert again.results[0].overall == plain.results[0].overall
+    assert all(json.loads(line)["reused"] for line in Path("again", "responses.jsonl").read_text().splitlines())
+    assert part.results[0].overall.n == 20
+
+
+def test_a_run_that_was_stopped_goes_on_in_its_order(here: Path) -> None:
+    with pytest.warns(library.UnansweredWarning, match="the limit of this run is reached"):
+        library.run("cmmlu", model="baseline/first", shuffle=True, max_requests=30, run="stopped")
+    library.run("cmmlu", model="baseline/first", shuffle=True, run="whole")
+    assert asked("stopped") == asked("whole")[:30]
+    library.resume("stopped")
+    assert asked("stopped") == asked("whole")
+
+
+def halves(path: str, first: bool) -> str:
+    """A model that knows one half of the set."""
+    every = questions("cmmlu", "zh")
+    texts = [gold(one) if (place < 48) == first else wrong(one) for place, one in enumerate(every)]
+    write_jsonl(Path(path), ({"question": one.id, "text": text} for one, text in zip(every, texts, strict=True)))
+    return f"replay/{path}"
+
+
+@pytest.mark.filterwarnings("ignore::viva.UnansweredWarning")
+def test_of_equal_models_an_early_stop_tells_one_better_by_the_sets_order_alone(here: Path) -> None:
+    models = halves("one.jsonl", first=True), halves("two.jsonl", first=False)
+
+    def stopped(name: str, **options: object) -> library.Comparisons:
+        runs = [f"{name}-{number}" for number in (1, 2)]
+        for run, model in zip(runs, models, strict=True):
+            library.run("cmmlu", model=model, run=run, max_requests=30, **options)
+        return library.compare(*runs, anytime=True, macro_average="question")
+
+    ordered = stopped("ordered")
+    assert evidence(ordered) > 1000
+    named = "not asked in a random order, or not known to be: replay/one.jsonl, replay/two.jsonl"
+    assert any(named in note for note in said(ordered))
+    shuffled = [stopped(f"shuffled-{seed}", shuffle=True, seed=seed) for seed in range(40)]
+    found = [evidence(one) for one in shuffled]
+    assert sum(one >= 20 for one in found) <= 2, "5 % of 40"
+    assert not any("random order, or not known" in note for found in shuffled for note in said(found))
+
+
+def evidence(found: library.Comparisons) -> float:
+    (row,) = found.found[0].rows
+    assert row.anytime is not None
+    return row.anytime.e
+
+
+def said(found: library.Comparisons) -> Sequence[str]:
+    return found.found[0].notes
+
+
+def test_a_table_does_not_say_in_which_order_it_was_asked(here: Path) -> None:
+    rows = [{"question": f"q{at}", "sample": 0, "model": m, "score": at % 2} for m in "AB" for at in range(20)]
+    write_jsonl(here / "t.jsonl", rows)
+    (note,) = [note for note in said(library.compare("t.jsonl", anytime=True)) if "random order" in note]
+    assert note.startswith("A → B: not asked in a random order, or not known to be: A, B.")
+    assert not [note for note in said(library.compare("t.jsonl")) if "random order" in note]
+
+
+def test_shuffling_goes_with_shards_languages_and_designs_but_not_with_adaptive_asking(here: Path) -> None:
+    for number in (1, 2):
+        library.run("cmmlu", model="baseline/first", shuffle=True, shard=f"{number}/2", run=f"shards/{number}")
+    library.run("cmmlu", model="baseline/first", shuffle=True, run="whole")
+    assert asked("shards/1") == asked("whole")[::2]
+    library.run("cmmlu", model="baseline/first", shuffle=True, vary=["order=2"], limit=8, run="varied")
+    assert asked("varied")[::2] == [name for name in asked("whole") if name in asked("varied")]
+    with table() as row, row("adaptive"), pytest.raises(VivaError, match="leave shuffle out"):
+        library.run("cmmlu", model="baseline/first", shuffle=True, adaptive="whole", until="40")
