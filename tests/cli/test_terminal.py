@@ -163,7 +163,7 @@ def test_a_list_of_models_does_not_read_as_one() -> None:
     assert "openai/m0 and 15 more" in RunList((many,)).to_screen(80)
     one = ListedResult(
         exam="", model="openai/m", score=0.5, floor=None, ceiling=None, low=0.4, high=0.6, n=4, partial=False,
-        unscored=0, cost=None,
+        unscored=0, cost=None, estimated=0,
     )  # fmt: skip
     several = tuple(replace(one, exam=exam) for exam in ("csbench-en", "csbench-zh"))
     run = ListedRun(path=f"runs/{'long-' * 4}", created="2026-11-23T19:41:00", state="done", results=several)
