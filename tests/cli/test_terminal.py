@@ -169,8 +169,7 @@ def test_a_list_of_models_does_not_read_as_one() -> None:
     run = ListedRun(path=f"runs/{'long-' * 4}", created="2026-11-23T19:41:00", state="done", results=several)
     for width in (60, 80):
         text = RunList((run,)).to_screen(width)
-        assert "csbench-en" in text
-        assert "csbench-zh" in text
+        assert re.search(r"\bexam\b", text.splitlines()[1]), "else rows of one run could not be told apart"
         assert "2026-11-23" not in text or "2026-11-23 19:41" in text
 
 

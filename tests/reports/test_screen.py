@@ -184,11 +184,11 @@ def test_what_an_option_asked_for_gives_way_last() -> None:
 
 def test_a_column_gives_way_before_a_row() -> None:
     many = "unparsed 18, empty 9, truncated 4, refused 6"
-    rows = tuple((f"openai/model-{at}", "csbench-en", "50.00", many, "7.94k+1.5k") for at in range(12))
+    rows = tuple((f"openai/model-{at}", "csbench-en", "50.00", many, "7.94k+1.5k") for at in range(20))
     wide = Grid("t", ("model", "exam", "score", "other outcomes", "tokens"), rows, drop=("tokens",))
     for width in (50, 60, 70):
         text = screen_terminal([wide], NOTES, width=width, words={"other outcomes"})
-        assert text.count("50.00") == 12
+        assert text.count("50.00") == 20
         assert "not shown in" in text
     longer = Grid("t", wide.header, rows * 10, drop=("tokens",))
     assert "not shown" not in screen_terminal([longer], [], width=80, words={"other outcomes"}), "that would not help"
