@@ -57,6 +57,11 @@ def one_line(text: str, limit: int) -> str:
     return escape_invisible(flat if len(flat) <= limit else flat[: limit - 1] + "…")
 
 
+def plural(number: int, one: str, many: str = "") -> str:
+    """`1 row`, `2,000 rows`, `2 replies`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
 def brief(value: object, limit: int = 60) -> str:
     """The beginning of a value as Python writes it, for errors."""
     text = repr(value)

@@ -205,7 +205,7 @@ def test_what_has_no_score_is_counted_and_bounded() -> None:
     assert (row["found"]["floor"], row["found"]["ceiling"]) == (-0.5, -0.25)
     said = compare("t.csv")
     assert "−50.00 to −25.00" in said
-    assert "1 questions have no score on one side or both" in said
+    assert "1 question has no score on one side or both" in said
 
 
 def test_two_files_of_one_model_each_and_disjoint_ones() -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from rich.cells import cell_len
 
 from cli.collected import dangerous
@@ -22,6 +23,7 @@ from rows import table
 from servers.fixtures import QUIET, LocalServer, Viva
 from viva.engine.asking import Tally
 from viva.errors import VivaError
+from viva.reports.run_list import ListedResult, ListedRun, RunList
 from viva.runs.live_line import cut_to_columns
 from viva.runs.progress import describe
 
@@ -133,6 +135,49 @@ def test_what_goes_wrong_is_logged_on_request(serve: Callable[..., LocalServer],
     folder = next((viva.folder / "runs").iterdir())
     logged = viva("resume", folder, "--log-level", "debug")
     assert any(line.startswith("debug: ") for line in logged.err.splitlines())
+
+
+def test_messages_fold_at_words_on_a_terminal_alone(viva: Viva) -> None:
+    given = ("score", "a-folder-that-is-nowhere-to-be-found-in-any-case")
+    text = on_terminal(viva.folder, 60, *given)
+    said = viva(*given).err
+    assert max(map(cell_len, text.splitlines())) <= 60
+    assert text.split() == said.split(), "words are whole"
+    assert len(said.splitlines()) == 1 < len(text.splitlines())
+
+
+def test_grading_says_how_far_it_is(viva: Viva) -> None:
+    viva("run", "cmmlu", "--model", "baseline/random", "--repeats", 100, "--run", "run", *QUIET)
+    text = on_terminal(viva.folder, 80, "score", "run")
+    assert "grading: " in text
+    assert "/9,600" in text
+    last = text.split(CLEAR)[-1]
+    assert "grading: " not in last, "and goes"
+    assert "answers" in last, "of repeats, not questions"
+    assert "cmmlu-zh: the score is Macro over subjects" in last
+    assert "grading: " not in on_terminal(viva.folder, 80, "score", "run", "--quiet")
+
+
+def test_a_list_of_models_does_not_read_as_one() -> None:
+    many = ListedRun(path="r", state="asking", models=tuple(f"openai/m{at}" for at in range(16)), exams=("x",))
+    assert "openai/m0 and 15 more" in RunList((many,)).to_screen(80)
+    one = ListedResult(
+        exam="", model="openai/m", score=0.5, floor=None, ceiling=None, low=0.4, high=0.6, n=4, partial=False,
+        unscored=0, cost=None, estimated=0,
+    )  # fmt: skip
+    several = tuple(replace(one, exam=exam) for exam in ("csbench-en", "csbench-zh"))
+    run = ListedRun(path=f"runs/{'long-' * 4}", created="2026-11-23T19:41:00", state="done", results=several)
+    for width in (60, 80):
+        text = RunList((run,)).to_screen(width)
+        assert re.search(r"\bexam\b", text.splitlines()[1]), "else rows of one run could not be told apart"
+        assert "2026-11-23" not in text or "2026-11-23 19:41" in text
+
+
+def test_the_last_line_has_no_score_of_a_part() -> None:
+    tally = Tally(total=744, answered=744, retries=1, failed=1, score="score 16.7 (7–36) of 24")
+    assert "16.7" not in describe(tally, 3.0, final=True)
+    assert "16.7" in describe(tally, 3.0)
+    assert "1 retry · 1 error" in describe(tally, 3.0)
 
 
 def test_the_live_line_keeps_to_its_width() -> None:

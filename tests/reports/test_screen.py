@@ -27,6 +27,7 @@ from viva.analysis.posterior import Posterior
 from viva.engine.consumption import Consumed
 from viva.published import neighbours
 from viva.reports.comparing import Comparison, Comparisons, Row
+from viva.reports.grids import folded
 from viva.reports.result import Grid, Report
 from viva.reports.screen import LINES, screen_terminal
 from viva.reports.summary import summary_terminal
@@ -219,6 +220,60 @@ def test_what_missing_answers_would_have_to_be_comes_first_and_names_whose_they_
                                tipping=tipping)  # fmt: skip
                 pair = replace(row, first="A", second="B", part="", found=lost)
                 assert said in Comparisons((replace(one, rows=(pair,)),), margin=5).closing()[1]
+
+
+def test_a_column_gives_way_before_a_row() -> None:
+    many = "unparsed 18, empty 9, truncated 4, refused 6"
+    rows = tuple((f"openai/model-{at}", "csbench-en", "50.00", many, "7.94k+1.5k") for at in range(20))
+    wide = Grid("t", ("model", "exam", "score", "other outcomes", "tokens"), rows, drop=("tokens",))
+    for width in (50, 60, 70):
+        text = screen_terminal([wide], NOTES, width=width, words={"other outcomes"})
+        assert text.count("50.00") == 20
+        assert "not shown in" in text
+    longer = Grid("t", wide.header, rows * 10, drop=("tokens",))
+    assert "not shown" not in screen_terminal([longer], [], width=80, words={"other outcomes"}), "that would not help"
+
+
+def test_two_columns_of_names_are_shortened_alike() -> None:
+    cells = ("+28.57 [+11.89, +43.29]", "0.014")
+    names = ("openai/alpha · en", "openai/beta · zh", "baseline/random · en", "baseline/random · zh")
+    rows = tuple((first, second, *cells) for first, second in zip(names[:2], names[2:], strict=True))
+    keep = ("difference", "p")
+    text = screen_terminal([Grid("t", ("first", "second", *keep), rows, keep=keep)], [], width=60)
+    assert [line.split("  ")[0] for line in text.splitlines() if "0.014" in line] == ["…alpha · en", "…beta · zh"]
+    assert text.count("…random · ") == 2, "the model is there, though all rows have the same"
+    judged = tuple((f"{a} · judge openai/g", f"{b} · judge openai/g", *rest) for a, b, *rest in rows)
+    text = screen_terminal([Grid("t", ("first", "second", *keep), judged, keep=keep)], [], width=66)
+    assert all(f"…{name}…" in text for name in ("alpha · en", "random · en", "random · zh"))
+    same = tuple((name, "50.00 [40.00, 60.00]") for name in ("azure/gpt-4o", "openai/gpt-4o"))
+    text = screen_terminal([Grid("t", ("model", "score"), same, keep=("score",))], [], width=32)
+    assert len({line.split()[0] for line in text.splitlines() if "50.00" in line}) == 2
+
+
+def test_alike_notes_are_one_and_a_sample_is_always_said() -> None:
+    cut = [
+        f"openai/{name} on x: {at} answers cut off: `viva show RUN --cut-off answer` lists them."
+        for at, name in enumerate("abcdef")
+    ]
+    sample = "csbench-en: Viva's own bundled samples, not the published sets (--data DIR)."
+    text = screen_terminal([], [*NOTES, *cut, sample], width=60)
+    lines = text.splitlines()
+    assert lines[0].startswith("csbench-en: Viva's own")
+    assert text.count("--cut-off") == 1
+    assert "5 more notes like this (--all)." in " ".join(text.split())
+    assert len(lines) <= 11
+
+
+def test_a_word_without_place_breaks_after_a_hyphen() -> None:
+    with table() as row:
+        for text, wide, lines in (
+            ("Fill-in-the-blank", 16, ["Fill-in-the-", "blank"]),
+            ("openai/some-model", 12, ["openai/some-", "model"]),
+            ("2026-11-23 19:41 on", 16, ["2026-11-23 19:41", "on"]),
+            ("right 8, wrong 3", 9, ["right 8,", "wrong 3"]),
+        ):
+            with row(text):
+                assert folded(text, wide).splitlines() == lines
 
 
 def test_names_that_are_shortened_stay_apart() -> None:

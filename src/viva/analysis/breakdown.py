@@ -86,7 +86,8 @@ class Cell(Struct, frozen=True, kw_only=True):
     short: int = 0
     """Questions that count with the best of fewer answers than they were asked for: some are missing."""
     unit: Literal["answers", "questions"] = "answers"
-    """What `n` counts: answers, or questions where each has one, or its answers count as one."""
+    """What `n` counts: answers (of several repeats, the best of each), or questions where each has one, or its answers
+    count as one."""
     lacks: tuple[str, ...] = ()
     """Parts that the exam's tables tell apart, of which less than half is scored (see `_SOME`)."""
 
@@ -272,7 +273,8 @@ class Breakdown:
         if not summed["n"]:
             return Cell(n=0, mean=None)
         outcomes: dict[str, int] = {name: count for name in OUTCOMES if (count := int(summed[f"outcome:{name}"]))}
-        unit: Literal["answers", "questions"] = "answers" if self._several and attempts == "mean" else "questions"
+        each = attempts == "mean" or (attempts == "best" and self._repeats > 1)  # the best of each repeat counts
+        unit: Literal["answers", "questions"] = "answers" if self._most > 1 and each else "questions"
         found = Cell(n=int(summed["n"]), mean=None, outcomes=outcomes, short=int(summed["short"]), unit=unit)
         repeated = self._repeats > 1 and attempts in ("mean", "best")
         bounds = tuple(summed[name] / summed["n"] for name in _BOUNDS)

@@ -44,8 +44,3 @@ def new_sheet(path: Path, content: bytes) -> None:
     if path.exists():
         raise VivaError(f"{path} is there already; name another file")
     replace_file(path, content)
-
-
-def counted(number: int, one: str, many: str = "") -> str:
-    """`1 row`, `2,000 rows`."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"

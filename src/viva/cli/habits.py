@@ -70,18 +70,21 @@ def translated(arguments: Sequence[str], known: Collection[str], *, benchmarks: 
         ours = next((one for one in (SAME.get(name), SAME.get(plain), plain) if one in known), None)
         if benchmarks and name in NAMED and (equals or rest):
             names = [one for one in (value if equals else rest.pop(0)).split(",") if one]
-            _say(f"{name} is no option here: benchmarks are arguments, as in `viva run {' '.join(names)}`")
+            say(f"{name} is no option here: benchmarks are arguments, as in `viva run {' '.join(names)}`")
             found += names
         elif benchmarks and (said := TOLD.get(name) or TOLD.get(plain.replace("-", "_"))):
             raise click.UsageError(f"there is no {name} here: {said}")
         elif ours is not None:
             if ours != plain:
-                _say(f"{name} is called {ours} here")
+                say(f"{name} is called {ours} here")
             found.append(f"{ours}{equals}{value}")
         else:
             found.append(argument)
     return found
 
 
-def _say(text: str) -> None:
-    click.echo(f"viva: {text}", err=True)
+def say(text: str) -> None:
+    """A sentence of Viva's own on stderr."""
+    from viva.runs import live_line
+
+    live_line.say(f"viva: {text}")

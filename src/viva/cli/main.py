@@ -102,12 +102,6 @@ def cli() -> None:
     """
 
 
-def _clear_live_line() -> None:
-    """Nothing of it may stand beside the last sentence; where none was shown, nothing is loaded."""
-    if (module := sys.modules.get("viva.runs.live_line")) is not None:
-        module.clear()
-
-
 def main(arguments: list[str] | None = None) -> None:
     """Entry point. Errors for the user are one sentence on stderr; only defects of Viva show a traceback."""
     # Before NumPy is loaded: of vectors of more than 10,000 numbers OpenBLAS makes several threads wait for each other,
@@ -131,17 +125,16 @@ def main(arguments: list[str] | None = None) -> None:
         problem.show()
         code = problem.exit_code
     except (click.exceptions.Abort, KeyboardInterrupt):
-        click.echo("viva: interrupted", err=True)
+        habits.say("interrupted")
         code = EXIT_INTERRUPTED
     except VivaError as problem:
-        _clear_live_line()
-        click.echo(f"viva: {problem}", err=True)
+        habits.say(str(problem))
         code = problem.exit_code
     except BrokenPipeError:
         # The reader (head, less) went away: that is no error, but Python would complain once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     except OSError as problem:
-        click.echo(f"viva: {problem.filename or 'output'}: {problem.strerror}", err=True)
+        habits.say(f"{problem.filename or 'output'}: {problem.strerror}")
         code = EXIT_STORAGE
     sys.exit(code if isinstance(code, int) else 0)

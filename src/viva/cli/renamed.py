@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import click
 
-from viva.cli.habits import translated
+from viva.cli.habits import say, translated
 
 COMMANDS = {"agree": "agreement", "errors": "error-types", "items": "item-analysis", "reduce": "score-table"}
 OPTIONS = {
@@ -25,7 +25,7 @@ def current_command(name: str, known: Iterable[str]) -> str:
     new = COMMANDS.get(name, name)
     if new == name or name in known or new not in known:
         return name
-    click.echo(f"viva: `viva {name}` is now called `viva {new}`; the former name goes with the next release", err=True)
+    say(f"`viva {name}` is now called `viva {new}`; the former name goes with the next release")
     return new
 
 
@@ -38,12 +38,12 @@ def current_options(command: click.Command, arguments: Sequence[str]) -> list[st
             break
         name, equals, value = argument.partition("=")
         if name == "--summary" and name not in known and "--tables" in known:
-            click.echo("viva: --summary is what is printed without it; --tables and --all print more", err=True)
+            say("--summary is what is printed without it; --tables and --all print more")
             found[at] = ""
             continue
         new = next((one for one in OPTIONS.get(name, ()) if one in known), None)
         if new is not None and name not in known:
-            click.echo(f"viva: {name} is now called {new}; the former name goes with the next release", err=True)
+            say(f"{name} is now called {new}; the former name goes with the next release")
             found[at] = f"{new}{equals}{value}"
     # An empty argument is nobody's: an option that has gone left it.
     kept = [one for one, was in zip(found, arguments, strict=True) if one or not was]

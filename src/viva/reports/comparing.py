@@ -16,7 +16,7 @@ from viva.reports.grids import WORDS
 from viva.reports.printing import StudyResult
 from viva.reports.result import RANGE, UNSURE, Grid, p_text, percent, signed
 from viva.types import outcome_name
-from viva.visible import one_line
+from viva.visible import one_line, plural
 
 LEGEND = (
     "Per cent. Difference: the second minus the first, over the questions that both have a score for, with its 95 % "
@@ -271,25 +271,19 @@ def _tipping(row: Row) -> str:
     sides = [(row.first, found.first_unscored), (row.second, found.second_unscored)]
     (ahead, missing), (behind, others) = reversed(sides) if found.difference > 0 else sides
     where = f"{row.part}: " if row.part else ""
-    lost = " and ".join(f"{name}'s missing or unreadable answers ({_questions(n)})" for name, n in sides if n)
+    lost = " and ".join(f"{name}'s missing or unreadable answers ({plural(n, 'question')})" for name, n in sides if n)
     if not 0 < found.tipping < 1:
         leader, other = (ahead, behind) if found.tipping <= 0 else (behind, ahead)
         return f"{where}{leader} is ahead of {other} whatever became of {lost}."
-    share, rest = (f"{100 * value:.{0 if 0.01 <= found.tipping <= 0.99 else 2}f} %" for value in _halves(found.tipping))
-    need = [f"less than {share} of {ahead}'s missing or unreadable answers ({_questions(missing)})"] if missing else []
-    need += [f"more than {rest} of {behind}'s ({_questions(others)})"] if missing and others else []
-    need += (
-        [f"more than {rest} of {behind}'s missing or unreadable answers ({_questions(others)})"] if not missing else []
-    )
+    digits = 0 if 0.01 <= found.tipping <= 0.99 else 2
+    share, rest = (f"{100 * value:.{digits}f} %" for value in (found.tipping, 1 - found.tipping))
+    answers, need = "missing or unreadable answers", []
+    if missing:
+        need.append(f"less than {share} of {ahead}'s {answers} ({plural(missing, 'question')})")
+    if others:
+        said = "" if missing else f" {answers}"
+        need.append(f"more than {rest} of {behind}'s{said} ({plural(others, 'question')})")
     return f"{where}{behind} would be ahead of {ahead} if {' and '.join(need)} were right."
-
-
-def _halves(share: float) -> tuple[float, float]:
-    return share, 1 - share
-
-
-def _questions(count: int) -> str:
-    return f"{count:,} question{'' if count == 1 else 's'}"
 
 
 def _fragile(one: Comparison) -> list[str]:
@@ -457,7 +451,7 @@ def closing(found: Sequence[Comparison]) -> list[str]:
     for one in found:
         lines += one.notes[:_LISTED]
         if len(one.notes) > _LISTED:
-            lines.append(f"… and {len(one.notes) - _LISTED:,} more notes; --format json has all.")
+            lines.append(f"… and {plural(len(one.notes) - _LISTED, 'more note')}; --format json has all.")
     return lines
 
 

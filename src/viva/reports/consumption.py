@@ -8,7 +8,7 @@ from viva.engine.consumption import SHARES, Consumed
 from viva.reports.result import Grid, Result
 from viva.reports.textchart import short_number
 from viva.scorers.grading import CUT_OFF_WORDS
-from viva.visible import one_line
+from viva.visible import one_line, plural
 
 UNKNOWN = "unknown"
 """What stands where a server counted nothing: never a zero."""
@@ -87,7 +87,7 @@ def cut_off_notes(results: Sequence[Result]) -> list[str]:
         for stopped, count in result.cut_off.items():
             where = "thinking" if stopped == "thinking" else "answer"
             notes.append(
-                f"{result.model} on {result.exam}: {count:,} answers {CUT_OFF_WORDS[stopped]}: a new run with a larger "
-                f"--max-tokens N gives room; `viva show RUN --cut-off {where}` lists them."
+                f"{result.model} on {result.exam}: {plural(count, 'answer')} {CUT_OFF_WORDS[stopped]}: a new run with "
+                f"a larger --max-tokens N gives room; `viva show RUN --cut-off {where}` lists them."
             )
     return notes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from operator import gt
 
 from viva.reports.result import Grid
@@ -65,9 +65,14 @@ def grids_terminal(
 
 _UNIT = re.compile(
     r"(?:[a-z]+ ){1,3}\d[\d.,]*"  # an outcome and its count
+    r"|\d{4}-\d\d-\d\d \d\d:\d\d"  # a date and its time
     r"|\S*\[[^\]\n]*\]\S*"  # an interval
     r"|\([^)\n]{1,24}\)\S*|\S+"
 )
+
+
+_STROKE = re.compile(r"(?<=[-/_])(?=\w)")
+"""Where a word may be cut."""
 
 
 def units(text: str) -> list[str]:
@@ -76,7 +81,7 @@ def units(text: str) -> list[str]:
 
 
 def folded(text: str, wide: int) -> str:
-    """A cell broken between its parts, never in one that has place."""
+    """A cell broken between its parts, never in one that has place; one that has none after a hyphen or a stroke."""
     from rich.cells import cell_len
 
     lines: list[str] = []
@@ -85,13 +90,22 @@ def folded(text: str, wide: int) -> str:
             lines.append(line)
             continue
         lines.append("")
-        for part in units(line):
-            longer = f"{lines[-1]} {part}".strip()
+        for gap, part in _pieces(line, wide):
+            longer = f"{lines[-1]}{gap}{part}".strip()
             if cell_len(longer) <= wide or not lines[-1]:
                 lines[-1] = longer
             else:
                 lines.append(part)
     return "\n".join(lines)
+
+
+def _pieces(line: str, wide: int) -> Iterator[tuple[str, str]]:
+    """The parts of a line, each with what stands before it: a blank, or nothing within a word that is cut."""
+    from rich.cells import cell_len
+
+    for unit in units(line):
+        for place, piece in enumerate(_STROKE.split(unit) if cell_len(unit) > wide else [unit]):
+            yield "" if place else " ", piece
 
 
 def _widths(shown: Sequence[Sequence[str]], left: Sequence[bool], capacity: int) -> list[int] | None:

@@ -13,7 +13,7 @@ from viva.reports.consumption import dollars
 from viva.reports.grids import WORDS
 from viva.reports.printing import StudyResult
 from viva.reports.result import FILLED, LEFT_OUT, UNSURE, Grid, percent
-from viva.visible import one_line
+from viva.visible import one_line, plural
 
 JUDGED = 5
 """Runs of which a line below the table says what their judges cost."""
@@ -70,20 +70,21 @@ class RunList(StudyResult):
         """One table."""
         header = ("run", "date", "model", "exam", "score", "95 % interval", "US$", "state")
         rows = [cells for run in self.runs for cells in _rows(run)]
+        several = any(len({one.exam for one in run.results}) > 1 for run in self.runs)
         kept = [at for at, name in enumerate(header) if name != "US$" or any(row[at] for row in rows)]
         return [
             Grid(
                 "Runs, scores in per cent",
                 tuple(header[at] for at in kept),
                 tuple(tuple(row[at] for at in kept) for row in rows),
-                drop=("US$", "95 % interval", "date", "exam"),
-                keep=("model", "score", "state"),
+                drop=("US$", "95 % interval", "date", *(() if several else ("exam",))),
+                keep=("model", "score", "state", *(("exam",) if several else ())),
             )
         ]
 
     def closing(self) -> list[str]:
         """The next commands."""
-        more = [f"{self.left_out:,} older runs: viva runs --all."] if self.left_out else []
+        more = [f"{plural(self.left_out, 'older run')}: viva runs --all."] if self.left_out else []
         every = [one for run in self.runs for one in run.results]
         kinds = dict.fromkeys(FILLED if one.estimated else LEFT_OUT for one in every if one.partial)
         dagger = [f"{UNSURE} {'; '.join(kinds)}."] if kinds else []
@@ -122,12 +123,17 @@ def _score(one: ListedResult) -> str:
     return percent(one.score)
 
 
+def _counted(names: Sequence[str]) -> str:
+    """`a, b`, or `a and 15 more`: a long list would be shortened to what reads as one name."""
+    return f"{names[0]} and {len(names) - 1:,} more" if len(names) > 2 else ", ".join(names)
+
+
 def _rows(run: ListedRun) -> list[tuple[str, ...]]:
     """A line a model and exam; what they share stands in the first."""
     first = (one_line(run.path, 200), run.created[:16].replace("T", " "))
     state = one_line(run.state, 60)
     if not run.results:
-        return [(*first, ", ".join(run.models), ", ".join(run.exams), "", "", "", state)]
+        return [(*first, _counted(run.models), _counted(run.exams), "", "", "", state)]
     return [
         (
             *(first if not number else ("", "")),

@@ -1,7 +1,8 @@
 """One screen: what a command prints unless everything is asked for.
 
 Every table gives way by the same rules. Columns that do not fit are left out and named, first those that the table
-says (`Grid.drop`), then counts of outcomes and bounds, then from the right; no cell with a figure is ever broken.
+says (`Grid.drop`), then counts of outcomes and bounds, then from the right; no cell with a figure is ever broken. Where
+rows would be left out only because cells are folded, columns are left out in their place.
 Tables share the lines of the screen; those that an option asked for give way last (`Grid.asked`). Of a table that is
 cut the first rows are shown and the last where it sums up.
 """
@@ -19,7 +20,7 @@ from msgspec import Struct
 
 from viva.reports.grids import WORDS, folded, units
 from viva.reports.result import UNSURE, Grid
-from viva.visible import escape_invisible
+from viva.visible import escape_invisible, plural
 
 LINES = 40
 """Lines of a screen."""
@@ -37,9 +38,14 @@ _NAME = 24
 _SHORT = 12
 """A name of so many is not shortened."""
 _SHORTEST = 8
-_MISSING = re.compile(r"\b[Ll]eft out\b|^†|\bnot tested\b|\bmissing\b|\bcut off\b|\bwith care\b")
+_MISSING = re.compile(
+    r"\b[Ll]eft out\b|^†|\bnot tested\b|\bmissing\b|\bcut off\b|\bwith care\b|\bdefects in the data\b"
+)
+_FIRST = re.compile(r"\bnot the published sets?\b|: the score is\b")
+_ENDING = 5
+"""Words in which notes end that say the same of something else."""
 _GIVES_WAY = ("outcomes", "bounds")
-_SUMS_UP = ("overall", "average", "all", "total", "mean")
+SUMS_UP = ("overall", "average", "all", "total", "mean")
 _STYLES = {"other outcomes": "yellow", "not scored": "red", "failed": "red"}
 """Colours say: red, something has no score; yellow, something is neither right nor wrong or a mean lacks parts."""
 
@@ -78,6 +84,10 @@ def screen_terminal(
     fitted = [_fit(grid, wide, words) for grid in grids]
     heads = [wrap(escape_invisible(grid.title), wide, break_on_hyphens=False) for grid in grids]
     shares = _shares(grids, fitted, heads, lines - len(notes))
+    narrower = [
+        _all_rows(grid, table, share, wide, words) for grid, table, share in zip(grids, fitted, shares, strict=True)
+    ]
+    fitted, shares = narrower, _shares(grids, narrower, heads, lines - len(notes))
     shown = {grid.legend for grid, share in zip(grids, shares, strict=True) if share}
     useless = {grid.legend for grid in grids} - shown
     useful = [line for line in closing if line not in useless]
@@ -96,7 +106,7 @@ def screen_terminal(
         for at in _shown(grid, table, share):
             if at is None:
                 left = len(table.rows) - len(_shown(grid, table, share)) + 1
-                show(f"… {left:,} more {'row' if left == 1 else 'rows'} ({more})", "dim")
+                show(f"… {plural(left, 'more row')} ({more})", "dim")
                 continue
             published = at >= len(grid.rows) - grid.dim
             for line in table.rows[at]:
@@ -114,7 +124,7 @@ def screen_terminal(
     hidden = [grid.title for grid, share in zip(grids, shares, strict=True) if not share]
     if hidden:
         named = "; ".join(map(escape_invisible, hidden))
-        show(_line(f"{len(hidden)} more {'table' if len(hidden) == 1 else 'tables'} ({more}): {named}", wide), "dim")
+        show(_line(f"{plural(len(hidden), 'more table')} ({more}): {named}", wide), "dim")
         show("")
     for line in notes:
         show(line)
@@ -129,16 +139,33 @@ def _line(text: str, wide: int) -> str:
 
 
 def _notes(closing: Sequence[str], wide: int, more: str, lines: int = NOTES) -> list[str]:
-    """Whole notes, as many as there are lines for, what is missing before how to read it; the others are counted."""
+    """Whole notes, as many as there are lines for; the others are counted.
+
+    What the numbers are not comes first and is always there, then what is missing, then how to read it.
+    """
     shown: list[str] = []
     left = 0
-    for number, note in enumerate(sorted(closing, key=lambda note: not _MISSING.search(note))):
+    ranked = sorted(_one_of_each(closing, more), key=lambda note: (not _FIRST.search(note), not _MISSING.search(note)))
+    for number, note in enumerate(ranked):
         found = wrap(escape_invisible(note), wide, break_long_words=False, break_on_hyphens=False)
-        if number and len(shown) + len(found) > lines - 1:
+        if number and len(shown) + len(found) > lines - 1 and not _FIRST.search(note):
             left += 1
         else:
             shown += found
-    return [*shown, f"{left} more {'note' if left == 1 else 'notes'} ({more})."] if left else shown
+    return [*shown, f"{plural(left, 'more note')} ({more})."] if left else shown
+
+
+def _one_of_each(notes: Sequence[str], more: str) -> list[str]:
+    """Of notes that end in the same words, and so say the same of several models or pairs, the first."""
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for note in notes:
+        words = note.split()
+        ending = tuple(words[-_ENDING:]) if len(words) > _ENDING else (note,)
+        alike.setdefault(ending, []).append(note)
+    return [
+        f"{same[0]} {plural(len(same) - 1, 'more note')} like this ({more})." if len(same) > 1 else same[0]
+        for same in alike.values()
+    ]
 
 
 def _shares(
@@ -177,7 +204,7 @@ def _shown(grid: Grid, table: _Fitted, share: int) -> list[int | None]:
     if sum(heights) <= share:
         return [*range(len(heights))]
     last = len(heights) - 1
-    keeps = last > 0 and grid.rows[last][0].casefold().startswith(_SUMS_UP)
+    keeps = last > 0 and grid.rows[last][0].casefold().startswith(SUMS_UP)
     spare = share - 1 - (heights[last] if keeps else 0)
     shown: list[int | None] = []
     for at, height in enumerate(heights[:-1] if keeps else heights):
@@ -188,8 +215,20 @@ def _shown(grid: Grid, table: _Fitted, share: int) -> list[int | None]:
     return [*shown, None, *([last] if keeps else [])]
 
 
-def _fit(grid: Grid, wide: int, words: Collection[str]) -> _Fitted:
-    """A table in so many columns."""
+def _all_rows(grid: Grid, table: _Fitted, share: int, wide: int, words: Collection[str]) -> _Fitted:
+    """The table with as few columns less as make all its rows fit `share` lines; as it is where none do."""
+    if not len(table.rows) <= share < sum(map(len, table.rows)):
+        return table
+    for fewer in range(1, len(grid.header)):
+        tried = _fit(grid, wide, words, fewer)
+        frame = len(tried.header) + len(tried.dropped) - len(table.header) - len(table.dropped)
+        if sum(map(len, tried.rows)) + frame <= share:
+            return tried
+    return table
+
+
+def _fit(grid: Grid, wide: int, words: Collection[str], fewer: int = 0) -> _Fitted:
+    """A table in so many columns of a terminal; `fewer`: so many of its own are left out in any case."""
     from rich.cells import cell_len
 
     cells = [[escape_invisible(cell) for cell in row] for row in (grid.header, *grid.rows)]
@@ -203,13 +242,16 @@ def _fit(grid: Grid, wide: int, words: Collection[str]) -> _Fitted:
     whole = [longest([line for row in cells[1:] for line in row[at].splitlines()]) for at in kept]
     parts = [longest([part for row in cells[1:] for part in units(row[at])]) for at in kept]
     names = {at for at, name in enumerate(grid.header) if name in _NAMES or (at == 0 and name not in _WHOLE)}
-    short = {at: _without_beginning([row[at] for row in cells[1:]]) for at in names}
+    pairs = [at for at in sorted(names) if grid.header[at] in _PAIR]  # two columns of the same names
+    short = {at: _shortened([row[at] for row in cells[1:]]) for at in names.difference(pairs)}
+    both = _shortened([row[at] for at in pairs for row in cells[1:]])
+    short |= {at: both[place * len(grid.rows) : (place + 1) * len(grid.rows)] for place, at in enumerate(pairs)}
     least = [max(head, parts[at] if flush[at] else whole[at]) for at, head in enumerate(heads)]
     for at in names:
         least[at] = max(heads[at], min(whole[at], _NAME, max(_SHORT, longest(short[at]))))
     order = _order(grid)
     dropped: list[int] = []
-    while order and sum(least[at] + _GAP for at in kept) - _GAP > wide:
+    while order and (sum(least[at] + _GAP for at in kept) - _GAP > wide or len(dropped) < fewer):
         dropped.append(order.pop(0))
         kept.remove(dropped[-1])
     while sum(least[at] + _GAP for at in kept) - _GAP > wide:
@@ -223,8 +265,9 @@ def _fit(grid: Grid, wide: int, words: Collection[str]) -> _Fitted:
         while sum(widths.values()) + _GAP * (len(kept) - 1) > wide and any(map(gt, widths.values(), floor.values())):
             widest = max(kept, key=lambda at: (widths[at] > floor[at], widths[at]))
             widths[widest] -= 1
-    for at in names.intersection(kept):
-        if widths[at] < whole[at]:
+    narrow = {at for at in names.intersection(kept) if widths[at] < whole[at]}
+    for at in narrow.union(pairs) if narrow.intersection(pairs) else narrow:
+        if at in kept:
             for row, name in zip(cells[1:], short[at], strict=True):
                 row[at] = name
     starts = {at: sum(widths[one] + _GAP for one in kept[:place]) for place, at in enumerate(kept)}
@@ -252,7 +295,8 @@ def _fit(grid: Grid, wide: int, words: Collection[str]) -> _Fitted:
     return _Fitted(lines(cells[0], header=True), [lines(row) for row in cells[1:]], spans, left_out)
 
 
-_NAMES = frozenset({"model", "exam", "judge", "first", "second", "question", "pair"})
+_PAIR = frozenset({"first", "second"})
+_NAMES = frozenset({"model", "exam", "judge", "question", "pair"}) | _PAIR
 """Columns of names, of which a long one is shortened."""
 
 
@@ -260,11 +304,25 @@ _WHOLE = frozenset({"run"})
 """Columns of what is typed into the next command."""
 
 
-def _without_beginning(names: Sequence[str]) -> list[str]:
-    """Names without what all of them begin with (`openai/`), where there are several."""
-    common = os.path.commonprefix(list(dict.fromkeys(names))) if len(set(names)) > 1 else ""  # noqa: RUF071
-    end = max(common.rfind(mark) for mark in "/-_: ") + 1
-    return [f"…{name[end:]}" if end > 1 else name for name in names]
+def _shortened(names: Sequence[str]) -> list[str]:
+    """Names without their providers (`openai/`), where they stay different, and without what all models begin with
+    and all names end in after a ` · `."""
+    whole = list(dict.fromkeys(names))
+    models, rests = zip(*(name.partition(" · ")[::2] for name in whole), strict=True) if whole else ((), ())
+    plain = [model.rpartition("/")[2] for model in models]
+    if len({*zip(plain, rests, strict=True)}) < len(whole):
+        plain = list(models)
+    common = os.path.commonprefix(plain) if len(set(plain)) > 1 else ""  # noqa: RUF071
+    begin = max(common.rfind(mark) for mark in "/-_: ") + 1
+    endings = [rest.split(" · ") if rest else [] for rest in rests]
+    while all(endings) and len(whole) > 1 and len({ending[-1] for ending in endings}) == 1:
+        endings = [ending[:-1] for ending in endings]
+    short = {}
+    for name, model, text, ending, rest in zip(whole, models, plain, endings, rests, strict=True):
+        cut = "…" if len(text) - begin < len(model) else ""
+        less = "…" if len(" · ".join(ending)) < len(rest) else ""
+        short[name] = " · ".join([f"{cut}{text[begin:]}", *ending]) + less
+    return [short[name] for name in names]
 
 
 def _order(grid: Grid) -> list[int]:

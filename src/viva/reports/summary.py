@@ -12,18 +12,18 @@ from viva.reports.grids import WORDS
 from viva.reports.result import (
     FILLED,
     LEFT_OUT,
-    RANGE,
     UNSURE,
     Grid,
     Report,
     Result,
     comparable,
     counted_results,
+    headline_column,
     percent,
     score_text,
     zeroed_text,
 )
-from viva.reports.screen import screen_terminal
+from viva.reports.screen import SUMS_UP, screen_terminal
 from viva.reports.textchart import short_number
 from viva.types import UNANSWERED, outcome_name
 from viva.visible import one_line
@@ -34,6 +34,10 @@ _HEADER = (
 """The fifth is called by what it counts; seconds are the median of an answer."""
 _DROP = ("tokens in+out", "s each", "US$")
 """Given up first on a narrow screen; then the number of answers and the outcomes, never the interval."""
+_WAITS = (
+    f"{UNSURE} after a range: answers wait for a verdict, and whatever they get the score is in the range. "
+    "`viva resume` with --judge MODEL gives a mean."
+)
 _PLAIN = frozenset({"right", "wrong"})
 
 
@@ -114,11 +118,33 @@ def summary_lines(report: Report) -> list[str]:
         estimated = any(result.estimated for result in report.results)
         lines.append(f"{UNSURE} {FILLED if estimated else LEFT_OUT}{zero}{hint}.")
     if any(cell.one_sided for cell, _ in cells):
-        lines.append(f"{UNSURE} after a range: {RANGE}. `viva resume` with --judge MODEL gives a mean.")
+        lines.append(_WAITS)
+    lines += [
+        f"{one.model} on {one.exam}: no verdict can move the score, since what it takes besides is wrong already."
+        for one in report.results
+        if one.overall.one_sided and one.overall.floor == one.overall.most
+    ]
     lines += cut_off_notes(report.results)
     lines += [f"{one.model} on {one.exam}: {one.suspicious.note}." for one in report.results if one.suspicious.note]
     sources = dict.fromkeys((exam, one.source.cited, one.condition) for exam, one in _published(report.results))
-    return [*lines, *report.notes, *(f"Published beside {exam}: {where}; {how}." for exam, where, how in sources)]
+    exams = [result.exam for result in report.results]
+    averages = dict.fromkeys(_average(one, alone=exams.count(one.exam) == 1) for one in report.results)
+    published = (f"Published beside {exam}: {where}; {how}." for exam, where, how in sources)
+    return [*lines, *filter(None, averages), *report.notes, *published]
+
+
+def _average(result: Result, *, alone: bool) -> str:
+    """Which column of its first table a score is, where there are several; `alone`: with what the others come to."""
+    table, overall = next(iter(result.tables), None), result.overall
+    if table is None or len(table.columns) < 2:
+        return ""
+    at = headline_column([(table, overall)])
+    row = next((row for row in table.cells if row[at] == overall), None)
+    if row is None or table.columns[at].casefold().startswith(SUMS_UP):
+        return ""
+    others = [f"{name} {score_text(row[place])}" for place, name in enumerate(table.columns) if place != at]
+    beside = f" ({', '.join(others)})" if alone else ""
+    return f"{result.exam}: the score is {table.columns[at]}{beside}."
 
 
 def summary_terminal(report: Report, *, width: int | None = None, colour: bool = False) -> str:

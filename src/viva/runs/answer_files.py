@@ -6,7 +6,6 @@ benchmark's questions, and what was matched goes into the run folder, so that th
 
 from __future__ import annotations
 
-import sys
 from array import array
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -30,7 +29,7 @@ from viva.models.replay import KEPT, Replay
 from viva.models.replay import connect as open_replay
 from viva.runs.config import AnswerFileOptions, TaskOptions
 from viva.runs.exams import languages_of, open_exams
-from viva.runs.live_line import Screen
+from viva.runs.live_line import Screen, say
 from viva.types import Question
 from viva.visible import one_line
 
@@ -162,16 +161,13 @@ def _tell(log: Log, matching: Matching) -> None:
     counted = matching.counted()
     how = ", ".join(f"{counted.get(way, 0):,} {way}" for way in (ID, TEXT, ORDER))
     name = f" ({one_line(log.model, 80)})" if log.model else ""
-    print(
-        f"viva: {len(log.items):,} items of {log.form}{name}: {how}; {len(matching.missed):,} not matched",
-        file=sys.stderr,
-    )
+    say(f"viva: {len(log.items):,} items of {log.form}{name}: {how}; {len(matching.missed):,} not matched")
     for note in log.notes:
-        print(f"viva: {one_line(note, 200)}", file=sys.stderr)
+        say(f"viva: {one_line(note, 200)}")
     for missed in matching.missed[:_SHOWN]:
-        print(f"viva: not matched: {told(missed)}", file=sys.stderr)
+        say(f"viva: not matched: {told(missed)}")
     if len(matching.missed) > _SHOWN:
-        print(f"viva: and {len(matching.missed) - _SHOWN:,} more: {UNMATCHED} in the run folder", file=sys.stderr)
+        say(f"viva: and {len(matching.missed) - _SHOWN:,} more: {UNMATCHED} in the run folder")
 
 
 def _kept(logs: Sequence[Log], matchings: Sequence[Matching]) -> Collected:

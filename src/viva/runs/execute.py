@@ -93,7 +93,8 @@ class _Execution:
         self._answers = self._journal("responses")
         self._new = not self._answers.answered
         asking = new_run(limits, self._answers, budget)
-        self._asking = Stage("asking", asking, ending_of(self._dispatcher, "responses"), opened.models)
+        name = "reading" if all(model.identity.get("provider") == "replay" for model in opened.models) else "asking"
+        self._asking = Stage(name, asking, ending_of(self._dispatcher, "responses"), opened.models)
         # Programs are found in answers: their journal is opened with the first.
         running = new_run(limits, self._answers, Budget(), beside=asking)
         self._running = Stage("running", running, ending_of_running)

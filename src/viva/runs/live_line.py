@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 import time
+from textwrap import wrap
 from typing import ClassVar, Literal
 
 from viva.visible import escape_invisible
@@ -30,6 +31,21 @@ def columns() -> int:
         return os.get_terminal_size(sys.stderr.fileno()).columns or 80
     except (OSError, ValueError):
         return shutil.get_terminal_size().columns
+
+
+def folded(text: str) -> str:
+    """A text as stderr shows it: broken between words on a terminal, and as it is in a pipe."""
+    if not sys.stderr.isatty():
+        return text
+    wide = columns()
+    lines = (wrap(line, wide, break_long_words=False, break_on_hyphens=False) or [""] for line in text.split("\n"))
+    return "\n".join(part for line in lines for part in line)
+
+
+def say(text: str) -> None:
+    """A sentence of Viva's own on stderr, with nothing of a live line beside it."""
+    clear()
+    print(folded(escape_invisible(text)), file=sys.stderr, flush=True)
 
 
 def cut_to_columns(line: str, width: int) -> str:
@@ -78,8 +94,7 @@ class Screen:
 
     def say(self, line: str) -> None:
         """A line that stays, also where nobody wants to know how far it is."""
-        clear()
-        print(escape_invisible(line), file=sys.stderr, flush=True)
+        say(line)
 
     def close(self) -> None:
         """The live line goes."""

@@ -20,7 +20,7 @@ from viva.errors import StorageError, VivaError
 from viva.files import LockedError, lock, new_file, reading
 from viva.runs.answer_files import UNMATCHED
 from viva.runs.exams import reopen
-from viva.runs.live_line import Screen
+from viva.runs.live_line import Screen, say
 from viva.runs.moved_keys import keys_elsewhere, moved
 from viva.runs.open import REVIEWS
 from viva.runs.shards import Parts, kept_file
@@ -68,7 +68,7 @@ def merge(parts: Parts, record: RunRecord, into: Path) -> int:
                 journal.close()
         damaged = merge_reviews([part.folder.path / REVIEWS for part in parts.parts], stage / REVIEWS)
         if damaged:
-            print(f"viva: {damaged:,} lines of {REVIEWS} cannot be read, and are left out", file=sys.stderr)
+            say(f"viva: {damaged:,} lines of {REVIEWS} cannot be read, and are left out")
         _copy_answers(parts, stage)
         whole = RunFolder(stage, record)
         whole.remember(record)
@@ -76,7 +76,7 @@ def merge(parts: Parts, record: RunRecord, into: Path) -> int:
             keep_approval(whole)
         repeated = journals["responses"].repeated
         if repeated:
-            print(f"viva: {repeated:,} answers were there twice: the earlier ones count", file=sys.stderr)
+            say(f"viva: {repeated:,} answers were there twice: the earlier ones count")
         return len(journals["responses"].answered)
 
 

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import sys
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 
-from viva.runs.live_line import clear
-from viva.visible import escape_invisible
+from viva.runs.live_line import say
 
 _CALLER: ContextVar[Caller | None] = ContextVar("host", default=None)
 
@@ -81,5 +79,4 @@ def notify(sentence: str) -> None:
     if told is not None:
         told.messages.append(sentence)
     else:
-        clear()
-        print(escape_invisible(f"viva: {sentence}"), file=sys.stderr, flush=True)
+        say(f"viva: {sentence}")

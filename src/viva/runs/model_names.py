@@ -12,7 +12,6 @@ from __future__ import annotations
 import glob
 import os
 import re
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from msgspec import Struct
 from viva.errors import VivaError
 from viva.models.weightfiles import HUB_NAME, read_json
 from viva.runs.checkpoints import Checkpoints, amount, models_of
+from viva.runs.live_line import say
 from viva.runs.model_paths import HF, folder_of, is_model, is_revision, placed, split_revision, typed_folder
 from viva.visible import one_line
 
@@ -130,7 +130,7 @@ def _expanded(name: str) -> list[str]:
         why = f"none of these has a config.json: {listed}" if strange else "there is no such folder"
         raise VivaError(f"--model {one_line(name, 200)} names no folder of a model: {why}")
     if strange:
-        print(f"viva: left out, without a config.json: {listed}", file=sys.stderr)
+        say(f"viva: left out, without a config.json: {listed}")
     return [HF + path for path in models]
 
 

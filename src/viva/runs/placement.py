@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 from functools import partial
 
 from viva.contracts import Encoder, Model, Sandbox
 from viva.errors import VivaError
 from viva.runs.config import LimitOptions
+from viva.runs.live_line import say
 
 
 def open_sandbox(limits: LimitOptions) -> tuple[Sandbox, int]:
@@ -28,7 +28,7 @@ def open_sandbox(limits: LimitOptions) -> tuple[Sandbox, int]:
     except BaseException:
         sandbox.end()
         raise
-    print(f"viva: programs run on {limits.backend}", file=sys.stderr)
+    say(f"viva: programs run on {limits.backend}")
     return sandbox, sandbox.jobs
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from viva.engine.asking import Tally
 from viva.runs.live_line import Mode, Screen, columns
-from viva.visible import one_line
+from viva.visible import one_line, plural
 
 _log = logging.getLogger("viva")
 """Errors on the way, for `--verbose`."""
@@ -20,7 +20,7 @@ def describe(tally: Tally, rate: float, width: int | None = None, *, final: bool
     """`412/2183 19 % · 25.1/s · ETA 1:11 · 64 in flight · 180k+3k tokens · $0.52 · 3 retries · 1 error`.
 
     What no server counted is called unknown. Questions that failed are not done: they count apart. In `width` columns
-    what matters least is left out first.
+    what matters least is left out first; the `final` line has no score, since the tables have that of all answers.
     """
     done = tally.answered + tally.kept
     left = tally.total - done - tally.failed
@@ -38,12 +38,12 @@ def describe(tally: Tally, rate: float, width: int | None = None, *, final: bool
         parts.append((6, "tokens unknown"))
     if cost := cost_text(tally):
         parts.append((2, cost))
-    if tally.score:
+    if tally.score and not final:
         parts.append((3, tally.score))
     if tally.retries:
-        parts.append((4, f"{tally.retries:,} retries"))
+        parts.append((4, plural(tally.retries, "retry", "retries")))
     if tally.failed:
-        parts.append((1, f"{tally.failed:,} errors"))
+        parts.append((1, plural(tally.failed, "error")))
     if tally.last_error and not tally.answered and not final:
         parts.append((1, tally.last_error))  # nothing works yet: say why while there is time to mend it
     return " · ".join(_fitting(parts, width))
@@ -140,8 +140,9 @@ class Progress:
             seconds = time.monotonic() - self._screen.started
             rate = tally.answered / max(1e-6, seconds)
             # How it ended is said last, and there once.
-            ended = describe(tally, rate, final=True)
-            self._screen.say(f"{stage}: {ended} · {clock(seconds)} in all")
+            took = f" · {clock(seconds)} in all"
+            place = columns() - len(f"{stage}: {took}") if self._screen.live else None
+            self._screen.say(f"{stage}: {describe(tally, rate, place, final=True)}{took}")
 
     def close(self) -> None:
         """Nothing is at work any more."""
@@ -152,7 +153,7 @@ def _beside(name: str, tally: Tally) -> str:
     """` | judging: 40/44 · $0.02`."""
     parts = [f"{tally.answered + tally.kept:,}/{tally.total:,}", cost_text(tally)]
     if tally.failed:
-        parts.append(f"{tally.failed:,} errors")
+        parts.append(plural(tally.failed, "error"))
     if tally.last_error and not tally.answered:
         parts.append(one_line(tally.last_error, 80))  # while there is time to mend it
     return f" | {name}: {' · '.join(filter(None, parts))}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
@@ -20,6 +21,7 @@ from viva.runs.canaries import canary_marks
 from viva.runs.config import OutputOptions
 from viva.runs.estimates import with_estimates
 from viva.runs.judging import judging_consumed
+from viva.runs.live_line import Screen
 from viva.runs.open import OpenRun, open_evidence
 from viva.runs.published_rows import unknown_notes, with_published_rows
 from viva.types import ScoreRow, StopReason
@@ -31,15 +33,19 @@ def grade_run(opened_run: OpenRun, output: OutputOptions) -> Report:
     opened = dict(zip((model.name for model in opened_run.models), record.models, strict=True))
     remembered = {id(exam): record for exam, record in zip(opened_run.exams, record.exams, strict=True)}
     results: list[Result] = []
+    screen = Screen(opened_run.limits.progress)
+    expected = sum(exam.questions for exam in record.exams) * len(record.models) * record.samples * record.repeats
     with ExitStack() as stack:
+        stack.callback(screen.close)
         answers = folder.journal("responses", write=False)
         stack.callback(answers.close)
         evidence_store = open_evidence(opened_run, stack)
         write = stack.enter_context(new_scores(folder.path)).write
+        graded = itertools.count(1)
         for evaluation in opened_run.evaluations:
             deciding, isolations, cut = DeciderCounts(), Counter[str](), Counter[StopReason]()
             consumption = Consumption(evaluation.price)
-            every = scores(evaluation, answers, evidence_store, consumption.count)
+            every = _shown(scores(evaluation, answers, evidence_store, consumption.count), screen, graded, expected)
             rows = _counted(deciding.watched(every), isolations, cut)
             exam = remembered[id(evaluation.exam)]
             model = opened[evaluation.model.name]
@@ -96,6 +102,14 @@ def result_of(
         judged=judged,
         pass_line=find_benchmark(evaluation.exam.spec.benchmark).about.pass_line,
     )
+
+
+def _shown(rows: Iterator[ScoreRow], screen: Screen, graded: Iterator[int], expected: int) -> Iterator[ScoreRow]:
+    """Rows on their way, and how many of those of all models there were where that takes long."""
+    for row, number in zip(rows, graded, strict=False):
+        if screen.due():
+            screen.show(f"grading: {number:,}/{expected:,}")
+        yield row
 
 
 def _counted(rows: Iterator[ScoreRow], isolations: Counter[str], cut: Counter[StopReason]) -> Iterator[ScoreRow]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import sys
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -14,7 +13,7 @@ from msgspec import Struct
 from viva.engine.asking import Run
 from viva.errors import EXIT_INTERRUPTED, EXIT_OK
 from viva.runs.endings import resumable
-from viva.runs.live_line import Mode, clear
+from viva.runs.live_line import Mode, say
 from viva.runs.messages import caller
 from viva.runs.progress import Progress
 
@@ -115,8 +114,7 @@ def _listen(run: Run, asking: asyncio.Task[None]) -> None:
         if serving is not None:
             return
         waiting = f"{run.in_flight} in flight" if run.in_flight else "nothing in flight"
-        clear()
-        print(f"viva: finishing ({waiting}); Ctrl-C again stops at once", file=sys.stderr, flush=True)
+        say(f"viva: finishing ({waiting}); Ctrl-C again stops at once")
 
     serving = caller()
     if serving is not None:

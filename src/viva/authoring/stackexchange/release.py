@@ -9,7 +9,6 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from viva.authoring.files import counted
 from viva.authoring.stackexchange.decisions import MEANING
 from viva.authoring.stackexchange.export import Chosen, Facts, Manifest, export, files
 from viva.authoring.stackexchange.grading import grading_problems
@@ -21,6 +20,7 @@ from viva.benchmarks.custom.model import Problem
 from viva.benchmarks.infibench.built import MANIFEST, find_built
 from viva.errors import VivaError
 from viva.version import __version__
+from viva.visible import plural
 
 Held = list[tuple[State, str]]
 """Questions that are not in a set, and why."""
@@ -108,7 +108,7 @@ def _graded(
         any(problem.text.startswith(UNTRIED) for problem in found.get(state.about.id, ())) for state in wanted
     )
     if untried:
-        notes.append(f"viva: the examples of {counted(untried, 'question')} could not be graded here; see check")
+        notes.append(f"viva: the examples of {plural(untried, 'question')} could not be graded here; see check")
     kept: list[State] = []
     failed: list[tuple[State, Problem]] = []
     for state in wanted:

@@ -13,6 +13,7 @@ from viva.cli.output import print_report
 from viva.engine.folder import RunFolder
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK
 from viva.runs.config import LimitOptions, OutputOptions, pick
+from viva.runs.live_line import say
 from viva.runs.merge import merge, merged_record
 from viva.runs.open import prepare
 from viva.runs.published_rows import refuse_unknown, settings_of
@@ -52,7 +53,7 @@ def merge_command(runs: tuple[Path, ...], into: Path, any_address: bool, **given
     parts = find_parts(runs, any_address=any_address)
     refuse_unknown(output.published_rows, settings_of(parts.record.exams))
     for path in parts.left_out:
-        print(f"viva: {path} is a whole run, and left out", file=sys.stderr)
+        say(f"viva: {path} is a whole run, and left out")
     record = merged_record(parts)
     found = merge(parts, record, into)
     print(f"run folder: {into}", file=sys.stderr)
@@ -62,7 +63,7 @@ def merge_command(runs: tuple[Path, ...], into: Path, any_address: bool, **given
         opened = prepare(folder, LimitOptions(progress="quiet"))
         report = grade_run(opened, output)
     except KeyboardInterrupt:
-        print(f"viva: {into} is merged, and not graded: viva score {into}", file=sys.stderr)
+        say(f"viva: {into} is merged, and not graded: viva score {into}")
         raise
     finally:
         folder.unlock()
@@ -75,7 +76,7 @@ def merge_command(runs: tuple[Path, ...], into: Path, any_address: bool, **given
 def _ending(parts: Parts, into: Path, *, missing: int, strange: int) -> int:
     """What is to be said of what is not there, and the exit code."""
     if parts.missing:
-        print(f"viva: of {parts.of:,} shards these are missing: {spans(parts.missing)}", file=sys.stderr)
+        say(f"viva: of {parts.of:,} shards these are missing: {spans(parts.missing)}")
     if strange > 0 and missing:
         print(
             f"viva: {strange:,} answers of the shards fit no request of the merged run: was another server asked "
@@ -83,5 +84,5 @@ def _ending(parts: Parts, into: Path, *, missing: int, strange: int) -> int:
             file=sys.stderr,
         )
     if missing:
-        print(f"viva: {missing:,} answers are not there; ask for them with: viva resume {into}", file=sys.stderr)
+        say(f"viva: {missing:,} answers are not there; ask for them with: viva resume {into}")
     return EXIT_INCOMPLETE if missing or parts.missing else EXIT_OK

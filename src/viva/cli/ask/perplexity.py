@@ -10,6 +10,7 @@ from viva.cli.options import derive, tables_options, weights_options
 from viva.cli.output import check_writable, print_study
 from viva.errors import EXIT_INTERRUPTED
 from viva.runs.config import WeightsOptions, pick
+from viva.runs.live_line import say
 from viva.studies.perplexity.study import PerplexityConfig, study
 
 _METAVARS = {
@@ -48,7 +49,7 @@ def show_perplexity(given: dict[str, Any]) -> int:
     except KeyboardInterrupt as stopped:
         if not stopped.args:
             raise
-        click.echo(f"viva: {stopped}", err=True)
+        say(f"viva: {stopped}")
         return EXIT_INTERRUPTED
     if result.measured:
         print_study(result, given["format"], given["out"], everything=given["all"])

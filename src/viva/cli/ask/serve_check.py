@@ -10,6 +10,7 @@ import click
 
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, EXIT_REFUSED
 from viva.reports.text import json_text
+from viva.runs.live_line import say
 from viva.runs.server_support import commands
 from viva.visible import one_line
 
@@ -80,7 +81,7 @@ def serve_check_command(url: str, model: str | None, api_key_env: str | None, fo
     if report.answers:
         return EXIT_OK
     why = f"nothing usable came back: {asking.absent}" if asking.absent else _why_not(report)
-    click.echo(f"viva: {one_line(wire.clean(why), 400)}", err=True)
+    say(f"viva: {one_line(wire.clean(why), 400)}")
     return EXIT_REFUSED if report.refusal else EXIT_INCOMPLETE
 
 

@@ -16,7 +16,7 @@ from viva.cli.build.translation import translate_command
 from viva.cli.build.verify import verify_command
 from viva.cli.options import progress_option
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError
-from viva.runs.live_line import Screen
+from viva.runs.live_line import Screen, say
 from viva.visible import one_line
 
 if TYPE_CHECKING:
@@ -224,7 +224,7 @@ def _report(manifest: Manifest, out: Path) -> int:
     if manifest.malformed:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in manifest.malformed.items())
         total = sum(manifest.malformed.values())
-        click.echo(f"viva: skipped {total:,} ({kinds}); {out / 'malformed.jsonl'} lists them", err=True)
+        say(f"viva: skipped {total:,} ({kinds}); {out / 'malformed.jsonl'} lists them")
         code = EXIT_INCOMPLETE
     if not manifest.test:
         click.echo(

@@ -10,7 +10,6 @@ from typing import Any
 import click
 import msgspec
 
-from viva.authoring.files import counted
 from viva.benchmarks import CUSTOM, file_benchmark, find_benchmark, question_file
 from viva.benchmarks.custom.loading import read_questions
 from viva.benchmarks.rubric_exam import RubricExam
@@ -24,7 +23,7 @@ from viva.runs.rubric_check import check_rubrics
 from viva.runs.self_test import failures
 from viva.runs.settings import data_folder
 from viva.types import Defect, outcome_name
-from viva.visible import escape_invisible, one_line
+from viva.visible import escape_invisible, one_line, plural
 
 
 @click.command(name="check", short_help="Test a data set and its grading with its own gold answers.")
@@ -161,8 +160,8 @@ def check_question_file(path: Path, exam: RubricExam | None, *, unsafe: bool = F
             escape_invisible(f"{len(read.left_out):,} questions with errors are asked and left unscored: {named}")
         )
     click.echo(
-        f"{path}: {counted(len(read.questions), 'question')}, {counted(examples, 'example answer')}, "
-        f"{counted(errors, 'error')}, {counted(len(problems) - errors, 'warning')}"
+        f"{path}: {plural(len(read.questions), 'question')}, {plural(examples, 'example answer')}, "
+        f"{plural(errors, 'error')}, {plural(len(problems) - errors, 'warning')}"
         + ("" if exam else "; the examples were not graded, because of the errors")
     )
     return EXIT_INCOMPLETE if errors else 0

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from viva.authoring.files import counted
 from viva.cli.options import derive, stack
 from viva.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK, EXIT_REFUSED, VivaError
 from viva.runs.config import LimitOptions, ModelOptions, pick
 from viva.runs.progress import cost_text
-from viva.visible import escape_invisible, one_line
+from viva.visible import escape_invisible, one_line, plural
 
 if TYPE_CHECKING:
     from viva.authoring.drafting import Asking
@@ -100,7 +99,7 @@ def ending(run: Run, asked: int, come_to: str, missing_is: str = "not drafted ye
     """Tell how many of those `asked` were answered, what it has `come_to` and how many are missing; the exit code."""
     tally = run.tally
     cost = f" for {said}" if (said := cost_text(tally)) else ""
-    click.echo(f"{counted(tally.answered, 'reply', 'replies')} of {asked:,} asked{cost}; {come_to}")
+    click.echo(f"{plural(tally.answered, 'reply', 'replies')} of {asked:,} asked{cost}; {come_to}")
     missing = asked - tally.answered
     if not missing:
         return EXIT_OK

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from viva.authoring.files import content_of, counted
+from viva.authoring.files import content_of
 from viva.cli.build.arguments import SHOWN, all_option, project_argument, tell_held, tell_more
 from viva.cli.build.draft_options import asked_for, asking_options, ending, model_options, tell_refused
 from viva.cli.build.review_options import decide_by_file, deciding_options, file_options, serve_items
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError
-from viva.visible import escape_invisible, one_line
+from viva.runs.live_line import say
+from viva.visible import escape_invisible, one_line, plural
 
 if TYPE_CHECKING:
     from viva.authoring.reasoning.checks import Problem
@@ -64,7 +65,7 @@ def graph_command(
     _tell_findings(findings, everything=everything)
     if wrong:
         saved = "nothing was written" if given else "mend topics.csv"
-        click.echo(f"viva: {counted(len(wrong), 'error')}; {saved}", err=True)
+        say(f"viva: {plural(len(wrong), 'error')}; {saved}")
         return EXIT_INCOMPLETE
     if given:
         replace_file(path, written_triples(graph))
@@ -82,9 +83,9 @@ def _outlined(table: str) -> Graph:
     notes = []
     if found.left_out:
         first = ", ".join(dict.fromkeys(found.left_out[:3]))
-        notes.append(f"{counted(len(found.left_out), 'heading')} that name no topic ({first}, ...)")
+        notes.append(f"{plural(len(found.left_out), 'heading')} that name no topic ({first}, ...)")
     if found.too_deep:
-        notes.append(f"{counted(found.too_deep, 'entry', 'entries')} below the third level")
+        notes.append(f"{plural(found.too_deep, 'entry', 'entries')} below the third level")
     if notes:
         click.echo(escape_invisible(f"{rest}: left out {' and '.join(notes)}"), err=True)
     return found.graph
@@ -149,7 +150,7 @@ def sheet_command(project: Path | None, *, least: int, level: Any, example: bool
             raise VivaError(f"{path} was saved by somebody else just now; try again")
         replace_file(path, content)
     opened.instructions(bundled_instructions())
-    click.echo(f"{path}: {counted(len(stubs), 'row')} to fill in {'added' if before is not None else 'written'}; "
+    click.echo(f"{path}: {plural(len(stubs), 'row')} to fill in {'added' if before is not None else 'written'}; "
                f"`viva build clrbench sheet --example` shows filled ones")  # fmt: skip
     return EXIT_OK
 
@@ -164,13 +165,13 @@ def check_command(project: Path, *, everything: bool) -> int:
     opened = Project(project)
     checked = opened.checked
     if opened.graph is None:
-        click.echo(f"viva: {project} has no topics.csv, so topics are not looked up", err=True)
+        say(f"viva: {project} has no topics.csv, so topics are not looked up")
     _tell_problems(checked.problems, everything=everything)
     sheet = opened.sheet
-    merged = f", {counted(sheet.merged, 'repeated row')} merged" if sheet and sheet.merged else ""
+    merged = f", {plural(sheet.merged, 'repeated row')} merged" if sheet and sheet.merged else ""
     warnings = len(checked.problems) - len(checked.errors)
-    usable = f"{counted(len(checked.questions), 'question')} can be used, {counted(checked.empty, 'row')} to fill in"
-    click.echo(f"{usable}{merged}; {counted(len(checked.errors), 'error')}, {counted(warnings, 'warning')}")
+    usable = f"{plural(len(checked.questions), 'question')} can be used, {plural(checked.empty, 'row')} to fill in"
+    click.echo(f"{usable}{merged}; {plural(len(checked.errors), 'error')}, {plural(warnings, 'warning')}")
     return EXIT_INCOMPLETE if checked.errors else EXIT_OK
 
 
@@ -215,7 +216,7 @@ def coverage_command(
     grids = [_missing_grid(missing if everything else missing[:SHOWN])] if missing else []
     total = sum(sum(concept.missing.values()) for concept in missing)
     covered = f"{wanted - len(missing):,} of {wanted:,} concepts have {least} questions of each type"
-    closing = f"{covered}; {counted(total, 'question')} missing"
+    closing = f"{covered}; {plural(total, 'question')} missing"
     _print(grids, closing)
     tell_more(len(missing), everything=everything)
     return EXIT_INCOMPLETE if missing else EXIT_OK
@@ -349,7 +350,7 @@ def export_command(project: Path, *, out: Path, force: bool, seed: int, name: st
         click.echo(escape_invisible(f"note: {note}"), err=True)
     shots = "" if made.manifest.exemplars else " --shots 0"
     click.echo(
-        f"{counted(made.manifest.test, 'question')} and {counted(made.manifest.exemplars, 'exemplar')} are in {out}, "
+        f"{plural(made.manifest.test, 'question')} and {plural(made.manifest.exemplars, 'exemplar')} are in {out}, "
         f"{len(made.held):,} held back; fingerprint {made.manifest.fingerprint}; "
         f"examine with: viva run clrbench --data {out}{shots} --model ..."
     )

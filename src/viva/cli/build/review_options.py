@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from viva.authoring.files import counted
 from viva.cli.options import stack
 from viva.cli.serving_options import token_options
 from viva.errors import EXIT_OK, VivaError
-from viva.visible import escape_invisible
+from viva.visible import escape_invisible, plural
 
 if TYPE_CHECKING:
     from viva.authoring.project import ProjectFolder, TextProject
@@ -82,7 +81,7 @@ def decide_by_file(
     opened = project()
     if target is not None:
         count = opened.write_decisions(target, everything=everything)
-        click.echo(f"{target}: {counted(count, 'question')}; write approve, reject or edit into the column decision")
+        click.echo(f"{target}: {plural(count, 'question')}; write approve, reject or edit into the column decision")
     elif decided is not None:
         tell_decisions(*opened.take_decisions(decided, _name(reviewer)))
     return EXIT_OK
@@ -91,7 +90,7 @@ def decide_by_file(
 def tell_decisions(count: int, states: dict[str, int]) -> None:
     """How many decisions were taken over, and how many texts are in which state now."""
     now = ", ".join(f"{number:,} {state}" for state, number in states.items())
-    click.echo(f"{counted(count, 'decision')} taken over; now {now}")
+    click.echo(f"{plural(count, 'decision')} taken over; now {now}")
 
 
 def refuse_name(reviewer: str) -> None:

@@ -14,7 +14,7 @@ from viva.cli.build.stackexchange_set import COMMANDS
 from viva.cli.chart_options import chart_option
 from viva.cli.options import progress_option
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError
-from viva.runs.live_line import Screen
+from viva.runs.live_line import Screen, say
 from viva.runs.progress import clock
 from viva.visible import one_line
 
@@ -229,12 +229,12 @@ def _report(build: Build, out: Path) -> int:
     if build.broken:
         total = sum(some.count for some in build.broken)
         kinds = ", ".join(f"{some.count:,} {some.kind}" for some in build.broken)
-        click.echo(f"viva: {total:,} rows are broken ({kinds})", err=True)
+        say(f"viva: {total:,} rows are broken ({kinds})")
         code = EXIT_INCOMPLETE
     floor = build.settings["floor"]
     few = [f"{one.language} {one.seed:,}" for one in build.languages if one.area and one.seed < floor]
     if few:
-        click.echo(f"viva: fewer than --floor {floor:,} questions to draw from: {', '.join(few)}", err=True)
+        say(f"viva: fewer than --floor {floor:,} questions to draw from: {', '.join(few)}")
     return code
 
 

@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from viva.authoring.files import content_of, counted
+from viva.authoring.files import content_of
 from viva.authoring.stackexchange.coverage import coverage_grid, exposure_grid, metric_lines
 from viva.authoring.stackexchange.pilot_answers import Answers, gather_answers, named_runs, tried_scores
 from viva.cli.build.arguments import SHOWN, all_option, project_argument, tell_held, tell_more
 from viva.cli.build.draft_options import asked_for, asking_options, ending, model_options, tell_refused
 from viva.cli.build.review_options import deciding_options, refuse_name, serve_items, tell_decisions
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, DataError
-from viva.visible import escape_invisible, one_line
+from viva.runs.live_line import say
+from viva.visible import escape_invisible, one_line, plural
 
 if TYPE_CHECKING:
     from viva.authoring.stackexchange.pilot_rules import Finding
@@ -85,11 +86,11 @@ def kit_command(project: Path, *, pool: Path | None, everything: bool, after: st
     opened = Project(project)
     states = opened.states()
     if sum(one.text is None for one in states) > MANY:
-        click.echo("viva: writing kits", err=True)
+        say("viva: writing kits")
     new = opened.write_kits(states, None if everything else opened.places(states, day).holders)
     opened.instructions(bundled_instructions())
     click.echo(
-        f"{project / 'questions'}: {counted(new, 'new kit')}, {sum(one.text is not None for one in states) + new:,} in "
+        f"{project / 'questions'}: {plural(new, 'new kit')}, {sum(one.text is not None for one in states) + new:,} in "
         f"all; write each question.yaml, then: viva build infibench check {project}"
     )
     return EXIT_OK
@@ -136,9 +137,9 @@ def check_command(
     errors = sum(problem.severity == "error" for _, problem in found)
     faulty = len({state.id for state, problem in found if problem.severity == "error"})
     click.echo(
-        f"{counted(len(written), 'question')} written, {len(written) - faulty:,} without errors, "
-        f"{sum(state.status == 'unwritten' for state in states):,} not written yet; {counted(errors, 'error')}, "
-        f"{counted(len(found) - errors, 'warning')}"
+        f"{plural(len(written), 'question')} written, {len(written) - faulty:,} without errors, "
+        f"{sum(state.status == 'unwritten' for state in states):,} not written yet; {plural(errors, 'error')}, "
+        f"{plural(len(found) - errors, 'warning')}"
     )
     return EXIT_INCOMPLETE if errors else EXIT_OK
 
@@ -333,12 +334,10 @@ def calibrate_command(project: Path, runs: tuple[Path, ...], *, answers: int, ev
     models = sorted({model for one in found.values() for model in one.scores})
     _tell_changed(changed)
     if len(models) < 3:
-        click.echo(
-            f"viva: {counted(len(models), 'model')}: whether a question goes with the rest takes three", err=True
-        )
+        say(f"viva: {plural(len(models), 'model')}: whether a question goes with the rest takes three")
     bad = len({finding.question for finding in told})
     click.echo(
-        f"{counted(len(found), 'question')} tried by {counted(len(models), 'model')}; {bad:,} with a finding, "
+        f"{plural(len(found), 'question')} tried by {plural(len(models), 'model')}; {bad:,} with a finding, "
         f"{len(found) - bad:,} without"
     )
     return EXIT_INCOMPLETE if told else EXIT_OK
@@ -364,7 +363,7 @@ def _tell_changed(changed: set[str]) -> None:
     if changed:
         named = ", ".join(sorted(changed)[:10]) + (" and more" if len(changed) > 10 else "")
         click.echo(
-            f"viva: {counted(len(changed), 'question')} changed since the runs: {escape_invisible(named)}", err=True
+            f"viva: {plural(len(changed), 'question')} changed since the runs: {escape_invisible(named)}", err=True
         )
 
 
@@ -403,7 +402,7 @@ def export_command(
     for note in made.notes:
         click.echo(escape_invisible(note), err=True)
     click.echo(
-        f"{counted(made.questions, 'question')} {'is' if made.questions == 1 else 'are'} in {out}, {len(made.held):,} "
+        f"{plural(made.questions, 'question')} {'is' if made.questions == 1 else 'are'} in {out}, {len(made.held):,} "
         f"held back; fingerprint {made.manifest.fingerprint}; examine with: viva run infibench --data {out} --model ..."
     )
     return EXIT_INCOMPLETE if made.failed else EXIT_OK
@@ -430,8 +429,8 @@ def human_answers_command(project: Path, *, folder: Path, out: Path) -> int:
     found = human_answers(Project(project).pool, {question.id for question in questions})
     for path in write_human_answers(out, found):
         given = [row.question for row in found[path.stem] if row.text]
-        answered = counted(len(set(given)), "question")
-        click.echo(f"{path}: {counted(len(given), 'answer')} to {answered} of {len(questions):,}")
+        answered = plural(len(set(given)), "question")
+        click.echo(f"{path}: {plural(len(given), 'answer')} to {answered} of {len(questions):,}")
     return EXIT_OK
 
 

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from viva.authoring.files import counted
 from viva.cli.build.arguments import SHOWN, all_option, project_argument, tell_held, tell_more
 from viva.cli.build.draft_options import asked_for, asking_options, ending, model_options, tell_refused
 from viva.cli.build.review_options import decide_by_file, deciding_options, file_options, serve_items
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError
-from viva.visible import escape_invisible, one_line
+from viva.visible import escape_invisible, one_line, plural
 
 if TYPE_CHECKING:
     from viva.authoring.translation.checks import Finding
@@ -151,7 +150,7 @@ def export_command(project: Path, *, out: Path, force: bool, unreviewed: bool, e
     made = export(project, out, force=force, unreviewed=unreviewed)
     tell_held([f"{name}: {why}" for name, why in made.held], everything=everything)
     click.echo(
-        f"{counted(made.test, 'question')} and {made.valid:,} of the validation half are in {out}, "
+        f"{plural(made.test, 'question')} and {made.valid:,} of the validation half are in {out}, "
         f"{len(made.held):,} held back{f', {made.unseen:,} of them seen by nobody' if made.unseen else ''}; examine "
         f"with: viva run csbench --data {out} --language {made.language} --model ..."
     )

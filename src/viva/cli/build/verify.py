@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from viva.authoring.files import counted, new_sheet
+from viva.authoring.files import new_sheet
 from viva.authoring.split import share_of
 from viva.authoring.verification import aspect_of, drawn, rated, read_sheets, sheet
 from viva.cli.options import tables_options
@@ -17,6 +17,7 @@ from viva.contracts import Exam
 from viva.errors import VivaError
 from viva.runs.config import TaskOptions
 from viva.runs.exams import label, open_exams
+from viva.visible import plural
 
 
 @click.group(name="verify", short_help="Sheets to verify golds, explanations or tags by hand.")
@@ -55,7 +56,7 @@ def sheet_command(source: str, **given: Any) -> int:
     new_sheet(given["out"], sheet(aspect, chosen))
     labels = ", ".join((*aspect.labels, "unsure"))
     click.echo(
-        f"{counted(len(chosen), 'question')} of {len(questions):,} written to {given['out']}; "
+        f"{plural(len(chosen), 'question')} of {len(questions):,} written to {given['out']}; "
         f"fill in the column {aspect.column!r}: {labels}"
     )
     return 0

@@ -12,6 +12,7 @@ from viva.cli.serving_options import token_options
 from viva.engine.folder import RunFolder, find_run
 from viva.errors import VivaError
 from viva.runs.config import LimitOptions, pick
+from viva.runs.live_line import say
 from viva.runs.open import REVIEWS, prepare
 from viva.runs.review import Opening, invited, shares_of, start_filter
 from viva.visible import escape_invisible
@@ -97,7 +98,7 @@ def review_command(run: Path, plan: float | None, **given: Any) -> int:
     log = ReviewLog(folder.path / REVIEWS)
     start = start_filter(opening, items)
     for damage in log.damaged:
-        click.echo(f"viva: {log.path}, line {damage.line} cannot be read and is left out: {damage.reason}", err=True)
+        say(f"viva: {log.path}, line {damage.line} cannot be read and is left out: {damage.reason}")
     before = len(log.reviews)
 
     chosen = start.select(items)

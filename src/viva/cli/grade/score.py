@@ -26,7 +26,7 @@ def score_command(run: Path, **given: Any) -> int:
     check_writable(output.out)
     folder = RunFolder.open(find_run(run))
     refuse_unknown(output.published_rows, settings_of(folder.record.exams))
-    opened = prepare(folder, LimitOptions(progress="quiet"))
+    opened = prepare(folder, LimitOptions(progress=click.get_current_context().lookup_default("progress") or "auto"))
     folder.lock()
     try:
         report = grade_run(opened, output)

@@ -9,6 +9,7 @@ import click
 
 from viva.cli.options import derive
 from viva.runs.config import pick
+from viva.runs.live_line import say
 from viva.studies.leaderboard.study import LeaderboardConfig, study
 from viva.visible import one_line
 
@@ -44,9 +45,9 @@ def leaderboard_command(out: Path, **given: Any) -> int:
     boards = sum(len(page.boards) for page in result.site.benchmarks)
     click.echo(f"{out}: {len(written):,} files, {boards} boards; open {out / 'index.html'}", err=True)
     for why in result.left_out:
-        click.echo(f"viva: left out: {why}", err=True)
+        say(f"viva: left out: {why}")
     if result.unused:
         names = ", ".join(repr(one_line(name, 60)) for name in result.unused[:5])
         more = f" and {len(result.unused) - 5} more" if len(result.unused) > 5 else ""
-        click.echo(f"viva: {given['models']}: no run has a model called {names}{more}", err=True)
+        say(f"viva: {given['models']}: no run has a model called {names}{more}")
     return 0

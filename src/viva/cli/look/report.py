@@ -11,6 +11,7 @@ from viva.cli.options import derive, published_rows_option
 from viva.cli.output import check_writable, emit, print_report
 from viva.errors import VivaError
 from viva.runs.config import pick
+from viva.runs.live_line import say
 from viva.runs.report_page import PageOptions, ReportConfig, names_of, runs_at, together, write_report
 
 FORMATS = ("html", "terminal", "json", "csv", "markdown", "latex")
@@ -54,9 +55,9 @@ def report_command(runs: tuple[Path, ...], html: bool, **given: Any) -> int:
     report = together(read, names)
     if config.format == "html" and config.out is not None:
         size, shown, warnings = write_report(read, names, report, config, config.out)
-        click.echo(f"viva: wrote {config.out} ({size / 1e6:.1f} MB, {shown:,} answers to look at)", err=True)
+        say(f"viva: wrote {config.out} ({size / 1e6:.1f} MB, {shown:,} answers to look at)")
         for warning in warnings:
-            click.echo(f"viva: {warning}", err=True)
+            say(f"viva: {warning}")
     elif config.format == "terminal":
         from viva.runs.config import OutputOptions
 

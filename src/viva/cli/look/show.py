@@ -19,7 +19,7 @@ from viva.runs.config import LimitOptions
 from viva.runs.described import described_answers
 from viva.runs.open import prepare
 from viva.types import OUTCOMES, StopReason, outcome_name
-from viva.visible import escaped, one_line
+from viva.visible import escaped, one_line, plural
 
 MOST = 20
 """Questions that --by-question lists."""
@@ -129,7 +129,7 @@ def show_command(
     if by_question:
         shown = _tell_counts(counts, len(counts) if everything else limit or MOST, as_json=as_json)
     more = "; --limit N or --all shows more" if shown < found and limit is None else ""
-    click.echo(f"{shown:,} of {found:,} answers shown{more}", err=True)
+    click.echo(f"{shown:,} of {plural(found, 'answer')} shown{more}", err=True)
     return 0
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,6 +11,7 @@ from viva.interop.writing.answers import EvaluationResult
 from viva.runs.export.destination import check_place, placed_file, placed_folder
 from viva.runs.export.formats import ExportConfig
 from viva.runs.export.graded_run import ExportedRun, opened_run
+from viva.runs.live_line import say
 from viva.visible import one_line
 
 
@@ -30,7 +30,7 @@ def opened_runs(config: ExportConfig, stack: ExitStack) -> list[ExportedRun]:
 
 def told(config: ExportConfig, runs: list[ExportedRun], what: str) -> int:
     """Say what was written, and what should be known about it."""
-    print(f"viva: wrote {config.out} ({what})", file=sys.stderr)
+    say(f"viva: wrote {config.out} ({what})")
     print_warnings(runs)
     return 0
 
@@ -38,7 +38,7 @@ def told(config: ExportConfig, runs: list[ExportedRun], what: str) -> int:
 def print_warnings(runs: list[ExportedRun]) -> None:
     """Say what should be known about the numbers, once each."""
     for warning in dict.fromkeys(warning for run in runs for warning in run.read.warnings):
-        print(f"viva: {warning}", file=sys.stderr)
+        say(f"viva: {warning}")
 
 
 def _evaluations(runs: list[ExportedRun]) -> Iterator[EvaluationResult]:
@@ -96,5 +96,5 @@ def export_every_eval_ever(config: ExportConfig) -> int:
                 raise VivaError("nothing of this is graded: the schema has no record without a score")
         for result, path in records:
             if path is None:
-                print(f"viva: {result.label}, {result.model}: no mean, so no record", file=sys.stderr)
+                say(f"viva: {result.label}, {result.model}: no mean, so no record")
         return told(config, runs, f"{sum(path is not None for _, path in records)} records")

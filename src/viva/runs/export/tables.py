@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -22,6 +21,7 @@ from viva.runs.export.destination import check_place, placed_folder
 from viva.runs.export.evaluations import opened_runs
 from viva.runs.export.formats import ExportConfig
 from viva.runs.export.graded_run import ExportedRun, without_gold
+from viva.runs.live_line import say
 from viva.visible import one_line
 
 
@@ -174,7 +174,7 @@ def export_hf(config: ExportConfig) -> int:
             (folder / "croissant.json").write_bytes(croissant_text(card))
         _told(config, source, {subset.name: subset.rows for subset in subsets})
         for warning in card.warnings():
-            print(f"viva: {warning}", file=sys.stderr)
+            say(f"viva: {warning}")
     return 0
 
 
@@ -224,6 +224,6 @@ def _sets(source: Source) -> list[Set]:
 
 def _told(config: ExportConfig, source: Source, counts: dict[str, int]) -> None:
     what = ", ".join(f"{count:,} {name}" for name, count in counts.items())
-    print(f"viva: wrote {config.out} ({what})", file=sys.stderr)
+    say(f"viva: wrote {config.out} ({what})")
     for warning in dict.fromkeys(warning for run in source.runs for warning in run.read.warnings):
-        print(f"viva: {warning}", file=sys.stderr)
+        say(f"viva: {warning}")

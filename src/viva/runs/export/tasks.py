@@ -6,7 +6,6 @@ no question is in the folder, and it goes with whatever data the settings name.
 
 from __future__ import annotations
 
-import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ from viva.benchmarks import BENCHMARKS
 from viva.errors import EXIT_OK, DataError, VivaError
 from viva.interop.asked import Asked, Settings, open_asked
 from viva.runs.export.destination import placed_folder
+from viva.runs.live_line import say
 from viva.types import Generate, Prompt, Sampling
 from viva.version import __version__
 from viva.visible import one_line
@@ -78,10 +78,7 @@ def export_lm_eval_tasks(config: ExportConfig) -> int:
             (folder / file).write_text(content, encoding="utf-8")
     tasks = ",".join(file.removesuffix(".yaml") for file in files if file.endswith(".yaml") and "_base" not in file)
     place = one_line(str(config.out), 200)
-    print(
-        f"viva: {place}: lm_eval run --include_path {place} --tasks {tasks} --apply_chat_template --log_samples",
-        file=sys.stderr,
-    )
+    say(f"viva: {place}: lm_eval run --include_path {place} --tasks {tasks} --apply_chat_template --log_samples")
     return EXIT_OK
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 
 from viva.interop.writing.trackers import tracked, write_mlflow, write_wandb
 from viva.runs.export.evaluations import opened_runs, print_warnings
 from viva.runs.export.formats import ExportConfig
+from viva.runs.live_line import say
 
 
 def export_mlflow(config: ExportConfig) -> int:
@@ -30,6 +30,6 @@ def _export(config: ExportConfig, write: Callable[..., str]) -> int:
             for one, result in zip(run.evaluations, run.read.results, strict=True)
         ]
         where = write(results, force=config.force)
-        print(f"viva: wrote {len(results)} result{'s' if len(results) > 1 else ''} ({where})", file=sys.stderr)
+        say(f"viva: wrote {len(results)} result{'s' if len(results) > 1 else ''} ({where})")
         print_warnings(runs)
     return 0

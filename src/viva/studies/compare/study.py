@@ -13,6 +13,7 @@ from viva.errors import DataError, VivaError
 from viva.languages import renumbered
 from viva.runs.item_scores import EXAM, existing
 from viva.studies.compare.config import FLIPS, MOST, POINTS, CompareConfig
+from viva.visible import plural
 
 if TYPE_CHECKING:
     import polars as pl
@@ -241,6 +242,7 @@ def _notes(first: Contestant, second: Contestant, rows: Sequence[Row], config: C
         )
     if whole.unscored:
         yield (
-            f"{UNSURE} {both}: {whole.unscored:,} questions have no score on one side or both and are left out; the "
-            "bounds say what the difference would be if all of that spoke for the first, and for the second."
+            f"{UNSURE} {both}: {plural(whole.unscored, 'question has', 'questions have')} no score on one side or "
+            "both: left out; the bounds say what the difference would be if all of that spoke for the first, and for "
+            "the second."
         )
