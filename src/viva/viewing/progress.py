@@ -23,7 +23,11 @@ State = Literal["running", "finished", "waiting", "stopped", "incomplete", "empt
 """Incomplete: all was asked, and some was not answered or not graded."""
 _TOKENLESS = ("baseline/", "replay/", "python/")
 """Models that take no tokens, or of which nobody counted them."""
-_UNGRADED = {"executions": "programs not run", "similarities": "texts not compared", "annotations": "verdicts missing"}
+_UNGRADED = {
+    "executions": ("program", "not run"),
+    "similarities": ("text", "not compared"),
+    "annotations": ("verdict", "missing"),
+}
 
 
 class Part(Struct, frozen=True):
@@ -142,7 +146,11 @@ def _ungraded(record: RunRecord, stages: Mapping[str, Followed]) -> list[str]:
     found["annotations"] = sum(
         failed for (model, _), (_, failed) in stages["annotations"].by_group.items() if model in judges
     )
-    return [f"{found[stage]:,} {said}" for stage, said in _UNGRADED.items() if found[stage]]
+    return [
+        f"{found[stage]:,} {what}{'' if found[stage] == 1 else 's'} {said}"
+        for stage, (what, said) in _UNGRADED.items()
+        if found[stage]
+    ]
 
 
 def _sentence(state: State, writer: int, failed: int, left: int, ungraded: Sequence[str], waiting: str) -> str:
