@@ -16,7 +16,7 @@ import pytest
 import viva as library
 from cli.collected import gold, questions, write_jsonl, wrong
 from rows import table
-from servers.fixtures import QUIET, LocalServer, Viva, wait_until
+from servers.fixtures import QUIET, LocalServer, Viva
 from viva.analysis.draw import Draw
 from viva.engine.folder import RunFolder
 from viva.errors import StorageError, VivaError
@@ -175,14 +175,12 @@ def test_killed_at_any_moment_and_resumed_the_same_questions_are_asked(
     more = ("--adaptive", "known.csv", "--until", "interval<1", "--concurrency", 4)
     whole = viva.examine(server, *more, run="whole")
     journal, draws = viva.folder / "run" / "responses.jsonl", viva.folder / "run" / "draws.jsonl"
-    going = viva.start(*viva.examining(server, *more))
-    for answers in (20, 60):
-        wait_until(lambda: journal.exists() and journal.read_bytes().count(b"\n") >= answers, "answers")  # noqa: B023
-        going.kill()
-        assert going.process.returncode == -signal.SIGKILL
+    again = ("resume", "run", "--format", "json", *QUIET)
+    for answers, command in ((20, viva.examining(server, *more)), (60, again)):
+        enough = lambda: journal.exists() and journal.read_bytes().count(b"\n") >= answers  # noqa: B023, E731
+        assert viva.struck(signal.SIGKILL, enough, *command).code == -signal.SIGKILL
         assert journal.read_bytes().count(b"\n") < 96
-        going = viva.start("resume", "run", "--format", "json", *QUIET)
-    resumed = going.ended()
+    resumed = viva(*again)
     assert draws.read_bytes() == (viva.folder / "whole" / "draws.jsonl").read_bytes()
     assert resumed.overall == whole.overall
     assert len(viva.entries()) == len({entry["key"] for entry in viva.entries()}) == 96, "none was asked twice"

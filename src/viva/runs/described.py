@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from viva.engine.evidence_text import describe_evidence, thought_size
 from viva.engine.journal import Entry
@@ -42,7 +42,11 @@ def described_answers(opened: OpenRun, stack: ExitStack, *, prompts: bool, reaso
             response = entry.response() if entry else NO_REPLY_YET
             evidence = evidence_store.about(evaluation, question, request.sample, response)
             score = evaluation.exam.score(question, response, evidence)
-            whose = f"{evaluation.label} {question.id}, sample {request.sample}, {evaluation.model.name}"
+            vary = evaluation.exam.spec.vary
+            which = (
+                f"sample {request.sample}" if vary is UNSET else vary.answer_name(request.sample, evaluation.samples)
+            )
+            whose = f"{evaluation.label} {question.id}, {which}, {evaluation.model.name}"
             lines = [escape_invisible(f"=== {whose}: {outcome_name(score.outcome)}")]
             if prompts:
                 # The key covers the prompt: that the answer was found under it proves this is what was sent.

@@ -60,7 +60,7 @@ from viva.runs.trust import keep_approval
 @weights_options
 @judge_options
 @engine_options
-@click.option("--estimate", is_flag=True, help="Only say how many requests, tokens and dollars it would be.")
+@click.option("--estimate", is_flag=True, help="Only print how many requests, tokens and dollars the run would take.")
 @place_options
 @report_options
 @click.option(
@@ -114,8 +114,8 @@ def run_command(**given: Any) -> int:
 def resume_command(run: Path, reuse: tuple[Path, ...], **given: Any) -> int:
     """Ask only what is missing or failed in RUN (a run folder, or a folder of runs: the newest in it).
 
-    Exams, models, prompts and sampling are those of the run; limits and price may be given anew. So may all that has to
-    do with judging, and the encoder: no examinee is asked again for that, and a judge that comes back is not either.
+    Exams, models, prompts and sampling are those of the run. Limits, prices, judges and the encoder may be given anew:
+    models are not asked again for that, and verdicts of a judge that was used before are reused.
 
     \b
     viva resume runs/NAME
