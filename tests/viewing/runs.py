@@ -27,6 +27,7 @@ class Growing:
         samples: int = 1,
         models: tuple[str, ...] = MODELS,
         judges: tuple[str, ...] = (),
+        asked: str = "Which plant is number {number}? Say its name.",
     ) -> None:
         root.mkdir(parents=True, exist_ok=True)
         self.root = root
@@ -34,7 +35,7 @@ class Growing:
         listed = [
             {
                 "id": f"q{number}",
-                "question": f"Which plant is number {number}? Say its name.",
+                "question": asked.replace("{number}", str(number)),
                 "tags": {"half": "first" if number < 5 else "second"},
                 "grading": {"keywords": [word]},
             }

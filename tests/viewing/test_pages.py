@@ -188,10 +188,10 @@ def test_answers_that_a_file_lacks_are_not_to_be_had_by_resuming(visit: Visit, t
     file.write_text(json.dumps({"question": "astronomy/0", "reply": "A"}))
     viva("grade", "cmmlu", file, "--run", run)
     visitor = visit(run.parent)
+    assert "incomplete 1 of 96 95 failed" in text_of(visitor.get("/").text)
     said = text_of(visitor.get("/run/graded").text)
     assert "all asked: 95 failed" in said
     assert "viva resume" not in said.partition("Summary")[0]
-    assert "incomplete" in text_of(visitor.get("/").text)
 
 
 def test_a_torn_last_line_is_not_there_and_a_damaged_one_is_told(visit: Visit, growing: Growing) -> None:
@@ -219,6 +219,7 @@ def test_a_run_that_is_removed_meanwhile_is_a_sentence(visit: Visit, growing: Gr
         assert answer.status_code == 404
         assert "no such run" in answer.text
     assert "No run is here yet" in visitor.get("/").text
+    assert f"viva run csbench --model baseline/random --run {growing.root}/first" in visitor.get("/").text
     growing.root.rmdir()
     assert "cannot read the folder" in visitor.get("/").text
 

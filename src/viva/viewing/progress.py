@@ -197,7 +197,7 @@ def _rough(record: RunRecord, wanted: Sequence[int], answers: Followed) -> list[
     labels = dict(zip(folders.exam_labels(record), zip(record.exams, wanted, strict=True), strict=True))
     found = []
     for model in record.models:
-        name = model.shown or model.name
+        name = folders.model_name(model)
         for benchmark in dict.fromkeys(exam.spec.benchmark for exam, _ in labels.values()):
             of_exam = [label for label, (exam, _) in labels.items() if exam.spec.benchmark == benchmark]
             total = sum(labels[label][1] for label in of_exam)

@@ -147,7 +147,7 @@ class Card:
         self.paid: float | None = None
         self.estimated = record is not None and record.adaptive is not None
         self.exams = folders.exam_labels(record) if record else []
-        self.models = [model.shown or model.name for model in record.models] if record else []
+        self.models = [folders.model_name(model) for model in record.models] if record else []
 
     @property
     def outcomes(self) -> dict[str, int]:
