@@ -152,7 +152,7 @@ def test_answers_that_are_missing_widen_the_interval_and_are_said(here: Path) ->
     library.run("cmmlu", model="replay/bad.jsonl", run="plain")
     listed = listed_runs(RunsConfig(folder=here))
     assert {run.path.rpartition("/")[2]: run.state for run in listed.runs if run.path.endswith(("gaps", "plain"))} == {
-        "gaps": f"estimated, {result.missing} unanswered",
+        "gaps": f"estimated, {result.missing} not in the answer file",
         "plain": "done",
     }
     said = " ".join(listed.closing())

@@ -193,7 +193,7 @@ class Plan(StudyResult):
                 "Time: at the pace of the runs' models and judges, without programs; for a difference, both models."
             )
         if self.basis.dollars is not None:
-            prices = "the prices that --price says, else list prices" if self.priced else "list prices"
+            prices = f"the prices {'that --price says' if self.priced else 'of the runs'}, else list prices"
             also = [f"judging by {one_line(judge, 60)}" for judge in self.judges]
             also += [f"thoughts, {100 * self.thoughts:.0f} % of the tokens of replies"] if self.thoughts else []
             more = f", with {' and '.join(also)}" if also else ""

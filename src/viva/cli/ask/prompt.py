@@ -21,7 +21,7 @@ from viva.visible import escape_invisible, escaped
 @click.command(name="prompt", short_help="Show the exact text that a model would be sent.")
 @click.argument("benchmark")
 @click.option("--question", "identity", metavar="ID", help="Which question.  [default: the first]")
-@click.option("--raw", is_flag=True, help="As JSON, exactly as it goes over the wire.")
+@click.option("--raw", "--json", "raw", is_flag=True, help="As JSON, exactly as it goes over the wire.")
 @exam_options
 @derive(SamplingOptions, only={"vary"})
 def prompt_command(benchmark: str, identity: str | None, raw: bool, vary: tuple[str, ...], **given: Any) -> int:

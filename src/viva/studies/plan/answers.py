@@ -20,7 +20,7 @@ from viva.engine.folder import ModelRecord, RunFolder
 from viva.engine.journal import Entry
 from viva.engine.stages import RECORDED
 from viva.errors import DataError
-from viva.runs.open import UNPAID
+from viva.runs.open import UNPAID, prices_of
 from viva.types import UNANSWERED
 from viva.visible import one_line
 
@@ -142,7 +142,7 @@ class Took(Struct, frozen=True, kw_only=True):
 
 
 def took(runs: Sequence[Answers], prices: Mapping[str, Price]) -> Took:
-    """What answers took. `prices`: what the user says of models, "" for all; else vendors' list prices."""
+    """What answers took. `prices`: what the user says of models, "" for all; else the runs', else list prices."""
     seconds: list[float] = []
     dollars: list[float] = []
     judging_alone: list[float] = []
@@ -151,10 +151,12 @@ def took(runs: Sequence[Answers], prices: Mapping[str, Price]) -> Took:
     tokens = thoughts = 0
     for source in dict.fromkeys(one.source for one in runs if one.benchmark):
         those = [one for one in runs if one.source == source]
-        if not any(one.asked for one in those) and not RunFolder.open(source).record.judges:
+        record = RunFolder.open(source).record
+        if not any(one.asked for one in those) and not record.judges:
             continue
-        consumed, answers = _answering(source, those, prices)
-        judging = {benchmark: _judging(source, benchmark, prices) for benchmark in {one.benchmark for one in those}}
+        known = prices_of(record, prices)
+        consumed, answers = _answering(source, those, known)
+        judging = {benchmark: _judging(source, benchmark, known) for benchmark in {one.benchmark for one in those}}
         for (name, benchmark), (consumption, span) in consumed.items():
             verdicts = judging[benchmark]
             left_out |= dict.fromkeys(verdicts.left_out)
