@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -148,6 +149,15 @@ def test_files_of_replies_are_models_named_after_them(viva: Viva, folder: Path) 
     refused = viva(*parts)
     assert refused.code == 2
     assert "are they parts of one model's answers? Name the column with --text-column" in refused.err
+
+
+def test_the_help_of_init_names_the_card_that_its_example_writes(viva: Viva) -> None:
+    [table_, card] = re.findall(
+        r"^ +viva (?:init|check) (\S+\.(?:csv|yaml))$", viva("init", "--help").out, re.MULTILINE
+    )
+    (viva.folder / table_).write_text("question,A,B,answer\nWhat is 1 + 1?,2,3,A\nWhat is 2 + 2?,3,4,B\n", "utf-8")
+    assert viva("init", table_).code == 0
+    assert (viva.folder / card).is_file()
 
 
 def test_a_table_becomes_an_exam_in_three_commands(viva: Viva, folder: Path) -> None:

@@ -125,6 +125,18 @@ def test_a_set_beside_itself_has_each_pair_once() -> None:
     assert near[0]["jaccard"] == "1.0"
 
 
+def test_a_language_need_not_be_one_of_the_other_sets() -> None:
+    code, out, _ = ran("csbench", "--language", "en", "--with", "cmmlu")
+    assert (code, "Questions of csbench-en (76) that stand elsewhere" in out) == (0, True)
+    with table() as row:
+        for words in (
+            ("cmmlu", "--language", "en", "--with", "csbench"),
+            ("set.jsonl", "--language", "xx", "--with", "cmmlu"),
+        ):
+            with row(words), pytest.raises(VivaError, match="has no language"):
+                ran(*words)
+
+
 def test_the_exit_code_says_whether_too_much_has_leaked() -> None:
     write_jsonl(Path("c.jsonl"))
     arguments = ("set.jsonl", "--field", "prompt", "--with", "c.jsonl", "--fail-above")

@@ -278,9 +278,9 @@ class _Execution:
 
         def of(number: int, judge: Judge) -> Callable[[Tally], Iterator[Task | None]]:
             def wanted(tally: Tally) -> Iterator[Task | None]:
-                queue = VerdictQueue(
-                    judge_panel, judge, verdicts, earlier, tally, self._every, self._verdicts_asked[number]
-                )
+                # A batch brings no verdict for some: what is wanted is found anew each time, until all are there.
+                asked = KeyTable() if self._dispatcher else self._verdicts_asked[number]
+                queue = VerdictQueue(judge_panel, judge, verdicts, earlier, tally, self._every, asked)
                 answered = (
                     taken(self._verdicts[number], self._answers)
                     if self._verdicts

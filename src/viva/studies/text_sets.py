@@ -82,7 +82,7 @@ def open_sets(given: Sequence[str], field: str, by: str | None, choice: TaskOpti
     for one in given:
         name, source = named_set(one)
         if source in BENCHMARKS or (question_file(source) and not is_list(Path(source))):
-            opened = _of_questions(name, source, field, by, _fitting(choice, source, alone=len(given) == 1))
+            opened = _of_questions(name, source, field, by, fitting(choice, source, alone=len(given) == 1))
         else:
             opened = [_of_files(name, Path(source), field, by, choice.limit)]
         for new in opened:
@@ -107,7 +107,7 @@ def named_set(given: str) -> tuple[str, str]:
     return ("", given) if not equals or Path(given).exists() else (replace_surrogates(name.strip()), source)
 
 
-def _fitting(choice: TaskOptions, source: str, *, alone: bool) -> TaskOptions:
+def fitting(choice: TaskOptions, source: str, *, alone: bool) -> TaskOptions:
     """Only the languages that a set has, where there are others beside it that may have the rest."""
     if alone or question_file(source):
         return choice

@@ -27,11 +27,11 @@ _LATE = ("concurrency", "timeout", "progress")
 @tables_options
 def perplexity_command(**given: Any) -> int:
     """The perplexity of every SET under every model, per token, byte and character, and Min-K% Prob; with several
-    sets, the first beside each of the others: a set that surprises a model strangely little may have leaked into its
+    sets, the first compared with each of the others: a set of unusually low perplexity may have leaked into its
     training.
 
     A SET is a benchmark, a question file (.yaml), or a file with a text a row (.jsonl, .csv, .json, .txt; a folder of
-    them); NAME=SET calls it otherwise.
+    them); NAME=SET gives it another name.
 
     \b
     viva perplexity csbench cmmlu --data DIR --model hf/checkpoints/last

@@ -19,7 +19,12 @@ from viva.visible import escape_invisible
     metavar="TASK.yaml",
     help="Take the prompt and the score from a task file of lm-evaluation-harness.",
 )
-@click.option("--out", type=click.Path(path_type=Path), metavar="CARD.yaml", help="The card.  [default: DATA's name]")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="CARD.yaml",
+    help="The card.  [default: DATA's name; its folder's where DATA is called test, data, questions or the like]",
+)
 def init_command(data: Path | None, task: Path | None, out: Path | None) -> None:
     """Look at the columns of DATA and write a card: how this table is an exam, every guess with its reason.
 
@@ -27,11 +32,11 @@ def init_command(data: Path | None, task: Path | None, out: Path | None) -> None
     clone of a Hugging Face data set.
 
     \b
-    viva init questions.csv
-    viva check questions.yaml
-    viva run questions.yaml --model openai/NAME --base-url http://127.0.0.1:8000/v1
+    viva init physics.csv
+    viva check physics.yaml
+    viva run physics.yaml --model openai/NAME --base-url http://127.0.0.1:8000/v1
 
-    With --from-lm-eval, DATA may be left out: then it is what the task names.
+    With --from-lm-eval, DATA may be left out; then it is the data that the task names.
 
     \b
     viva init ARC-Easy/ --from-lm-eval arc_easy.yaml

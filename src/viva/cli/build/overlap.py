@@ -35,7 +35,7 @@ def overlap_command(fail_above: float | None, **given: Any) -> int:
     sets, in a training corpus of any size, or, without --with, in the set itself.
 
     SET is a benchmark, a question file, a run, or a file of texts. OTHER may also be a corpus: .jsonl, .csv, .parquet,
-    .txt, .md (packed as .gz, .bz2, .xz), or a folder of these. NAME=... calls either otherwise.
+    .txt, .md (packed as .gz, .bz2, .xz), or a folder of these. NAME=... gives either another name.
 
     \b
     viva overlap cmmlu --data DIR                                          duplicates inside

@@ -20,7 +20,7 @@ from viva.studies.published.study import PublishedConfig, study
 @click.option("--bibtex", "entries", is_flag=True, help="Instead: the BibTeX entry of the paper.")
 @tables_options
 def published_command(entries: bool, **given: Any) -> int:
-    """The papers' own tables, as printed, with where they stand and what contradicts itself in them.
+    """The papers' own tables, as printed, with their sources and notes on what contradicts itself.
 
     Without TABLE: which tables BENCHMARK has, with the notes on them. Without BENCHMARK: all there are.
 

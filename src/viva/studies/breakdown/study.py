@@ -47,7 +47,7 @@ class BreakdownConfig(Struct, kw_only=True):
     min: Annotated[int, Meta(ge=1, description="Answered questions that a slice must have to be tested.")] = SMALLEST
     correct: Correct = "holm"
     pooled: Annotated[
-        bool, note("Also each score drawn towards the other slices by the same tags: many slices of few questions.")
+        bool, note("Also pooled scores, which use the other slices of the same tags: for many slices of few questions.")
     ] = False
     model: OnlyModels = ()
     exam: OnlyExams = ()

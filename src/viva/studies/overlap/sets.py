@@ -18,7 +18,7 @@ from viva.prompting import replace_surrogates
 from viva.runs.config import TaskOptions
 from viva.runs.exams import data_notes, label, open_exams, reopen
 from viva.studies.overlap.corpora import corpus_files, pieces_of, text_of
-from viva.studies.text_sets import FIELDS, field_of, is_list, named_set
+from viva.studies.text_sets import FIELDS, field_of, fitting, is_list, named_set
 from viva.types import Question
 from viva.visible import one_line
 
@@ -62,10 +62,12 @@ def open_set(given: str, field: str, choice: TaskOptions) -> Opened:
     return opened
 
 
-def open_other(given: str, field: str, choice: TaskOptions) -> Opened:
-    """What the set is compared with. Raises DataError for what is none."""
+def open_other(given: str, field: str, choice: TaskOptions, *, compared: str) -> Opened:
+    """What the set `compared` is compared with, in the languages that it has. Raises DataError for what is none."""
     name, source = named_set(given)
     every = msgspec.structs.replace(choice, limit=None)
+    if source in BENCHMARKS:
+        every = fitting(every, source, alone=named_set(compared)[1] not in BENCHMARKS)
     opened = _questions(source, field if field in (ASKED, *FIELDS) else ASKED, every)
     if opened is None:
         path = Path(source)

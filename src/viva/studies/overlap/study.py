@@ -74,7 +74,7 @@ def study(config: OverlapSettings) -> OverlapTables:
     choice = TaskOptions(data=config.data, language=config.language, limit=config.limit)
     opened = open_set(config.questions, config.field, choice)
     totals = Search([text for _, text in opened.texts], overlap_config).totals
-    others = [open_other(one, config.field, choice) for one in config.others] or [opened]
+    others = [open_other(one, config.field, choice, compared=config.questions) for one in config.others] or [opened]
     names = [other.name for other in others]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise VivaError(f"two of --with are both called {twice!r}: name one of them otherwise, NAME=...")

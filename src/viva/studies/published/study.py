@@ -29,7 +29,7 @@ class PublishedConfig(Struct, kw_only=True):
 
 
 def study(config: PublishedConfig) -> PublishedTables:
-    """The papers' own tables, as printed, with where they stand and what contradicts itself in them.
+    """The papers' own tables, as printed, with their sources and notes on what contradicts itself.
 
     Raises VivaError for unknown benchmarks, tables and models.
     """
