@@ -23,7 +23,7 @@ State = Literal["running", "finished", "waiting", "stopped", "incomplete", "empt
 """Incomplete: all was asked, and some was not answered or not graded."""
 _TOKENLESS = ("baseline/", "replay/", "python/")
 """Models that take no tokens, or of which nobody counted them."""
-_UNGRADED = {
+_LACKING = {
     "executions": ("program", "not run"),
     "similarities": ("text", "not compared"),
     "annotations": ("verdict", "missing"),
@@ -97,16 +97,16 @@ def progress_of(
     failed = sum(part.failed for part in parts)
     left = max(0, total - answered - failed)
     rate = answers.rate(now) if writer else 0.0
-    ungraded = _ungraded(record, stages)
+    lacking = _lacking(record, stages)
     asked = any(not model.name.startswith(_TOKENLESS) for model in record.models)
     state: State = (
         "running" if writer else "waiting" if waiting.batches
         else "empty" if not answers.lines and total else "stopped" if left
-        else "incomplete" if failed or ungraded else "finished"
+        else "incomplete" if failed or lacking else "finished"
     )  # fmt: skip
     return Progress(
         state=state,
-        sentence=_sentence(state, writer, failed, left, ungraded, waiting.sentence),
+        sentence=_sentence(state, writer, failed, left, lacking, waiting.sentence),
         total=total,
         answered=answered,
         failed=failed,
@@ -139,7 +139,7 @@ def with_verdicts(progress: Progress, record: RunRecord, results: Sequence[Resul
     return msgspec.structs.replace(progress, state="incomplete", sentence=said, resumable=True)
 
 
-def _ungraded(record: RunRecord, stages: Mapping[str, Followed]) -> list[str]:
+def _lacking(record: RunRecord, stages: Mapping[str, Followed]) -> list[str]:
     """What the stages after the answers failed at, in words; of verdicts those of the run's judges."""
     judges = {name for judge in record.judges for name in (judge.name, judge.shown)}
     found = {stage: len(one.failed) for stage, one in stages.items()}
@@ -148,12 +148,12 @@ def _ungraded(record: RunRecord, stages: Mapping[str, Followed]) -> list[str]:
     )
     return [
         f"{found[stage]:,} {what}{'' if found[stage] == 1 else 's'} {said}"
-        for stage, (what, said) in _UNGRADED.items()
+        for stage, (what, said) in _LACKING.items()
         if found[stage]
     ]
 
 
-def _sentence(state: State, writer: int, failed: int, left: int, ungraded: Sequence[str], waiting: str) -> str:
+def _sentence(state: State, writer: int, failed: int, left: int, lacking: Sequence[str], waiting: str) -> str:
     if state == "running":
         said = f"running (process {writer})" if left or failed else f"all answered, still at work (process {writer})"
         return f"{said}; {waiting}" if waiting else said
@@ -165,7 +165,7 @@ def _sentence(state: State, writer: int, failed: int, left: int, ungraded: Seque
         return "not begun: nothing has come in"
     missing = [f"{failed:,} failed"] if failed else []
     missing += [f"{left:,} not asked"] if left else []
-    missing += ungraded
+    missing += lacking
     return f"{'stopped before its end' if left else 'all asked'}: {', '.join(missing)}"
 
 
