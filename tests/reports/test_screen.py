@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -179,6 +180,45 @@ def test_what_an_option_asked_for_gives_way_last() -> None:
                     assert not shown or models == 2
                     assert "Matrix:" not in text, "which is not shown"
     assert "+2.50 [" in asked_for(2).to_screen(60), "of what was not asked for, the difference stays last"
+
+
+def test_of_many_pairs_those_near_the_margin_come_first_and_decisions_are_counted() -> None:
+    found = dataclasses.replace(asked_for(6), bayesian=False, anytime=False)
+    lines = found.to_screen(80).splitlines()
+    assert lines[0].startswith("Up to a margin of 5 points: 14 no worse, 1 better by more · item scores")
+    rows = [line.split() for line in lines[3:17] if "no worse" in line]
+    away = [abs(abs(float(row[2])) - 5) for row in rows]
+    assert away == sorted(away)
+    assert len(away) > 5
+    assert any(line.startswith("Comparison · item scores") for line in lines), "the matrix has a place"
+
+
+def test_what_missing_answers_would_have_to_be_comes_first_and_names_whose_they_are() -> None:
+    one = comparisons().found[0]
+    row = next(row for row in one.rows if row.part == "mean")
+    with table() as rows:
+        for first, second, tipping, said in (
+            (0, 26, 0.44, "B's missing or unreadable answers (26 questions) were right."),
+            (
+                26,
+                0,
+                0.44,
+                "A would be ahead of B if more than 56 % of A's missing or unreadable answers (26 questions)",
+            ),
+            (
+                1,
+                26,
+                0.44,
+                "if less than 44 % of B's missing or unreadable answers (26 questions) and more than 56 % of A's",
+            ),
+            (1, 26, -0.2, "B is ahead of A whatever became of A's missing or unreadable answers (1 question) and B's"),
+            (0, 26, 0.0004, "less than 0.04 % of B's"),
+        ):
+            with rows(said):
+                lost = replace(row.found, difference=0.03, unscored=26, first_unscored=first, second_unscored=second,
+                               tipping=tipping)  # fmt: skip
+                pair = replace(row, first="A", second="B", part="", found=lost)
+                assert said in Comparisons((replace(one, rows=(pair,)),), margin=5).closing()[1]
 
 
 def test_names_that_are_shortened_stay_apart() -> None:

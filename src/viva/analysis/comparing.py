@@ -6,10 +6,10 @@ Everything goes by pairs: the same question, answered by both. Several answers t
 
     difference   Σ c·d over questions, d the question's difference and c its share of the average: weight/Σ weight,
                  or, where an exam averages over groups first, weight/(groups · Σ weight in its group)
-    interval     Bonett and Price's adjusted Wald interval (2012, Journal of Educational and Behavioral Statistics
-                 37:479-488), which has a width at nothing and at all: theirs for 0/1 scores of questions asked once,
-                 else `uncertainty.adjusted_wald` with the residuals within groups and Satterthwaite's degrees of
-                 freedom. Scores that leave 0..1 have Student's t on the same residuals
+    interval     at each end the further limit of Bonett and Price's adjusted Wald and of Tango's score interval (see
+                 pairedinterval.py): theirs for 0/1 scores of questions asked once, else `uncertainty.adjusted_wald`
+                 with the residuals within groups and Satterthwaite's degrees of freedom, and Tango's for as many 0/1
+                 questions as would leave the same doubt. Scores that leave 0..1 have Student's t on the same residuals
     p            sign flips (see signflip.py): McNemar's exact test where scores are 0/1 and asked once. Where one was
                  asked more often than the other, a difference is not as likely to come out the other way round (one
                  answer is right or wrong, ten are nearly always something between), and sign flips find differences
@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from viva.analysis.breakdown import one_sided
+from viva.analysis.pairedinterval import paired_interval, weighted_interval
 from viva.analysis.signflip import Floats, Test, sign_flip
 from viva.analysis.uncertainty import (
     SMALL_GROUP,
@@ -94,6 +95,13 @@ class Difference(Struct, frozen=True, kw_only=True):
     ceiling: float | None = None
     """The difference over all shared questions if everything unscored counted for the first, and for the second; or the
     difference itself where that is further out, since it leaves out what is known of one side alone."""
+    first_unscored: int = 0
+    second_unscored: int = 0
+    """Questions of which some answers of this one have no score or cannot be read: the bounds count both."""
+    tipping: float | None = None
+    """So right (a share of 1) these answers of the one who is ahead would have to be for a tie, if those of the other
+    were as wrong: below 0 the order holds whatever they are, above 1 it changes whatever they are. None where there
+    are none, and where nobody is ahead."""
     one_sided: bool = False
     """Whether there is no difference, since what is decided depends on what it is worth (`breakdown.one_sided`): it
     lies from `floor` to `ceiling`, `low` to `high` is the interval of that identified set, and `p` is the largest that
@@ -127,16 +135,6 @@ class Difference(Struct, frozen=True, kw_only=True):
         if low > -margin:
             return "equivalent" if high < margin else "no worse"
         return "no better" if high < margin else "open"
-
-    def tipping(self) -> float | None:
-        """How far what is unscored would have to go against the one who is ahead to change the order: 0 for half of the
-        points each, 1 for the worst case. None where nothing is unscored, and where no outcome changes the order."""
-        if self.difference is None or self.one_sided or self.floor is None or self.ceiling is None:
-            return None
-        middle, half = (self.floor + self.ceiling) / 2, (self.ceiling - self.floor) / 2
-        if half < _SAME or not self.difference or abs(middle) > half:
-            return None
-        return middle / half if self.difference > 0 else -middle / half
 
     def questions_for(self, difference: float) -> int | None:
         """How many questions like these show a true difference with 80 % power."""
@@ -243,6 +241,8 @@ def compared(pairs: Pairs, seed: int = 0) -> Difference:
         unscored=rows.height - scored.height,
         floor=float(shares @ rows["least"].to_numpy()),
         ceiling=float(shares @ rows["most"].to_numpy()),
+        first_unscored=_open(rows, "first_"),
+        second_unscored=_open(rows, "second_"),
     )
     if pairs.one_sided:
         return _of_ranges(found, rows, shares, seed)
@@ -296,12 +296,13 @@ def compared_apart(first: pl.DataFrame, second: pl.DataFrame, over: str = "") ->
     found = Difference(
         n=min(counts), first=mean, second=other, difference=None, unscored=first.height + second.height - sum(counts),
         floor=bounds[1][0] - bounds[0][1], ceiling=bounds[1][1] - bounds[0][0],
+        first_unscored=_open(first), second_unscored=_open(second),
     )  # fmt: skip
     if mean is None or other is None:
         return found
     if one_sided(first) or one_sided(second):
         return replace(found, first=None, second=None, one_sided=True)
-    found = replace(found, difference=other - mean)
+    found = replace(found, difference=other - mean, tipping=_tipping(other - mean, found.floor, found.ceiling))
     whole = math.hypot(error, second_error)
     if whole < 1e-12 or not min(degrees, second_degrees):
         return found
@@ -361,6 +362,7 @@ def _over_scored(found: Difference, scored: pl.DataFrame, pairs: Pairs, seed: in
         first=float(shares @ first),
         second=float(shares @ second),
         difference=difference,
+        tipping=_tipping(difference, found.floor, found.ceiling),
         floor=None if found.floor is None else min(found.floor, difference),
         ceiling=None if found.ceiling is None else max(found.ceiling, difference),
         low=low,
@@ -407,6 +409,18 @@ def counting_alike(pairs: Pairs) -> Floats | None:
     return found.differences
 
 
+def _open(questions: pl.DataFrame, side: str = "") -> int:
+    """How many questions have answers without a score."""
+    return questions.filter(pl.col(f"{side}ceiling") > pl.col(f"{side}floor") + _SAME).height
+
+
+def _tipping(difference: float, floor: float | None, ceiling: float | None) -> float | None:
+    """`Difference.tipping`, from the bounds over all shared questions."""
+    if floor is None or ceiling is None or ceiling - floor < _SAME or abs(difference) < _SAME:
+        return None
+    return (-floor if difference > 0 else ceiling) / (ceiling - floor)
+
+
 def _shares(rows: pl.DataFrame) -> Floats:
     """What each question's score counts for in the average; they add up to 1."""
     weights = rows["weight"].cast(pl.Float64).to_numpy()
@@ -427,7 +441,7 @@ def _interval(
     difference = float(shares @ differences)
     if zero_one:
         gained, lost = int((differences > 0).sum()), int((differences < 0).sum())
-        (low, high), error = bonett_price(gained, lost, count)
+        (low, high), error = paired_interval(gained, lost, count)
         return low, high, error, None
     groups = _numbered(scored["group"])
     error, degrees = _error(differences, shares, groups, clusters, difference)
@@ -435,7 +449,8 @@ def _interval(
         worth = _worth(differences, shares, groups, clusters, error)
         found = adjusted_wald(difference, error, worth, degrees)
         p = 2 * float(special.stdtr(degrees, -abs(found.centre) / found.error)) if _unequal(scored) else None
-        return *found.interval, found.error, p
+        up, down = (float(shares @ np.maximum(sign * differences, 0)) for sign in (1, -1))
+        return *weighted_interval(found, up, down, worth, error, degrees), found.error, p
     if error < 1e-12:
         return None, None, None, None
     half = t_quantile(degrees) * error
@@ -514,16 +529,6 @@ def _error_of_clusters(
     sums = np.bincount(clusters, weights=shares * (differences - np.where(alone, difference, inside)))
     degrees = float((weights**2).sum() ** 2 / (weights**4).sum()) - 1
     return math.sqrt(float((sums**2 / (1 - leverage)).sum())), max(1.0, degrees)
-
-
-def bonett_price(gained: float, lost: float, n: int) -> tuple[Interval, float]:
-    """The adjusted Wald interval of a difference of paired shares, and its standard error.
-
-    `gained` and `lost` of `n` are the discordant pairs; one is added to each and two to n.
-    """
-    up, down = (gained + 1) / (n + 2), (lost + 1) / (n + 2)
-    error = math.sqrt((up + down - (up - down) ** 2) / (n + 2))
-    return (max(-1.0, up - down - Z * error), min(1.0, up - down + Z * error)), error
 
 
 def questions_for(sd: float, difference: float) -> int | None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
-import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from viva.analysis.anytime import Anytime
 from viva.analysis.comparing import Difference, Flip
@@ -60,7 +60,7 @@ ANYTIME = (
     "together."
 )
 _TIPPING = 3
-"""Pairs of which it is said what lost answers could change."""
+"""Pairs of which it is said what missing answers could change."""
 _LISTED = 12
 """Notes of a kind that are shown; the others are counted."""
 
@@ -161,7 +161,7 @@ def _differences(one: Comparison, tests: int) -> Grid:
     return Grid(f"Comparison · {one.title}{title}", header, rows, drop=_DROP, keep=_KEEP)
 
 
-_DROP = ("bounds", "losses", "ties", "wins", "questions", "second %", "first %")
+_DROP = ("losses", "ties", "wins", "questions", "bounds", "second %", "first %")
 _KEEP = ("first", "second", "difference")
 
 
@@ -222,6 +222,32 @@ def _at_any_time(one: Comparison) -> Grid:
     )  # fmt: skip
 
 
+_ORDER = ("equivalent", "open", "no worse", "no better", "better by more", "worse by more")
+
+
+def _unclear_first(one: Comparison, margin: float | None) -> Comparison:
+    """Equivalent and open rows first, those that are clear last; of these what is nearest to the margin, in points."""
+
+    def clear(row: Row) -> tuple[int, float]:
+        away = abs(abs(row.found.difference or 0.0) - (margin or 0.0) / 100) / (row.found.error or 1.0)
+        return 0 if margin is None else _ORDER.index(row.found.against(margin / 100)), away
+
+    return replace(one, rows=tuple(sorted(one.rows, key=clear)))
+
+
+def _counted(one: Comparison, margin: float) -> Grid:
+    """The decisions of many pairs: how many there are of each, and the differences without their intervals."""
+    grid = _decisions(one, margin)
+    at = grid.header.index("difference")
+    rows = tuple(
+        (*cells[:at], _change(row.found), *cells[at + 1 :]) for cells, row in zip(grid.rows, one.rows, strict=True)
+    )
+    decided = [row[-1] for row in grid.rows]
+    counts = ", ".join(f"{decided.count(name):,} {name}" for name in _ORDER if name in decided)
+    title = f"Up to a margin of {margin:g} points: {counts} · {one.title}"
+    return Grid(title, grid.header, rows, drop=("at worst",), keep=grid.keep, asked=True, legend=grid.legend)
+
+
 def _change(found: Difference) -> str:
     return "–" if found.difference is None else signed(100 * found.difference)
 
@@ -240,19 +266,52 @@ def _between(interval: tuple[float, float] | None) -> str:
 def _tipping(row: Row) -> str:
     """What would change the order of two contestants; "" where nothing is unscored."""
     found = row.found
-    if not found.unscored or found.difference is None or not found.difference or not _bounds(found):
+    if found.tipping is None or found.difference is None or not found.unscored:
         return ""
-    ahead, behind = (row.second, row.first) if found.difference > 0 else (row.first, row.second)
-    lost = f"{found.unscored:,} question{'' if found.unscored == 1 else 's'} without a score on one side or both"
+    sides = [(row.first, found.first_unscored), (row.second, found.second_unscored)]
+    (ahead, missing), (behind, others) = reversed(sides) if found.difference > 0 else sides
     where = f"{row.part}: " if row.part else ""
-    tipping = found.tipping()
-    if tipping is None:
-        return f"{where}{ahead} stays ahead of {behind} whatever became of {lost}."
-    if tipping <= 0:
-        return f"{where}{lost}: {behind} would be ahead of {ahead} with half of their points each."
+    lost = " and ".join(f"{name}'s missing or unreadable answers ({_questions(n)})" for name, n in sides if n)
+    if not 0 < found.tipping < 1:
+        leader, other = (ahead, behind) if found.tipping <= 0 else (behind, ahead)
+        return f"{where}{leader} is ahead of {other} whatever became of {lost}."
+    share, rest = (f"{100 * value:.{0 if 0.01 <= found.tipping <= 0.99 else 2}f} %" for value in _halves(found.tipping))
+    need = [f"less than {share} of {ahead}'s missing or unreadable answers ({_questions(missing)})"] if missing else []
+    need += [f"more than {rest} of {behind}'s ({_questions(others)})"] if missing and others else []
+    need += (
+        [f"more than {rest} of {behind}'s missing or unreadable answers ({_questions(others)})"] if not missing else []
+    )
+    return f"{where}{behind} would be ahead of {ahead} if {' and '.join(need)} were right."
+
+
+def _halves(share: float) -> tuple[float, float]:
+    return share, 1 - share
+
+
+def _questions(count: int) -> str:
+    return f"{count:,} question{'' if count == 1 else 's'}"
+
+
+def _fragile(one: Comparison) -> list[str]:
+    """Which orders missing answers could change, those that change most easily first, and how many more there are."""
+    lost = [row for row in _pairs(one).values() if row.found.tipping is not None and row.found.unscored]
+    if len(lost) <= _TIPPING:
+        return list(map(_tipping, lost))
+    loose = sorted((row for row in lost if (row.found.tipping or 0) > 0), key=lambda row: -(row.found.tipping or 0))
+    count = (
+        f"{one.title}: missing answers could change the order in {len(loose):,} of {len(_pairs(one)):,} pairs, "
+        "those that change most easily first (--format json has all: tipping)."
+    )
+    return [count, *map(_tipping, loose[:_TIPPING])]
+
+
+def _left_out(found: Sequence[Comparison]) -> str:
+    """The notes on questions without a score, of many pairs in one."""
+    rows = [row.found for one in found for row in _pairs(one).values()]
+    lost = [row.unscored for row in rows if row.unscored]
     return (
-        f"{where}{lost}: {behind} would be ahead of {ahead} only if their points went {100 * tipping:.0f} % of the way "
-        f"from half each to all against {ahead}."
+        f"{UNSURE} {len(lost):,} of {len(rows):,} pairs leave out questions that have no score on one side or both, "
+        f"{min(lost, default=0):,} to {max(lost, default=0):,} of them; --all has each pair's bounds."
     )
 
 
@@ -308,7 +367,7 @@ def _holding(one: Comparison, tests: int) -> Grid:
     rows = [row for row in one.rows if _held(row) and not (has_parts and id(row) in wholes)]
     rows.sort(key=lambda row: -abs(row.found.difference or 0))
     title = f"{len(rows):,} of {tests:,} differences{f' by {one.by}' if has_parts else ''} hold · {one.title}"
-    shown = _differences(msgspec.structs.replace(one, rows=tuple(rows)), tests)
+    shown = _differences(replace(one, rows=tuple(rows)), tests)
     at = [number for number, name in enumerate(shown.header) if name not in ("p", "wins", "ties", "losses", "bounds")]
     drop = ("questions", "first %", "second %")
     cells = tuple(tuple(row[number] for number in at) for row in shown.rows)
@@ -384,7 +443,8 @@ def closing(found: Sequence[Comparison]) -> list[str]:
     rows = [row for one in found for row in one.rows]
     tests = tests_of(found)
     said = _tests(rows)
-    lines = [f"{LEGEND} p: two-sided, by {said}." if said else LEGEND]
+    lines = [line for one in found for line in _fragile(one)]
+    lines.append(f"{LEGEND} p: two-sided, by {said}." if said else LEGEND)
     correction = found[0].correction
     if tests > 1 and correction != "none":
         adjusted = _ADJUSTED if correction == "holm" else _FALSE
@@ -395,7 +455,6 @@ def closing(found: Sequence[Comparison]) -> list[str]:
         lines.append(f"{UNSURE} after a range: {RANGE}.")
         lines.append(f"p of a range: {LARGEST}; there is none where they can make either the better one.")
     for one in found:
-        lines += list(filter(None, map(_tipping, _pairs(one).values())))[:_TIPPING]
         lines += one.notes[:_LISTED]
         if len(one.notes) > _LISTED:
             lines.append(f"… and {len(one.notes) - _LISTED:,} more notes; --format json has all.")
@@ -420,7 +479,7 @@ def _bounds(found: Difference) -> str:
     return f"{signed(100 * found.floor)} to {signed(100 * found.ceiling)}"
 
 
-@dataclass(frozen=True, repr=False)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Comparisons(StudyResult):
     """Contestants compared, benchmark by benchmark."""
 
@@ -444,10 +503,12 @@ class Comparisons(StudyResult):
         tests = tests_of(self.found)
         return [*self._decisions(), *(grid for one in self.found for grid in comparison_grids(one, tests))]
 
-    def _decisions(self) -> list[Grid]:
-        grids = [] if self.margin is None else [_decisions(one, self.margin) for one in self.found]
-        grids += [_beliefs(one) for one in self.found] if self.bayesian else []
-        return grids + ([_at_any_time(one) for one in self.found] if self.anytime else [])
+    def _decisions(self, *, many: bool = False) -> list[Grid]:
+        found = [_unclear_first(one, self.margin) for one in self.found] if many else self.found
+        decisions = _counted if many else _decisions
+        grids = [] if self.margin is None else [decisions(one, self.margin) for one in found]
+        grids += [_beliefs(one) for one in found] if self.bayesian else []
+        return grids + ([_at_any_time(one) for one in found] if self.anytime else [])
 
     def closing(self) -> list[str]:
         """The legend, and what must be known beside the numbers."""
@@ -460,8 +521,14 @@ class Comparisons(StudyResult):
             return self.tables(), self.closing()
         tests = tests_of(self.found)
         grids = [grid for one in self.found for grid in (_matrix(one, tests), _holding(one, tests))]
-        lines = [line for line in self.closing() if line != POWER]
-        return [*self._decisions(), *grids], [_STAR.format(count=f"{tests:,}"), *lines]
+        unsure = [note for one in self.found for note in one.notes if note.startswith(UNSURE)]
+        shown = self
+        if len(unsure) >= _MATRIX:
+            fewer = [replace(one, notes=tuple(note for note in one.notes if note not in unsure)) for one in self.found]
+            shown = dataclasses.replace(self, found=tuple(fewer))
+        lines = [line for line in shown.closing() if line != POWER]
+        lines += [] if shown is self else [_left_out(self.found)]
+        return [*self._decisions(many=True), *grids], [_STAR.format(count=f"{tests:,}"), *lines]
 
     def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
         """A row a comparison, in shares of 1."""
