@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from leaderboard.made import SETTINGS, entry, made, zoo
 from viva.errors import VivaError
-from viva.reports.site.assembling import model_pages, own_boards, ranked
+from viva.reports.site.assembling import Entry, model_pages, own_boards, ranked
 from viva.reports.site.content import Facts
 from viva.reports.site.files import MARKER, board_csv, build
 from viva.reports.site.naming import page_name
@@ -57,6 +57,25 @@ def test_what_belongs_to_the_model_keeps_nobody_apart() -> None:
     (board,) = own_boards(same)
     assert [(row.model, row.rank and row.rank.text) for row in board.rows] == [("a/one", "1"), ("b/two", "2")]
     assert len(own_boards([entry("a", 300, shots=5, seed="0"), entry("b", 200, shots=5, seed="1")])) == 2, "exemplars"
+
+
+def test_a_baseline_stands_with_every_model_that_was_asked_the_same() -> None:
+    def found(*entries: Entry) -> list[tuple[str, list[str]]]:
+        return [(board.title, sorted(row.model for row in board.rows)) for board in own_boards(entries)]
+
+    guess, one, other = "baseline/random", entry("a/one", 300, max_tokens=2048), entry("b/two", 200, max_tokens="room")
+    lowest = entry(guess, 100, max_tokens=512)
+    assert found(lowest, other) == [("English, zero-shot", ["b/two", guess])]
+    assert found(one, lowest, other) == [
+        ("English, zero-shot, longest reply 2048", ["a/one", guess]),
+        ("English, zero-shot, longest reply raised for models that reason", ["b/two", guess]),
+    ]
+    assert found(one, entry(guess, 100, max_tokens=2048), other)[1][1] == ["b/two", guess]
+    assert found(lowest, entry("baseline/first", 90, max_tokens=2048)) == [
+        ("English, zero-shot, longest reply 512", [guess]),
+        ("English, zero-shot, longest reply 2048", ["baseline/first"]),
+    ]
+    assert len(found(one, entry(guess, 100, max_tokens=512, lang="zh"))) == 2, "it was asked something else"
 
 
 def test_published_rows_stand_beside_as_many_questions_as_the_papers_alone() -> None:

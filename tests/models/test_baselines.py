@@ -81,6 +81,7 @@ def test_longest_takes_the_longest_option_and_of_equals_the_first() -> None:
     assert drawn([question(1, options=("a", "bbb", "cc", "d"))], "longest") == ["B"]
     assert drawn([question(1, options=("aa", "bb", "cc", "dd"))], "longest") == ["A"]
     assert drawn([question(1, legal=("True", "False"))], "longest") == ["True"]
+    assert drawn([question(1, legal=("A", "B", "A, B"), options=("a", "bbb"))], "longest") == ["B"]
 
 
 def test_with_nothing_to_choose_from_they_say_that_they_do_not_know() -> None:

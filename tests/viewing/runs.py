@@ -20,14 +20,22 @@ WORDS = ("apple", "banana", "cherry", "damson", "elder", "fig", "grape", "hazel"
 class Growing:
     """Ten questions, whose right answers are `WORDS`, for two models. The lock is held until `close`."""
 
-    def __init__(self, root: Path, name: str = "growing", samples: int = 1) -> None:
+    def __init__(
+        self,
+        root: Path,
+        name: str = "growing",
+        samples: int = 1,
+        models: tuple[str, ...] = MODELS,
+        judges: tuple[str, ...] = (),
+        asked: str = "Which plant is number {number}? Say its name.",
+    ) -> None:
         root.mkdir(parents=True, exist_ok=True)
         self.root = root
         file = root.parent / "fruit.json"
         listed = [
             {
                 "id": f"q{number}",
-                "question": f"Which plant is number {number}? Say its name.",
+                "question": asked.replace("{number}", str(number)),
                 "tags": {"half": "first" if number < 5 else "second"},
                 "grading": {"keywords": [word]},
             }
@@ -40,7 +48,11 @@ class Growing:
             created="2026-01-01T00:00:00Z",
             command=["viva", "run", "fruit.json"],
             exams=[remember(exam, data) for exam, data in exams],
-            models=[ModelRecord(name=model, base_url="http://127.0.0.1:9/v1") for model in MODELS],
+            models=[
+                ModelRecord(name=model, base_url="http://127.0.0.1:9/v1" if model.startswith("openai/") else None)
+                for model in models
+            ],
+            judges=[ModelRecord(name=judge, base_url="http://127.0.0.1:9/v1") for judge in judges],
             samples=samples,
         )
         self.folder = RunFolder.create(root / name, record)

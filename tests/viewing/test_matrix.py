@@ -50,6 +50,16 @@ def test_the_matrix_has_a_cell_for_every_question_and_model(visit: Visit, growin
     )  # fmt: skip
 
 
+def test_one_score_has_no_spread(visit: Visit, growing: Growing) -> None:
+    divided(growing)
+    rows = re.findall(
+        r"is number (\d).*?<td class=\"over\">(.*?)</td><td class=\"over\">(.*?)</td>",
+        visit(growing.root).get("/run/growing/matrix").text,
+    )
+    spreads = {number: (mean, spread) for number, mean, spread in rows}
+    assert (spreads["0"], spreads["2"], spreads["6"]) == (("100.00", "0.00"), ("50.00", "50.00"), ("0.00", "–"))
+
+
 def test_the_matrix_is_filtered_and_ordered(visit: Visit, growing: Growing) -> None:
     divided(growing)
     visitor = visit(growing.root)

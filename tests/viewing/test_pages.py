@@ -11,14 +11,18 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 from starlette.testclient import TestClient
 
 from rows import table
-from servers.fixtures import wait_until
+from servers.fixtures import Viva, wait_until
 from viewing.runs import MODELS, Growing
 from viva.engine.batchlog import BatchLog, Dropped, Read, Submitted
 from viva.engine.folder import RunFolder
+from viva.engine.journal import Entry
+from viva.runs.graded import regraded
+from viva.types import Failure
 from viva.viewing.writer import writer
 
 Visit = Callable[..., TestClient]
@@ -143,6 +147,53 @@ def test_progress_counts_answers_failures_and_tokens_by_model(visit: Visit, grow
     assert news["rate"] == "0"
 
 
+def test_a_graded_run_with_a_baseline_is_counted_whole_at_every_look(visit: Visit, tmp_path: Path) -> None:
+    run = Growing(tmp_path / "runs", models=("openai/alpha", "baseline/first"))
+    run.answer(20)
+    run.close()
+    regraded(run.path)
+    visitor = visit(run.root)
+    for _ in range(2):  # the first look grades, the second counts by what it brought
+        said = text_of(visitor.get("/run/growing").text)
+        assert "20 of 20 answered" in said
+        assert "20 of 20 answers, graded" in said
+        parts = visitor.get("/run/growing/progress.json").json()["parts"]
+        assert parts == [["openai/alpha", "fruit", "10", "0", "0"], ["baseline/first", "fruit", "10", "0", "0"]]
+    assert "20 of 20 have come in" in text_of(visitor.get("/run/growing/answers").text)
+
+
+def test_a_run_whose_judge_gave_no_verdict_is_not_finished(visit: Visit, tmp_path: Path) -> None:
+    run = Growing(tmp_path / "runs", models=("openai/alpha",), judges=("openai/judge",))
+    run.answer(10)
+    with_error = Entry(
+        key="00" * 16, benchmark="custom", model="openai/judge", question="q1", sample=0, text="",
+        error=Failure("unreadable", "the judge's reply holds no verdict"),
+    )  # fmt: skip
+    journal = run.folder.journal("annotations")
+    journal.append(with_error)
+    visitor = visit(run.root)
+    assert "still at work" in text_of(visitor.get("/run/growing").text)
+    journal.close()
+    run.close()
+    said = text_of(visitor.get("/run/growing").text)
+    assert f"all asked: 1 verdict missing · viva resume {run.path} goes on" in said
+    assert "incomplete 10 of 10" in text_of(visitor.get("/").text)
+    with (run.path / "annotations.jsonl").open("ab") as file:
+        file.write(msgspec.json.encode(msgspec.structs.replace(with_error, error=None, text="Verdict: 1")) + b"\n")
+    assert "finished 10 of 10" in text_of(visitor.get("/").text)
+
+
+def test_answers_that_a_file_lacks_are_not_to_be_had_by_resuming(visit: Visit, tmp_path: Path, viva: Viva) -> None:
+    file, run = tmp_path / "answers.jsonl", tmp_path / "runs" / "graded"
+    file.write_text(json.dumps({"question": "astronomy/0", "reply": "A"}))
+    viva("grade", "cmmlu", file, "--run", run)
+    visitor = visit(run.parent)
+    assert "incomplete 1 of 96 95 failed" in text_of(visitor.get("/").text)
+    said = text_of(visitor.get("/run/graded").text)
+    assert "all asked: 95 failed" in said
+    assert "viva resume" not in said.partition("Summary")[0]
+
+
 def test_a_torn_last_line_is_not_there_and_a_damaged_one_is_told(visit: Visit, growing: Growing) -> None:
     growing.answer(2)
     growing.tear()
@@ -168,6 +219,7 @@ def test_a_run_that_is_removed_meanwhile_is_a_sentence(visit: Visit, growing: Gr
         assert answer.status_code == 404
         assert "no such run" in answer.text
     assert "No run is here yet" in visitor.get("/").text
+    assert f"viva run csbench --model baseline/random --run {growing.root}/first" in visitor.get("/").text
     growing.root.rmdir()
     assert "cannot read the folder" in visitor.get("/").text
 

@@ -19,6 +19,10 @@ from viva.types import CUT_OFF, Failure, Request, Response, Usage
 
 FIRST, CUT_OFF_OF_FIRST = 10, 3
 """Of the first so many replies of a stage, so many that are cut off are said at once."""
+FOR_GOOD = {"context", "tokens"}
+"""Failures that asking once more does not mend: what does not fit, and what a tokenizer is not made for."""
+LASTING = FOR_GOOD | {"missing"}
+"""The same, and what a file of answers lacks."""
 
 
 class Task(Struct, frozen=True):

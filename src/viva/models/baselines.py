@@ -24,7 +24,9 @@ NEVER = -100.0
 def _longest(request: Generate, seed: int) -> str:
     if not request.options:
         return request.choices[0]
-    return request.choices[max(range(len(request.choices)), key=lambda index: len(request.options[index]))]
+    # Where several options may be right, selections of several letters come after the single ones.
+    longest = max(range(len(request.options)), key=lambda index: len(request.options[index]))
+    return request.choices[longest]
 
 
 def _random(request: Generate, seed: int) -> str:

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from viva.engine.asking import Run, Tally, disk_full
+from viva.engine.asking import FOR_GOOD, LASTING, Run, Tally, disk_full
 from viva.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK, EXIT_REFUSED
 from viva.runs.messages import conclude
-
-FOR_GOOD = {"context", "tokens"}
-"""Failures that asking once more does not mend: what does not fit, and what a tokenizer is not made for."""
-LASTING = FOR_GOOD | {"missing"}
 
 
 def ending_of_asking(run: Run, path: Path, resume: str = "", *, verdicts: bool = False) -> int:

@@ -97,12 +97,12 @@ def tables_so_far(opened: OpenRun, rows: Sequence[Sequence[ScoreRow]], signature
         (result.exam, result.model, [grid(table) for table in result.tables if not table.across or len(results) == 1])
         for result in results
     ]
-    first = [summary(results), *across_models(results), *side_by_side(results)]
     took = consumption_grid(results)
     return Tables(
         results=[_result_row(one) for one in results],
         took=took if took.rows else None,
-        first=first,
+        first=[summary(results), *across_models(results)],
+        languages=side_by_side(results),
         each=each,
         notes=[*estimated, *footnotes(results), *judging_notes(_judging(opened)), *opened.notes()],
     )

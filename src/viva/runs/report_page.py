@@ -19,7 +19,7 @@ from viva.visible import one_line
 if TYPE_CHECKING:
     from viva.engine.answer import Answer
     from viva.reports.page.writing import Spooled
-    from viva.reports.result import Report
+    from viva.reports.result import Report, Result
     from viva.runs.results import Reported
 
 DEFAULT_ITEMS = 100_000
@@ -125,23 +125,38 @@ def _named(table: Any, name: str) -> Any:
     return table if table.model == name else msgspec.structs.replace(table, model=name)
 
 
-def _uneven(results: Sequence[Any]) -> Iterator[str]:
+def _uneven(results: Sequence[Result]) -> Iterator[str]:
     """Exams of one label that were asked in different ways: their rows are no comparison of models."""
+    from viva.reports.site.settings import differing
+
+    exams: dict[tuple[int, str], list[str]] = {}
     for exam in dict.fromkeys(result.exam for result in results):
-        settings = {
-            "|".join(part for part in result.signature.split("|") if not part.startswith(_OWN))
-            for result in results
-            if result.exam == exam
-        }
-        if len(settings) > 1:
-            yield (
-                f"{exam} was asked in {len(settings)} different ways in these runs (see the signatures): its rows are "
-                "not all the same measurement."
-            )
+        ways = _ways([result for result in results if result.exam == exam])
+        if len(ways) > 1:
+            exams.setdefault((len(ways), differing(ways)), []).append(exam)
+    for (count, what), names in exams.items():
+        was, its = ("was", "its") if len(names) == 1 else ("were", "their")
+        yield (
+            f"{', '.join(names)} {was} asked in {count} different ways in these runs ({what}; see the signatures): "
+            f"{its} rows are not all the same measurement."
+        )
 
 
-_OWN = ("model:", "template:", "weights:", "dtype:", "bits:", "adapter:", "seed:", "viva:")
-"""Parts of a signature in which models of one comparison may differ."""
+def _ways(results: Sequence[Result]) -> list[dict[str, str]]:
+    """The ways of asking, by the parts of the signatures in which models of one comparison may not differ."""
+    from viva.reports.site.settings import OF_THE_MODEL, OF_THE_REQUEST, for_baseline, of_baseline
+
+    found: list[dict[str, str]] = []
+    signed = [dict(part.split(":", 1) for part in one.signature.split("|") if ":" in part) for one in results]
+    for settings in sorted(signed, key=of_baseline):
+        parts = {name: value for name, value in settings.items() if name not in OF_THE_MODEL | {"seed"}}
+        if not of_baseline(settings):
+            if parts not in found:
+                found.append(parts)
+        elif for_baseline(parts) not in map(for_baseline, found):
+            like = found[0] if found else parts
+            found.append(for_baseline(parts) | {name: like[name] for name in OF_THE_REQUEST if name in like})
+    return found
 
 
 def _spool_items(

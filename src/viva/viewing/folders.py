@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from viva.engine.folder import RunFolder, RunRecord
+from viva.engine.folder import ModelRecord, RunFolder, RunRecord
 from viva.errors import StorageError
 from viva.files import read_regular
 
@@ -94,6 +94,12 @@ def per_model(path: Path, record: RunRecord) -> list[int]:
         count * (exam.samples or record.samples) * record.repeats
         for count, exam in zip(questions, record.exams, strict=True)
     ]
+
+
+def model_name(model: ModelRecord) -> str:
+    """What tables call a model: a file of answers without its folder."""
+    provider, _, name = model.name.partition("/")
+    return model.shown or (f"replay/{Path(name).name}" if provider == "replay" else model.name)
 
 
 def exam_labels(record: RunRecord) -> list[str]:

@@ -41,11 +41,15 @@ class Sheet(Struct):
     def __len__(self) -> int:
         return len(self.questions) * self.evaluation.samples
 
+    @property
+    def keyed(self) -> bool:
+        """Whether the keys of all answers are known."""
+        return len(self.evaluation.digests) == len(self) * DIGEST
+
     def key(self, place: int) -> bytes:
         """The request key of one answer."""
-        digests = self.evaluation.digests
-        if len(digests) == len(self) * DIGEST:
-            return bytes(digests[place * DIGEST : (place + 1) * DIGEST])
+        if self.keyed:
+            return bytes(self.evaluation.digests[place * DIGEST : (place + 1) * DIGEST])
         question, sample = self.question(place)
         return self.evaluation.keys.of(self.evaluation.request(question, sample))
 
@@ -118,7 +122,7 @@ def render_keys(sheets: Sequence[Sheet], progress: Callable[[int], None]) -> Non
     """Compute the keys of all answers, once: whose line in the journal is whose."""
     done = 0
     for sheet in sheets:
-        if len(sheet.evaluation.digests) == len(sheet) * DIGEST:
+        if sheet.keyed:
             continue
         for _ in sheet.evaluation.requests():
             done += 1

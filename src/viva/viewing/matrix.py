@@ -90,6 +90,11 @@ class MatrixRow(Struct, frozen=True):
     """The standard deviation over the models; 0 where they agree."""
 
     @property
+    def compared(self) -> bool:
+        """Whether at least two models have points, so that there is a spread."""
+        return sum(cell.points is not None for cell in self.cells) > 1
+
+    @property
     def pair(self) -> tuple[int, int]:
         """The first columns with the most and with the least points; the first two where all have the same."""
         known = [(cell.points, at) for at, cell in enumerate(self.cells) if cell.points is not None]

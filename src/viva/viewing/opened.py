@@ -61,6 +61,8 @@ class Tables(Struct, frozen=True, kw_only=True):
     took: Grid | None = None
     """What answers took; None where nobody counted."""
     first: Sequence[Grid]
+    languages: Sequence[Grid] = ()
+    """Models that were asked in several languages, language beside language."""
     each: Sequence[tuple[str, str, Sequence[Grid]]] = ()
     """Exam, model, tables."""
     notes: Sequence[str] = ()

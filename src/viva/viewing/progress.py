@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
+import msgspec
 from msgspec import Struct
 
+from viva.engine.asking import LASTING
 from viva.engine.folder import RunRecord
+from viva.types import outcome_name
 from viva.viewing import folders
 from viva.viewing.following import Followed
 from viva.viewing.grading import Sheet
+from viva.viewing.opened import ResultRow
 from viva.viewing.waiting import Waiting
 from viva.visible import escape_invisible
 
-State = Literal["running", "finished", "waiting", "stopped", "empty"]
+State = Literal["running", "finished", "waiting", "stopped", "incomplete", "empty"]
+"""Incomplete: all was asked, and some was not answered or not graded."""
 _TOKENLESS = ("baseline/", "replay/", "python/")
 """Models that take no tokens, or of which nobody counted them."""
+_LACKING = {
+    "executions": ("program", "not run"),
+    "similarities": ("text", "not compared"),
+    "annotations": ("verdict", "missing"),
+}
 
 
 class Part(Struct, frozen=True):
@@ -51,6 +62,8 @@ class Progress(Struct, frozen=True, kw_only=True):
     """New answers a minute, over the last minute; 0 where it stands still."""
     seconds_left: float
     """At this rate; 0 where that cannot be said."""
+    resumable: bool
+    """Whether asking again may bring what is missing."""
     parts: tuple[Part, ...]
     stages: dict[str, int]
     """How much the later stages have found out so far."""
@@ -67,7 +80,7 @@ def progress_of(
     record: RunRecord,
     wanted: Sequence[int],
     answers: Followed,
-    stages: Mapping[str, int],
+    stages: Mapping[str, Followed],
     sheets: Sequence[Sheet],
     *,
     writer: int,
@@ -84,14 +97,16 @@ def progress_of(
     failed = sum(part.failed for part in parts)
     left = max(0, total - answered - failed)
     rate = answers.rate(now) if writer else 0.0
+    lacking = _lacking(record, stages)
     asked = any(not model.name.startswith(_TOKENLESS) for model in record.models)
     state: State = (
         "running" if writer else "waiting" if waiting.batches
-        else "finished" if answered >= total else "stopped" if answers.lines else "empty"
+        else "empty" if not answers.lines and total else "stopped" if left
+        else "incomplete" if failed or lacking else "finished"
     )  # fmt: skip
     return Progress(
         state=state,
-        sentence=_sentence(state, writer, failed, left, waiting.sentence),
+        sentence=_sentence(state, writer, failed, left, lacking, waiting.sentence),
         total=total,
         answered=answered,
         failed=failed,
@@ -101,8 +116,9 @@ def progress_of(
         uncounted=answers.tokens.uncounted if asked else 0,
         rate=60 * rate,
         seconds_left=(left + failed) / rate if rate else 0.0,
+        resumable=bool(left) or any(not one.failures.keys() <= LASTING for one in (answers, *stages.values())),
         parts=parts,
-        stages={name: count for name, count in stages.items() if count},
+        stages={name: count for name, one in stages.items() if (count := len(one.answered) + len(one.failed))},
         failures={escape_invisible(kind, limit=40): count for kind, count in answers.failures.items()}
         if failed
         else {},
@@ -111,7 +127,33 @@ def progress_of(
     )
 
 
-def _sentence(state: State, writer: int, failed: int, left: int, waiting: str) -> str:
+def with_verdicts(progress: Progress, record: RunRecord, results: Sequence[ResultRow]) -> Progress:
+    """The same, of a run with judges incomplete where more answers lack a verdict than verdicts came.
+
+    Verdicts were never asked for then; one that came can be `none`, which stands.
+    """
+    unjudged = sum(one.outcomes.get("ungraded", 0) for one in results)
+    if progress.state != "finished" or not record.judges or unjudged <= progress.stages.get("annotations", 0):
+        return progress
+    said = _sentence("incomplete", 0, 0, 0, [f"{unjudged:,} {outcome_name('ungraded')}"], "")
+    return msgspec.structs.replace(progress, state="incomplete", sentence=said, resumable=True)
+
+
+def _lacking(record: RunRecord, stages: Mapping[str, Followed]) -> list[str]:
+    """What the stages after the answers failed at, in words; of verdicts those of the run's judges."""
+    judges = {name for judge in record.judges for name in (judge.name, judge.shown)}
+    found = {stage: len(one.failed) for stage, one in stages.items()}
+    found["annotations"] = sum(
+        failed for (model, _), (_, failed) in stages["annotations"].by_group.items() if model in judges
+    )
+    return [
+        f"{found[stage]:,} {what}{'' if found[stage] == 1 else 's'} {said}"
+        for stage, (what, said) in _LACKING.items()
+        if found[stage]
+    ]
+
+
+def _sentence(state: State, writer: int, failed: int, left: int, lacking: Sequence[str], waiting: str) -> str:
     if state == "running":
         said = f"running (process {writer})" if left or failed else f"all answered, still at work (process {writer})"
         return f"{said}; {waiting}" if waiting else said
@@ -123,19 +165,27 @@ def _sentence(state: State, writer: int, failed: int, left: int, waiting: str) -
         return "not begun: nothing has come in"
     missing = [f"{failed:,} failed"] if failed else []
     missing += [f"{left:,} not asked"] if left else []
-    return f"stopped before its end: {', '.join(missing)}"
+    missing += lacking
+    return f"{'stopped before its end' if left else 'all asked'}: {', '.join(missing)}"
 
 
 def _exact(answers: Followed, sheets: Sequence[Sheet]) -> list[Part]:
     parts = []
     for sheet in sheets:
-        keys = [sheet.key(place) for place in range(len(sheet))]
+        if sheet.keyed:
+            keys = [sheet.key(place) for place in range(len(sheet))]
+            answered = sum(key in answers.answered for key in keys)
+            failed = sum(key in answers.failed for key in keys)
+        else:
+            became = Counter(row.outcome for row in sheet.rows)
+            failed = became["error"]
+            answered = len(sheet) - failed - became["not asked"]
         parts.append(
             Part(
                 escape_invisible(sheet.evaluation.model.name, limit=300),
                 escape_invisible(sheet.evaluation.label, limit=300),
-                sum(key in answers.answered for key in keys),
-                sum(key in answers.failed for key in keys),
+                answered,
+                failed,
                 len(sheet),
             )
         )
@@ -147,7 +197,7 @@ def _rough(record: RunRecord, wanted: Sequence[int], answers: Followed) -> list[
     labels = dict(zip(folders.exam_labels(record), zip(record.exams, wanted, strict=True), strict=True))
     found = []
     for model in record.models:
-        name = model.shown or model.name
+        name = folders.model_name(model)
         for benchmark in dict.fromkeys(exam.spec.benchmark for exam, _ in labels.values()):
             of_exam = [label for label, (exam, _) in labels.items() if exam.spec.benchmark == benchmark]
             total = sum(labels[label][1] for label in of_exam)

@@ -23,7 +23,7 @@ from viva.viewing import folders
 from viva.viewing.following import Followed
 from viva.viewing.grading import Sheet, grade, graded_before, render_keys
 from viva.viewing.opened import Opened, Opener, Tables
-from viva.viewing.progress import Progress, progress_of
+from viva.viewing.progress import Progress, progress_of, with_verdicts
 from viva.viewing.waiting import Waiting, waiting
 from viva.viewing.writer import writer
 
@@ -115,13 +115,19 @@ class RunView:
                 record,
                 folders.per_model(self.path, record),
                 self.answers,
-                {stage: len(one.answered) + len(one.failed) for stage, one in self._stages.items()},
-                [sheet for sheet in self._sheets if sheet.evaluation.digests],
+                self._stages,
+                self._sheets if self._counted() else [],
                 writer=writer(self.path),
                 now=time.time(),
                 waiting=self._with_the_provider(),
             )
+            progress = with_verdicts(progress, record, self.graded.tables.results if self.graded else ())
             return msgspec.structs.replace(progress, whole=whole)
+
+    def _counted(self) -> bool:
+        """Whether every sheet knows what became of each of its answers: by their keys, or by rows of all there is."""
+        rows = self.graded is not None and self._now()[0] == self._seen[0]
+        return all(sheet.keyed or rows for sheet in self._sheets)
 
     def _with_the_provider(self) -> Waiting:
         found = _sizes(self.path, (batchlog.FILE,))

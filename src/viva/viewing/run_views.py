@@ -16,7 +16,7 @@ from viva.errors import StorageError, VivaError
 from viva.viewing import folders
 from viva.viewing.folders import RunEntry
 from viva.viewing.opened import Opener, ResultRow, ResultsReader
-from viva.viewing.progress import Progress
+from viva.viewing.progress import Progress, with_verdicts
 from viva.viewing.run_view import STEP, RunView
 from viva.viewing.summaries import list_cost, scored_at
 
@@ -95,6 +95,7 @@ class RunViews:
         card.paid = list_cost(record.models, view.answers.used, record.prices)
         if card.progress and card.progress.state != "running":
             card.results = self._results_of(found)
+            card.progress = with_verdicts(card.progress, record, card.results or ())
         return card
 
     def _results_of(self, found: RunEntry) -> Sequence[ResultRow] | None:
@@ -146,7 +147,7 @@ class Card:
         self.paid: float | None = None
         self.estimated = record is not None and record.adaptive is not None
         self.exams = folders.exam_labels(record) if record else []
-        self.models = [model.shown or model.name for model in record.models] if record else []
+        self.models = [folders.model_name(model) for model in record.models] if record else []
 
     @property
     def outcomes(self) -> dict[str, int]:

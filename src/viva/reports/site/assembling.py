@@ -15,7 +15,7 @@ from viva.published import plain
 from viva.published.catalogue import catalogue
 from viva.reports.site.content import BenchmarkPage, BestRow, Board, Dimension, Facts, Figure, Row, Site
 from viva.reports.site.naming import page_name
-from viva.reports.site.settings import Settings, comparable, in_words, key_of, titles
+from viva.reports.site.settings import Settings, comparable, for_baseline, in_words, key_of, of_baseline, titles
 from viva.types import Aggregate, TableSpec
 
 if TYPE_CHECKING:
@@ -92,7 +92,10 @@ def _like(columns: Sequence[Aggregate], headline: Aggregate) -> Aggregate:
 
 
 def own_boards(entries: Sequence[Entry]) -> list[Board]:
-    """The boards of one benchmark: a board for every way of asking, in the order of the first run of each."""
+    """The boards of one benchmark: a board for every way of asking, in the order of the first run of each.
+
+    A baseline stands on every board whose models were asked what it was asked, whatever their requests said.
+    """
     groups: dict[str, list[Entry]] = {}
     shared: dict[str, dict[str, str]] = {}
     for entry in entries:
@@ -100,8 +103,22 @@ def own_boards(entries: Sequence[Entry]) -> list[Board]:
         key = key_of(parts)
         shared[key] = parts
         groups.setdefault(key, []).append(entry)
+    _place_baselines(groups, {key: for_baseline(parts) for key, parts in shared.items()})
     said = titles([shared[key] for key in groups])
     return [_own_board(key, title, in_words(shared[key]), groups[key]) for key, title in zip(groups, said, strict=True)]
+
+
+def _place_baselines(groups: dict[str, list[Entry]], asked: Mapping[str, Mapping[str, str]]) -> None:
+    """Put each baseline on the boards of the models that were `asked` (board → parts) the same, where there are any."""
+    baselines = {key: [one for one in own if of_baseline(one.settings)] for key, own in groups.items()}
+    boards = [key for key, own in groups.items() if len(baselines[key]) < len(own)]
+    for key, placed in baselines.items():
+        alike = [other for other in boards if asked[other] == asked[key]]
+        for other in alike:
+            known = {one.row.model for one in groups[other]}
+            groups[other] += [one for one in placed if one.row.model not in known]
+        if alike and key not in boards:
+            del groups[key]
 
 
 def _own_board(key: str, title: str, settings: tuple[tuple[str, str], ...], entries: Sequence[Entry]) -> Board:

@@ -17,6 +17,8 @@ Settings = Mapping[str, str | int]
 
 OF_THE_MODEL = frozenset({"model", "template", "weights", "dtype", "bits", "adapter", "viva"})
 """Parts of a signature that tell models apart, not ways of asking."""
+OF_THE_REQUEST = frozenset({"temp", "top_p", "max_tokens", "reasoning", "reasoning_budget", "request"})
+"""Parts on which no baseline depends: it answers by a rule."""
 
 _NAMES = {
     "benchmark": "benchmark and version",
@@ -69,6 +71,26 @@ def comparable(settings: Settings) -> dict[str, str]:
         if parts.get("shots", "0") == "0" and parts.get("limit", "none") == "none":
             del parts["seed"]
     return parts
+
+
+def of_baseline(settings: Settings) -> bool:
+    """Whether a baseline was asked."""
+    return str(settings.get("model", "")).startswith("baseline/")
+
+
+def for_baseline(parts: Mapping[str, str]) -> dict[str, str]:
+    """Of the parts that two rows must share those that a baseline must share with them."""
+    return {name: value for name, value in parts.items() if name not in OF_THE_REQUEST}
+
+
+def differing(ways: Sequence[Mapping[str, str]]) -> str:
+    """What is not the same in all ways of asking, with what it is in each: `longest reply: 2048 or 512`."""
+    found = []
+    for name in dict.fromkeys(name for parts in ways for name in parts):
+        values = dict.fromkeys(_value(name, parts.get(name, "none")) for parts in ways)
+        if len(values) > 1:
+            found.append(f"{_NAMES.get(name, name)}: {' or '.join(values)}")
+    return "; ".join(found)
 
 
 def key_of(parts: Mapping[str, str]) -> str:
@@ -183,6 +205,7 @@ _WORDED: dict[str, Callable[[str], str]] = {
     "n": _count,
     "data": _data,
     "samples": _samples,
+    "max_tokens": lambda value: "raised for models that reason" if value == "room" else value,
     "vary": _vary,
     "judge": _judge,
     "extract": lambda value: "by Viva's rules" if value == "viva" else value.replace("-", " "),
