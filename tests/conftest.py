@@ -46,6 +46,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[CONFIGURATION] = tempfile.TemporaryDirectory(prefix="viva-tests-")
     config.add_cleanup(config.stash[CONFIGURATION].cleanup)
     os.environ["VIVA_CONFIG"] = config.stash[CONFIGURATION].name
+    if "PYTEST_XDIST_WORKER" not in os.environ:  # workers share what is dear to make, such as the charts' library
+        os.environ["VIVA_CACHE"] = os.path.join(config.stash[CONFIGURATION].name, "cache")
     config.stash[LEFT_OUT] = Counter()
     if config.getoption("quick") and not os.environ.get("VIVA_THOROUGH"):
         settings.load_profile("quick")  # before tests are collected: some ask for a part of the examples

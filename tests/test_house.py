@@ -20,6 +20,8 @@ import yaml
 
 import viva
 from benchmarks.handmade import opened
+from forks import forked
+from rows import table
 from viva.benchmarks import BENCHMARKS, find_benchmark
 from viva.cli.main import COMMANDS
 from viva.models import PROVIDERS
@@ -65,24 +67,16 @@ def test_what_lies_below_imports_nothing_that_only_the_top_needs(module: str) ->
     assert not {"click"} & loaded
 
 
-def test_every_command_can_be_the_first_that_is_imported() -> None:
+def test_every_command_can_be_the_first_that_is_imported(tmp_path: Path) -> None:
     """Other tests run commands where all of Viva is imported already (see servers/warm.py)."""
-    code = """
-import importlib, os, sys
-import numpy, polars
-from viva.cli.main import COMMANDS
-failed = []
-for name, (module, _) in COMMANDS.items():
-    child = os.fork()
-    if not child:
-        importlib.import_module(module)
-        os._exit(0)
-    if os.waitpid(child, 0)[1]:
-        failed.append(name)
-sys.exit(", ".join(failed) or 0)
-"""
-    ended = run(code)
-    assert ended.returncode == 0, ended.stderr
+    before = "import importlib, aiohttp, click, jinja2, msgspec, numpy, polars, rich.console; import viva.cli.main"
+    modules = [(module,) for module, _ in COMMANDS.values()]
+    with table() as row:
+        for name, ended in zip(
+            COMMANDS, forked(before, "importlib.import_module(sys.argv[0])", modules, tmp_path), strict=True
+        ):
+            with row(name):
+                assert ended.code == 0, ended.err
 
 
 def test_every_command_is_in_the_help_with_a_sentence_of_its_own() -> None:

@@ -58,6 +58,11 @@ class Design(Struct, frozen=True):
         """The same by the levels' names."""
         return {factor.name: factor.levels[self.cell(sample)[factor.name]] for factor in self.factors}
 
+    def answer_name(self, sample: int, samples: int) -> str:
+        """Which of a question's `samples` answers it is, for people: `prompt base, order 2`."""
+        again = [f"sample {sample // len(self.cells)}"] if samples > len(self.cells) else []
+        return ", ".join([*(f"{factor} {level}" for factor, level in self.named(sample).items()), *again])
+
     @property
     def summary(self) -> str:
         """`prompt3.order4`, and the number of cells where not all are asked: `prompt3.order4.in6`."""

@@ -2,8 +2,7 @@
 
     load → Question → render → Generate → MODEL → Response → judge → score → Score → table
 
-Everything is immutable, typed, and quick to encode (msgspec). Benchmarks, engine, models and analysis know these
-words and never each other.
+All is immutable, typed, quick to encode (msgspec). Benchmarks, engine, models, analysis know it and never each other.
 """
 
 from __future__ import annotations
@@ -368,12 +367,13 @@ class Evidence(Struct, frozen=True, kw_only=True):
     """All that was found out about one answer, in the order in which it was asked for.
 
     `executions`: how its programs fared, in the order of `Exam.executions` (None: not known). `similarities`: aspect →
-    similarity. `opinions`: the judges' replies. `marks`: the experts'.
+    similarity. `opinions`: the judges' replies; `failed`: those without a verdict, or why none came. `marks`: experts'.
     """
 
     executions: Sequence[Execution | None] = ()
     similarities: Mapping[str, float] = {}
     opinions: Sequence[Opinion] = ()
+    failed: Sequence[Opinion] = ()
     marks: Sequence[Mark] = ()
 
 

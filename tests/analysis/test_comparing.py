@@ -326,7 +326,8 @@ def test_how_many_questions_a_difference_takes() -> None:
     assert found.questions_for(found.smallest) == pytest.approx(1000, abs=2), "each says the other"
 
 
-@pytest.mark.parametrize(("samples", "spread"), [pytest.param(1, 0.0, marks=pytest.mark.slow), (4, 0.25)])
+@pytest.mark.slow  # interval and test are compared with SciPy and statsmodels above
+@pytest.mark.parametrize(("samples", "spread"), [(1, 0.0), (4, 0.25)])
 def test_intervals_cover_and_tests_keep_their_level(samples: int, spread: float) -> None:
     """250 sets of 60 questions; asked four times each, answers to one question resemble each other."""
 
@@ -396,7 +397,8 @@ def test_one_answer_against_ten_is_no_matter_of_signs() -> None:
     assert difference(scores([[1.0] * 10] * 20), ten).test == "sign, exact"
 
 
-@pytest.mark.parametrize("mean", [pytest.param(0.5, marks=pytest.mark.slow), 0.98])
+@pytest.mark.slow
+@pytest.mark.parametrize("mean", [0.5, 0.98])
 def test_one_answer_against_ten_keeps_its_level(mean: float) -> None:
     generator = np.random.default_rng(7)
     alarms = 0

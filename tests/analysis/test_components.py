@@ -259,6 +259,7 @@ def test_judges_who_are_equally_severe_are_rarely_found_to_differ() -> None:
         assert 0.01 <= shown <= 0.04, judges
 
 
+@pytest.mark.slow  # estimates are compared with the analysis of variance and statsmodels above
 def test_what_is_not_there_is_rarely_found() -> None:
     random = np.random.default_rng(13)
     nothing = {**SD, "prompt": 0.0, "order": 0.0, CELL: 0.0}

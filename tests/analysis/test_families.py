@@ -87,9 +87,10 @@ def _alike(dice: np.random.Generator, families: int) -> tuple[list[str], np.ndar
     return [str(code) for code in codes], parts[0], parts[1]
 
 
-def test_families_of_six_do_not_make_an_association() -> None:
+@pytest.mark.parametrize("rounds", [10, pytest.param(150, marks=pytest.mark.slow)])
+def test_families_of_six_do_not_make_an_association(rounds: int) -> None:
     """`performance/nulltests.py` has more sets and designs."""
-    dice, rounds = np.random.default_rng(5), 150
+    dice = np.random.default_rng(5)
     found = {kind: [0, 0] for kind in KINDS}
     for _ in range(rounds):
         families, first, second = _alike(dice, 8)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
+from scipy.stats import ttest_1samp
 
 from rows import table
 from viva.analysis.power import (
+    Clusters,
     Discordance,
     Scatter,
     discordance,
@@ -59,44 +63,136 @@ def answers(
 
 
 @pytest.mark.slow
-def test_the_promised_power_holds_for_several_answers_and_for_questions_that_belong_together() -> None:
+def test_the_promised_power_holds_for_several_answers() -> None:
     random = np.random.default_rng(2)
     with table() as row:
-        for samples, clusters in ((2, 0), (8, 0), (4, 40)):
-            with row((samples, clusters)):
-                # What a large earlier run of both says.
-                size = 40_000
-                pilot = [random.binomial(1, each[:, None], (size, 2)) for each in answers(random, size, 10**6, 0.25)]
-                means = tuple(each.mean(axis=1) for each in pilot)
-                squares = tuple(((each - each.mean(axis=1, keepdims=True)) ** 2).sum(axis=1) for each in pilot)
-                counts = np.full(size, 2.0)
-                found = measured_difference((means[0], means[1]), (squares[0], squares[1]), (counts, counts))
-                assert found.separated
-                scatter = found.scatter
-                if clusters:  # whole clusters of 5 are alike but for chance: five times the variance between
-                    scatter = Scatter(between=5 * scatter.between, within=scatter.within)
-                needed = questions_for_difference(scatter, found.mean, 0.8, samples)
-                needed = -(-needed // 5) * 5 if clusters else needed
+        for samples in (2, 8):
+            with row(samples):
+                scatter, gap = pilot(random, 40_000, 0)
+                needed = questions_for_difference(scatter, gap, 0.8, samples)
+                assert needed
                 hits = 0
                 for _ in range(TIMES // 2):
-                    first, second = answers(random, needed, samples, 0.25, needed // 5 if clusters else 0)
-                    apart = second - first
-                    if clusters:
-                        apart = apart.reshape(-1, 5).sum(axis=1)
-                    hits += sign_flip(apart, turns=500).p <= 0.05
+                    first, second = answers(random, needed, samples, 0.25)
+                    hits += sign_flip(second - first, turns=500).p <= 0.05
                 assert BAND[0] - 0.015 <= hits / (TIMES // 2) <= BAND[1] + 0.015  # twice the error of 600 draws
 
 
-def test_clusters_raise_the_variance_by_what_they_share() -> None:
+def pilot(random: np.random.Generator, size: int, clusters: int) -> tuple[Scatter, float]:
+    """What a large earlier run of both models with two answers a question says; and how far apart they are."""
+    rights = [random.binomial(1, each[:, None], (size, 2)) for each in answers(random, size, 10**6, 0.25, clusters)]
+    means = rights[0].mean(axis=1), rights[1].mean(axis=1)
+    squares = tuple(((each - each.mean(axis=1, keepdims=True)) ** 2).sum(axis=1) for each in rights)
+    counts = np.full(size, 2.0)
+    numbered = np.arange(size) // (size // clusters) if clusters else None
+    found = measured_difference(means, (squares[0], squares[1]), (counts, counts), numbered)
+    assert found.separated
+    return found.scatter, found.mean
+
+
+def in_clusters(random: np.random.Generator, sizes: np.ndarray, spread: float) -> np.ndarray:
+    """Each cluster's sum of the differences of two models: normal, of mean .05 and variance .3 within."""
+    shared = 0.05 + random.normal(0, spread, len(sizes))
+    return sizes * shared + np.sqrt(0.3 * sizes) * random.normal(0, 1, len(sizes))
+
+
+def detected(random: np.random.Generator, sizes: Callable[[], np.ndarray], spread: float) -> float:
+    """How often the test that `viva compare` decides by finds the difference, in clusters of such sizes."""
+    found = [sign_flip(in_clusters(random, sizes(), spread), turns=1999).p <= 0.05 for _ in range(TIMES)]
+    return float(np.mean(found))
+
+
+@pytest.mark.slow
+def test_the_promised_power_holds_when_a_set_in_clusters_grows_and_shrinks() -> None:
+    """Measured on one set; planned for fewer questions of its clusters, for more clusters, and for more questions of as
+    many clusters."""
+    random = np.random.default_rng(6)
+    with table() as row:
+        for name, sizes, spread in (
+            ("subset, alike", np.full(40, 100), 0.09),
+            ("subset, unequal", np.linspace(40, 160, 40).astype(int), 0.07),
+            ("subset, few", np.full(16, 400), 0.05),
+            ("subset, passages", np.full(600, 5), 0.25),
+            ("more clusters, alike", np.full(20, 10), 0.15),
+            ("more clusters, unequal", np.linspace(2, 18, 20).astype(int), 0.15),
+        ):
+            clusters = Clusters.like(np.repeat(np.arange(len(sizes)), sizes))
+            scatter = Scatter(between=0.3 + spread**2, within=0.0, shared=spread**2, clusters=clusters)
+            needed = questions_for_difference(scatter, 0.05, 0.8)
+            assert needed
+            with row(name):
+                if name.startswith("subset"):
+                    assert needed < 0.9 * sizes.sum()
+                    drawn = lambda: random.multivariate_hypergeometric(sizes, needed)  # noqa: E731, B023
+                else:
+                    assert needed > 2 * sizes.sum()
+                    many = np.tile(sizes, -(-needed // sizes.sum()))
+                    # As many clusters of the whole row as make the questions that are planned.
+                    drawn = lambda: random.permutation(many)[: round(needed / sizes.mean())]  # noqa: E731, B023
+                seen = detected(random, drawn, spread)
+                assert BAND[0] <= seen <= BAND[1], (needed, seen)
+            number = len(sizes)
+            if power(replace(scatter, clusters=Clusters.so_many(number)), 0.05, 10**9) < 0.8:
+                continue
+            fixed = questions_for_difference(replace(scatter, clusters=Clusters.so_many(number)), 0.05, 0.8)
+            assert fixed
+            with row((number, "as many clusters", fixed)):
+                seen = detected(random, lambda: np.arange(fixed, fixed + number) // number, spread)  # noqa: B023
+                assert BAND[0] <= seen <= BAND[1], seen
+
+
+def test_the_power_of_clusters_is_that_of_students_t() -> None:
+    random = np.random.default_rng(7)
+    with table() as row:
+        for number, size in ((8, 20), (14, 7), (40, 3)):
+            with row((number, size)):
+                scatter = Scatter(between=0.35, within=0.0, shared=0.05, clusters=Clusters.of_size(size))
+                gap = 2.8 * scatter.error(number * size)
+                means = gap + random.normal(0, 1, (40_000, number)) * scatter.error(number * size) * number**0.5
+                seen = ttest_1samp(means, 0, axis=1).pvalue <= 0.05
+                assert power(scatter, gap, number * size) == pytest.approx(seen.mean(), abs=0.01)
+    five = Scatter(between=0.25, within=0.0, clusters=Clusters.so_many(5))
+    assert power(five, 0.9, 10_000) == 0.0, "five clusters are never significant"
+    assert smallest_difference(five, 10_000, 0.8) is None
+    assert questions_for_difference(five, 0.9, 0.8) is None
+    assert half_width(Scatter(between=0.25, within=0.0, clusters=Clusters.of_size(50)), 40) == math.inf
+
+
+def test_the_error_of_clusters_is_that_of_drawn_ones_whatever_the_number_of_questions() -> None:
+    """Of a set of 20 unequal clusters: random subsets of it, and sets of more clusters."""
+    random = np.random.default_rng(8)
+    sizes = np.linspace(20, 180, 20).astype(int)
+    scatter = Scatter(between=0.25, within=0.0, shared=0.03, clusters=Clusters.like(np.repeat(np.arange(20), sizes)))
+    with table() as row:
+        for questions in (50, 200, 2000, 6000):
+            with row(questions):
+                means = []
+                for _ in range(4000):
+                    if questions <= sizes.sum():
+                        drawn = random.multivariate_hypergeometric(sizes, questions)
+                    else:
+                        drawn = np.tile(sizes, questions // sizes.sum())
+                    sums = drawn * random.normal(0, 0.03**0.5, len(drawn))
+                    noise = np.sqrt(0.22 * drawn) * random.normal(0, 1, len(drawn))
+                    means.append((sums + noise).sum() / drawn.sum())
+                assert scatter.error(questions) == pytest.approx(float(np.std(means)), rel=0.04)
+
+
+def test_what_clusters_share_is_measured() -> None:
     random = np.random.default_rng(3)
-    shared = np.repeat(random.normal(0, 1, 3000), 4)
+    sizes = random.integers(1, 9, 3000)
+    numbered = np.repeat(np.arange(3000), sizes)
+    shared = random.normal(0, 1, 3000)[numbered]
     ones = np.ones(len(shared))
     with table() as row:
-        for noise, factor in ((0.0, 4.0), (1.0, 2.5)):
+        for noise in (0.0, 0.3, 1.0):
             with row(noise):
                 values = shared + random.normal(0, noise or 1e-9, len(shared))
-                found = measured(values, 0 * ones, ones, np.arange(len(shared)) // 4)
-                assert found.scatter.clustered == pytest.approx(factor, rel=0.08)
+                found = measured(values, 0 * ones, ones, numbered).scatter
+                assert found.shared == pytest.approx(1.0, rel=0.08)
+                assert found.between == pytest.approx(1.0 + noise**2, rel=0.08)
+    alone = measured(shared, 0 * ones, ones, np.arange(len(shared))).scatter
+    assert (alone.shared, alone.error(500)) == (0.0, measured(shared, 0 * ones, ones).scatter.error(500))
 
 
 def test_scatter_is_separated_without_bias() -> None:
@@ -112,21 +208,29 @@ def test_scatter_is_separated_without_bias() -> None:
 
 
 @given(
-    st.floats(0.001, 0.25), st.floats(0, 0.25), st.floats(1, 5), st.integers(1, 50),
+    st.floats(0.001, 0.25), st.floats(0, 0.25), st.floats(0, 1), st.integers(1, 50), st.integers(1, 50),
     st.floats(0.002, 0.3), st.floats(0.5, 0.99),
 )  # fmt: skip
 def test_questions_differences_and_power_agree(
-    between: float, within: float, clustered: float, samples: int, difference: float, wanted: float
+    between: float, within: float, icc: float, size: int, samples: int, difference: float, wanted: float
 ) -> None:
-    scatter = Scatter(between=between, within=within, clustered=clustered)
-    needed = questions_for_difference(scatter, difference, wanted, samples)
-    assert power(scatter, difference, needed, samples) >= wanted - 1e-6
-    if needed > 2:
-        assert power(scatter, difference, needed - 1, samples) <= wanted + 1e-2
-    assert smallest_difference(scatter, needed, wanted, samples) <= difference + 1e-9
-    assert questions_for_difference(scatter, difference, wanted, samples + 1) <= needed
-    wide = questions_for_width(scatter, difference, samples)
-    assert 2 * half_width(scatter, wide, samples) <= difference + 1e-9
+    for clusters in (None, Clusters.of_size(size)):
+        scatter = Scatter(between=between, within=within, shared=icc * between, clusters=clusters)
+        needed = questions_for_difference(scatter, difference, wanted, samples)
+        assert needed
+        assert power(scatter, difference, needed, samples) >= wanted - 1e-6
+        least = 2 if clusters is None else 6 * size  # of fewer clusters none is found
+        if needed > least:
+            assert power(scatter, difference, needed - 1, samples) <= wanted + 1e-2
+        smallest = smallest_difference(scatter, needed, wanted, samples)
+        assert smallest is not None
+        assert smallest <= difference + 1e-5
+        more = questions_for_difference(scatter, difference, wanted, samples + 1)
+        assert more
+        assert more <= needed
+        wide = questions_for_width(scatter, difference, samples)
+        assert wide
+        assert 2 * half_width(scatter, wide, samples) <= difference + 1e-9
 
 
 @given(st.floats(0.0, 1.0), st.floats(0.001, 0.999), st.floats(0.0, 1.0))

@@ -290,6 +290,7 @@ def correlated(draw: random.Random, questions: int, samples: int) -> list[list[i
     return [[int(draw.random() < p) for _ in range(samples)] for p in knows]
 
 
+@pytest.mark.slow  # the clustered interval is computed by hand above
 def test_five_answers_a_question_cover_95_per_cent_clustered_and_far_less_when_taken_as_independent() -> None:
     truth = 0.3 / 0.5
     draw = random.Random(7)
@@ -311,6 +312,7 @@ def test_five_answers_a_question_cover_95_per_cent_clustered_and_far_less_when_t
     assert share(naive) < 0.75
 
 
+@pytest.mark.slow  # the macro average's interval is computed by hand above
 def test_the_macro_interval_covers_95_per_cent() -> None:
     """Thirty subjects of unequal size and difficulty, as CMMLU's are."""
     draw = random.Random(11)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -14,11 +17,12 @@ from viva.contracts import Exam
 from viva.designs import Design, Factor, FactorName, factorial, with_judges
 from viva.errors import DataError, VivaError
 from viva.prompting import prompt_text
-from viva.runs.varied import read_varied
+from viva.runs.varied import PARAPHRASES, read_varied
 from viva.scorers.golden import phrasings
 from viva.types import ExamSpec, Generate, Kind, Question, Response, Sampling
 
 SAMPLING = Sampling()
+PLACEHOLDER = re.compile(r"\{[a-z]+\}")
 
 
 def varied(benchmark: str, vary: str, **spec: object) -> Exam:
@@ -122,17 +126,51 @@ def test_a_level_of_seed_is_one_seed_in_all_cells_that_have_it() -> None:
     assert asked[0] == plain.request(question, 0, Sampling(seed=5))
 
 
-def test_every_shipped_paraphrase_is_one_of_its_benchmark_and_differs() -> None:
-    for name, most in (("cmmlu", 5), ("csbench", 4)):
-        for language in find_benchmark(name).about.languages[: 2 if name == "csbench" else 1]:
+SHIPPED = (
+    ("cmmlu", "zh", 5, 1), ("csbench", "en", 4, 4), ("csbench", "zh", 4, 4),
+    ("clrbench", "en", 4, 5), ("syneval", "en", 4, 3),
+)  # fmt: skip
+"""Benchmarks with bundled questions: language, how many prompts there are, and for how many kinds of question."""
+
+
+def test_every_shipped_paraphrase_asks_every_kind_of_question_in_other_words() -> None:
+    with table() as row:
+        for name, language, most, kinds in SHIPPED:
             for way in ({}, {"chain_of_thought": True}, {"form": "base"}):
-                exam = varied(name, f"prompt={most}", language=language, only="comprehension", **way)
-                question = next(exam.questions())
-                asked = {prompt(exam, question, sample) for sample in range(most)}
-                assert len(asked) == most
-                for one in asked:
-                    assert question.text.strip() in one
-                    assert all(option in one for option in question.options)
+                if "chain_of_thought" in way and name in ("clrbench", "syneval"):
+                    continue  # they have no other form of reply
+                with row((name, language, way)):
+                    exam = varied(name, f"prompt={most}", language=language, **way)
+                    one_of_each = {question.kind: question for question in exam.questions()}
+                    assert len(one_of_each) == kinds
+                    for question in one_of_each.values():
+                        asked = {prompt(exam, question, sample) for sample in range(most)}
+                        assert len(asked) == most
+                        for one in asked:
+                            assert all(line in one for line in question.text.strip().split("\n"))
+                            assert all(option in one for option in question.options)
+
+
+def test_shipped_paraphrases_replace_texts_of_their_benchmark_and_fill_in_the_same() -> None:
+    for name in ("cmmlu", "csbench", "clrbench", "syneval"):
+        folder = Path(str(find_benchmark(name).sample)).parent
+        usual = texts(tomllib.loads((folder / "prompts.toml").read_text()))
+        for level, content in tomllib.loads((folder / PARAPHRASES).read_text()).items():
+            own = texts(content)
+            assert own.keys() <= usual.keys(), (name, level)
+            for key, text in own.items():
+                assert PLACEHOLDER.findall(text) == PLACEHOLDER.findall(usual[key]), (name, level, key)
+            if name == "csbench":
+                kinds = {key.rpartition(".")[0] for key in usual if key.endswith("ask")}
+                assert {key.rpartition(".")[0] for key in own if key.endswith("ask")} == kinds, level
+
+
+def texts(content: dict[str, Any], before: str = "") -> dict[str, str]:
+    """The texts of nested tables, by their keys with dots."""
+    found: dict[str, str] = {}
+    for key, value in content.items():
+        found |= texts(value, f"{before}{key}.") if isinstance(value, dict) else {f"{before}{key}": value}
+    return found
 
 
 def test_cards_have_paraphrases_in_their_language_and_format(tmp_path: Path) -> None:
@@ -170,7 +208,7 @@ def test_what_cannot_be_varied_is_refused(tmp_path: Path) -> None:
             ("cmmlu", "prompt=5,order=400", {}, "cells=16"),
             ("infibench", "order=2", {}, "best of several"),
             ("cmmlu", "seed=2", {"choose": "likelihood"}, "draws nothing"),
-            ("syneval", "prompt=2", {}, "0 paraphrases"),
+            ("infibench", "prompt=2", {}, "0 paraphrases"),
         ):
             with row((benchmark, vary)), pytest.raises(VivaError, match=said):
                 varied(benchmark, vary, **spec)

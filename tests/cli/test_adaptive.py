@@ -16,7 +16,7 @@ import pytest
 import viva as library
 from cli.collected import gold, questions, write_jsonl, wrong
 from rows import table
-from servers.fixtures import QUIET, LocalServer, Viva, wait_until
+from servers.fixtures import QUIET, LocalServer, Viva
 from viva.analysis.draw import Draw
 from viva.engine.folder import RunFolder
 from viva.errors import StorageError, VivaError
@@ -152,7 +152,7 @@ def test_answers_that_are_missing_widen_the_interval_and_are_said(here: Path) ->
     library.run("cmmlu", model="replay/bad.jsonl", run="plain")
     listed = listed_runs(RunsConfig(folder=here))
     assert {run.path.rpartition("/")[2]: run.state for run in listed.runs if run.path.endswith(("gaps", "plain"))} == {
-        "gaps": f"estimated, {result.missing} unanswered",
+        "gaps": f"estimated, {result.missing} not in the answer file",
         "plain": "done",
     }
     said = " ".join(listed.closing())
@@ -175,14 +175,12 @@ def test_killed_at_any_moment_and_resumed_the_same_questions_are_asked(
     more = ("--adaptive", "known.csv", "--until", "interval<1", "--concurrency", 4)
     whole = viva.examine(server, *more, run="whole")
     journal, draws = viva.folder / "run" / "responses.jsonl", viva.folder / "run" / "draws.jsonl"
-    going = viva.start(*viva.examining(server, *more))
-    for answers in (20, 60):
-        wait_until(lambda: journal.exists() and journal.read_bytes().count(b"\n") >= answers, "answers")  # noqa: B023
-        going.kill()
-        assert going.process.returncode == -signal.SIGKILL
+    again = ("resume", "run", "--format", "json", *QUIET)
+    for answers, command in ((20, viva.examining(server, *more)), (60, again)):
+        enough = lambda: journal.exists() and journal.read_bytes().count(b"\n") >= answers  # noqa: B023, E731
+        assert viva.struck(signal.SIGKILL, enough, *command).code == -signal.SIGKILL
         assert journal.read_bytes().count(b"\n") < 96
-        going = viva.start("resume", "run", "--format", "json", *QUIET)
-    resumed = going.ended()
+    resumed = viva(*again)
     assert draws.read_bytes() == (viva.folder / "whole" / "draws.jsonl").read_bytes()
     assert resumed.overall == whole.overall
     assert len(viva.entries()) == len({entry["key"] for entry in viva.entries()}) == 96, "none was asked twice"

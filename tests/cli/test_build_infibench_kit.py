@@ -83,6 +83,14 @@ def test_kits_are_made_for_those_with_a_place_and_never_written_over(tmp_path: P
         build("kit", project, "--pool", write_pool(tmp_path / "other", [asked(9)]))
 
 
+def test_a_project_is_named_from_the_folder_one_is_in(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(project.parent)
+    written = (project / "questions/101/question.yaml").read_text()
+    assert "0 new kits" in build("kit", project.name).out
+    assert (project / "questions/101/question.yaml").read_text() == written
+    assert build("check", project.name, "--no-run").out == build("check", project, "--no-run").out
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
@@ -477,5 +485,5 @@ def test_a_question_with_several_answers_has_the_accepted_and_the_best_voted_one
 
 def test_human_answers_of_what_is_no_set_are_refused(project: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    with pytest.raises(DataError):
+    with pytest.raises(DataError, match=r"empty holds no set: it has no build\.json"):
         build("human-answers", project, "--data", tmp_path / "empty", "--out", tmp_path / "people")

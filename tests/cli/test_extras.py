@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator, Sequence
@@ -12,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from forks import forked
 from rows import table
+from servers.fixtures import Ended
 from viva.errors import EXTRAS, MissingExtraError, missing_extras
 
 ROOT = Path(__file__).parents[2]
@@ -25,8 +26,8 @@ class Missing:
             raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
 
 sys.meta_path.insert(0, Missing())
+import aiohttp, genai_prices, numpy, rich.console
 from viva.cli.main import main
-main()
 """
 """Viva on a machine that has none of the extras."""
 DISTRIBUTIONS = {
@@ -38,22 +39,21 @@ BROUGHT = {"_typeshed": "mypy", "datasets": "lm-eval", "markupsafe": "jinja2"}
 """What is imported where something else is there that needs it, or that hands it over."""
 
 
-def bare(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", BARE, *arguments], cwd=folder, capture_output=True, text=True, check=False, timeout=120
-    )
+def bare(folder: Path, *commands: Sequence[str]) -> list[Ended]:
+    return forked(BARE, "main()", [("viva", *command) for command in commands], folder)
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """With a run of four of the samples, asked and graded without extras."""
     path = tmp_path_factory.mktemp("bare")
-    asked = bare(
-        path, "run", "cmmlu", "csbench", "syneval", "clrbench", "--limit", "8", "--encoder", "none", "--model",
+    command = (
+        "run", "cmmlu", "csbench", "syneval", "clrbench", "--limit", "8", "--encoder", "none", "--model",
         "baseline/random", "--run", "run", "--progress", "quiet", "--tables",
     )  # fmt: skip
-    assert asked.returncode == 0, asked.stderr
-    assert all(exam in asked.stdout for exam in ("cmmlu", "csbench", "syneval", "clrbench"))
+    (asked,) = bare(path, command)
+    assert asked.code == 0, asked.err
+    assert all(exam in asked.out for exam in ("cmmlu", "csbench", "syneval", "clrbench"))
     return path
 
 
@@ -77,11 +77,10 @@ def test_a_run_is_asked_graded_and_looked_at_without_extras(folder: Path) -> Non
     )
 
     with table() as row:
-        for command in commands:
+        for command, done in zip(commands, bare(folder, *commands), strict=True):
             with row(" ".join(command)):
-                done = bare(folder, *command)
-                assert done.returncode in (0, 3), done.stderr  # 3: a question has no answer
-                assert "not installed" not in done.stderr
+                assert done.code in (0, 3), done.err  # 3: a question has no answer
+                assert "not installed" not in done.err
 
 
 def test_a_command_that_needs_an_extra_names_it_in_its_last_line(folder: Path) -> None:
@@ -97,13 +96,14 @@ def test_a_command_that_needs_an_extra_names_it_in_its_last_line(folder: Path) -
     )
 
     with table() as row:
-        for command, package, extra in commands:
+        for (command, package, extra), done in zip(
+            commands, bare(folder, *(each for each, *_ in commands)), strict=True
+        ):
             with row(" ".join(command)):
-                done = bare(folder, *command)
-                assert done.returncode == 2, done.stderr
+                assert done.code == 2, done.err
                 said = f"viva: this needs {package}, which is not installed: pip install 'viva[{extra}]'"
-                assert done.stderr.splitlines()[-1].startswith(said)
-                assert "Traceback" not in done.stderr
+                assert done.err.splitlines()[-1].startswith(said)
+                assert "Traceback" not in done.err
 
 
 def test_only_packages_of_extras_are_named() -> None:

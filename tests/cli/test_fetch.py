@@ -19,6 +19,12 @@ Serve = Callable[
 ]
 
 
+@pytest.fixture(autouse=True)
+def _own_cache(viva: Viva) -> None:
+    """Where the system has it, in the test's own home: other tests' cache is shared."""
+    del viva.environment["VIVA_CACHE"]
+
+
 @pytest.fixture
 def mirror() -> Iterator[Serve]:
     """Start file servers; each gives its address."""

@@ -36,7 +36,7 @@ def scores(samples: int = 1, questions: int = 400, name: str = "scores.jsonl") -
     random = np.random.default_rng(8)
     chances = random.beta(2, 1, questions)
     rows = [
-        {"model": model, "question": f"q{number}", "sample": sample, "tags": {"passage": str(number // 4)},
+        {"model": model, "question": f"q{number}", "sample": sample, "tags": {"passage": str(number // 4), "all": "x"},
          "score": int(random.random() < min(1.0, chances[number] + gap))}
         for model, gap in (("a", 0.0), ("b", 0.1)) for number in range(questions) for sample in range(samples)
     ]  # fmt: skip
@@ -56,8 +56,11 @@ def test_without_runs_a_score_is_assumed() -> None:
 
 def test_the_page_shows_what_is_printed() -> None:
     page = Path(__file__).parents[2].joinpath("docs", "planning.md").read_text("utf-8")
-    command, _, shown = page.split("```\n$ viva plan ")[1].split("```")[0].partition("\n")
-    assert shown in told(plan_command, *command.split())
+    viva.run("cmmlu", model=["baseline/random", "baseline/first"], run="guess")
+    shown = [one.split("```")[0].partition("\n") for one in page.split("```\n$ viva plan ")[1:]]
+    assert len(shown) == 2
+    for command, _, printed in shown:
+        assert printed in told(plan_command, *command.split())
 
 
 def test_what_runs_say_takes_the_place_of_assumptions() -> None:
@@ -93,7 +96,8 @@ def test_what_a_design_moves_is_not_taken_for_chance() -> None:
     viva.run("cmmlu", model=second, vary="order=4", run="varied")
     plain, varied = plan("plain"), plan("varied")
     assert {each["name"]: each["value"] for each in varied["assumptions"]}["share of chance in an answer"] == "0 %"
-    assert varied["differences"] == plain["differences"]
+    timeless = [[{**each, "seconds": None} for each in found["differences"]] for found in (varied, plain)]
+    assert timeless[0] == timeless[1]
     assert varied["assumptions"][-1]["value"] == "the first of 4 combinations of 4 orders of options"
     assert "a second answer" not in told(plan_command, "varied")
 
@@ -123,6 +127,101 @@ def test_cost_and_time_are_those_of_the_run(serve: Callable[..., LocalServer], v
     assert "Cost:" not in viva("plan", "run").out
     asked = [one["questions"] for one in json.loads(viva("plan", "run", "--format", "json").out)["shown"]]
     assert asked == [20, 100, 200, 500, 1000, 2000, 5000]
+
+
+def test_few_clusters_that_were_measured_do_not_raise_the_error_of_a_small_set_as_that_of_a_large_one() -> None:
+    """Fourteen large clusters: a hundred questions have few of each."""
+    random = np.random.default_rng(5)
+    size, count = 500, 14
+    easy = np.repeat(random.normal(0, 0.13, count), size)
+    rows = [
+        {"model": model, "question": f"q{number}", "sample": 0, "tags": {"field": str(number // size)},
+         "score": int(random.random() < min(0.98, max(0.02, 0.6 + gap + easy[number])))}
+        for model, gap in (("a", 0.0), ("b", 0.1)) for number in range(size * count)
+    ]  # fmt: skip
+    path = write_jsonl(Path("fields.jsonl"), rows)
+    sizes = ("--questions", 100, "--questions", 7000, "--questions", 70_000)
+    small, whole, more = plan(path, "--cluster", "field", *sizes)["shown"]
+    assert 0.09 < small["half_width"] < 0.16
+    assert whole["half_width"] < small["half_width"]
+    assert more["half_width"] < whole["half_width"] / 10**0.5  # ten times the clusters, and a smaller t as well
+    _, _, same = plan(path, "--cluster", "field", "--clusters", 14, *sizes)["shown"]
+    assert same["half_width"] == pytest.approx(whole["half_width"], rel=0.05), "the clusters are no more"
+    text = " ".join(told(plan_command, path, "--cluster", "field", "--clusters", 14, "--interval", 2).split())
+    assert "none: what differs between so few clusters stays" in text
+    assert "Few clusters (14 of equal size tell as much)" in text
+    assert "over 50" in told(plan_command, path, "--cluster", "field", "--clusters", 2, "--questions", 10)
+
+
+def test_clusters_without_a_run_are_assumed() -> None:
+    plain, none = plan("--difference", 5), plan("--difference", 5, "--icc", 0, "--cluster-size", 5)
+    some = plan("--difference", 5, "--icc", 0.25, "--cluster-size", 5)["differences"][0]
+    # Alone each question is decided by McNemar's exact test, which takes a few more.
+    assert none["differences"][0]["same"] == pytest.approx(plain["differences"][0]["same"], rel=0.04)
+    assert some["same"] == pytest.approx(2 * none["differences"][0]["same"], rel=0.02)  # 1 + (5 - 1) / 4
+    assert some["apart"] == pytest.approx(2 * none["differences"][0]["apart"], rel=0.02)
+    few = plan("--difference", 5, "--icc", 0.25, "--clusters", 40)["differences"][0]
+    assert few["same"] is None or few["same"] > some["same"]
+
+
+def test_repeats_are_more_answers_to_each_question() -> None:
+    arguments = ("--within", 0.3, "--difference", 3)
+    repeated, sampled = plan(*arguments, "--samples", 2, "--repeats", 3), plan(*arguments, "--samples", 6)
+    assert repeated["differences"] == sampled["differences"]
+
+
+def test_the_cost_of_judges_counts(serve: Callable[..., LocalServer], viva: Viva) -> None:
+    judge = serve(texts=["It will do.\nVERDICT: 1"])
+    ended = viva(
+        *("run", "csbench", "--model", "openai/m", "--base-url", judge.url, "--run", "run"),
+        *("--judge", "openai/j", "--judge-base-url", judge.url, "--progress", "quiet"),
+    )
+    assert ended.code == 0, ended.err
+
+    def dollars(*prices: str) -> tuple[float, str]:
+        options = [each for price in prices for each in ("--price", price)]
+        rows = viva("plan", "run", "--difference", 5, *options, "--format", "csv").out.splitlines()
+        header, row = (line.split(",") for line in rows[:2])
+        found = dict(zip(header, row, strict=True))
+        assert float(found["seconds"]) > 0
+        text = " ".join(viva("plan", "run", "--difference", 5, *options).out.split())
+        return float(found["dollars"]) / float(found["questions"]) / 2, text
+
+    verdicts, answers = viva.entries(stage="annotations"), viva.entries()
+    spent = [
+        sum(one["usage"]["input"] * paid + one["usage"]["output"] * earned for one in entries) / 1e6 / len(answers)
+        for entries, paid, earned in ((answers, 3, 15), (verdicts, 10_000, 20_000))
+    ]
+    alone, text = dollars("openai/m=3/15")
+    assert alone == pytest.approx(spent[0], rel=1e-6)
+    assert "Cost leaves out what is not known: the judge openai/j (no price: --price openai/j=IN/OUT)." in text
+    both, text = dollars("openai/m=3/15", "openai/j=10000/20000")
+    assert both == pytest.approx(sum(spent), rel=1e-6)
+    assert "with judging by openai/j" in text
+    assert "leaves out" not in text
+    assert "the judge openai/j (no price" in viva("plan", "run").out
+
+
+def test_judges_of_recorded_answers_cost_as_well(serve: Callable[..., LocalServer], viva: Viva) -> None:
+    judge = serve(texts=["It will do.\nVERDICT: 1"])
+    asked = ("run", "csbench", "--model", "baseline/first", "--run", "run", "--progress", "quiet")
+    assert viva(*asked, "--judge", "openai/j", "--judge-base-url", judge.url).code == 0
+    text = " ".join(viva("plan", "run", "--price", "openai/j=10000/10000").out.split())
+    assert "with judging by openai/j" in text
+    assert "Cost leaves out what is not known: baseline/first (recorded answers)." in text
+
+
+def test_hours_are_a_budget(server: LocalServer, viva: Viva) -> None:
+    assert viva.examine(server, "--limit", 20).code == 0
+    one, two = (
+        json.loads(viva("plan", "run", "--max-time", hours, "--format", "json").out)["shown"][0] for hours in (0.1, 0.2)
+    )
+    assert two["questions"] == pytest.approx(2 * one["questions"], abs=1)
+    assert "both models answer in 0.1 h" in viva("plan", "run", "--max-time", 0.1).out
+    both = json.loads(
+        viva("plan", "run", "--max-time", 0.1, "--max-cost", 1e-3, "--price", "3/15", "--format", "json").out
+    )
+    assert both["shown"][0]["questions"] < one["questions"]
 
 
 def test_a_run_of_two_exams_is_asked_for_one_of_them() -> None:
@@ -161,6 +260,7 @@ def test_models_so_far_apart_that_one_would_be_above_100_are_the_nearest_that_ca
     assert need["apart"] >= need["same"]
     assert "(20 and 100 %)" in " ".join(told(plan_command, "--difference", 80, "--score", 70).split())
     assert "cannot both" not in told(plan_command, "--difference", 60, "--score", 70)
+    assert "Two models 1 point apart" in told(plan_command, "--difference", 1, "--score", 99.9)
 
 
 def test_what_no_share_or_score_can_be_is_refused() -> None:
@@ -182,10 +282,16 @@ def test_what_cannot_be_planned_is_said() -> None:
         for arguments, said in (
             (("nothere",), "nothere"),
             ((few,), "5 questions"),
-            ((scores(), "--cluster", "book"), "it has: 'passage'"),
+            ((scores(), "--cluster", "book"), "it has: 'passage', 'all'"),
             ((scores(), "--model", "c"), "no scores of such a model"),
             (("--cluster", "passage"), "name one"),
             (("--max-cost", 5), "--price"),
+            (("--max-time", 5), "what an answer takes"),
+            (("--icc", 0.2), "--cluster-size"),
+            (("--clusters", 9), "--icc, or --cluster TAG"),
+            (("--clusters", 9, "--cluster-size", 9, "--icc", 0.2), "name one of them"),
+            ((scores(), "--cluster", "all"), "are of one"),
+            (("infibench",), "infibench: its published scores are means"),
             (("--correlation", 0.9, "--within", 0.3), "at most 0.7"),
             ((scores(), "--score", 60), "--score 60: the runs say"),
         ):

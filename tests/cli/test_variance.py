@@ -116,13 +116,22 @@ def test_exports_views_and_tables_take_such_a_run(viva: Viva) -> None:
     ended = viva("run", "cmmlu", "--model", "baseline/random", "--vary", VARY, "--limit", 10, "--run", "run", *QUIET)
     assert "8 combinations of 2 prompts × 4 orders of options" in ended.out
     assert "|vary:prompt2.order4." in re.sub(r"\s", "", viva("score", "run", "--tables").out)
-    assert viva("show", "run", "--limit", 1).out
+    assert ", prompt base, order 0, baseline/random: " in viva("show", "run", "--limit", 1).out
     assert viva("export", "run", "--to", "parquet", "--out", "out").code == 0
     assert viva("report", "run", "--out", "run.html").code == 0
     assert viva("breakdown", "run", "--by", "subject").code == 0
     for form in ("terminal", "csv", "markdown", "latex", "json"):
         said = viva("variance", "run", "--format", form).out.replace(r"\ensuremath{\times}", "×")
         assert "question × order" in said, form
+
+
+def test_the_prompts_of_all_cells_can_be_read_before_anything_is_asked(viva: Viva) -> None:
+    shown = viva("prompt", "clrbench", "--encoder", "none", "--vary", "prompt=3")
+    assert re.findall("=== (.*) ===", shown.err) == ["prompt base", "prompt formal", "prompt direct"]
+    assert shown.out.count("with one JSON object and nothing else") == 3
+    raw = viva("prompt", "clrbench", "--encoder", "none", "--vary", "prompt=3", "--raw")
+    assert len(raw.out.splitlines()) == 3
+    assert "===" not in viva("prompt", "clrbench", "--encoder", "none").err
 
 
 def test_longer_prompts_of_some_cells_are_in_the_estimate(viva: Viva, tmp_path: Path) -> None:

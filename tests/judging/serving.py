@@ -39,7 +39,7 @@ def _as_json(body: Body, prompt: str) -> str:
 
 class _Server(ThreadingHTTPServer):
     request_queue_size = 1024
-    """Of five waiting connections, the default, the sixth is dropped on a busy machine, and tried again after seconds."""
+    """By default the sixth connection that waits is dropped on a busy machine, and tried again after seconds."""
 
 
 class JudgeServer:

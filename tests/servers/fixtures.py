@@ -242,6 +242,7 @@ class Viva:
             "LANG": "C.UTF-8",
             "OPENAI_API_KEY": "sk-of-the-tests",
             "VIVA_CONFIG": os.environ["VIVA_CONFIG"],
+            "VIVA_CACHE": os.environ["VIVA_CACHE"],
             **ONE_THREAD,
         }
         if "PYTHONPATH" in os.environ:  # another copy of the source is being tested

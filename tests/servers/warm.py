@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
+import altair
 import genai_prices
 import rich.console
 
@@ -34,7 +35,7 @@ from viva.scorers.truth import read_truth
 
 ELSEWHERE = ("__main__", "harness", "encoder", "embedding", "anthropic", "google", "inspect_tasks")
 """What runs when it is imported, belongs into the sandbox, or is too large for those that do without it."""
-LOADED = (aiohttp, genai_prices, rich.console)
+LOADED = (aiohttp, altair, genai_prices, rich.console)
 
 
 def load() -> None:

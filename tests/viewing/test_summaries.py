@@ -10,6 +10,7 @@ from starlette.testclient import TestClient
 from rows import table
 from servers.fixtures import Viva
 from viewing.runs import Growing
+from viva.engine.budget import Price
 from viva.engine.folder import ModelRecord
 from viva.viewing.following import Tokens
 from viva.viewing.summaries import list_cost
@@ -57,6 +58,8 @@ def test_what_answers_cost_is_said_where_it_is_known() -> None:
         "not counted": (list_cost([vendor], {"openai/gpt-4o": Tokens(1, 1, 1)}), None),
         "a model that nobody knows": (list_cost([ModelRecord(name="openai/x-y")], {"openai/x-y": Tokens(1, 1)}), None),
         "nothing asked yet": (list_cost([vendor], {}), 0.0),
+        "the run's price": (list_cost([own], used, {"openai/gpt-4o": Price(1, 10)}), 2.0),
+        "one for all": (list_cost([vendor], used, {"": Price(2, 0)}), 2.0),
     }
     with table() as row:
         for name, (found, expected) in cases.items():

@@ -3,15 +3,18 @@
 A question has a true score, its mean over many answers; an answer scatters around it. So the mean of `n` questions with
 `k` answers each has the variance
 
-    clustered · (between + within / k) / n
+    (between + within / k + shared · others) / n
 
-(Miller 2024, "Adding Error Bars to Evals", arXiv 2411.00640, sections 2 to 5). Of two models on the same questions the
-score of a question is the difference of theirs, and what both find easy falls out of `between`. Questions are taken as
-drawn from a large pool, as by every interval of Viva. All figures are shares of 1, not points of per cent.
+(Miller 2024, "Adding Error Bars to Evals", arXiv 2411.00640, sections 2 to 5). `shared` is what questions of one
+cluster have in common, such as those on one text, and `others` how many more questions of its cluster a question has:
+m - 1 in clusters of m (Kish 1965, Survey Sampling, section 5.4). Of two models on the same questions the score of a
+question is the difference of theirs, and what both find easy falls out of `between`. Questions, and their clusters, are
+taken as drawn from a large pool, as by every interval of Viva. All figures are shares of 1, not points of per cent.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from statistics import NormalDist
@@ -31,6 +34,56 @@ _LARGEST = 0.9999
 _HALVINGS = 20
 """Of all differences: until the smallest is known to a ten-thousandth of a point."""
 _NORMAL = NormalDist()
+_FEWEST = 6
+"""Clusters from which a test that flips their signs can come out at 5 %, two-sided: 2 / 2⁵ is more."""
+_MANY = 300
+"""Degrees of freedom from which Student's t is taken as normal."""
+_CERTAIN = 8
+"""Errors between a difference and 0 from which it is always seen, and the noncentral t distribution is not summed."""
+
+
+class Clusters(Struct, frozen=True, kw_only=True):
+    """How a set of questions falls into clusters, which are drawn from many like them."""
+
+    slope: float
+    offset: float
+    """In a set of n questions one has `slope · n - offset` others of its own cluster on average, at least none."""
+    number: float
+    """Of the clusters of `most` questions: as many equal ones tell as much, (Σ w²)² / Σ w⁴ by their shares w."""
+    most: float = math.inf
+    """Of more questions the clusters grow no larger, and more are added."""
+
+    @classmethod
+    def like(cls, cluster: NDArray[np.int64]) -> Clusters:
+        """Of a set, its questions' clusters numbered from 0. Smaller is a random subset; larger has more clusters."""
+        sizes = np.bincount(cluster).astype(np.float64)
+        count = sizes.sum()
+        alike = float((sizes * (sizes - 1)).sum() / (count * (count - 1)))  # of two questions: to be of one cluster
+        worth = float((sizes**2).sum() ** 2 / (sizes**4).sum())
+        return cls(slope=alike, offset=alike, number=worth, most=float(count))
+
+    @classmethod
+    def of_size(cls, size: int) -> Clusters:
+        """So many questions in each: a larger set has more clusters."""
+        return cls(slope=1.0, offset=1.0, number=1.0, most=float(size))
+
+    @classmethod
+    def so_many(cls, number: int) -> Clusters:
+        """So many of one size: a larger set has more questions in each."""
+        return cls(slope=1 / number, offset=1.0, number=float(number))
+
+    @property
+    def measured(self) -> bool:
+        """Whether they are those of a set of `most` questions."""
+        return self.number > 1 and self.most < math.inf
+
+    def others(self, questions: float) -> float:
+        """How many others of its own cluster a question of such a set has."""
+        return max(0.0, self.slope * min(questions, self.most) - self.offset)
+
+    def worth(self, questions: float) -> float:
+        """How many equal clusters a set of so many questions is worth."""
+        return min(questions, self.number * max(1.0, questions / self.most))
 
 
 class Scatter(Struct, frozen=True, kw_only=True):
@@ -40,38 +93,64 @@ class Scatter(Struct, frozen=True, kw_only=True):
     """Variance of questions' true scores."""
     within: float
     """Variance of one answer around its question's true score; of a difference, of both models' answers together."""
-    clustered: float = 1.0
-    """By how much questions that belong together (on one text) raise the variance; 1 where each stands for itself."""
+    shared: float = 0.0
+    """Of `between`, the variance of clusters' means: what the questions of one have in common."""
+    clusters: Clusters | None = None
+    """None where each question stands for itself."""
 
     def error(self, questions: float, samples: int = 1) -> float:
         """The standard error of the mean over so many questions with so many answers each."""
-        return math.sqrt(self.clustered * (self.between + self.within / samples) / questions)
+        alike = self.shared * self.clusters.others(questions) if self.clusters else 0.0
+        return math.sqrt((self.between + self.within / samples + alike) / questions)
+
+    def degrees(self, questions: float) -> float:
+        """Degrees of freedom of that error: one less than the clusters are worth; infinite where there are none."""
+        return self.clusters.worth(questions) - 1 if self.clusters else math.inf
 
 
 def half_width(scatter: Scatter, questions: int, samples: int = 1) -> float:
-    """Half the width of a 95 % interval of the mean."""
-    return _critical(LEVEL) * scatter.error(questions, samples)
+    """Half the width of a 95 % interval of the mean; infinite where a single cluster does not tell its error."""
+    degrees = scatter.degrees(questions)
+    return _critical(LEVEL, degrees) * scatter.error(questions, samples) if degrees >= 1 else math.inf
 
 
-def questions_for_width(scatter: Scatter, width: float, samples: int = 1) -> int:
-    """How many questions make a 95 % interval no wider than `width`, from end to end."""
-    return _ceiling((2 * _critical(LEVEL) / width) ** 2 * scatter.error(1, samples) ** 2)
+def questions_for_width(scatter: Scatter, width: float, samples: int = 1) -> int | None:
+    """How many questions make a 95 % interval no wider than `width`, from end to end; None where no number does."""
+    if scatter.clusters is None:
+        return _ceiling((2 * _critical(LEVEL) / width) ** 2 * scatter.error(1, samples) ** 2)
+    return _first_of_all(lambda n: 2 * half_width(scatter, n, samples) <= width)
 
 
 def power(scatter: Scatter, difference: float, questions: int, samples: int = 1) -> float:
-    """The chance that a true difference is significant at 5 %, two-sided, by the normal approximation."""
-    shift = abs(difference) / scatter.error(questions, samples)
-    return _NORMAL.cdf(shift - _critical(LEVEL)) + _NORMAL.cdf(-shift - _critical(LEVEL))
+    """The chance that a true difference is significant at 5 %, two-sided, by the normal approximation.
+
+    Of questions in clusters: by the noncentral t distribution, and none of fewer than 6 clusters.
+    """
+    shift = abs(difference) / max(scatter.error(questions, samples), 1e-12)
+    degrees = scatter.degrees(questions)
+    if degrees < _FEWEST - 1:
+        return 0.0
+    critical = _critical(LEVEL, degrees)
+    if degrees > _MANY or shift > _CERTAIN:
+        return _NORMAL.cdf(shift - critical) + _NORMAL.cdf(-shift - critical)
+    from scipy.special import nctdtr
+
+    return float(1 - nctdtr(degrees, shift, critical) + nctdtr(degrees, shift, -critical))
 
 
-def questions_for_difference(scatter: Scatter, difference: float, wanted: float, samples: int = 1) -> int:
-    """How many questions show a true difference with the power that is wanted."""
-    return _ceiling(((_critical(LEVEL) + _NORMAL.inv_cdf(wanted)) * scatter.error(1, samples) / difference) ** 2)
+def questions_for_difference(scatter: Scatter, difference: float, wanted: float, samples: int = 1) -> int | None:
+    """How many questions show a true difference with the power that is wanted; None where no number does."""
+    if scatter.clusters is None:
+        return _ceiling(((_critical(LEVEL) + _NORMAL.inv_cdf(wanted)) * scatter.error(1, samples) / difference) ** 2)
+    return _first_of_all(lambda n: power(scatter, difference, n, samples) >= wanted)
 
 
-def smallest_difference(scatter: Scatter, questions: int, wanted: float, samples: int = 1) -> float:
-    """The smallest true difference that so many questions show with the power that is wanted."""
-    return (_critical(LEVEL) + _NORMAL.inv_cdf(wanted)) * scatter.error(questions, samples)
+def smallest_difference(scatter: Scatter, questions: int, wanted: float, samples: int = 1) -> float | None:
+    """The smallest true difference that so many questions show with the power that is wanted; None for none below 1."""
+    if scatter.clusters is not None:
+        return _smallest(lambda difference: power(scatter, difference, questions, samples), wanted)
+    found = (_critical(LEVEL) + _NORMAL.inv_cdf(wanted)) * scatter.error(questions, samples)
+    return found if found <= 1 else None
 
 
 class Discordance(Struct, frozen=True):
@@ -104,9 +183,7 @@ class Discordance(Struct, frozen=True):
             return 0.0
         counts = np.arange(questions + 1)
         chances: Floats = binom.pmf(counts, questions, share)
-        # The most ups that are still significantly few, for every number of discordant questions; -1 for none.
-        few = binom.ppf(LEVEL / 2, counts, 0.5) - 1
-        few = np.where(bdtr(np.clip(few + 1, 0, counts), counts, 0.5) <= LEVEL / 2, few + 1, few)
+        few = _significantly_few(1 << questions.bit_length())[: questions + 1]
         found = np.zeros(len(counts))
         some = few >= 0
         for likely in (self.up / share, self.down / share):
@@ -118,8 +195,23 @@ class Discordance(Struct, frozen=True):
 
         Its power goes up in steps and a little down between them: from here on it stays within two points of it.
         """
-        about = questions_for_difference(self.scatter, self.difference, wanted)
+        about = questions_for_difference(self.scatter, self.difference, wanted) or _MOST
         return about if about > _EXACT else _first(lambda n: self.power(n) >= wanted, max(6, about // 2))
+
+
+@functools.cache
+def _significantly_few(size: int) -> Floats:
+    """The most ups that are still significantly few, of every number of discordant questions below `size`; -1 for none.
+
+    A plan asks hundreds of times, and this took half of its time: `size` is a power of two, so that few are kept.
+    """
+    from scipy.special import bdtr
+    from scipy.stats import binom
+
+    counts = np.arange(size)
+    few = binom.ppf(LEVEL / 2, counts, 0.5) - 1
+    found: Floats = np.where(bdtr(np.clip(few + 1, 0, counts), counts, 0.5) <= LEVEL / 2, few + 1, few)
+    return found
 
 
 def discordance(score: float, difference: float, correlation: float) -> Discordance:
@@ -172,8 +264,9 @@ class Basis(Struct, frozen=True, kw_only=True):
             return self.apart
         return discordance(self.score, difference, 0.0).scatter
 
-    def needed(self, difference: float, wanted: float, samples: int = 1) -> tuple[int, int]:
-        """How many questions show a difference with the power that is wanted: the same for both models, and others.
+    def needed(self, difference: float, wanted: float, samples: int = 1) -> tuple[int | None, int | None]:
+        """How many questions show a difference with the power that is wanted: the same for both models, and others;
+        None where no number of questions in these clusters does.
 
         Where McNemar's test decides, an answer is the same however often it is asked for. The normal approximation that
         counts the others promises too few where few are enough: others never take fewer than the same.
@@ -183,12 +276,12 @@ class Basis(Struct, frozen=True, kw_only=True):
         if exact is None:
             return questions_for_difference(self.pair, difference, wanted, samples), others
         same = exact.questions_for(wanted)
-        return same, max(same, others) if self._alike else others
+        return same, max(same, others) if self._alike and others else others
 
     def smallest(self, questions: int, wanted: float, samples: int = 1) -> tuple[float | None, float | None]:
         """The smallest difference that so many questions show: the same for both models, and others; None for none."""
-        same: float | None = smallest_difference(self.pair, questions, wanted, samples)
-        others: float | None = smallest_difference(self.apart, questions, wanted, samples)
+        same = smallest_difference(self.pair, questions, wanted, samples)
+        others = smallest_difference(self.apart, questions, wanted, samples)
         if self.discordance(0.5) is not None:
             same = _smallest(lambda points: self._paired(points, questions), wanted)
         if self.correlation is not None:
@@ -222,7 +315,8 @@ def measured(means: Floats, squares: Floats, counts: Floats, cluster: NDArray[np
     """Scatter from questions' means, the sums of squares around them, and their numbers of answers.
 
     One-way analysis of variance with unequal numbers of answers; `between` is at least 0. `cluster` numbers the
-    questions that belong together: the cluster-robust variance of the mean over the plain one.
+    questions that belong together: `shared` is the analysis of variance's component of clusters of unequal sizes
+    (Donner 1986, International Statistical Review 54:67).
     """
     degrees = float((counts - 1).sum())
     within = float(squares.sum() / degrees) if degrees else 0.0
@@ -247,17 +341,36 @@ def _measured(
 ) -> Measured:
     mean = float(values.mean())
     whole = float(values.var(ddof=1))
-    clustered = 1.0
-    if cluster is not None and whole > 0.0:
-        summed = np.bincount(cluster, weights=values - mean)
-        clustered = float((summed**2).sum()) / float(((values - mean) ** 2).sum())
+    shared, clusters = 0.0, None
+    if cluster is not None:
+        _, numbered = np.unique(cluster, return_inverse=True)
+        clusters = Clusters.like(numbered)
+        shared, inside = _components(values, numbered)
+        whole = shared + inside if shared else whole
     between = max(0.0, whole - float(noise.mean()))
-    scatter = Scatter(between=between, within=within, clustered=clustered)
+    scatter = Scatter(between=between, within=within, shared=min(shared, between), clusters=clusters)
     return Measured(scatter=scatter, mean=mean, questions=len(values), separated=separated)
 
 
-def _critical(level: float) -> float:
-    return _NORMAL.inv_cdf(1 - level / 2)
+def _components(values: Floats, cluster: NDArray[np.int64]) -> tuple[float, float]:
+    """The variance of clusters' means, at least 0, and that of values around them."""
+    sizes = np.bincount(cluster).astype(np.float64)
+    count, clusters = float(len(values)), len(sizes)
+    if not 1 < clusters < count:
+        return 0.0, 0.0
+    means = np.bincount(cluster, weights=values) / sizes
+    inside = float(((values - means[cluster]) ** 2).sum() / (count - clusters))
+    outside = float((sizes * (means - values.mean()) ** 2).sum() / (clusters - 1))
+    usual = (count - float((sizes**2).sum()) / count) / (clusters - 1)
+    return max(0.0, (outside - inside) / usual), inside
+
+
+def _critical(level: float, degrees: float = math.inf) -> float:
+    if degrees > _MANY:
+        return _NORMAL.inv_cdf(1 - level / 2)
+    from scipy.special import stdtrit
+
+    return float(stdtrit(degrees, 1 - level / 2))
 
 
 def _ceiling(questions: float) -> int:
@@ -273,6 +386,11 @@ def _smallest(found: Callable[[float], float], wanted: float) -> float | None:
         middle = (low + high) / 2
         low, high = (low, middle) if found(middle) >= wanted else (middle, high)
     return high
+
+
+def _first_of_all(enough: Callable[[int], bool]) -> int | None:
+    """The first number of questions from 2 on for which it is enough; None where none is."""
+    return _first(enough, 2) if enough(_MOST) else None
 
 
 def _first(enough: Callable[[int], bool], start: int) -> int:

@@ -47,7 +47,10 @@ class ProjectFolder:
         self.path = path
 
     def read(self, name: str | Path, most: int = -1) -> bytes | None:
-        """A file's bytes, of a longer one the first `most`; None where it is not there. Raises StorageError."""
+        """A file's bytes, of a longer one the first `most`; None if it is missing. `name` is relative to the folder.
+
+        Raises StorageError.
+        """
         try:
             with reading(self.path / name, follow=True) as file:
                 return file.read(most)

@@ -38,6 +38,8 @@ CARD = "card"
 _OF_FILES = {CUSTOM: "viva.benchmarks.custom.benchmark", CARD: "viva.benchmarks.card.benchmark"}
 CARDS = Path(__file__).parent / "card" / "cards"
 """The cards that come with Viva: NAME.yaml."""
+_TABLES = frozenset({".csv", ".tsv", ".jsonl", ".parquet", ".arrow", ".gz"})
+"""What a file of questions ends in that needs a card."""
 _CARD_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,40}")
 
 
@@ -45,6 +47,11 @@ def find_benchmark(name: str) -> Benchmark:
     """The benchmark of that name. Raises VivaError naming the ones there are."""
     module = _OF_FILES.get(name) or BENCHMARKS.get(name)
     if module is None:
+        if Path(name).suffix.lower() in _TABLES:
+            raise VivaError(
+                f"{name} is no benchmark yet: `viva init {name}` writes the card that makes a table an exam, and "
+                "`viva run` takes that card"
+            )
         cards = sorted(path.stem for path in CARDS.glob("*.yaml"))
         near = difflib.get_close_matches(name.casefold(), [*BENCHMARKS, *cards], 1)
         if near:

@@ -54,6 +54,7 @@ def decide_aspect(
         marks=evidence.marks,
         opinions=opinions,
         replies=sum(1 for opinion in evidence.opinions if opinion.aspect == aspect),
+        failed=sum(1 for opinion in evidence.failed if opinion.aspect == aspect),
         panel=panel,
         similarity=evidence.similarities.get(aspect),
     )

@@ -6,11 +6,13 @@ them, and its own options come first.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import click
 
+OF_EVERY_COMMAND = ("--json", "--quiet", "--verbose", "--log-level")
 LEVELS = ("debug", "info", "warning", "error")
 
 
@@ -18,10 +20,45 @@ def add_common_options(command: click.Command) -> click.Command:
     """The command with these options, those in its group as well; those that it has already stay as they are."""
     for one in command.commands.values() if isinstance(command, click.Group) else ():
         add_common_options(one)
+    for parameter in command.params:
+        if type(parameter.type) is click.Choice:
+            parameter.type = Choice(parameter.type.choices)
+        elif type(parameter.type) is click.IntRange:
+            bounds = parameter.type
+            parameter.type = WholeNumber(bounds.min, bounds.max, bounds.min_open, bounds.max_open, bounds.clamp)
     if not isinstance(command, click.Group):
         known = {name for parameter in command.params for name in parameter.opts}
         command.params += [option for option in _options(command) if known.isdisjoint(option.opts)]
     return command
+
+
+class Choice(click.Choice[Any]):
+    """One of a few words, in any case; where it is none, the nearest is named."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The word as it is written here. Raises BadParameter."""
+        same = [one for one in self.choices if str(one).casefold() == str(value).casefold()]
+        return super().convert(same[0] if len(same) == 1 else value, param, ctx)
+
+    def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
+        """All the words, and the nearest."""
+        near = difflib.get_close_matches(str(value).casefold(), list(map(str, self.choices)), 1)
+        return super().get_invalid_choice_message(value, ctx) + (f" Did you mean {near[0]!r}?" if near else "")
+
+
+class WholeNumber(click.IntRange):
+    """A whole number; a share, as other tools take it for --limit, is refused in words."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number. Raises BadParameter."""
+        try:
+            share = not float(value).is_integer()
+        except (TypeError, ValueError, OverflowError):
+            share = False
+        if share:
+            hint = ": `viva list` says how many questions there are" if param and param.name == "limit" else ""
+            self.fail(f"{value!r} is a share, and this takes a count{hint}.", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 def _options(command: click.Command) -> Iterator[click.Option]:

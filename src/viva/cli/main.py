@@ -11,7 +11,7 @@ from typing import Any, cast
 import click
 
 from viva.cli import habits
-from viva.cli.common import add_common_options
+from viva.cli.common import OF_EVERY_COMMAND, add_common_options
 from viva.cli.renamed import current_command, current_options
 from viva.errors import EXIT_INTERRUPTED, EXIT_STORAGE, VivaError, missing_extras
 from viva.version import __version__
@@ -124,6 +124,10 @@ def main(arguments: list[str] | None = None) -> None:
         if isinstance(problem, click.NoSuchOption):
             near = difflib.get_close_matches(problem.option_name, problem.possibilities or (), 1)
             problem = click.NoSuchOption(problem.option_name, possibilities=near, ctx=problem.ctx)
+            inside = problem.ctx
+            if inside and problem.option_name in OF_EVERY_COMMAND and isinstance(inside.command, click.Group):
+                where = f"{inside.command_path} COMMAND {problem.option_name}"
+                problem = click.UsageError(f"{problem.option_name} belongs after the command: {where}", inside)
         problem.show()
         code = problem.exit_code
     except (click.exceptions.Abort, KeyboardInterrupt):

@@ -21,7 +21,7 @@ _OPTIONS = (
     click.option(
         "--panel",
         type=click.Choice(["mean", "median", "majority"]),
-        help="What several verdicts on one answer become.  [default: the run's]",
+        help="How several verdicts on one answer are combined.  [default: the run's]",
     ),
     click.option(
         "--rubric",

@@ -25,12 +25,12 @@ def token_options(function: Callable[..., Any]) -> Callable[..., Any]:
             "--token-file",
             type=click.Path(path_type=Path),
             metavar="FILE",
-            help="Read the token from this file: `ps` shows everybody on the machine what stands in a command line.",
+            help="Read the token from this file: on the command line other users of the machine can see it (`ps`).",
         ),
         click.option(
             "--token",
             default="",
-            help="What a visitor must know, 16 characters or more.  [default: made where one is needed]",
+            help="The token that a visitor needs, 16 characters or more.  [default: made where one is needed]",
         ),
     ):
         merged = option(merged)

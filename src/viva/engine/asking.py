@@ -189,6 +189,10 @@ def write(
         if run.stop:
             return  # interrupted on the way: simply not answered yet
         run.tally.last_failure = f"{task.model.name}: {failure.message}"
+        # The same once more says nothing new: the journal stays as it was scored. Batches are counted since a failure.
+        known = run.journal.read(task.key) if response.usage is None and not batch else None
+        if known is not None and known.error == failure:
+            return
     run.journal.append(
         Entry(
             key=task.key.hex(),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from decimal import Decimal
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from viva.contracts import AdaptingModel
 from viva.prompting import estimate_tokens, prompt_text
@@ -18,8 +19,8 @@ ASSUMED_REPLY = 4096
 class Price(Struct, frozen=True):
     """US dollars per million tokens."""
 
-    input: float
-    output: float
+    input: Annotated[float, Meta(ge=0)]
+    output: Annotated[float, Meta(ge=0)]
 
     def cost(self, usage: Usage) -> float:
         """US dollars."""
@@ -28,6 +29,11 @@ class Price(Struct, frozen=True):
     def times(self, share: float) -> Price:
         """So much of it: what batches cost, for one."""
         return Price(self.input * share, self.output * share)
+
+
+def both(one: Usage, other: Usage) -> Usage:
+    """The tokens of both together."""
+    return Usage(one.input + other.input, one.output + other.output, one.reasoning + other.reasoning)
 
 
 def list_price(provider: str, model: str) -> Price | None:

@@ -8,7 +8,7 @@ from statistics import median_low
 import msgspec
 from msgspec import Struct
 
-from viva.engine.budget import Price
+from viva.engine.budget import Price, both
 from viva.engine.journal import Entry
 from viva.types import CUT_OFF, ScoreRow, StopReason, Usage
 
@@ -86,14 +86,16 @@ class Consumption(Struct):
             self.silent += not (usage and usage.reasoning)
         if usage:
             self.counted += 1
-            total = self.total
-            self.total = Usage(
-                total.input + usage.input, total.output + usage.output, total.reasoning + usage.reasoning
-            )
+            self.total = both(self.total, usage)
         if entry.seconds > 0 and not entry.batch:
             self.seconds.append(entry.seconds)
         if entry.first > 0:
             self.firsts.append(entry.first)
+
+    def count_judging(self, entry: Entry) -> None:
+        """Take in one more line of a judge's, also a reply that held no verdict: it is paid all the same."""
+        if (not entry.error or entry.usage) and not entry.reused:
+            self.count(msgspec.structs.replace(entry, error=None))
 
     def consumed(self, right: int | None = None) -> Consumed:
         """What it comes to; `right` where answers were counted without their outcomes."""

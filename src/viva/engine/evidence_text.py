@@ -23,6 +23,8 @@ def describe_evidence(evidence: Evidence, suspicion: Suspicion) -> Iterator[tupl
         yield f"similarity of the {aspect}", f"{value:.4f}"
     for opinion in evidence.opinions:
         yield f"judge {opinion.judge} on the {opinion.aspect}", opinion.text
+    for opinion in evidence.failed:
+        yield f"judge {opinion.judge} on the {opinion.aspect}, no verdict", opinion.text
     for mark in evidence.marks:
         yield f"expert {mark.reviewer} on the {mark.aspect}", f"{mark.value:g} {mark.comment}".rstrip()
 

@@ -27,6 +27,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct
 
+from viva.engine.budget import Price
 from viva.engine.journal import Journal
 from viva.errors import MissingRunError, StorageError, VivaError
 from viva.files import UNREADABLE, LockedError, lock, read_regular, refuse_depth, write_whole
@@ -121,6 +122,8 @@ class RunRecord(Struct, kw_only=True):
     seed: Annotated[int, Meta(ge=-(2**62), le=2**62)] = 0
     sampling: Sampling = Sampling()
     adaptive: AdaptiveRecord | None = None
+    prices: dict[str, Price] = {}
+    """What the user said that models and judges cost, by their names, "" for all others. No score depends on it."""
 
     @property
     def shard(self) -> str:

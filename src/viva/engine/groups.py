@@ -15,13 +15,13 @@ from msgspec import Struct
 
 from viva.contracts import HEARD, MORE, AdaptingModel, Model
 from viva.engine.asking import Run, Task, book, write
-from viva.engine.budget import Hold, worst_case
+from viva.engine.budget import Hold, both, worst_case
 from viva.engine.firstreply import FirstReply
 from viva.engine.limits import Ceiling, Policy
 from viva.engine.pacing import Pace
 from viva.engine.slots import Slots
 from viva.errors import ModelError
-from viva.types import Choose, Failure, Request, Response
+from viva.types import Choose, Failure, Request, Response, Usage
 
 CANARY_PATIENCE = 5.0
 """Seconds that the first request of a group is alone, so that a bad key is refused once and not a thousand times."""
@@ -245,6 +245,7 @@ class _Group:
         clock = asyncio.get_running_loop().time
         left = policy.question  # its clock runs while it is asked, not while it waits for its turn or for money
         attempt = rereads = counted = 0
+        unread: Usage | None = Usage()  # of the replies to this request that hold no verdict
         answered = slots.answered
         while True:
             taken = self._taken(task)
@@ -265,12 +266,14 @@ class _Group:
             if isinstance(outcome, Response):
                 self._fill()
                 readable = task.readable(outcome)
+                unread = both(outcome.usage, unread) if outcome.usage and unread else None
                 if hold.refused:  # what came is cut off for want of money, and is asked for again when there is some
                     shared.finish("budget")
                     return
                 if readable or rereads >= policy.rereads or shared.stop:
                     failure = None if readable else Failure("unreadable", "the judge's reply holds no verdict")
-                    write(shared, task, outcome, failure, clock() - started, attempt)
+                    paid = msgspec.structs.replace(outcome, usage=unread)
+                    write(shared, task, paid, failure, clock() - started, attempt)
                     return
                 rereads += 1
                 left = deadline - clock()
@@ -288,7 +291,8 @@ class _Group:
             else:
                 again = await self._try_again(source, task, problem, counted, attempt, started, deadline)
             if not again:
-                write(shared, task, Response(), Failure(problem.kind, problem.message), clock() - started, attempt)
+                lost = Response(usage=unread if rereads else None)
+                write(shared, task, lost, Failure(problem.kind, problem.message), clock() - started, attempt)
                 return
             left = deadline - clock()
             if absent:  # neither attempts nor time count while a server is waited for

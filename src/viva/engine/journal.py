@@ -216,6 +216,11 @@ class Journal:
     def _entry(self, number: int) -> Entry:
         return self._decode(os.pread(self._file, self._lengths[number], self._offsets[number]))
 
+    def lines(self) -> Iterator[Entry]:
+        """Every line, also those that a later one replaces: what was asked again was paid again."""
+        for _, line in whole_lines(self._file, self.path) if self._file >= 0 else ():
+            yield self._decode(line)
+
     def entries(self) -> Iterator[Entry]:
         """The latest word on every request, in the order in which they first came."""
         for number in range(len(self._keys)):

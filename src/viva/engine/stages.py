@@ -429,30 +429,34 @@ class EvidenceStore(Struct):
         exam = evaluation.exam
         similarities = self.similarity_store.of(exam, question, response) if self.similarity_store else {}
         item = item_key(evaluation.label, evaluation.model.name, question.id, sample, response.text)
+        judges = self.judge_panel.judges if self.judge_panel else ()
+        replies = [one for judge in judges for one in self._replies(judge, exam, question, response, similarities)]
         return Evidence(
             executions=self._executions(exam, question, response),
             similarities=similarities,
-            opinions=self._opinions(evaluation, question, response, similarities),
+            opinions=[opinion for opinion, whole in replies if opinion and whole],
+            failed=[opinion for opinion, whole in replies if opinion and not whole],
             marks=self.marks(item),
         )
-
-    def _opinions(
-        self, evaluation: Evaluation, question: Question, response: Response, similarities: Mapping[str, float]
-    ) -> list[Opinion]:
-        judges = self.judge_panel.judges if self.judge_panel else ()
-        found = (self.opinions(judge, evaluation.exam, question, response, similarities) for judge in judges)
-        return [opinion for opinions in found for opinion in opinions if opinion]
 
     def opinions(
         self, judge: Judge, exam: Exam, question: Question, response: Response, similarities: Mapping[str, float]
     ) -> Iterator[Opinion | None]:
         """What one judge replied to all that it is asked about an answer; None where there is no reply to read."""
+        for opinion, whole in self._replies(judge, exam, question, response, similarities):
+            yield opinion if whole else None
+
+    def _replies(
+        self, judge: Judge, exam: Exam, question: Question, response: Response, similarities: Mapping[str, float]
+    ) -> Iterator[tuple[Opinion | None, bool]]:
+        """The same with whether it can be read; why there is no reply in place of one. None: it was not asked yet."""
         if self.judge_panel is None or self.verdicts is None:
             return
         for key, request in self.judge_panel.requests(judge.model, exam, question, response, similarities):
             entry = self.verdicts.read(key)
-            whole = entry and not entry.error and entry.stop_reason not in CUT_OFF
-            yield Opinion(judge.model.name, request.aspect, entry.text, entry.nonce) if entry and whole else None
+            whole = bool(entry and not entry.error and entry.stop_reason not in CUT_OFF)
+            text = (entry.text or (entry.error.message if entry.error else "")) if entry else ""
+            yield Opinion(judge.model.name, request.aspect, text, entry.nonce) if entry else None, whole
 
     def suspicion(self, exam: Exam, question: Question, response: Response) -> Suspicion:
         """What should be looked at in the programs of one answer that passed."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from viva.engine.consumption import SHARES, Consumed
 from viva.reports.result import Grid, Result
+from viva.reports.textchart import short_number
 from viva.scorers.grading import CUT_OFF_WORDS
+from viva.visible import one_line
 
 UNKNOWN = "unknown"
 """What stands where a server counted nothing: never a zero."""
@@ -53,6 +55,17 @@ def _money(took: Consumed) -> str:
     if took.cost is None:
         return UNKNOWN
     return "–" if took.cost_of_right is None else dollars(took.cost_of_right)
+
+
+def judging_notes(took: Mapping[str, Consumed]) -> list[str]:
+    """What each judge cost, where its price is known: US dollars, and the tokens of its prompts and replies."""
+    return [
+        f"Judging, in no row of the table: {one_line(judge, 60)} US$ "
+        f"{UNKNOWN if one.cost is None else dollars(one.cost)} "
+        f"({short_number(one.input)}+{short_number(one.output)} tokens)."
+        for judge, one in took.items()
+        if one.priced and one.cost != 0
+    ]
 
 
 def dollars(amount: float) -> str:

@@ -12,9 +12,12 @@ from viva.reports.consumption import dollars
 from viva.reports.grids import WORDS
 from viva.reports.printing import StudyResult
 from viva.reports.result import Grid
+from viva.visible import one_line
 
 _TOO_MANY = 1_000_000
 """More questions than any set has."""
+_FEW_CLUSTERS = 30
+"""Clusters below which their variance is known roughly, and the plan says so."""
 
 
 class Assumption(NamedTuple):
@@ -26,13 +29,19 @@ class Assumption(NamedTuple):
 
 
 class Need(NamedTuple):
-    """What it takes to see a difference, or to make an interval so wide. Questions, and answers of all models."""
+    """What it takes to see a difference, or to make an interval so wide; None where no number of questions does, and
+    where cost or time is not known."""
 
     points: float
     samples: int
-    same: int
-    apart: int
+    """Answers to each question, of all repeats."""
+    same: int | None
+    apart: int | None
     models: int
+    dollars: float | None = None
+    """US dollars of all models' answers to the same questions, judges included."""
+    seconds: float | None = None
+    """Of wall time for these, at the pace of the runs."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -48,14 +57,21 @@ class Plan(StudyResult):
     power: float
     budget: float | None = None
     """US dollars that `questions` are as many as they pay for."""
+    hours: float | None = None
+    """In which that many are answered."""
     priced: bool = False
     """Whether prices were said; else vendors' list prices are taken."""
+    thoughts: float = 0.0
+    """Share of the tokens of replies that went into thinking."""
+    judges: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    """Models and judges whose cost is not known."""
     words = WORDS | {"from", "value"}
 
     def needs(self) -> list[Need]:
         """Questions for every difference that is asked about."""
         return [
-            Need(points, samples, *self.basis.needed(points / 100, self.power, samples), 2)
+            self._need(points, samples, *self.basis.needed(points / 100, self.power, samples), models=2)
             for points in self.differences
             for samples in self.samples
         ]
@@ -63,21 +79,27 @@ class Plan(StudyResult):
     def intervals(self) -> list[Need]:
         """Questions for every width that is asked about."""
         return [
-            Need(points, samples, needed, needed, 1)
+            self._need(points, samples, needed, needed, models=1)
             for points in self.widths
             for samples in self.samples
             for needed in (power.questions_for_width(self.basis.single, points / 100, samples),)
         ]
 
-    def shown(self) -> list[tuple[int, int, float, float | None, float | None]]:
+    def _need(self, points: float, samples: int, same: int | None, apart: int | None, models: int) -> Need:
+        took = (self.basis.dollars, self.basis.seconds)
+        answers = None if same is None else same * samples * models
+        spent = (None if one is None or answers is None else answers * one for one in took)
+        return Need(points, samples, same, apart, models, *spent)
+
+    def shown(self) -> list[tuple[int, int, float | None, float | None, float | None]]:
         """Questions, samples, half an interval's width, the smallest difference on the same and on others; None where
-        none is seen so often."""
+        the interval is wider than all scores, and where none is seen so often."""
         basis = self.basis
         return [
             (
                 questions,
                 samples,
-                power.half_width(basis.single, questions, samples),
+                half if (half := power.half_width(basis.single, questions, samples)) <= 0.5 else None,
                 *basis.smallest(questions, self.power, samples),
             )
             for questions in self.questions
@@ -114,11 +136,12 @@ class Plan(StudyResult):
         grids.append(
             Grid(
                 f"What so many questions show, with a chance of {chance}"
-                + (f" · {self.budget:g} US$ pay for both models' answers" if self.budget is not None else ""),
+                + (f" · {self.budget:g} US$ pay for both models' answers" if self.budget is not None else "")
+                + (f" · both models answer in {self.hours:g} h" if self.hours is not None else ""),
                 ("questions", "answers each", "interval ±", "difference, same questions", "other questions"),
                 tuple(
-                    (f"{questions:,}", f"{samples}", *map(_points, shares))
-                    for questions, samples, *shares in self.shown()
+                    (f"{questions:,}", f"{samples}", "over 50" if half is None else _points(half), *map(_points, least))
+                    for questions, samples, half, *least in self.shown()
                 ),
             )
         )
@@ -126,17 +149,18 @@ class Plan(StudyResult):
         return grids
 
     def _took(self, need: Need) -> tuple[str, ...]:
-        """Dollars and time of so many answers of all models, on the same questions."""
-        answers = need.same * need.samples * need.models
-        basis = self.basis
+        """Dollars and time, where anything is known of them."""
         return (
-            *((dollars(answers * basis.dollars),) if basis.dollars is not None else ()),
-            *((_time(answers * basis.seconds),) if basis.seconds is not None else ()),
+            *(("" if need.dollars is None else dollars(need.dollars),) if self.basis.dollars is not None else ()),
+            *(("" if need.seconds is None else _time(need.seconds),) if self.basis.seconds is not None else ()),
         )
 
     def closing(self) -> list[str]:
         """How to read it, and what it leaves out."""
-        lines = [
+        needed = [need.same for need in (*self.needs(), *self.intervals())]
+        lines = [f"Cost leaves out what is not known: {', '.join(self.left_out)}."] if self.left_out else []
+        lines += [
+            *self._of_clusters(None in needed),
             "Differences and widths in points of per cent, two-sided at 5 %. Same questions: both models answer them "
             "(`viva compare`). Other questions: a figure of somebody else's, or another set.",
         ]
@@ -149,12 +173,13 @@ class Plan(StudyResult):
         model = self.basis.correlation is not None and self.basis.disagree is None
         if model and largest / 200 > min(score, 1 - score):
             high = min(100.0, max(100 * score + largest / 2, largest))
+            points = "point" if largest == 1 else "points"
             lines.append(
-                f"Two models {largest:g} points apart cannot both lie around {100 * score:.3g} %: planned for are "
+                f"Two models {largest:g} {points} apart cannot both lie around {100 * score:.3g} %: planned for are "
                 f"the nearest so far apart ({high - largest:g} and {high:g} %)."
             )
         have = self.basis.questions
-        if have and any(need.same > have for need in (*self.needs(), *self.intervals())):
+        if have and any(same and same > have for same in needed):
             lines.append(
                 f"The runs have {have:,} questions. Where more are needed, no number of answers to these is enough: "
                 "what differs between questions stays."
@@ -164,19 +189,46 @@ class Plan(StudyResult):
                 "Most of the scatter is chance: a second answer to each question helps (--samples 1 --samples 4)."
             )
         if self.basis.seconds is not None:
-            lines.append("Time: at the pace of the runs, judges and programs included; for a difference, both models.")
+            lines.append(
+                "Time: at the pace of the runs' models and judges, without programs; for a difference, both models."
+            )
         if self.basis.dollars is not None:
-            prices = "the prices that --price says, else list prices" if self.priced else "list prices"
-            lines.append(f"Cost: at {prices}; for a difference, both models.")
+            prices = f"the prices {'that --price says' if self.priced else 'of the runs'}, else list prices"
+            also = [f"judging by {one_line(judge, 60)}" for judge in self.judges]
+            also += [f"thoughts, {100 * self.thoughts:.0f} % of the tokens of replies"] if self.thoughts else []
+            more = f", with {' and '.join(also)}" if also else ""
+            lines.append(f"Cost: at {prices}{more}; for a difference, both models.")
         lines.append(
             "Questions are taken as drawn at random from many like them. For the same price more questions beat more "
             "answers."
         )
         return lines
 
+    def _of_clusters(self, never: bool) -> list[str]:
+        """What clusters are taken for, and what so few of them cannot show."""
+        clusters = self.basis.single.clusters
+        if clusters is None:
+            return []
+        lines, more = [], ""
+        worth = clusters.number if clusters.measured else clusters.worth(max(self.questions))
+        if worth < _FEW_CLUSTERS:
+            lines.append(
+                f"Few clusters ({worth:.3g} of equal size tell as much): figures are rough and go by Student's t. "
+                "Fewer than 6 never show a difference."
+            )
+        if never:
+            lines.append("none: what differs between so few clusters stays; only more clusters help.")
+        if clusters.measured:
+            more = f"; more than {clusters.most:,.0f} questions have more of them (--clusters N: the same)"
+        lines.append(
+            f"Clusters count as drawn at random from many like them{more}. Where the score on these alone matters, "
+            "plan without clusters."
+        )
+        return lines
+
     def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
         """A row a decision."""
-        header = ("decision", "points", "samples", "questions", "questions_apart", "models")
+        header = ("decision", "points", "samples", "questions", "questions_apart", "models", "dollars", "seconds")
         return header, [
             *(("interval", *need) for need in self.intervals()),
             *(("difference", *need) for need in self.needs()),
@@ -192,11 +244,14 @@ class Plan(StudyResult):
                 dict(zip(("questions", "samples", "half_width", "same_questions", "other_questions"), row, strict=True))
                 for row in self.shown()
             ],
+            "left_out": list(self.left_out),
             "assumptions": [one._asdict() for one in self.assumptions],
         }
 
 
-def _count(questions: int) -> str:
+def _count(questions: int | None) -> str:
+    if questions is None:
+        return "none"
     return f"{questions:,}" if questions <= _TOO_MANY else f"over {_TOO_MANY:,}"
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import msgspec
 from msgspec import Struct
@@ -13,6 +14,9 @@ from viva.reports.grids import WORDS
 from viva.reports.printing import StudyResult
 from viva.reports.result import FILLED, LEFT_OUT, UNSURE, Grid, percent
 from viva.visible import one_line
+
+JUDGED = 5
+"""Runs of which a line below the table says what their judges cost."""
 
 
 class ListedResult(Struct, frozen=True, kw_only=True):
@@ -44,10 +48,14 @@ class ListedRun(Struct, frozen=True, kw_only=True):
     exams: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     results: tuple[ListedResult, ...] = ()
+    judging: dict[str, float] = {}
+    """Judge → US dollars, of those whose cost is known."""
 
-    def ended(self, state: str, results: tuple[ListedResult, ...] = ()) -> ListedRun:
+    def ended(
+        self, state: str, results: tuple[ListedResult, ...] = (), judging: Mapping[str, float] = MappingProxyType({})
+    ) -> ListedRun:
         """The same run in this state."""
-        return msgspec.structs.replace(self, state=state, results=results)
+        return msgspec.structs.replace(self, state=state, results=results, judging=dict(judging))
 
 
 @dataclass(frozen=True, repr=False)
@@ -84,7 +92,15 @@ class RunList(StudyResult):
                 "Intervals of an estimate (asked adaptively) are for the score on all questions of its set, those of a "
                 "mean for the score on questions like them."
             )
-        return [*more, *dagger, "viva score RUN: its numbers; viva show RUN --wrong: answers; viva resume RUN: go on."]
+        paid = [f"{one_line(run.path, 60)} {dollars(cost)}" for run in self.runs if (cost := sum(run.judging.values()))]
+        cut = f" and {len(paid) - JUDGED:,} more (--json has all)" if len(paid) > JUDGED else ""
+        judging = [f"Judging, in no row of the table, US$: {', '.join(paid[:JUDGED])}{cut}."] if paid else []
+        return [
+            *more,
+            *dagger,
+            *judging,
+            "viva score RUN: its numbers; viva show RUN --wrong: answers; viva resume RUN: go on.",
+        ]
 
     def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
         """A row a model and exam; of a run without results one row."""

@@ -63,7 +63,9 @@ def new_run(limits: LimitOptions, journal: Journal, budget: Budget, total: int =
 
 def ending_of(dispatcher: BatchDispatcher | None, stage: str, resume: str = "") -> Callable[[Run, Path], int]:
     """What is said at the end of a stage that asks; `resume` is how to go on, if not by `viva resume`."""
-    return dispatcher.ending(stage, resume) if dispatcher else functools.partial(ending_of_asking, resume=resume)
+    if dispatcher:
+        return dispatcher.ending(stage, resume)
+    return functools.partial(ending_of_asking, resume=resume, verdicts=stage == "annotations")
 
 
 def ask_one_stage(

@@ -124,7 +124,7 @@ def _ending(dispatcher: BatchDispatcher, stage: str, resume: str, run: Run, path
     resume = resume or f"viva resume {path}{' --no-batch' if dispatcher.patience.leave else ''}"
     mine = [batch for batch in dispatcher.log.waiting() if batch.intent.stage == stage]
     handed_in = bool(mine) and not run.stop and not run.refused
-    code = EXIT_INCOMPLETE if handed_in else ending_of_asking(run, path, resume)
+    code = EXIT_INCOMPLETE if handed_in else ending_of_asking(run, path, resume, verdicts=stage == "annotations")
     if mine and code in (EXIT_INCOMPLETE, EXIT_INTERRUPTED):
         asked = sum(len(batch.intent.keys) for batch in mine)
         notify(

@@ -50,10 +50,10 @@ class ServerOptions(Struct, kw_only=True):
     reasoning_effort: Annotated[
         Effort | None, note("How much a model that reasons is to think.  [default: the server's]")
     ] = None
-    reasoning_budget: Annotated[Positive | None, note("Tokens that it may think at most.")] = None
-    keep_reasoning: Annotated[
-        bool, note("Do not keep in the run folder what models thought, only what they replied.")
-    ] = True
+    reasoning_budget: Annotated[Positive | None, note("The most tokens that a model may think.")] = None
+    keep_reasoning: Annotated[bool, note("Keep only the replies of models in the run folder, not their reasoning.")] = (
+        True
+    )
     system: Annotated[str | None, note("System text before every prompt; @FILE reads it.")] = None
     request_field: Annotated[
         tuple[str, ...], note("Add a field to every request, null to leave one out. Repeat for several.")
@@ -74,7 +74,7 @@ class ServerOptions(Struct, kw_only=True):
         note("Have replies streamed: where a server wants it or cuts off what is silent for long, always or never."),
     ] = "auto"
     strict_parameters: Annotated[
-        bool, note("End the run where a server refuses a parameter, in place of leaving it out and saying so.")
+        bool, note("Stop if a server refuses a parameter. Otherwise the parameter is left out, with a message.")
     ] = False
 
 
@@ -98,7 +98,7 @@ class TaskOptions(Struct, kw_only=True):
         Path | None,
         note(
             "Ask only the questions whose ids this file lists: CSV or JSONL with a column `question` (such "
-            "as the anchors of `viva item-analysis`), or a text file with an id a line."
+            "as the anchors of `viva item-analysis`), or a text file with one id on each line."
         ),
     ] = None
     seed: Annotated[int | None, note("Draws exemplars and baselines; sent to the server when given.  [default: 0]")] = (
@@ -146,11 +146,11 @@ class TaskOptions(Struct, kw_only=True):
         ),
     ] = None
     strict: Annotated[
-        bool, note("Refuse a set of which some questions have no usable gold, in place of leaving those unscored.")
+        bool, note("Refuse a set with questions that have no usable gold. Otherwise these are left unscored.")
     ] = False
-    panel: Annotated[Panel, note("What several verdicts on one answer become; without a majority there is none.")] = (
-        "mean"
-    )
+    panel: Annotated[
+        Panel, note("How several verdicts on one answer are combined; without a majority there is none.")
+    ] = "mean"
     rubric: Annotated[Path | None, note("TOML file that replaces the judge's rubric.")] = None
 
 
@@ -223,7 +223,7 @@ class WeightsOptions(Struct, kw_only=True):
             "llama2 (`viva list --templates`); also for completion endpoints."
         ),
     ] = None
-    batch_size: Annotated[Positive | None, note("hf/: rows at once.  [default: found out]")] = None
+    batch_size: Annotated[Positive | None, note("hf/: rows at once.  [default: automatic]")] = None
 
     def weights(self) -> Weights:
         """As a model takes it; revisions are told apart elsewhere."""
@@ -295,7 +295,7 @@ class LimitOptions(PaceOptions, kw_only=True):
     max_requests: Annotated[Positive | None, note("Stop after so many requests, retries and judge included.")] = None
     max_cost: Annotated[Annotated[float, Meta(gt=0)] | None, note("Never spend more US dollars than this.")] = None
     price: Annotated[
-        tuple[str, ...], note("US dollars per million tokens, where the list price is unknown or not yours.")
+        tuple[str, ...], note("US dollars per million tokens, if the list price is unknown or you pay another.")
     ] = ()
     progress: Annotated[
         Literal["auto", "live", "plain", "quiet"], note("A live line, plain lines for logs, or nothing.")
@@ -313,14 +313,17 @@ class LimitOptions(PaceOptions, kw_only=True):
     batch: Annotated[
         bool | None,
         note(
-            "Ask through the provider's batch API (OpenAI, Anthropic): half the price, hours of patience. "
-            "A run goes on as it was begun; --no-batch cancels what is handed in."
+            "Ask through the provider's batch API (OpenAI, Anthropic): half the price; answers can take hours. "
+            "A resumed run goes on in this way; --no-batch cancels its open batches."
         ),
     ] = None
-    no_wait: Annotated[bool, note("--batch: hand in, read what is there, and end; resume goes on.")] = False
+    no_wait: Annotated[bool, note("--batch: submit requests, read finished ones, and end; resume goes on.")] = False
     poll: Annotated[float, Meta(ge=0.01, description="--batch: between two looks at what is handed in.")] = 60.0
     env_file: Annotated[
-        Path | None, note("Read variables that are not set, such as keys, from this file (.env); no run remembers it.")
+        Path | None,
+        note(
+            "Read variables that are not set, such as keys, from this file (.env); a run folder does not keep its name."
+        ),
     ] = None
     trust_endpoints: Annotated[
         bool,

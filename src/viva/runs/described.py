@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from viva.engine.evidence_text import describe_evidence, thought_size
 from viva.engine.journal import Entry
@@ -24,11 +24,29 @@ class Described(Struct, frozen=True):
     """An answer as text for a terminal, and what it is chosen by."""
 
     text: str
+    exam: str
+    sample: int
     model: str
     question: Question
     response: Response
     score: Score
     suspicion: Suspicion
+
+    def data(self) -> dict[str, object]:
+        """The same for programs: outcomes and texts as the journals have them."""
+        return {
+            "exam": self.exam,
+            "model": self.model,
+            "question": self.question.id,
+            "sample": self.sample,
+            "outcome": self.score.outcome,
+            "value": self.score.value,
+            "read": self.score.answer,
+            "gold": self.question.answer,
+            "why": self.score.explanation,
+            "reply": self.response.text,
+            "error": self.response.error.message if self.response.error else None,
+        }
 
 
 def described_answers(opened: OpenRun, stack: ExitStack, *, prompts: bool, reasoning: bool) -> Iterator[Described]:
@@ -42,7 +60,11 @@ def described_answers(opened: OpenRun, stack: ExitStack, *, prompts: bool, reaso
             response = entry.response() if entry else NO_REPLY_YET
             evidence = evidence_store.about(evaluation, question, request.sample, response)
             score = evaluation.exam.score(question, response, evidence)
-            whose = f"{evaluation.label} {question.id}, sample {request.sample}, {evaluation.model.name}"
+            vary = evaluation.exam.spec.vary
+            which = (
+                f"sample {request.sample}" if vary is UNSET else vary.answer_name(request.sample, evaluation.samples)
+            )
+            whose = f"{evaluation.label} {question.id}, {which}, {evaluation.model.name}"
             lines = [escape_invisible(f"=== {whose}: {outcome_name(score.outcome)}")]
             if prompts:
                 # The key covers the prompt: that the answer was found under it proves this is what was sent.
@@ -60,7 +82,16 @@ def described_answers(opened: OpenRun, stack: ExitStack, *, prompts: bool, reaso
                 f"--- {escape_invisible(who)}: {escape_invisible(said, limit=2000)}"
                 for who, said in describe_evidence(evidence, suspicion)
             ]
-            yield Described("\n".join(lines) + "\n", evaluation.model.name, question, response, score, suspicion)
+            yield Described(
+                "\n".join(lines) + "\n",
+                evaluation.label,
+                request.sample,
+                evaluation.model.name,
+                question,
+                response,
+                score,
+                suspicion,
+            )
 
 
 def _thought(response: Response, *, whole: bool) -> list[str]:

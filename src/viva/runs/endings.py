@@ -13,8 +13,8 @@ FOR_GOOD = {"context", "tokens"}
 LASTING = FOR_GOOD | {"missing"}
 
 
-def ending_of_asking(run: Run, path: Path, resume: str = "") -> int:
-    """After asking examinees or the judge. `resume` is how to go on, if not by `viva resume`."""
+def ending_of_asking(run: Run, path: Path, resume: str = "", *, verdicts: bool = False) -> int:
+    """After asking examinees, or the judge for `verdicts`. `resume` is how to go on, if not by `viva resume`."""
     tally = run.tally
     elsewhere = "" if resume else "; another address is another viva run"
     resume = resume or f"viva resume {path}"
@@ -23,29 +23,31 @@ def ending_of_asking(run: Run, path: Path, resume: str = "") -> int:
     if run.stop == "disk":
         raise disk_full(run)
     missing, number = _missing(tally)
+    left = f"{number} verdicts missing" if verdicts else f"{number} not answered"
+    yet = "" if verdicts else " yet"
     code = EXIT_INCOMPLETE
     if not missing and not run.refused:
         return EXIT_OK
     if run.stop == "interrupted":
-        said, code = f"interrupted, {number} not answered yet; go on with: {resume}", EXIT_INTERRUPTED
+        said, code = f"interrupted, {left}{yet}; go on with: {resume}", EXIT_INTERRUPTED
     elif run.stop == "budget":
-        said = f"the limit of this run is reached{_held(tally)}, {number} not answered yet; go on with: {resume}"
+        said = f"the limit of this run is reached{_held(tally)}, {left}{yet}; go on with: {resume}"
     elif run.refused:
-        said = f"{number} not answered; once that is right, go on with: {resume}"
+        said = f"{left}; once that is right, go on with: {resume}"
         if elsewhere and "parameter" in tally.failures:
             said = (
-                f"{number} not answered; this run keeps its options: begin another `viva run` without what is refused "
+                f"{left}; this run keeps its options: begin another `viva run` without what is refused "
                 f"(--reuse {path} takes over what was answered)"
             )
         elif run.absent:
             said += f" (--wait-for-server 600 waits for a server that still loads){elsewhere}"
         elif elsewhere and any("--base-url" in why for why in run.refused.values()):
-            said = f"{number} not answered{elsewhere}"
+            said = f"{left}{elsewhere}"
         code = EXIT_INCOMPLETE if run.unreached == run.refused.keys() else EXIT_REFUSED
     elif run.stop == "refused":
-        said = f"stopped, as the grading would not work; {number} not answered yet"
+        said = f"stopped, as the grading would not work; {left}{yet}"
     else:
-        said = _failed(run, number, resume)
+        said = _failed(run, number, left, resume)
     conclude(said)
     return code
 
@@ -81,15 +83,15 @@ def given_up(run: Run, model: str, why: str) -> str:
     return f"{model}: {why}" if model in run.absent else f"{model} was given up: {why}"
 
 
-def _failed(run: Run, missing: str, resume: str) -> str:
+def _failed(run: Run, missing: str, left: str, resume: str) -> str:
     """What to say of questions that were asked and not answered."""
     tally = run.tally
-    if all(name == "missing" for name in tally.failures):
+    if tally.failures == {"missing"}:
         return f"{missing} questions have no answer in the file ({tally.last_error})"
-    if tally.failures <= FOR_GOOD:
-        return f"{missing} not answered, and not to be answered by this model ({tally.last_failure})"
+    if tally.failures and tally.failures <= FOR_GOOD:
+        return f"{left}, and not to be answered by this model ({tally.last_failure})"
     why = tally.last_failure or tally.last_error
-    return f"{missing} not answered{f' (last error: {why})' if why else ''}; try those again with: {resume}"
+    return f"{left}{f' (last error: {why})' if why else ''}; try those again with: {resume}"
 
 
 def ending_of_running(run: Run, path: Path) -> int:

@@ -69,6 +69,8 @@ def execute_run(opened: OpenRun, earlier: list[RunFolder], more: Callable[[], bo
         execution = _Execution(opened, earlier, stack, more)
         asyncio.run(watched(execution.stages, opened.limits.progress, execution.work))
         execution.count_the_rest()
+        if opened.limits.price:  # not before: run.json is one of the files that scores vouch for
+            folder.remember(folder.record)
         code, undone = say_endings(execution.stages, folder.path)
         opened.resumable |= undone
     return code

@@ -79,7 +79,7 @@ def _result_row(result: Result) -> ResultRow:
 
 def tables_so_far(opened: OpenRun, rows: Sequence[Sequence[ScoreRow]], signatures: Sequence[str]) -> Tables:
     """The tables that `viva score` would print of these rows, one list of them a sitting."""
-    from viva.reports.consumption import consumption_grid
+    from viva.reports.consumption import consumption_grid, judging_notes
     from viva.reports.result import across_models, footnotes, grid, side_by_side, summary
     from viva.runs.estimates import with_estimates
     from viva.runs.score import result_of
@@ -104,8 +104,17 @@ def tables_so_far(opened: OpenRun, rows: Sequence[Sequence[ScoreRow]], signature
         took=took if took.rows else None,
         first=first,
         each=each,
-        notes=[*estimated, *footnotes(results), *opened.notes()],
+        notes=[*estimated, *footnotes(results), *judging_notes(_judging(opened)), *opened.notes()],
     )
+
+
+def _judging(opened: OpenRun) -> dict[str, Consumed]:
+    from viva.runs.judging import judging_consumed
+
+    try:
+        return judging_consumed(opened)
+    except StorageError:
+        return {}
 
 
 def _consumed(opened: OpenRun, rows: Sequence[Sequence[ScoreRow]]) -> list[Consumed | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -15,7 +16,7 @@ from viva.contracts import BatchModel, Encoder, Exam, Model
 from viva.distributed import refuse_no_place
 from viva.engine.batchlog import BatchLog
 from viva.engine.budget import Price, list_price
-from viva.engine.folder import EncoderRecord, ModelRecord, RunFolder, find_run
+from viva.engine.folder import EncoderRecord, ModelRecord, RunFolder, RunRecord, find_run
 from viva.engine.reviews import ReviewLog
 from viva.engine.stages import RECORDED, Evaluation, EvidenceStore, Judge, JudgePanel, SimilarityStore
 from viva.errors import MissingEncoderError, VivaError
@@ -118,7 +119,9 @@ def prepare(
     if limits.batch is None and BatchLog.begun(folder.path, record.command):  # it goes on as it was begun
         limits = msgspec.structs.replace(limits, batch=True)
     opened = exams or [_drawn(reopen(exam), folder) for exam in record.exams]
-    prices = prices_said(limits.price)
+    prices = prices_of(record, prices_said(limits.price))
+    if asking:
+        folder.record.prices = prices
     there = own or {}
     models = [
         there.get(model.name) or placed(reach(_located(model, folder), record.seed), limits) for model in record.models
@@ -253,11 +256,16 @@ def prices_said(values: tuple[str, ...]) -> dict[str, Price]:
         try:
             paid, earned = (float(part) for part in amounts.split("/"))
         except ValueError:
-            raise VivaError(
-                f"--price {value!r}: write IN/OUT or MODEL=IN/OUT, in US dollars per million tokens"
-            ) from None
+            paid = earned = math.nan
+        if not (0 <= paid < math.inf and 0 <= earned < math.inf):
+            raise VivaError(f"--price {value!r}: write IN/OUT or MODEL=IN/OUT, in US dollars per million tokens")
         prices[name] = Price(paid, earned)
     return prices
+
+
+def prices_of(record: RunRecord, said: Mapping[str, Price]) -> dict[str, Price]:
+    """The prices of a run with those that are `said` now, which come first: one for all is over what each model had."""
+    return dict(said) if "" in said else {**record.prices, **said}
 
 
 def price_of(model: Model, given: Price | None) -> Price | None:

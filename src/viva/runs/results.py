@@ -21,6 +21,7 @@ from viva.engine.folder import ExamRecord, ModelRecord, RunFolder
 from viva.engine.stages import recorded, suspicions
 from viva.errors import VivaError
 from viva.reports.canaries import canary_notes
+from viva.reports.consumption import judging_notes
 from viva.reports.deciders import DeciderCounts
 from viva.reports.result import Result, Suspicious, signature
 from viva.runs.answers import answered, answered_without_questions
@@ -28,6 +29,7 @@ from viva.runs.canaries import canary_marks
 from viva.runs.config import LimitOptions
 from viva.runs.estimates import with_estimates
 from viva.runs.graded import rows_by_evaluation
+from viva.runs.judging import judging_consumed
 from viva.runs.open import OpenRun, open_evidence, prepare
 from viva.runs.published_rows import unknown_notes, with_published_rows
 from viva.types import OUTCOMES, Aggregate, ScoreRow, StopReason, TableSpec
@@ -48,6 +50,8 @@ class Reported(Struct, kw_only=True):
     warnings: list[str]
     notes: list[str]
     canaries: tuple[CanaryMarks, ...] = ()
+    judging: dict[str, Consumed] = {}
+    """What each judge took."""
 
     def items(self, wanted: Callable[[int], bool], name: Callable[[str, str], str]) -> Iterator[Answer]:
         """The wanted answers (places in scores.jsonl). `name`: what the report calls (exam, model)."""
@@ -83,7 +87,8 @@ def read_run(path: Path, beside: str) -> Reported:
     found.results, found.notes = with_estimates(folder, headline, found.results)
     if opened_run:
         found.canaries = canary_marks(opened_run)
-        found.notes += [*opened_run.notes(), *canary_notes(found.canaries)]
+        found.judging = judging_consumed(opened_run)
+        found.notes += [*judging_notes(found.judging), *opened_run.notes(), *canary_notes(found.canaries)]
     asked = [result.model for result in found.results]
     found.notes = [*unknown_notes(beside, folder.record.exams, asked), *found.notes]
     return found

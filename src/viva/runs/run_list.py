@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 from msgspec import Struct
 
-from viva.engine.folder import RunFolder
+from viva.engine.folder import RunFolder, RunRecord
 from viva.engine.scorefile import fault
 from viva.errors import VivaError
+from viva.reports.result import Result
 from viva.reports.run_list import ListedResult, ListedRun, RunList
 from viva.runs.config import ARGUMENT, note
 from viva.runs.results import read_run
-from viva.types import UNANSWERED
+from viva.types import NOT_ASKED, UNANSWERED, outcome_name
+from viva.viewing.writer import writer
 
 SHOWN = 20
 """The newest runs; more with --all."""
@@ -48,16 +52,21 @@ def _listed(path: Path) -> ListedRun:
         exams=tuple(exam.spec.label for exam in record.exams),
         models=tuple(model.shown or model.name for model in record.models),
     )
+    if writer(path):
+        recorded = all(model.name.startswith("replay/") for model in record.models)
+        return known.ended("being graded" if recorded else "running")
     try:
         wrong = fault(path)
         if wrong is not None and wrong.kind != "unrecorded":
-            return known.ended(f"not graded: viva resume {path}" if wrong.kind == "missing" else f"{wrong.why}")
-        results = read_run(path, "none").results
+            graded = wrong.kind != "missing"
+            return known.ended(
+                f"grade again: viva score {path} ({wrong.why})" if graded else f"not graded: viva resume {path}"
+            )
+        found = read_run(path, "none")
     except VivaError as problem:
         return known.ended(f"cannot be read: {problem}")
-    missing = sum(result.missing for result in results)
     return known.ended(
-        ", ".join(["estimated"] * bool(record.adaptive) + [f"{missing:,} unanswered"] * bool(missing)) or "done",
+        _state(record, found.results),
         tuple(
             ListedResult(
                 exam=result.exam,
@@ -73,6 +82,24 @@ def _listed(path: Path) -> ListedRun:
                 unscored=sum(result.overall.outcomes.get(outcome, 0) for outcome in UNANSWERED),
                 cost=result.consumed.cost if result.consumed and result.consumed.priced else None,
             )
-            for result in results
+            for result in found.results
         ),
+        {judge: took.cost for judge, took in found.judging.items() if took.cost is not None},
     )
+
+
+def _state(record: RunRecord, results: Sequence[Result]) -> str:
+    """What is left to do in a graded run: answers that never came, and answers that a judge or a sandbox left."""
+    left = Counter[str]()
+    for result in results:
+        model = record.model(result.model)
+        from_file = (model.name if model else result.model).startswith("replay/")
+        outcomes = Counter(result.overall.outcomes)
+        left["not in the answer file" if from_file else "unanswered"] += outcomes["error"]  # a file is asked in vain
+        left["unanswered"] += outcomes[NOT_ASKED]
+        left[outcome_name("ungraded")] += outcomes["ungraded"]
+    said = [f"{number:,} {what}" for what, number in left.items() if number]
+    # Without a judge a run is as whole as it can be.
+    ended = not left["unanswered"] and not (left[outcome_name("ungraded")] and record.judges)
+    whole = ["estimated"] if record.adaptive else ["done"] if ended else []
+    return ", ".join([*whole, *said])

@@ -13,11 +13,13 @@ from viva.engine.consumption import Consumption, cut_off
 from viva.engine.scorefile import new_scores
 from viva.engine.stages import Evaluation, recorded, scores, suspicions
 from viva.reports.canaries import canary_notes
+from viva.reports.consumption import judging_notes
 from viva.reports.deciders import DeciderCounts
 from viva.reports.result import Report, Result, Suspicious, signature
 from viva.runs.canaries import canary_marks
 from viva.runs.config import OutputOptions
 from viva.runs.estimates import with_estimates
+from viva.runs.judging import judging_consumed
 from viva.runs.open import OpenRun, open_evidence
 from viva.runs.published_rows import unknown_notes, with_published_rows
 from viva.types import ScoreRow, StopReason
@@ -57,7 +59,8 @@ def grade_run(opened_run: OpenRun, output: OutputOptions) -> Report:
             )
             results.append(with_published_rows(result, output.published_rows, exam, record))
     results, estimated = with_estimates(folder, opened_run.exams[0].headline(), results)
-    notes = [*estimated, *unknown_notes(output.published_rows, record.exams, opened), *opened_run.notes()]
+    notes = [*estimated, *unknown_notes(output.published_rows, record.exams, opened)]
+    notes += [*judging_notes(judging_consumed(opened_run)), *opened_run.notes()]
     if any(result.reviewed for result in results):
         notes.append(
             "Experts' marks count before verdicts, where there are any: a mean of both depends on what was marked. "

@@ -16,6 +16,7 @@ from viva.benchmarks.card.model import read_card
 from viva.benchmarks.varied import VARIANTS, Texts
 from viva.designs import JUDGE, MOST_CELLS, Design, Factor, FactorName, factorial
 from viva.errors import DataError, VivaError
+from viva.languages import LANGUAGES
 from viva.prompting import merged, read_templates
 from viva.types import ExamSpec
 from viva.visible import one_line
@@ -121,7 +122,11 @@ def _paraphrases(spec: ExamSpec, own: Path | None, said: int | Path) -> dict[str
         card = read_card(own)
         found = {name: _below(table, card.language, card.format) for name, table in found.items()}
     else:
-        found = {name: table for name, table in found.items() if spec.language in table or spec.benchmark == "cmmlu"}
+        found = {
+            name: table
+            for name, table in found.items()
+            if spec.language in table or not LANGUAGES.keys() & table.keys()
+        }
     found = {name: table for name, table in found.items() if table}
     if len(found) < said - 1:
         most = f"; at most prompt={len(found) + 1}, or" if found else ":"

@@ -48,10 +48,12 @@ def decide(
     marks: Iterable[Mark] = (),
     opinions: Mapping[str, Sequence[float]] | None = None,
     replies: int = 0,
+    failed: int = 0,
     panel: Panel = "mean",
     similarity: float | None = None,
 ) -> Decision:
-    """Settle one aspect. `opinions` are each judge's marks, `heard` is how many replies they came from."""
+    """Settle one aspect. `opinions` are each judge's marks, `replies` is how many replies they came from,
+    `failed` how many times a judge was asked and gave no verdict."""
     verdicts = tuple(mark for given in (opinions or {}).values() for mark in given)
     experts = [mark for mark in marks if mark.aspect == aspect]
     if experts:
@@ -66,7 +68,8 @@ def decide(
     if similarity is not None and similarity >= ALIKE:
         return Decision(value=1.0, by="similarity", why=f"similarity {similarity:.4f} to the gold")
     far = "" if similarity is None else f"similarity {similarity:.4f} is below {ALIKE:g}, and "
-    return Decision(value=None, why=far + ("no judge came to a decision" if replies else "no judge was asked"))
+    asked = "the judge was asked and gave no verdict" if failed else "no judge was asked"
+    return Decision(value=None, why=far + ("no judge came to a decision" if replies else asked))
 
 
 def settle(opinions: Mapping[str, Sequence[float]], panel: Panel) -> float | None:

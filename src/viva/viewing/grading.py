@@ -57,10 +57,7 @@ class Sheet(Struct):
     def sample_name(self, sample: int) -> str:
         """Which of a question's answers it is, for people: `sample 1`, of a varied run `prompt base, order 2`."""
         vary = self.evaluation.exam.spec.vary
-        if vary is UNSET:
-            return f"sample {sample}"
-        again = [f"sample {sample // len(vary.cells)}"] if self.evaluation.samples > len(vary.cells) else []
-        return ", ".join([*(f"{factor} {level}" for factor, level in vary.named(sample).items()), *again])
+        return f"sample {sample}" if vary is UNSET else vary.answer_name(sample, self.evaluation.samples)
 
 
 def grade(

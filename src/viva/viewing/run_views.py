@@ -92,7 +92,7 @@ class RunViews:
             card = Card(found, record, view.progress(most=0), "")
         except StorageError as problem:
             return Card(found, None, None, str(problem))
-        card.paid = list_cost(record.models, view.answers.used)
+        card.paid = list_cost(record.models, view.answers.used, record.prices)
         if card.progress and card.progress.state != "running":
             card.results = self._results_of(found)
         return card

@@ -135,7 +135,7 @@ class Project(ProjectFolder):
 
     def text(self, about: PoolQuestion) -> str | None:
         """Contents of question.yaml, or None if missing. Undecodable bytes become surrogates; `check` reports them."""
-        content = self.read(self.file(about), LONGEST + 1)
+        content = self.read(self.file(about).relative_to(self.path), LONGEST + 1)
         return None if content is None else content.decode("utf-8", "surrogateescape")
 
     def checked(self, about: PoolQuestion, text: str) -> KitChecked:
@@ -185,7 +185,7 @@ class Project(ProjectFolder):
     def update(self, path: Path, text: str) -> None:
         """Write a text into a file that does not hold it yet. Raises StorageError."""
         content = text.encode("utf-8", "replace")
-        if self.read(path, LONGEST + 1) != content:
+        if self.read(path.relative_to(self.path), LONGEST + 1) != content:
             replace_file(path, content)
 
     def decided(self) -> dict[str, list[Event]]:

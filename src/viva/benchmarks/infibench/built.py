@@ -57,7 +57,9 @@ def _manifest(path: Path) -> Named | None:
 
 def read_built(folder: Path) -> tuple[list[OwnQuestion], dict[str, str], list[bytes]]:
     """The questions, their originals' addresses, and the bytes of the question files. Raises DataError."""
-    named = _manifest(folder / MANIFEST) or Named()
+    named = _manifest(folder / MANIFEST)
+    if named is None:
+        raise DataError(f"{folder} holds no set: it has no {MANIFEST}; `viva build infibench export` writes one")
     if named.format != FORMAT:
         raise DataError(f"{folder / MANIFEST} has the format {named.format}; this Viva reads {FORMAT}")
     if not named.files:

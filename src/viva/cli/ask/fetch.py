@@ -6,18 +6,21 @@ import asyncio
 from pathlib import Path
 
 import click
+import msgspec
 
 from viva.benchmarks import BENCHMARKS
 from viva.benchmarks.sources import cache_folder, sources
 from viva.errors import StorageError, VivaError
 from viva.runs.fetch import fetch
+from viva.visible import escaped
 
 
 @click.command(name="fetch", short_help="Download a benchmark's published files.")
 @click.argument("benchmark")
 @click.option("--to", type=click.Path(path_type=Path), help="Folder.  [default: the user's cache; found from there]")
 @click.option("--url", help="Another place with the same files (a mirror); they are verified all the same.")
-def fetch_command(benchmark: str, to: Path | None, url: str | None) -> int:
+@click.option("--json", "as_json", is_flag=True, help="What was fetched, and where it is, as JSON.")
+def fetch_command(benchmark: str, to: Path | None, url: str | None, as_json: bool) -> int:
     """Download BENCHMARK's published files, verify each by SHA-256, and use them from then on."""
     if benchmark not in sources():
         known = ", ".join(sources())
@@ -34,5 +37,10 @@ def fetch_command(benchmark: str, to: Path | None, url: str | None) -> int:
         (folder / "complete").write_text("every file was verified by SHA-256\n", encoding="utf-8")
     except OSError as problem:
         raise StorageError(f"cannot write to {folder}: {problem.strerror or problem}") from None
+    if as_json:
+        files = [source.names.get(file, file) for file in source.files]
+        found = {"benchmark": benchmark, "folder": str(folder), "files": files, "licence": source.licence}
+        click.echo(escaped(msgspec.json.encode(found).decode()))
+        return 0
     click.echo(f"{benchmark} is in {folder}" + ("; use it with --data" if to else ""))
     return 0

@@ -6,6 +6,7 @@ import secrets
 from pathlib import Path
 
 import click
+import msgspec
 
 from viva.cli.options import pace_options
 from viva.engine.folder import RunFolder, find_run
@@ -13,13 +14,14 @@ from viva.engine.limitchanges import ASKED, LimitRequest, write_file
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, StorageError, VivaError
 from viva.runs.config import LimitOptions, pick
 from viva.runs.limits import answer_to, asking_process, describe
-from viva.visible import escape_invisible
+from viva.visible import escape_invisible, escaped
 
 
 @click.command(name="limits", short_help="Show and change the limits of a running run.")
 @click.argument("run", type=click.Path(path_type=Path))
 @pace_options
-def limits_command(run: Path, **given: tuple[str, ...]) -> int:
+@click.option("--json", "as_json", is_flag=True, help="The limits of every endpoint as JSON.")
+def limits_command(run: Path, as_json: bool, **given: tuple[str, ...]) -> int:
     """Change how hard RUN asks while it runs (a run folder, or a folder of runs: the newest in it), and show
     its limits.
 
@@ -54,6 +56,9 @@ def limits_command(run: Path, **given: tuple[str, ...]) -> int:
         return EXIT_INCOMPLETE
     if answer.problem:
         raise VivaError(f"nothing was changed: {answer.problem}")
+    if as_json:
+        click.echo(escaped(msgspec.json.encode(list(map(msgspec.structs.asdict, answer.groups))).decode()))
+        return EXIT_OK
     for group in answer.groups:
         click.echo(escape_invisible(describe(group)))
     return EXIT_OK

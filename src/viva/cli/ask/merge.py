@@ -33,16 +33,16 @@ from viva.runs.shards import Parts, find_parts, spans
 @click.option(
     "--any-address",
     is_flag=True,
-    help="The shards' servers (--base-url) had an address each: you vouch that they served the same models.",
+    help="The shards' servers (--base-url) had different addresses: you confirm that they served the same models.",
 )
 @derive(OutputOptions, only=("format", "tables", "all"))
 @published_rows_option
 def merge_command(runs: tuple[Path, ...], into: Path, any_address: bool, **given: Any) -> int:
     """Make one run of the shards RUNS (`viva run --shard I/N`; run folders, or a folder of them), and print its tables:
-    to the last digit what one run of all questions would have given. The shards are left as they are.
+    the numbers of one run of all questions, to the last digit. The shards are not changed.
 
-    Shards of different runs are refused, with what differs. Where a shard is missing or was not finished the exit code
-    is 3, and `viva resume` asks for what is not there; of a shard that was made twice the earlier answers count.
+    Shards of different runs are refused, and the message names the differences. If a shard is missing or not finished,
+    the exit code is 3, and `viva resume` asks for the rest. If a shard was made twice, the earlier answers count.
 
     \b
     viva merge runs/cmmlu/ --out runs/cmmlu-whole

@@ -60,7 +60,7 @@ from viva.runs.trust import keep_approval
 @weights_options
 @judge_options
 @engine_options
-@click.option("--estimate", is_flag=True, help="Only say how many requests, tokens and dollars it would be.")
+@click.option("--estimate", is_flag=True, help="Only print how many requests, tokens and dollars the run would take.")
 @place_options
 @report_options
 @click.option(
@@ -114,8 +114,8 @@ def run_command(**given: Any) -> int:
 def resume_command(run: Path, reuse: tuple[Path, ...], **given: Any) -> int:
     """Ask only what is missing or failed in RUN (a run folder, or a folder of runs: the newest in it).
 
-    Exams, models, prompts and sampling are those of the run; limits and price may be given anew. So may all that has to
-    do with judging, and the encoder: no examinee is asked again for that, and a judge that comes back is not either.
+    Exams, models, prompts and sampling are those of the run. Limits, prices, judges and the encoder may be given anew:
+    models are not asked again for that, and verdicts of a judge that was used before are reused.
 
     \b
     viva resume runs/NAME
@@ -127,35 +127,34 @@ def resume_command(run: Path, reuse: tuple[Path, ...], **given: Any) -> int:
     folder = RunFolder.open(find_run(run))
     refuse_unknown(output.published_rows, settings_of(folder.record.exams))
     earlier = earlier_runs(reuse)
-    if rejudging:
-        return _rejudge_run(folder, rejudging, limits, earlier, output)
-    confirm_endpoints(folder, limits)
-    opened = prepare(folder, limits, asking=True)
-    refuse_unbatched(opened)
-    open_encoder_of(opened, new=False)
-    folder.lock()
-    return _finish(opened, earlier, output)
+    folder.lock()  # that somebody else works on it is said before files are read
+    try:
+        folder.record = RunFolder.open(folder.path).record  # as it is now that nobody else can write it
+        if rejudging:
+            return _rejudge_run(folder, rejudging, limits, earlier, output)
+        confirm_endpoints(folder, limits)
+        opened = prepare(folder, limits, asking=True)
+        refuse_unbatched(opened)
+        open_encoder_of(opened, new=False)
+        return _finish(opened, earlier, output)
+    finally:
+        folder.unlock()
 
 
 def _rejudge_run(
     folder: RunFolder, rejudging: RejudgeOptions, limits: LimitOptions, earlier: list[RunFolder], output: OutputOptions
 ) -> int:
     """Rewrite run.json, then go on as with any run."""
-    folder.lock()
-    try:
-        folder.record = RunFolder.open(folder.path).record  # as it is now that nobody else can write it
-        confirm_endpoints(folder, limits)
-        record, exams = rejudge(folder.record, rejudging, rejudge_records(folder.record, rejudging))
-        folder.record = record  # all that can be refused is refused before run.json changes
-        opened = prepare(folder, limits, exams, asking=True)
-        refuse_unbatched(opened)
-        open_encoder_of(opened, new=rejudging.encoder is not None)
-        remember_judges(record, opened)
-        folder.remember(record)
-        keep_approval(folder)
-        return _finish(opened, earlier, output)
-    finally:
-        folder.unlock()
+    confirm_endpoints(folder, limits)
+    record, exams = rejudge(folder.record, rejudging, rejudge_records(folder.record, rejudging))
+    folder.record = record  # all that can be refused is refused before run.json changes
+    opened = prepare(folder, limits, exams, asking=True)
+    refuse_unbatched(opened)
+    open_encoder_of(opened, new=rejudging.encoder is not None)
+    remember_judges(record, opened)
+    folder.remember(record)
+    keep_approval(folder)
+    return _finish(opened, earlier, output)
 
 
 def _finish(opened: OpenRun, earlier: list[RunFolder], output: OutputOptions) -> int:

@@ -10,6 +10,7 @@ from typing import Any
 import click
 import msgspec
 
+from viva.authoring.files import counted
 from viva.benchmarks import CUSTOM, file_benchmark, find_benchmark, question_file
 from viva.benchmarks.custom.loading import read_questions
 from viva.benchmarks.rubric_exam import RubricExam
@@ -160,7 +161,8 @@ def check_question_file(path: Path, exam: RubricExam | None, *, unsafe: bool = F
             escape_invisible(f"{len(read.left_out):,} questions with errors are asked and left unscored: {named}")
         )
     click.echo(
-        f"{path}: {len(read.questions):,} questions, {examples:,} example answers, {errors} errors, "
-        f"{len(problems) - errors} warnings" + ("" if exam else "; the examples were not graded, because of the errors")
+        f"{path}: {counted(len(read.questions), 'question')}, {counted(examples, 'example answer')}, "
+        f"{counted(errors, 'error')}, {counted(len(problems) - errors, 'warning')}"
+        + ("" if exam else "; the examples were not graded, because of the errors")
     )
     return EXIT_INCOMPLETE if errors else 0

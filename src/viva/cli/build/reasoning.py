@@ -363,7 +363,7 @@ def clrbench_command() -> None:
     \b
     viva build clrbench graph PROJECT --toc "Operating Systems=os.txt"   topics, from tables of contents
     viva build clrbench sheet PROJECT                                    collection.csv, to be filled in
-    viva build clrbench check PROJECT                                    what is wrong in it
+    viva build clrbench check PROJECT                                    find errors in it
     viva build clrbench coverage PROJECT --picture topics.svg            what is missing
     viva build clrbench draft PROJECT --model openai/NAME                rationales, drafted
     viva build clrbench review PROJECT                                   ... decided about, in the browser

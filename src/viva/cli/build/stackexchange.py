@@ -38,7 +38,7 @@ def infibench_command() -> None:
     """Make an examination like InfiBench: questions of a dump are filtered and drawn, and experts make a set of them.
 
     \b
-    viva build infibench pool Posts.xml --out PROJECT    questions that are worth asking, drawn by language
+    viva build infibench pool Posts.xml --out PROJECT    draw good questions, by language
     viva build infibench kit PROJECT                     a folder for each, with a file to write
     viva build infibench draft PROJECT --model NAME      prompts, drafted
     viva build infibench check PROJECT                   what is wrong in the files

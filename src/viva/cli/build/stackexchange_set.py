@@ -213,7 +213,7 @@ def _moved(opened: Project, states: Sequence[State], dealt: Places, *, everythin
 def draft_command(project: Path, *, after: str | None, **given: Any) -> int:
     """Draft a paraphrase of every question that has a kit and is not written yet, by PROJECT's instructions.toml.
 
-    A draft is a proposal: it is put into question.yaml while nobody wrote there, and into draft.md beside it. Replies
+    A draft is a proposal: it is written into draft.md, and into question.yaml if nobody has changed that file. Replies
     are kept in drafts.jsonl as they come: interrupted or killed, the same command goes on, and asks nothing twice.
 
     \b
@@ -385,9 +385,9 @@ def _tell_changed(changed: set[str]) -> None:
 def export_command(
     project: Path, *, out: Path, after: str | None, cutoffs: Path | None, everything: bool, **given: Any
 ) -> int:
-    """Write a question file an area, attribution.csv, build.json and audit.jsonl: of every language the approved
-    questions up to its quota, graded once more, no others. What is held back is told with the reason; exit code 3 where
-    an approved question fails its own examples.
+    """Write a question file for each area, attribution.csv, build.json and audit.jsonl. The set has the approved
+    questions of every language, up to its quota, with their examples graded once more. The others are listed with the
+    reason. Exit code 3 if an approved question fails its own examples.
 
     \b
     viva build infibench export so2024 --pilot --out pilot

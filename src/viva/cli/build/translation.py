@@ -138,13 +138,13 @@ def approve_command(project: Path, **given: Any) -> int:
 @click.option(
     "--unreviewed",
     is_flag=True,
-    help="Also what nobody decided about and no check found an error in; build.json says so.",
+    help="Also write translations without a decision in which no check found an error; build.json counts them.",
 )
 @all_option
 def export_command(project: Path, *, out: Path, force: bool, unreviewed: bool, everything: bool) -> int:
     """Write OUT/CSBench-DE/test.json and valid.json (as `viva run csbench --data OUT --language de` reads them),
     build.json and audit.jsonl: the questions whose translation is approved, with the ids, tags and golds of the source.
-    What is held back is told with the reason.
+    The others are listed with the reason.
     """
     from viva.authoring.translation.export import export
 
@@ -194,7 +194,7 @@ def translate_command() -> None:
 @click.command(name="ask", short_help="Let a model translate (the command where none is named).")
 @click.argument("source", metavar="SET", type=_PATH)
 @click.option("--to", "target", required=True, type=_LANGUAGES, help="The language to translate into.")
-@click.option("--project", required=True, type=_PATH, help="Folder that holds everything; it can be gone on with.")
+@click.option("--project", required=True, type=_PATH, help="Folder for all files of the project; may exist already.")
 @click.option("--language", type=_LANGUAGES, help="Of SET, where its files do not say, or are in several.")
 @model_options
 @click.option(

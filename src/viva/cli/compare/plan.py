@@ -14,7 +14,8 @@ from viva.studies.plan.study import PlanConfig, study
 METAVARS = {
     "difference": "POINTS", "interval": "POINTS", "questions": "N", "samples": "N", "cluster": "TAG",
     "score": "PER CENT", "correlation": "0..1", "within": "0..1", "power": "0..1", "model": "NAME", "exam": "NAME",
-    "price": "[MODEL=]IN/OUT", "max_cost": "DOLLARS",
+    "price": "[MODEL=]IN/OUT", "max_cost": "DOLLARS", "max_time": "HOURS", "repeats": "N", "icc": "0..1",
+    "cluster_size": "N", "clusters": "N",
 }  # fmt: skip
 
 
@@ -35,6 +36,8 @@ def plan_command(**given: Any) -> int:
     viva plan runs/a runs/b --difference 2 --power 0.9     from two runs: how they scatter, what they cost
     viva plan runs/a --samples 1 --samples 10              do more answers to each question help?
     viva plan --questions 500 --interval 4                 what 500 show; questions for 4 points of interval
+    viva plan runs/a --cluster passage                     questions on one passage tell less than single ones
+    viva plan --icc 0.2 --cluster-size 5                   the same without a run
     """
     show_study(study, PlanConfig, given)
     return 0

@@ -39,7 +39,7 @@ def error_types_command(labels: Path | None, **given: Any) -> int:
     """Let judges label which types of error the wrong answers of RUN (CS-Bench) show, and count them by model: complete
     and partial conceptual errors and confusions in questions of knowledge; errors of concept, logic and mathematics in
     questions of reasoning. Replies are kept in errors.jsonl of the run folder: the same command goes on where it
-    stopped, and asks nobody twice.
+    stopped, and asks no judge twice.
 
     \b
     viva run csbench --shots 5 --cot --only comprehension --model openai/NAME --run runs/NAME     as in the paper

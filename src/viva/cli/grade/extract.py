@@ -17,6 +17,7 @@ from viva.visible import escaped
 @click.command(name="extract", short_help="Read letters and truth values out of anybody's replies.")
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
 @click.option("--out", type=click.Path(path_type=Path), help="Write the rows to a file instead.")
+@click.option("--json", is_flag=True, expose_value=False, help="As without it: a row of JSON a reply.")
 def extract_command(file: Path, out: Path | None) -> int:
     """Read every reply in FILE (JSONL; - is standard input) as the graders would.
 

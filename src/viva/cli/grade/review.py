@@ -30,7 +30,7 @@ from viva.visible import escape_invisible
     multiple=True,
     metavar="NAME",
     help="Print a link with a key of their own for this reviewer (repeatable): marks count under that name and no "
-    "other, and nobody comes in without such a link. It stays the same when the page is served again.",
+    "other, and nobody gets in without such a link. It stays the same when the page is served again.",
 )
 @click.option("--blind", is_flag=True, help="Begin without drafts, judges' opinions and others' marks.")
 @click.option("--sample", default="", metavar="N|SHARE", help="Begin with a random sample: 30, 0.1 or 10%.")
@@ -38,7 +38,7 @@ from viva.visible import escape_invisible
     "--plan",
     type=click.FloatRange(0, 1, min_open=True),
     metavar="HALF_WIDTH",
-    help="Only say how many labels an interval of ± HALF_WIDTH takes (0.05 is ± 5 points).",
+    help="Only print how many labels an interval of ± HALF_WIDTH needs (0.05 is ± 5 points).",
 )
 @click.option(
     "--strata",
@@ -51,7 +51,12 @@ from viva.visible import escape_invisible
 @click.option(
     "--marks-per-item", type=click.IntRange(1, 100), default=1, show_default=True, help="Reviewers each answer needs."
 )
-@click.option("--only", multiple=True, metavar="TAG=VALUE", help="Begin with these only: type=OE; repeat for more.")
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="TAG=VALUE",
+    help="Begin with only the items of this tag: type=OE; repeat for more.",
+)
 @click.option(
     "--order",
     type=click.Choice(["given", "disagreement"]),

@@ -21,7 +21,7 @@ from viva.runs.score import grade_run
 @click.argument("run", type=click.Path(path_type=Path))
 @report_options
 def score_command(run: Path, **given: Any) -> int:
-    """Grade RUN again from its journals and print its tables; scores.jsonl is made anew. Costs nothing."""
+    """Grade RUN again from its answers, write scores.jsonl again, and print the tables. Asks no model."""
     output = pick(OutputOptions, given)
     check_writable(output.out)
     folder = RunFolder.open(find_run(run))

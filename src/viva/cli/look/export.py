@@ -26,7 +26,7 @@ _LISTED = "\b\nFormats:\n" + "\n".join(f"  {name:<16} {form.about}" for name, fo
     "--gold/--no-gold",
     default=True,
     show_default=True,
-    help="Whether gold answers go with it, and what would tell them.",
+    help="Whether to write gold answers, and texts that reveal them.",
 )
 @click.option(
     "--data", type=click.Path(path_type=Path), help="Folder of a benchmark's published files, or a built set."

@@ -5,22 +5,41 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import click
+import msgspec
 
+from viva.benchmarks.outcomes import FINER, finer
+from viva.cli.common import Choice
 from viva.engine.folder import RunFolder, find_run
 from viva.errors import VivaError
 from viva.reports.screen import LINES
 from viva.runs.config import LimitOptions
 from viva.runs.described import described_answers
 from viva.runs.open import prepare
-from viva.types import OUTCOMES, StopReason
-from viva.visible import one_line
+from viva.types import OUTCOMES, StopReason, outcome_name
+from viva.visible import escaped, one_line
 
 MOST = 20
 """Questions that --by-question lists."""
 CUT: dict[str, StopReason] = {"thinking": "thinking", "answer": "length"}
 """What the option says, and what the journal does."""
+
+
+FINER_NAMES = {name: word for word, (_, name) in FINER.items()}
+OUTCOME_WORDS = (*map(outcome_name, OUTCOMES), *FINER_NAMES)
+
+
+class OutcomeChoice(Choice):
+    """An outcome as screens call it, or as files do; hyphens may stand for blanks."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The word of the screen. Raises BadParameter."""
+        said = str(value).casefold().replace("-", " ")
+        stored = {one.replace("-", " "): outcome_name(one) for one in OUTCOMES}
+        short = {word.replace("-", " "): name for word, (_, name) in FINER.items()}
+        return super().convert({**short, **stored}.get(said, said), param, ctx)
 
 
 @click.command(name="show", short_help="Show prompt, reply, what was read in it, and the verdict.")
@@ -38,12 +57,13 @@ CUT: dict[str, StopReason] = {"thinking": "thinking", "answer": "length"}
     type=click.Choice(list(CUT)),
     help="Only what the limit of tokens cut off: while the model was thinking, or in the answer.",
 )
-@click.option("--outcome", type=click.Choice(OUTCOMES), help="Only this outcome.")
+@click.option("--outcome", type=OutcomeChoice(OUTCOME_WORDS), metavar="WORD", help=f"Only: {', '.join(OUTCOME_WORDS)}.")
 @click.option("--model", help="Only this model: its name, or any part that is no other's.")
 @click.option("--limit", type=click.IntRange(1), help="At most so many answers.  [default: one screen]")
 @click.option("--all", "everything", is_flag=True, help="All answers.")
 @click.option("--by-question", is_flag=True, help="Instead of the answers, how many of each question's are such.")
 @click.option("--prompts/--no-prompts", default=None, help="Show the prompts.  [default: with --question only]")
+@click.option("--json", "as_json", is_flag=True, help="A line of JSON an answer, or (--by-question) a question.")
 @click.option("--reasoning", is_flag=True, help="Show all that a model thought, not just how it began.")
 def show_command(
     run: Path,
@@ -59,18 +79,21 @@ def show_command(
     by_question: bool,
     prompts: bool | None,
     reasoning: bool,
+    as_json: bool,
 ) -> int:
     """Show answers of RUN with what was read where, and why they scored as they did.
 
     \b
     viva show runs/NAME --wrong
     viva show runs/NAME --outcome refused --by-question      which questions are refused, and how often
+    viva show runs/NAME --outcome 'not judged'               any word of the screen, also 'right for the wrong reason'
     """
     folder = RunFolder.open(find_run(run))
     opened = prepare(folder, LimitOptions(progress="quiet"))
     if model is not None:
         model = _named(model, [one.name for one in opened.models])
-    wanted = {outcome} if outcome else set(OUTCOMES)
+    finely = FINER_NAMES.get(outcome or "")
+    wanted: set[str] = {one for one in OUTCOMES if outcome is None or finely or outcome_name(one) == outcome}
     if wrong or unparsed:
         wanted = ({"wrong"} if wrong else set()) | (
             {"unparsed", "empty", "truncated", "refused"} if unparsed else set()
@@ -87,6 +110,8 @@ def show_command(
             count[1] += 1
             if one.score.outcome not in wanted or (cut_off and one.response.stop_reason != CUT[cut_off]):
                 continue
+            if finely and finer(one.score, one.response.stop_reason) != finely:
+                continue
             if suspicious and not one.suspicion.any:
                 continue
             count[0] += 1
@@ -97,12 +122,12 @@ def show_command(
                 lines += one.text.count("\n") + 1 if lines <= LINES else 0
                 if shown and lines > LINES:
                     continue
-            click.echo(one.text)
+            click.echo(_json(one.data()) if as_json else one.text)
             shown += 1
     if identity and not found:
         raise VivaError(f"{folder.path} has no such answer to question {identity!r}")
     if by_question:
-        shown = _tell_counts(counts, len(counts) if everything else limit or MOST)
+        shown = _tell_counts(counts, len(counts) if everything else limit or MOST, as_json=as_json)
     more = "; --limit N or --all shows more" if shown < found and limit is None else ""
     click.echo(f"{shown:,} of {found:,} answers shown{more}", err=True)
     return 0
@@ -118,12 +143,20 @@ def _named(part: str, names: Sequence[str]) -> str:
     raise VivaError(f"--model {part!r} {said}; here are: {', '.join(one_line(name, 80) for name in among)}")
 
 
-def _tell_counts(counts: Mapping[tuple[str, str], Sequence[int]], limit: int) -> int:
+def _json(data: object) -> str:
+    return escaped(msgspec.json.encode(data).decode())
+
+
+def _tell_counts(counts: Mapping[tuple[str, str], Sequence[int]], limit: int, *, as_json: bool) -> int:
     """Print the questions with most such answers. Returns how many answers these are."""
     from viva.reports.grids import grids_terminal
     from viva.reports.result import Grid
 
     rows = sorted(((key, count) for key, count in counts.items() if count[0]), key=lambda row: (-row[1][0], row[0]))
+    if as_json:
+        for (question, model), (such, of) in rows[:limit]:
+            click.echo(_json({"question": question, "model": model, "such": such, "of": of}))
+        return sum(count[0] for _, count in rows[:limit])
     header = ("question", "model", "such answers", "of")
     cells = tuple((*key, f"{such:,}", f"{of:,}") for key, (such, of) in rows[:limit])
     questions = len({question for (question, _), _ in rows})

@@ -21,10 +21,10 @@ RUNS = Path("runs")
 )
 @token_options
 def view_command(path: Path, host: str, port: int, token: str) -> int:
-    """Serve the runs of FOLDER (runs/ if left out), or one RUN, to look at: a page on this machine.
+    """Show the runs of FOLDER (runs/ if left out), or one RUN, on a page that is served to this machine.
 
-    Progress, tables as far as answers are in, and every answer with its prompt and verdict. Nothing is written, no lock
-    is taken: what is running goes on, and can be looked at.
+    The page has the progress, the tables so far, and every answer with its prompt and verdict. Nothing is written and
+    no lock is taken, so runs can be looked at while they run.
 
     \b
     viva view                                  all runs in runs/

@@ -51,7 +51,10 @@ def build(site: Site, out: Path) -> list[str]:
         finally:
             _mark(site, out, list(dict.fromkeys([*written, *earlier])))
     except OSError as problem:
-        raise StorageError(f"cannot write the site {out}: {problem.filename or ''} {problem.strerror}") from None
+        raise StorageError(
+            f"cannot write the site {out}: {problem.filename or ''} {problem.strerror}; choose a folder for --out that "
+            "you may write in"
+        ) from None
     return written
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,8 +17,10 @@ from viva.analysis.power import Floats, Measured, measured, measured_difference
 from viva.engine.budget import Price, list_price
 from viva.engine.consumption import Consumption
 from viva.engine.folder import ModelRecord, RunFolder
+from viva.engine.journal import Entry
 from viva.engine.stages import RECORDED
 from viva.errors import DataError
+from viva.runs.open import UNPAID, prices_of
 from viva.types import UNANSWERED
 from viva.visible import one_line
 
@@ -45,6 +48,11 @@ class Answers(Struct, frozen=True, eq=False, kw_only=True):
     """What the run varied, in words, "" for nothing. The answers are of its first combination, as a plain run asks."""
     asked: ModelRecord | None
     """The model that the run asked; None where nobody was asked, and so nothing is known of what answers take."""
+
+    @property
+    def cluster_count(self) -> int:
+        """How many clusters its questions are of; 0 where they are not grouped."""
+        return 0 if self.cluster is None else len(np.unique(self.cluster))
 
     def measured(self) -> Measured:
         """The scatter of its score."""
@@ -92,7 +100,7 @@ def median_pair(runs: Sequence[Answers]) -> Pair | None:
     """Of all pairs of models the one whose difference scatters as that of the median pair; None for one model, or where
     none shares questions."""
     pairs = [pair for pair in itertools.starmap(_paired, itertools.combinations(runs, 2)) if pair is not None]
-    pairs.sort(key=lambda pair: pair.measured.scatter.error(1))
+    pairs.sort(key=lambda pair: pair.measured.scatter.error(pair.measured.questions) * pair.measured.questions**0.5)
     return pairs[len(pairs) // 2] if pairs else None
 
 
@@ -120,49 +128,156 @@ def _paired(first: Answers, second: Answers) -> Pair | None:
     )
 
 
-def took(runs: Sequence[Answers], prices: Mapping[str, Price]) -> tuple[float | None, float | None]:
-    """Seconds of wall time and US dollars of an answer, means over the runs that say so.
+class Took(Struct, frozen=True, kw_only=True):
+    """What an answer took, means over the runs that say so, what judges took for it included."""
 
-    `prices`: what the user says of models, "" for all; else vendors' list prices.
-    """
+    seconds: float | None
+    """Of wall time, of all that were in flight together."""
+    dollars: float | None
+    thoughts: float
+    """Share of the tokens of replies that went into thinking, as far as servers say; they are paid as replies."""
+    left_out: tuple[str, ...]
+    """Models and judges that `dollars` knows nothing of, and why."""
+    judges: tuple[str, ...]
+
+
+def took(runs: Sequence[Answers], prices: Mapping[str, Price]) -> Took:
+    """What answers took. `prices`: what the user says of models, "" for all; else the runs', else list prices."""
     seconds: list[float] = []
     dollars: list[float] = []
-    for source in dict.fromkeys(one.source for one in runs if one.asked):
-        for consumption, span in _consumed(source, [one for one in runs if one.asked and one.source == source], prices):
-            answers = len(consumption.seconds)
-            if answers > 1 and span > 0:
-                seconds.append(span / (answers - 1))
-            cost = consumption.consumed().cost
-            if cost is not None and consumption.replies:
-                dollars.append(cost / consumption.replies)
-    return (_mean(seconds), _mean(dollars))
+    judging_alone: list[float] = []
+    left_out: dict[str, None] = {}
+    judges: dict[str, None] = {}
+    tokens = thoughts = 0
+    for source in dict.fromkeys(one.source for one in runs if one.benchmark):
+        those = [one for one in runs if one.source == source]
+        record = RunFolder.open(source).record
+        if not any(one.asked for one in those) and not record.judges:
+            continue
+        known = prices_of(record, prices)
+        consumed, answers = _answering(source, those, known)
+        judging = {benchmark: _judging(source, benchmark, known) for benchmark in {one.benchmark for one in those}}
+        for (name, benchmark), (consumption, span) in consumed.items():
+            verdicts = judging[benchmark]
+            left_out |= dict.fromkeys(verdicts.left_out)
+            judges |= dict.fromkeys(verdicts.judges)
+            if all(one.asked is None for one in those if one.model == name):
+                if verdicts.cost:
+                    judging_alone.append(verdicts.cost / answers[benchmark])
+                    left_out[f"{one_line(name, 60)} (recorded answers)"] = None
+                continue
+            timed = len(consumption.seconds)
+            if timed > 1 and span > 0:
+                # Judges work while models answer: the slower of the two says how long it takes.
+                seconds.append(max(span / (timed - 1), verdicts.span / answers[benchmark]))
+            found = consumption.consumed()
+            tokens, thoughts = tokens + found.output, thoughts + (found.reasoning or 0)
+            if found.cost is not None and found.replies:
+                dollars.append(found.cost / found.replies + verdicts.cost / answers[benchmark])
+            elif found.replies and not _unpaid(name):
+                left_out[_unknown(name, found.priced)] = None
+    return Took(
+        seconds=_mean(seconds),
+        dollars=_mean(dollars or judging_alone),
+        thoughts=thoughts / tokens if tokens else 0.0,
+        left_out=tuple(left_out),
+        judges=tuple(judges),
+    )
+
+
+def _unpaid(name: str) -> bool:
+    return name.partition("/")[0] in UNPAID
+
+
+def _unknown(name: str, priced: bool) -> str:
+    short = one_line(name, 60)
+    return f"{short} (tokens not counted)" if priced else f"{short} (no price: --price {short}=IN/OUT)"
 
 
 def _mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def _price(one: Answers, prices: Mapping[str, Price]) -> Price | None:
-    provider, _, name = one.model.partition("/")
-    if said := prices.get(one.model) or prices.get(""):
+def _price(name: str, asked: ModelRecord, prices: Mapping[str, Price]) -> Price | None:
+    provider, _, model = name.partition("/")
+    if said := prices.get(name) or prices.get(""):
         return said
-    own = one.asked is None or one.asked.base_url is not None  # whose list price would be somebody else's
-    return None if own else list_price(provider, name)
+    # A server of one's own: its list price would be somebody else's.
+    return None if asked.base_url is not None else list_price(provider.removesuffix("-responses"), model)
 
 
-def _consumed(source: Path, runs: Sequence[Answers], prices: Mapping[str, Price]) -> list[tuple[Consumption, float]]:
-    """What each model's answers in a run took, and the seconds from its first timed answer to its last."""
-    found = {(one.model, one.benchmark): Consumption(_price(one, prices)) for one in runs}
-    spans: dict[tuple[str, str], tuple[float, float]] = {}
-    journal = RunFolder.open(source).journal("responses", write=False)
+Consumptions = dict[tuple[str, str], tuple[Consumption, float]]
+"""By model and benchmark: what its answers took, and the seconds from the first timed one to the last."""
+
+
+def _answering(source: Path, runs: Sequence[Answers], prices: Mapping[str, Price]) -> tuple[Consumptions, Counter[str]]:
+    """What each model's answers in a run took; and how many answers of all models there are to each benchmark."""
+    found = {
+        (one.model, one.benchmark): Consumption(_price(one.model, one.asked, prices) if one.asked else None)
+        for one in runs
+    }
+    answers: Counter[str] = Counter()
+    spans: dict[tuple[str, str], _Span] = {key: _Span() for key in found}
+    for entry in _entries(source, "responses"):
+        key = entry.model, entry.benchmark
+        answers[entry.benchmark] += not entry.error
+        if key in found and not entry.reused:
+            found[key].count(entry)
+            spans[key].count(entry)
+    return {key: (consumption, spans[key].seconds) for key, consumption in found.items()}, answers
+
+
+class _Judging(Struct, frozen=True, kw_only=True):
+    """What all verdicts of a run on a benchmark took: seconds from the first to the last, and US dollars."""
+
+    span: float
+    cost: float
+    left_out: tuple[str, ...]
+    judges: tuple[str, ...]
+
+
+def _judging(source: Path, benchmark: str, prices: Mapping[str, Price]) -> _Judging:
+    """A verdict that was taken over from another run costs what the run's own do. Recorded verdicts cost nothing."""
+    records = {one.name: one for one in RunFolder.open(source).record.judges}
+    found = {name: Consumption(_price(name, one, prices)) for name, one in records.items()}
+    verdicts: Counter[str] = Counter()
+    span = _Span()
+    for entry in _entries(source, "annotations"):
+        if entry.benchmark == benchmark and entry.model in found and not entry.error:
+            verdicts[entry.model] += 1
+            if not entry.reused:
+                found[entry.model].count(entry)
+                span.count(entry)
+    cost, left_out = 0.0, []
+    for name, number in verdicts.items():
+        one = found[name].consumed()
+        if one.cost is not None and one.replies:
+            cost += number * one.cost / one.replies
+        elif not _unpaid(name):
+            left_out.append("the judge " + _unknown(name, one.priced))
+    return _Judging(span=span.seconds, cost=cost, left_out=tuple(left_out), judges=tuple(verdicts))
+
+
+def _entries(source: Path, stage: str) -> Iterator[Entry]:
+    journal = RunFolder.open(source).journal(stage, write=False)
     try:
-        for entry in journal.entries():
-            key = entry.model, entry.benchmark
-            if key in found and not entry.reused:
-                found[key].count(entry)
-                if entry.seconds > 0 and entry.at and not entry.error and not entry.batch:
-                    first, last = spans.get(key, (entry.at, entry.at))
-                    spans[key] = min(first, entry.at), max(last, entry.at)
+        yield from journal.entries()
     finally:
         journal.close()
-    return [(found[key], last - first) for key in found for first, last in (spans.get(key, (0.0, 0.0)),)]
+
+
+class _Span(Struct):
+    """From the first timed reply to the last."""
+
+    first: float = 0.0
+    last: float = 0.0
+
+    def count(self, entry: Entry) -> None:
+        """Take in one more reply."""
+        if entry.seconds > 0 and entry.at and not entry.error and not entry.batch:
+            self.first, self.last = min(self.first or entry.at, entry.at), max(self.last, entry.at)
+
+    @property
+    def seconds(self) -> float:
+        """Between the two."""
+        return self.last - self.first

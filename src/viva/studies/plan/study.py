@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from viva.errors import DataError, VivaError
 from viva.runs.config import note
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from viva.analysis.power import Basis, Scatter
     from viva.reports.plan import Assumption, Plan
     from viva.runs.item_scores import ScoreSet
-    from viva.studies.plan.answers import Answers
+    from viva.studies.plan.answers import Answers, Took
 
 SCORE = 70.0
 CORRELATION = 0.35
@@ -46,14 +47,36 @@ class PlanConfig(Struct, kw_only=True):
         tuple[Count, ...], note("What can so many questions show? Repeatable.  [default: 100 to 5,000, and all]")
     ] = ()
     samples: Annotated[tuple[Count, ...], note("Answers to each question; repeatable.  [default: 1]")] = ()
+    repeats: Annotated[
+        Count, note("Times that the whole run is repeated; each question has --samples answers in each.")
+    ] = 1
     max_cost: Annotated[
         Annotated[float, Meta(gt=0)] | None,
         note("What can so many US dollars show, for both models? From runs that asked."),
     ] = None
+    max_time: Annotated[
+        Annotated[float, Meta(gt=0)] | None,
+        note("What can so many hours show, for both models at the pace of the runs? From runs that asked."),
+    ] = None
     price: Annotated[
-        tuple[str, ...], note("US dollars per million tokens, where the list price is unknown or not yours.")
+        tuple[str, ...], note("US dollars per million tokens, if the list price is unknown or you pay another.")
     ] = ()
-    cluster: Annotated[str | None, note("Questions with the same value of this tag belong together.")] = None
+    cluster: Annotated[
+        str | None,
+        note(
+            "Questions of the runs with the same value of this tag belong together. Fewer questions are drawn from the "
+            "runs' clusters; for more, clusters like them are added."
+        ),
+    ] = None
+    icc: Annotated[
+        Share | None,
+        note("Share of the variance between questions that those of one cluster have in common.  [default: measured]"),
+    ] = None
+    cluster_size: Annotated[Count | None, note("Questions of each cluster; a larger set has more clusters.")] = None
+    clusters: Annotated[
+        Annotated[int, Meta(ge=2, le=10**7)] | None,
+        note("How many clusters there are; a larger set has more questions in each."),
+    ] = None
     score: Annotated[
         Points | None, note(f"Without runs, which say it themselves: the score, in per cent.  [default: {SCORE:g}]")
     ] = None
@@ -80,11 +103,13 @@ def study(config: PlanConfig) -> Plan:
     if config.sources and config.score is not None:
         raise VivaError(f"--score {config.score:g}: the runs say what the score is; leave --score out, or the runs")
     runs = [] if not config.sources else list(_answers(config.sources, config))
-    basis, assumptions = _measured(runs, config) if runs else _assumed(config)
-    samples = config.samples or (1,)
+    basis, assumptions, consumed = _measured(runs, config) if runs else (*_assumed(config), None)
+    basis, more = _clustered(basis, config, runs)
+    assumptions += more
+    samples = tuple(number * config.repeats for number in config.samples or (1,))
     questions = config.questions or tuple(sorted({*QUESTIONS, basis.questions or QUESTIONS[-1]}))
-    if config.max_cost is not None:
-        questions = tuple(dict.fromkeys(_affordable(basis, config.max_cost, number) for number in samples))
+    if config.max_cost is not None or config.max_time is not None:
+        questions = tuple(dict.fromkeys(_affordable(basis, config, number) for number in samples))
     return Plan(
         basis=basis,
         assumptions=tuple(assumptions),
@@ -94,25 +119,42 @@ def study(config: PlanConfig) -> Plan:
         samples=samples,
         power=config.power,
         budget=config.max_cost,
+        hours=config.max_time,
         priced=bool(config.price),
+        thoughts=consumed.thoughts if consumed else 0.0,
+        judges=consumed.judges if consumed else (),
+        left_out=consumed.left_out if consumed else (),
     )
 
 
-def _affordable(basis: Basis, budget: float, samples: int) -> int:
-    """Questions that both models can be asked so often for so many dollars."""
-    if basis.dollars is None:
-        raise VivaError("--max-cost: no run here says what an answer costs; name one that asked, with --price IN/OUT")
-    questions = int(budget / (2 * samples * basis.dollars)) if basis.dollars else QUESTIONS[-1]
-    if questions < 1:
-        raise VivaError(
-            f"--max-cost {budget:g}: one question costs {2 * samples * basis.dollars:.2g} US$ for two models"
-        )
-    return questions
+def _affordable(basis: Basis, config: PlanConfig, samples: int) -> int:
+    """Questions that both models can be asked so often for the dollars and in the hours that there are."""
+    limits = (
+        ("--max-cost", config.max_cost, basis.dollars, "costs", "US$", ", with --price IN/OUT"),
+        ("--max-time", config.max_time, basis.seconds and basis.seconds / 3600, "takes", "h", ""),
+    )
+    most = []
+    for option, budget, each, does, unit, more in limits:
+        if budget is None:
+            continue
+        if each is None:
+            raise VivaError(f"{option}: no run here says what an answer {does}; name one that asked{more}")
+        if each and budget < 2 * samples * each:
+            raise VivaError(f"{option} {budget:g}: one question {does} {2 * samples * each:.2g} {unit} for two models")
+        most.append(int(budget / (2 * samples * each)) if each else QUESTIONS[-1])
+    return min(most)
 
 
 def _answers(sources: Sequence[Path], config: PlanConfig) -> Iterator[Answers]:
+    from viva.published import catalogue
     from viva.studies.plan.answers import answers_of
 
+    for source in sources:
+        if str(source) in catalogue() and not source.exists():
+            raise VivaError(
+                f"{source}: its published scores are means, and a plan takes scores of single questions. Plan from "
+                "such a mean (--score PER CENT), or name a run of it"
+            )
     found: dict[str, Answers] = {}
     exams: dict[str, None] = {}
     for one in score_sets(sources, EXAM, tags=(config.cluster,) if config.cluster else (), first_cell=True):
@@ -146,15 +188,73 @@ def _assumed(config: PlanConfig) -> tuple[Basis, list[Assumption]]:
     correlation = CORRELATION if config.correlation is None else config.correlation
     within = config.within or 0.0
     if config.cluster:
-        raise VivaError(f"--cluster {config.cluster!r} is measured on runs: name one")
+        raise VivaError(
+            f"--cluster {config.cluster!r} is measured on runs: name one, or assume --icc with --cluster-size"
+        )
     single, pair, apart = _scatters(score * (1 - score), within, correlation)
     assumed = [
         Assumption("score", f"{100 * score:g} %", "assumed" if config.score is None else "--score"),
         _correlation(correlation, config, "assumed: the median of 120 pairs of models on MMLU-Pro (.22 to .54)"),
         _within(within, config, "assumed: an answer is the same whenever it is asked for"),
     ]
-    basis = Basis(single=single, pair=pair, apart=apart, score=score, correlation=correlation if not within else None)
+    zero_one = not within and config.icc is None
+    basis = Basis(single=single, pair=pair, apart=apart, score=score, correlation=correlation if zero_one else None)
     return basis, assumed
+
+
+def _clustered(basis: Basis, config: PlanConfig, runs: Sequence[Answers]) -> tuple[Basis, list[Assumption]]:
+    """The basis with the clusters that a set of questions is to have, and how much those of one have in common."""
+    from viva.analysis.power import Clusters
+    from viva.reports.plan import Assumption
+
+    number, size = config.clusters, config.cluster_size
+    if number and size:
+        raise VivaError(
+            f"--clusters {number} and --cluster-size {size}: name one of them; --questions says how many there are"
+        )
+    if (number or size) and not config.cluster and config.icc is None:
+        option = f"--clusters {number}" if number else f"--cluster-size {size}"
+        raise VivaError(f"{option}: say how alike the questions of one are: --icc, or --cluster TAG of runs")
+    if config.icc is None and not config.cluster:
+        return basis, []
+    measured = max(runs, key=lambda one: len(one.questions)).measured().scatter.clusters if runs else None
+    design = Clusters.so_many(number) if number else Clusters.of_size(size) if size else measured
+    if design is None:
+        raise VivaError(f"--icc {config.icc:g}: say how many questions a cluster has (--cluster-size), or --clusters")
+    scatters = (basis.single, basis.pair, basis.apart)
+    single, pair, apart = (replace(one, clusters=design, shared=_shared(one, config.icc)) for one in scatters)
+    alike = f"{_ratio(single)} of a score, {_ratio(pair)} of a difference"
+    origin = "--icc" if config.icc is not None else "the runs"
+    return replace(basis, single=single, pair=pair, apart=apart), [
+        _design(config, runs),
+        Assumption(f"ICC within a {config.cluster or 'cluster'}", alike, origin),
+    ]
+
+
+def _design(config: PlanConfig, runs: Sequence[Answers]) -> Assumption:
+    from viva.reports.plan import Assumption
+
+    if config.clusters:
+        return Assumption("clusters", f"{config.clusters:,}, of however many questions", "--clusters")
+    if config.cluster_size:
+        return Assumption("clusters", f"of {config.cluster_size:,} questions each", "--cluster-size")
+    first = max(runs, key=lambda one: len(one.questions))
+    count = first.cluster_count
+    if count < 2:
+        raise DataError(
+            f"--cluster {config.cluster!r}: all questions of {first.source} are of one, which tells nothing of others"
+        )
+    return Assumption(
+        "clusters", f"{count:,} of {len(first.questions) / count:.3g} questions", f"{config.cluster} of the runs"
+    )
+
+
+def _shared(scatter: Scatter, icc: float | None) -> float:
+    return scatter.shared if icc is None else icc * scatter.between
+
+
+def _ratio(scatter: Scatter) -> str:
+    return f"{scatter.shared / scatter.between if scatter.between else 0.0:.3f}"
 
 
 def _correlation(value: float, config: PlanConfig, origin: str) -> Assumption:
@@ -188,7 +288,7 @@ def _scatters(whole: float, within: float, correlation: float) -> tuple[Scatter,
     )
 
 
-def _measured(runs: Sequence[Answers], config: PlanConfig) -> tuple[Basis, list[Assumption]]:
+def _measured(runs: Sequence[Answers], config: PlanConfig) -> tuple[Basis, list[Assumption], Took]:
     from viva.analysis.power import Basis
     from viva.reports.plan import Assumption
     from viva.runs.open import prices_said
@@ -207,13 +307,14 @@ def _measured(runs: Sequence[Answers], config: PlanConfig) -> tuple[Basis, list[
         Assumption("score", f"{100 * score:.1f} %", f"the mean of {named}" if len(runs) > 1 else named),
         _within(share, config, named if told else "assumed: the runs have one answer a question"),
     ]
-    seconds, dollars = took(runs, prices_said(config.price))
+    consumed = took(runs, prices_said(config.price))
     pair = median_pair(runs)
+    grouped = bool(config.cluster) or config.icc is not None
     if pair is None or config.correlation is not None:
         correlation = CORRELATION if config.correlation is None else config.correlation
-        _, difference, _ = _scatters(1.0, share, min(correlation, 1 - share))
-        whole = single.between + single.within
-        together = _clustered(difference, single.clustered, whole)
+        _, together, _ = _scatters(single.between + single.within, share, min(correlation, 1 - share))
+        alike = single.shared / single.between if single.between else 0.0
+        together = replace(together, shared=alike * together.between)
         assumptions.append(_correlation(correlation, config, "assumed: there is one model"))
         disagree = None
     else:
@@ -221,51 +322,33 @@ def _measured(runs: Sequence[Answers], config: PlanConfig) -> tuple[Basis, list[
         together = pair.measured.scatter if told else _separated(pair.measured.scatter, 2 * single.within)
         correlation = pair.correlation
         assumptions.append(_correlation(correlation, config, f"{pair.first} and {pair.second}"))
-        disagree = together if pair.zero_one and not share else None
+        disagree = together if pair.zero_one and not share and not grouped else None
     for design in dict.fromkeys(each.design for each in runs if each.design):
         assumptions.append(Assumption("answers", f"the first of {design}", "`viva variance` has what the others move"))
-    if config.cluster:
-        raised = f"{together.clustered:.2f} times the variance of a difference, {single.clustered:.2f} of a score"
-        assumptions.append(Assumption(f"questions of one {config.cluster}", raised, named))
-    zero_one = all(each.zero_one for each in runs) and not share and not config.cluster
+    zero_one = all(each.zero_one for each in runs) and not share and not grouped
     basis = Basis(
         single=single,
         pair=together,
-        apart=_clustered(_doubled(single), single.clustered, 1.0),
+        apart=replace(single, between=2 * single.between, within=2 * single.within, shared=2 * single.shared),
         score=score,
         correlation=correlation if zero_one else None,
-        disagree=disagree if not config.cluster else None,
+        disagree=disagree,
         questions=min(each.questions for each in alone),
-        seconds=seconds,
-        dollars=dollars,
+        seconds=consumed.seconds,
+        dollars=consumed.dollars,
     )
-    return basis, assumptions
+    return basis, assumptions, consumed
 
 
 def _separated(scatter: Scatter, chance: float) -> Scatter:
     """The same variance of one answer, with so much of it chance."""
-    from viva.analysis.power import Scatter
-
     whole = scatter.between + scatter.within
-    return Scatter(between=max(0.0, whole - chance), within=min(chance, whole), clustered=scatter.clustered)
+    between = max(0.0, whole - chance)
+    return replace(scatter, between=between, within=min(chance, whole), shared=min(scatter.shared, between))
 
 
 def _mean(scatters: Sequence[Scatter]) -> Scatter:
     """Of several models' scores: so their differences on other questions scatter twice as much."""
-    from viva.analysis.power import Scatter
-
-    each = [(one.between, one.within, one.clustered) for one in scatters]
-    between, within, clustered = (sum(values) / len(each) for values in zip(*each, strict=True))
-    return Scatter(between=between, within=within, clustered=clustered)
-
-
-def _doubled(scatter: Scatter) -> Scatter:
-    from viva.analysis.power import Scatter
-
-    return Scatter(between=2 * scatter.between, within=2 * scatter.within)
-
-
-def _clustered(scatter: Scatter, clustered: float, whole: float) -> Scatter:
-    from viva.analysis.power import Scatter
-
-    return Scatter(between=whole * scatter.between, within=whole * scatter.within, clustered=clustered)
+    each = [(one.between, one.within, one.shared) for one in scatters]
+    between, within, shared = (sum(values) / len(each) for values in zip(*each, strict=True))
+    return replace(scatters[0], between=between, within=within, shared=shared)

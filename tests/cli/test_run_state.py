@@ -1,0 +1,152 @@
+"""What a run says of itself afterwards: its cost, its state, what is left to do, and the words for outcomes."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from rows import table
+from servers.fixtures import LocalServer, Viva, wait_until
+
+CSBENCH = ("run", "csbench", "--language", "en", "--limit", "40")
+
+
+def listed(viva: Viva, run: str = "run") -> dict[str, Any]:
+    """The run as `viva runs` has it."""
+    (found,) = json.loads(viva("runs", run, "--json").out)["runs"]
+    return found
+
+
+@pytest.fixture
+def judged_in_vain(viva: Viva, serve: Callable[..., LocalServer]) -> Viva:
+    """A run whose judge never gives a verdict."""
+    examinee, judge = serve(), serve(texts=["I have nothing to say."])
+    models = ("--model", "openai/a", "--base-url", examinee.url, "--judge", "openai/j", "--judge-base-url", judge.url)
+    ended = viva(*CSBENCH, *models, "--price", "openai/a=1000/2000", "--price", "openai/j=100/100", "--run", "run")
+    assert ended.code == 3, ended.err
+    last = ended.err.splitlines()[-1]
+    assert "verdicts missing" in last
+    assert "not answered" not in last
+    return viva
+
+
+def test_what_a_run_cost_is_known_to_every_later_command_with_the_judges_share(judged_in_vain: Viva) -> None:
+    viva = judged_in_vain
+    responses = viva.entries()
+    paid = sum(1000 * one["usage"]["input"] + 2000 * one["usage"]["output"] for one in responses) / 1e6
+    verdicts = viva.entries(stage="annotations")
+    judging = sum(100 * (one["usage"]["input"] + one["usage"]["output"]) for one in verdicts) / 1e6
+    assert {one["usage"]["output"] for one in verdicts} == {3}, "each was asked three times, a token each"
+    run = listed(viva)
+    assert run["results"][0]["cost"] == pytest.approx(paid)
+    assert run["judging"] == {"openai/j": pytest.approx(judging)}
+    assert "Judging, in no row of the table, US$: run 0." in viva("runs", "run").out
+    with table() as row:
+        for command in (("score",), ("report", "--format", "markdown"), ("resume",)):
+            with row(command[0]):
+                said = viva(command[0], "run", *command[1:])
+                assert "Judging, in no row of the table: openai/j US$" in said.out
+    assert "US$" in viva("score", "run").out
+    assert "price" not in viva("score", "run", "--tables").out, "the signature says nothing of it"
+
+
+def test_a_new_price_counts_for_the_whole_run_and_stays(viva: Viva, server: LocalServer) -> None:
+    viva("run", "cmmlu", "--limit", "4", "--model", "openai/a", "--base-url", server.url, "--run", "run")
+    assert listed(viva)["results"][0]["cost"] is None
+    asked = server.asked
+    assert viva("resume", "run", "--price", "1000/0").code == 0
+    assert server.asked == asked
+    before = listed(viva)["results"][0]["cost"]
+    assert before > 0
+    viva("resume", "run", "--price", "openai/a=2000/0")
+    assert listed(viva)["results"][0]["cost"] == pytest.approx(2 * before)
+    viva("resume", "run")
+    assert listed(viva)["results"][0]["cost"] == pytest.approx(2 * before)
+    with table() as row:
+        for price in ("-1/2", "nan/1", "1/inf", "1", "a/b"):
+            with row(price):
+                ended = viva("resume", "run", f"--price={price}")
+                assert (ended.code, "write IN/OUT" in ended.err) == (2, True)
+
+
+def test_a_run_without_verdicts_is_not_done_and_says_what_came_of_the_judge(judged_in_vain: Viva) -> None:
+    viva = judged_in_vain
+    unscored = [one for one in viva.scores() if one["outcome"] == "ungraded"]
+    assert listed(viva)["state"] == f"{len(unscored)} not judged"
+    shown = viva("show", "run", "--question", unscored[0]["question"]).out
+    assert "the judge was asked and gave no verdict" in shown
+    assert "judge openai/j on the answer, no verdict: I have nothing to say." in shown
+    assert "no judge was asked" not in shown
+    viva(*CSBENCH, "--model", "baseline/random", "--run", "unjudged")
+    assert listed(viva, "unjudged")["state"] == f"done, {len(unscored)} not judged"
+
+
+def test_a_run_that_is_being_worked_on_is_no_run_to_resume(viva: Viva, serve: Callable[..., LocalServer]) -> None:
+    server = serve(latency=0.5)
+    given = ("--model", "openai/a", "--base-url", server.url, "--concurrency", "1", "--run", "run")
+    going = viva.start("run", "cmmlu", "--limit", "60", *given)
+    wait_until(lambda: server.state()["most"] > 0, "the first request")
+    assert listed(viva)["state"] == "running"
+    refused = viva("resume", "run")
+    assert (refused.code, "another process" in refused.err) == (5, True)
+    going.signal(signal.SIGTERM)
+    assert going.ended().code == 130
+    assert "unanswered" in listed(viva)["state"]
+
+
+def test_answers_that_a_file_lacks_are_nothing_to_resume_and_scores_outlive_the_attempt(viva: Viva) -> None:
+    (viva.folder / "answers.jsonl").write_text('{"question": "astronomy/0", "text": "A"}\n', encoding="utf-8")
+    ended = viva("grade", "cmmlu", "answers.jsonl", "--run", "run")
+    assert ended.code == 3
+    assert "resume" not in ended.err
+    assert listed(viva)["state"] == "done, 95 not in the answer file"
+    journal = (viva.folder / "run" / "responses.jsonl").read_bytes()
+    viva("resume", "run")
+    assert (viva.folder / "run" / "responses.jsonl").read_bytes() == journal, "the same failures say nothing new"
+    with (viva.folder / "run" / "responses.jsonl").open("ab") as file:
+        file.write(journal.splitlines(keepends=True)[-1])
+    assert listed(viva)["state"].startswith("grade again: viva score run (has scores of other files")
+
+
+def test_outcomes_are_asked_for_in_the_words_of_the_screen_and_of_the_files(judged_in_vain: Viva) -> None:
+    viva = judged_in_vain
+    unscored = sum(one["outcome"] == "ungraded" for one in viva.scores())
+    with table() as row:
+        for word in ("not judged", "Not Judged", "not-judged", "ungraded"):
+            with row(word):
+                assert viva("show", "run", "--outcome", word, "--limit", "1").err.startswith(f"1 of {unscored} answers")
+        for word in ("partial", "partly", "invalid gold", "unsound", "several answers", "right for the wrong reason"):
+            with row(word):
+                assert viva("show", "run", "--outcome", word).code == 0
+        for given, near in (
+            (("show", "run", "--outcome", "not judgd"), "Did you mean 'not judged'?"),
+            (("run", "cmmlu", "--form", "caht"), "Did you mean 'chat'?"),
+            (("run", "cmmlu", "--limit", "0.1"), "is a share, and this takes a count"),
+            (("run", "questions.csv", "--model", "baseline/random"), "`viva init questions.csv` writes the card"),
+            (("--quiet", "run", "cmmlu"), "viva COMMAND --quiet"),
+            (("build", "--quiet"), "--quiet belongs after the command: "),
+        ):
+            with row(given):
+                ended = viva(*given)
+                assert (ended.code, near in ended.err.splitlines()[-1]) == (2, True), ended.err
+
+
+def test_commands_without_tables_print_json_too(judged_in_vain: Viva) -> None:
+    viva = judged_in_vain
+    shown = [
+        json.loads(line) for line in viva("show", "run", "--outcome", "not judged", "--all", "--json").out.splitlines()
+    ]
+    unscored = [one for one in viva.scores() if one["outcome"] == "ungraded"]
+    assert [(one["question"], one["why"]) for one in shown] == [
+        (row["question"], row["explanation"]) for row in unscored
+    ]
+    assert {one["reply"] for one in shown} <= {one["text"] for one in viva.entries()}
+    counted = viva("show", "run", "--outcome", "not judged", "--by-question", "--json", "--limit", "1").out
+    assert json.loads(counted)["such"] == 1
+    assert json.loads(viva("prompt", "cmmlu", "--json").out)[0]["role"] == "user"
+    (viva.folder / "replies.jsonl").write_text('{"kind": "choice", "reply": "B."}\n', encoding="utf-8")
+    assert json.loads(viva("extract", "replies.jsonl", "--json").out)["read"] == "B"
