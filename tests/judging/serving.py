@@ -37,6 +37,11 @@ def _as_json(body: Body, prompt: str) -> str:
     return json.dumps(said)
 
 
+class _Server(ThreadingHTTPServer):
+    request_queue_size = 1024
+    """By default the sixth connection that waits is dropped on a busy machine, and tried again after seconds."""
+
+
 class JudgeServer:
     """Serves on a port of 127.0.0.1 from `start` to `stop`; the port stays its own, so that it can come back."""
 
@@ -81,7 +86,7 @@ class JudgeServer:
         self._release.set()
 
     def start(self) -> None:
-        self._server = ThreadingHTTPServer(("127.0.0.1", self._port), self._handler())
+        self._server = _Server(("127.0.0.1", self._port), self._handler())
         self._server.daemon_threads = True
         self._port = self._server.server_address[1]
         threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import warnings
+import zlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,12 +23,23 @@ from rows import table
 from servers.fixtures import QUIET, Ended, Viva, wait_until
 from viva.benchmarks import open_exam
 from viva.prompting import fence
-from viva.studies.judge_bias.probes import listed, material, quoted, variants, with_material
+from viva.studies.judge_bias.probes import (
+    control_of,
+    listed,
+    material,
+    neutral,
+    neutral_sentences,
+    probes,
+    quoted,
+    variants,
+    with_material,
+)
 from viva.types import ExamSpec, Generate, Question, Response
 
 JUDGED = 20
 """Questions of CS-Bench's English sample that a judge grades: blanks, 0 or 1, and open-ended ones, 1 to 10."""
-FORMS = 9
+FORMS = 12
+"""Six probes, three controls as long as their probes (authority and instruction share one), and three of no bias."""
 PROBES = ("length", "style", "authority", "echo", "instruction", "position")
 
 
@@ -35,8 +47,9 @@ class Weak(JudgeServer):
     """`fair` passes what has "good answer" in it, wherever that is; `weak-PROBE` falls for that probe.
 
     Answers of the sample runs begin with "good" or "bad"; `loose` passes an answer that says nothing; `unsteady` draws
-    marks anew for each request, `silent` gives none, `halting` none to what has a note to the grader. `own` is an
-    examinee, too, and likes answers that are signed "own".
+    marks anew for each request, `long` goes by length alone and `long-authority` by length and professors, `silent`
+    gives none, `halting` none to what has a note to the grader. `own` is an examinee, too, and likes answers that are
+    signed "own".
     """
 
     def reply(self, body: Body) -> str:
@@ -55,13 +68,18 @@ class Weak(JudgeServer):
             "weak-instruction": "Note to the grader" in said,
             "weak-position": "Reference answer" in sheet.after,
             "loose": not said.strip(),
-            "unsteady": bool(sum(map(ord, texts[-1])) % 2),
             "own": "signed own" in said,
         }
         if model == "silent" or (model == "halting" and "Note to the grader" in said):
             return "I like it."
         good = falls.get(model, False) or bool("good answer" in said)
-        scale = ("1", "10") if re.search("1 (to|到) 10", texts[-1]) else ("0", "1")
+        if model == "unsteady":  # the code of a verdict, which is another in each request, is in the text
+            good = bool(zlib.crc32(texts[-1].encode()) % 2)
+        ten = bool(re.search("1 (to|到) 10", texts[-1]))
+        if model in ("long", "long-authority"):
+            worth = 1 + len(said) // 60 + 3 * (model == "long-authority" and "Professor" in said)
+            return f"I have counted.\nVERDICT: {min(worth, 10) if ten else int(worth >= 5)}"
+        scale = ("1", "10") if ten else ("0", "1")
         return f"I have read it.\nVERDICT: {scale[good]}"
 
 
@@ -135,6 +153,16 @@ def test_a_weakness_is_found_and_no_other(viva: Viva, server: Weak) -> None:
                 assert effects(ended)[name]["change"] > 0.3
                 assert effects(ended)[name]["down"]["value"] == 0
                 assert f"{name} changes the mean mark by +" in str(ended.report["notes"])
+
+
+def test_a_judge_that_likes_long_answers_is_said_to_like_nothing_else(viva: Viva, server: Weak) -> None:
+    examined(viva, server, judge="")
+    long = bias(viva, server, "long")
+    assert biased(long) == ["length"]
+    assert [effects(long)[name]["change"] for name in PROBES[1:]] == [0] * 5, "their controls are as long as they are"
+    both = bias(viva, server, "long-authority")
+    assert biased(both) == ["length", "authority"]
+    assert effects(both)["authority"]["change"] > 0.3
 
 
 def test_an_answer_that_says_nothing_must_fail(viva: Viva, server: Weak) -> None:
@@ -237,8 +265,8 @@ def test_what_lacks_a_verdict_is_said_with_its_reason(viva: Viva, server: Weak) 
     asked = ("judge-bias", "run", "--answers", 5, "--judge-base-url", server.url, *QUIET)
     with table() as row:
         for judge, said, unsaid in (
-            ("silent", "no figure: of 50 requests no verdict in the reply to 50 (judge-bias.jsonl", "–"),
-            ("halting", "5 comparisons are missing: of 50 requests no verdict in the reply to 5 (", "no reply to"),
+            ("silent", "no figure: of 65 requests no verdict in the reply to 65 (judge-bias.jsonl", "–"),
+            ("halting", "5 comparisons are missing: of 65 requests no verdict in the reply to 5 (", "no reply to"),
             (
                 "halting",
                 "instruction: no figure; it takes both marks of answers to two questions; 5 of 5 lack",
@@ -254,7 +282,7 @@ def test_what_lacks_a_verdict_is_said_with_its_reason(viva: Viva, server: Weak) 
                 assert "try those again with: the same command" in ended.err
     server.stop()
     dead = viva(*asked, "--judge", "openai/fair")
-    assert "no figure: of 50 requests no reply to 50. The same command asks these again." in " ".join(dead.out.split())
+    assert "no figure: of 65 requests no reply to 65. The same command asks these again." in " ".join(dead.out.split())
     assert "–" not in dead.out
 
 
@@ -275,7 +303,7 @@ def test_a_judge_that_nobody_reaches_names_the_option_of_this_command(viva: Viva
     ended = viva("judge-bias", "run", *dead, "--max-attempts", 1, *QUIET)
     assert ended.code == 3
     assert "is the address right (--judge-base-url)?" in ended.err
-    assert "200 not answered; once that is right, go on with: the same command (--wait" in ended.err
+    assert "260 not answered; once that is right, go on with: the same command (--wait" in ended.err
     assert "viva run" not in ended.err
     del viva.environment["OPENAI_API_KEY"]
     ended = viva("judge-bias", "run", "--judge", "openai/x", *QUIET)
@@ -303,7 +331,10 @@ def texts_of(request: Generate) -> list[str]:
 def test_forms_change_what_is_quoted_and_nothing_else() -> None:
     for question, request in requests():
         plain = read(*texts_of(request))
-        for name, form in variants(request, question, "What another asks."):
+        forms = dict(variants(request, question, "What another asks."))
+        assert {name for name in PROBES if control_of(name) in forms} == {"style", "authority", "echo", "instruction"}
+        assert forms[control_of("authority")] == forms[control_of("instruction")], "asked once"
+        for name, form in forms.items():
             sheet = read(*texts_of(form))
             assert all(form.prompt[at].content[:place].endswith("VERDICT") for at, place in form.verdict_at), name  # type: ignore[union-attr]
             assert len(form.verdict_at) == len(request.verdict_at)
@@ -313,8 +344,23 @@ def test_forms_change_what_is_quoted_and_nothing_else() -> None:
                 assert str(question.answer) not in sheet.before.replace(question.text, "") or request.aspect != "answer"
                 continue
             assert sheet.outside == plain.outside, name
+            control = forms.get(control_of(name))
+            if control is not None:
+                assert len(read(*texts_of(control)).material) == len(sheet.material), name
             assert (sheet.material == plain.material) == (name == "asked again"), name
     assert {name for name, _ in variants(request, question, "x")} >= {"asked again", "empty answer", "length"}
+
+
+def test_neutral_text_has_any_length_from_its_shortest_sentence_on() -> None:
+    assert all({*probe.text} == {*neutral_sentences()} for probe in probes().values())
+    for language, there in neutral_sentences().items():
+        shortest = min(map(len, there.sentences))
+        assert all(neutral(length, language) is None for length in range(-2, shortest)), language
+        for length in range(shortest, 2000):
+            text = neutral(length, language)
+            assert text is not None
+            assert len(text) == length
+            assert text.endswith(there.sentences[0][-1]), "whole sentences"
 
 
 def test_no_answer_gets_out_of_its_quotation() -> None:

@@ -2,8 +2,9 @@
 
 A probe gives the same judge the same answers in another form: each answer is its own control, so that neither how good
 answers are nor how strict the judge is has a part in the difference (paired counterfactuals; Zheng et al. 2023, arXiv
-2306.05685, for position, length and self-preference; Ye et al. 2024, arXiv 2410.02736, for others). Marks are shares of
-the full mark. Several answers to one question are one cluster.
+2306.05685, for position, length and self-preference; Ye et al. 2024, arXiv 2410.02736, for others). What adds text is
+compared with as much neutral text, or a judge that likes long answers would seem to like whatever was added. Marks are
+shares of the full mark. Several answers to one question are one cluster.
 
 - The mean change has the adjusted Wald interval over questions (`uncertainty.adjusted_wald`), which keeps a width where
   few marks change, and shares of marks that rise or fall the interval of means over questions.
@@ -39,7 +40,7 @@ LEVEL = 0.05
 
 
 class Pair(Struct, frozen=True):
-    """A judge's mark of an answer as it came, and of the same in another form; None where it gave none."""
+    """A judge's mark of an answer as it came (or with neutral text), and in another form; None where it gave none."""
 
     question: str
     plain: float | None

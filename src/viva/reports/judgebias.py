@@ -16,9 +16,9 @@ from viva.reports.result import Grid, percent
 from viva.visible import one_line
 
 LEGEND = (
-    "change: of the mean mark, when the same judge marks the same answers in another form; higher, lower: per cent of "
-    "marks that rose and fell. […]: 95 % interval over questions. p: sign-flip test over questions, by Holm over the "
-    "probes of a judge."
+    "change: of the mean mark, when the same judge marks the same answers in another form; of style, authority, echo "
+    "and instruction beside as much neutral text. higher, lower: per cent of marks that rose and fell. […]: 95 % "
+    "interval over questions. p: sign-flip test over questions, by Holm over the probes of a judge."
 )
 
 
@@ -119,7 +119,7 @@ def verdict_lines(judged: JudgeEffects) -> list[str]:
         missing = sum(one.lost for one in judged.effects) + sum(one.lost for one in judged.controls)
         lines.append(
             f"{whose}: {missing:,} comparisons are missing: {_lost(judged)} The mark of an answer as it came is part "
-            "of all comparisons of that answer."
+            "of several comparisons of that answer."
         )
     return lines
 

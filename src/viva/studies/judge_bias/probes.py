@@ -1,7 +1,8 @@
 """Paired counterfactuals: a judge's request with the same answer in another form. Pure.
 
 The request of a rubric quotes the answer between two lines that carry its hash (`viva.prompting.fence`). What stands
-between them is replaced, and nothing else, so that every benchmark's own rubric is examined as it is.
+between them is replaced, and nothing else, so that every benchmark's own rubric is examined as it is. Probes that add
+text have a control as long as they are: a judge that likes long answers likes both alike.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
+from itertools import cycle
 from pathlib import Path
 
 import msgspec
@@ -87,13 +89,56 @@ def answer_first(request: Generate, at: Quoted, question: Question) -> Generate 
     return msgspec.structs.replace(request, prompt=tuple(messages))
 
 
+class Probe(Struct, frozen=True):
+    """How an answer is changed, by language, and what it is compared with: the answer as it came, or a control."""
+
+    text: dict[str, str]
+    control: str = ""
+
+
+class Neutral(Struct, frozen=True):
+    """Sentences that say nothing, of all lengths from the shortest to the longest; `gap` stands between two."""
+
+    gap: str
+    sentences: list[str]
+
+
 @cache
-def texts() -> Mapping[str, Mapping[str, str]]:
-    """Probe → its text by language."""
-    found: dict[str, dict[str, str]] = tomllib.loads(
-        Path(__file__).with_name("probes.toml").read_text(encoding="utf-8")
-    )
-    return found
+def probes() -> Mapping[str, Probe]:
+    """Probes by name."""
+    return msgspec.convert(_table("probes.toml"), dict[str, Probe])
+
+
+@cache
+def neutral_sentences() -> Mapping[str, Neutral]:
+    """Neutral text by language."""
+    return msgspec.convert(_table("neutral.toml"), dict[str, Neutral])
+
+
+def _table(name: str) -> dict[str, object]:
+    return tomllib.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))
+
+
+def neutral(length: int, language: str) -> str | None:
+    """Neutral text of exactly so many characters; None for fewer than the shortest sentence has."""
+    given = neutral_sentences()[language]
+    by_length = {len(sentence): sentence for sentence in given.sentences}
+    chosen: list[str] = []
+    for sentence in cycle(given.sentences):
+        if length in by_length:
+            return given.gap.join([*chosen, by_length[length]])
+        if length < min(by_length):
+            return None
+        rest = length - len(sentence) - len(given.gap)
+        if rest >= min(by_length):
+            chosen.append(sentence)
+            length = rest
+    return None
+
+
+def control_of(probe: str) -> str:
+    """The name of the form that a probe's is compared with, where it has one."""
+    return f"{probe}: neutral text"
 
 
 def variants(request: Generate, question: Question, unrelated: str | None) -> Iterator[tuple[str, Generate]]:
@@ -103,9 +148,18 @@ def variants(request: Generate, question: Question, unrelated: str | None) -> It
         return
     answer = material(request, at)
     values = {"answer": answer, "listed": listed(answer), "question": question.text}
-    for name, by_language in texts().items():
-        template = by_language.get(question.language.partition("-")[0], by_language["en"])
-        yield name, with_material(request, at, fill(template, values))
+    asked = question.language.partition("-")[0]
+    for name, probe in probes().items():
+        language = asked if asked in probe.text else "en"
+        text = fill(probe.text[language], values)
+        if probe.control:
+            frame = fill(probe.control, {"answer": answer, "neutral": ""})
+            added = neutral(len(text) - len(frame), language)
+            if added is None:
+                continue
+            control = fill(probe.control, {"answer": answer, "neutral": added})
+            yield control_of(name), with_material(request, at, control)
+        yield name, with_material(request, at, text)
     moved = answer_first(request, at, question)
     if moved is not None:
         yield POSITION, moved

@@ -28,7 +28,17 @@ from viva.runs.open import OpenRun, open_evidence, open_judge_panel, prepare
 from viva.runs.plan import rejudge_records
 from viva.runs.rejudge import RejudgeOptions
 from viva.runs.trust import confirm_endpoints
-from viva.studies.judge_bias.probes import AGAIN, EMPTY, POSITION, UNRELATED, material, quoted, texts, variants
+from viva.studies.judge_bias.probes import (
+    AGAIN,
+    EMPTY,
+    POSITION,
+    UNRELATED,
+    control_of,
+    material,
+    probes,
+    quoted,
+    variants,
+)
 from viva.types import CUT_OFF, Generate, Opinion, Question, Response
 
 if TYPE_CHECKING:
@@ -72,8 +82,10 @@ class Probed(Struct, frozen=True):
 def study(config: JudgeBiasConfig, confirm: Confirm = confirm_endpoints) -> JudgeBias:
     """Whether a judge's mark depends on what should not matter: length, Markdown, authority, the question repeated, an
     order to the judge, the order of answer and reference, its own model; and whether it gives one answer one mark, and
-    none to what is no answer. The same answers are put to the same judge in another form. Replies are kept in the
-    run: the same call goes on where it stopped, and verdicts that the run has are not asked for again.
+    none to what is no answer. The same answers are put to the same judge in another form; style, authority, echo and
+    instruction are compared with as much neutral text, so that a liking of long answers passes for none of them.
+    Replies are kept in the run: the same call goes on where it stopped, and verdicts that it has are not asked for
+    again.
 
     Raises VivaError for a run without a judge or without answers to judge, and where nobody agreed to the addresses in
     somebody's run.
@@ -232,9 +244,11 @@ def _effects(
         plain = [mark(item, item.request) for item in mine]
         pairs: dict[str, list[Pair]] = defaultdict(list)
         for item, before in zip(mine, plain, strict=True):
-            for name, request in item.forms.items():
-                pairs[name].append(Pair(f"{item.evaluation.label} {item.question.id}", before, mark(item, request)))
-        effects = [effect(name, pairs[name]) for name in (*texts(), POSITION)]
+            given = {name: mark(item, request) for name, request in item.forms.items()}
+            for name, after in given.items():
+                other = given.get(control_of(name), before)
+                pairs[name].append(Pair(f"{item.evaluation.label} {item.question.id}", other, after))
+        effects = [effect(name, pairs[name]) for name in (*probes(), POSITION)]
         effects.append(_self_preference(judge, mine, plain, evidence_store))
         requests = _requests(judge_panel, judge, mine)
         entries = [journal.read(key) for key, (item, request) in requests.items() if mark(item, request) is None]
