@@ -123,7 +123,7 @@ def test_every_setting_of_an_exam_and_of_sampling_is_among_the_changes() -> None
     assert set(ExamSpec.__struct_fields__) == {
         *("benchmark", "name", "language", "shots", "chain_of_thought", "form", "only"),
         *("limit", "seed", "as_published", "context", "rationale", "encoder", "panel", "choose", "questions"),
-        *("shard", "extraction", "vary", "draw"),
+        *("shard", "extraction", "vary", "draw", "shuffle"),
     }
     assert set(Sampling.__struct_fields__) == {"temperature", "top_p", "max_tokens", "seed", "stop"}
 
@@ -134,6 +134,7 @@ def test_what_cannot_move_a_number_does_not_move_the_signature() -> None:
         "command": lambda: signed(changed(RUN, command=["viva", "grade"])),
         "where the data lie": lambda: signed(exam=changed(EXAM, data="/elsewhere/the/same/files")),
         "the same prompts": lambda: signed(exam=changed(EXAM, templates={"en": {"choice": {"ask": "Which?"}}})),
+        "the order in which questions are asked": lambda: with_spec(shuffle=True),
         "a panel of one verdict": lambda: with_spec(panel="majority"),
         "an encoder of another exam of the run": lambda: signed(changed(RUN, encoder=ENCODER)),
     }

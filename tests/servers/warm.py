@@ -10,6 +10,7 @@ own with everything that `python -m viva` would have, but the second that starti
 from __future__ import annotations
 
 import atexit
+import faulthandler
 import gc
 import importlib
 import io
@@ -35,6 +36,8 @@ from viva.scorers.truth import read_truth
 
 ELSEWHERE = ("__main__", "harness", "encoder", "embedding", "anthropic", "google", "inspect_tasks")
 """What runs when it is imported, belongs into the sandbox, or is too large for those that do without it."""
+WAITS = 50.0
+"""Seconds after which a command writes to its stderr where it is: shortly before most tests give it up."""
 LOADED = (aiohttp, altair, genai_prices, rich.console)
 
 
@@ -61,6 +64,7 @@ def become(request: dict[str, Any]) -> None:
     for number, path in ((1, request["out"]), (2, request["err"])):
         os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644), number)
     os.closerange(3, 64)
+    faulthandler.dump_traceback_later(WAITS, exit=False)
     os.chdir(request["folder"])
     os.environ.clear()
     os.environ.update(request["environment"])
