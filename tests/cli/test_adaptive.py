@@ -191,6 +191,13 @@ def test_an_estimate_says_that_it_is_of_all_questions(viva: Viva) -> None:
     said = viva("run", "cmmlu", "--model", "baseline/first", "--adaptive", "known.csv", "--until", 40, "--estimate")
     assert said.code == 0
     assert "an adaptive run ends earlier (--until 40)" in said.out
+    asked = ("run", "cmmlu", "--model", "baseline/first", "--adaptive", "known.csv", "--until", 40, "--run", "run")
+    assert viva(*asked).code == 0
+    assert viva("report", "run", "--out", "run.html").code == 0
+    page = (viva.folder / "run.html").read_text()
+    above, _, below = page.partition('id="summary"')
+    assert "an estimate for all 96 questions from 40" in above
+    assert "There are none." in below
 
 
 def test_its_scores_are_compared_with_nothing(here: Path) -> None:

@@ -111,7 +111,8 @@ def write_report(
     # Above all charts, not in a note below them: what they show beside each other is no comparison.
     warnings = [warning for run in read for warning in run.warnings] + list(_uneven(report.results))
     called = [one_line(run.folder.path.resolve().name, 200) for run in read]
-    page = page_of(report, [run.folder.record for run in read], title, names=called, warnings=warnings)
+    above = [*(note for run in read for note in run.estimates), *warnings]
+    page = page_of(report, [run.folder.record for run in read], title, names=called, warnings=above)
     spooled, notes = _spool_items(read, names, config, out.absolute().parent)
     try:
         size = write_page(out, page, spooled, notes)

@@ -49,6 +49,8 @@ class Reported(Struct, kw_only=True):
     opened_run: OpenRun | None
     warnings: list[str]
     notes: list[str]
+    estimates: list[str] = []
+    """Those of the notes that say what the scores of an adaptive run are."""
     canaries: tuple[CanaryMarks, ...] = ()
     judging: dict[str, Consumed] = {}
     """What each judge took."""
@@ -84,7 +86,8 @@ def read_run(path: Path, beside: str) -> Reported:
         result = msgspec.structs.replace(result, suspicious=suspicious.get((label, model), Suspicious()))
         found.results.append(with_published_rows(result, beside, exam, folder.record))
     headline, _ = next(filter(None, layouts.values()), (Aggregate("mean"), ()))
-    found.results, found.notes = with_estimates(folder, headline, found.results)
+    found.results, found.estimates = with_estimates(folder, headline, found.results)
+    found.notes = list(found.estimates)
     if opened_run:
         found.canaries = canary_marks(opened_run)
         found.judging = judging_consumed(opened_run)
