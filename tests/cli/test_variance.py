@@ -15,6 +15,7 @@ from click.testing import CliRunner
 import viva
 from judging.reading import read
 from judging.serving import Body, JudgeServer
+from rows import table
 from servers.fixtures import QUIET, Viva
 from viva.cli.ask.merge import merge_command
 from viva.errors import DataError, VivaError
@@ -275,6 +276,22 @@ def test_seeds_are_sent_and_said(judges: str) -> None:
     entries = [json.loads(line) for line in lines(Path("run/responses.jsonl"))]
     sent = {(entry.get("sample", 0), entry["text"].split()[2]) for entry in entries}
     assert sent == {(0, "3"), (1, "4"), (2, "5"), (3, "6")}
+
+
+def test_a_seed_that_all_questions_share_is_said_where_it_can_count(judges: str) -> None:
+    asked: dict[str, object] = {"model": "openai/m", "base_url": judges, "limit": 4}
+    with table() as row:
+        for name, more, said in (
+            ("drawn", {"seed": 3, "temperature": "1"}, True),
+            ("the server's temperature", {"seed": 3, "temperature": "server"}, True),
+            ("nothing is drawn", {"seed": 3}, False),
+            ("no seed", {"temperature": "1"}, False),
+            ("a factor", {"seed": 3, "temperature": "1", "vary": "seed=2"}, False),
+            ("no server", {"seed": 3, "temperature": "1", "model": "baseline/random", "base_url": None}, False),
+        ):
+            with row(name):
+                notes = viva.run("cmmlu", run=name, **(asked | more)).report.notes
+                assert any("sends the same number with every question" in note for note in notes) is said
 
 
 @pytest.mark.parametrize(
