@@ -40,7 +40,7 @@ def test_the_commands_of_the_tutorial_print_what_it_says(tmp_path: Path) -> None
                 if output is not None:
                     assert same_everywhere(ended.stdout) == same_everywhere(output), command
     assert seen == ["run", SERVER, "run", "show", "view", "compare", "report"]
-    assert "+48.96 [+34.14, +61.78]" in tutorial.run("viva compare runs/random runs/standin").stdout  # "49 points"
+    assert "+48.96 [+33.80, +61.78]" in tutorial.run("viva compare runs/random runs/standin").stdout  # "49 points"
     assert (tmp_path / "report.html").stat().st_size > 100_000
 
 

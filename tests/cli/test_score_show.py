@@ -127,7 +127,7 @@ def test_show_prints_prompt_reply_reading_and_reason_of_one_question(sat: Viva) 
         assert part in ended.out
     assert f"read: {asked.answer} " in ended.out
     assert ": right" in ended.out
-    assert "1 of 1 answers shown" in ended.err
+    assert "1 of 1 answer shown" in ended.err
 
 
 @pytest.mark.parametrize(

@@ -190,7 +190,7 @@ class Plan(StudyResult):
             )
         if self.basis.seconds is not None:
             lines.append(
-                "Time: at the pace of the runs' models and judges, without programs; for a difference, both models."
+                "Time: for a difference, both models; at the pace of the runs' models and judges, without programs."
             )
         if self.basis.dollars is not None:
             prices = f"the prices {'that --price says' if self.priced else 'of the runs'}, else list prices"
