@@ -24,11 +24,11 @@ import numpy as np
 from commandline import add_tiny
 
 from viva.analysis.draw import Draw
-from viva.analysis.itemcurves import Floats
 from viva.analysis.uncertainty import Z
-from viva.runs.adaptive import Calibration
+from viva.lab.adaptive.calibration import Calibration
+from viva.lab.adaptive.rounds import Rounds
+from viva.lab.items.curves import Floats
 from viva.runs.draws import Until, estimate
-from viva.runs.rounds import Rounds
 
 Interval = tuple[float, float, float]
 NUMBER = Until("number", 10**9)
@@ -168,8 +168,8 @@ def main() -> None:
     options = parser.parse_args()
     if options.sources:
         from viva.analysis.itemscores import item_scores
-        from viva.studies.items.anchors import in_order
-        from viva.studies.items.sources import item_sources
+        from viva.lab.items.anchors import in_order
+        from viva.lab.items.sources import item_sources
 
         (one,) = item_sources(options.sources, None)
         table = in_order(item_scores(one.exam, one.frames, one.headline))

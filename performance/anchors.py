@@ -20,9 +20,9 @@ import numpy as np
 from commandline import add_tiny
 from scipy.cluster.vq import kmeans2
 
-from viva.analysis.anchorerror import validate
-from viva.analysis.anchors import Indices, chosen_by, interval, known_curves, predict, reader_of
-from viva.analysis.itemcurves import Floats
+from viva.lab.items.anchor_choice import Indices, chosen_by, interval, known_curves, predict, reader_of
+from viva.lab.items.anchor_error import validate
+from viva.lab.items.curves import Floats
 
 Read = Callable[[Floats], Floats]
 SLOPE = 0.3
@@ -232,8 +232,8 @@ def main() -> None:
     options = parser.parse_args()
     if options.sources:
         from viva.analysis.itemscores import item_scores
-        from viva.studies.items.anchors import in_order
-        from viva.studies.items.sources import item_sources
+        from viva.lab.items.anchors import in_order
+        from viva.lab.items.sources import item_sources
 
         (one,) = item_sources(options.sources, None)
         table = in_order(item_scores(one.exam, one.frames, one.headline))

@@ -8,17 +8,17 @@ from typing import Literal
 import numpy as np
 from coverage_sets_work import Floats, Rate, Row, Study, counted, inside, sets_of
 
-from viva.analysis.anchorerror import validate
-from viva.analysis.anchors import choose, interval, predict
 from viva.analysis.correlation import KINDS, Kind, by_families, coefficient
 from viva.analysis.families import Codes
-from viva.analysis.itemresponse import fit
 from viva.analysis.itemstatistics import item_statistics, reliability
-from viva.analysis.perplexity import Figure, Reading, compare, figures
 from viva.analysis.scaling import family_curve, fit_family, fit_log
 from viva.analysis.scaling import predict as predicted
 from viva.analysis.segments import fit_segments
 from viva.errors import DataError
+from viva.lab.items.anchor_choice import choose, interval, predict
+from viva.lab.items.anchor_error import validate
+from viva.lab.items.response import fit
+from viva.lab.perplexity.measures import Figure, Reading, compare, figures
 
 MODELS = (10, 30)
 Z = 1.96

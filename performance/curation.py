@@ -125,9 +125,9 @@ for line in open(sys.argv[1], "rb"):
 }
 INDEX = """
 import numpy, sys, resource
-from viva.authoring.stackexchange.index import Index, Rules
-from viva.authoring.stackexchange.view_line import Line
-from viva.authoring.stackexchange.scan import Block
+from viva.build.stackexchange.index import Index, Rules
+from viva.build.stackexchange.view_line import Line
+from viva.build.stackexchange.scan import Block
 posts, most, size = int(sys.argv[1]), int(sys.argv[2]), 200_000
 dice = numpy.random.default_rng(1)
 index = Index(30)

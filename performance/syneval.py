@@ -27,7 +27,7 @@ from commandline import add_tiny
 from meter import control, descendants
 from syneval_tables import JOBS, MODES, TABLES, Row, noise
 
-from viva.authoring.treebank.treebank import RawTree, Reader, survey
+from viva.build.treebank.treebank import RawTree, Reader, survey
 from viva.errors import VivaError
 
 HERE = Path(__file__).parent

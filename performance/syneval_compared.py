@@ -7,17 +7,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from viva.authoring.treebank import generate as generation
-from viva.authoring.treebank.arguments import OMITTED, has_conjunction
-from viva.authoring.treebank.constituents import Reading
-from viva.authoring.treebank.findings import Existence, Finding, Unpaired
-from viva.authoring.treebank.points import POINTS
-from viva.authoring.treebank.question_wording import Asker
-from viva.authoring.treebank.tree import Node, TreeError
-from viva.authoring.treebank.treebank import RawTree, Reader, survey
-from viva.authoring.treebank.verbs import VerbSequence
-from viva.authoring.treebank.wordings import wordings
 from viva.benchmarks.syneval.items import Item
+from viva.build.treebank import generate as generation
+from viva.build.treebank.arguments import OMITTED, has_conjunction
+from viva.build.treebank.constituents import Reading
+from viva.build.treebank.findings import Existence, Finding, Unpaired
+from viva.build.treebank.points import POINTS
+from viva.build.treebank.question_wording import Asker
+from viva.build.treebank.tree import Node, TreeError
+from viva.build.treebank.treebank import RawTree, Reader, survey
+from viva.build.treebank.verbs import VerbSequence
+from viva.build.treebank.wordings import wordings
 
 ARGUMENTS = frozenset(("GS", "SC", "DO", "IO", "MVP"))
 LETTERS = "ABCD"

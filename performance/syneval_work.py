@@ -19,12 +19,12 @@ from typing import Any
 
 import msgspec
 
-from viva.authoring.treebank.driver import BuildSettings, build
-from viva.authoring.treebank.generate import generate
-from viva.authoring.treebank.sampling import DEFAULTS, SamplingSettings, Scheme
-from viva.authoring.treebank.treebank import RawTree, Reader, survey
 from viva.benchmarks.syneval.grading import as_published, grade
 from viva.benchmarks.syneval.items import Fact, Item
+from viva.build.treebank.driver import BuildSettings, build
+from viva.build.treebank.generate import generate
+from viva.build.treebank.sampling import DEFAULTS, SamplingSettings, Scheme
+from viva.build.treebank.treebank import RawTree, Reader, survey
 from viva.scorers.spans import score_span
 from viva.types import Response
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from analysis.responders import subjects, world
 from rows import table
-from viva.analysis.anchorerror import validate
-from viva.analysis.anchors import choose, interval, known_curves, predict
-from viva.analysis.itemcurves import GRID, SCORES, full_scores, item_curves
 from viva.errors import DataError
+from viva.lab.items.anchor_choice import choose, interval, known_curves, predict
+from viva.lab.items.anchor_error import validate
+from viva.lab.items.curves import GRID, SCORES, full_scores, item_curves
 
 
 def test_the_cross_validated_error_is_the_error_on_new_models_and_intervals_hold() -> None:

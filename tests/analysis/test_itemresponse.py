@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from analysis.responders import lsat6, probability, world
 from rows import table
-from viva.analysis.itemresponse import SPREAD, Fitted, Floats, Logistic, fit
-from viva.analysis.quadrature import State, Work, derivatives, posterior_of
 from viva.errors import DataError
+from viva.lab.items.quadrature import State, Work, derivatives, posterior_of
+from viva.lab.items.response import SPREAD, Fitted, Floats, Logistic, fit
 from within import within
 
 GRID = np.linspace(-8, 8, 1601)

@@ -13,7 +13,8 @@ from msgspec.structs import replace
 from scipy.stats import ttest_1samp
 
 from rows import table
-from viva.analysis.power import (
+from viva.analysis.signflip import sign_flip, sign_test
+from viva.lab.plan.power import (
     Clusters,
     Discordance,
     Scatter,
@@ -27,7 +28,6 @@ from viva.analysis.power import (
     smallest_difference,
     with_difference,
 )
-from viva.analysis.signflip import sign_flip, sign_test
 
 TIMES = 1200
 BAND = (0.76, 0.84)

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from analysis.responders import subjects
 from rows import table
-from viva.analysis.anchors import known_curves
 from viva.analysis.draw import Draw
-from viva.analysis.itemcurves import Floats
-from viva.analysis.itemprediction import dimensions, predict_scores
 from viva.analysis.weightedsampling import SAFE, Answers, Estimate, Frame, Target, anytime, draws, fixed
+from viva.lab.items.anchor_choice import known_curves
+from viva.lab.items.curves import Floats
+from viva.lab.items.prediction import dimensions, predict_scores
 
 
 def frame_of(shares: Floats) -> Frame:

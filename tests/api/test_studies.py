@@ -16,7 +16,7 @@ import pytest
 import viva
 from rows import table
 from viva.api.studies import ASKING, STUDIES, study_options
-from viva.cli.build.build import build_command
+from viva.build.treebank.command import build_command
 from viva.cli.main import cli
 
 VIEWS = {"help", "chart", "format", "out", "html", "all", "json", "quiet", "verbose", "log-level"}

@@ -8,9 +8,9 @@ import io
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from viva.authoring.reasoning.questions import Collected
-from viva.authoring.reasoning.sheet import COLUMNS
-from viva.cli.build.reasoning import clrbench_command
+from viva.build.reasoning.command import clrbench_command
+from viva.build.reasoning.questions import Collected
+from viva.build.reasoning.sheet import COLUMNS
 
 TRIPLES = """head,relation,tail
 Operating Systems,has_subtopic,Processes

@@ -11,11 +11,11 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-import viva.authoring.treebank as build
 import viva.benchmarks.syneval
-from viva.authoring.treebank.generate import generate
-from viva.authoring.treebank.treebank import RawTree, Reader, survey
+import viva.build.treebank as build
 from viva.benchmarks.syneval.items import Fact, Item
+from viva.build.treebank.generate import generate
+from viva.build.treebank.treebank import RawTree, Reader, survey
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 BUNDLED = Path(viva.benchmarks.syneval.__file__).parent / "sample" / "treebank"

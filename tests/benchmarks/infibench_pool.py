@@ -9,8 +9,8 @@ from pathlib import Path
 
 import msgspec
 
-from viva.authoring.stackexchange.pool import BUILD, POOL, Build, LanguageCount, PoolAnswer, PoolQuestion
-from viva.cli.build.stackexchange import infibench_command
+from viva.build.stackexchange.command import infibench_command
+from viva.build.stackexchange.pool import BUILD, POOL, Build, LanguageCount, PoolAnswer, PoolQuestion
 
 AREAS = {"python": "DS & ML", "bash": "IT operations", "go": "back-end"}
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from rows import table
-from viva.authoring.card import init_card
 from viva.benchmarks import CARD, open_exam
+from viva.benchmarks.card.draft import init_card
 from viva.benchmarks.card.model import Card, read_card
 from viva.errors import DataError
 from viva.io.records import records

@@ -10,8 +10,8 @@ import pytest
 
 from benchmarks.card_layouts import LAYOUTS
 from rows import table
-from viva.authoring.card import init_card, shipped
 from viva.benchmarks import CARD, CARDS, open_exam
+from viva.benchmarks.card.draft import init_card, shipped
 from viva.benchmarks.card.model import read_card
 from viva.runs.self_test import failures
 from viva.types import ExamSpec, Question

@@ -21,14 +21,14 @@ from benchmarks.clrbench_project import DEADLOCK, GOOD, build, collected, make_p
 from benchmarks.handmade import fresh
 from rows import table
 from servers.fixtures import LocalServer, wait_until
-from viva.authoring.approval import Event, State
-from viva.authoring.reasoning.approval import fold
-from viva.authoring.reasoning.checks import Checked
-from viva.authoring.reasoning.export import export
-from viva.authoring.reasoning.project import Project
-from viva.authoring.reasoning.prompt import Rejected, bundled_instructions, draft_of, read_instructions, request
-from viva.authoring.reasoning.questions import Collected, approval_key, as_item
 from viva.benchmarks.clrbench.loading import read_records, to_questions
+from viva.build.approval import Event, State
+from viva.build.reasoning.approval import fold
+from viva.build.reasoning.checks import Checked
+from viva.build.reasoning.export import export
+from viva.build.reasoning.project import Project
+from viva.build.reasoning.prompt import Rejected, bundled_instructions, draft_of, read_instructions, request
+from viva.build.reasoning.questions import Collected, approval_key, as_item
 from viva.engine.reviews import Review, ReviewLog
 from viva.errors import DataError, StorageError, VivaError
 from viva.prompting import fence, prompt_text
@@ -466,7 +466,7 @@ def test_a_killed_draft_goes_on(tmp_path: Path, serve: Callable[..., LocalServer
     rows = [{**GOOD["OE"], "question": f"Why does number {n} wait?"} for n in range(24)]
     project, server = make_project(tmp_path / "p", rows), serve(latency=0.05)
     code = (
-        "import sys; from viva.cli.build.reasoning import clrbench_command as c; "
+        "import sys; from viva.build.reasoning.command import clrbench_command as c; "
         "c.main(sys.argv[1:], standalone_mode=False)"
     )
     command = [sys.executable, "-c", code, "draft", str(project), "--model", "openai/m", "--base-url", server.url,

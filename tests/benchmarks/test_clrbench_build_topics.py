@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from benchmarks.clrbench_project import build, collected
 from rows import table
-from viva.authoring.reasoning.coverage import coverage, paths
-from viva.authoring.reasoning.picture import picture, wrapped
-from viva.authoring.reasoning.toc import outline, parse
-from viva.authoring.reasoning.topics import (
+from viva.build.reasoning.coverage import coverage, paths
+from viva.build.reasoning.picture import picture, wrapped
+from viva.build.reasoning.toc import outline, parse
+from viva.build.reasoning.topics import (
     Graph,
     check,
     find_cycle,
@@ -24,7 +24,7 @@ from viva.authoring.reasoning.topics import (
     similar,
     written_triples,
 )
-from viva.authoring.spreadsheet import guarded, read_table, unguarded, written_table
+from viva.build.spreadsheet import guarded, read_table, unguarded, written_table
 from viva.errors import DataError, VivaError
 
 HOSTILE = "<script>alert('x')</script> & \"]]>\u202e\x1b[31m\ufffe"
@@ -227,7 +227,7 @@ def test_a_cell_comes_back_and_never_begins_like_a_formula(text: str) -> None:
 
 @given(st.lists(st.lists(texts, min_size=3, max_size=3), max_size=5), st.sampled_from([",", ";", "\t"]))
 def test_tables_come_back_whatever_is_in_them(rows: list[list[str]], delimiter: str) -> None:
-    from viva.authoring.spreadsheet import clean
+    from viva.build.spreadsheet import clean
 
     titles = ("head", "relation", "tail")
     cleaned = [[clean(cell) for cell in row] for row in rows]

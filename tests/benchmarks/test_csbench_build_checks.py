@@ -11,8 +11,9 @@ from typing import Any, cast
 import pytest
 
 from rows import table
-from viva.authoring.translation.alignment import Pair, agreement, pair_up
-from viva.authoring.translation.checks import (
+from viva.benchmarks.csbench.files import Raw, RawSet, is_csbench, read_raw, read_set, written
+from viva.build.translation.alignment import Pair, agreement, pair_up
+from viva.build.translation.checks import (
     Finding,
     affected,
     blanks,
@@ -21,8 +22,7 @@ from viva.authoring.translation.checks import (
     counted,
     other_language,
 )
-from viva.authoring.translation.comparison import Reference, check_pair
-from viva.benchmarks.csbench.files import Raw, RawSet, is_csbench, read_raw, read_set, written
+from viva.build.translation.comparison import Reference, check_pair
 from viva.errors import DataError
 from viva.types import Language
 

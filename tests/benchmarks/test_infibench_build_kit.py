@@ -15,19 +15,19 @@ from hypothesis import strategies as st
 
 from benchmarks.infibench_pool import FLATTEN, HIDDEN, SORTED, asked
 from rows import table
-from viva.authoring.approval import Event
-from viva.authoring.stackexchange.cutoffs import exposed, read_cutoffs, read_day
-from viva.authoring.stackexchange.decisions import standing
-from viva.authoring.stackexchange.export import licence_of
-from viva.authoring.stackexchange.kit import accepted_text, block, digest, names, original, template
-from viva.authoring.stackexchange.kitchecks import check_kit
-from viva.authoring.stackexchange.paraphrase import shared_text
-from viva.authoring.stackexchange.pilot_rules import Tried, findings
-from viva.authoring.stackexchange.plaintext import one_title, plain
-from viva.authoring.stackexchange.question_files import emit, question_node, reads_as, verify
-from viva.authoring.stackexchange.set_places import Candidate, places
 from viva.benchmarks.custom.loading import read_content, read_questions
 from viva.benchmarks.infibench.benchmark import SAMPLE
+from viva.build.approval import Event
+from viva.build.stackexchange.cutoffs import exposed, read_cutoffs, read_day
+from viva.build.stackexchange.decisions import standing
+from viva.build.stackexchange.export import licence_of
+from viva.build.stackexchange.kit import accepted_text, block, digest, names, original, template
+from viva.build.stackexchange.kitchecks import check_kit
+from viva.build.stackexchange.paraphrase import shared_text
+from viva.build.stackexchange.pilot_rules import Tried, findings
+from viva.build.stackexchange.plaintext import one_title, plain
+from viva.build.stackexchange.question_files import emit, question_node, reads_as, verify
+from viva.build.stackexchange.set_places import Candidate, places
 from viva.errors import DataError
 from within import within
 
@@ -76,8 +76,8 @@ def test_any_post_becomes_a_kit_that_can_be_read(body: str) -> None:
 
 @given(st.text(max_size=200))
 def test_a_block_reads_as_its_text(text: str) -> None:
-    from viva.authoring.stackexchange.kitchecks import at
     from viva.benchmarks.custom.positions import Scalar, read_yaml
+    from viva.build.stackexchange.kitchecks import at
 
     node = at(read_yaml(f"questions:\n  - answer: {block(text, 6)}\n"), "questions", 0, "answer")
     assert isinstance(node, Scalar)
@@ -305,8 +305,8 @@ def test_every_question_of_the_sample_is_written_as_it_is_read() -> None:
     with table() as row:
         for path in sorted(SAMPLE.glob("*.yaml")):
             with row(path.stem):
-                from viva.authoring.stackexchange.kitchecks import at
                 from viva.benchmarks.custom.positions import Listing, read_yaml
+                from viva.build.stackexchange.kitchecks import at
 
                 entries = at(read_yaml(path.read_text(encoding="utf-8")), "questions")
                 assert isinstance(entries, Listing)

@@ -22,10 +22,10 @@ import pytest
 from benchmarks.dumps import answer, asked, made_up, posts, question, row, write_dump
 from benchmarks.handmade import fresh
 from rows import table
-from viva.authoring.stackexchange import dump as dumps
-from viva.authoring.stackexchange.pool import POOL, Build, PoolQuestion, read_build, read_pool
-from viva.authoring.stackexchange.selection import BrokenRow, PoolSettings, build_pool
-from viva.authoring.stackexchange.view_line import Line
+from viva.build.stackexchange import dump as dumps
+from viva.build.stackexchange.pool import POOL, Build, PoolQuestion, read_build, read_pool
+from viva.build.stackexchange.selection import BrokenRow, PoolSettings, build_pool
+from viva.build.stackexchange.view_line import Line
 from viva.distributed import open_worker_pool
 from viva.errors import DataError, MissingDataError, VivaError
 

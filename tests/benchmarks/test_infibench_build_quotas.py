@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rows import table
-from viva.authoring.stackexchange.quotas import largest_remainders, quotas
-from viva.authoring.stackexchange.sampling import draw
-from viva.authoring.stackexchange.tagtree import NONE, SEVERAL, TagTree, read_tree
-from viva.authoring.stackexchange.view_line import Line
+from viva.build.stackexchange.quotas import largest_remainders, quotas
+from viva.build.stackexchange.sampling import draw
+from viva.build.stackexchange.tagtree import NONE, SEVERAL, TagTree, read_tree
+from viva.build.stackexchange.view_line import Line
 from viva.errors import DataError
 
 TABLE_2 = {

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from benchmarks.dumps import answer, posts, question, row
 from rows import table
-from viva.authoring.stackexchange.dump import CHUNK, batches
-from viva.authoring.stackexchange.rows import (
+from viva.build.stackexchange.dump import CHUNK, batches
+from viva.build.stackexchange.rows import (
     FIELDS,
     MAX_ROW,
     BrokenRowError,
@@ -22,8 +22,8 @@ from viva.authoring.stackexchange.rows import (
     plain,
     sound,
 )
-from viva.authoring.stackexchange.scan import Block, Scanner, split_tags
-from viva.authoring.stackexchange.tagtree import TagTree, read_tree
+from viva.build.stackexchange.scan import Block, Scanner, split_tags
+from viva.build.stackexchange.tagtree import TagTree, read_tree
 from viva.errors import DataError
 
 GOOD = question(4, tags=("c#", ".net"), accepted=7)

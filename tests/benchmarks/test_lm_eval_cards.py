@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rows import table
-from viva.authoring.lm_eval_card import init_from_lm_eval
 from viva.benchmarks import CARD, open_exam
 from viva.benchmarks.card.benchmark import ExamCard
 from viva.benchmarks.card.lm_eval import Filter, Metric, Shown
+from viva.benchmarks.card.lm_eval_draft import init_from_lm_eval
 from viva.benchmarks.card.lm_eval_exam import LmEvalExam, exemplars_of
 from viva.benchmarks.card.templating import TemplateError, match, render
 from viva.benchmarks.card.typed import typed

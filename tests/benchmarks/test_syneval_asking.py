@@ -8,8 +8,8 @@ import pytest
 
 from benchmarks.generated import asked, facts_and_items, gold, wrong
 from rows import table
-from viva.authoring.treebank.generate import generate
 from viva.benchmarks.syneval.items import Item
+from viva.build.treebank.generate import generate
 
 NURSE = "(NP{} (NP (NNP Ann)) (, ,) (NP (DT a) (NN nurse)) (, ,))"
 SEEN_MAN = "(NP (NP (DT the) (NN man)) (PP (IN with) (NP (DT a) (NN glass))))"

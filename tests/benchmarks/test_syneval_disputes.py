@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from rows import table
-from viva.authoring.treebank.constituents import Reading
-from viva.authoring.treebank.generate import generate
-from viva.authoring.treebank.tree import parse
 from viva.benchmarks.syneval.items import Item
+from viva.build.treebank.constituents import Reading
+from viva.build.treebank.generate import generate
+from viva.build.treebank.tree import parse
 
 ANN, BOB = "(NP-SBJ (NNP Ann))", "(NP (NNP Bob))"
 MARKET = "(NP (DT the) (NN market))"

@@ -16,12 +16,12 @@ import pytest
 from benchmarks.handmade_syneval import exam
 from benchmarks.toy_generator import bracketed, generate
 from thorough import THOROUGH
-from viva.authoring.treebank.driver import BuildSettings, Tally, build
-from viva.authoring.treebank.manifest import MANIFEST, Manifest
-from viva.authoring.treebank.sampling import SamplingSettings
-from viva.authoring.treebank.treebank import Plan, Problem
 from viva.benchmarks.sets import fingerprint
 from viva.benchmarks.syneval.items import Fact, Item
+from viva.build.treebank.driver import BuildSettings, Tally, build
+from viva.build.treebank.manifest import MANIFEST, Manifest
+from viva.build.treebank.sampling import SamplingSettings
+from viva.build.treebank.treebank import Plan, Problem
 from viva.distributed import LostWorkerError
 from viva.errors import DataError, MissingDataError, StorageError, VivaError
 

@@ -19,8 +19,8 @@ import pytest
 
 from benchmarks.generated import GOLDEN, Asked, Place, asked, covered, facts_and_items, sample, words, wrong
 from rows import table
-from viva.authoring.treebank.generate import generate
 from viva.benchmarks.syneval.items import KNOWLEDGE_POINTS, Fact, Item
+from viva.build.treebank.generate import generate
 
 SHORT = {
     "surface_subject": "GS",

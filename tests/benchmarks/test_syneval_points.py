@@ -10,8 +10,8 @@ from typing import Any
 
 from benchmarks.generated import GOLDEN, asked
 from rows import table
-from viva.authoring.treebank.generate import generate
 from viva.benchmarks.syneval.items import KNOWLEDGE_POINTS, Item
+from viva.build.treebank.generate import generate
 
 Case = dict[str, Any]
 MODES = ("published", "default")

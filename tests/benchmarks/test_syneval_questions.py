@@ -24,10 +24,10 @@ from benchmarks.generated import (
     wrong,
 )
 from benchmarks.published import beside_the_repository
-from viva.authoring.treebank.generate import generate
-from viva.authoring.treebank.sentence import Sentence
-from viva.authoring.treebank.tree import Tree, parse
 from viva.benchmarks.syneval.items import Fact, Item
+from viva.build.treebank.generate import generate
+from viva.build.treebank.sentence import Sentence
+from viva.build.treebank.tree import Tree, parse
 
 FILES = 40
 """Of the published sample."""

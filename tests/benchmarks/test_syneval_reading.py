@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 
 from benchmarks.toy_generator import bracketed
 from rows import table
-from viva.authoring.treebank import archives
-from viva.authoring.treebank.tree_stream import Flaw, Span, Splitter
-from viva.authoring.treebank.treebank import Problem, RawTree, Reader, survey
+from viva.build.treebank import archives
+from viva.build.treebank.tree_stream import Flaw, Span, Splitter
+from viva.build.treebank.treebank import Problem, RawTree, Reader, survey
 from viva.errors import DataError
 from within import within
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from viva.authoring.treebank.driver import BuildSettings, Tally, build
-from viva.authoring.treebank.generate import generate
-from viva.authoring.treebank.sampling import SamplingSettings
-from viva.authoring.treebank.treebank import Plan, Problem
 from viva.benchmarks.syneval import benchmark
 from viva.benchmarks.syneval.items import FORMATS, KNOWLEDGE_POINTS, Item
 from viva.benchmarks.syneval.loading import read_items
+from viva.build.treebank.driver import BuildSettings, Tally, build
+from viva.build.treebank.generate import generate
+from viva.build.treebank.sampling import SamplingSettings
+from viva.build.treebank.treebank import Plan, Problem
 
 SAMPLE = Path(benchmark.__file__).parent / "sample"
 

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from benchmarks.toy_generator import bracketed, generate
 from rows import table
 from thorough import THOROUGH
-from viva.authoring.treebank.sampling import (
+from viva.benchmarks.syneval.items import Item
+from viva.build.treebank.sampling import (
     OTHER,
     Drawn,
     Place,
@@ -25,7 +26,6 @@ from viva.authoring.treebank.sampling import (
     Smallest,
     sampler,
 )
-from viva.benchmarks.syneval.items import Item
 
 PUBLISHED = SamplingSettings(scheme="published", per_stratum=5, min_stratum=50)
 CLEAN = SamplingSettings()

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from benchmarks.generated import asked, bundled, facts_and_items
 from rows import table
 from thorough import THOROUGH
-from viva.authoring.treebank.categories import category
-from viva.authoring.treebank.generate import generate
-from viva.authoring.treebank.tree import Node, TreeError, parse
+from viva.build.treebank.categories import category
+from viva.build.treebank.generate import generate
+from viva.build.treebank.tree import Node, TreeError, parse
 
 MODES = (True, False)
 

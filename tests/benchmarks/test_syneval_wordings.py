@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from rows import table
-from viva.authoring.treebank.generate import generate
-from viva.authoring.treebank.wordings import other_wordings, read_wordings
 from viva.benchmarks.syneval.grading import shown_phrase
+from viva.build.treebank.generate import generate
+from viva.build.treebank.wordings import other_wordings, read_wordings
 from viva.errors import DataError
 
 TREE = (

@@ -13,7 +13,7 @@ from benchmarks.handmade import cmmlu, csbench, record, rows
 from cli.told import told
 from rows import table
 from viva.analysis.uncertainty import zero_one_interval
-from viva.cli.build.verify import rate_command, sheet_command
+from viva.build.verification.command import rate_command, sheet_command
 from viva.errors import VivaError
 
 

@@ -10,8 +10,8 @@ import re
 import signal
 import time
 
-from viva.authoring.treebank.tree import TreeError
 from viva.benchmarks.syneval.items import KNOWLEDGE_POINTS, Fact, Item
+from viva.build.treebank.tree import TreeError
 
 LEAF = re.compile(r"\(([^\s()]+) ([^\s()]+)\)")
 

@@ -27,10 +27,10 @@ from benchmarks.infibench_pool import (
     write_pool,
 )
 from cli.collected import dangerous
-from viva.authoring.stackexchange.crosscheck import refusal, take_over
-from viva.authoring.stackexchange.human_answers import human_answers
-from viva.authoring.stackexchange.project import Project
 from viva.benchmarks import find_benchmark
+from viva.build.stackexchange.crosscheck import refusal, take_over
+from viva.build.stackexchange.human_answers import human_answers
+from viva.build.stackexchange.project import Project
 from viva.cli.main import main
 from viva.engine.reviews import Review
 from viva.errors import DataError, VivaError

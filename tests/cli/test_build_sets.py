@@ -23,18 +23,18 @@ from cli.collected import dangerous
 from review.conftest import Visitor
 from rows import table
 from servers.fixtures import LocalServer, wait_until
-from viva.authoring.approval import Event
-from viva.authoring.translation.approval import fold, headed, item_key, unheaded
-from viva.authoring.translation.project import Project
-from viva.authoring.translation.prompt import has_words, read_fields, read_templates, read_text, to_translate
 from viva.benchmarks.csbench.files import Raw, read_raw
 from viva.benchmarks.custom.loading import sound_questions
-from viva.cli.build.build import build_command
+from viva.build.approval import Event
+from viva.build.stats.study import open_sets as opened_for_statistics
+from viva.build.translation.approval import fold, headed, item_key, unheaded
+from viva.build.translation.project import Project
+from viva.build.translation.prompt import has_words, read_fields, read_templates, read_text, to_translate
+from viva.build.treebank.command import build_command
 from viva.errors import DataError, StorageError, VivaError
 from viva.review.server import application
 from viva.review.session import Settings
 from viva.runs.config import TaskOptions
-from viva.studies.set_statistics.study import open_sets as opened_for_statistics
 from viva.web.guard import Access
 
 SAMPLE = Path(__file__).parents[2] / "src" / "viva" / "benchmarks" / "csbench" / "sample"
@@ -373,7 +373,8 @@ def test_a_killed_translation_goes_on(serve: Callable[..., LocalServer]) -> None
     records = [record(ID=number, Question=f"Which is the number {number} of them?") for number in range(20)]
     Path("set.json").write_text(json.dumps(records), encoding="utf-8")
     code = (
-        "import sys; from viva.cli.build.build import build_command as c; c.main(sys.argv[1:], standalone_mode=False)"
+        "import sys; from viva.build.treebank.command import build_command as c; "
+        "c.main(sys.argv[1:], standalone_mode=False)"
     )
     command = [sys.executable, "-c", code, "translate", "set.json", "--to", "fr", "--project", "p", "--model",
                "openai/m", "--base-url", server.url, "--concurrency", "2", "--progress", "quiet"]  # fmt: skip

@@ -22,8 +22,7 @@ from judging.serving import Body, JudgeServer
 from rows import table
 from servers.fixtures import QUIET, Ended, Viva, wait_until
 from viva.benchmarks import open_exam
-from viva.prompting import fence
-from viva.studies.judge_bias.probes import (
+from viva.lab.judge_bias.probes import (
     control_of,
     listed,
     material,
@@ -34,6 +33,7 @@ from viva.studies.judge_bias.probes import (
     variants,
     with_material,
 )
+from viva.prompting import fence
 from viva.types import ExamSpec, Generate, Question, Response
 
 JUDGED = 20

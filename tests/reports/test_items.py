@@ -9,7 +9,7 @@ import pytest
 
 from viva.analysis.itemscores import ItemScores
 from viva.analysis.itemstatistics import item_statistics
-from viva.reports.items import Examined, ItemAnalysis, item_grids
+from viva.lab.items.tables import Examined, ItemAnalysis, item_grids
 
 
 def test_a_model_s_score_is_averaged_as_its_exam_averages() -> None:

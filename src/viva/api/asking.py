@@ -20,6 +20,7 @@ from viva.api.threads import run_in_thread
 from viva.contracts import Model
 from viva.engine.folder import ModelRecord, RunFolder, find_run
 from viva.errors import EXIT_INTERRUPTED, EXIT_REFUSED, RefusedError, VivaError
+from viva.lab.adaptive.rounds import carry_out_run
 from viva.models.called import PROVIDER, Called
 from viva.models.replay import KEPT, Replay
 from viva.runs.answer_files import Collected
@@ -29,7 +30,6 @@ from viva.runs.grading import plan_grading
 from viva.runs.messages import Caller
 from viva.runs.open import OpenRun, earlier_runs, open_encoder_of, prepare
 from viva.runs.plan import begin, create_folder, plan_run
-from viva.runs.rounds import carry_out_run
 from viva.runs.score import grade_run
 from viva.runs.trust import confirm_endpoints
 

@@ -45,15 +45,18 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "leaderboard": ("viva.cli.look.leaderboard", "A static site of rankings: a page a benchmark and a model."),
     "view": ("viva.cli.look.view", "Browse runs in the browser, also while they are running."),
     "prompt": ("viva.cli.ask.prompt", "Show the exact text that a model would be sent."),
-    "init": ("viva.cli.build.init", "Write the card that makes a table an exam."),
-    "check": ("viva.cli.build.check", "Test a data set and its grading with its own gold answers."),
-    "overlap": ("viva.cli.build.overlap", "Near-duplicates and leakage: a set beside another set or a corpus."),
+    "init": ("viva.cli.sets.init", "Write the card that makes a table an exam."),
+    "check": ("viva.cli.sets.check", "Test a data set and its grading with its own gold answers."),
+    "overlap": ("viva.cli.sets.overlap", "Near-duplicates and leakage: a set beside another set or a corpus."),
     "extract": ("viva.cli.grade.extract", "Read letters and truth values out of anybody's replies."),
     "list": ("viva.cli.ask.list", "List benchmarks: formats, languages, counts, licences."),
     "serve-check": ("viva.cli.ask.serve_check", "Say what an OpenAI-compatible server supports, with samples."),
     "toolchains": ("viva.cli.ask.toolchains", "Say which programming languages the sandbox can run here."),
     "fetch": ("viva.cli.ask.fetch", "Download a benchmark's published files."),
-    "build": ("viva.cli.build.build", "Make an examination of your own: of a treebank, a dump, a translation, ..."),
+    "build": (
+        "viva.build.treebank.command",
+        "Make an examination of your own: of a treebank, a dump, a translation, ...",
+    ),
 }
 
 

@@ -78,7 +78,7 @@ class PublishedComparisons(StudyResult):
         """Pairs, their source and notes."""
         return {"comparisons": list(self.found), "source": self.table.source, "notes": list(self.notes)}
 
-    drawing = "comparing:means_chart"
+    drawing = "viva.reports.charts.comparing:means_chart"
 
     def drawn(self) -> tuple[object, ...]:
         """Differences of means."""

@@ -547,7 +547,7 @@ class Comparisons(StudyResult):
         """Comparisons, and the lines below the tables."""
         return {"comparisons": list(self.found), "closing": self.closing()}
 
-    drawing = "comparing:comparing_chart"
+    drawing = "viva.reports.charts.comparing:comparing_chart"
 
     def drawn(self) -> tuple[object, ...]:
         """Differences with their intervals."""

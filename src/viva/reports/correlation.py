@@ -148,7 +148,7 @@ class CorrelationTables(StudyResult):
         """Pairs and notes."""
         return {"tables": list(self.found), "notes": [*notes_on(self.found), *self.more]}
 
-    drawing = "correlation:chart"
+    drawing = "viva.reports.charts.correlation:chart"
 
     def drawn(self) -> tuple[object, ...]:
         """A panel a pair, outliers named."""

@@ -125,7 +125,7 @@ class ErrorTables(StudyResult):
         """Everything."""
         return self.told
 
-    drawing = "errors:errors_chart"
+    drawing = "viva.reports.charts.errors:errors_chart"
 
     def drawn(self) -> tuple[object, ...]:
         """Types by model."""

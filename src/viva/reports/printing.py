@@ -45,7 +45,7 @@ class StudyResult(ABC):
         """Everything, as plain data: what the JSON holds."""
 
     drawing: ClassVar[str] = ""
-    """The module of `viva.reports.charts` and its function that draw what `drawn` gives, loaded by name: charts know
+    """The module and its function that draw what `drawn` gives, loaded by name: charts know
     the results that they draw, and not the other way round."""
 
     def drawn(self) -> tuple[object, ...]:
@@ -59,7 +59,7 @@ class StudyResult(ABC):
             return None
         shown = self.drawn()
         module, _, function = self.drawing.partition(":")
-        found: Chart = getattr(importlib.import_module(f"viva.reports.charts.{module}"), function)(*shown)
+        found: Chart = getattr(importlib.import_module(module), function)(*shown)
         return found
 
     @missing_extras()

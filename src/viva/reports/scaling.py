@@ -319,7 +319,7 @@ class Scalings(StudyResult):
         """Curves and notes."""
         return {"tables": list(self.found), "notes": self.closing()}
 
-    drawing = "scaling:chart"
+    drawing = "viva.reports.charts.scaling:chart"
 
     def drawn(self) -> tuple[object, ...]:
         """Scores over size, with the curves."""

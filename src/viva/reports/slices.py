@@ -241,7 +241,7 @@ class Breakdowns(StudyResult):
         """Slices and notes."""
         return {"breakdowns": list(self.found), "notes": self.closing()}
 
-    drawing = "slices:slices_chart"
+    drawing = "viva.reports.charts.slices:slices_chart"
 
     def drawn(self) -> tuple[object, ...]:
         """One model's intervals, or a heat map of several."""

@@ -152,7 +152,7 @@ class Trainings(StudyResult):
         """Checkpoints, curves and notes."""
         return {"exams": list(self.found), "notes": list(self.notes)}
 
-    drawing = "training:training_chart"
+    drawing = "viva.reports.charts.training:training_chart"
 
     def drawn(self) -> tuple[object, ...]:
         """Scores over training, a curve a format."""

@@ -18,10 +18,10 @@ from viva.benchmarks.sharding import read_shard, unsharded
 from viva.contracts import Exam
 from viva.engine.folder import ExamRecord
 from viva.errors import DataError, VivaError
+from viva.lab.variance.design import read_varied
 from viva.prompting import merged, read_templates
 from viva.runs.config import TaskOptions
 from viva.runs.settings import data_folder, specs
-from viva.runs.varied import read_varied
 from viva.types import ExamSpec, Language, outcome_name
 
 PAPER = "paper"

@@ -16,8 +16,8 @@ from viva.benchmarks.sharding import unsharded
 from viva.contracts import Exam, Model
 from viva.engine.folder import ExamRecord, ModelRecord, RunFolder, RunRecord, new_run_path
 from viva.errors import MissingEncoderError, VivaError
+from viva.lab.adaptive.calibration import CALIBRATION, plan_adaptive
 from viva.requesting import RequestOptions
-from viva.runs.adaptive import CALIBRATION, plan_adaptive
 from viva.runs.answer_files import keep
 from viva.runs.batches import refuse_unbatched
 from viva.runs.canaries import read_canaries

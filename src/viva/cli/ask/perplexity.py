@@ -9,9 +9,9 @@ import click
 from viva.cli.options import derive, tables_options, weights_options
 from viva.cli.output import check_writable, print_study
 from viva.errors import EXIT_INTERRUPTED
+from viva.lab.perplexity.study import PerplexityConfig, study
 from viva.runs.config import WeightsOptions, pick
 from viva.runs.live_line import say
-from viva.studies.perplexity.study import PerplexityConfig, study
 
 _METAVARS = {
     "model": "hf/FOLDER|PROVIDER/NAME", "base_url": "URL", "api_key_env": "NAME", "field": "NAME", "by": "TAG",

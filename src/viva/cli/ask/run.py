@@ -29,6 +29,7 @@ from viva.cli.options import (
 from viva.cli.output import check_writable, print_report
 from viva.cli.rejudge_options import rejudge_options
 from viva.engine.folder import RunFolder, find_run
+from viva.lab.adaptive.rounds import carry_out_run
 from viva.runs.batches import refuse_unbatched
 from viva.runs.config import LimitOptions, OutputOptions, pick
 from viva.runs.messages import conclusions_last
@@ -36,7 +37,6 @@ from viva.runs.open import OpenRun, earlier_runs, open_encoder_of, prepare
 from viva.runs.plan import begin, plan_run, rejudge_records, remember_judges
 from viva.runs.published_rows import refuse_unknown, settings_of
 from viva.runs.rejudge import RejudgeOptions, rejudge
-from viva.runs.rounds import carry_out_run
 from viva.runs.score import grade_run
 from viva.runs.trust import keep_approval
 

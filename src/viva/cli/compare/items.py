@@ -11,7 +11,7 @@ from viva.cli.chart_options import chart_option
 from viva.cli.options import derive, tables_options
 from viva.cli.output import check_writable, emit, show_study
 from viva.errors import VivaError
-from viva.studies.items.study import ItemsConfig, study
+from viva.lab.items.study import ItemsConfig, study
 
 _METAVARS = {
     "exam": "NAME", "anchors": "N", "predict": "RUN", "anchors_file": "FILE", "families": "FILE",

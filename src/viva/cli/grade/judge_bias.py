@@ -11,8 +11,8 @@ import click
 from viva.cli.consent import confirm_endpoints
 from viva.cli.options import consent_options, derive, engine_options, tables_options
 from viva.cli.output import show_study
+from viva.lab.judge_bias.study import JudgeBiasConfig, study
 from viva.runs.config import LimitOptions
-from viva.studies.judge_bias.study import JudgeBiasConfig, study
 
 _METAVARS = {"judge": "MODEL[@URL]", "judge_base_url": "URL", "judge_key_env": "NAME", "answers": "N", "seed": "N"}
 

@@ -1,0 +1,403 @@
+"""`viva init`: from a table to the card that says how it is an exam, every guess with what it was guessed from.
+
+Cards that come with Viva are tried where the table has their columns, then what the columns' names and values suggest;
+the first that can grade most of a sample is written.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from viva.benchmarks import CARDS
+from viva.benchmarks.card.cells import FILE, ROW, Absent, cell, columns_of
+from viva.benchmarks.card.guesses import guesses, language_of, questions, table_of, tags_of
+from viva.benchmarks.card.kinds import ENOUGH, Written, by_format, dict_of, partial_options
+from viva.benchmarks.card.model import Card, parse_card
+from viva.benchmarks.card.questions import read_row
+from viva.errors import DataError, VivaError
+from viva.files import write_whole
+from viva.io.records import SUFFIXES, files_of, plain_stem, records, split_of
+from viva.visible import one_line
+
+SAMPLED_FILES, SAMPLED_ROWS = 30, 2_000
+HALF = 0.5
+_ASKED = ("test", "validation", "valid", "val", "dev", "train", "training")
+"""The splits in the order in which one is asked."""
+_SHOWN = ("dev", "validation", "valid", "val", "train", "training")
+"""The splits in the order in which exemplars are taken from one."""
+FEWEST_SHUFFLED = 20
+"""So many rows of which the first option is always right are no chance."""
+_NAME = re.compile(r"[a-z0-9]")
+_SAYS_NOTHING = re.compile(
+    r"(?:data|test|train|training|dev|val|valid|validation|task|questions?|samples?|examples?|default|main|all|v?\d[\d.]*"
+    r"|(?:test|train|validation)-\d+-of-\d+)",
+    re.IGNORECASE,
+)
+
+
+def init_card(data: Path, out: Path | None = None) -> tuple[Path, str]:
+    """Write a card for a table, or one for each kind of its questions; where the first lies, and what there is to say.
+
+    Raises DataError for what is no table or none that a card can be guessed for, VivaError where a file is there.
+    """
+    split, shown = _splits(data)
+    files = files_of(data, split)
+    rows = _sample(files)
+    found = by_format(rows, lambda part: _best(part, data, files)) or [_best(rows, data, files)]
+    first = out or Path(_called(data) + ".yaml")
+    paths = [first, *(_beside(first, one) for one in found[1:])]
+    for path in paths:
+        if path.exists():
+            raise VivaError(f"{path} is there already: name another file with --out, or remove it")
+    texts = []
+    for path, best in zip(paths, found, strict=True):
+        text = _text(
+            dict(best.card),
+            best,
+            _titled(str(best.card.get("title", "")), data, files),
+            pointed(data, path),
+            split,
+            shown if "exemplars" in best.card or shown else "",
+            files,
+            rows,
+        )
+        parse_card(text.encode(), str(path))
+        texts.append(text)
+    for path, text in zip(paths, texts, strict=True):
+        write_whole(path, text.encode())
+    said = [
+        f"{path}: {best.card['format']}, {best.sound:.0%} of {best.rows:,} sampled rows can be graded{_taken(best)}; "
+        f"`viva check {path}` looks at all of them"
+        for path, best in zip(paths, found, strict=True)
+    ]
+    return first, "\n".join([*said, *_remarks(dict(zip(paths, found, strict=True)), rows)])
+
+
+def _reasoned(card: Mapping[str, Any]) -> bool:
+    """Whether a card's answers are what a calculation ends with."""
+    return card["format"] in ("number", "math")
+
+
+def _beside(first: Path, card: Written) -> Path:
+    """The path of the card of another kind of question, beside the first."""
+    return first.with_stem(f"{first.stem}-{card.card['format']}")
+
+
+def _taken(card: Written) -> str:
+    """Which rows a card takes, where not all."""
+    given: Mapping[str, Any] = card.card.get("where", {})
+    wanted = (f"{column} = {', '.join(values)}" for column, values in given.items())
+    return f" (where {one_line('; '.join(wanted), 200)})" if given else ""
+
+
+def _remarks(found: Mapping[Path, Written], rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """What a user should know of the cards before a run."""
+    left = len(rows) - sum(card.rows for card in found.values())
+    if left > 0:
+        yield f"{left:,} of {len(rows):,} sampled rows are of a kind for which no card could be guessed: none asks them"
+    for path, card in found.items():
+        if card.sound < 1:
+            left = round((1 - card.sound) * card.rows)
+            yield f"{path}: {left:,} of the sampled rows stay unscored: {one_line(card.lacking, 160)}"
+        if _reasoned(card.card):
+            yield f"{path} asks for the answer alone; a model that should work it out first is run with --cot"
+        if card.card["format"] == "open":
+            yield f"{path}: no rule grades such answers: run it with --judge MODEL"
+    partial = partial_options(rows)
+    answered = [name for card in found.values() for name in dict_of(card.card.get("answer")).get("aliases", [])]
+    if (
+        partial
+        and partial.split(", ")[-1] not in answered
+        and not any("options" in card.card or "where" in card.card for card in found.values())
+    ):
+        yield (
+            f"{partial} hold options in some of the rows only: the table mixes kinds of questions. Add a "
+            "`where` to the card (docs/cards.md), and make a card of each kind"
+        )
+
+
+def _splits(data: Path) -> tuple[str, str]:
+    """Which split of a folder is asked, and which is shown; "" where it has none."""
+    if not data.is_dir():
+        return "", ""
+    named: set[str] = set()
+    for file in data.rglob("*"):
+        if file.is_file() and Path(file.name.removesuffix(".gz")).suffix.lower() in SUFFIXES:
+            named.add(split_of(file, data))
+    asked = next((split for split in _ASKED if split in named), "")
+    shown = next((split for split in _SHOWN if split in named and split != asked), "")
+    return (asked if len(named - {""}) > 1 or ("" in named and asked) else ""), shown
+
+
+def _sample(files: Sequence[Path]) -> list[dict[str, Any]]:
+    """Rows of several files, evenly; with the columns that every table has. Raises DataError where there is none."""
+    chosen = files[:: max(1, len(files) // SAMPLED_FILES)][:SAMPLED_FILES]
+    most = max(20, SAMPLED_ROWS // len(chosen))
+    rows: list[dict[str, Any]] = []
+    for path in chosen:
+        for number, row in records(path):
+            if number >= most:
+                break
+            rows.append({**row, FILE: plain_stem(path), ROW: number})
+    if not rows:
+        raise DataError(f"{files[0]}: there is no row in it")
+    return rows
+
+
+def _best(rows: Sequence[Mapping[str, Any]], data: Path, files: Sequence[Path]) -> Written:
+    """The card that can grade most of the rows; the first of those that can grade nearly all. Raises DataError."""
+    best: Written | None = None
+    few = rows[:: max(1, len(rows) // 50)]
+    for plain, notes in _candidates(rows, data, files):
+        if not _gradable(plain, few)[0]:
+            continue
+        sound, lacking, first = _gradable(plain, rows)
+        if best is None or _rank(plain, sound) > _rank(best.card, best.sound):
+            card = _shuffled(plain) if first and len(rows) >= FEWEST_SHUFFLED else plain
+            best = Written(card, sound, notes, len(rows), lacking)
+        if sound >= ENOUGH:
+            break
+    if best is None or best.sound < HALF:
+        raise DataError(f"{data}: {_why_none(rows, best)}")
+    return best
+
+
+def _why_none(rows: Sequence[Mapping[str, Any]], best: Written | None) -> str:
+    """Why no card could be guessed, and what to do."""
+    table = table_of(rows)
+    names = ", ".join(one_line(repr(name), 40) for name in table.names)[:600]
+    asked = questions(table)
+    golds = [name for name in table.golds() if name not in asked]
+    if best is not None and best.sound:
+        lacks = (
+            f"the likeliest (format {best.card['format']}, question {one_line(repr(best.card['question']), 40)}) "
+            f"grades {best.sound:.0%} of the rows; of the others: {one_line(best.lacking, 120)}"
+        )
+    elif not asked:
+        lacks = "no column looks like a question"
+    elif not golds:
+        lacks = f"{one_line(repr(asked[0]), 40)} may be the question, and no column looks like its right answer"
+    else:
+        question, gold = (one_line(repr(name), 40) for name in (asked[0], golds[0]))
+        lacks = f"no row can be graded with {question} as question and {gold} as answer"
+    return (
+        f"no card could be guessed from the columns {names}: {lacks}. Write one by hand: docs/cards.md has an example "
+        "for every format"
+    )
+
+
+def _shuffled(plain: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A card with options in a drawn order: of rows in which the first one is always right."""
+    options = plain.get("options")
+    if isinstance(options, str):
+        return {**plain, "options": {"text": options, "shuffle": True}}
+    if isinstance(options, list):
+        return {**plain, "options": {"columns": options, "shuffle": True}}
+    return plain
+
+
+def _rank(plain: Mapping[str, Any], sound: float) -> tuple[bool, float]:
+    """How good a card is. Options that fit half of the rows are no chance: without them a row whose answer is none of
+    its options would count as sound."""
+    return "options" in plain and sound >= HALF, sound
+
+
+def _candidates(
+    rows: Sequence[Mapping[str, Any]], data: Path, files: Sequence[Path]
+) -> Iterator[tuple[Mapping[str, Any], Mapping[str, str]]]:
+    names = [name for name in rows[0] if name not in (FILE, ROW)]
+    if (
+        files[0].suffix.lower() in (".csv", ".tsv")
+        and re.fullmatch(r"[A-J]", names[-1].strip())
+        and 4 <= len(names) <= 12
+    ):
+        letters = list("ABCDEFGHIJ"[: len(names) - 2])
+        plain = shipped()["mmlu-csv"] | {"columns": ["question", *letters, "answer"], "options": letters}
+        spoken = language_of(names[0] for row in rows[:50] for names in [list(row.values())])
+        headless = {**plain, **spoken, "tags": [FILE]} if len(files) > 1 else {**plain, **spoken}
+        yield headless, {"columns": "the first row is a question: the file has no header"}
+    known = [(used, name, plain) for name, plain in shipped().items() if (used := _columns_used(plain, rows[:50]))]
+    spoken = language_of(text for row in rows[:50] for text in row.values())
+    for _, name, plain in sorted(known, key=lambda one: (-one[0], one[1])):
+        tags = [tag for tag in plain.get("tags", []) if tag != FILE or len(files) > 1]
+        tags = tags or [tag for tag in tags_of(table_of(rows)) if tag not in _columns_of(plain, rows[0])][:6]
+        own = {key: value for key, value in plain.items() if key not in ("language", "tags")}
+        yield {**own, **spoken, **({"tags": tags} if tags else {})}, {"format": f"the columns of the card {name}"}
+    yield from guesses(rows)
+
+
+@cache
+def shipped() -> dict[str, dict[str, Any]]:
+    """The cards that come with Viva as plain data, by name."""
+    found: dict[str, dict[str, Any]] = {}
+    for path in sorted(CARDS.glob("*.yaml")):
+        card = parse_card(path.read_bytes(), path.name)
+        plain = msgspec.to_builtins(card)
+        default = msgspec.to_builtins(Card(format=card.format, question=""))
+        found[path.stem] = {
+            key: _lean(value) for key, value in plain.items() if value != default.get(key) or key == "format"
+        }
+    return found
+
+
+def _lean(value: Any) -> Any:
+    """A mapping without what is empty in it."""
+    if not isinstance(value, dict):
+        return value
+    return {key: one for key, one in value.items() if one not in ("", [], None, 0, False) or key == "from"}
+
+
+def _columns_used(plain: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> int:
+    """How many columns of the table a card names, the table having all of them; 0 where one is missing."""
+    if plain.get("columns"):
+        return 0  # those of files without a header are told by their first row
+    names = _columns_of(plain, rows[0]) | {tag for tag in plain.get("tags", ()) if tag != FILE}
+    for name in names:
+        if not any(_has(row, name) for row in rows):
+            return 0
+    return len(names)
+
+
+def _columns_of(plain: Mapping[str, Any], row: Mapping[str, Any]) -> set[str]:
+    """The columns that a card names, but for its tags."""
+    names: set[str] = set()
+    for field in ("question", "id", "explanation"):
+        if plain.get(field):
+            names.update(columns_of(plain[field], row))
+    for field in ("options", "answer", "tests"):
+        names.update(_named_in(plain.get(field), row))
+    return names
+
+
+def _named_in(value: Any, row: Mapping[str, Any]) -> Iterator[str]:
+    if isinstance(value, str):
+        yield from columns_of(value, row)
+    elif isinstance(value, list):
+        yield from value
+    elif isinstance(value, dict):
+        for key, one in value.items():
+            if key in ("column", "text", "label", "columns", "right", "wrong", "aliases", "test", "before"):
+                yield from _named_in(one, row)
+
+
+def _has(row: Mapping[str, Any], name: str) -> bool:
+    try:
+        cell(row, name)
+    except Absent:
+        return False
+    return True
+
+
+def _gradable(plain: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> tuple[float, str, bool]:
+    """The share of rows that a card can grade, what most of the others lack, and whether the first option is always
+    the right one; 0 for what is no card.
+    """
+    try:
+        card = msgspec.convert({**plain, "columns": []}, Card)
+    except msgspec.ValidationError:
+        return 0.0, "", False
+    columns = plain.get("columns") or []
+    golds: Counter[str] = Counter()
+    lacking: Counter[str] = Counter()
+    for given in rows:
+        row = dict(zip([*columns, FILE, ROW], given.values(), strict=False)) if columns else given
+        read = read_row(card, row, "0", 0)
+        if read.question.answer is None:
+            lacking[str(read.question.explanation)] += 1
+        else:
+            golds[str(read.question.answer)] += 1
+    sound = len(rows) - lacking.total()
+    return sound / len(rows), max(lacking, key=lambda why: lacking[why], default=""), golds["A"] == sound > 0
+
+
+def _called(data: Path) -> str:
+    """A card's name, from that of its data; from the folder's where the file has a name that says nothing."""
+    stem = plain_stem(data) if not any(sign in data.name for sign in "*?[") else data.parent.name
+    if _SAYS_NOTHING.fullmatch(stem) and data.absolute().parent.name:
+        stem = data.absolute().parent.name
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("-.") or "card"
+    return name if _NAME.search(name.lower()) else "card"
+
+
+def _titled(shipped_title: str, data: Path, files: Sequence[Path]) -> str:
+    """A card's title: that of the layout where the data's name says so, too; others publish in the same layout."""
+    wanted = re.sub(r"[^a-z0-9]", "", shipped_title.lower())
+    for name in (plain_stem(data), data.absolute().parent.name):
+        if wanted and re.sub(r"[^a-z0-9]", "", name.lower()) == wanted:
+            return shipped_title
+    return _called(files[0] if len(files) == 1 else data)
+
+
+def pointed(data: Path, card: Path) -> str:
+    """The data as a card names it: by a path below its folder, else by the whole one."""
+    folder, there = card.parent.resolve(), Path(os.path.abspath(data))  # noqa: PTH100 - a pattern does not exist
+    return str(there.relative_to(folder)) if there.is_relative_to(folder) else str(there)
+
+
+def _text(
+    card: dict[str, Any],
+    best: Written,
+    title: str,
+    data: str,
+    split: str,
+    shown: str,
+    files: Sequence[Path],
+    rows: Sequence[Mapping[str, Any]],
+) -> str:
+    """The card as YAML, with comments."""
+    card.pop("split", None)
+    exemplars = dict(card.pop("exemplars", {}))
+    exemplars.pop("data", None)
+    card.pop("title", None)
+    lines = ["# How a table is an exam; docs/cards.md has every field. Comments are what a value was guessed from."]
+    lines.append(f"title: {_scalar(title)}")
+    lines.append(f"data: {_scalar(data)}" + (f"  # {len(files):,} files" if len(files) > 1 else ""))
+    if split:
+        lines.append(f"split: {_scalar(split)}")
+    order = ("columns", "where", "format", "language", "id", "question", "options", "answer", "explanation", "tags")
+    for key in (*order, *(key for key in card if key not in order)):
+        if key in card:
+            note = best.notes.get(key, "")
+            lines.append(f"{key}: {_flow(card[key])}" + (f"  # {one_line(note, 120)}" if note else ""))
+    if shown:
+        lines.append(f"exemplars: {_flow({**exemplars, 'split': shown})}  # for --shots")
+    else:
+        lines.append("# exemplars: {data: FILE, by: TAG, reasoning: COLUMN}  # rows as above, for --shots")
+    lines.append('# prompt: "Question: {question}\\n{options}"  # in place of the built-in one: `viva prompt` shows it')
+    if _reasoned(card):
+        lines.append("# `viva run --cot` lets a model work the answer out; without it the answer alone is asked for")
+    if card.get("tags") and "headline" not in card:
+        lines.append(
+            f"# headline: {{macro: {_scalar(card['tags'][0])}}}  # the mean over its values, not over questions"
+        )
+    lines.append(
+        "# The columns: " + ", ".join(one_line(repr(name), 40) for name in rows[0] if name not in (FILE, ROW))[:800]
+    )
+    return "\n".join(lines) + "\n"
+
+
+_PLAIN = re.compile(r"[A-Za-z_/$][A-Za-z0-9_ ./$-]{0,200}")
+
+
+def _scalar(value: object) -> str:
+    """A YAML scalar in flow style: quoted as JSON wherever it could be read as anything else."""
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    plain = _PLAIN.fullmatch(text) and text == text.strip() and text.lower() not in ("null", "~")
+    return text if plain or isinstance(value, int | float) else json.dumps(text, ensure_ascii=False)
+
+
+def _flow(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_scalar(key)}: {_flow(one)}" for key, one in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_flow, value)) + "]"
+    return _scalar(value)

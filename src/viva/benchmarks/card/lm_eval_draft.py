@@ -1,0 +1,309 @@
+"""`viva init --from-lm-eval`: from a task file of lm-evaluation-harness to a card that asks and scores the same.
+
+What has no counterpart is said in one sentence with what to do; nothing is left out in silence.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from viva.benchmarks import CARD, open_exam
+from viva.benchmarks.card.draft import pointed
+from viva.benchmarks.card.lm_eval import Filter, Metric
+from viva.benchmarks.card.lm_eval_file import GenerationFields, ShownFields, TaskFields, read_task
+from viva.benchmarks.card.model import parse_card
+from viva.errors import DataError, VivaError
+from viva.files import write_whole
+from viva.io.records import SPLITS, plain_stem
+from viva.types import ExamSpec
+from viva.visible import one_line
+
+_BUILDERS = ("json", "csv", "parquet", "arrow")
+"""Values of `dataset_path` that name a form of local files."""
+_TEXTS = ("doc_to_text", "doc_to_target", "doc_to_choice", "gen_prefix", "target_delimiter", "fewshot_delimiter")
+"""Fields that exemplars may have of their own."""
+_OUTPUTS = {
+    "loglikelihood_rolling": "`viva perplexity` computes the perplexity of texts",
+    "loglikelihood": "where the text that follows is one of several, write the others as `doc_to_choice` with "
+    "`output_type: multiple_choice`",
+}
+_METRICS = {"generate_until": ("exact_match",), "multiple_choice": ("acc", "acc_norm", "acc_bytes")}
+_REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?:/[A-Za-z0-9._-]+)?")
+
+
+class Place(Struct, frozen=True):
+    """Where the rows are: paths as the card names them, a split of a folder; and the same of the exemplars."""
+
+    data: str | list[str] = ""
+    split: str = ""
+    shown: Mapping[str, Any] = {}
+
+
+class Converted(Struct):
+    """A task as a card says it, the options that a run wants, and what was left out."""
+
+    task: dict[str, Any]
+    options: list[str]
+    notes: list[str]
+
+
+def init_from_lm_eval(path: Path, data: Path | None, out: Path | None = None) -> str:
+    """Write the card of a task; what there is to say of it.
+
+    Raises DataError for what a card cannot say, VivaError where a file is there.
+    """
+    fields = read_task(path)
+    found = convert(fields, path)
+    card = out or Path(re.sub(r"[^A-Za-z0-9._-]+", "-", fields.task).strip("-.")[:100] + ".yaml")
+    if card.exists():
+        raise VivaError(f"{card} is there already: name another file with --out, or remove it")
+    place = _place(fields, path, data, card)
+    content = _text(path, fields, found.task, place)
+    parsed = parse_card(content.encode(), str(card))
+    write_whole(card, content.encode())
+    command = f"as lm-eval asks: {' '.join(['viva run', str(card), *found.options, '--model MODEL'])}"
+    if not place.data:
+        return "\n".join([f"{card}: {parsed.format}; {_without_data(fields)}", *found.notes, command])
+    try:
+        exam = open_exam(ExamSpec(benchmark=CARD, name=fields.task, form="base"), card)
+    except DataError:
+        card.unlink()
+        raise
+    if shots := fields.num_fewshot:
+        try:
+            open_exam(ExamSpec(benchmark=CARD, name=fields.task, shots=shots, form="base"), card)
+        except DataError as problem:
+            found.notes.append(f"its {shots} exemplars are not there yet ({problem}); --shots 0 asks without them")
+    sound = sum(question.answer is not None for question in exam.questions())
+    said = f"{card}: {parsed.format}, {sound:,} of {len(exam):,} questions are sound; `viva check {card}` says more"
+    return "\n".join([said, *found.notes, command])
+
+
+def convert(fields: TaskFields, path: Path) -> Converted:
+    """What of a task's fields decides its prompts and its score. Raises DataError for what a card cannot say."""
+    if fields.output_type not in _METRICS:
+        hint = _OUTPUTS.get(fields.output_type, "there are generate_until and multiple_choice")
+        raise DataError(f"{path}: Viva has no `output_type: {one_line(fields.output_type, 40)}`; {hint}")
+    if fields.use_prompt or fields.doc_to_image or fields.doc_to_audio:
+        raise DataError(
+            f"{path}: a card has texts alone: write the prompt in `doc_to_text`, without prompts of others, "
+            "images and sound"
+        )
+    if isinstance(fields.doc_to_text, int):
+        raise DataError(
+            f"{path}: `doc_to_text` is a number, so that every option makes a prompt of its own, which Viva does not "
+            "ask; put what they have in common into `doc_to_text`, and the rest into `doc_to_choice`"
+        )
+    if fields.doc_to_text is None or fields.doc_to_target is None:
+        raise DataError(f"{path}: `doc_to_text` or `doc_to_target` is missing: what prompt and answer are made of")
+    notes: list[str] = []
+    task: dict[str, Any] = {"output_type": fields.output_type, **_texts(fields)}
+    task |= {"description": fields.description} if fields.description else {}
+    task |= {"num_fewshot": fields.num_fewshot} if fields.num_fewshot is not None else {}
+    if shown := _fewshot(fields, path, notes):
+        task["fewshot_config"] = shown
+    options = ["--form base"]
+    if fields.output_type == "generate_until":
+        task["generation_kwargs"], drawn = _generation(fields, notes)
+        options += drawn
+        if pipelines := _pipelines(fields, path, notes):
+            task["filter_list"] = pipelines
+    task["metric_list"] = _metrics(fields, path, notes)
+    return Converted(task, options, notes)
+
+
+def _texts(fields: TaskFields | ShownFields) -> dict[str, Any]:
+    """The fields that make texts, those that say something, as a card has them."""
+    found: dict[str, Any] = {}
+    for name in _TEXTS:
+        value = getattr(fields, name)
+        if isinstance(value, dict):
+            value = list(value.values())
+        if isinstance(value, int) or (isinstance(value, list) and name == "doc_to_target"):
+            value = str(value)  # a text that spells a number or a list is one
+        if value is not None:
+            found[name] = value
+    return found
+
+
+def _fewshot(fields: TaskFields, path: Path, notes: list[str]) -> dict[str, Any]:
+    given = fields.shown
+    found = _texts(given)
+    if given.sampler not in ("default", "first_n"):
+        named = one_line(repr(given.sampler), 40)
+        raise DataError(f"{path}: Viva has no sampler {named}; there are `default` and `first_n`")
+    if given.sampler != "default":
+        found["sampler"] = given.sampler
+    if given.fewshot_indices:
+        notes.append("`fewshot_indices` is left out, as lm-eval 0.4.13 does")
+    if fields.shown_split == fields.test_split:
+        found["without_question"] = True
+    if given.samples and fields.shown_split is None:
+        found["samples"] = given.samples
+    return found
+
+
+def _generation(fields: TaskFields, notes: list[str]) -> tuple[dict[str, Any], list[str]]:
+    """Where a reply ends, and the options for what else is said of how it is drawn."""
+    given = fields.generation_kwargs or GenerationFields()
+    delimiter = "\n\n" if fields.fewshot_delimiter is None else fields.fewshot_delimiter
+    until = delimiter if given.until is None else given.until
+    options = [f"--max-tokens {given.max_new_tokens or given.max_gen_toks}"]
+    if given.do_sample and given.temperature:
+        options.append(f"--temperature {given.temperature:g}")
+        options += [f"--top-p {given.top_p:g}"] if given.top_p else []
+    if given.num_beams != 1:
+        notes.append(f"`num_beams: {given.num_beams}` is left out: replies are drawn without beam search")
+    return {"until": [until] if isinstance(until, str) else until}, options
+
+
+def _pipelines(fields: TaskFields, path: Path, notes: list[str]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    left = ""
+    for one in fields.filter_list or ():
+        names = ", ".join(str(step.get("function")) for step in one.filter)
+        try:
+            read = msgspec.convert(one.filter, list[Filter])
+            why = "" if read and read[-1].function == "take_first" else "it does not end in take_first"
+        except msgspec.ValidationError as problem:
+            why = str(problem)
+        if why:
+            left = f"{one_line(one.name, 40)!r} ({one_line(names, 80)}): {one_line(why, 200)}"
+            notes.append(f"left out is the filter {left}")
+        else:
+            found.append({"name": one.name, "filter": one.filter})
+    if left and not found:
+        raise DataError(
+            f"{path}: Viva has not the filter {left}; there are regex, remove_whitespace, lowercase, uppercase"
+        )
+    if found and fields.repeats not in (1, None):
+        notes.append(f"`repeats: {fields.repeats}` is left out: take_first looks at the first reply alone")
+    return found
+
+
+def _metrics(fields: TaskFields, path: Path, notes: list[str]) -> list[dict[str, Any]]:
+    """The metrics that Viva computes as well. Raises DataError where there is none."""
+    wanted = _METRICS[fields.output_type]
+    given = fields.metric_list or [{"metric": name} for name in wanted[:2]]
+    names = [str(one.get("metric")) for one in given]
+    kept = [one for one in given if one.get("metric") in wanted and one.get("aggregation", "mean") == "mean"]
+    if not kept:
+        raise DataError(
+            f"{path}: Viva has none of its metrics ({one_line(', '.join(names), 80)}); for {fields.output_type} it has "
+            f"{', '.join(wanted)}: name one of these in `metric_list`"
+        )
+    if left := [name for name in names if name not in [one["metric"] for one in kept]]:
+        notes.append(f"left out are the metrics {one_line(', '.join(left), 80)}")
+    known = {field.name for field in msgspec.structs.fields(Metric)}
+    return [{key: one[key] for key in one if key in known and one[key] not in (None, False)} for one in kept]
+
+
+def _place(fields: TaskFields, path: Path, data: Path | None, card: Path) -> Place:
+    """Where the rows are: what the user names, else what the task does where that is local."""
+    asked = fields.test_split or fields.validation_split
+    if not asked:
+        raise DataError(f"{path}: it has neither `test_split` nor `validation_split`: say which rows are asked")
+    split = fields.shown_split or fields.training_split or fields.validation_split or asked
+    shown = "" if fields.shown.samples and fields.shown_split is None else split
+    if data is None and fields.dataset_path in _BUILDERS:
+        files = _local_files(fields, path)
+        if asked not in files:
+            raise DataError(f"{path}: `data_files` has {', '.join(files)}, and the split that is asked is {asked!r}")
+        exemplars = _listed(files[shown], card) if shown in files else ""
+        if isinstance(exemplars, list):
+            raise DataError(
+                f"{path}: the split {shown!r} is several files: put them together, or into a folder `{shown}`"
+            )
+        return Place(_listed(files[asked], card), "", {"data": exemplars} if exemplars else {})
+    if data is None and fields.dataset_path:
+        places = (Path(fields.dataset_path), path.parent / fields.dataset_path)
+        data = next((one for one in places if one.is_dir()), None)
+    by_split = {"split": shown} if shown else {}
+    if data is None:
+        return Place("", asked, by_split)
+    if data.is_dir():
+        below = data / (fields.dataset_name or "")
+        folder = below if below.is_dir() and below.resolve().is_relative_to(data.resolve()) else data
+        if asked in SPLITS and (not shown or shown in SPLITS):
+            return Place(pointed(folder, card), asked, by_split)
+        return Place(_of_split(folder, asked, card), "", {"data": _of_split(folder, shown, card)} if shown else {})
+    if not data.exists():
+        raise DataError(f"there is no file or folder {data}")
+    beside = [data] if shown == asked else [one for one in data.parent.iterdir() if plain_stem(one) == shown]
+    return Place(pointed(data, card), "", {"data": pointed(beside[0], card)} if len(beside) == 1 else {})
+
+
+def _of_split(folder: Path, split: str, card: Path) -> str:
+    """The files of a split whose name says more than which split it is ("test_r1"), as a pattern."""
+    return pointed(folder / "**" / (re.sub(r"[^\w-]", "?", split) + "[-.]*"), card)
+
+
+def _local_files(fields: TaskFields, path: Path) -> dict[str, list[Path]]:
+    """Split → local files. Raises DataError for ones that are not there."""
+    given = fields.dataset_kwargs.data_files if fields.dataset_kwargs else None
+    if not given:
+        raise DataError(f"{path}: `dataset_kwargs.data_files` is missing: name the rows before --from-lm-eval")
+    found: dict[str, list[Path]] = {}
+    for split, names in (given if isinstance(given, dict) else {"train": given}).items():
+        for name in [names] if isinstance(names, str) else names:
+            there = next((one for one in (Path(name), path.parent / name) if one.exists()), None)
+            if there is None:
+                raise DataError(
+                    f"{path}: there is no file {one_line(name, 100)}, which `data_files` names: put it there, or name "
+                    "the rows before --from-lm-eval"
+                )
+            found.setdefault(split, []).append(there)
+    return found
+
+
+def _listed(files: Sequence[Path], card: Path) -> str | list[str]:
+    names = [pointed(file, card) for file in files]
+    return names[0] if len(names) == 1 else names
+
+
+def _without_data(fields: TaskFields) -> str:
+    """What to do where the rows are elsewhere."""
+    name = fields.dataset_path or ""
+    if not _REPOSITORY.fullmatch(name):
+        return f"its rows are {one_line(name, 80)!r}: name them as `data` in the card, or with --data"
+    part = f" (in it {one_line(fields.dataset_name, 40)})" if fields.dataset_name else ""
+    return (
+        f"its rows are a data set of Hugging Face: `hf download {name} --repo-type dataset --local-dir DIR`, then name "
+        f"DIR{part} as `data` in the card, or with --data"
+    )
+
+
+def _text(path: Path, fields: TaskFields, task: Mapping[str, Any], place: Place) -> str:
+    """The card as YAML."""
+    version = fields.metadata.get("version") if isinstance(fields.metadata, dict) else None
+    lines = [
+        f"# The task {one_line(fields.task, 80)} of lm-evaluation-harness"
+        + (f", version {one_line(str(version), 20)}" if version is not None else "")
+        + f" ({one_line(path.name, 80)}). docs/cards.md says what is what.",
+        f"title: {_quoted(fields.task)}",
+    ]
+    if place.data:
+        lines.append(f"data: {_quoted(place.data)}")
+    if place.split:
+        lines.append(f"split: {_quoted(place.split)}")
+    lines.append(f"format: {'choice' if task['output_type'] == 'multiple_choice' else 'exact'}")
+    if place.shown:
+        lines.append(f"exemplars: {_quoted(place.shown)}")
+    lines.append("lm_eval:")
+    lines += [f"  {key}: {_quoted(value)}" for key, value in task.items()]
+    return "\n".join(lines) + "\n"
+
+
+_UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+
+
+def _quoted(value: Any) -> str:
+    """JSON, which is YAML as well; what YAML takes for a line's end or forbids is spelled out."""
+    return _UNSAFE.sub(lambda char: f"\\u{ord(char[0]):04x}", json.dumps(value, ensure_ascii=False))

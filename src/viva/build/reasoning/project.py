@@ -1,0 +1,198 @@
+"""A project folder of `viva build clrbench`, read: what its files say together.
+
+topics.csv        the topic graph                     collection.csv    the questions (or collection.jsonl)
+instructions.toml what a drafting model is told       drafts.jsonl      its replies, append-only
+reviews.jsonl     what experts decided, append-only
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cached_property
+from pathlib import Path
+
+from viva.benchmarks.clrbench.loading import LETTERS
+from viva.build.decision_file import DecisionFile
+from viva.build.project import DRAFTS, REVIEWS, Drafted, TextProject
+from viva.build.reasoning.approval import ApprovalStates, Proposal, fold
+from viva.build.reasoning.checks import Checked, check_sheet
+from viva.build.reasoning.prompt import Rejected, doubt_of, draft_of, request
+from viva.build.reasoning.questions import NAMES
+from viva.build.reasoning.sheet import Sheet, read_sheet
+from viva.build.reasoning.topics import Graph, check, read_triples
+from viva.build.spreadsheet import clean
+from viva.errors import DataError
+from viva.review.items import Item
+from viva.types import RATIONALE, Generate, ReviewItem, Sampling
+
+TOPICS, SHEET, SHEET_JSONL = "topics.csv", "collection.csv", "collection.jsonl"
+
+
+def about(proposal: Proposal) -> dict[str, str]:
+    """Which question it is, for people and filters."""
+    question = proposal.question
+    found = {"question": question.id, "type": question.type, "discipline": question.path[0]}
+    found |= dict(zip(("topic", "subtopic"), question.path[1:], strict=False))
+    return found | {"state": proposal.state.status, "author": proposal.author or "nobody"}
+
+
+def _refusal(_: Proposal, decision: str, text: str) -> str:
+    return "there is no rationale to approve; write one" if decision == "approve" and not text.strip() else ""
+
+
+class Project(TextProject):
+    """The folder, each file read once, when it is asked for."""
+
+    scope = "clrbench-draft/"
+    titles = (
+        *("question", "item", "type", "discipline", "asked", "right answer", "state"),
+        *("decision", "rationale", "comment", "remarks"),
+    )
+    decision_file = DecisionFile(
+        aspect=RATIONALE, unknown="that can be used is in the sheet", about=about, refuse=_refusal
+    )
+
+    def __init__(self, path: Path) -> None:
+        if not path.is_dir():
+            raise DataError(
+                f"there is no project folder {path}; begin with: viva build clrbench graph {path} --toc FILE"
+            )
+        super().__init__(path)
+
+    @cached_property
+    def graph(self) -> Graph | None:
+        """The topic graph, None where there is none yet. Raises DataError for one that cannot be used."""
+        content = self.read(TOPICS)
+        if content is None:
+            return None
+        graph = read_triples(content, str(self.path / TOPICS))
+        wrong = next((finding for finding in check(graph) if finding.error), None)
+        if wrong:
+            raise DataError(f"{self.path / TOPICS}: {wrong.message}; `viva build clrbench graph {self.path}` shows all")
+        return graph
+
+    def needed_graph(self) -> Graph:
+        """The same; raises DataError where there is none."""
+        if self.graph is None:
+            raise DataError(f"{self.path} has no {TOPICS}; make it: viva build clrbench graph {self.path} --toc FILE")
+        return self.graph
+
+    @cached_property
+    def sheet_name(self) -> str:
+        """Which sheet it has: collection.csv, unless there is only collection.jsonl. Raises DataError for both."""
+        there = [name for name in (SHEET, SHEET_JSONL) if (self.path / name).exists()]
+        if len(there) > 1:
+            raise DataError(f"{self.path} has {SHEET} and {SHEET_JSONL}; keep one of them")
+        return there[0] if there else SHEET
+
+    @cached_property
+    def sheet(self) -> Sheet | None:
+        """The collection sheet, None where there is none yet."""
+        content = self.read(self.sheet_name)
+        return None if content is None else read_sheet(content, str(self.path / self.sheet_name))
+
+    @cached_property
+    def checked(self) -> Checked:
+        """The questions that can be used. Raises DataError where there is no sheet."""
+        if self.sheet is None:
+            raise DataError(f"{self.path} has no {SHEET}; make it: viva build clrbench sheet {self.path}")
+        return check_sheet(self.sheet, self.graph)
+
+    @cached_property
+    def drafts(self) -> dict[str, Drafted]:
+        """What is asked (`Collected.asked`) → its last draft."""
+        return self.last_drafts(draft_of, doubt_of)
+
+    def folded(self) -> ApprovalStates:
+        """Every usable question with the state of its rationale, by the audit trail as it is now."""
+        drafts = {asked: (draft.model, draft.text) for asked, draft in self.drafts.items()}
+        return fold(self.checked.questions, drafts, self.events(clean))
+
+    def sources(self) -> dict[str, str]:
+        """The files that a set is made of → SHA-256."""
+        return self.digests((TOPICS, self.sheet_name, DRAFTS, REVIEWS))
+
+    def proposals(self) -> dict[str, Proposal]:
+        """Question → its rationale as it now stands."""
+        return {proposal.question.id: proposal for proposal in self.folded().proposals}
+
+    def states(self) -> Counter[str]:
+        """How many rationales are in which state."""
+        return Counter(proposal.state.status for proposal in self.folded().proposals)
+
+    def _open(self, everything: bool) -> list[Proposal]:
+        return [one for one in self.folded().proposals if everything or one.state.status != "approved"]
+
+    def requests(
+        self, instructions: dict[str, str], sampling: Sampling, *, rejected: bool
+    ) -> list[tuple[str, Generate]]:
+        """What is to be asked, with what it is about: questions without a rationale; `rejected`: these drafts, too."""
+        found: list[tuple[str, Generate]] = []
+        for proposal in self.folded().proposals:
+            question, state = proposal.question, proposal.state
+            drafted = self.drafts.get(question.asked)
+            earlier: Rejected | None = None
+            if rejected and state.status == "rejected" and proposal.author != "sheet":
+                earlier = Rejected(state.text, state.remarks, drafted.times if drafted else 1)
+            elif state.text.strip() or question.rationale:
+                continue
+            found.append((question.asked, request(question, instructions, sampling, earlier)))
+        return found
+
+    def decision_rows(self, *, everything: bool) -> list[tuple[str, ...]]:
+        """What is to be decided, as rows of a file."""
+        return [_decision_row(proposal) for proposal in self._open(everything)]
+
+    def items(self, *, everything: bool = False) -> list[Item]:
+        """What the review page needs: a question an item, its rationale to be edited, approved or rejected."""
+        return [_item(proposal) for proposal in self._open(everything)]
+
+
+def _decision_row(proposal: Proposal) -> tuple[str, ...]:
+    """One question as a row of the file, its decision left empty."""
+    question, state = proposal.question, proposal.state
+    options = [f"{letter}. {text}" for letter, text in zip(LETTERS, question.options, strict=False)]
+    asked = "\n".join((question.question, *options))
+    return (
+        *(question.id, proposal.key, question.type, question.path[0], asked, question.gold_text, state.status),
+        *("", state.text, "", "; ".join(state.remarks)),
+    )
+
+
+def _item(proposal: Proposal) -> Item:
+    question = proposal.question
+    draft = ReviewItem(
+        aspect=RATIONALE,
+        text=proposal.state.text,
+        gold=question.gold_text,
+        value=None,
+        scale=(0.0, 1.0),
+        reasons=_reasons(proposal),
+    )
+    return Item(
+        key=proposal.key,
+        about=about(proposal),
+        question=question.question,
+        options=question.options,
+        drafts=(draft,),
+        editable=True,
+    )
+
+
+def _reasons(proposal: Proposal) -> str:
+    """What an expert should know before deciding."""
+    state = proposal.state
+    parts = [f"{NAMES[proposal.question.type]}, {state.status}"]
+    parts += [
+        f"{word} by {', '.join(names)}"
+        for word, names in (("edited", state.edited_by), ("rejected", state.rejected_by))
+        if names
+    ]
+    return "; ".join((*parts, *(f"remark: {remark}" for remark in state.remarks)))
+
+
+def opened_project(path: Path) -> Project:
+    """The project, its sheet read. Raises DataError where there is none."""
+    project = Project(path)
+    _ = project.checked
+    return project

@@ -1,0 +1,131 @@
+"""Drafts of rationales: what a model is asked, and what of its reply is a draft.
+
+The texts of a question are hostile: they stand between fences, and a draft is a proposal that an expert reads.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+
+from msgspec import Struct
+
+from viva.benchmarks.clrbench.loading import LETTERS
+from viva.build.reasoning.questions import NAMES, TYPES, Collected
+from viva.build.spreadsheet import clean, decoded
+from viva.errors import DataError
+from viva.files import parse_toml
+from viva.prompting import fence, fill
+from viva.scorers.fold import after_thinking, is_blank
+from viva.scorers.rationale import take_apart
+from viva.types import Generate, Message, Sampling
+
+LONGEST = 20_000
+"""Characters of a draft: a model that does not stop fills no page."""
+_KEYED = re.compile(r"\{\s{0,200}\"rationale\"\s{0,20}:", re.IGNORECASE)
+_FENCED = re.compile(r"\A\s*(?:```[a-z]{0,10}\s*)?\{?\s*", re.IGNORECASE)
+
+
+class Rejected(Struct, frozen=True):
+    """An earlier draft that experts turned down, and what they said of it."""
+
+    text: str
+    remarks: tuple[str, ...] = ()
+    times: int = 1
+    """How many drafts there were so far."""
+
+
+def bundled_instructions() -> bytes:
+    """instructions.toml as a new project gets it."""
+    return (files(__package__) / "instructions.toml").read_bytes()
+
+
+def read_instructions(content: bytes, name: str) -> dict[str, str]:
+    """The expert's instructions: `all` and one for each type. Raises DataError for a type that is not there."""
+    text, _ = decoded(content, name)
+    try:
+        found = parse_toml(text).get("instructions")
+    except ValueError as problem:
+        raise DataError(f"{name} is not valid TOML: {problem}") from None
+    if not isinstance(found, dict):
+        raise DataError(f"{name} has no table [instructions]")
+    known = ("all", *TYPES)
+    for key, value in found.items():
+        if key not in known:
+            raise DataError(f"{name}: instructions.{key} is not known; there are {', '.join(known)}")
+        if not isinstance(value, str):
+            raise DataError(f"{name}: instructions.{key} should be a text")
+    missing = [kind for kind in TYPES if not str(found.get(kind, "")).strip()]
+    if missing:
+        raise DataError(f"{name} has no instructions for {missing[0]} ({NAMES[missing[0]]})")
+    return {key: str(found.get(key, "")).strip() for key in known}
+
+
+@cache
+def _templates() -> dict[str, str]:
+    text = (files(__package__) / "drafting.toml").read_text(encoding="utf-8")
+    loaded: dict[str, dict[str, str]] = tomllib.loads(text)
+    return loaded["draft"]
+
+
+def request(
+    question: Collected, instructions: Mapping[str, str], sampling: Sampling, rejected: Rejected | None = None
+) -> Generate:
+    """What the model is asked: one draft of one question's rationale."""
+    options = "".join(f"{letter}. {text}\n" for letter, text in zip(LETTERS, question.options, strict=False))
+    values = {
+        "discipline": question.path[0],
+        "type": NAMES[question.type],
+        "question": question.question,
+        "options": f"Options:\n{options}\n" if options else "",
+        "gold": question.gold_text,
+        "rejected": rejected.text if rejected else "",
+        "remarks": "\n".join(rejected.remarks) or "none" if rejected else "",
+    }
+    # One fence for all of it: derived from the whole, no part of it can hold the line.
+    mark = fence("\n".join(values.values()))
+    wanted = "\n\n".join(part for part in (instructions["all"], instructions[question.type]) if part)
+    system = fill(_templates()["system"], {"fence": mark, "instructions": wanted})
+    user = fill(_templates()["user"], {**values, "fence": mark})
+    if rejected:
+        user += "\n\n" + fill(_templates()["again"], {**values, "fence": mark})
+    return Generate(
+        question=question.id,
+        sample=rejected.times if rejected else 0,
+        prompt=(Message("system", system), Message("user", user)),
+        sampling=sampling,
+    )
+
+
+def draft_of(reply: str) -> str:
+    """The draft in a model's reply: what follows its thinking; empty where it wrote none, or only doubts the answer."""
+    text = _after(reply)
+    return "" if text.startswith("DOUBT:") else text
+
+
+def doubt_of(reply: str) -> str:
+    """Why the model holds the given answer to be wrong; empty where it does not."""
+    text = _after(reply)
+    return text.removeprefix("DOUBT:").strip() if text.startswith("DOUBT:") else ""
+
+
+def _after(reply: str) -> str:
+    start, unfinished = after_thinking(reply)
+    if unfinished or is_blank(reply[start:]):
+        return ""
+    return clean(_out_of_form(reply[start:]))[:LONGEST].strip()
+
+
+def _out_of_form(text: str) -> str:
+    """The rationale of a reply that came with an answer beside it, or under a heading, as rationales are asked for.
+
+    A heading further down is the draft's own: "Conclusion:" may not cost it its end.
+    """
+    taken = take_apart(text)
+    if taken.form == "json" or _KEYED.search(text):
+        return taken.rationale
+    first = _FENCED.sub("", text, count=1).partition("\n")[0]
+    return taken.rationale if taken.rationale and take_apart(first).form != "none" else text

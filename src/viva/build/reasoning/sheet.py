@@ -1,0 +1,236 @@
+"""The collection sheet: a row a question, filled in by people in a spreadsheet, and read however it was saved.
+
+collection.csv has the columns of `COLUMNS`; others are people's own and are left alone. collection.jsonl has an object
+a line in the schema of the set. A row without question and answer is a place to fill in.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+import msgspec
+from msgspec import Struct
+
+from viva.benchmarks.clrbench.loading import LETTERS, Type
+from viva.build.reasoning.questions import as_type, slug
+from viva.build.spreadsheet import (
+    LONGEST_CELL,
+    Table,
+    cell_name,
+    clean,
+    decoded,
+    read_table,
+    tidy,
+    written_table,
+)
+from viva.errors import DataError
+from viva.io.tables import json_lines
+
+OFFERED = "ABCDEF"
+"""Columns for options in a new sheet; more may be added, up to Z."""
+COLUMNS = (
+    "id", "discipline", "topic", "subtopic", "type", "question", *OFFERED, "answer", "also accepted", "rationale",
+    "difficulty", "source", "exemplar",
+)  # fmt: skip
+NEEDED = ("discipline", "type", "question", "answer", "source")
+_CONTENT = ("question", "answer", "also_accepted", "rationale", *LETTERS.lower())
+_KNOWN = frozenset("_".join(column.casefold().split()) for column in COLUMNS) | set(LETTERS.lower())
+
+
+class Row(Struct, frozen=True):
+    """A row of the sheet: the number that the spreadsheet shows, and column → text. `places` are column → position."""
+
+    number: int
+    cells: dict[str, str]
+    places: dict[str, int]
+
+    def where(self, column: str) -> str:
+        """`row 5, column answer (M5)`; for JSONL without the cell."""
+        if column not in self.places:
+            return f"row {self.number}, column {column.replace('_', ' ')}"
+        title = column.upper() if len(column) == 1 else column.replace("_", " ")
+        return f"row {self.number}, column {title} ({cell_name(self.places[column], self.number)})"
+
+    def __getitem__(self, column: str) -> str:
+        return self.cells.get(column, "")
+
+    @property
+    def filled(self) -> bool:
+        """Whether somebody began to write a question."""
+        return any(self[column] for column in _CONTENT)
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The topic path, empty levels at its end left out."""
+        path = [self["discipline"], self["topic"], self["subtopic"]]
+        while path and not path[-1]:
+            path.pop()
+        return tuple(map(tidy, path))
+
+
+class Sheet(Struct, frozen=True, kw_only=True):
+    """A sheet as it was read; `merged` counts rows that repeated another one word for word."""
+
+    name: str
+    rows: list[Row]
+    table: Table | None = None
+    merged: int = 0
+
+    @property
+    def filled(self) -> list[Row]:
+        """Rows with something to check."""
+        return [row for row in self.rows if row.filled]
+
+
+def read_sheet(content: bytes, name: str) -> Sheet:
+    """A CSV or JSONL sheet. Raises DataError for what cannot be read at all; `checks` tells the rest."""
+    if name.endswith(".jsonl"):
+        return _without_repeats(Sheet(name=name, rows=list(_json_rows(content, name))))
+    table = read_table(content, name, _KNOWN)
+    missing = [column for column in NEEDED if column not in table.columns]
+    if missing:
+        raise DataError(
+            f"{name} has no column {missing[0]!r}; its first row must name the columns: {', '.join(COLUMNS)}"
+            f" (`viva build clrbench sheet` writes such a file); it begins {', '.join(table.titles)[:120]!r}"
+        )
+    twice = [column for column, times in Counter(table.columns).items() if times > 1 and column in _KNOWN]
+    if twice:
+        raise DataError(f"{name} has two columns {twice[0]!r}; rename one of them")
+    places = {column: at for at, column in enumerate(table.columns) if column in _KNOWN}
+    rows: list[Row] = []
+    for number, cells in table.rows:
+        if any(cells[len(table.columns) :]):
+            raise DataError(
+                f"{name}, row {number} has {len(cells)} cells, the first row names {len(table.columns)}: a comma or "
+                "semicolon inside a cell needs quotes around the cell"
+            )
+        long = next((at for at, cell in enumerate(cells) if len(cell) > LONGEST_CELL), None)
+        if long is not None:
+            raise DataError(f"{name}, cell {cell_name(long, number)} has {len(cells[long]):,} characters")
+        rows.append(Row(number, {column: cells[at] for column, at in places.items() if at < len(cells)}, places))
+    return _without_repeats(Sheet(name=name, rows=rows, table=table))
+
+
+def _without_repeats(sheet: Sheet) -> Sheet:
+    """Two people's sheets pasted together may hold a row twice; an id, which a refresh gives, makes no difference."""
+    seen: dict[tuple[tuple[str, str], ...], int] = {}
+    kept: list[Row] = []
+    for row in sheet.rows:
+        content = tuple(sorted((column, text) for column, text in row.cells.items() if text and column != "id"))
+        if row.filled and content in seen:
+            continue
+        seen[content] = row.number
+        kept.append(row)
+    return msgspec.structs.replace(sheet, rows=kept, merged=len(sheet.rows) - len(kept))
+
+
+def _json_rows(content: bytes, name: str) -> Iterable[Row]:
+    text, _ = decoded(content, name)
+    for number, row in json_lines(name, text.encode("utf-8", "replace"), dict[str, object]):
+        yield Row(number, _cells(row, f"{name}, line {number}"), {})
+
+
+def _cells(row: Mapping[str, object], where: str) -> dict[str, str]:
+    """An object of the schema as the cells of a row."""
+    path = _texts(row.get("topic", []), where, "topic") or _texts(row.get("discipline", ""), where, "discipline")
+    discipline = _text(row.get("discipline", ""), where, "discipline")
+    if discipline and path and discipline != path[0]:
+        raise DataError(f"{where}: discipline {discipline[:60]!r} is not the first of topic, {path[0][:60]!r}")
+    if len(path) > 3:
+        raise DataError(f"{where}: topic has {len(path)} levels; there are at most 3")
+    cells = dict(zip(("discipline", "topic", "subtopic"), path, strict=False))
+    options = _texts(row.get("options", []), where, "options")
+    if len(options) > len(LETTERS):
+        raise DataError(f"{where}: {len(options)} options; there are letters for {len(LETTERS)}")
+    cells.update(zip(LETTERS.lower(), options, strict=False))
+    answers = _texts(row.get("answers", []), where, "answers")
+    answer = _text(row.get("answer", ""), where, "answer")
+    if as_type(str(row.get("type", ""))) == "MS":
+        cells["answer"] = ", ".join(answers) or answer
+    else:
+        cells["answer"], *others = answer or "", *answers
+        if not answer and others:
+            cells["answer"], *others = others
+        cells["also_accepted"] = "\n".join(others)
+    for column in ("id", "type", "question", "rationale", "difficulty", "source"):
+        cells[column] = _text(row.get(column, ""), where, column)
+    cells["exemplar"] = "x" if row.get("exemplar") else ""
+    return cells
+
+
+def _text(value: object, where: str, column: str) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if value is None or isinstance(value, (str, int, float)):
+        text = clean("" if value is None else str(value))
+        if len(text) > LONGEST_CELL:
+            raise DataError(f"{where}: {column} has {len(text):,} characters")
+        return text
+    raise DataError(f"{where}: {column} should be a text, it is {str(value)[:60]!r}")
+
+
+def _texts(value: object, where: str, column: str) -> list[str]:
+    values = value if isinstance(value, list) else [value] if value else []
+    return [_text(one, where, column) for one in values]
+
+
+def new_sheet(stubs: Iterable[tuple[tuple[str, ...], Type]]) -> bytes:
+    """A sheet of places to fill in."""
+    return written_table(COLUMNS, [[_stub(column, *stub) for column in _columns()] for stub in stubs])
+
+
+def refreshed(sheet: Sheet, stubs: Iterable[tuple[tuple[str, ...], Type]]) -> bytes | None:
+    """The sheet with ids for the questions that have none, and places to fill in at its end.
+
+    Everything that people wrote stays: their columns, order, words. None where nothing is to be added.
+    """
+    table = sheet.table
+    if table is None:
+        raise DataError(f"{sheet.name} is yours to write; only collection.csv is refreshed")
+    added = [[_stub(column, *stub) for column in table.columns] for stub in stubs]
+    rows = [list(cells) for _, cells in table.rows]
+    ids = given_ids(sheet)
+    named = False
+    if "id" in table.columns:
+        at = table.columns.index("id")
+        for (number, _), cells in zip(table.rows, rows, strict=True):
+            if number in ids and not (cells[at] if at < len(cells) else ""):
+                cells.extend([""] * (at + 1 - len(cells)))
+                cells[at], named = ids[number], True
+    if not added and not named:
+        return None
+    return written_table(table.titles, [*rows, *added], table.delimiter, table.encoding)
+
+
+def _columns() -> tuple[str, ...]:
+    return tuple("_".join(column.casefold().split()) for column in COLUMNS)
+
+
+def _stub(column: str, path: tuple[str, ...], kind: Type) -> str:
+    named = dict(zip(("discipline", "topic", "subtopic"), path, strict=False))
+    return {**named, "type": kind}.get(column, "")
+
+
+def stub_places(sheet: Sheet | None, path: tuple[str, ...], kind: Type) -> int:
+    """How many places to fill in the sheet has for a concept and a type."""
+    rows = sheet.rows if sheet else []
+    return sum(not row.filled and row.path == path and as_type(row["type"]) == kind for row in rows)
+
+
+def given_ids(sheet: Sheet) -> dict[int, str]:
+    """Row number → id, for every filled row with discipline and type: its own, or the next free slug/type/number."""
+    taken = {row["id"] for row in sheet.rows if row["id"]}
+    following: Counter[str] = Counter()
+    found: dict[int, str] = {}
+    for row in sheet.filled:
+        kind = as_type(row["type"])
+        if row["id"]:
+            found[row.number] = row["id"]
+        elif kind and row["discipline"]:
+            stem = f"{slug(row['discipline'])}/{kind.lower()}"
+            following[stem] += 1
+            while f"{stem}/{following[stem]}" in taken:
+                following[stem] += 1
+            found[row.number] = f"{stem}/{following[stem]}"
+    return found

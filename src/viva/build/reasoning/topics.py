@@ -1,0 +1,290 @@
+"""The topic graph: directed, three levels, triples (head, has_subtopic, tail).
+
+A topic is known by its name. Its level is how far it lies below a root: disciplines are level 1. A triple without a
+tail declares a discipline that has no topics yet.
+"""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+
+import msgspec
+
+from viva.build.spreadsheet import decoded, read_table, tidy, written_table
+from viva.errors import DataError
+from viva.io.tables import json_lines
+
+LEVELS = 3
+RELATION = "has_subtopic"
+COLUMNS = ("head", "relation", "tail")
+MOST = 20_000
+"""Topics of a graph."""
+_COMPARED = 2_000
+"""Topics up to which every two names are compared letter by letter."""
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """Something about a graph that its owner should know; with an `error` it is not used."""
+
+    kind: str
+    message: str
+    error: bool = True
+
+
+class Graph:
+    """A topic graph; `edges` in the order in which they came, each once."""
+
+    def __init__(self, edges: Iterable[tuple[str, str]], alone: Iterable[str] = ()) -> None:
+        self.edges = tuple(dict.fromkeys(edges))
+        linked = {name for edge in self.edges for name in edge}
+        self.alone = tuple(name for name in dict.fromkeys(alone) if name not in linked)
+        self.names = tuple(dict.fromkeys((*(name for edge in self.edges for name in edge), *self.alone)))
+
+    @cached_property
+    def children(self) -> Mapping[str, tuple[str, ...]]:
+        """Topic → its subtopics."""
+        return _grouped(self.edges)
+
+    @cached_property
+    def parents(self) -> Mapping[str, tuple[str, ...]]:
+        """Topic → what it is a subtopic of."""
+        return _grouped((tail, head) for head, tail in self.edges)
+
+    @cached_property
+    def roots(self) -> tuple[str, ...]:
+        """The disciplines: subtopics of nothing."""
+        return tuple(name for name in self.names if name not in self.parents)
+
+    @cached_property
+    def leaves(self) -> tuple[str, ...]:
+        """Topics without subtopics."""
+        return tuple(name for name in self.names if name not in self.children)
+
+    @cached_property
+    def levels(self) -> Mapping[str, frozenset[int]]:
+        """Topic → the levels at which it can be reached; LEVELS + 1 stands for everything deeper. Acyclic graphs."""
+        found: dict[str, set[int]] = {name: {1} for name in self.roots}
+        waiting = {name: len(heads) for name, heads in self.parents.items()}
+        ready = list(self.roots)
+        while ready:
+            head = ready.pop()
+            for tail in self.children.get(head, ()):
+                found.setdefault(tail, set()).update(min(level + 1, LEVELS + 1) for level in found[head])
+                waiting[tail] -= 1
+                if not waiting[tail]:
+                    ready.append(tail)
+        return {name: frozenset(levels) for name, levels in found.items()}
+
+    def at(self, level: int) -> tuple[str, ...]:
+        """The topics of a level; one that is reachable at several counts at its highest."""
+        return tuple(name for name in self.names if min(self.levels[name]) == level)
+
+    def holds(self, path: Sequence[str]) -> bool:
+        """Whether a path of names leads down from a root."""
+        if not path or path[0] not in self.roots:
+            return False
+        return all(tail in self.children.get(head, ()) for head, tail in itertools.pairwise(path))
+
+
+def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, list[str]] = {}
+    for key, value in pairs:
+        found.setdefault(key, []).append(value)
+    return {key: tuple(values) for key, values in found.items()}
+
+
+def merged(graphs: Iterable[Graph]) -> Graph:
+    """One graph of several: topics of one name are one topic."""
+    found = list(graphs)
+    return Graph([edge for graph in found for edge in graph.edges], [name for graph in found for name in graph.alone])
+
+
+def check(graph: Graph) -> list[Finding]:
+    """Everything that is wrong or odd, errors first. An empty graph is an error."""
+    if not graph.names:
+        return [Finding("empty", "the graph has no topic")]
+    if len(graph.names) > MOST:
+        return [Finding("size", f"the graph has {len(graph.names):,} topics; at most {MOST:,} are supported")]
+    found = [Finding("self-loop", f"{_q(head)} is its own subtopic") for head, tail in graph.edges if head == tail]
+    cycle = find_cycle(graph)
+    if cycle:
+        found.append(Finding("cycle", f"topics lead back to themselves: {' → '.join(map(_q, cycle))}"))
+    if not found:
+        found += _levels(graph)
+    found += _oddities(graph)
+    return found
+
+
+def find_cycle(graph: Graph) -> tuple[str, ...]:
+    """One way round, its first topic again at the end; empty where there is none. Self-loops are told apart."""
+    done: set[str] = set()
+    for start in graph.names:
+        if start in done:
+            continue
+        path: dict[str, None] = {start: None}
+        stack = [iter(graph.children.get(start, ()))]
+        while stack:
+            child = next(stack[-1], None)
+            if child is None:
+                stack.pop()
+                done.add(path.popitem()[0])
+            elif child in path:
+                names = list(path)
+                if child != names[-1]:
+                    return (*names[names.index(child) :], child)
+            elif child not in done:
+                path[child] = None
+                stack.append(iter(graph.children.get(child, ())))
+    return ()
+
+
+def _levels(graph: Graph) -> list[Finding]:
+    found: list[Finding] = []
+    for name in graph.names:
+        levels = graph.levels[name]
+        if max(levels) > LEVELS:
+            if any(
+                LEVELS in graph.levels[head] for head in graph.parents[name]
+            ):  # what is deeper yet goes without saying
+                chain = " → ".join(map(_q, _chain(graph, name)))
+                found.append(Finding("level", f"{_q(name)} lies below level {LEVELS}: {chain}"))
+        elif len(levels) > 1:
+            where = " and ".join(str(level) for level in sorted(levels))
+            heads = ", ".join(map(_q, graph.parents[name]))
+            message = f"{_q(name)} is on levels {where} (below {heads}); give one of them another name"
+            found.append(Finding("several levels", message))
+    return found
+
+
+def _chain(graph: Graph, name: str) -> list[str]:
+    """A way down to a topic of level 4."""
+    path = [name]
+    for level in range(LEVELS, 0, -1):
+        path.insert(0, next(head for head in graph.parents[path[0]] if level in graph.levels[head]))
+    return path
+
+
+def _oddities(graph: Graph) -> list[Finding]:
+    found = [
+        Finding("several parents", f"{_q(name)} stands below {' and '.join(map(_q, heads))}: one topic, or two?", False)
+        for name, heads in graph.parents.items()
+        if len(heads) > 1
+    ]
+    found += [
+        Finding("similar names", f"{_q(a)} and {_q(b)}: the same topic twice?", False) for a, b in similar(graph.names)
+    ]
+    if graph.edges:
+        found += [Finding("orphan", f"{_q(name)} has neither topics nor a discipline", False) for name in graph.alone]
+    return found
+
+
+def similar(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Pairs of names that differ in case, punctuation, number, `and`, or a letter or two."""
+    folded = [_folded(name) for name in names]
+    found: list[tuple[str, str]] = []
+    first: dict[str, int] = {}
+    for index, form in enumerate(folded):
+        if form in first:
+            found.append((names[first[form]], names[index]))
+        else:
+            first[form] = index
+    if len(names) > _COMPARED:
+        return found
+    distinct = sorted(first.values())
+    for at, one in enumerate(distinct):
+        matcher = difflib.SequenceMatcher(b=folded[one], autojunk=False)
+        for other in distinct[at + 1 :]:
+            pair = folded[one], folded[other]
+            # A beginning makes the difference where a letter or two do not: supervised, unsupervised.
+            long = min(map(len, pair)) >= 8 and pair[0][:2] == pair[1][:2] and _digits(pair[0]) == _digits(pair[1])
+            matcher.set_seq1(folded[other])
+            if long and matcher.real_quick_ratio() > 0.9 and matcher.quick_ratio() > 0.9 and matcher.ratio() > 0.9:
+                found.append((names[one], names[other]))
+    return found
+
+
+def _digits(text: str) -> str:
+    """`Calculus 1` and `Calculus 2` are two topics."""
+    return "".join(c for c in text if c.isdigit())
+
+
+def _folded(name: str) -> str:
+    words = re.findall(r"\w+|[^\w\s]", name.casefold().replace("&", " and "))
+    kept = [
+        word.removesuffix("s") if len(word) > 3 else word
+        for word in words
+        if word not in ("the", "a", "an", "and", "of")
+    ]
+    bare = "".join(word for word in kept if word[0].isalnum() or word[0] in "+#*")
+    return bare or name.casefold()
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """The most similar of the names; empty where none is similar."""
+    by_case = {other.casefold(): other for other in names}
+    found = difflib.get_close_matches(name.casefold()[:200], by_case, n=1, cutoff=0.6)
+    return by_case[found[0]] if found else ""
+
+
+def read_triples(content: bytes, name: str) -> Graph:
+    """Triples as CSV, TSV or JSONL (objects or arrays), with or without titles. Raises DataError with the line."""
+    rows = (
+        _json_rows(content, name)
+        if content.lstrip(b"\xef\xbb\xbf \r\n\t")[:1] in (b"{", b"[")
+        else _table_rows(content, name)
+    )
+    edges: list[tuple[str, str]] = []
+    alone: list[str] = []
+    for where, head, relation, tail in rows:
+        if relation and re.sub(r"[\s_-]", "", relation).casefold() != "hassubtopic":
+            raise DataError(f"{where}: the relation {relation[:60]!r} is not known; there is only {RELATION}")
+        if not head:
+            raise DataError(f"{where}: no head; a discipline without topics has an empty tail")
+        if tail:
+            edges.append((head, tail))
+        else:
+            alone.append(head)
+    return Graph(edges, alone)
+
+
+def _table_rows(content: bytes, name: str) -> Iterable[tuple[str, str, str, str]]:
+    if not content.strip():
+        return
+    table = read_table(content, name, COLUMNS)
+    if {"head", "tail"} <= set(table.columns):
+        places = [table.columns.index(column) if column in table.columns else -1 for column in COLUMNS]
+        rows = table.rows
+    else:
+        width = len(table.columns)
+        if width not in (2, 3):
+            raise DataError(f"{name}: {width} columns; triples have three: {', '.join(COLUMNS)}")
+        places = [0, 1, 2] if width == 3 else [0, -1, 1]
+        rows = [(1, list(table.titles)), *table.rows]
+    for number, cells in rows:
+        head, relation, tail = (tidy(cells[place]) if 0 <= place < len(cells) else "" for place in places)
+        yield f"{name}, row {number}", head, relation, tail
+
+
+def _json_rows(content: bytes, name: str) -> Iterable[tuple[str, str, str, str]]:
+    text, _ = decoded(content, name)
+    for number, row in json_lines(name, text.encode("utf-8", "replace"), object, "JSON"):
+        where = f"{name}, line {number}"
+        parts = [row.get(column) for column in COLUMNS] if isinstance(row, dict) else row
+        if not isinstance(parts, list) or len(parts) != 3 or not all(isinstance(p, str) or p is None for p in parts):
+            raise DataError(f'{where}: expected {{"head": …, "relation": "{RELATION}", "tail": …}}')
+        head, relation, tail = (tidy(part or "") for part in parts)
+        yield where, head, relation, tail
+
+
+def written_triples(graph: Graph) -> bytes:
+    """topics.csv."""
+    rows = [(head, RELATION, tail) for head, tail in graph.edges]
+    return written_table(COLUMNS, [*rows, *((name, RELATION, "") for name in graph.alone)])
+
+
+def _q(name: str) -> str:
+    return f'"{name}"'

@@ -1,0 +1,1 @@
+"""A set in two halves, at random and by strata."""

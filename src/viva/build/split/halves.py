@@ -1,0 +1,204 @@
+"""A question set in two, validation and test, at random and by strata."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from viva.errors import DataError, VivaError
+from viva.version import __version__
+from viva.visible import one_line
+
+if TYPE_CHECKING:
+    from viva.build.split.stratify import Drawn
+    from viva.types import Language
+
+
+FORMAT = 1
+MANIFEST = "build.json"
+CSBENCH_BY = ("Domain", "Domain/SubDomain", "Format", "Tag")
+"""What CS-Bench's own records are told apart by. A subfield is one only within its domain: "Overview" names three."""
+
+
+class Item(Struct, frozen=True):
+    """One question to be put on a side. `cell`: its values; `there`: the side that the files give it."""
+
+    name: str
+    cell: tuple[str, ...]
+    text: str
+    there: str = ""
+
+
+class Splittable(Struct, frozen=True, kw_only=True):
+    """A set to split, and how its halves are written: `files` (side → name of a file in `folder`)."""
+
+    items: list[Item]
+    by: tuple[str, ...]
+    fingerprint: str
+    folder: str
+    files: dict[str, str]
+    beside: dict[str, Path] = {}
+    """Other files that questions read: name → where they are."""
+
+
+class Manifest(Struct, kw_only=True):
+    """All of build.json: nothing in it depends on when and where the set was made."""
+
+    format: int = FORMAT
+    viva: str
+    made_by: str = "split"
+    source: str
+    """The name of what was split, without the folders above it."""
+    source_fingerprint: str
+    share: str
+    seed: int
+    by: tuple[str, ...]
+    near_duplicates: float | None
+    test: int
+    valid: int
+    cells: list[dict[str, object]]
+    """A row a cell: the values, how many there are, the exact share, how many were drawn for validation."""
+    groups: list[list[str]]
+    """Questions that are nearly the same, and so on one side."""
+    short: dict[str, int]
+    """Cells with fewer validation questions than their share, since groups stayed together."""
+
+
+def share_of(text: str) -> Fraction:
+    """A share of 1 as --share writes it. Raises VivaError."""
+    try:
+        found = Fraction(text[:-1].strip()) / 100 if text.endswith("%") else Fraction(text[:40].strip())
+    except (ValueError, ZeroDivisionError):
+        found = Fraction(0)
+    if not 0 < found < 1 or found.denominator > 10**6:
+        raise VivaError(f"--share {text[:40]!r}: write a share between 0 and 1: 10%, 0.1 or 1/10")
+    return found
+
+
+def of_csbench(source: Path, by: tuple[str, ...], language: Language | None) -> Splittable:
+    """A set of CS-Bench's format, both halves together."""
+    from viva.benchmarks.csbench.files import TEST, VALID, asked, named, read_set, text
+    from viva.benchmarks.csbench.loading import FOLDERS
+
+    found = read_set(source, language)
+    chosen = by or CSBENCH_BY
+    records = found.records
+    for name in dict.fromkeys(part for one in chosen for part in one.split("/")):
+        lacking = next((record for record in records if name not in record), None)
+        if lacking is not None:
+            there = ", ".join(one_line(key, 40) for key in list(lacking)[:20])
+            raise DataError(f"--by {name!r}: record {text(lacking.get('ID'))!r} has no such field; it has: {there}")
+    sides = ["test"] * len(found.test) + ["valid"] * len(found.valid or [])
+    items = [
+        Item(name, tuple(_values(record, one) for one in chosen), asked(record), side if found.valid else "")
+        for name, record, side in zip(named(records), records, sides, strict=True)
+    ]
+    return Splittable(
+        items=items,
+        by=chosen,
+        fingerprint=found.fingerprint,
+        folder=FOLDERS[found.language],
+        files={"test": TEST, "valid": VALID},
+    )
+
+
+def of_question_file(source: Path, by: tuple[str, ...]) -> Splittable:
+    """The questions of a question file."""
+    from viva.benchmarks.custom.loading import sound_questions
+    from viva.benchmarks.sets import fingerprint, read_bytes
+
+    read = sound_questions(source)
+    tags = list(dict.fromkeys(tag for question in read.questions for tag in question.tags))
+    for name in (part for one in by for part in one.split("/")):
+        if name not in tags:
+            raise DataError(
+                f"--by {name!r}: no question of {source} has such a tag; there are: {', '.join(tags) or 'none'}"
+            )
+    chosen = by or tuple(tags)
+    items = [
+        Item(question.id, tuple(_values(question.tags, one) for one in chosen), question.text)
+        for question in read.questions
+    ]
+    suffix = source.suffix.lower()
+    beside = {str(path.relative_to(source.parent.resolve())): path for path in read.files}
+    files = {"test": f"test{suffix}", "valid": f"valid{suffix}"}
+    if clash := next((name for name in beside if name in (*files.values(), MANIFEST)), None):
+        raise DataError(f"{source} reads a file that is called {clash}, as one of the halves is: give it another name")
+    return Splittable(
+        items=items,
+        by=chosen,
+        fingerprint=fingerprint([read_bytes(source)]),
+        folder="",
+        files=files,
+        beside=beside,
+    )
+
+
+def _values(values: Mapping[str, object], dimension: str) -> str:
+    """A dimension's value; of `A/B` both."""
+    from viva.benchmarks.csbench.files import text
+
+    return ": ".join(text(values.get(part, "")) for part in dimension.split("/"))
+
+
+def alike(texts: Sequence[str], threshold: float) -> list[tuple[int, int]]:
+    """Pairs that are nearly the same, as `viva overlap` finds them."""
+    from viva.analysis.leakage import Document, OverlapConfig, Search
+
+    search = Search(texts, OverlapConfig(threshold=threshold))
+    found = search.batch([Document(str(at), text, at) for at, text in enumerate(texts)])
+    return [(near.question, int(near.place)) for near in found.near]
+
+
+def contents_of(source: Path, opened: Splittable, valid: set[str], language: Language | None) -> dict[str, bytes]:
+    """Name of a file → what it holds."""
+    if opened.folder:
+        from viva.benchmarks.csbench.files import named, read_set, written
+
+        records = read_set(source, language).records
+        sides: dict[str, list[dict[str, object]]] = {"test": [], "valid": []}
+        for name, record in zip(named(records), records, strict=True):
+            side = "valid" if name in valid else "test"
+            said = {"Split": side.capitalize()} if "Split" in record else {}
+            sides[side].append({**record, **said})
+        return {opened.files[side]: written(halves) for side, halves in sides.items()}
+    from viva.build.split.subset import subset
+
+    others = {item.name for item in opened.items} - valid
+    found = {opened.files["test"]: subset(source, others), opened.files["valid"]: subset(source, valid)}
+    return found | {name: path.read_bytes() for name, path in opened.beside.items()}
+
+
+def manifest_of(
+    source: Path, opened: Splittable, drawn: Drawn, groups: list[list[int]], given: dict[str, Any], share: Fraction
+) -> Manifest:
+    """build.json: how the set was cut, and what came of it."""
+    counts = Counter(item.cell for item in opened.items)
+    taken = Counter(item.cell for at, item in enumerate(opened.items) if at in drawn.chosen)
+    return Manifest(
+        viva=__version__,
+        source=source.resolve().name,
+        source_fingerprint=opened.fingerprint,
+        share=str(share),
+        seed=given["seed"],
+        by=opened.by,
+        near_duplicates=given["together"],
+        test=len(opened.items) - len(drawn.chosen),
+        valid=len(drawn.chosen),
+        cells=[
+            {
+                **dict(zip(opened.by, cell, strict=True)),
+                "questions": count,
+                "exact": str(share * count),
+                "valid": taken[cell],
+            }
+            for cell, count in sorted(counts.items())
+        ],
+        groups=[[opened.items[at].name for at in group] for group in groups],
+        short={" / ".join(cell): count for cell, count in sorted(drawn.short.items())},
+    )

@@ -1,0 +1,374 @@
+"""A dump on disk or from a pipe: read once for the columns of all rows, and once more for the texts of a few.
+
+    dump = open_dump(Path("Posts.xml"), stage)
+    for block in dump.blocks(crew, tree): ...
+    for rows in dump.texts(crew, wanted): ...
+
+A plain file is read in ranges of 32 MiB, by as many processes as the crew has. A compressed one is unpacked twice, in
+this process. What comes from a pipe is read once: rows that may be wanted later are written to a file beside the pool.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import select
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+
+from viva.build.stackexchange.parquet import ParquetFiles
+from viva.build.stackexchange.rows import MAX_ROW, BrokenRowError, Row, RowReader, attributes, is_row
+from viva.build.stackexchange.scan import Block, Scanner
+from viva.build.stackexchange.tagtree import TagTree
+from viva.contracts import WorkerPool
+from viva.errors import DataError
+from viva.io.packed import BROKEN, opener
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+PIECE = 32 << 20
+"""Bytes of a range of a plain file."""
+BLOCK = 4 << 20
+"""Bytes of lines that become a block where one process reads."""
+CHUNK = 256 << 10
+"""Bytes of lines that are looked at together."""
+SPOOL = "wanted.xml"
+PIPE = "-"
+
+_HEAD = re.compile(
+    rb'[ \t]*<row Id="(\d{1,10})" PostTypeId="([12])"(?: AcceptedAnswerId="\d{0,10}")?(?: ParentId="(\d{1,10})")? '
+)
+
+
+class Dump(Protocol):
+    """Something that holds posts."""
+
+    unit: str
+    """What the place of a broken row counts: "line" or "row"."""
+    size: int
+    """Bytes to read; 0 where that is not known."""
+    done: int
+    """Bytes that were read."""
+
+    def blocks(self, workers: WorkerPool, tree: TagTree) -> Iterator[Block]:
+        """The columns of all rows, in order. Raises DataError for what is no dump."""
+        ...
+
+    def texts(self, workers: WorkerPool, wanted: frozenset[int]) -> Iterator[list[Row]]:
+        """These questions and all their answers, in order; an empty list now and then tells that it goes on."""
+        ...
+
+
+class Range(NamedTuple):
+    """The lines of a file that begin from `start` to before `end`."""
+
+    path: str
+    start: int
+    end: int
+
+
+def batches(file: IO[bytes], start: int = 0, end: int | None = None) -> Iterator[list[bytes] | int]:
+    """The lines that begin from `start` to before `end`, some at a time; a number for one of so many bytes that was
+    too long to be read."""
+    at = start
+    if start:
+        file.seek(start - 1)
+        at += _skip(file, None if end is None else end - start + 1) - 1
+        if at < start:
+            return
+    batch: list[bytes] = []
+    size = 0
+    while end is None or at < end:
+        line = file.readline(MAX_ROW + 1)
+        if not line:
+            break
+        length = len(line)
+        if length > MAX_ROW and not line.endswith(b"\n"):
+            length += abs(_skip(file, None))
+            yield batch
+            yield length
+            batch, size = [], 0
+        else:
+            batch.append(line)
+            size += length
+        at += length
+        if size >= CHUNK:
+            yield batch
+            batch, size = [], 0
+    yield batch
+
+
+def _skip(file: IO[bytes], limit: int | None) -> int:
+    """Read on behind the next line break: how many bytes that were; as a negative number where none came in `limit`."""
+    skipped = 0
+    while limit is None or skipped < limit:
+        some = file.readline(CHUNK if limit is None else min(CHUNK, limit - skipped))
+        skipped += len(some)
+        if some.endswith(b"\n"):
+            return skipped
+        if not some:
+            break
+    return -skipped
+
+
+def scan_range(tree: TagTree) -> Callable[[Range], Block]:
+    """The recipe of a crew: the columns of a range."""
+    scanner = Scanner(tree)
+
+    def scan(piece: Range) -> Block:
+        with Path(piece.path).open("rb") as file:
+            for batch in batches(file, piece.start, piece.end):
+                scanner.feed(batch)
+        return scanner.block()
+
+    return scan
+
+
+def texts_of_range(wanted: frozenset[int]) -> Callable[[Range], list[Row]]:
+    """The recipe of a crew: the texts in a range."""
+    finder = Finder(wanted)
+
+    def find(piece: Range) -> list[Row]:
+        with Path(piece.path).open("rb") as file:
+            return [row for batch in batches(file, piece.start, piece.end) for row in finder.find(batch)]
+
+    return find
+
+
+class Finder:
+    """Finds the rows of questions and their answers."""
+
+    def __init__(self, wanted: frozenset[int]) -> None:
+        self._wanted = wanted
+        self._rows = RowReader()
+
+    def find(self, batch: list[bytes] | int) -> Iterator[Row]:
+        """Those among these lines, decoded by expat. Rows that cannot be read were told before."""
+        for line in [] if isinstance(batch, int) else batch:
+            try:
+                identity, parent = belonging(line, self._rows)
+                if (parent or identity) in self._wanted:
+                    yield _row(attributes(line))
+            except (BrokenRowError, ValueError):
+                continue
+
+
+def belonging(line: bytes, rows: RowReader) -> tuple[int, int]:
+    """The id of a line's row, and of the question that it answers (0 for a question or no row)."""
+    head = _HEAD.match(line)
+    if head:
+        return int(head[1]), int(head[3] or 0) if head[2] == b"2" else 0
+    if not is_row(line):
+        return 0, 0
+    fields = rows.read(line)
+    if fields.kind == b"1":
+        return int(fields.id or 0), 0
+    return int(fields.id or 0), int(fields.parent or 0) if fields.kind == b"2" else 0
+
+
+def _row(found: dict[str, str]) -> Row:
+    return Row(
+        id=int(found["Id"]),
+        parent=int(found.get("ParentId") or 0) if found["PostTypeId"] == "2" else 0,
+        accepted=int(found.get("AcceptedAnswerId") or 0),
+        score=int(found.get("Score") or 0),
+        views=int(found.get("ViewCount") or 0),
+        created=found["CreationDate"][:10],
+        title=found.get("Title", ""),
+        body=found.get("Body", ""),
+        tags=found.get("Tags", ""),
+    )
+
+
+class PlainFile:
+    """Posts.xml as it is."""
+
+    unit = "line"
+
+    def __init__(self, path: Path, piece: int = PIECE) -> None:
+        self._path = path
+        self._piece = piece
+        self.size = path.stat().st_size
+        self.done = 0
+
+    def _ranges(self) -> Iterator[Range]:
+        for start in range(0, self.size, self._piece):
+            yield Range(str(self._path), start, min(start + self._piece, self.size))
+
+    def blocks(self, workers: WorkerPool, tree: TagTree) -> Iterator[Block]:
+        """By the crew, range by range."""
+        self.done = 0
+        for block in workers.map(partial(scan_range, tree), self._ranges()):
+            self.done += block.bytes
+            yield block
+
+    def texts(self, workers: WorkerPool, wanted: frozenset[int]) -> Iterator[list[Row]]:
+        """By the crew, range by range."""
+        self.done = 0
+        for rows in workers.map(partial(texts_of_range, wanted), self._ranges()):
+            self.done = min(self.size, self.done + self._piece)
+            yield rows
+
+
+class PackedFile:
+    """Posts.xml compressed with gzip, bzip2 or xz."""
+
+    unit = "line"
+
+    def __init__(self, path: Path, opened: Callable[[IO[bytes]], IO[bytes]], block: int = BLOCK) -> None:
+        self._path = path
+        self._block = block
+        self._opened = opened
+        self.size = path.stat().st_size
+        self.done = 0
+
+    def _batches(self) -> Iterator[list[bytes] | int]:
+        with self._path.open("rb") as raw, self._opened(raw) as file:
+            for batch in to_the_end(batches(file), str(self._path)):
+                self.done = raw.tell()
+                yield batch
+
+    def blocks(self, workers: WorkerPool, tree: TagTree) -> Iterator[Block]:
+        """In this process."""
+        return (block for block, _ in scanned(self._batches(), tree, self._block))
+
+    def texts(self, workers: WorkerPool, wanted: frozenset[int]) -> Iterator[list[Row]]:
+        """In this process, unpacked once more."""
+        finder = Finder(wanted)
+        for batch in self._batches():
+            yield list(finder.find(batch))
+
+
+def to_the_end(source: Iterator[list[bytes] | int], name: str) -> Iterator[list[bytes] | int]:
+    """The same, or a DataError where what is compressed ends early or is damaged."""
+    try:
+        yield from source
+    except BROKEN as problem:
+        why = str(problem) or type(problem).__name__
+        raise DataError(f"{name} cannot be read to its end ({why}): get it anew") from None
+
+
+def scanned(source: Iterator[list[bytes] | int], tree: TagTree, size: int) -> Iterator[tuple[Block, list[bytes]]]:
+    """Blocks of `size` bytes or some more, with their lines."""
+    scanner, lines = Scanner(tree), list[bytes]()
+    for batch in source:
+        scanner.feed(batch)
+        if not isinstance(batch, int):
+            lines += batch
+        if scanner.held >= size:
+            yield scanner.block(), lines
+            lines = []
+    yield scanner.block(), lines
+
+
+class _Waiting(io.RawIOBase):
+    """A pipe that is read where there is something to read: waiting for it can be interrupted.
+
+    Polars takes SIGINT with SA_RESTART, so that a read that waits goes on after Ctrl-C; a poll never does.
+    """
+
+    def __init__(self, file: IO[Any]) -> None:
+        self._file = file
+
+    def readable(self) -> bool:
+        """It can be read."""
+        return True
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
+        """Wait for bytes, then take what is there; 0 at the end."""
+        select.select([self._file], [], [])
+        return os.readv(self._file.fileno(), [buffer])
+
+
+def _interruptible(file: IO[Any]) -> io.BufferedReader:
+    return cast("io.BufferedReader", io.BufferedReader(_Waiting(file)))
+
+
+class Pipe:
+    """Posts.xml from a pipe, also compressed. `dropped` says, of a question that was read, whether it is out."""
+
+    unit = "line"
+
+    def __init__(self, spool: Path, file: io.BufferedReader, block: int = BLOCK, name: str = "the dump") -> None:
+        self._spool = spool
+        self._block = block
+        self._name = name
+        begins = file.peek(8)
+        packed = opener(begins)
+        self._file: IO[bytes] = packed(file) if packed else file
+        if refused := refusal(begins, self._name):
+            raise DataError(refused)
+        self._rows = RowReader()
+        self.size = self.done = 0
+        self.dropped: Callable[[int], bool] = lambda _: False
+
+    def blocks(self, workers: WorkerPool, tree: TagTree) -> Iterator[Block]:
+        """In this process; what may be wanted is written down."""
+        with self._spool.open("wb") as spool:
+            for block, lines in scanned(to_the_end(batches(self._file), self._name), tree, self._block):
+                self.done += block.bytes
+                yield block
+                spool.writelines(line for line in lines if self._wanted(line))
+
+    def _wanted(self, line: bytes) -> bool:
+        try:
+            identity, parent = belonging(line, self._rows)
+        except (BrokenRowError, ValueError):
+            return False
+        return identity > 0 and not self.dropped(parent or identity)
+
+    def texts(self, workers: WorkerPool, wanted: frozenset[int]) -> Iterator[list[Row]]:
+        """Out of what was written down."""
+        rest = PlainFile(self._spool)
+        self.size = rest.size
+        for rows in rest.texts(workers, wanted):
+            self.done = rest.done
+            yield rows
+
+
+def open_dump(path: Path, stage: Path, piece: int = PIECE) -> Dump:
+    """The dump at `path`, told by its first bytes; a folder with Posts.xml or Parquet files; `-` for standard input.
+
+    `stage`: a folder for what a pipe brings; `piece`: bytes of a range of a plain file. Raises DataError for what is
+    none of these.
+    """
+    block = min(piece, BLOCK)
+    if str(path) == PIPE:
+        return Pipe(stage / SPOOL, _interruptible(sys.stdin), block, "standard input")
+    try:
+        if path.is_dir():
+            xml = next((path / name for name in ("Posts.xml", "posts.xml") if (path / name).is_file()), None)
+            files = [] if xml else sorted(path.glob("*.parquet")) or sorted(path.glob("**/*.parquet"))
+            if files:
+                return ParquetFiles(files)
+            path = xml or path
+        file = path.open("rb")
+        if not path.is_file():  # such as <(7z x -so ...)
+            return Pipe(stage / SPOOL, _interruptible(file), block, str(path))
+        with file:
+            begins = file.read(8)
+    except IsADirectoryError:
+        raise DataError(f"{path} holds neither Posts.xml nor *.parquet; name the file") from None
+    except OSError as problem:
+        raise DataError(f"cannot read the dump {path}: {problem.strerror or problem}") from None
+    if packed := opener(begins):
+        return PackedFile(path, packed, block)
+    if begins.startswith(b"PAR1"):
+        return ParquetFiles([path])
+    if refused := refusal(begins, str(path)):
+        raise DataError(refused)
+    return PlainFile(path, piece)
+
+
+def refusal(begins: bytes, name: str) -> str:
+    """Why a file that begins so is no dump; empty where it may be one."""
+    if begins.startswith(b"7z\xbc\xaf"):
+        return f"{name} is a 7z archive: 7z x -so ARCHIVE Posts.xml | viva build infibench pool - --date DAY"
+    if begins.startswith((b"\xff\xfe", b"\xfe\xff", b"PK\x03\x04", b"\x28\xb5\x2f\xfd")):
+        return f"{name} is UTF-16, zip or zstd; Posts.xml is UTF-8: unpack or convert it first"
+    return "" if begins else f"{name} is empty; it should be a dump"

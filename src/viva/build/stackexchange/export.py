@@ -1,0 +1,206 @@
+"""The set: a question file an area, who is to be named (attribution.csv), the audit trail, and build.json."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
+
+import msgspec
+from msgspec import Struct
+
+from viva.benchmarks.custom.model import OwnQuestion
+from viva.benchmarks.infibench.built import FORMAT, KIND, MANIFEST
+from viva.benchmarks.infibench.cases import areas
+from viva.benchmarks.sets import fingerprint
+from viva.build.stackexchange.kit import accepted_text, answer_url, digest, question_id, url
+from viva.build.stackexchange.kitchecks import metrics_of
+from viva.build.stackexchange.pool import PoolQuestion
+from viva.build.stackexchange.question_files import emit, question_node, reads_as, verify
+from viva.errors import DataError
+from viva.io.tables import CsvText
+
+ATTRIBUTION, AUDIT = "attribution.csv", "audit.jsonl"
+OTHER = "other.yaml"
+LICENCES = ((date(2011, 4, 8), "CC BY-SA 2.5"), (date(2018, 5, 2), "CC BY-SA 3.0"))
+"""Stack Overflow's licence of what was posted before a day; CC BY-SA 4.0 after them."""
+LICENCE = "CC BY-SA 4.0"
+COLUMNS = ("question", "what", "post", "address", "created", "licence", "use")
+
+
+class Chosen(Struct, frozen=True, kw_only=True):
+    """A question that enters the set: its file's text as it was approved, and as it is read."""
+
+    about: PoolQuestion
+    text: str
+    own: OwnQuestion
+    authors: tuple[str, ...]
+    approved_by: tuple[str, ...]
+    drafted_by: str = ""
+    """The model whose draft its prompt began as."""
+
+
+class Exposure(Struct, frozen=True):
+    """How much of the set a model may have read: questions asked up to its cut-off, and after it."""
+
+    cutoff: str
+    before: int
+    after: int
+
+
+class Manifest(Struct, kw_only=True):
+    """All of build.json: nothing in it depends on when and where the set was made."""
+
+    kind: str = KIND
+    format: int = FORMAT
+    viva: str
+    name: str
+    pilot: bool
+    """Whether questions are in it that nobody approved yet: for calibration, not for publication."""
+    questions: int
+    areas: dict[str, int]
+    languages: dict[str, int]
+    metrics: dict[str, int]
+    types: dict[str, int]
+    quotas: dict[str, int]
+    """Language → questions wanted."""
+    held_back: dict[str, int]
+    """Why questions of the pool are not in it → how many."""
+    after: str = ""
+    """Only questions asked from this day on."""
+    exposure: dict[str, Exposure] = {}
+    """Model → how much of the set it may have read in training."""
+    authors: list[str]
+    reviewers: list[str]
+    drafted_by: dict[str, int]
+    licence: str
+    files: tuple[str, ...]
+    urls: dict[str, str]
+    texts: dict[str, str]
+    """Question → digits of the text that was approved."""
+    sources: dict[str, str]
+    """File of the project → SHA-256."""
+    fingerprint: str
+    """Twelve hexadecimal digits over the question files: the one that runs have."""
+
+
+class Facts(Struct, frozen=True, kw_only=True):
+    """What a set says of itself that its questions do not."""
+
+    name: str
+    viva: str
+    pilot: bool = False
+    quotas: dict[str, int] = {}
+    held: Sequence[str] = ()
+    """Why each question that is not in it is not."""
+    after: str = ""
+    cutoffs: Mapping[str, date] = {}
+    sources: dict[str, str] = {}
+
+
+def files() -> tuple[str, ...]:
+    """All that a set may consist of."""
+    return (MANIFEST, *[_file(area.name) for area in areas()], OTHER, ATTRIBUTION, AUDIT)
+
+
+def _file(area: str) -> str:
+    """The question file of an area: `DS & ML` is ds-ml.yaml."""
+    slug = "-".join("".join(c if c.isascii() and c.isalnum() else " " for c in area.casefold()).split())
+    return f"{slug}.yaml" if area in {known.name for known in areas()} else OTHER
+
+
+def tags_of(one: Chosen) -> dict[str, str]:
+    """The tags of a question of the set: the paper's, its date, and what its author added."""
+    known = {
+        "area": one.about.area,
+        "language": one.about.language,
+        "type": one.own.tags.get("type", ""),
+        "metric": " + ".join(metrics_of(one.own.rubric)),
+        "created": one.about.created[:10],
+    }
+    return known | {name: value for name, value in one.own.tags.items() if name not in known and name != "author"}
+
+
+def export(chosen: Sequence[Chosen], audit: bytes, facts: Facts) -> dict[str, bytes]:
+    """The set's files by name. Raises DataError where nothing is chosen, or a question cannot be written."""
+    if not chosen:
+        why = ", ".join(f"{count:,} {reason}" for reason, count in Counter(facts.held).items())
+        raise DataError(f"there is nothing to export ({why or 'the pool is empty'})")
+    groups: dict[str, list[Chosen]] = {}
+    for one in chosen:
+        groups.setdefault(_file(one.about.area), []).append(one)
+    written: dict[str, bytes] = {}
+    for name in (name for name in files() if name in groups):
+        group = groups[name]
+        wanted = [msgspec.structs.replace(one.own, tags=tags_of(one)) for one in group]
+        nodes = [question_node(one.text, tags_of(one)) for one in group]
+        title = f"{facts.name}: {group[0].about.area if name != OTHER else 'other areas'}"
+        written[name] = emit(title, nodes)
+        if not reads_as(written[name], wanted, name):
+            written[name] = emit(title, nodes, blocks=False)
+            verify(written[name], wanted, name)
+    manifest = _manifest(chosen, tuple(written), fingerprint(written.values()), facts)
+    return {
+        **written,
+        ATTRIBUTION: _attribution(chosen),
+        AUDIT: audit,
+        MANIFEST: msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n",
+    }
+
+
+def _manifest(chosen: Sequence[Chosen], named: tuple[str, ...], digits: str, facts: Facts) -> Manifest:
+    tags = [tags_of(one) for one in chosen]
+    days = [date.fromisoformat(one.about.created[:10]) for one in chosen]
+    exposure = {
+        model: Exposure(last.isoformat(), before, len(days) - before)
+        for model, last in facts.cutoffs.items()
+        for before in (sum(day <= last for day in days),)
+    }
+    return Manifest(
+        viva=facts.viva,
+        name=facts.name,
+        pilot=facts.pilot,
+        questions=len(chosen),
+        areas=_counts(tag["area"] for tag in tags),
+        languages=_counts(tag["language"] for tag in tags),
+        metrics=_counts(tag["metric"] for tag in tags),
+        types=_counts(tag["type"] for tag in tags),
+        quotas=dict(facts.quotas),
+        held_back=_counts(facts.held),
+        after=facts.after,
+        exposure=exposure,
+        authors=sorted({name for one in chosen for name in one.authors}),
+        reviewers=sorted({name for one in chosen for name in one.approved_by}),
+        drafted_by=_counts(one.drafted_by or "experts" for one in chosen),
+        licence=LICENCE,
+        files=named,
+        urls={question_id(one.about): url(one.about) for one in chosen},
+        texts={question_id(one.about): digest(question_id(one.about), one.text) for one in chosen},
+        sources=facts.sources,
+        fingerprint=digits,
+    )
+
+
+def _counts(values: Iterable[str]) -> dict[str, int]:
+    return dict(sorted(Counter(values).items()))
+
+
+def licence_of(created: str) -> str:
+    """The licence of a post by the day it was posted."""
+    day = date.fromisoformat(created[:10])
+    return next((name for last, name in LICENCES if day < last), LICENCE)
+
+
+def _attribution(chosen: Sequence[Chosen]) -> bytes:
+    """A row a post that something of is in the set. Its page, under the address, names who wrote it."""
+    table = CsvText(COLUMNS)
+    for one in chosen:
+        about = one.about
+        row = (question_id(about), "question", about.id, url(about), about.created[:10], licence_of(about.created))
+        table.add((*row, "paraphrased"))
+        for answer in about.answers:
+            if answer.id == about.accepted and accepted_text(about):
+                posted = (answer.created[:10], licence_of(answer.created))
+                row = (question_id(about), "answer", answer.id, answer_url(answer.id), *posted)
+                table.add((*row, "adapted: criteria and example answers"))
+    return table.text().encode()

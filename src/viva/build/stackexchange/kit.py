@@ -1,0 +1,171 @@
+"""The kit of a question: what an expert reads (original.md), and the file that becomes the question (question.yaml).
+
+question.yaml is a question file (docs/own-questions.md) with one question in it, and two tags more: its `author` and
+its `type`. It begins as a template that asks nothing yet.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+import msgspec
+
+from viva.build.stackexchange.plaintext import INDENT, one_title, plain
+from viva.build.stackexchange.pool import PoolQuestion
+
+QUESTIONS, FILE, DRAFT = "questions", "question.yaml", "draft.md"
+TYPES = ("code completion", "code debugging", "knowledge question-answering", "non-code debugging")
+"""The paper's four types of question."""
+LONGEST = 1_000_000
+"""Characters of a question.yaml."""
+MOST_ANSWERS = 10
+"""Answers that an expert is shown, the accepted one among them."""
+IDLE = "I do not know."
+"""An answer that says nothing: no grading may give it full marks."""
+_KEPT = 2048
+"""Questions whose texts are remembered: a page of a whole pool is made of them again and again."""
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
+_GUIDE = """\
+# 1. Read original.md. Ask the same in your own words, complete in itself, so that one answer is right. Code may stay.
+# 2. Choose what grades it, and write the criteria. docs/own-questions.md has all keys; the paper's four metrics are
+#      keywords:   [text, {{regex: 'a+b', weight: 2}}, {{any: [one, other]}}]           texts that must occur
+#      blanks:     {{template: "x = [blank]", answers: [{{any: ["1", "one"]}}]}}            a template to be filled in
+#      tests:      {{language: python, cases: ["assert f(1) == 2"]}}                      programs that test the code
+#      similarity: [{{metric: rougeL, references: [a good answer]}}]                     words shared with a good answer
+# 3. Examples: make the accepted answer fit your question, it must score full; add wrong ones that nearly fit.
+# 4. `author`: your name. `type`: {types}.
+# 5. viva build infibench check PROJECT; then somebody else decides: viva build infibench review PROJECT
+"""
+
+
+def question_id(question: PoolQuestion) -> str:
+    """What the set calls it: so-11227809."""
+    return f"so-{question.id}"
+
+
+def url(question: PoolQuestion) -> str:
+    """Where it stands."""
+    return f"https://stackoverflow.com/questions/{question.id}"
+
+
+def answer_url(answer: int) -> str:
+    """Where an answer stands."""
+    return f"https://stackoverflow.com/a/{answer}"
+
+
+@lru_cache(maxsize=_KEPT)
+def original_text(question: PoolQuestion) -> str:
+    """Title and body, as text."""
+    return f"{one_title(question.title)}\n\n{plain(question.body)}"
+
+
+@lru_cache(maxsize=_KEPT)
+def answers_text(question: PoolQuestion) -> str:
+    """The answers, as text, the accepted one first, each with its votes."""
+    ordered = sorted(question.answers, key=lambda answer: answer.id != question.accepted)
+    shown = [
+        f"Answer {answer.id}{' (accepted)' if answer.id == question.accepted else ''}, {answer.score:,} votes, "
+        f"{answer.created[:10]}, {answer_url(answer.id)}\n\n{plain(answer.body)}"
+        for answer in ordered[:MOST_ANSWERS]
+    ]
+    if len(ordered) > MOST_ANSWERS:
+        shown.append(f"... and {len(ordered) - MOST_ANSWERS} more answers with fewer votes")
+    return f"\n\n{'-' * 40}\n\n".join(shown)
+
+
+@lru_cache(maxsize=_KEPT)
+def accepted_text(question: PoolQuestion) -> str:
+    """The accepted answer as a model would give it: Markdown, its code fenced; else the best one."""
+    best = [answer for answer in question.answers if answer.id == question.accepted] or list(question.answers[:1])
+    return fenced(plain(best[0].body)) if best else ""
+
+
+def fenced(text: str) -> str:
+    """Text whose code stands indented by four spaces, with fences instead: what unit tests take code from."""
+    lines: list[str] = []
+    inside = False
+    waiting = 0
+    mark = "```" if "```" not in text else "~~~~"
+    for line in text.split("\n"):
+        if not line.strip():
+            waiting += 1
+            continue
+        code = line.startswith(INDENT) and (inside or waiting > 0 or not lines)
+        if code != inside:
+            lines += [mark, *[""] * waiting] if inside else [*[""] * waiting, mark]
+        else:
+            lines += [""] * waiting
+        waiting, inside = 0, code
+        lines.append(line.removeprefix(INDENT) if code else line)
+    return "\n".join([*lines, mark] if inside else lines)
+
+
+def original(question: PoolQuestion) -> str:
+    """original.md: the question as it was asked, and its answers. For reading; nothing reads it back."""
+    about = (
+        f"Question {question.id} of Stack Overflow, {url(question)}\n"
+        f"asked on {question.created[:10]}, {question.score:,} votes, {question.views:,} views, "
+        f"tags: {', '.join(' '.join(plain(tag).split()) for tag in question.tags)}\n"
+        f"language: {question.language}; area: {question.area}; number {question.rank} of its language"
+        f"{', in reserve' if question.reserve else ''}\n"
+        "Texts of Stack Overflow are under CC BY-SA: whoever passes them on names question and link.\n"
+    )
+    rule = "=" * 40
+    return f"{about}\n{rule}\n\n{original_text(question)}\n\n{rule}\n\n{answers_text(question)}\n"
+
+
+@lru_cache(maxsize=_KEPT)
+def template(question: PoolQuestion, prompt: str = "") -> str:
+    """question.yaml before anybody wrote into it; with a `prompt` that a model drafted."""
+    tags = {"author": "", "type": "", "language": question.language, "area": question.area}
+    written = ", ".join(f"{name}: {quoted(value)}" for name, value in tags.items())
+    return (
+        f"# {url(question)}, {' '.join(one_title(question.title)[:150].split())}\n"
+        f"{_GUIDE.format(types=', '.join(TYPES))}"
+        f"questions:\n  - id: {question_id(question)}\n    question: {block(prompt, 6) if prompt else quoted('')}\n"
+        f"    tags: {{{written}}}\n    grading: {{}}\n    examples:\n"
+        f"      - score: full\n        answer: {block(accepted_text(question), 10)}\n"
+        f"      - score: none\n        answer: {IDLE}\n"
+    )
+
+
+def quoted(text: str) -> str:
+    """A text in double quotes, as YAML and JSON both read it."""
+    return msgspec.json.encode(text.encode("utf-8", "replace").decode()).decode()
+
+
+def block(text: str, indent: int) -> str:
+    """A text as a YAML block whose lines are indented by `indent` columns, two more than its key."""
+    lines = _CONTROL.sub("\ufffd", text).rstrip("\n").split("\n")
+    if not any(line.strip() for line in lines):
+        return quoted("")
+    return "|2\n" + "\n".join(f"{' ' * indent}{line}" if line.strip() else "" for line in lines)
+
+
+def digest(identity: str, text: str) -> str:
+    """32 hexadecimal digits for a question with one text: another text is another item to decide about."""
+    content = msgspec.json.encode(["infibench-kit", identity, same_lines(text)])
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
+
+
+def same_lines(text: str) -> str:
+    """The text as browsers and editors leave it: line ends and blanks at the end of the file do not count."""
+    return written(text).replace("\r\n", "\n").replace("\r", "\n").rstrip() + "\n"
+
+
+def written(text: str) -> str:
+    """A file's text as it can be shown and kept: octets that are no UTF-8 are spelled out."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def names(people: Sequence[str]) -> frozenset[str]:
+    """Names as they are compared: `A. Turing` is `a.  turing`; `Ada & Alan` are two."""
+    return frozenset(" ".join(piece.casefold().split()) for name in people for piece in authors_of(name))
+
+
+def authors_of(text: str) -> tuple[str, ...]:
+    """The names in an author tag: `Ada & Alan`, `Ada, Alan`, `Ada and Alan`."""
+    return tuple(name.strip() for name in re.split(r"[,;&]|\band\b", text) if name.strip())

@@ -1,0 +1,287 @@
+"""What is wrong with a question.yaml, by reading it: as a question file, and as a question of a set like InfiBench.
+
+What only running it can tell (do the examples score as they should, does saying nothing pass) is `graded_problems`,
+which is handed a grader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from viva.benchmarks.custom.examples import EXACT
+from viva.benchmarks.custom.loading import read_content
+from viva.benchmarks.custom.model import OwnQuestion, Problem
+from viva.benchmarks.custom.positions import Listing, Mapping, Node, Unreadable, read_yaml
+from viva.benchmarks.custom.traps import FOREVER
+from viva.build.stackexchange.kit import (
+    IDLE,
+    LONGEST,
+    TYPES,
+    accepted_text,
+    answers_text,
+    authors_of,
+    original_text,
+    question_id,
+)
+from viva.build.stackexchange.paraphrase import CLOSE, COPIED, SharedText, shared_text, words
+from viva.build.stackexchange.plaintext import one_title
+from viva.build.stackexchange.pool import PoolQuestion
+from viva.errors import VivaError
+from viva.scorers.rubric import patterns
+from viva.scorers.rubric.keywords import grade_keywords
+from viva.scorers.rubric.model import (
+    AllOf,
+    AnyOf,
+    Graded,
+    Keyword,
+    Literally,
+    NotRule,
+    Pattern,
+    Rubric,
+    Rule,
+    When,
+)
+
+METRICS = ("keywords", "blank_filling", "unit_test", "similarity")
+"""What grades an answer in the paper, under the names of its tables."""
+UNEVEN = 20.0
+"""One criterion worth so many times another is told."""
+MOST_LEAVES = 200
+TITLE_WORDS = 5
+
+Grader = Callable[[OwnQuestion, str], Graded]
+
+
+class KitChecked(Struct, frozen=True, kw_only=True):
+    """A question.yaml, read. `question` is None where an error leaves it out."""
+
+    question: OwnQuestion | None = None
+    problems: tuple[Problem, ...] = ()
+    shared_text: SharedText = SharedText(0.0, 0, 0)
+    authors: tuple[str, ...] = ()
+
+    @property
+    def errors(self) -> tuple[Problem, ...]:
+        """The problems that keep it out of a set."""
+        return tuple(problem for problem in self.problems if problem.severity == "error")
+
+
+def metrics_of(rubric: Rubric) -> tuple[str, ...]:
+    """The paper's names of what grades an answer, in its order."""
+    there = (rubric.keywords, rubric.blanks, rubric.tests, rubric.similarity)
+    return tuple(name for name, part in zip(METRICS, there, strict=True) if part)
+
+
+def check_kit(about: PoolQuestion, content: bytes, path: Path) -> KitChecked:
+    """Everything that reading tells of a question.yaml, by line. Never raises for what is in it."""
+    if len(content) > LONGEST:
+        text = f"{len(content):,} bytes; at most {LONGEST:,} are read"
+        return KitChecked(problems=(Problem(1, 1, "", text),))
+    if not content.strip():
+        return KitChecked(problems=(Problem(1, 1, "", "the file is empty; remove it, and `kit` writes it anew"),))
+    read = read_content(content, path)
+    problems = [
+        msgspec.structs.replace(problem, severity="error") if FOREVER in problem.text else problem
+        for problem in read.problems
+    ]
+    try:
+        root = read_yaml(content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n"))
+    except (Unreadable, UnicodeDecodeError):  # read_content said so
+        return KitChecked(problems=tuple(problems))
+    entries = at(root, "questions")
+    if isinstance(entries, Listing) and len(entries.items) != 1:
+        text = f"{len(entries.items)} questions; one question of Stack Overflow becomes one question"
+        problems.append(Problem(entries.line, entries.column, "", text))
+    broken = any(problem.severity == "error" for problem in problems)
+    own = read.questions[0] if len(read.questions) == 1 and not broken else None
+    if own is None:
+        return KitChecked(problems=_sorted(problems))
+    checks = _Checks(about, own, root)
+    problems += checks.everything(files=bool(read.files))
+    sound = not any(problem.severity == "error" for problem in problems)
+    return KitChecked(
+        question=own if sound else None,
+        problems=_sorted(problems),
+        shared_text=checks.shared_text,
+        authors=authors_of(own.tags.get("author", "")),
+    )
+
+
+def at(node: Node, *steps: str | int) -> Node:
+    """The node at a path of keys and places, or the last one on the way to it that is there."""
+    for step in steps:
+        found: Node | None = None
+        if isinstance(node, Mapping) and isinstance(step, str):
+            found = next((value for key, value in node.entries if key.value == step), None)
+        elif isinstance(node, Listing) and isinstance(step, int) and step < len(node.items):
+            found = node.items[step]
+        if found is None:
+            return node
+        node = found
+    return node
+
+
+def _sorted(problems: list[Problem]) -> tuple[Problem, ...]:
+    return tuple(sorted(dict.fromkeys(problems), key=lambda problem: (problem.line, problem.column)))
+
+
+class _Checks:
+    """The checks of one question that can be read."""
+
+    def __init__(self, about: PoolQuestion, own: OwnQuestion, root: Node) -> None:
+        self._about, self._own = about, own
+        self._node = at(root, "questions", 0)
+        self._found: list[Problem] = []
+        self._original = original_text(about)
+        self.shared_text = shared_text(own.text, self._original)
+
+    def everything(self, *, files: bool) -> list[Problem]:
+        """What is wrong, in no order; `files`: whether it reads other files."""
+        self._tags()
+        self._parts(files)
+        self._weights()
+        self._examples()
+        self._copied()
+        self._never_matched()
+        return self._found
+
+    def _say(self, text: str, *steps: str | int, warning: bool = False) -> None:
+        node = at(self._node, *steps)
+        where = ", ".join([f"question {self._own.id}", *[str(one) if isinstance(one, str) else f"item {one + 1}"
+                                                         for one in steps]])  # fmt: skip
+        self._found.append(Problem(node.line, node.column, where, text, "warning" if warning else "error"))
+
+    def _tags(self) -> None:
+        tags, about = self._own.tags, self._about
+        if self._own.id != question_id(about):
+            self._say(f"{self._own.id!r} is not its id, which is {question_id(about)}", "id")
+        if not authors_of(tags.get("author", "")):
+            self._say("who wrote it? Put your name there: an author cannot approve it", "tags", "author")
+        if tags.get("type") not in TYPES:
+            self._say(f"{tags.get('type', '')!r} is none of: {', '.join(TYPES)}", "tags", "type")
+        for name, known in (("language", about.language), ("area", about.area)):
+            if tags.get(name) != known:
+                self._say(f"{tags.get(name, '')[:60]!r}; the pool says {known}", "tags", name)
+        for name in tags.keys() - {"author", "type", "language", "area"}:
+            if name in ("metric", "created", "level", "source"):
+                self._say(f"the tag {name!r} is not yours to give: the export makes it", "tags", name)
+
+    def _parts(self, files: bool) -> None:
+        rubric = self._own.rubric
+        if files:
+            self._say(
+                "write the files that the tests name into this one: a decision is about it alone", "grading", "tests"
+            )
+        for name, part in (("choice", rubric.choice), ("truth", rubric.truth), ("judge", rubric.judge)):
+            if part is not None:
+                self._say(f"InfiBench has no {name}; it has keywords, blanks, tests, similarity", "grading", name)
+
+    def _weights(self) -> None:
+        rubric = self._own.rubric
+        weights = [item.weight for item in rubric.keywords]
+        weights += [blank.weight for blank in (rubric.blanks.targets if rubric.blanks else ())]
+        weights += [test.weight for test in (rubric.tests.tests if rubric.tests else ())]
+        weights += [one.weight for one in rubric.similarity]
+        if weights and max(weights) > UNEVEN * min(weights):
+            text = f"the weights go from {min(weights):g} to {max(weights):g}: the small ones decide nothing"
+            self._say(text, "grading", warning=True)
+        if rubric.max_score is not None and rubric.max_score < sum(weights) / 2:
+            text = f"`max` is {rubric.max_score:g}, less than half of the {sum(weights):g} points there are"
+            self._say(f"{text}: an answer that misses most has full marks", "grading", "max", warning=True)
+
+    def _examples(self) -> None:
+        full = [one for one in self._own.examples if one.wanted in ("full", 1.0)]
+        wrong = [one for one in self._own.examples if one.wanted not in ("full", 1.0, "above 0")]
+        if not full:
+            self._say("no example that must score full: write the accepted answer so that it does", "examples")
+        if not [one for one in wrong if one.answer.strip() not in ("", IDLE)]:
+            self._say("no wrong answer that nearly fits: only such a one tells that the grading is strict", "examples",
+                      warning=True)  # fmt: skip
+
+    def _copied(self) -> None:
+        alike = self.shared_text
+        if alike.words and alike.share >= COPIED:
+            self._say(f"a copy of the original, which models know by heart: {alike}; paraphrase it", "question")
+        elif alike.share >= CLOSE:
+            self._say(f"close to the original: {alike}", "question", warning=True)
+        title = words(one_title(self._about.title))
+        mine = words(self._own.text)
+        runs = (mine[start : start + len(title)] for start in range(len(mine) - len(title) + 1))
+        if len(title) >= TITLE_WORDS and title in runs:
+            self._say("the original's title stands in it, word for word", "question", warning=True)
+
+    def _never_matched(self) -> None:
+        """Texts and expressions of keywords that occur in no answer there is: nobody may ever earn them."""
+        good = [one.answer for one in self._own.examples if one.wanted not in ("none", 0.0)]
+        texts = [*good, answers_text(self._about), accepted_text(self._about)]
+        left = MOST_LEAVES
+        for index, item in enumerate(self._own.rubric.keywords):
+            for leaf in _leaves(item.rule):
+                left -= 1
+                if left < 0:
+                    return
+                if not any(_occurs(leaf, item, text) for text in texts):
+                    shown = repr(leaf.pattern if isinstance(leaf, Pattern) else leaf.text)[:80]
+                    kind = "the expression" if isinstance(leaf, Pattern) else "the text"
+                    what = "a wrong answer may have it" if item.negative else "can anybody earn it?"
+                    self._say(
+                        f"{kind} {shown} occurs in no example that scores and in no answer of Stack Overflow: {what}",
+                        "grading", "keywords", index, warning=True,
+                    )  # fmt: skip
+
+
+def _leaves(rule: Rule) -> Iterator[Literally | Pattern]:
+    """The texts and expressions that a rule wants to find; not those that it wants not to find."""
+    if isinstance(rule, Literally | Pattern):
+        yield rule
+    elif isinstance(rule, AnyOf | AllOf):
+        for each in rule.rules:
+            yield from _leaves(each)
+    elif isinstance(rule, When):
+        yield from _leaves(rule.rule)
+    else:
+        assert isinstance(rule, NotRule)
+
+
+def _occurs(leaf: Literally | Pattern, item: Keyword, text: str) -> bool:
+    try:
+        _, found = grade_keywords((Keyword(rule=leaf, ignore_case=item.ignore_case),), text)
+    except patterns.PatternError:
+        return True  # another check tells of it
+    return found[0]
+
+
+def graded_problems(about: PoolQuestion, own: OwnQuestion, grade: Grader) -> Iterator[Problem]:
+    """What grading tells: an answer that says nothing must not pass, and what the accepted answer scores.
+
+    Whether the examples score as they should is `questions.examples.check_examples`.
+    """
+    where = f"question {own.id}"
+    for name, text in (("an empty answer", ""), (f"the answer {IDLE!r}", IDLE)):
+        share = _share(own, text, grade)
+        if share is not None and share >= 1 - EXACT:
+            yield Problem(own.line, 1, where, f"{name} scores full")
+        elif share is not None and share > EXACT:
+            yield Problem(own.line, 1, where, f"{name} scores {share:.3g}", "warning")
+    accepted = accepted_text(about)
+    share = _share(own, accepted, grade) if accepted.strip() else None
+    if share is not None and share < 1 - EXACT:
+        text = f"the accepted answer as it stands on Stack Overflow scores {share:.3g}, not full"
+        yield Problem(own.line, 1, where, f"{text}: is it the question that differs, or are the criteria too strict?",
+                      "warning")  # fmt: skip
+
+
+def _share(own: OwnQuestion, text: str, grade: Grader) -> float | None:
+    try:
+        return grade(own, text).share
+    except VivaError:
+        return None  # its examples tell
+
+
+def tried_texts(about: PoolQuestion, own: OwnQuestion) -> list[str]:
+    """The answers that are graded in all: those whose programs are to be run first."""
+    return [*(one.answer for one in own.examples), "", IDLE, accepted_text(about)]

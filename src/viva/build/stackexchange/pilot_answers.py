@@ -1,0 +1,137 @@
+"""What pilot models answered to the questions of a project."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+
+if TYPE_CHECKING:
+    from viva.build.stackexchange.pilot_rules import Tried
+    from viva.build.stackexchange.project import Project
+
+LONGEST = 2_000
+"""Characters of an answer that are shown."""
+
+
+class Reply(Struct, frozen=True):
+    """An answer with its score, and why it has that."""
+
+    model: str
+    score: float
+    text: str
+    why: str
+
+
+class Answers(Struct):
+    """What pilot models answered to one question: their scores, and the best and worst answers."""
+
+    scores: dict[str, list[float | None]] = field(default_factory=dict)
+    best: list[Reply] = field(default_factory=list)
+    worst: list[Reply] = field(default_factory=list)
+
+    def add(self, model: str, score: float | None, text: str, why: str, keep: int) -> None:
+        """One answer more; of those that are shown, one a model comes before a second of another."""
+        self.scores.setdefault(model, []).append(score)
+        if score is None or not keep:
+            return
+        reply = Reply(model, score, text[:LONGEST], why)
+        self.best = _spread([*self.best, reply], keep, best=True)
+        self.worst = _spread([*self.worst, reply], keep, best=False)
+
+
+def _spread(replies: list[Reply], keep: int, *, best: bool) -> list[Reply]:
+    """The best or worst `keep` of them, as many models as there are among equals."""
+    seen: dict[tuple[str, float], int] = {}
+    ranked: list[tuple[float, int, int, Reply]] = []
+    for place, reply in enumerate(replies):
+        again = seen[reply.model, reply.score] = seen.get((reply.model, reply.score), -1) + 1
+        ranked.append((-reply.score if best else reply.score, again, place, reply))
+    return [reply for *_, reply in sorted(ranked, key=lambda one: one[:3])[:keep]]
+
+
+def named_runs(runs: Sequence[Path]) -> Iterator[tuple[Path, str]]:
+    """Each run once, with what tells its models from those of the others."""
+    from viva.engine.folder import find_run
+
+    places = list(dict.fromkeys(find_run(run).resolve() for run in runs))
+    for place in places:
+        yield place, place.name if len(places) > 1 else ""
+
+
+def gather_answers(
+    project: Project, path: Path, label: str, known: set[str], found: dict[str, Answers], keep: int
+) -> set[str]:
+    """Add a run's answers; returns the questions whose text is another now than in the set that was run."""
+    from viva.engine.folder import RunFolder
+    from viva.engine.stages import NO_REPLY_YET
+    from viva.runs.config import LimitOptions
+    from viva.runs.open import open_evidence, prepare
+    from viva.types import UNANSWERED
+
+    folder = RunFolder.open(path)
+    opened = prepare(folder, LimitOptions(progress="quiet"))
+    taken = {exam.fingerprint for exam in opened.exams}
+    with ExitStack() as stack:
+        journal = folder.journal("responses")
+        stack.callback(journal.close)
+        evidence = open_evidence(opened, stack)
+        for evaluation in opened.evaluations:
+            several = label and sum(one.model.name == evaluation.model.name for one in opened.evaluations) < 2
+            model = f"{evaluation.model.name} ({label})" if several else evaluation.model.name
+            for question, key, request in evaluation.requests():
+                if question.id not in known:
+                    continue
+                entry = journal.read(key)
+                response = entry.response() if entry else NO_REPLY_YET
+                score = evaluation.exam.score(
+                    question, response, evidence.about(evaluation, question, request.sample, response)
+                )
+                value = None if score.outcome in UNANSWERED or entry is None else score.value or 0.0
+                found.setdefault(question.id, Answers()).add(model, value, response.text, score.explanation, keep)
+    return _changed(project, taken)
+
+
+def _changed(project: Project, fingerprints: set[str]) -> set[str]:
+    from viva.build.stackexchange.project import key_of
+
+    texts: dict[str, str] = {}
+    for one in project.exports():
+        if one.fingerprint in fingerprints:
+            texts |= one.texts
+    now = {state.id: key_of(state) for state in project.states() if state.id in texts}
+    return {question for question, digits in texts.items() if now.get(question) != digits}
+
+
+def tried_scores(found: Mapping[str, Answers]) -> list[Tried]:
+    """Scores with their discrimination, where there are models enough."""
+    import numpy as np
+
+    from viva.analysis.itemstatistics import FEWEST, item_statistics
+    from viva.build.stackexchange.pilot_rules import Tried
+
+    models = sorted({model for one in found.values() for model in one.scores})
+    matrix = np.full((len(models), len(found)), np.nan)
+    for column, one in enumerate(found.values()):
+        for row, model in enumerate(models):
+            graded = [score for score in one.scores.get(model, ()) if score is not None]
+            if graded:
+                matrix[row, column] = sum(graded) / len(graded)
+    there = np.isfinite(matrix).any(axis=0)
+    told: dict[int, tuple[float, bool]] = {}
+    if len(models) >= FEWEST and there.sum() > 1:
+        statistics = item_statistics(matrix[:, there])
+        for place, column in enumerate(np.flatnonzero(there).tolist()):
+            told[column] = (float(statistics.discrimination[place]), bool(statistics.surely_negative[place]))
+    return [
+        Tried(
+            question=question,
+            scores=one.scores,
+            discrimination=told[at][0] if at in told and np.isfinite(told[at][0]) else None,
+            surely=at in told and told[at][1],
+        )
+        for at, (question, one) in enumerate(found.items())
+    ]

@@ -1,0 +1,364 @@
+"""A project folder of `viva build infibench`, read: what its files say together.
+
+pool.jsonl, build.json     the questions that can be chosen (viva build infibench pool --out PROJECT)
+questions/ID/              original.md to read, question.yaml to write, draft.md where a model drafted
+instructions.toml          what a drafting model is told        drafts.jsonl     its replies, append-only
+reviews.jsonl              what experts decided, append-only    exports.jsonl    which texts went into which set
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from datetime import date
+from functools import cached_property
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from viva.benchmarks.custom.positions import Scalar, Unreadable, read_yaml
+from viva.build.approval import Event
+from viva.build.files import append_line, content_of, replace_file
+from viva.build.project import DRAFTS, REVIEWS, Drafted, ProjectFolder
+from viva.build.stackexchange.cutoffs import created
+from viva.build.stackexchange.decisions import ApprovalState, Status, standing
+from viva.build.stackexchange.kit import (
+    DRAFT,
+    FILE,
+    LONGEST,
+    QUESTIONS,
+    answers_text,
+    authors_of,
+    digest,
+    original,
+    original_text,
+    question_id,
+    same_lines,
+    template,
+    url,
+    written,
+)
+from viva.build.stackexchange.kitchecks import KitChecked, at, check_kit, metrics_of
+from viva.build.stackexchange.pool import BUILD, POOL, Build, PoolQuestion, read_build, read_pool
+from viva.build.stackexchange.prompt import asked, draft_of, unfit_of
+from viva.build.stackexchange.set_places import Candidate, Places, places
+from viva.errors import DataError, VivaError
+from viva.review.items import Item
+from viva.runs.messages import notify
+from viva.types import ReviewItem
+from viva.visible import escape_invisible
+
+EXPORTS = "exports.jsonl"
+MANY = 200
+"""Questions from which on reading them takes seconds."""
+SHOWN = 10
+"""Problems of a file that the page shows."""
+_NAMED = re.compile(r"(?:so-|https?://[^/\s]+/(?:questions|q)/)?(\d{1,10})(?:/\S*)?", re.ASCII)
+ASPECT = "question"
+"""What a decision is about: the whole of a question.yaml."""
+
+
+class State(Struct, frozen=True, kw_only=True):
+    """Where one question of the pool stands."""
+
+    about: PoolQuestion
+    text: str | None
+    """Of question.yaml; None where there is no kit yet."""
+    checked: KitChecked
+    standing: ApprovalState
+    authors: tuple[str, ...]
+    status: Status
+
+    @property
+    def id(self) -> str:
+        """What the set calls it."""
+        return question_id(self.about)
+
+
+class Exported(Struct, frozen=True):
+    """A line of exports.jsonl: the fingerprint of a set, and the digits of its questions' texts."""
+
+    fingerprint: str
+    pilot: bool
+    texts: dict[str, str]
+
+
+class Project(ProjectFolder):
+    """The folder, each file read once, when it is asked for; question files and decisions as they are now."""
+
+    scope = "infibench-draft/"
+
+    def __init__(self, path: Path) -> None:
+        if not (path / POOL).is_file():
+            raise DataError(
+                f"{path} has no {POOL}; begin with: viva build infibench pool DUMP --out {path}, or take a pool that "
+                f"lies elsewhere: viva build infibench kit {path} --pool FOLDER"
+            )
+        super().__init__(path)
+        self._checked: dict[int, tuple[str, KitChecked]] = {}
+        self._authors: dict[int, tuple[str, tuple[str, ...]]] = {}
+
+    @cached_property
+    def pool(self) -> tuple[PoolQuestion, ...]:
+        """The questions, in the pool's order. Raises DataError for a pool that is damaged."""
+        found = read_pool(self.path)
+        seen: set[int] = set()
+        for one in found:
+            if one.id in seen or one.id < 1:
+                raise DataError(f"{self.path / POOL}: question {one.id} stands twice, or is no question")
+            seen.add(one.id)
+            created(one.created)
+            for answer in one.answers:
+                created(answer.created)
+        if not found:
+            raise DataError(f"{self.path / POOL} holds no question")
+        return tuple(found)
+
+    @cached_property
+    def build(self) -> Build:
+        """How the pool was made."""
+        return read_build(self.path)
+
+    @cached_property
+    def quotas(self) -> dict[str, int]:
+        """Language → questions wanted, as the pool was drawn."""
+        return {one.language: one.quota for one in self.build.languages if one.quota}
+
+    def folder(self, about: PoolQuestion) -> Path:
+        """The folder of a question's kit."""
+        return self.path / QUESTIONS / str(about.id)
+
+    def file(self, about: PoolQuestion) -> Path:
+        """Its question.yaml."""
+        return self.folder(about) / FILE
+
+    def text(self, about: PoolQuestion) -> str | None:
+        """Contents of question.yaml, or None if missing. Undecodable bytes become surrogates; `check` reports them."""
+        content = self.read(self.file(about).relative_to(self.path), LONGEST + 1)
+        return None if content is None else content.decode("utf-8", "surrogateescape")
+
+    def checked(self, about: PoolQuestion, text: str) -> KitChecked:
+        """What reading tells of a text of its question.yaml."""
+        known = self._checked.get(about.id)
+        if known is None or known[0] != text:
+            found = check_kit(about, text.encode("utf-8", "surrogateescape"), self.file(about))
+            known = self._checked[about.id] = (text, found)
+        return known[1]
+
+    @cached_property
+    def drafts(self) -> dict[str, Drafted]:
+        """What is asked (`prompt.asked`) → its last draft."""
+        return self.last_drafts(draft_of, unfit_of)
+
+    def draft_of(self, about: PoolQuestion) -> Drafted | None:
+        """The draft of a question's prompt; None where no model wrote one."""
+        drafted = self.drafts.get(asked(about))
+        return drafted if drafted and drafted.text else None
+
+    def put_drafts(self, todo: Collection[int]) -> None:
+        """Put drafts into the files that nobody wrote into, and beside them. Raises StorageError."""
+        for state in self.states():
+            drafted = self.draft_of(state.about)
+            if drafted is None or state.about.id not in todo:
+                continue
+            beside = self.folder(state.about) / DRAFT
+            self.update(beside, f"{escape_invisible(drafted.text)}\n")
+            if state.status == "unwritten":
+                self.update(self.file(state.about), template(state.about, drafted.text))
+
+    def write_kits(self, states: Sequence[State], wanted: Collection[int] | None) -> int:
+        """Write the kits of questions that have none, of `wanted` ones or all; returns how many. Raises StorageError.
+
+        What people wrote is never changed, original.md is brought up to date.
+        """
+        new = 0
+        for state in states:
+            about = state.about
+            if state.text is not None or wanted is None or about.id in wanted:
+                self.update(self.folder(about) / "original.md", original(about))
+            if state.text is None and (wanted is None or about.id in wanted):
+                self.update(self.file(about), template(about))
+                new += 1
+        return new
+
+    def update(self, path: Path, text: str) -> None:
+        """Write a text into a file that does not hold it yet. Raises StorageError."""
+        content = text.encode("utf-8", "replace")
+        if self.read(path.relative_to(self.path), LONGEST + 1) != content:
+            replace_file(path, content)
+
+    def decided(self) -> dict[str, list[Event]]:
+        """Question → what was decided about it, in order. Raises StorageError for a damaged trail."""
+        found: dict[str, list[Event]] = {}
+        for event in self.events():
+            found.setdefault(event.question, []).append(event)
+        return found
+
+    def state(self, about: PoolQuestion, events: Sequence[Event]) -> State:
+        """Where a question stands, its file read anew."""
+        text = self.text(about)
+        identity = question_id(about)
+        if text is None:
+            there = standing(identity, template(about), (), events)
+            status: Status = "rejected" if there.decided == "rejected" else "unwritten"
+            return State(about=about, text=None, checked=KitChecked(), standing=there, authors=(), status=status)
+        if about.id not in self._authors or self._authors[about.id][0] != text:
+            self._authors[about.id] = (text, authors_in(text))
+        authors = self._authors[about.id][1]
+        there = standing(identity, text, authors, events)
+        if self._untouched(about, text):
+            status, checked = "unwritten", KitChecked()
+        else:
+            checked = self.checked(about, text)
+            status = there.decided if checked.question is not None else "faulty"
+        if there.rejected_by and status in ("unwritten", "faulty"):
+            status = "rejected"
+        authors = tuple(dict.fromkeys((*authors, *there.editors)))
+        return State(about=about, text=text, checked=checked, standing=there, authors=authors, status=status)
+
+    def _untouched(self, about: PoolQuestion, text: str) -> bool:
+        """Whether nobody wrote into the file yet: it is the template, with or without a draft."""
+        drafted = self.draft_of(about)
+        known = [template(about), *([template(about, drafted.text)] if drafted else [])]
+        return same_lines(text) in {same_lines(one) for one in known}
+
+    def states(self, *, quiet: bool = False) -> list[State]:
+        """Every question of the pool, in its order. A pool that takes its time is announced, unless `quiet`."""
+        if len(self.pool) > MANY and not quiet:
+            notify(f"reading {len(self.pool):,} questions")
+        events = self.decided()
+        return [self.state(about, events.get(question_id(about), ())) for about in self.pool]
+
+    def places(self, states: Sequence[State], after: date | None = None) -> Places:
+        """Which questions are in the set, as things stand; `after`: only those asked from that day on."""
+        candidates = [Candidate(state.about, state.status, barred(state, after)) for state in states]
+        areas = {one.language: one.area for one in self.build.languages}
+        return places(candidates, self.quotas, areas)
+
+    def find(self, identity: str) -> PoolQuestion:
+        """A question by its number, its id in the set or its address. Raises DataError."""
+        found = _NAMED.fullmatch(identity.strip())
+        for one in self.pool:
+            if found and str(one.id) == found[1]:
+                return one
+        raise DataError(f"{identity[:80]!r} is no question of {self.path / POOL}; name it as so-{self.pool[0].id}")
+
+    def sources(self) -> dict[str, str]:
+        """The files that a set is made of, besides the questions' own → SHA-256."""
+        return self.digests((POOL, BUILD, DRAFTS, REVIEWS))
+
+    def exports(self) -> Iterator[Exported]:
+        """The sets that were exported, oldest first. A damaged line is passed over: it only helps to compare."""
+        for line in (self.read(EXPORTS) or b"").split(b"\n"):
+            try:
+                yield msgspec.json.decode(line, type=Exported)
+            except (msgspec.DecodeError, RecursionError):
+                continue
+
+    def remember(self, made: Exported) -> None:
+        """Which texts went into a set, so that `calibrate` can tell what changed since. Raises StorageError."""
+        append_line(self.path / EXPORTS, msgspec.json.encode(made))
+
+    def items(self, *, everything: bool = False, kits: bool = False) -> list[Item]:
+        """What the review page needs: a question an item, its file to be edited, approved or rejected.
+
+        What is approved or rejected is left out unless `everything` is wanted; what is not written yet, unless `kits`
+        are.
+        """
+        hidden = {"approved", "rejected"} if not everything else set()
+        hidden |= {"unwritten"} if not kits else set()
+        states = self.states(quiet=True)
+        return [_item(state) for state in states if state.status not in hidden and state.text is not None]
+
+
+def barred(state: State, after: date | None) -> str:
+    """Why a question cannot be in the set whatever its state is; "" if it can."""
+    return f"asked before {after}" if after is not None and created(state.about.created) < after else ""
+
+
+def authors_in(text: str) -> tuple[str, ...]:
+    """The names in a question.yaml's author tag, also of a file with errors."""
+    try:
+        node = at(read_yaml(text.encode("utf-8", "replace").decode()), "questions", 0, "tags", "author")
+    except Unreadable:
+        return ()
+    return authors_of(node.value) if isinstance(node, Scalar) else ()
+
+
+def key_of(state: State) -> str:
+    """The item that decisions are about: another text is another item."""
+    return digest(state.id, state.text if state.text is not None else template(state.about))
+
+
+def take_pool(pool: Path, project: Path) -> None:
+    """The pool's two files into the project, build.json last: then it is whole."""
+    read_build(pool)
+    read_pool(pool)
+    for name in (POOL, BUILD):
+        content = content_of(pool / name)
+        if (project / name).exists():
+            if content_of(project / name) != content:
+                raise VivaError(f"{project} has another {name} than {pool}; begin a new project, or leave out --pool")
+            continue
+        replace_file(project / name, content)
+
+
+def about(state: State) -> dict[str, str]:
+    """Which question it is, for people and filters."""
+    own = state.checked.question
+    return {
+        "question": state.id,
+        "language": state.about.language,
+        "area": state.about.area,
+        "metric": " + ".join(metrics_of(own.rubric)) if own else "none yet",
+        "type": own.tags.get("type", "none yet") if own else "none yet",
+        "status": state.status,
+        "author": ", ".join(state.authors) or "nobody",
+    }
+
+
+def _item(state: State) -> Item:
+    """The original beside the file; what is known of it under it."""
+    return Item(
+        key=key_of(state),
+        about=about(state),
+        question=f"{original_text(state.about)}\n\n{url(state.about)}",
+        drafts=(
+            ReviewItem(
+                aspect=ASPECT,
+                text=written(state.text or ""),
+                gold=answers_text(state.about) or "there is none",
+                value=None,
+                scale=(0.0, 1.0),
+                reasons=_reasons(state),
+            ),
+        ),
+        editable=True,
+        code=True,
+    )
+
+
+def _reasons(state: State) -> str:
+    """What an expert should know before deciding."""
+    stands = state.standing
+    lines = [f"status: {state.status}; author: {', '.join(state.authors) or 'nobody yet'}"]
+    if state.checked.question is not None:
+        lines.append(f"likeness: {state.checked.shared_text}")
+    lines += [
+        f"{word} by {', '.join(names)}"
+        for word, names in (
+            ("edited", stands.editors),
+            ("approved", stands.approved_by),
+            ("rejected", stands.rejected_by),
+        )
+        if names
+    ]
+    if stands.own:
+        lines.append(f"{', '.join(stands.own)} approved what is their own: that does not count")
+    lines += [f"line {problem.line}: {problem.severity}: {problem.text}" for problem in state.checked.problems[:SHOWN]]
+    if len(state.checked.problems) > SHOWN:
+        lines.append(f"... and {len(state.checked.problems) - SHOWN} problems more")
+    lines += [f"remark of {remark}" for remark in stands.remarks]
+    lines += [f"remark on an earlier text of {remark}" for remark in stands.earlier[-SHOWN:]]
+    return "\n".join(lines)

@@ -1,0 +1,94 @@
+"""Drafts of prompts: what a model is asked, and what of its reply is a draft.
+
+The texts of a question are hostile: they stand between fences, and a draft is a proposal that an expert rewrites.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from functools import cache
+from importlib.resources import files
+
+import msgspec
+
+from viva.build.stackexchange.kit import accepted_text, original_text, question_id
+from viva.build.stackexchange.pool import PoolQuestion
+from viva.errors import DataError
+from viva.files import parse_toml
+from viva.prompting import clip, fence, fill
+from viva.scorers.fold import after_thinking, is_blank
+from viva.types import Generate, Message, Sampling
+
+LONGEST = 20_000
+"""Characters of a draft: a model that does not stop fills no page."""
+UNFIT = "UNFIT:"
+
+
+def bundled_instructions() -> bytes:
+    """instructions.toml as a new project gets it."""
+    return (files(__package__) / "instructions.toml").read_bytes()
+
+
+def read_instructions(content: bytes, name: str) -> str:
+    """The experts' instructions. Raises DataError."""
+    try:
+        found = parse_toml(content.decode("utf-8-sig")).get("instructions")
+    except ValueError as problem:
+        raise DataError(f"{name} is not valid TOML: {problem}") from None
+    if not isinstance(found, str) or not found.strip():
+        raise DataError(f'{name} should hold a text: instructions = """..."""')
+    return found.strip()
+
+
+@cache
+def _templates() -> dict[str, str]:
+    loaded: dict[str, dict[str, str]] = tomllib.loads(
+        (files(__package__) / "drafting.toml").read_text(encoding="utf-8")
+    )
+    return loaded["draft"]
+
+
+def asked(question: PoolQuestion) -> str:
+    """32 hexadecimal digits for what a draft is about: an original that was edited since is asked about anew."""
+    content = msgspec.json.encode([question.id, question.title, question.body, accepted_text(question)])
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
+
+
+def request(question: PoolQuestion, instructions: str, sampling: Sampling) -> Generate:
+    """What the model is asked: one draft of one question's prompt."""
+    values = {
+        "language": question.language,
+        "question": clip(original_text(question)),
+        "answer": clip(accepted_text(question)) or "there is none",
+    }
+    mark = fence("\n".join(values.values()))
+    return Generate(
+        question=question_id(question),
+        sample=0,
+        prompt=(
+            Message("system", fill(_templates()["system"], {"fence": mark, "instructions": instructions})),
+            Message("user", fill(_templates()["user"], {**values, "fence": mark})),
+        ),
+        sampling=sampling,
+    )
+
+
+def draft_of(reply: str) -> str:
+    """The draft in a model's reply: what follows its thinking; empty where there is none, or it says UNFIT."""
+    text = _after(reply)
+    return "" if text.startswith(UNFIT) else text
+
+
+def unfit_of(reply: str) -> str:
+    """Why the model holds a question to be unfit; empty where it does not."""
+    text = _after(reply)
+    return text.removeprefix(UNFIT).strip() if text.startswith(UNFIT) else ""
+
+
+def _after(reply: str) -> str:
+    start, unfinished = after_thinking(reply)
+    if unfinished or is_blank(reply[start:]):
+        return ""
+    text = reply[start:].replace("\r\n", "\n").replace("\r", "\n")[:LONGEST].strip("\n").rstrip()
+    return text if text.startswith(" ") else text.strip()

@@ -1,0 +1,243 @@
+"""From lines of Posts.xml to columns: what a row must say to be counted, a few bytes a row.
+
+A block depends on its lines alone, so blocks can be made anywhere, and be added up in the order of the file.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections import Counter
+from collections.abc import Sequence
+from datetime import date
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viva.build.stackexchange.rows import (
+    MAX_ROW,
+    BrokenRowError,
+    Fields,
+    RowReader,
+    expat_fields,
+    is_row,
+    plain,
+    sound,
+)
+from viva.build.stackexchange.tagtree import TagTree
+from viva.errors import DataError
+
+MAX_ID = 200_000_000
+"""Ids of posts are below 80 million in 2024; a larger one is a mistake, or meant to take our memory."""
+MAX_COUNT = 2_000_000_000
+TOLD = 20
+"""Broken rows that a block tells one by one; it counts all."""
+MAX_CACHE = 200_000
+MAX_CACHED = 200
+"""Bytes of a text of tags whose place is remembered; the site's five tags have 190 at most."""
+OTHER, QUESTION, ANSWER = 0, 1, 2
+EPOCH = date(1970, 1, 1).toordinal()
+LAST_DAY = 65_535
+"""Days since 1970 are kept in 16 bits, which reach to 2149."""
+
+_SPLIT = re.compile(r"><|\|")
+_SAYS = re.compile(rb"<\?xml|<posts[ \t/>]|</posts>|<!--(?:(?!--).)*-->\s*$")
+_ENCODING = re.compile(rb"""<\?xml[^>]*encoding=["']([A-Za-z0-9._-]{1,40})""")
+
+
+class Broken(NamedTuple):
+    """A row that could not be read; `place` counts lines (or rows) of the block from 0."""
+
+    place: int
+    kind: str
+    begins: bytes
+
+
+class Block(NamedTuple):
+    """Some rows in their order, in columns."""
+
+    lines: int
+    bytes: int
+    ids: NDArray[np.uint32]
+    kinds: NDArray[np.uint8]
+    """OTHER, QUESTION or ANSWER; the columns below have one entry for each question, or each answer."""
+    days: NDArray[np.uint16]
+    """Of questions: when created, days since 1970."""
+    views: NDArray[np.uint32]
+    accepted: NDArray[np.uint32]
+    """The accepted answer's id; 0 for none."""
+    places: NDArray[np.uint8]
+    """In the tag tree."""
+    parents: NDArray[np.uint32]
+    """Of answers: the question."""
+    liked: NDArray[np.bool_]
+    """Of answers: whether votes for them are more than those against."""
+    newest: int
+    """The latest day of any row; 0 for none."""
+    told: list[Broken]
+    broken: dict[str, int]
+    closed: bool
+    """Whether </posts> is among the lines."""
+
+
+def day_of(text: str) -> int:
+    """A date's days since 1970. Raises BrokenRowError for what is none, or out of 16 bits."""
+    try:
+        day = date.fromisoformat(text).toordinal() - EPOCH
+    except ValueError:
+        day = -1
+    if not 0 < day <= LAST_DAY:
+        raise BrokenRowError("no date")
+    return day
+
+
+def split_tags(text: str) -> tuple[str, ...]:
+    """`<c#><.net>` (until 2023) or `|c#|.net|` (since), or the same without its ends. At most 32."""
+    return tuple(tag for tag in _SPLIT.split(text[:4096].strip("<>| ")) if tag)[:32]
+
+
+class Scanner:
+    """Reads lines and keeps what they say."""
+
+    def __init__(self, tree: TagTree) -> None:
+        self._tree = tree
+        self._rows = RowReader()
+        self._places: dict[bytes | None, int] = {}
+        self._days: dict[bytes, int] = {}
+        self._clear()
+
+    def _clear(self) -> None:
+        self._ids, self._kinds = array("I"), bytearray()
+        self._created, self._views, self._accepted, self._tags = array("H"), array("I"), array("I"), bytearray()
+        self._parents, self._liked = array("I"), bytearray()
+        self._newest = self._lines = self._bytes = 0
+        self._told: list[Broken] = []
+        self._broken: Counter[str] = Counter()
+        self._closed = False
+
+    @property
+    def held(self) -> int:
+        """Bytes that were read since the last block."""
+        return self._bytes
+
+    def feed(self, lines: Sequence[bytes] | int) -> None:
+        """Whole lines; a number for one of so many bytes, which is too long to be read.
+
+        Raises DataError for what makes the file no dump: a DTD, another encoding.
+        """
+        if isinstance(lines, int):
+            self.broken(f"longer than {MAX_ROW >> 20} MiB", b"")
+            self._lines += 1
+            self._bytes += lines
+            return
+        checked = all(line.startswith(b"  <row ") for line in lines) and sound(lines)
+        for line in lines:
+            try:
+                if checked or is_row(line):
+                    self._row(line, checked)
+                else:
+                    self._between(line)
+            except BrokenRowError as problem:
+                self.broken(problem.kind, line)
+            self._lines += 1
+        self._bytes += sum(map(len, lines))
+
+    def broken(self, kind: str, line: bytes) -> None:
+        """Count the line that is being read as one that cannot be."""
+        self._broken[kind] += 1
+        if len(self._told) < TOLD:
+            self._told.append(Broken(self._lines, kind, line[:200].strip()))
+
+    def block(self) -> Block:
+        """What was read since the last time."""
+        found = Block(
+            lines=self._lines,
+            bytes=self._bytes,
+            ids=np.array(self._ids, np.uint32),
+            kinds=np.frombuffer(bytes(self._kinds), np.uint8),
+            days=np.array(self._created, np.uint16),
+            views=np.array(self._views, np.uint32),
+            accepted=np.array(self._accepted, np.uint32),
+            places=np.frombuffer(bytes(self._tags), np.uint8),
+            parents=np.array(self._parents, np.uint32),
+            liked=np.frombuffer(bytes(self._liked), np.bool_),
+            newest=self._newest,
+            told=self._told,
+            broken=dict(self._broken),
+            closed=self._closed,
+        )
+        self._clear()
+        return found
+
+    def _row(self, line: bytes, checked: bool) -> None:
+        fields = self._rows.read(line, checked=checked)
+        try:
+            self._take(fields)
+        except BrokenRowError:
+            self._take(expat_fields(line))  # a figure may be written with references
+
+    def _take(self, fields: Fields) -> None:
+        identity = _whole(fields.id, "no Id")
+        if not 0 < identity <= MAX_ID:
+            raise BrokenRowError("no Id")
+        created = (fields.created or b"")[:10]
+        day = self._days.get(created)
+        if day is None:
+            day = day_of(created.decode("ascii", "replace"))
+            if len(self._days) < MAX_CACHE:
+                self._days[created] = day
+        if fields.kind == b"1":
+            views, accepted = _whole(fields.views or b"0", "no ViewCount"), _whole(fields.accepted or b"0", "no answer")
+            self._tags.append(self._place(fields.tags))
+            self._created.append(day)
+            self._views.append(views)
+            self._accepted.append(accepted)
+            self._kinds.append(QUESTION)
+        elif fields.kind == b"2":
+            parent = _whole(fields.parent, "an answer without ParentId")
+            score = fields.score or b""
+            negative = score[:1] == b"-"
+            liked = _whole(score[1:] if negative else score, "no Score") > 0 and not negative
+            if parent > MAX_ID:
+                raise BrokenRowError("an answer without ParentId")
+            self._parents.append(parent)
+            self._liked.append(liked)
+            self._kinds.append(ANSWER)
+        else:
+            _whole(fields.kind, "no PostTypeId")
+            self._kinds.append(OTHER)
+        self._ids.append(identity)
+        self._newest = max(self._newest, day)
+
+    def _place(self, tags: bytes | None) -> int:
+        place = self._places.get(tags)
+        if place is None:
+            place = self._tree.place(split_tags(plain(tags or b"")))
+            if len(self._places) < MAX_CACHE and len(tags or b"") <= MAX_CACHED:
+                self._places[tags] = place
+        return place
+
+    def _between(self, line: bytes) -> None:
+        """A line that begins no row."""
+        text = line.removeprefix(b"\xef\xbb\xbf").strip()
+        if not text:
+            return
+        if text.startswith(b"<!") and not _SAYS.match(text):
+            what = "a DTD or entities" if text[2:9].upper() == b"DOCTYPE" else "a comment or section over several lines"
+            raise DataError(f"{what} in the dump, which no Posts.xml has; this is refused, and nothing of it was read")
+        encoding = _ENCODING.match(text)
+        if encoding and encoding[1].lower() not in (b"utf-8", b"us-ascii", b"ascii"):
+            raise DataError(
+                f"the dump is written in {encoding[1].decode()}; Posts.xml is UTF-8: convert it (iconv) first"
+            )
+        if not _SAYS.match(text):
+            raise BrokenRowError("no row")
+        self._closed = self._closed or text.startswith(b"</posts>")
+
+
+def _whole(text: bytes | None, problem: str) -> int:
+    """A count. Raises BrokenRowError for what is none, or absurd."""
+    if text is None or not text.isdigit() or len(text) > 10 or (found := int(text)) > MAX_COUNT:
+        raise BrokenRowError(problem)
+    return found

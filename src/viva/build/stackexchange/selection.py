@@ -1,0 +1,330 @@
+"""`viva build infibench pool`: from a dump to the questions that experts choose from (paper, sections 2.1 and 2.2).
+
+    build_pool(Path("Posts.xml"), Path("pool"), PoolSettings(), crew, watch)
+
+The rows are read once for what decides about them, then the line, the tag tree and the quotas say how many questions of
+each language are drawn, and their texts are looked up in a second reading.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable
+from datetime import date
+from pathlib import Path
+from typing import Literal, Protocol
+
+import msgspec
+from msgspec import Struct
+
+from viva.benchmarks.sets import fingerprint
+from viva.build.stackexchange.dump import PIECE, Dump, Pipe, open_dump
+from viva.build.stackexchange.index import MOST, Index, Rules, Steps
+from viva.build.stackexchange.pool import (
+    BROKEN,
+    BUILD,
+    FILES,
+    POOL,
+    BrokenRows,
+    Build,
+    LanguageCount,
+    PoolAnswer,
+    PoolQuestion,
+)
+from viva.build.stackexchange.quotas import quotas
+from viva.build.stackexchange.rows import Row
+from viva.build.stackexchange.sampling import Drawn, draw
+from viva.build.stackexchange.scan import EPOCH, LAST_DAY, Block, split_tags
+from viva.build.stackexchange.tagtree import NONE, SEVERAL, TagTree, read_tree
+from viva.build.stackexchange.view_line import Line, ViewAges
+from viva.build.staging import staged
+from viva.contracts import WorkerPool
+from viva.errors import DataError, VivaError
+from viva.version import __version__
+
+MAX_ANSWERS = 100
+"""Answers of a question that are handed on, the best ones; the accepted one comes on top."""
+MAX_TEXTS = 250_000_000
+"""Characters of a pool's questions and answers; the paper's would have 5 million."""
+MAX_TOLD = 1000
+"""Broken rows that broken.jsonl lists one by one."""
+CUT = "the end (</posts>) is missing"
+REPEATED = "an Id that was there before"
+
+
+class PoolSettings(Struct, frozen=True, kw_only=True):
+    """Everything that the pool depends on but the dump. The defaults are the paper's."""
+
+    min_answers: int = 3
+    """Answers with more votes for than against."""
+    line: Line = Line()
+    date: str = ""
+    """The day at which ages are counted, ISO 8601; the newest post's where empty."""
+    after: str = ""
+    """Created on this day or later."""
+    before: str = ""
+    """Created before this day."""
+    tree: str = ""
+    """The tag tree's fingerprint; filled in."""
+    several: Literal["first", "drop"] = "first"
+    """What a question with tags of several languages gets: that of the first, or no place in the pool."""
+    size: int = 200
+    floor: int = 10
+    times: float = 2.0
+    """The pool's size in quotas."""
+    seed: int = 42
+
+
+class BrokenRow(Struct, frozen=True, kw_only=True):
+    """A line of broken.jsonl."""
+
+    place: str
+    """Such as "line 17"."""
+    kind: str
+    begins: str
+
+
+class Watch(Protocol):
+    """Whoever wants to know how it goes."""
+
+    def reading(self, what: Literal["rows", "texts"], dump: Dump, rows: int) -> None:
+        """Some more was read."""
+
+    def broken(self, row: BrokenRow) -> None:
+        """A row could not be read."""
+
+
+def build_pool(
+    source: Path,
+    out: Path,
+    settings: PoolSettings,
+    workers: WorkerPool,
+    watch: Watch,
+    *,
+    tree: Path | None = None,
+    force: bool = False,
+    piece: int = PIECE,
+    views: Callable[[ViewAges], None] | None = None,
+) -> Build:
+    """Make a pool in the folder `out`; `tree`: the file of a tag tree of one's own, `piece`: bytes read at a time,
+    `views` is given where the questions lie in the plane of age and views.
+
+    Raises DataError for a dump or tag tree that cannot be used, and where no question is left; StorageError where the
+    pool cannot be written. Then `out` is as it was.
+    """
+    branches = read_tree(tree, settings.several)
+    settings = msgspec.structs.replace(settings, tree=branches.fingerprint)
+    with staged(out, FILES, BUILD, force=force) as stage, tempfile.TemporaryDirectory(dir=stage) as aside:
+        dump = open_dump(source, Path(aside), piece)
+        building = _Building(dump, settings, branches, workers, watch)
+        build = building.write(stage)
+        if views:
+            views(building.view_ages(build))
+        return build
+
+
+class _Building:
+    """One pool in the making."""
+
+    def __init__(self, dump: Dump, settings: PoolSettings, tree: TagTree, workers: WorkerPool, watch: Watch) -> None:
+        self._dump = dump
+        self._settings = settings
+        self._tree = tree
+        self._workers = workers
+        self._watch = watch
+        self._index = Index(len(tree.names))
+        self._broken: Counter[str] = Counter()
+        self._told: list[BrokenRow] = []
+        self._lines = 0
+
+    def write(self, stage: Path) -> Build:
+        """pool.jsonl, build.json and, where there is something to tell, broken.jsonl."""
+        self._read()
+        rules = self._rules(_day(self._settings.date) or self._index.newest)
+        steps = self._index.steps(rules, len(self._tree.languages))
+        names = [one.name for one in self._tree.languages]
+        seed = {name: int(count) for name, count in zip(names, steps.seed, strict=False)}
+        quota = quotas(seed, self._tree, size=self._settings.size, floor=self._settings.floor)
+        drawn = [
+            one
+            for place, ids in sorted(steps.ids.items())
+            for one in draw(
+                map(int, ids),
+                place=place,
+                quota=quota[names[place]],
+                times=self._settings.times,
+                seed=self._settings.seed,
+            )
+        ]
+        if not drawn:
+            raise DataError(self._nothing(steps))
+        lines = b"".join(msgspec.json.encode(question) + b"\n" for question in self._questions(drawn))
+        (stage / POOL).write_bytes(lines)
+        if self._told:
+            (stage / BROKEN).write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in self._told))
+        build = Build(
+            viva=__version__,
+            settings=msgspec.to_builtins(self._settings),
+            date=_iso(rules.day),
+            rows=self._index.rows,
+            questions=self._index.questions,
+            answers=self._index.answers,
+            languages=self._counts(steps, quota, drawn),
+            broken=tuple(BrokenRows(kind=kind, count=count) for kind, count in sorted(self._broken.items())),
+            source=self._index.fingerprint,
+            fingerprint=fingerprint([lines]),
+        )
+        (stage / BUILD).write_bytes(msgspec.json.format(msgspec.json.encode(build), indent=2) + b"\n")
+        return build
+
+    def view_ages(self, build: Build) -> ViewAges:
+        """Where the questions lie that have an accepted answer and enough others."""
+        return self._index.view_ages(self._rules(_day(build.date)))
+
+    def _rules(self, day: int) -> Rules:
+        settings = self._settings
+        return Rules(
+            min(settings.min_answers, MOST),
+            settings.line,
+            day,
+            _day(settings.after),
+            _day(settings.before) or LAST_DAY + 1,
+        )
+
+    def _read(self) -> None:
+        """All rows, once."""
+        index, languages = self._index, len(self._tree.languages)
+        rules = self._rules(_day(self._settings.date))
+        closed = False
+        if isinstance(self._dump, Pipe):
+            self._dump.dropped = index.dropped
+        self._watch.reading("rows", self._dump, 0)
+        for block in self._dump.blocks(self._workers, self._tree):
+            index.add(block)
+            if isinstance(self._dump, Pipe):
+                index.drop(block, rules, languages)
+            self._tell(block)
+            closed |= block.closed
+            self._watch.reading("rows", self._dump, index.rows)
+        if not index.rows:
+            kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(self._broken.items()))
+            hint = "; Posts.xml has a <row ... /> a line" if self._dump.unit == "line" else ""
+            raise DataError(f"no row could be read in the dump ({kinds or 'it has none'}){hint}")
+        if not closed:
+            self._broken[CUT] += 1
+            self._note(BrokenRow(place=f"{self._dump.unit} {self._lines:,}", kind=CUT, begins=""))
+        if index.repeated:
+            self._broken[REPEATED] += index.repeated
+
+    def _tell(self, block: Block) -> None:
+        for row in block.told:
+            place = f"{self._dump.unit} {self._lines + row.place + 1:,}"
+            self._note(BrokenRow(place=place, kind=row.kind, begins=row.begins.decode("utf-8", "replace")))
+        self._broken.update(block.broken)
+        self._lines += block.lines
+
+    def _note(self, row: BrokenRow) -> None:
+        if len(self._told) < MAX_TOLD:
+            self._told.append(row)
+        self._watch.broken(row)
+
+    def _questions(self, drawn: list[Drawn]) -> Iterable[PoolQuestion]:
+        """The texts of what was drawn, in the order of the tree."""
+        wanted = frozenset(one.id for one in drawn)
+        asked: dict[int, Row] = {}
+        answers: dict[int, dict[int, Row]] = {one: {} for one in wanted}
+        self._dump.done = held = 0
+        self._watch.reading("texts", self._dump, 0)
+        for rows in self._dump.texts(self._workers, wanted):
+            for row in rows:
+                kept = answers.get(row.parent, {}) if row.parent else asked
+                if kept.setdefault(row.id, row) is row:
+                    held += len(row.body) + len(row.title)
+            if held > MAX_TEXTS:
+                raise DataError(f"the pool's texts have more than {MAX_TEXTS:,} characters: take a smaller --size")
+            self._watch.reading("texts", self._dump, len(asked))
+        missing = wanted - asked.keys()
+        if missing:
+            raise DataError(
+                f"question {min(missing)} was there at the first reading and is not at the second: "
+                "is the dump still being written?"
+            )
+        for one in drawn:
+            yield self._question(one, asked[one.id], answers[one.id].values())
+
+    def _question(self, drawn: Drawn, row: Row, answers: Iterable[Row]) -> PoolQuestion:
+        language = self._tree.languages[drawn.place]
+        best = heapq.nsmallest(
+            MAX_ANSWERS, (one for one in answers if one.score > 0), key=lambda one: (-one.score, one.created, one.id)
+        )
+        accepted = next((one for one in answers if one.id == row.accepted), None)
+        if accepted and accepted not in best:
+            best.append(accepted)
+        return PoolQuestion(
+            id=row.id,
+            title=row.title,
+            body=row.body,
+            tags=split_tags(row.tags),
+            language=language.name,
+            area=language.area,
+            created=row.created,
+            views=row.views,
+            score=row.score,
+            accepted=row.accepted,
+            answers=tuple(PoolAnswer(id=one.id, score=one.score, body=one.body, created=one.created) for one in best),
+            rank=drawn.rank,
+            reserve=drawn.reserve,
+        )
+
+    def _counts(self, steps: Steps, quota: dict[str, int], drawn: list[Drawn]) -> tuple[LanguageCount, ...]:
+        areas = {one.name: one.area for one in self._tree.languages}
+        pool = Counter(one.place for one in drawn)
+        return tuple(
+            LanguageCount(
+                language=name,
+                area=areas.get(name, ""),
+                questions=int(steps.questions[place]),
+                accepted=int(steps.accepted[place]),
+                answered=int(steps.answered[place]),
+                seen=int(steps.seen[place]),
+                seed=int(steps.seed[place]),
+                quota=quota.get(name, 0),
+                drawn=pool[place],
+            )
+            for place, name in enumerate(self._tree.names)
+            if place < len(areas)
+            or name == NONE
+            or steps.questions[place]
+            or (name == SEVERAL and self._settings.several == "drop")
+        )
+
+    def _nothing(self, steps: Steps) -> str:
+        left = {
+            "questions": steps.questions,
+            "with an accepted answer": steps.accepted,
+            f"with {self._settings.min_answers} positively voted answers": steps.answered,
+            "above the line": steps.seen,
+            "of a language and in the days asked for": steps.seed,
+        }
+        counts = ", ".join(f"{int(count.sum()):,} {what}" for what, count in left.items())
+        newest = _iso(self._index.newest)
+        return f"no question is left: {counts}; ages at {self._settings.date or newest}, the newest post is of {newest}"
+
+
+def _day(text: str) -> int:
+    return date.fromisoformat(text).toordinal() - EPOCH if text else 0
+
+
+def _iso(day: int) -> str:
+    return date.fromordinal(day + EPOCH).isoformat()
+
+
+def read_line(points: tuple[float, float, float, float], base: Literal["e", "2", "10"]) -> Line:
+    """The line through two points. Raises VivaError where it does not rise."""
+    if not all(map(math.isfinite, points)) or points[0] >= points[2] or points[1] > points[3]:
+        shown = " ".join(f"{one:g}" for one in points)
+        raise VivaError(f"--line {shown} does not rise from left to right; the paper's is 0 5 3000 15.5")
+    return Line(from_days=points[0], from_log=points[1], to_days=points[2], to_log=points[3], logarithm=base)

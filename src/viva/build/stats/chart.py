@@ -1,0 +1,47 @@
+"""How long the questions of a set are: a histogram a group, one below the other on the same axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from viva.build.stats.tables import SetStatistics
+from viva.reports.charts.theme import FILE_WIDTH
+from viva.visible import one_line
+
+if TYPE_CHECKING:
+    import altair
+
+_HEIGHT = 90
+_LABEL = 60
+
+
+def lengths_chart(found: Sequence[SetStatistics]) -> altair.VConcatChart:
+    """The histograms of every set; the group of all is left out where there are others."""
+    import altair
+
+    panels = []
+    for one in found:
+        shown = [lengths for lengths in one.lengths if lengths.group != "all"] or list(one.lengths)
+        rows: list[dict[str, Any]] = [
+            {"group": one_line(lengths.group, _LABEL), "from": low, "to": high, "texts": count}
+            for lengths in shown
+            for low, high, count in zip(lengths.edges, lengths.edges[1:], lengths.counts, strict=False)
+            if count
+        ]
+        base = altair.Chart(altair.InlineData(values=rows)).encode(
+            x=altair.X("from:Q", bin="binned", title=f"length of the {one.field}, {one.measure}"),
+            x2="to",
+            y=altair.Y("texts:Q", title="texts"),
+            tooltip=[
+                altair.Tooltip("group:N"),
+                altair.Tooltip("from:Q", format=".1f"),
+                altair.Tooltip("to:Q", format=".1f"),
+                altair.Tooltip("texts:Q", format=","),
+            ],
+        )
+        bars = base.mark_bar().properties(width=FILE_WIDTH, height=_HEIGHT)
+        facets = bars.facet(row=altair.Row("group:N", title=None, sort=[row["group"] for row in rows]))
+        panels.append(facets.resolve_scale(y="independent").properties(title=f"{one_line(one.set, _LABEL)}: lengths"))
+    drawn: altair.VConcatChart = altair.vconcat(*panels)
+    return drawn

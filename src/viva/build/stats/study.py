@@ -1,0 +1,217 @@
+"""A set's questions by every dimension, and their lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from msgspec import Struct
+
+from viva.errors import DataError, VivaError
+from viva.runs.config import ARGUMENT, TaskOptions, note
+from viva.studies.options import BenchmarkFiles, Languages
+
+if TYPE_CHECKING:
+    from viva.benchmarks.csbench.files import Raw
+    from viva.build.stats.lengths import Entry
+    from viva.build.stats.tables import SetStatistics, SetTables
+
+_MOST = 80
+"""Values of a dimension that is shown; one with more tells questions apart, and groups none."""
+
+
+class SetStatisticsConfig(Struct, kw_only=True):
+    """Which set, and what is counted."""
+
+    set: Annotated[str, note("A benchmark, CS-Bench files, or a question file.", extra=ARGUMENT)]
+    data: BenchmarkFiles = None
+    language: Languages = ()
+    by: Annotated[str, note("Dimensions to count by.  [default: all there are]")] = ""
+    cross: Annotated[tuple[str, ...], note("Cross table of two.  [default: with the format, or all]")] = ()
+    field: Annotated[
+        Literal["question", "asked", "options", "answer", "explanation"],
+        note("Whose length is told; asked: with the options."),
+    ] = "question"
+    group: Annotated[str, note("Lengths for each of its values.  [default: format]")] = ""
+
+
+class Opened(Struct, kw_only=True):
+    """A set to be counted: what `viva perplexity` calls it, and where its files are."""
+
+    name: str
+    language: str
+    entries: list[Any]
+    fingerprint: str
+    perplexity: str
+    data: Path | None
+
+
+def study(config: SetStatisticsConfig) -> SetTables:
+    """A set's questions by every dimension and crossed, and how long they are.
+
+    Raises DataError for what is no set, and for an unknown dimension.
+    """
+    from viva.build.stats.tables import SetTables
+
+    crosses = [_pair_of(one) for one in config.cross]
+    by = tuple(part.strip() for part in config.by.split(",") if part.strip())
+    sets = open_sets(config.set, TaskOptions(data=config.data, language=config.language))
+    return SetTables(tuple(_statistics(one, by, crosses, config.field, config.group) for one in sets))
+
+
+def _pair_of(text: str) -> tuple[str, str]:
+    """Two dimensions, as --cross names them. Raises VivaError."""
+    first, comma, second = text.partition(",")
+    if not comma or not first.strip() or not second.strip() or first.strip() == second.strip():
+        raise VivaError(f"--cross {text!r}: write two dimensions, such as domain,format")
+    return first.strip(), second.strip()
+
+
+def open_sets(given: str, choice: TaskOptions) -> list[Opened]:
+    """The sets of a benchmark, of CS-Bench files or of a question file. Raises DataError where there are none."""
+    from viva.benchmarks import BENCHMARKS, find_benchmark, question_file
+    from viva.benchmarks.csbench.benchmark import HERE
+    from viva.benchmarks.csbench.files import is_csbench
+    from viva.runs.settings import data_folder
+
+    folder = Path(given)
+    halves = given in BENCHMARKS and find_benchmark(given).about.halves
+    if halves:
+        root = data_folder(choice, given) or HERE / "sample"
+        inner = root / given
+        folder = inner if inner.is_dir() else root
+    if given not in BENCHMARKS or halves:
+        if is_csbench(folder):
+            found = _csbench(folder, choice)
+            if halves:  # other sets beside it have their own folders
+                for one in found:
+                    one.data = None
+            return found
+        if not halves and not question_file(given):
+            raise DataError(f"there is no set {given!r}: name a benchmark, CS-Bench files, or a question file (.yaml)")
+    return _exams(given, choice)
+
+
+def _csbench(folder: Path, choice: TaskOptions) -> list[Opened]:
+    """Both halves of one or several languages."""
+    from viva.benchmarks.csbench.benchmark import BENCHMARK
+    from viva.benchmarks.csbench.files import TEST, read_set
+    from viva.benchmarks.csbench.loading import FOLDERS
+    from viva.runs.settings import languages
+
+    several = folder.is_dir() and not (folder / TEST).is_file()
+    there = tuple(code for code in BENCHMARK.about.languages if (folder / FOLDERS[code] / TEST).is_file())
+    wanted = languages(choice, there) if several else [None]
+    found = []
+    for language in wanted:
+        one = read_set(folder, language)
+        records = [("test", record) for record in one.test] + [("valid", record) for record in one.valid or []]
+        found.append(
+            Opened(
+                name=f"csbench-{one.language}",
+                language=one.language,
+                entries=[_entry(half, record) for half, record in records],
+                fingerprint=one.fingerprint,
+                perplexity="csbench",
+                data=folder if several else folder.resolve().parent,
+            )
+        )
+    return found
+
+
+def _entry(half: str, record: Raw) -> Entry:
+    from viva.benchmarks.csbench.files import LETTERS, asked, text
+    from viva.benchmarks.csbench.loading import DOMAINS
+    from viva.build.stats.lengths import Entry
+
+    domain = text(record["Domain"])
+    return Entry(
+        texts={
+            "question": text(record["Question"]),
+            "asked": asked(record),
+            "options": "\n".join(text(record[letter]) for letter in LETTERS if letter in record),
+            "answer": text(record["Answer"]),
+            "explanation": text(record.get("Explanation")),
+        },
+        tags={
+            "half": half,
+            "domain": domain,
+            "subfield": f"{DOMAINS.get(domain, domain)}: {text(record['SubDomain'])}",
+            "format": text(record["Format"]),
+            "tag": text(record["Tag"]),
+        },
+    )
+
+
+def _exams(given: str, choice: TaskOptions) -> list[Opened]:
+    from viva.build.stats.lengths import Entry
+    from viva.runs.exams import label, open_exams
+
+    found = []
+    for exam, data in open_exams((given,), choice):
+        entries = [
+            Entry(
+                texts={
+                    "question": question.text,
+                    "asked": "\n".join((question.text, *question.options)),
+                    "options": "\n".join(question.options),
+                    "answer": question.answer or "",
+                    "explanation": question.explanation,
+                },
+                tags=question.tags,
+            )
+            for question in exam.questions()
+        ]
+        found.append(
+            Opened(
+                name=label(exam),
+                language=exam.spec.language,
+                entries=entries,
+                fingerprint=exam.fingerprint,
+                perplexity=given,
+                data=data if given == exam.spec.benchmark else None,
+            )
+        )
+    return found
+
+
+def _statistics(
+    one: Opened, by: tuple[str, ...], crosses: Sequence[tuple[str, str]], field: str, group: str
+) -> SetStatistics:
+    """Counts by dimension and crossed, and lengths. Raises DataError for an unknown dimension."""
+    from viva.build.stats.lengths import counts, crossed, lengths, measure_of
+    from viva.build.stats.tables import Counts, SetStatistics
+
+    values: dict[str, set[str]] = {name: set() for entry in one.entries for name in entry.tags}
+    for entry in one.entries:
+        for name, known in values.items():
+            known.add(entry.tags.get(name, ""))
+    for name in dict.fromkeys((*by, *(part for pair in crosses for part in pair), *((group,) if group else ()))):
+        if name not in values:
+            raise DataError(f"{one.name} has no dimension {name!r}; it has: {', '.join(values) or 'none'}")
+    dimensions = by or tuple(name for name in values if 1 < len(values[name]) <= _MOST)
+    if crosses:
+        pairs = list(crosses)
+    elif "format" in dimensions:
+        pairs = [(name, "format") for name in dimensions if name != "format"]
+    else:
+        pairs = [pair for pair in combinations(dimensions, 2) if len(values[pair[1]]) <= 12][:6]
+    measure = measure_of(one.language)
+    by_group = group or ("format" if "format" in values else "")
+    found = [lengths(one.entries, field, measure)]
+    for value in sorted(values[by_group]) if by_group and len(values[by_group]) > 1 else ():
+        some = [entry for entry in one.entries if entry.tags.get(by_group, "") == value]
+        found.append(lengths(some, field, measure, value or "(none)"))
+    return SetStatistics(
+        set=one.name,
+        language=one.language,
+        questions=len(one.entries),
+        fingerprint=one.fingerprint,
+        field=field,
+        measure=measure,
+        counts=tuple(Counts(name, tuple(counts(one.entries, name))) for name in dimensions),
+        crosses=tuple(crossed(one.entries, *pair) for pair in pairs),
+        lengths=tuple(each for each in found if each is not None),
+    )

@@ -1,0 +1,112 @@
+"""Which question of a set is which of its translation, where the files do not say: CS-Bench's German and French ones.
+
+Their questions are shuffled and numbered anew. What a translation keeps tells them apart: domain, subfield, format and
+tag; then figures, formulas, code, abbreviations, and the letters that related words have in common, field by field (the
+options keep their order). Within each cell the pairing with the greatest similarity in all is taken (one to one). Golds
+have no part in it, so how often they agree afterwards says how often the pairing is right (`agreement`).
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from viva.benchmarks.csbench.files import LETTERS, Raw, text
+from viva.build.translation.checks import folded
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+_FIELDS = ("Question", *LETTERS)
+_ANCHOR = re.compile(r"\d+(?:[.,]\d+)*|[A-Za-z]*[A-Z]{2,}[A-Za-z0-9]*|[^\s\w]?[A-Za-z]\b|\w*[_^\\=<>\[\]{}]+\w*")
+_GRAM = 4
+SURE = 0.01
+"""How much more alike a pair is than either with any other, from where on it is trusted."""
+
+
+class Pair(Struct, frozen=True):
+    """Positions in both sets, how alike the two are (0 to 1), and by how much more than any other pair of either."""
+
+    source: int
+    translation: int
+    alike: float
+    margin: float
+
+    @property
+    def sure(self) -> bool:
+        """Whether no other question of either set comes near."""
+        return self.margin >= SURE
+
+
+def pair_up(source: Sequence[Raw], translation: Sequence[Raw]) -> list[Pair]:
+    """The pairs, in the order of the translation. Cells of different size leave questions without one."""
+    cells: defaultdict[tuple[str, ...], tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
+    for side, records in enumerate((source, translation)):
+        for at, record in enumerate(records):
+            cells[tuple(text(record.get(key)) for key in ("Domain", "SubDomain", "Format", "Tag"))][side].append(at)
+    vectors = _vectors([*source, *translation])
+    ours, theirs = vectors[: len(source)], vectors[len(source) :]
+    found = [pair for here, there in cells.values() if here and there for pair in _in_cell(ours, theirs, here, there)]
+    return sorted(found, key=lambda pair: pair.translation)
+
+
+def _in_cell(ours: csr_array, theirs: csr_array, here: list[int], there: list[int]) -> Iterator[Pair]:
+    import numpy as np
+    from scipy.optimize import linear_sum_assignment
+
+    alike = (ours[here] @ theirs[there].T).toarray()
+    rows, columns = linear_sum_assignment(alike, maximize=True)
+    for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
+        others = np.concatenate((np.delete(alike[row], column), np.delete(alike[:, column], row)))
+        margin = float(alike[row, column] - others.max(initial=0.0))
+        yield Pair(here[row], there[column], float(alike[row, column]), margin)
+
+
+def _vectors(records: Sequence[Raw]) -> csr_array:
+    """A row a record: its features, rarer ones heavier (tf-idf), of length 1."""
+    import numpy as np
+    from scipy.sparse import csr_array, diags_array
+
+    names: defaultdict[str, int] = defaultdict(lambda: len(names))
+    columns: list[int] = []
+    starts = [0]
+    for record in records:
+        columns += [names[feature] for feature in _features(record)]
+        starts.append(len(columns))
+    shape = (len(records), max(1, len(names)))
+    counts = csr_array((np.ones(len(columns)), np.array(columns, dtype=np.int64), np.array(starts)), shape=shape)
+    counts.sum_duplicates()
+    weights = np.log((1 + len(records)) / (1 + np.bincount(counts.indices, minlength=shape[1])))
+    counts.data = (1 + np.log(counts.data)) * weights[counts.indices]
+    sizes = np.sqrt(np.asarray(counts.multiply(counts).sum(axis=1)).ravel())
+    return csr_array(diags_array(1 / np.where(sizes > 0, sizes, 1.0)) @ counts)
+
+
+def _features(record: Raw) -> Iterator[str]:
+    fields = (*_FIELDS, *(("Answer",) if record["Format"] in ("Fill-in-the-blank", "Open-ended") else ()))
+    for field in fields:
+        content = folded(text(record.get(field)))
+        for anchor in _ANCHOR.findall(content):
+            # Twice: a figure says more than a run of letters.
+            yield f"{field[0]}={anchor}"
+            yield f"={anchor}"
+        plain = "".join(c for c in unicodedata.normalize("NFD", content.casefold()) if not unicodedata.combining(c))
+        letters = f" {' '.join(re.findall('[a-z0-9]+', plain))} "
+        head = f"{field[0]}~"
+        yield from [head + letters[at : at + _GRAM] for at in range(len(letters) - _GRAM + 1)]
+
+
+def agreement(pairs: Sequence[Pair], source: Sequence[Raw], translation: Sequence[Raw]) -> tuple[int, int]:
+    """Of the pairs of choices with a letter as gold on both sides: how many agree in it, and how many there are."""
+    same = total = 0
+    for pair in pairs:
+        golds = source[pair.source].get("Answer"), translation[pair.translation].get("Answer")
+        if source[pair.source]["Format"] == "Multiple-choice" and all(gold in LETTERS for gold in golds):
+            total += 1
+            same += golds[0] == golds[1]
+    return same, total

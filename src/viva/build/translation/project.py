@@ -1,0 +1,345 @@
+"""A project folder of `viva build translate`, read: what its files say together.
+
+translation.json   what is translated into what (the source's path and fingerprint, languages, how it is asked)
+translating.toml   what the model is told            drafts.jsonl    its replies, append-only
+reviews.jsonl      what people decided, append-only
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from viva.benchmarks.csbench.files import Raw, RawSet, asked, named, read_set, text
+from viva.build.approval import State
+from viva.build.decision_file import DecisionFile
+from viva.build.files import replace_file
+from viva.build.project import TextProject
+from viva.build.spreadsheet import clean
+from viva.build.translation.approval import fold, headed, item_key, unheaded
+from viva.build.translation.checks import Finding, check_record
+from viva.build.translation.comparison import Reference, check_pair
+from viva.build.translation.prompt import (
+    Each,
+    Templates,
+    bundled,
+    read_fields,
+    read_templates,
+    read_text,
+    requests,
+    to_translate,
+    translated,
+)
+from viva.engine.journal import Entry
+from viva.engine.reviews import Review
+from viva.errors import DataError, VivaError
+from viva.review.items import Item
+from viva.types import Generate, Language, ReviewItem, Sampling
+
+SETTINGS, TEMPLATES = "translation.json", "translating.toml"
+ASPECT = "translation"
+
+
+class Settings(Struct, kw_only=True):
+    """All of translation.json."""
+
+    format: int = 1
+    source: str
+    fingerprint: str
+    source_language: Language
+    target_language: Language
+    each: Each
+
+
+class Question(Struct, frozen=True, kw_only=True):
+    """One question of the source, and where its translation stands."""
+
+    name: str
+    part: str
+    record: Raw
+    wanted: dict[str, str]
+    """Field → text, of those that are to be translated."""
+    start: str
+    """The model's translation as people see it; empty where a field is missing."""
+    author: str
+    state: State
+
+    @property
+    def shown(self) -> str:
+        """The source's texts as people see them."""
+        return headed(self.wanted)
+
+    @property
+    def key(self) -> str:
+        """The item that a decision is about."""
+        return item_key(self.name, self.shown, self.state.text)
+
+    def result(self, target: Language) -> Raw | None:
+        """The translated record; None where the headings were damaged, or there is no translation."""
+        fields = unheaded(self.state.text, self.wanted) if self.wanted else {}
+        if fields is None or any(not value for value in fields.values()):
+            return None
+        return translated(self.record, fields, target)
+
+
+def _refusal(question: Question, decision: str, text: str) -> str:
+    if decision == "reject" or unheaded(text, question.wanted) is not None:
+        return ""
+    headings = ", ".join(f"[{field}]" for field in question.wanted)
+    return f"the translation must keep its headings, each on a line of its own: {headings}"
+
+
+class Project(TextProject):
+    """The folder, each file read once, when it is asked for."""
+
+    scope = "csbench-translation"
+    titles = (
+        *("question", "item", "format", "checks", "findings", "state", "source"),
+        *("decision", "translation", "comment", "remarks"),
+    )
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        content = self.read(SETTINGS)
+        if content is None:
+            raise DataError(
+                f"{path} is no project of translation: begin with `viva build translate SET --to de --model ... "
+                f"--project {path}`"
+            )
+        try:
+            self.settings = msgspec.json.decode(content, type=Settings)
+        except msgspec.DecodeError as problem:
+            raise DataError(f"{path / SETTINGS} is damaged: {problem}") from None
+        self._findings: dict[str, list[Finding]] = {}
+        self.decision_file = DecisionFile(
+            aspect=ASPECT,
+            called="sheet",
+            needed=("question", "decision", ASPECT),
+            unknown="with a translation is in the project",
+            about=self.about,
+            refuse=_refusal,
+        )
+
+    @classmethod
+    def begin(cls, path: Path, source: Path, languages: tuple[Language | None, Language], each: Each) -> Project:
+        """The project, made where it is not there yet. Raises VivaError where it is another one's."""
+        found = read_set(source, languages[0])
+        if found.language == languages[1]:
+            raise VivaError(f"--to {languages[1]}: {source} is in that language already; say --language if it is not")
+        wanted = Settings(
+            source=str(source.resolve()),
+            fingerprint=found.fingerprint,
+            source_language=found.language,
+            target_language=languages[1],
+            each=each,
+        )
+        if not (path / SETTINGS).exists():
+            if not (path / TEMPLATES).exists():
+                replace_file(path / TEMPLATES, bundled())
+            replace_file(path / SETTINGS, msgspec.json.format(msgspec.json.encode(wanted), indent=2) + b"\n")
+        project = cls(path)
+        for name in ("fingerprint", "source_language", "target_language", "each"):
+            there, here = getattr(project.settings, name), getattr(wanted, name)
+            if there != here:
+                raise VivaError(
+                    f"{path} holds another translation ({name} {there!r}, and now {here!r}): choose another --project"
+                )
+        return project
+
+    @cached_property
+    def source(self) -> RawSet:
+        """What is translated. Raises DataError where it is not what it was."""
+        found = read_set(Path(self.settings.source), self.settings.source_language)
+        if found.fingerprint != self.settings.fingerprint:
+            raise DataError(
+                f"{self.settings.source} has changed since this translation began (fingerprint {found.fingerprint}, "
+                f"then {self.settings.fingerprint}): put the old files back, or begin a new project"
+            )
+        return found
+
+    @cached_property
+    def templates(self) -> Templates:
+        """What the model is told."""
+        path = self.path / TEMPLATES
+        return read_templates(path.read_bytes() if path.exists() else b"", str(path))
+
+    @cached_property
+    def drafts(self) -> dict[str, Entry]:
+        """Question (or question/field) → the last reply about it."""
+        return {entry.question: entry for entry in self.replies}
+
+    def sources(self) -> list[tuple[str, str, Raw]]:
+        """Every question of the source: its name, whose half it is in ("test", "valid"), its record."""
+        parts = ["test"] * len(self.source.test) + ["valid"] * len(self.source.valid or [])
+        records = self.source.records
+        return list(zip(named(records), parts, records, strict=True))
+
+    def questions(self) -> list[Question]:
+        """Every question with where its translation stands, in the order of the source."""
+        drafted = [
+            (name, part, record, wanted, *self._draft(name, wanted))
+            for name, part, record in self.sources()
+            for wanted in (to_translate(record),)
+        ]
+        states = fold([(name, headed(wanted), start) for name, _, _, wanted, start, _ in drafted], self.events(clean))
+        return [
+            Question(name=name, part=part, record=record, wanted=wanted, start=start, author=author, state=states[name])
+            for name, part, record, wanted, start, author in drafted
+        ]
+
+    def _draft(self, name: str, wanted: dict[str, str]) -> tuple[str, str]:
+        """The model's translation as people see it, and whose it is."""
+        if self.settings.each == "field":
+            entries = {field: self.drafts.get(f"{name}/{field}") for field in wanted}
+            found = {field: read_text(entry.text, wanted[field]) for field, entry in entries.items() if entry}
+            author = next((entry.model for entry in entries.values() if entry), "")
+        else:
+            entry = self.drafts.get(name)
+            found = read_fields(entry.text, wanted) if entry else {}
+            author = entry.model if entry else ""
+        complete = wanted and all(found.get(field, "").strip() for field in wanted)
+        return (headed({field: clean(found[field]) for field in wanted}) if complete else ""), author
+
+    def requests(self, sampling: Sampling, limit: int | None, *, rejected: bool) -> list[Generate]:
+        """Everything to be asked, in the order of the source; the journal knows what was. `rejected`: those again."""
+        settings = self.settings
+        languages = settings.source_language, settings.target_language
+        again: dict[str, tuple[str, ...]] = {}
+        if rejected:
+            told = [(one.name, one.state) for one in self.questions() if one.state.status == "rejected"]
+            again = {name: state.remarks or ("It was not good enough.",) for name, state in told}
+        found: list[Generate] = []
+        for name, _, record in self.sources()[:limit]:
+            remarks = again.get(name, ())
+            for request in requests(name, record, languages, settings.each, self.templates, sampling, remarks):
+                last = self.drafts.get(request.question)
+                sample = last.sample + 1 if remarks and last else 0
+                found.append(msgspec.structs.replace(request, sample=sample))
+        return found
+
+    def proposals(self) -> dict[str, Question]:
+        """Question → its translation as it now stands, of those that have one."""
+        return {question.name: question for question in self.questions() if question.start}
+
+    def states(self) -> Counter[str]:
+        """How many translations are in which state."""
+        return Counter(question.state.status for question in self.questions())
+
+    def about(self, question: Question) -> dict[str, str]:
+        """Which question it is, for people and filters."""
+        return {
+            "question": question.name,
+            "format": text(question.record["Format"]),
+            "domain": text(question.record["Domain"]),
+            "checks": verdict(self.findings(question)),
+            "state": question.state.status,
+        }
+
+    def _open(self, everything: bool) -> list[Question]:
+        """What is to be decided, first that in which the checks found errors."""
+        found = [
+            question
+            for question in self.questions()
+            if question.wanted and question.start and (everything or question.state.status != "approved")
+        ]
+        return sorted(found, key=lambda question: _VERDICTS.index(verdict(self.findings(question))))
+
+    def decision_rows(self, *, everything: bool) -> list[tuple[str, ...]]:
+        """What is to be decided, as rows of a sheet."""
+        rows: list[tuple[str, ...]] = []
+        for question in self._open(everything):
+            findings = self.findings(question)
+            head = question.name, question.key, text(question.record["Format"]), verdict(findings), told(findings)
+            state = question.state
+            rows.append((*head, state.status, question.shown, "", state.text, "", "; ".join(state.remarks)))
+        return rows
+
+    def items(self, *, everything: bool = False) -> list[Item]:
+        """What the review page needs: a question an item."""
+        return [self._item(question) for question in self._open(everything)]
+
+    def _item(self, question: Question) -> Item:
+        draft = ReviewItem(
+            aspect=ASPECT,
+            text=question.state.text,
+            gold=question.shown,
+            value=None,
+            scale=(0.0, 1.0),
+            reasons=told(self.findings(question)),
+        )
+        shown = asked(question.record)
+        return Item(key=question.key, about=self.about(question), question=shown, drafts=(draft,), editable=True)
+
+    def refused(self, lines: Sequence[Review]) -> str:
+        """What is wrong with lines that the review page is about to write, as a sentence; "" for nothing."""
+        wanted = {name: to_translate(record) for name, _, record in self.sources()}
+        for line in lines:
+            text_after = line.text_after if line.text_after is not None else line.text_before
+            fields = wanted.get(line.about.get("question", ""), {})
+            if line.after and text_after is not None and unheaded(clean(text_after), fields) is None:
+                headings = ", ".join(f"[{field}]" for field in fields)
+                return (
+                    f"The translation must keep its headings, each on a line of its own and in this order: {headings}."
+                )
+        return ""
+
+    def record_of(self, question: Question, *, unreviewed: bool) -> tuple[Raw | None, str]:
+        """The record that enters the set, or why none does."""
+        status = question.state.status
+        record = question.result(self.settings.target_language)
+        if not question.wanted:  # nothing in it is in any language
+            return record, ""
+        if record is None:
+            return None, "no translation" if not question.state.text else "headings damaged"
+        if status == "approved":
+            return record, ""
+        if unreviewed and status in ("waiting", "edited"):
+            errors = any(finding.severity == "error" for finding in self.findings(question))
+            return (None, "errors found") if errors else (record, "")
+        return None, "not decided yet" if status == "waiting" else status
+
+    def findings(self, question: Question) -> list[Finding]:
+        """What the checks say about a translation as it now stands."""
+        known = self._findings.get(question.key)
+        if known is None:
+            known = self._findings[question.key] = self._found(question)
+        return known
+
+    def _found(self, question: Question) -> list[Finding]:
+        target = self.settings.target_language
+        if not question.state.text and question.wanted:
+            return [Finding(question.name, "", "no translation", "the model gave none, or left a field out")]
+        record = question.result(target)
+        if record is None:
+            return [Finding(question.name, "", "headings damaged", "each field must keep its heading, in order")]
+        # What was wrong in the source is not the translation's doing.
+        before = {
+            (finding.field, finding.kind)
+            for finding in check_record(question.name, question.record, self.settings.source_language)
+        }
+        pair = Reference(question.name, question.record, record)
+        own = [
+            finding
+            for finding in check_record(question.name, record, target)
+            if (finding.field, finding.kind) not in before
+        ]
+        return [*own, *check_pair(pair, self.settings.source_language, target)]
+
+
+_VERDICTS = ("error", "warning", "nothing found")
+
+
+def verdict(findings: list[Finding]) -> str:
+    """The worst that the checks found, in a word: for filters."""
+    severities = {finding.severity for finding in findings}
+    return "error" if "error" in severities else "warning" if severities else "nothing found"
+
+
+def told(findings: list[Finding]) -> str:
+    """What the checks found, for people."""
+    return "; ".join(f"{one.severity}: {one.field} {one.kind}: {one.message}" for one in findings)

@@ -1,0 +1,372 @@
+"""Arguments of a verb phrase: which they are (subject, complement, objects) and how they read as an answer.
+
+Specification, "Argument text", "Argument filters" and "SC/DO/IO share one scan".
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from viva.build.treebank.categories import CONJUNCTIONS, category, is_empty, is_possessive
+from viva.build.treebank.detokenise import EMPTY
+from viva.build.treebank.reference import empty_leaf, relative_head, resolved, with_antecedents, with_head
+from viva.build.treebank.sentence import Sentence
+from viva.build.treebank.tree import Node
+from viva.build.treebank.verbs import (
+    BE,
+    COPULAS,
+    LINKING,
+    MEASURES,
+    NO_CLAUSE_OBJECTS,
+    TO_CLAUSE_OBJECTS,
+    WEAK_COMPLEMENTS,
+    VerbSequence,
+)
+
+Role = Literal["subject", "subject_complement", "direct_object", "indirect_object"]
+OMITTED = "omitted"
+"""The published answer where a subject has no antecedent (imperatives, generic infinitives)."""
+_ADVERBIAL = frozenset(("ADV", "BNF", "DIR", "EXT", "LOC", "MNR", "PRP", "TMP"))
+_EXTENT = frozenset(("EXT", "DIR"))
+_PLACES = frozenset(("LOC", "DIR", "TMP", "EXT", "MNR"))
+"""Function tags of predicates that many grammars call adverbials: "is in storage", "had been around"."""
+_AMOUNTS = frozenset(("number", "currency", "quantifier_phrase"))
+_BARE = frozenset(("adjective_phrase", "comparative_adjective_phrase", "adverbial_phrase"))
+"""Noun phrases without a noun: "don't think much" has no object, "assumed certain of its liabilities" has."""
+_MODIFIER_TAGS = frozenset(("ADVP", "PP", "RB", "PRT"))
+_PUNCTUATION = frozenset((",", "CC", "CONJP", "PRN", "``", "''", ".", "-LRB-", "-RRB-"))
+_CLAUSES = frozenset(("S", "SBAR", "SQ"))
+_NO_END = frozenset(("JJ", "JJR", "JJS", "ADJP", "DT", "PDT", "VBN", "VBG", "RB", "ADVP", "POS"))
+"""What a noun phrase does not end in: the comma behind it parts adjectives."""
+_EXTENDING = frozenset(("PP", "SBAR", "S"))
+_NOUNS = frozenset(("NN", "NNS", "NNP", "NNPS", "NX", "PRP", "DT", "CD"))
+
+
+class ArgumentText(NamedTuple):
+    """An argument as an answer (original case); `kinds` are its categories, or how it was found (moved, omitted)."""
+
+    text: str
+    kinds: tuple[str, ...]
+    accepted: tuple[str, ...] = ()
+    """Other texts that are as right: the whole phrase where it was cut, a relative pronoun where one stands for it."""
+
+
+@dataclass(slots=True, frozen=True, eq=False)
+class Argument:
+    """One argument of one verb sequence in a clause."""
+
+    role: Role
+    clause: Node
+    node: Node
+    verb: VerbSequence
+    category: str
+    answer: ArgumentText
+    cut: bool
+    """Whether the text ends at the phrase's first comma."""
+
+
+def is_verb_modifier(node: Node) -> bool:
+    """Whether a sister of a verb modifies it: an adverbial function tag, or an ADVP, PP, RB or particle."""
+    if "PRD" in node.functions:
+        return False
+    if node.tag in _MODIFIER_TAGS:
+        return True
+    found = node.functions & _ADVERBIAL
+    return bool(found) and not (node.tag == "NP" and found == {"BNF"})
+
+
+def has_conjunction(clause: Node) -> bool:
+    """Whether a clause has a direct CC or CONJP child: But, And, Or at its beginning, or coordination."""
+    return any(child.tag in CONJUNCTIONS for child in clause.children)
+
+
+def is_coordinated(clause: Node, published: bool) -> bool:
+    """Whether a clause coordinates. As published, so does one that only begins with But, And or Or (quirk 4)."""
+    if published:
+        return has_conjunction(clause)
+    coordinating = itertools.dropwhile(lambda child: child.tag in ("CC", "``"), clause.children)
+    return any(child.tag in CONJUNCTIONS for child in coordinating)
+
+
+def arguments(sentence: Sentence) -> list[Argument]:
+    """Subjects, complements and objects of every clause that may be asked about.
+
+    An answer's verb phrase is shown, so it must occur once. Existential `there` is among them: it may be shown (MVP),
+    but is not asked for.
+    """
+    found: list[Argument] = []
+    for clause, verbs in sentence.clauses.items():
+        if clause.tag != "S" or is_coordinated(clause, sentence.published):
+            continue
+        for verb in verbs:
+            if sentence.plain_counts[verb.lower] > 1:
+                continue
+            for role, node in roles(sentence, clause, verb):
+                kind = sentence.category(node)
+                if kind.startswith("unrecognized") or (role == "subject" and "CLF" in clause.functions):
+                    continue  # of a cleft ("it was Mary who ..."), the subject stands for nothing
+                answer = argument_text(sentence, node, kind)
+                if answer is not None:
+                    found.append(Argument(role, clause, node, verb, kind, answer, _is_cut(node)))
+    return found
+
+
+def _subjects(clause: Node, verb: VerbSequence) -> Iterator[tuple[Role, Node]]:
+    for child in clause.children[: verb.top.position]:
+        if "SBJ" in child.functions:
+            yield "subject", child
+
+
+def roles(sentence: Sentence, clause: Node, verb: VerbSequence) -> Iterator[tuple[Role, Node]]:
+    """Which nodes are which arguments of a verb phrase, whether or not they can be asked about."""
+    subjects = [node for role, node in _subjects(clause, verb)]
+    for node in subjects:
+        yield "subject", node
+    there = not sentence.published and any(
+        sentence.category(stands_for) == "existential_there"
+        for node in subjects
+        for stands_for in resolved(sentence, node)
+    )
+    for role, node in _complements(verb, sentence.published):
+        if not (there and role == "subject_complement"):  # "there is a way": no grammar calls that a complement
+            yield role, node
+
+
+def _complements(verb: VerbSequence, published: bool) -> Iterator[tuple[Role, Node]]:
+    if verb.voice == "passive":
+        return
+    rest = _rest(verb)
+    predicates = [node for node in rest if "PRD" in node.functions]
+    if predicates:
+        if published:
+            yield "subject_complement", predicates[0]
+        elif agreed := [node for node in predicates if _is_complement(node)]:
+            # "is by far the most active": the first that is no prepositional phrase
+            yield "subject_complement", next((node for node in agreed if node.tag != "PP"), agreed[0])
+        return
+    if not published and _takes_no_object(verb, rest):
+        return
+    if len(rest) == 1:
+        (node,) = rest
+        if node.tag in _CLAUSES:
+            if not _is_future_or_habit(verb, node) and (published or _is_object_clause(verb, node)):
+                yield "direct_object", node
+        elif node.tag in ("NP", "UCP") and not node.functions:
+            yield "direct_object", node
+    elif len(rest) == 2:
+        first, second = rest
+        if second.tag == "NP" and first.tag == "NP":
+            yield from _two_objects(first, second, published)
+        elif second.tag in ("S", "SBAR") and (published or second.tag == "S"):
+            yield "direct_object", first  # by default not of "told reporters that": which of the two is the object?
+
+
+def _is_complement(node: Node) -> bool:
+    """Whether every grammar calls a predicate a subject complement: neither adverb nor place, nor "is to be named"."""
+    if node.tag == "ADVP" or node.functions & _PLACES or node.text.lower() in WEAK_COMPLEMENTS:
+        return False
+    if node.tag != "S":
+        return True
+    subject = next((child for child in node.children if "SBJ" in child.functions), None)
+    return subject is None or not is_empty(subject) or not empty_leaf(subject).index
+
+
+def _is_object_clause(verb: VerbSequence, node: Node) -> bool:
+    """Whether every grammar calls a clause an object: of an infinitive or participle, where the verb is one of those
+    that take one; not one that the treebank itself marks as something else (-CLR, -ADV)."""
+    if _is_remnant(node) or "CLR" in node.functions or (verb.last.word or "").lower() in NO_CLAUSE_OBJECTS:
+        return False
+    before = node.parent.children[node.position - 1] if node.parent is not None else node
+    if node.tag == "SBAR" and before.tag == "," and node.children[0].tag.startswith("WH"):
+        return False  # "rings today, several of whom are members"
+    if node.tag != "S" or any("SBJ" in child.functions and child.text for child in node.children):
+        return True
+    if not any(child.tag == "VP" for child in node.children):
+        return True
+    word = (verb.last.word or "").lower()
+    if node.text.lower().startswith("to "):
+        return word in TO_CLAUSE_OBJECTS
+    return first_word(node).tag == "VBG" and word not in LINKING  # "get rolling", "help lure"
+
+
+def first_word(node: Node) -> Node:
+    """The first word of a phrase that can be seen; the phrase itself where there is none."""
+    return next((leaf for leaf in node.walk() if leaf.word is not None and leaf.text), node)
+
+
+def has_own_subject(node: Node) -> bool:
+    """Whether a clause without a finite verb has a subject that can be seen: "wants him to go", "keep it separate"."""
+    if node.tag != "S" or "TPC" in node.functions or len(node.children) < 2:
+        return False
+    subject, predicate = node.children[0], node.children[1]
+    if "SBJ" not in subject.functions or not subject.text:
+        return False
+    return predicate.tag != "VP" or predicate.children[0].tag in ("TO", "VB", "VBG", "VBN")
+
+
+def _takes_no_object(verb: VerbSequence, rest: list[Node]) -> bool:
+    """A copula with a noun phrase that lacks its -PRD; an amount that a verb measures by; an infinitive of result
+    ("rose to settle at $20")."""
+    word = (verb.last.word or "").lower()
+    if any(node.tag == "NP" for node in rest) and word in COPULAS:
+        return True
+    if len(rest) == 1 and rest[0].tag == "NP":
+        kind = category(rest[0])
+        flat = not any(child.tag in ("NP", "PP", "SBAR") for child in rest[0].children)
+        if (kind in _AMOUNTS and word in MEASURES) or (kind in _BARE and flat):
+            return True
+    if not any(node.tag == "S" for node in rest) or verb.last.parent is None:
+        return False
+    before = verb.last.parent.children[verb.last.position + 1 : rest[-1].position]
+    return any(node.functions & _EXTENT for node in before)
+
+
+def _two_objects(first: Node, second: Node, published: bool) -> Iterator[tuple[Role, Node]]:
+    """Indirect and direct object; with a comma between them, the second only explains the first."""
+    assert first.parent is not None
+    between = first.parent.children[first.position + 1 : second.position]
+    if not published and any(node.tag in (",", "PRN") for node in between):
+        yield "direct_object", first
+        return
+    yield "indirect_object", first
+    yield "direct_object", second
+
+
+def _is_remnant(node: Node) -> bool:
+    """A clause of which only the predicate stands here: its subject moved out, or it has neither verb nor subject."""
+    outer = node
+    if node.tag == "SBAR" and node.children[0].word == "0" and node.children[-1].tag == "S":
+        node = node.children[-1]
+    if node.tag != "S":
+        return False
+    subject = next((child for child in node.children if "SBJ" in child.functions), None)
+    if subject is not None and is_empty(subject) and empty_leaf(subject).word == "*T*":
+        return True
+    has_verb = any(child.tag == "VP" for child in node.children)
+    return outer is node and bool(node.text) and not has_verb and (subject is None or not subject.text)
+
+
+def _rest(verb: VerbSequence) -> list[Node]:
+    """What stands right of the last verb, up to a colon, and is neither modifier nor punctuation."""
+    last = verb.last
+    assert last.parent is not None
+    rest: list[Node] = []
+    for node in last.parent.children[last.position + 1 :]:
+        if node.tag == ":":
+            break
+        if node.tag not in _PUNCTUATION and not node.tag.startswith("VB") and not is_verb_modifier(node):
+            rest.append(node)
+    return rest
+
+
+def _is_future_or_habit(verb: VerbSequence, node: Node) -> bool:
+    """ "is going to ...", "used to ...": the infinitive is no object."""
+    words = [v.word for v in verb.verbs]
+    if node.tag != "S":
+        return False
+    if words == ["used"]:
+        return True
+    return words[-1] == "going" and len(words) > 1 and words[-2] in BE
+
+
+def argument_text(sentence: Sentence, node: Node, kind: str) -> ArgumentText | None:
+    """How an argument reads; None where it cannot be told."""
+    if node.tag == "NP" and kind == "empty" and is_empty(node):
+        return _moved(sentence, node)
+    if sentence.published:
+        text = node.text or with_antecedents(sentence, node)
+        if _is_cut(node):
+            text = text.partition(",")[0]
+        return ArgumentText(text, (kind,)) if text else None
+    if not node.text:
+        text = with_antecedents(sentence, node)
+        return ArgumentText(text, (kind,)) if text else None
+    found = _whole_and_cut(sentence, node, (kind,))
+    others = tuple(other_extents(sentence, node))
+    return found._replace(accepted=(*found.accepted, *others)) if others else found
+
+
+def other_extents(sentence: Sentence, node: Node) -> Iterator[str]:
+    """Texts of a phrase that is understood to end elsewhere, or to begin: with what follows it in its phrase up to a
+    comma ("convertible from Nov. 30"), without a last prepositional phrase, the subject of its clause alone ("wants him
+    to go"), without `that`."""
+    cut = sentence.tree.layout.cut
+    if node.parent is not None and "SBJ" not in node.functions:
+        noun = sentence.tree.leaves[node.end - 1].tag.startswith("NN")
+        for sister in node.parent.children[node.position + 1 :] if noun or "PRD" in node.functions else ():
+            if sister.tag not in _EXTENDING:
+                break
+            if sister.text:
+                yield cut(node.start, sister.end)
+        last = node.children[-1] if node.children else node
+        first = node.children[0] if node.children else node
+        if last.tag == "PP" and first.tag in ("NP", "JJ", "ADJP") and not last.text.lower().startswith("of "):
+            yield cut(node.start, last.start)
+    if has_own_subject(node):
+        yield node.children[0].text
+    elif node.tag == "SBAR" and node.children[0].text.lower() == "that" and len(node.children) > 1:
+        yield cut(node.children[1].start, node.end)
+
+
+def _whole_and_cut(sentence: Sentence, node: Node, kinds: tuple[str, ...]) -> ArgumentText:
+    """A phrase without what follows its first comma (an apposition, a relative clause), the whole accepted as well.
+
+    As published, the text is cut at its first comma, be it one between adjectives or within a number.
+    """
+    if _is_cut(node):
+        comma = next(child for child in node.children if child.tag == ",")
+        before = node.children[: comma.position]
+        last = next((child.tag for child in reversed(before) if child.tag not in ("``", "''")), "")
+        if last not in _NO_END and any(child.tag == "NP" or child.tag in _NOUNS for child in before):
+            cut = sentence.tree.layout.cut(node.start, comma.start)
+            if cut:
+                return ArgumentText(cut, kinds, (node.text,))
+    return ArgumentText(node.text, kinds)
+
+
+def has_noun_complement(sentence: Sentence, node: Node) -> bool:
+    """Whether a flat noun phrase holds a clause of its own: "the fact that he left"."""
+    if node.tag != "NP" or any(child.tag == "NP" and not is_possessive(child) for child in node.children):
+        return False
+    return any(
+        child.tag in ("S", "SBAR") and not sentence.category(child).startswith("unrecognized")
+        for child in node.children
+    )
+
+
+def _is_cut(node: Node) -> bool:
+    """Whether a noun phrase goes on after a comma (an apposition, a relative clause): its text ends before that."""
+    return node.tag == "NP" and any(child.tag == "," for child in node.children) and not has_conjunction(node)
+
+
+def _moved(sentence: Sentence, node: Node) -> ArgumentText | None:
+    leaf = empty_leaf(node)
+    assert leaf.tag == EMPTY
+    if not leaf.index:
+        # Quirk 2: nothing in the sentence answers the question, so by default it is not asked.
+        return ArgumentText(OMITTED, (OMITTED,)) if leaf.word == "*" and sentence.published else None
+    antecedent = sentence.antecedents.get(leaf.index)
+    if antecedent is None:
+        return None
+    head = relative_head(antecedent)
+    if head is None:
+        if sentence.published or not antecedent.text:
+            return ArgumentText(antecedent.text, ("moved",)) if antecedent.text else None
+        return _whole_and_cut(sentence, antecedent, ("moved",))
+    text = with_head(sentence, antecedent, head)
+    kinds = ("moved", "complementizer")
+    if sentence.published or not text:
+        return ArgumentText(text, kinds) if text else None
+    return ArgumentText(text, kinds, tuple(_also_relative(sentence, antecedent, head)))
+
+
+def _also_relative(sentence: Sentence, wh: Node, head: Node) -> Iterator[str]:
+    """The relative pronoun, and the modified noun phrase up to the clause: "members of the bar who" for "members"."""
+    if wh.text:
+        yield wh.text
+    host = head.parent
+    if host is not None and not wh.text.lower().startswith("whose"):
+        yield sentence.tree.layout.cut(host.start, wh.start)

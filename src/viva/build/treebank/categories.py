@@ -1,0 +1,114 @@
+"""The syntactic category of a phrase, as SynEval names them (noun_phrase, wh_clause, small_clause(nominal), ...)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from viva.build.treebank.detokenise import EMPTY
+from viva.build.treebank.tree import Node
+from viva.build.treebank.verbs import verb_form, verb_paths
+
+_NOMINAL = frozenset(("NN", "NNS", "NNP", "NNPS", "NX", "POS"))
+CONJUNCTIONS = frozenset(("CC", "CONJP"))
+_WH = ("WHNP", "WHPP", "WHADVP", "WHADJP")
+_BY_CHILD: tuple[dict[str, str], ...] = (
+    {"$": "currency", "ADJP": "adjective_phrase", "PRN": "parenthetical_phrase"},
+    {"CD": "number"},
+    {"JJ": "adjective_phrase", "JJS": "adjective_phrase", "RB": "adverbial_phrase", "QP": "quantifier_phrase"},
+)
+"""Which child decides where no noun does: the rightmost of the first group that has one."""
+_BY_LAST_WORD = {"PRP": "pronoun", "DT": "determiner", "EX": "existential_there", EMPTY: "empty"}
+_NONFINITE = {
+    "infinitive": "infinitive_clause",
+    "present_participle": "participial_clause",
+    "perfect_participle": "participial_clause",
+}
+_SMALL = {"NP": "nominal", "ADJP": "adjective"}
+
+
+def is_empty(node: Node) -> bool:
+    """Whether a phrase is nothing but one empty element."""
+    while len(node.children) == 1:
+        node = node.children[0]
+    return node.tag == EMPTY
+
+
+def is_possessive(node: Node) -> bool:
+    """Whether a noun phrase ends in 's."""
+    return bool(node.children) and node.children[-1].tag == "POS"
+
+
+def category(node: Node) -> str:
+    """The category of any phrase; "unrecognized(...)" names what has none."""
+    special = _SPECIAL.get(node.tag)
+    return special(node) if special is not None else _PLAIN.get(node.tag, f"unrecognized({node.tag})")
+
+
+def _noun_phrase(node: Node) -> str:
+    children = node.children
+    if is_possessive(node):
+        return "possessive"
+    for child in reversed(children):
+        if child.tag in _NOMINAL:
+            return "noun_phrase"
+        if child.tag == "JJR":
+            return "comparative_adjective_phrase"
+    if any(child.tag in CONJUNCTIONS for child in children):
+        return "coordinated_noun_phrase"
+    inner = next((child for child in children if child.tag == "NP"), None)
+    if inner is not None:
+        return _noun_phrase(inner)
+    return _by_child(children)
+
+
+def _by_child(children: list[Node]) -> str:
+    for group in _BY_CHILD:
+        for child in reversed(children):
+            if child.tag in group:
+                return group[child.tag]
+    last = children[-1].tag if children else "NP"
+    return _BY_LAST_WORD.get(last, f"unrecognized({last})")
+
+
+def _clause(node: Node) -> str:
+    children = node.children
+    if len(children) == 1 and children[0].tag == EMPTY:
+        return "empty_clause"
+    if len(children) != 2 or "CLF" in node.functions:
+        return "normal_clause"
+    subject, predicate = children
+    if subject.tag == "NP" and "SBJ" in subject.functions:
+        if predicate.tag == "VP":
+            return _by_verbs(predicate)
+        if "PRD" in predicate.functions:
+            return f"small_clause({_SMALL.get(predicate.tag, 'pseudo-adjective')})"
+    return f"unrecognized(S->['{subject.tag}', '{predicate.tag}'])"
+
+
+def _by_verbs(vp: Node) -> str:
+    """By the form of the clause's verb phrase; two or more coordinated ones have no category, as published."""
+    paths = verb_paths(vp, True)
+    if len(paths) > 1:
+        return "unrecognized(coordination_nonfinite)"
+    form = verb_form(paths[0].verbs).form if paths[0].whole else ""
+    return _NONFINITE.get(form, "normal_clause")
+
+
+def _subordinate(node: Node) -> str:
+    children = node.children
+    first = children[0]
+    if len(children) == 1 and first.tag == EMPTY:
+        return "empty_clause"
+    if first.tag in _WH:
+        return "wh_clause(null_complementizer)" if not first.text else "wh_clause"
+    if first.tag == "IN":
+        return "that_clause"
+    if first.tag == EMPTY and first.word == "0":
+        return "that_clause(null_complementizer)"
+    if all(child.tag in ("SBAR", "CC", ",") for child in children):
+        return "coordinated_subordinate_clause"
+    return f"unrecognized({first.tag})"
+
+
+_PLAIN = {"PP": "prepositional_phrase", "ADJP": "adjective_phrase", "ADVP": "adverbial_phrase"}
+_SPECIAL: dict[str, Callable[[Node], str]] = {"NP": _noun_phrase, "S": _clause, "SBAR": _subordinate}

@@ -1,0 +1,232 @@
+"""`viva build syneval`: from treebanks to a set on disk.
+
+    build([Path("treebank.zip")], Path("set"), BuildSettings())
+
+Trees are read one by one, handed to the workers in chunks, and their lines written as they come, in the order of the
+treebank; what is drawn of them is looked up in the file afterwards. So memory does not grow with the treebank.
+"""
+
+from __future__ import annotations
+
+import gzip
+from array import array
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO, Literal, Protocol
+
+import msgspec
+from msgspec import Struct
+
+from viva.benchmarks.sets import fingerprint
+from viva.benchmarks.syneval.items import FORMATS, KNOWLEDGE_POINTS, Item
+from viva.build.staging import staged
+from viva.build.treebank.manifest import (
+    EXEMPLARS,
+    FACTS,
+    FILES,
+    MALFORMED,
+    MANIFEST,
+    QUESTIONS,
+    TEST,
+    Manifest,
+    write_manifest,
+)
+from viva.build.treebank.sampling import Drawn, Place, SamplingSettings, sampler
+from viva.build.treebank.treebank import Plan, Problem, Reader, survey
+from viva.build.treebank.wordings import read_wordings
+from viva.build.treebank.workers import Generate, Result, Worker, WorkSettings, chunks, where, worker
+from viva.distributed import WorkerPool, open_worker_pool
+from viva.errors import DataError
+from viva.version import __version__
+
+
+class BuildSettings(Struct, frozen=True, kw_only=True):
+    """How a set is made."""
+
+    name: str = "syneval"
+    as_published: bool = False
+    sampling: SamplingSettings = SamplingSettings()
+    encoding: str = "utf-8"
+    glob: str = ""
+    malformed: Literal["skip", "refuse"] = "skip"
+    wordings: str = ""
+    """A file of wordings, or "paper"; empty for the bundled ones."""
+    gzip: bool = False
+    """facts.jsonl.gz and questions.jsonl.gz."""
+    jobs: int = 0
+    """Workers; 0 is one a core."""
+    on: str = "local"
+    """Where they are: see viva.distributed."""
+    force: bool = False
+
+
+class Tally(Struct):
+    """How far it is. `bytes` of `size`, which is a guess where files are compressed."""
+
+    size: int = 0
+    bytes: int = 0
+    trees: int = 0
+    facts: int = 0
+    counts: Counter[tuple[str, str]] = msgspec.field(default_factory=Counter)
+    malformed: Counter[str] = msgspec.field(default_factory=Counter)
+
+    @property
+    def questions(self) -> int:
+        """Generated so far."""
+        return self.counts.total()
+
+    def add(self, result: Result) -> None:
+        """One chunk more."""
+        self.trees += result.trees
+        self.facts += result.fact_count
+        self.counts.update(result.counts)
+        self.malformed.update(problem.kind for problem in result.problems)
+
+
+class Watch(Protocol):
+    """Whoever wants to know how it goes."""
+
+    def planned(self, plan: Plan) -> None:
+        """What will be read."""
+
+    def progress(self, tally: Tally) -> None:
+        """Another chunk is done."""
+
+    def malformed(self, problem: Problem) -> None:
+        """Something was skipped."""
+
+
+def build(
+    treebanks: Sequence[Path],
+    out: Path,
+    settings: BuildSettings,
+    generate: Generate,
+    watch: Watch,
+) -> Manifest:
+    """Make a set in the folder `out`.
+
+    Raises DataError for what cannot be read (with malformed="refuse": for the first malformed tree), StorageError where
+    it cannot be written, LostWorkerError where a process was killed; then nothing is left in `out`.
+    """
+    with staged(out, FILES, MANIFEST, force=settings.force) as stage:
+        plan = survey(treebanks, settings.glob)
+        watch.planned(plan)
+        return _Build(plan, stage, settings, generate, watch).run()
+
+
+class _Build:
+    """One build."""
+
+    def __init__(self, plan: Plan, stage: Path, settings: BuildSettings, generate: Generate, watch: Watch) -> None:
+        self._reader = Reader(plan, encoding=settings.encoding)
+        self._stage = stage
+        self._settings = settings
+        self._generate = generate
+        self._watch = watch
+        self._tally = Tally(size=plan.size)
+        self._sampler = sampler(settings.sampling)
+        self._starts = array("Q", [0])
+        """Where each chunk begins in the file of questions, and where the last one ends."""
+        self._first_problem: Problem | None = None
+        suffix = ".gz" if settings.gzip else ""
+        self._facts, self._questions = stage / f"{FACTS}{suffix}", stage / f"{QUESTIONS}{suffix}"
+
+    def run(self) -> Manifest:
+        """All of it."""
+        settings = self._settings
+        work = WorkSettings(
+            published=settings.as_published,
+            sampling=settings.sampling,
+            gzip=settings.gzip,
+            wordings=read_wordings(settings.wordings) if settings.wordings else {},
+        )
+        with open_worker_pool(settings.on, settings.jobs) as workers:
+            self._generate_all(workers, partial(worker, work, self._generate))
+        self._refuse_nothing()
+        drawn = self._sampler.draw()
+        manifest = self._manifest(drawn, *self._write_set(drawn))
+        write_manifest(manifest, self._stage)
+        return manifest
+
+    def _generate_all(self, workers: WorkerPool, recipe: Callable[[], Worker]) -> None:
+        with ExitStack() as files:
+            facts, questions = (files.enter_context(path.open("wb")) for path in (self._facts, self._questions))
+            problems: BinaryIO | None = None
+            for result in workers.map(recipe, enumerate(chunks(self._reader.trees())), name=where):
+                self._sampler.merge(result.drawable)
+                facts.write(result.facts)
+                questions.write(result.questions)
+                self._starts.append(self._starts[-1] + len(result.questions))
+                for problem in result.problems:
+                    if self._settings.malformed == "refuse":
+                        raise DataError(f"{problem}; mend it, or skip such trees with --malformed skip")
+                    self._first_problem = self._first_problem or problem
+                    problems = problems or files.enter_context((self._stage / MALFORMED).open("wb"))
+                    problems.write(msgspec.json.encode(problem) + b"\n")
+                    self._watch.malformed(problem)
+                self._tally.add(result)
+                self._tally.bytes = self._reader.bytes
+                self._watch.progress(self._tally)
+
+    def _refuse_nothing(self) -> None:
+        """A set without a question is none."""
+        names = ", ".join(source.name for source in self._reader.sources)
+        if not self._tally.trees:
+            why = f" ({self._first_problem})" if self._first_problem else " (no file of it begins with a bracket)"
+            raise DataError(f"no tree could be read in {names}{why}; it needs Penn Treebank brackets with tags")
+        if not self._tally.questions:
+            raise DataError(
+                f"{names}: {self._tally.trees:,} trees, but nothing in them can be asked for; "
+                "do they have function tags (NP-SBJ) and word tags?"
+            )
+
+    def _write_set(self, drawn: Drawn) -> tuple[bytes, bytes]:
+        """test.jsonl and exemplars.jsonl."""
+        contents: list[bytes] = []
+        with self._questions.open("rb") as questions:
+            lines = self._lines(questions, [place for _, place in (*drawn.test, *drawn.exemplars)])
+        for name, entries in ((TEST, drawn.test), (EXEMPLARS, drawn.exemplars)):
+            items = (msgspec.structs.replace(lines[place], stratum=stratum) for stratum, place in entries)
+            contents.append(b"".join(msgspec.json.encode(item) + b"\n" for item in items))
+            (self._stage / name).write_bytes(contents[-1])
+        return contents[0], contents[1]
+
+    def _lines(self, questions: BinaryIO, places: list[Place]) -> dict[Place, Item]:
+        """The questions at these places."""
+        decode = msgspec.json.Decoder(Item).decode
+        found: dict[Place, Item] = {}
+        number, content = -1, b""
+        for place in sorted(set(places)):
+            if place.chunk != number:
+                number = place.chunk
+                questions.seek(self._starts[number])
+                content = questions.read(self._starts[number + 1] - self._starts[number])
+                content = gzip.decompress(content) if self._settings.gzip else content
+            found[place] = decode(content[place.offset : place.offset + place.length])
+        return found
+
+    def _manifest(self, drawn: Drawn, test: bytes, exemplars: bytes) -> Manifest:
+        tally = self._tally
+        return Manifest(
+            viva=__version__,
+            name=self._settings.name,
+            as_published=self._settings.as_published,
+            wordings=Path(self._settings.wordings).name,
+            sampling=self._settings.sampling,
+            encoding=self._settings.encoding,
+            sources=self._reader.sources,
+            trees=tally.trees,
+            facts=tally.facts,
+            questions={point: {form: tally.counts[point, form] for form in FORMATS} for point in KNOWLEDGE_POINTS},
+            strata=drawn.strata,
+            strata_drawn_from=drawn.eligible,
+            test=len(drawn.test),
+            test_distinct=len({place for _, place in drawn.test}),
+            short=drawn.short,
+            exemplars=len(drawn.exemplars),
+            malformed=dict(sorted(tally.malformed.items())),
+            fingerprint=fingerprint((test, exemplars)),
+        )

@@ -1,0 +1,210 @@
+"""CO, the coordinated phrase: two noun phrases or two verb phrases of one coordination.
+
+    a curse       → a blessing        (NP (NP a blessing) and (NP a curse))
+    will provide  → will spur         one clause, two verb phrases, auxiliaries distributed
+    employs       → has
+
+Asked in both directions; a blank only where the coordination has two members. Flat `NN and NN` is not covered, and
+coordinated clauses are never asked about. arXiv 2311.08287, section 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import permutations
+from typing import NamedTuple
+
+from viva.benchmarks.syneval.items import SlotKind
+from viva.build.treebank.arguments import other_extents
+from viva.build.treebank.categories import CONJUNCTIONS
+from viva.build.treebank.constituents import Reading
+from viva.build.treebank.findings import Finding, Unpaired
+from viva.build.treebank.modifiers import REDUCED_RELATIVE, Modifier
+from viva.build.treebank.points.main_verb_phrase import particle_end
+from viva.build.treebank.sentence import Sentence
+from viva.build.treebank.tree import Node, TreeError
+from viva.build.treebank.verbs import BE, VERB_TAGS, VerbSequence, verb_paths
+
+_PARTS = frozenset(("NP", "DT", "CC", "CONJP", ",", ":", "``", "''"))
+_NAMES = {
+    "prepositional_phrase": ("with_prepositional_phrase",),
+    REDUCED_RELATIVE: ("with_relative_clause", "with_reduced_relative_clause"),
+    "wh_clause": ("with_wh_clause",),
+    "that_clause": ("with_that_clause",),
+}
+
+
+MAX_CONJUNCTS = 50
+"""As published, every pair is asked about; the sample's longest list has ten."""
+
+
+class Conjunct(NamedTuple):
+    """One member of a coordination. `modifiers` is None for a noun phrase that nothing follows."""
+
+    text: str
+    node: Node
+    verb: VerbSequence | None
+    modifiers: tuple[Modifier, ...] | None
+
+
+def find(reading: Reading) -> Iterator[Finding]:
+    """One finding an ordered pair of conjuncts."""
+    for kind, parent, conjuncts in _coordinations(reading):
+        if len(conjuncts) < 2:
+            continue
+        nodes = () if reading.published else tuple(conjunct.node for conjunct in conjuncts)
+        for (one, slot), (other, answer) in permutations(enumerate(conjuncts), 2):
+            if not reading.published and abs(one - other) > 1:
+                continue  # by default neighbours only: a list of ten would be ninety questions
+            if _is_clear(reading.sentence, kind, slot):
+                yield Finding(
+                    knowledge_point="CO",
+                    slot_kind=kind,
+                    slot=slot.text,
+                    answer=answer.text,
+                    category=f"coordinated_{kind}",
+                    tags=_tags(kind, slot, answer),
+                    nodes=(parent, slot.node),
+                    rule=kind,
+                    answer_node=answer.node,
+                    slot_verb=slot.verb,
+                    answer_verb=answer.verb,
+                    blank=len(conjuncts) == 2,
+                    accepted=() if reading.published else tuple(_accepted(reading.sentence, answer)),
+                    also=tuple(conjunct.text for conjunct in conjuncts),
+                    related=nodes,
+                )
+
+
+def _accepted(sentence: Sentence, answer: Conjunct) -> Iterator[str]:
+    """Of a verb phrase, the conjunct as it stands: without the auxiliaries that it shares, its particle, its object;
+    of a noun phrase, less or more of what follows it."""
+    cut = sentence.tree.layout.cut
+    if answer.verb is None:
+        yield from (text.lower() for text in other_extents(sentence, answer.node))
+        if answer.node.children[0].tag == "NP" and any(child.tag == "," for child in answer.node.children):
+            yield answer.node.children[0].text.lower()
+        return
+    own = answer.verb.levels[-1]
+    parts = [verb for verb in answer.verb.verbs if verb.parent is own] or [answer.verb.last]
+    first = answer.verb.verbs[0].start
+    whole = () if any(leaf.tag in VERB_TAGS for leaf in sentence.tree.leaves[parts[-1].end : own.end]) else (own.end,)
+    apart = any(leaf.tag.startswith(("CC", "NN", "PRP")) for leaf in sentence.tree.leaves[first : parts[0].start])
+    for start in dict.fromkeys((parts[0].start, parts[0].start if apart else first)):
+        for end in dict.fromkeys((answer.verb.last.end, particle_end(answer.verb), *whole)):
+            if (text := cut(start, end).lower()) != answer.text:
+                yield text
+
+
+def find_unpaired(reading: Reading) -> Iterator[Unpaired]:
+    """Slots to pair with a phrase that they are not coordinated with, single verb phrases included."""
+    for kind, parent, conjuncts in _coordinations(reading):
+        for slot in conjuncts:
+            if _is_clear(reading.sentence, kind, slot):
+                yield Unpaired(
+                    knowledge_point="CO",
+                    slot_kind=kind,
+                    slot=slot.text,
+                    tags=(f"coordinated_{kind}",),
+                    nodes=(parent, slot.node),
+                    rule=kind,
+                    category=f"coordinated_{kind}",
+                    conjuncts=tuple(conjunct.text for conjunct in conjuncts),
+                    conjunct_nodes=tuple(conjunct.node for conjunct in conjuncts),
+                )
+
+
+def _coordinations(reading: Reading) -> Iterator[tuple[SlotKind, Node, list[Conjunct]]]:
+    """Noun phrases, then the verb phrases of each clause (one alone is no coordination, but may be asked about)."""
+    sentence = reading.sentence
+    hosts = {host.head: host for host in reading.noun_hosts}
+    for node in sentence.tree.nodes:
+        if node.tag == "NP" and _coordinates_nouns(node) and (sentence.published or not _is_gapped(node)):
+            members: list[Conjunct] = []
+            for child in node.children:
+                if child.tag == "NP":
+                    inner = next((grand for grand in child.children if grand in hosts), None)
+                    members.append(
+                        Conjunct(child.text.lower(), child, None, hosts[inner].modifiers if inner is not None else None)
+                    )
+            if _distinct(members):
+                yield "noun_phrase", node, members
+    for clause, verbs in sentence.clauses.items():
+        paths = sum(len(verb_paths(child, sentence.published)) for child in clause.children if child.tag == "VP")
+        if paths != len(verbs):
+            continue  # a gapped conjunct: who shares what cannot be told
+        if not sentence.published and len(verbs) > 1 and _could_join_higher(verbs[0]):
+            continue
+        members = [Conjunct(verb.text.lower(), verb.last, verb, reading.verb_modifiers[verb]) for verb in verbs]
+        if _distinct(members):
+            yield "verb_phrase", clause, members
+
+
+def _coordinates_nouns(node: Node) -> bool:
+    if node.parent is not None and node.parent.tag in ("NP", "UCP"):
+        return False
+    tags = [child.tag for child in node.children]
+    return (
+        all(tag in _PARTS for tag in tags)
+        and "DT" not in tags[1:]
+        and tags.count("NP") >= 2
+        and any(tag in CONJUNCTIONS for tag in tags)
+    )
+
+
+def _is_gapped(node: Node) -> bool:
+    """Whether a conjunct lacks its noun: "competition in Orange County, and in the Valley from the Daily News"."""
+    members = (child for child in node.children if child.tag == "NP")
+    return any(
+        member.gap
+        or member.children[0].tag in ("PP", "IN", "ADVP")
+        or any(child.tag == "CONJP" for child in member.children)  # "..., as well as": a third conjunct to most
+        for member in members
+    )
+
+
+def _could_join_higher(verb: VerbSequence) -> bool:
+    """Whether a conjunct behind a comma could belong to the verb around: "he said he is pleased, and doesn't see"."""
+    commas = any(child.tag == "," for child in verb.top.children)
+    above = verb.top.parent
+    while commas and above is not None:
+        if above.tag == "VP":
+            return True
+        above = above.parent
+    return False
+
+
+def _distinct(members: list[Conjunct]) -> bool:
+    if len(members) > MAX_CONJUNCTS:
+        raise TreeError(f"a coordination of {len(members)} phrases, more than {MAX_CONJUNCTS}")
+    texts = {member.text for member in members}
+    return len(texts) == len(members) and "" not in texts
+
+
+def _is_clear(sentence: Sentence, kind: SlotKind, slot: Conjunct) -> bool:
+    """Whether the shown phrase occurs once, and says something (a bare form of be does not)."""
+    if slot.verb is not None:
+        return sentence.plain_counts[slot.verb.lower] == 1 and slot.text not in BE
+    return sentence.noun_lower_counts[slot.text] == 1
+
+
+def _tags(kind: SlotKind, slot: Conjunct, answer: Conjunct) -> tuple[str, ...]:
+    """The published strata: whether either conjunct is modified, and by what."""
+    name = f"coordinated_{kind}"
+    both = ":".join("yes" if conjunct.modifiers else "no" for conjunct in (slot, answer))
+    overall = f"{name}:with_modifier:{both}"
+    sides = [(letter, side.modifiers) for letter, side in (("i", slot), ("j", answer)) if side.modifiers is not None]
+    known = {letter: [f"{name}:with_modifier_{letter}:{'yes' if found else 'no'}"] for letter, found in sides}
+    with_what = {letter: _with_what(f"{name}:with_modifier_{letter}", found) for letter, found in sides}
+    if kind == "verb_phrase":
+        return (name, overall, *known["i"], *known["j"], *with_what["i"], *with_what["j"])
+    return (name, *(tag for letter, _ in sides for tag in (*known[letter], *with_what[letter])), overall)
+
+
+def _with_what(prefix: str, modifiers: tuple[Modifier, ...]) -> list[str]:
+    tags: dict[str, None] = {}
+    for modifier in modifiers:
+        plain = modifier.category.replace("(non-restrictive)", "").replace("(null_complementizer)", "")
+        for name in _NAMES.get(plain, ()):
+            tags[f"{prefix}:{name}"] = None
+    return list(tags)

@@ -1,0 +1,240 @@
+"""A tree of the Penn Treebank, in memory: labels taken apart once, texts cut from the sentence.
+
+    tree = parse("( (S (NP-SBJ (NNP John)) (VP (VBD slept)) (. .)) )")
+    tree.sentence                      "John slept."
+    tree.root.children[0].text         "John"
+    tree.root.children[0].functions    {"SBJ"}
+
+The root is the first child of the unlabelled bracket, as in the published generator. Bies et al., "Bracketing
+Guidelines for Treebank II Style" (1995), sections 1 and 2, say what labels are made of.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from viva.build.treebank.detokenise import EMPTY, Layout, lay_out
+
+MAX_WORDS = 1000
+"""Longer trees are refused, empty elements counted: no sentence is, and what can be asked grows with its square."""
+MAX_CHARACTERS = 10_000
+"""Sentences with more are refused as well: a word of that length is none, and every reader of a reply would suffer."""
+MAX_DEPTH = 500
+"""Deeper trees are refused: no sentence is, and every later walk may recurse."""
+NO_FUNCTIONS: frozenset[str] = frozenset()
+_TOKEN = re.compile(
+    r"\(\s*([^\s()]+)\s+([^\s()]+)\s*\)"  # a word in its bracket, whole
+    r"|(\()\s*([^\s()]*)"  # a phrase begins
+    r"|(\))|([^\s()]+)"
+)
+
+
+class TreeError(ValueError):
+    """A tree that is not one. `offset` is the character where that shows."""
+
+    def __init__(self, message: str, offset: int = 0) -> None:
+        super().__init__(message)
+        self.offset = offset
+
+
+class Label(NamedTuple):
+    """A label's parts: NP-SBJ-1 is tag NP, function SBJ, index 1; NP=2 has the gapping index 2."""
+
+    tag: str
+    functions: frozenset[str]
+    identity: str
+    gap: str
+
+
+@lru_cache(maxsize=8192)
+def read_label(label: str) -> Label:
+    """Take a label apart. A label that begins with a hyphen (-NONE-, -LRB-) is a tag whole."""
+    if label.startswith("-") or label == "":
+        return Label(label, NO_FUNCTIONS, "", "")
+    label, _, gap = label.partition("=")
+    parts = label.split("-")
+    index = ""
+    functions: list[str] = []
+    for part in parts[1:]:
+        if part.isdigit():
+            index = part
+        elif part:
+            functions.append(part)
+    gap, _, more = gap.partition("-")
+    if more.isdigit():
+        index = more
+    return Label(parts[0].partition("|")[0] or label, frozenset(functions) if functions else NO_FUNCTIONS, index, gap)
+
+
+class Node:
+    """A phrase, a word, or an empty element. `word` is None for a phrase; of an empty element it is *T*, *, 0, ..."""
+
+    __slots__ = (
+        "children",
+        "end",
+        "functions",
+        "gap",
+        "index",
+        "parent",
+        "path",
+        "position",
+        "start",
+        "tag",
+        "text",
+        "word",
+    )
+
+    def __init__(self, label: Label, parent: Node | None, position: int) -> None:
+        self.tag, self.functions, self.index, self.gap = label
+        self.parent = parent
+        self.position = position
+        self.children: list[Node] = []
+        self.word: str | None = None
+        self.start = 0
+        """Its first leaf, and after its last: numbers among all leaves of the sentence, empty elements included."""
+        self.end = 0
+        self.path: str = "0" if parent is None else f"{parent.path}.{position}"
+        """Where it is, child by child from the root: "0.1.1"."""
+        self.text = ""
+        """As a reader sees it; empty where nothing is visible."""
+
+    def walk(self) -> Iterator[Node]:
+        """This node and all below it, parents first, from left to right."""
+        stack = [self]
+        while stack:
+            node = stack.pop()
+            yield node
+            stack.extend(reversed(node.children))
+
+    def meets(self, other: Node) -> bool:
+        """Whether one of the two lies within the other: nodes of a tree share words only then."""
+        return self.start < other.end and other.start < self.end
+
+    def holds(self, other: Node) -> bool:
+        """Whether `other` is this node or lies below it."""
+        node: Node | None = other
+        while node is not None:
+            if node is self:
+                return True
+            node = node.parent
+        return False
+
+    def __repr__(self) -> str:
+        return f"<{self.tag} {self.path} {self.text!r}>"
+
+
+class Tree(NamedTuple):
+    """A sentence with its tree. `nodes` are all nodes, parents first, from left to right."""
+
+    root: Node
+    sentence: str
+    nodes: list[Node]
+    leaves: list[Node]
+    layout: Layout
+
+
+def parse(text: str, published: bool = False) -> Tree:
+    """Read one bracketed tree. `published` detokenises as the authors do. Raises TreeError.
+
+    With or without the unlabelled outer bracket; what follows the first child of that bracket is not part of the
+    sentence.
+    """
+    nodes, leaves = _read(text)
+    root = nodes[0]
+    layout = lay_out([leaf.word or "" for leaf in leaves], [leaf.tag for leaf in leaves], published)
+    if len(layout.text) > MAX_CHARACTERS:
+        raise TreeError(f"{len(layout.text):,} characters are more than a sentence has ({MAX_CHARACTERS:,})")
+    cut = layout.cut
+    for node in reversed(nodes):
+        if node.children:
+            node.start, node.end = node.children[0].start, node.children[-1].end
+        node.text = cut(node.start, node.end)
+    return Tree(root, root.text, nodes, leaves, layout)
+
+
+def _read(text: str) -> tuple[list[Node], list[Node]]:  # noqa: PLR0912 - one loop over tokens, a branch for each way to go wrong
+    """Nodes and leaves of the first child of the outer bracket; the whole text is checked all the same."""
+    top: Node | None = None
+    stack: list[Node] = []
+    nodes: list[Node] = []
+    for number, (tag, word, opens, label, _, stray) in enumerate(_TOKEN.findall(text)):
+        problem = ""
+        if tag:
+            if stack:
+                leaf = _child(stack[-1], tag)
+                _fill(leaf, word)
+                nodes.append(leaf)
+            else:
+                problem = f"the word {word!r} stands outside a phrase"
+        elif opens:
+            if top is None:
+                top = Node(read_label(label), None, 0)
+                stack.append(top)
+                nodes.append(top)
+            elif stack and len(stack) < MAX_DEPTH:
+                phrase = _child(stack[-1], label)
+                stack.append(phrase)
+                nodes.append(phrase)
+            else:
+                problem = f"brackets are nested more than {MAX_DEPTH} deep" if stack else "a second tree begins here"
+        elif stray:
+            problem = f"the word {stray!r} stands outside a bracket of its own"
+        elif not stack:
+            problem = "a closing bracket without an opening one"
+        elif not stack.pop().children:
+            problem = "an empty bracket"
+        if problem:
+            raise TreeError(problem, _offset(text, number))
+    if top is None:
+        raise TreeError("no bracket")
+    if stack:
+        missing = "a closing bracket is" if len(stack) == 1 else f"{len(stack)} closing brackets are"
+        raise TreeError(f"{missing} missing", len(text))
+    return _within_root(top, nodes)
+
+
+def _child(parent: Node, label: str) -> Node:
+    # The unlabelled outer bracket is nobody's parent, and no step of a path: the root below it is "0".
+    node = Node(read_label(label), parent if parent.tag else None, len(parent.children))
+    parent.children.append(node)
+    return node
+
+
+def _offset(text: str, number: int) -> int:
+    """Where the numbered token stands: looked up only when it is to blame."""
+    for index, match in enumerate(_TOKEN.finditer(text)):
+        if index == number:
+            return match.start()
+    return len(text)
+
+
+def _within_root(top: Node, nodes: list[Node]) -> tuple[list[Node], list[Node]]:
+    """The nodes of the sentence, parents first, and its leaves; `nodes` are all that were read, in this order."""
+    root = top if top.tag else top.children[0]
+    if root.word is not None:
+        raise TreeError(f"a single word, {root.word!r}, is no sentence")
+    if len(top.children) > 1 and not top.tag:
+        nodes = list(root.walk())
+    elif not top.tag:
+        nodes = nodes[1:]
+    leaves = [node for node in nodes if node.word is not None]
+    if len(leaves) > MAX_WORDS:
+        raise TreeError(f"{len(leaves):,} words are more than a sentence has ({MAX_WORDS:,})")
+    if not all(node.tag for node in nodes):
+        raise TreeError("a bracket within the tree has no label")
+    for number, leaf in enumerate(leaves):
+        leaf.start, leaf.end = number, number + 1
+    return nodes, leaves
+
+
+def _fill(node: Node, word: str) -> None:
+    """Give a leaf its word; an empty element is taken apart: *T*-1 is a *T* that refers to 1."""
+    if node.tag == EMPTY:
+        kind, _, index = word.rpartition("-")
+        if kind and index.isdigit():
+            node.word, node.index = kind, index
+            return
+    node.word = word

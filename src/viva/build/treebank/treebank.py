@@ -1,0 +1,309 @@
+"""Reading treebanks: which files, and the trees in them, as a stream. No treebank is ever in memory as a whole.
+
+    plan = survey([Path("treebank.zip")])           which files, and which are left out
+    for found in Reader(plan).trees():              RawTree or Problem, in reading order
+        ...
+
+Which files: a file that the user names is read. In a folder or an archive the same text may lie in several forms (the
+Penn Treebank has raw, tagged, parsed and combined ones); only *.mrg (combined: brackets, tags and traces) are read
+where there are any, and where there are none every file that begins with a bracket. `glob` says otherwise.
+"""
+
+from __future__ import annotations
+
+import codecs
+import fnmatch
+import hashlib
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from viva.build.treebank.archives import UNREADABLE, Member, Stream, entries, reason, streams, walk
+from viva.build.treebank.tree_stream import Flaw, Span, Splitter
+from viva.errors import DataError
+
+PIECE = 1 << 16
+"""Bytes of a line that are read at once."""
+_MRG = re.compile(r"\.mrg(\.(gz|bz2|xz))?$", re.IGNORECASE)
+_SUFFIX = re.compile(r"(?<=.)\.[A-Za-z]{1,8}$")
+_COMPRESSED = re.compile(r"\.(gz|bz2|xz)$", re.IGNORECASE)
+_HIDDEN = re.compile(r"(^|/)\.(?!\.?/)")
+"""What editors, file systems and archivers leave behind (.DS_Store, ._wsj_0001.mrg), but not "./" and "../"."""
+_UNFIT = re.compile(r"[^\w.+-]+")
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069]")
+"""What a terminal obeys, and what turns the direction of writing; U+0085 is a line's end to some."""
+_BOMS = {codecs.BOM_UTF16_LE: "UTF-16", codecs.BOM_UTF16_BE: "UTF-16"}
+
+
+class RawTree(NamedTuple):
+    """A bracketed tree, as text, and where it is from."""
+
+    text: str
+    file: str
+    """Its file's stem; with ~2, ~3... where several files have the same one."""
+    tree: int
+    """Its place in the file, from 0; malformed trees have theirs."""
+    source: str
+    """The file's name as the user knows it."""
+    line: int
+    """Its first line, from 1."""
+
+
+class Problem(Struct, frozen=True, kw_only=True):
+    """Something that was not read: a tree, text between trees, or a file (line 0)."""
+
+    source: str
+    line: int
+    tree: int | None
+    kind: str
+    message: str
+
+    def __str__(self) -> str:
+        at = f"{self.source}:{self.line}" if self.line else self.source
+        return f"{at}: {'' if self.tree is None else f'tree {self.tree}: '}{self.message}"
+
+
+class Source(Struct, kw_only=True):
+    """One thing that the user named, and what was read of it."""
+
+    name: str
+    kind: str
+    """file, folder, zip or tar."""
+    rule: str
+    """Which of its files were read."""
+    files: int = 0
+    trees: int = 0
+    """Begun, the malformed ones included."""
+    bytes: int = 0
+    sha256: str = ""
+    """Of a single file's content; of a folder or archive, of the list that sha256sum prints for the files read."""
+    left_out: int = 0
+    """Files."""
+    left_out_first: str = ""
+
+
+class Plan(NamedTuple):
+    """What will be read: for every source its files, and those that could not even be listed."""
+
+    sources: list[Source]
+    members: list[list[Member]]
+    problems: list[list[Problem]]
+
+    @property
+    def size(self) -> int:
+        """Bytes to read, as far as they are known beforehand."""
+        return sum(member.size for members in self.members for member in members)
+
+
+def survey(named: Sequence[Path], glob: str = "") -> Plan:
+    """What there is to read. Raises DataError for a path that is not there, or is named twice."""
+    plan = Plan([], [], [])
+    seen: dict[Path, Path] = {}
+    for path in named:
+        try:
+            real = path.resolve()
+            if not path.exists():
+                raise DataError(f"there is no treebank {path}")
+        except (OSError, ValueError, RuntimeError) as problem:
+            raise DataError(f"cannot read the treebank {path}: {problem}") from None
+        if real in seen:
+            raise DataError(f"{path} and {seen[real]} are the same treebank; name it once")
+        seen[real] = path
+        source, members, problems = _survey_one(path, glob)
+        plan.sources.append(source)
+        plan.members.append(members)
+        plan.problems.append(problems)
+    return plan
+
+
+def _survey_one(path: Path, glob: str) -> tuple[Source, list[Member], list[Problem]]:
+    name = path.resolve().name or str(path)
+    problems: list[Problem] = []
+    found: list[Member] = []
+    kind = "folder" if path.is_dir() else "file"
+    try:
+        if kind == "file":
+            kind, found = entries(path, "")
+        else:
+            for file, below in walk(path):
+                found.extend(_entries_below(file, below, f"{name}/{below}", problems))
+    except UNREADABLE as problem:
+        problems.append(_unreadable(name, problem))
+    if kind == "file":
+        return Source(name=name, kind=kind, rule="named"), found, problems
+    rule, chosen = _choose(found, glob)
+    source = Source(name=name, kind=kind, rule=rule)
+    kept = set(map(id, chosen))
+    for member in found:
+        if id(member) not in kept:
+            _leave_out(source, member)
+    return source, chosen, problems
+
+
+def _entries_below(file: Path, below: str, shown: str, problems: list[Problem]) -> list[Member]:
+    """A folder's file, or the files of an archive in a folder."""
+    try:
+        if not file.is_file():
+            return []  # a pipe, a socket, a dangling link
+        kind, found = entries(file, below)
+    except UNREADABLE as problem:
+        problems.append(_unreadable(shown, problem))
+        return []
+    return found if kind == "file" else [member for member in found if member.name != below]
+
+
+def _choose(found: list[Member], glob: str) -> tuple[str, list[Member]]:
+    """The rule, and the members it chooses."""
+    if glob:
+        pattern = glob.lower()
+        return f"--glob {glob}", [
+            member
+            for member in found
+            if any(fnmatch.fnmatchcase(name.lower(), pattern) for name in (member.name, member.name.split("/")[-1]))
+        ]
+    visible = [member for member in found if not _HIDDEN.search(member.name)]
+    combined = [member for member in visible if _MRG.search(member.name)]
+    if combined:
+        return "*.mrg", combined
+    return "files that begin with a bracket", visible
+
+
+def _leave_out(source: Source, member: Member) -> None:
+    source.left_out += 1
+    source.left_out_first = source.left_out_first or member.name
+
+
+def _unreadable(name: str, problem: BaseException) -> Problem:
+    return Problem(source=name, line=0, tree=None, kind="file", message=f"cannot be read: {reason(problem)}")
+
+
+class Reader:
+    """Reads what was planned. `sources` tell what was read so far, `bytes` how much."""
+
+    def __init__(self, plan: Plan, *, encoding: str = "utf-8", piece: int = PIECE) -> None:
+        self._plan = plan
+        self._encoding = encoding
+        self._piece = piece
+        self._stems: dict[str, int] = {}
+        self.sources = plan.sources
+        self.bytes = 0
+        self._damage: BaseException | None = None
+        """What ended the file that is being read before its end."""
+
+    def trees(self) -> Iterator[RawTree | Problem]:
+        """Every tree of every file, and whatever is none, in reading order."""
+        for source, members, problems in zip(self.sources, self._plan.members, self._plan.problems, strict=True):
+            yield from problems
+            digests: list[tuple[str, str]] = []
+            for _, group in itertools.groupby(members, key=lambda member: member.path):
+                yield from self._read_file(source, list(group), digests)
+            if source.kind == "file" and digests:
+                source.sha256 = digests[0][0]
+            else:
+                listed = "".join(f"{digest}  {name}\n" for digest, name in digests)
+                source.sha256 = hashlib.sha256(listed.encode("utf-8", "surrogateescape")).hexdigest()
+
+    def _read_file(
+        self, source: Source, members: list[Member], digests: list[tuple[str, str]]
+    ) -> Iterator[RawTree | Problem]:
+        """Members of one file on disk. An archive that is damaged gives what comes before the damage."""
+        opened = streams(members)
+        while True:
+            try:
+                member, stream, problem = next(opened)
+            except StopIteration:
+                return
+            except UNREADABLE as damage:
+                yield _unreadable(_shown(source, members[0]), damage)
+                return
+            if stream is None:
+                yield _unreadable(_shown(source, member), ValueError(problem))
+            else:
+                yield from self._read_member(source, member, stream, digests)
+
+    def _read_member(
+        self, source: Source, member: Member, stream: Stream, digests: list[tuple[str, str]]
+    ) -> Iterator[RawTree | Problem]:
+        shown = _shown(source, member)
+        try:
+            head = stream.peek(PIECE)[:PIECE]
+        except UNREADABLE as problem:
+            yield _unreadable(shown, problem)
+            return
+        if source.rule.startswith("files") and not _begins_with_a_bracket(head):
+            _leave_out(source, member)
+            return
+        digest = hashlib.sha256()
+        stem = self._stem(member.name)
+        splitter = Splitter()
+        self._damage = None
+        if wide := next((name for bom, name in _BOMS.items() if head.startswith(bom)), ""):
+            self._damage = ValueError(f"it is {wide}; convert it to UTF-8")
+        for piece in () if wide else self._pieces(source, stream, digest):
+            for found in splitter.feed(piece):
+                yield self._tree(found, stem, shown)
+        for found in splitter.end():
+            yield self._tree(found, stem, shown)
+        if self._damage is None and splitter.begun == 0:
+            self._damage = ValueError("there is no bracketed tree in it")
+        if self._damage is not None:
+            yield _unreadable(shown, self._damage)
+        source.files += 1
+        source.trees += splitter.begun
+        digests.append((digest.hexdigest(), member.name))
+
+    def _pieces(self, source: Source, stream: Stream, digest: hashlib._Hash) -> Iterator[bytes]:
+        """Lines, or parts of long ones; a byte order mark is not part of the first. Ends at the first damage."""
+        first = True
+        while True:
+            try:
+                piece = stream.readline(self._piece)
+            except UNREADABLE as problem:
+                self._damage = problem
+                return
+            if not piece:
+                return
+            digest.update(piece)
+            source.bytes += len(piece)
+            self.bytes += len(piece)
+            yield piece.removeprefix(codecs.BOM_UTF8) if first else piece
+            first = False
+
+    def _tree(self, found: Span | Flaw, stem: str, shown: str) -> RawTree | Problem:
+        if isinstance(found, Flaw):
+            return Problem(source=shown, line=found.line, tree=found.number, kind=found.kind, message=found.message)
+        try:
+            text = found.content.decode(self._encoding)
+        except UnicodeDecodeError as problem:
+            message = (
+                f"byte 0x{found.content[problem.start]:02X} is not {self._encoding.upper()}; "
+                "if the file is in another encoding, name it with --encoding"
+            )
+            return Problem(source=shown, line=found.line, tree=found.number, kind="encoding", message=message)
+        if control := _CONTROL.search(text):
+            message = f"it holds the control character U+{ord(control[0]):04X}"
+            return Problem(source=shown, line=found.line, tree=found.number, kind="control", message=message)
+        return RawTree(text, stem, found.number, shown, found.line)
+
+    def _stem(self, name: str) -> str:
+        """What facts and questions call a file: its name without folders and suffix, once in a set."""
+        stem = _SUFFIX.sub("", _COMPRESSED.sub("", re.split(r"[/\\]", name)[-1]))
+        stem = _UNFIT.sub("_", stem)[:100] or "_"
+        self._stems[stem] = count = self._stems.get(stem, 0) + 1
+        return stem if count == 1 else f"{stem}~{count}"
+
+
+def _shown(source: Source, member: Member) -> str:
+    return source.name if source.kind == "file" else f"{source.name}/{member.name}"
+
+
+def _begins_with_a_bracket(head: bytes) -> bool:
+    """Whether the first line that is no remark begins with an opening bracket."""
+    for line in head.removeprefix(codecs.BOM_UTF8).splitlines():
+        if (text := line.strip()) and not line.startswith((b"*", b"<")):
+            return text.startswith(b"(")
+    return False

@@ -1,0 +1,272 @@
+"""Verb sequences: what SynEval calls a verb phrase ("will have been joined"), one a conjunct.
+
+Found from the topmost VPs downwards: the verbs, auxiliaries, modals and `to` of each level, and of coordinated VPs one
+sequence a conjunct with the shared auxiliaries distributed ("will provide ... and spur": `will provide`, `will spur`).
+arXiv 2311.08287, section 3.2 and appendix; specification of Viva, "Verb sequences" and "Form / voice".
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from viva.build.treebank.detokenise import Layout
+from viva.build.treebank.tree import Node, Tree, TreeError
+
+VERB_TAGS = frozenset(("VB", "VBD", "VBG", "VBN", "VBP", "VBZ", "MD", "TO"))
+_PARTING = frozenset(("S", "SBAR", "CC", "CONJP"))
+_FINITE = frozenset(("VBD", "VBZ", "VBP"))
+_WORDS: dict[str, list[str]] = tomllib.loads((Path(__file__).parent / "verbs.toml").read_text(encoding="utf-8"))
+BE = frozenset(_WORDS["be"])
+COPULAS = BE | frozenset(_WORDS["copulas"])
+TO_CLAUSE_OBJECTS = frozenset(_WORDS["infinitive_objects"])
+NO_CLAUSE_OBJECTS = frozenset(_WORDS["copulas"]) | frozenset(_WORDS["clauses_no_objects"])
+MEASURES = frozenset(_WORDS["measures"])
+WEAK_COMPLEMENTS = frozenset(_WORDS["weak_complements"])
+_HAVE = frozenset(_WORDS["have"])
+LINKING = BE | _HAVE | frozenset(_WORDS["linking"])
+_NOT = frozenset(_WORDS["not"])
+_FUTURE = frozenset(_WORDS["future"])
+_FUTURE_IN_PAST = frozenset(_WORDS["future_in_past"])
+
+PARTICIPLES = frozenset(("present_participle", "perfect_participle", "past_participle"))
+"""Forms without a grammatical subject of their own, in most grammars."""
+MAX_PATHS = 64
+"""Verb sequences of one topmost VP; the sample's richest has six."""
+
+Voice = Literal["active", "passive", ""]
+"""Empty where the form is not recognised."""
+
+
+class VerbForm(NamedTuple):
+    """Form, voice and tense of a verb sequence."""
+
+    form: str
+    voice: Voice
+    tense: str
+    """ "past:perfect", "None:None", ..."""
+
+
+_UNRECOGNIZED = VerbForm("unrecognized", "", "None:None")
+
+
+class VerbPath(NamedTuple):
+    """A way down from a topmost VP: the VPs, the verbs, and whether the last VP has a verb of its own."""
+
+    levels: tuple[Node, ...]
+    verbs: tuple[Node, ...]
+    whole: bool
+
+
+@dataclass(slots=True, eq=False)
+class VerbSequence:
+    """A verb phrase in SynEval's sense. `top` is the topmost VP, `levels` the VPs on the way down to the last verb."""
+
+    top: Node
+    levels: tuple[Node, ...]
+    verbs: tuple[Node, ...]
+    plain: str
+    """With the adverb phrase right of each verb; as published without `not`, by default with it."""
+    text: str
+    """With `not`, without adverbs."""
+    form: str = ""
+    voice: Voice = ""
+    tense: str = ""
+    """ "past:perfect", "None:None", ..."""
+    with_adverbs: str = ""
+    """By default, the plain rendering with its adverb phrases: as right an answer."""
+    lower: str = field(default="", init=False)
+
+    def __post_init__(self) -> None:
+        self.lower = self.plain.lower()
+
+    @property
+    def last(self) -> Node:
+        """The last verb: what identifies the sequence."""
+        return self.verbs[-1]
+
+
+def sequences(tree: Tree, published: bool) -> list[VerbSequence]:
+    """All verb sequences of a sentence, from left to right by topmost VP."""
+    found: list[VerbSequence] = []
+    for node in tree.nodes:
+        if node.tag == "VP" and (node.parent is None or node.parent.tag != "VP"):
+            for path in verb_paths(node, published):
+                if path.whole:
+                    found.append(_sequence(tree.layout, node, path, published))
+    return found
+
+
+def verb_paths(
+    vp: Node, published: bool, levels: tuple[Node, ...] = (), verbs: tuple[Node, ...] = ()
+) -> list[VerbPath]:
+    """Every way down from a VP to a last verb; one without a verb of its own (gapping, mislabelling) ends in None."""
+    levels = (*levels, vp)
+    own = [child for child in vp.children if child.tag in VERB_TAGS and child.word is not None]
+    below = [child for child in vp.children if child.tag == "VP"]
+    chains = [(verb,) for verb in own] if published else _chains(vp, own)
+    if not published and verbs and chains and not _agree(verbs[-1], chains[0][0]):
+        verbs = ()  # "are written ... and usually carry": the conjunct does not share the auxiliary
+    if not below:
+        return [VerbPath(levels, (*verbs, *chain), True) for chain in chains] or [VerbPath(levels, verbs, False)]
+    if own and not published and not (any(_links(verb) for verb in own) and _is_auxiliary(vp, own[-1], below[0])):
+        # "were filed alleging", "do three things: raise": the lower phrase is no part of the verb phrase, whatever the
+        # treebank's bracket says.
+        return [VerbPath(levels, (*verbs, *chain), True) for chain in chains]
+    starts = [(*verbs, *chain) for chain in chains] or [verbs]
+    paths: list[VerbPath] = []
+    for start in starts:
+        for child in below:
+            paths += verb_paths(child, published, levels, start)
+            if len(paths) > MAX_PATHS:
+                raise TreeError(f"a verb phrase that could be read in more than {MAX_PATHS} ways: {top_text(vp)!r}")
+    return paths
+
+
+def _chains(vp: Node, own: list[Node]) -> list[tuple[Node, ...]]:
+    """A VP's verbs, one chain a conjunct: "will greatly reduce" in one bracket is one, "buy and sell" are two."""
+    chains: list[tuple[Node, ...]] = []
+    for verb in own:
+        before = chains[-1][-1] if chains else None
+        if before is not None and _links(before) and _is_auxiliary(vp, before, verb) and _agree(before, verb):
+            chains[-1] = (*chains[-1], verb)
+        else:
+            chains.append((verb,))
+    return chains
+
+
+def _is_auxiliary(vp: Node, verb: Node, below: Node) -> bool:
+    """Whether nothing stands between a verb and what it goes with that would make it a verb of its own: an object, a
+    clause, a colon, a conjunction."""
+    between = vp.children[verb.position + 1 : below.position]
+    return not any(
+        child.tag in _PARTING
+        or child.text in (":", ";")
+        or (child.tag == "NP" and not child.functions and bool(child.text))
+        for child in between
+    )
+
+
+def _agree(verb: Node, following: Node) -> bool:
+    """Whether a verb can follow an auxiliary in its form: "could raise" and "was raised", but not "are carry", and no
+    second "has" in "has heard ... and has received"."""
+    word = (verb.word or "").lower()
+    if verb.tag in ("MD", "TO"):
+        return following.tag not in ("VBZ", "VBG", "MD")
+    if word in BE:
+        return following.tag not in ("VB", "VBP", "VBZ", "MD")
+    if word in _HAVE:
+        return following.tag not in ("VBP", "VBZ", "MD")
+    return True
+
+
+def top_text(vp: Node) -> str:
+    """How a verb phrase begins, for a message."""
+    return vp.text if len(vp.text) <= 40 else vp.text[:39] + "…"
+
+
+def _links(verb: Node) -> bool:
+    """Whether a verb goes with the verb below it: an auxiliary, a modal, `to`, or one like help and get."""
+    return verb.tag in ("MD", "TO") or (verb.word or "").lower() in LINKING
+
+
+def _sequence(layout: Layout, top: Node, path: VerbPath, published: bool) -> VerbSequence:
+    bare: list[int] = []
+    negated: list[int] = []
+    adverbs: list[int] = []
+    both: list[int] = []
+    for verb in path.verbs:
+        assert verb.parent is not None
+        for rendering in (bare, negated, adverbs, both):
+            rendering.append(verb.start)
+        siblings = verb.parent.children
+        after = verb.position + 1
+        following = siblings[after] if after < len(siblings) else None
+        if following is not None and following.tag == "RB" and following.word in _NOT and (published or _links(verb)):
+            negated.append(following.start)
+            both.append(following.start)
+            following = siblings[after + 1] if after + 1 < len(siblings) else None
+            if following is not None and following.tag == "ADVP":
+                both.extend(range(following.start, following.end))
+        elif following is not None and following.tag == "ADVP":
+            adverbs.extend(range(following.start, following.end))
+            both.extend(range(following.start, following.end))
+    text = layout.join(negated) if len(negated) > len(bare) else layout.join(bare)
+    form = verb_form(path.verbs)
+    if published:
+        plain = layout.join(adverbs) if len(adverbs) > len(bare) else layout.join(bare)
+        return VerbSequence(top, path.levels, path.verbs, plain, text, *form)
+    return VerbSequence(top, path.levels, path.verbs, text, text, *form, layout.join(both))
+
+
+def verb_form(verbs: tuple[Node, ...]) -> VerbForm:
+    """Form, voice and tense of a sequence; word tests are case-sensitive, as published."""
+    words = [verb.word or "" for verb in verbs]
+    tags = [verb.tag for verb in verbs]
+    modal = ""
+    start = 0
+    if tags[0] == "MD":
+        modal = words[0]
+        start = 1
+    to = start < len(tags) and tags[start] == "TO"
+    if to:
+        start += 1
+    words, tags = words[start:], tags[start:]
+    if not 1 <= len(words) <= 3:
+        return _UNRECOGNIZED
+    form = _form_of(tags, words, modal, to)
+    if not form:
+        return _UNRECOGNIZED
+    return VerbForm(form, _voice(words, tags), _tense(words, tags, modal))
+
+
+def _form_of(tags: list[str], words: list[str], modal: str, to: bool) -> str:
+    first = tags[0]
+    if first in _FINITE:
+        return "normal"
+    if first == "VB":
+        if to:
+            return "infinitive"
+        if modal in _FUTURE or modal in _FUTURE_IN_PAST:
+            return "normal"
+        return "modal" if modal else "bare_infinitive"
+    if first == "VBG":
+        return "perfect_participle" if words[0] == "having" and "VBN" in tags[1:] else "present_participle"
+    return "past_participle" if first == "VBN" else ""
+
+
+def _voice(words: list[str], tags: list[str]) -> Voice:
+    if tags[0] == "VBN":
+        return "passive"
+    if len(words) == 2:
+        return "passive" if words[0] in BE and tags[1] == "VBN" else "active"
+    if len(words) == 3 and tags[2] == "VBN":
+        if words[0] in BE and tags[1] == "VBG":
+            return "passive"
+        if words[0] in _HAVE and words[1] == "been":
+            return "passive"
+    return "active"
+
+
+def _tense(words: list[str], tags: list[str], modal: str) -> str:
+    if modal in _FUTURE:
+        when = "future"
+    elif modal in _FUTURE_IN_PAST:
+        when = "future_in_past"
+    elif tags[0] == "VBD":
+        when = "past"
+    elif tags[0] in ("VBZ", "VBP"):
+        when = "present"
+    else:
+        when = "None"
+    aspect = "None"
+    if words[0] in _HAVE and len(words) > 1:
+        if len(words) == 3 and words[1] == "been" and tags[2] == "VBG":
+            aspect = "perfect_continuous"
+        elif tags[1] == "VBN":
+            aspect = "perfect"
+    elif words[0] in BE and len(words) > 1 and tags[1] == "VBG":
+        aspect = "continuous"
+    return f"{when}:{aspect}"

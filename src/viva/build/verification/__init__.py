@@ -1,0 +1,1 @@
+"""Golds, explanations and tags that people verify in a spreadsheet."""

@@ -1,1 +1,0 @@
-"""Commands that make and check question sets."""

@@ -1,0 +1,1 @@
+"""Runs that choose their questions by what other models' scores predict least."""

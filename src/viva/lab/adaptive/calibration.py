@@ -1,0 +1,179 @@
+"""What an adaptive run goes by: other models' scores on its questions, kept in the run folder as calibration.json."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import Struct
+
+from viva.contracts import Exam
+from viva.engine.folder import AdaptiveRecord, ExamRecord, RunRecord
+from viva.errors import DataError, StorageError, VivaError
+from viva.files import UNREADABLE, read_regular
+from viva.runs.config import AdaptiveOptions, LimitOptions
+from viva.runs.draws import question_scores, read_until
+from viva.runs.item_scores import EXAM, existing, score_sets
+from viva.runs.messages import notify
+from viva.visible import one_line
+
+if TYPE_CHECKING:
+    from viva.analysis.weightedsampling import Frame
+    from viva.lab.items.curves import Floats
+
+CALIBRATION = "calibration.json"
+FEWEST = 2
+"""Models without which nothing tells easy questions from hard ones."""
+
+
+class Calibration(Struct, kw_only=True):
+    """All of calibration.json."""
+
+    models: list[str]
+    questions: list[str]
+    shares: list[float]
+    """The questions' shares of the full score."""
+    scores: list[list[float | None]]
+    """A row a model."""
+
+    def matrix(self) -> Floats:
+        """Models × questions, shares of 1, nan where there is no score."""
+        import numpy as np
+
+        return np.array([[math.nan if one is None else one for one in row] for row in self.scores], dtype=float)
+
+    def frame(self) -> Frame:
+        """The questions."""
+        import numpy as np
+
+        from viva.analysis.weightedsampling import Frame
+
+        return Frame(questions=tuple(self.questions), shares=np.array(self.shares))
+
+
+def plan_adaptive(
+    options: AdaptiveOptions,
+    exams: Sequence[tuple[Exam, ExamRecord]],
+    models: Sequence[str],
+    asked: RunRecord,
+    limits: LimitOptions,
+) -> tuple[AdaptiveRecord, bytes] | None:
+    """What run.json says of an adaptive run, and its calibration.json; None for a run that asks everything.
+
+    `asked`: run.json so far. Raises VivaError for what cannot be asked so.
+    """
+    if options.adaptive is None:
+        if options.until is not None:
+            raise VivaError("--until says when an adaptive run stops: it needs --adaptive RUN (other models' scores)")
+        return None
+    if options.shuffle:
+        raise VivaError("--adaptive chooses the questions itself: leave --shuffle out")
+    if options.until is None:
+        raise VivaError("--adaptive needs --until: a number of questions, interval<2, score>60 or a>b")
+    until = read_until(options.until)
+    wanted = 2 if until.kind == "difference" else 1
+    if len(exams) != 1 or len(models) != wanted:
+        more = "name another with --model" if len(exams) == 1 and len(models) < wanted else "begin a run for each"
+        raise VivaError(
+            f"--adaptive --until {options.until!r} asks {wanted} model{'s' * (wanted > 1)} the questions of one exam; "
+            f"here are {len(models)} model{'s' * (len(models) != 1)} and {len(exams)} exam{'s' * (len(exams) != 1)}: "
+            f"{more}"
+        )
+    (exam, record), *_ = exams
+    _refuse(exam, record, asked, limits)
+    calibration = _calibration(options.adaptive, exam, models)
+    if until.kind == "number" and until.value > len(calibration.questions):
+        raise VivaError(
+            f"--until {options.until}: {exam.spec.label} has {len(calibration.questions):,} questions to ask"
+        )
+    _warn(calibration)
+    known = AdaptiveRecord(until=options.until, questions=len(calibration.questions), known=len(calibration.models))
+    return known, msgspec.json.encode(calibration)
+
+
+def _refuse(exam: Exam, record: ExamRecord, asked: RunRecord, limits: LimitOptions) -> None:
+    spec, headline = exam.spec, exam.headline()
+    for option, given in (("limit", spec.limit), ("questions", spec.questions), ("shard", spec.shard)):
+        if given:
+            raise VivaError(f"--adaptive chooses the questions itself: leave --{option} out")
+    samples = record.samples or asked.samples
+    if samples * asked.repeats > 1:
+        more = "leave --vary out" if spec.vary else "say --samples 1" if samples > 1 else "leave --repeats out"
+        raise VivaError(
+            f"--adaptive asks each question once, and here it would be {samples * asked.repeats:,} times: {more}"
+        )
+    if limits.batch:
+        raise VivaError("--adaptive asks in rounds, and a batch may take a day for each: leave --batch out")
+    if headline.given or headline.where or headline.signed:
+        raise VivaError(f"--adaptive estimates a mean over all questions, and the score of {spec.label} is none")
+
+
+def _calibration(source: Path, exam: Exam, asked: Sequence[str]) -> Calibration:
+    """The known models' scores on the exam's questions. Raises DataError where there are too few."""
+    from viva.analysis.itemscores import shares_of
+
+    unsound = {defect.question for defect in exam.defects if defect.action == "unsound"}
+    sound = {question.id: question for question in exam.questions() if question.id not in unsound}
+    headline = exam.headline()
+    groups = [(one.tags.get(headline.over, ""), float(one.weight)) for one in sound.values()]
+    names = {name.partition("@")[0] for name in asked}
+    found: dict[str, dict[str, float]] = {}
+    for one in score_sets(existing([str(source)], ()), EXAM):
+        scores = {name: score for name, score in question_scores(one.scores, headline).items() if name in sound}
+        if one.is_called([*names]):
+            notify(f"--adaptive: {one_line(one.model, 60)} is asked, so its scores in {source} are left out")
+        elif scores:
+            found[f"{one.model} ({one.source.name})" if one.model in found else one.model] = scores
+    if len(found) < FEWEST:
+        raise DataError(
+            f"--adaptive {source}: other models with scores on questions of {exam.spec.label}: {len(found)}, and it "
+            f"takes {FEWEST}: name a folder of runs, or a table of item scores (question, sample, model, score) whose "
+            f"questions are called as in the exam ({one_line(next(iter(sound), ''), 40)})"
+        )
+    unknown = sum(not any(name in scores for scores in found.values()) for name in sound)
+    if unknown:
+        notify(f"--adaptive: {unknown:,} of {len(sound):,} questions have no score in {source}; they count as average")
+    return Calibration(
+        models=list(found),
+        questions=list(sound),
+        shares=shares_of(groups, headline.over).tolist(),
+        scores=[[scores.get(name) for name in sound] for scores in found.values()],
+    )
+
+
+def _warn(calibration: Calibration) -> None:
+    """Say where one ability does not explain the known models' answers."""
+    from viva.lab.items.prediction import dimensions
+
+    found = dimensions(calibration.matrix(), calibration.frame().shares)
+    if found is not None and found.several:
+        notify(
+            f"--adaptive: the known models differ in more than one ability (largest eigenvalue of residuals "
+            f"{found.largest:.2f}, {found.expected:.2f} if it were one): the estimate stays right, and may take more "
+            "questions"
+        )
+
+
+def read_calibration(path: Path, drawn: Sequence[str]) -> Calibration:
+    """Of a run folder, with the questions `drawn` so far. Raises StorageError for one that is missing or damaged."""
+    try:
+        found = msgspec.json.decode(read_regular(path / CALIBRATION), type=Calibration)
+    except OSError as problem:
+        raise StorageError(f"cannot read {path / CALIBRATION}: {problem.strerror}") from None
+    except UNREADABLE as problem:
+        raise StorageError(f"{path / CALIBRATION} is damaged: {problem}") from None
+    size = len(found.questions)
+    if (
+        len(set(found.questions)) < size
+        or len(found.shares) != size
+        or not found.scores
+        or any(len(row) != size for row in found.scores)
+        or not set(drawn) <= set(found.questions)
+        or not all(share > 0 for share in found.shares)
+        or abs(math.fsum(found.shares) - 1) > 1e-6
+    ):
+        raise StorageError(f"{path / CALIBRATION} is damaged: its rows are not of its questions")
+    return found

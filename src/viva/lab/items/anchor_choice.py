@@ -1,0 +1,176 @@
+"""Anchor questions: a few that tell what a model would score on all of them, and how far off that may be.
+
+1. *Curves*: how likely a model of each full score is to answer each question (`itemcurves`).
+2. *Choosing*: the exam, in a given order that keeps alike questions together, is cut into blocks of equal share, and
+   each block gives the same number of anchors: models have strengths by subject, and anchors that are the sharpest of
+   all come from few subjects. Within a block the questions are taken one by one that most reduce the expected squared
+   error of a score (Fisher information, as adaptive tests use it, for language models Hofmann et al. 2025, arXiv
+   2509.11106), evenly over the scores of the known models and a little beyond. Nothing is drawn.
+   (What it costs: the known models' own answers to the anchors are the choice's doing. They cannot be predicted.)
+3. *Reading*: the answers to the anchors, by the same curves, say how probable each ability is; the prediction is what
+   the model scored on the anchors and what such abilities are expected to score on all other questions, each with its
+   share of the exam (p-IRT of Polo et al. 2024, arXiv 2402.14992, with a distribution for the ability).
+
+How far off that is, `anchorerror` finds by cross-validation over families of models.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from viva.analysis.uncertainty import t_quantile
+from viva.errors import DataError
+from viva.lab.items.curves import GRID, SCORES, Floats, abilities_of, full_scores, item_curves
+
+Indices = NDArray[np.int64]
+
+BLOCKS = 25
+"""Parts of the exam that all give anchors, where there are anchors enough."""
+PER_BLOCK = 4
+"""Anchors that a block gives at least."""
+BEYOND = 0.5
+"""Logits below the worst and above the best known model for which anchors are to serve."""
+KNOWN = 1.0
+"""Information on an ability that a block's first anchor finds there: else it would be chosen for one ability alone."""
+
+_ALIKE = 1 - 1e-9
+_SLOPE = SCORES * (1 - SCORES)
+"""Of a full score by ability."""
+
+
+class Reader(Struct, frozen=True, kw_only=True, eq=False):
+    """All that a prediction takes but the answers."""
+
+    shares: Floats
+    """Of the full score, an anchor each."""
+    curves: Floats
+    """Anchors × `GRID`."""
+    rest: Floats
+    """What all other questions are expected to add to the full score, by ability."""
+    scatter: float
+    """The variance of what they add, as each is answered or not."""
+
+
+class Anchors(Struct, frozen=True, kw_only=True, eq=False):
+    """The chosen questions, in their order."""
+
+    questions: Indices
+    reader: Reader
+    lowest: float
+    """The lowest full score of a known model."""
+    highest: float
+
+
+def choose(scores: Floats, count: int, shares: Floats | None = None) -> Anchors:
+    """`count` anchors by the scores of known models, models × questions, nan where a model has none.
+
+    `shares`: which share of the full score each question is; equal ones for None. Questions that ask for alike things
+    are to stand together; else their order means nothing. Raises DataError for a count that is not from 2 to the number
+    of questions, and for a model without a score.
+    """
+    shares = checked(scores, count, shares)
+    full, curves = known_curves(scores, shares)
+    questions = chosen_by(curves, count, shares, full, np.arange(len(shares)))
+    return Anchors(
+        questions=questions,
+        reader=reader_of(curves, questions, shares),
+        lowest=float(full.min()),
+        highest=float(full.max()),
+    )
+
+
+def predict(reader: Reader, answers: Floats) -> tuple[float, float]:
+    """A full score from a model's scores on the anchors (nan: none), and how uncertain the reading leaves it.
+
+    Both are shares of 1; the second is a standard deviation, of models whose answers follow the curves.
+    """
+    there = np.isfinite(answers)
+    points, curves = np.clip(answers[there], 0.0, 1.0), reader.curves[there]
+    probable = points @ np.log(curves) + (1 - points) @ np.log1p(-curves) + np.log(_SLOPE)
+    probable = np.exp(probable - probable.max())
+    probable /= probable.sum()
+    rest = reader.rest + reader.shares[~there] @ reader.curves[~there]
+    value = float(probable @ rest)
+    spread = float(probable @ (rest - value) ** 2)
+    seen = float(reader.shares[there] @ answers[there])
+    return min(1.0, max(0.0, seen + value)), float(np.sqrt(spread + reader.scatter))
+
+
+def interval(value: float, spread: float, inflation: float, families: int) -> tuple[float, float]:
+    """The 95 % interval of a prediction: Student's t, as `inflation` is known from so few families."""
+    half = t_quantile(max(families - 1, 1)) * inflation * spread
+    return max(0.0, value - half), min(1.0, value + half)
+
+
+def checked(scores: Floats, count: int, shares: Floats | None) -> Floats:
+    """The questions' shares of the full score, summing to 1. Raises as `choose` does."""
+    questions = scores.shape[1]
+    if not 2 <= count <= questions:
+        raise DataError(f"{count:,} anchors of {questions:,} questions cannot be chosen: it takes 2 to {questions:,}")
+    if not np.isfinite(scores).any(axis=1).all():
+        raise DataError("anchors are chosen by models that have scores, and one has none")
+    if shares is None:
+        return np.full(questions, 1 / questions)
+    found: Floats = shares / shares.sum()
+    return found
+
+
+def known_curves(scores: Floats, shares: Floats) -> tuple[Floats, Floats]:
+    """The known models' full scores, and the questions' curves."""
+    clipped = np.clip(scores, 0.0, 1.0)
+    full = full_scores(scores, shares)
+    return full, item_curves(clipped, abilities_of(full))
+
+
+def chosen_by(
+    curves: Floats, count: int, shares: Floats, full: Floats, among: Indices, *, blocks: int = BLOCKS
+) -> Indices:
+    """The anchors among these questions, which stand in the exam's order."""
+    lowest, highest = abilities_of(np.array([full.min(), full.max()]))
+    serves = (lowest - BEYOND <= GRID) & (highest + BEYOND >= GRID)
+    weights = _SLOPE[serves] ** 3  # a variance of the ability is one of the score by slope²; scores count evenly
+    steps = np.gradient(curves[among], GRID, axis=1)[:, serves]
+    likely = curves[among][:, serves]
+    information = steps**2 / (likely * (1 - likely))
+    found: list[Indices] = []
+    for block, wanted in _blocks(shares[among], count, blocks):
+        known = np.full(int(serves.sum()), KNOWN)
+        left = np.ones(len(block), dtype=bool)
+        for _ in range(wanted):
+            gain = np.where(left, (1 / known - 1 / (known + information[block])) @ weights, -1.0)
+            best = int(np.argmax(gain >= gain.max() * _ALIKE))  # of equals the first: no rounding error decides
+            left[best] = False
+            known = known + information[block[best]]
+        found.append(among[block[~left]])
+    return np.sort(np.concatenate(found))
+
+
+def reader_of(curves: Floats, questions: Indices, shares: Floats) -> Reader:
+    """How answers to these questions are read."""
+    others = np.ones(len(shares), dtype=bool)
+    others[questions] = False
+    likely = curves[others]
+    middle = likely[:, len(GRID) // 2] if len(likely) else np.zeros(0)
+    return Reader(
+        shares=shares[questions],
+        curves=curves[questions],
+        rest=shares[others] @ likely,
+        scatter=float(shares[others] ** 2 @ (middle * (1 - middle))),
+    )
+
+
+def _blocks(shares: Floats, count: int, most: int) -> list[tuple[Indices, int]]:
+    """Consecutive questions of about equal share, and how many anchors each block gives, no more than it has."""
+    number = max(1, min(most, count // PER_BLOCK))
+    middle = np.cumsum(shares) - shares / 2
+    of = np.minimum((middle / shares.sum() * number).astype(np.int64), number - 1)
+    blocks = [np.flatnonzero(of == place) for place in range(number)]
+    wanted = [len(part) for part in np.array_split(np.arange(count), number)]
+    short = 0
+    for place in [*range(number), *range(number)]:  # what a block lacks, the next ones give
+        asked = wanted[place] + short
+        wanted[place] = min(asked, len(blocks[place]))
+        short = asked - wanted[place]
+    return list(zip(blocks, wanted, strict=True))

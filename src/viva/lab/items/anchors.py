@@ -1,0 +1,201 @@
+"""Anchors: chosen from item_sources scores, and full scores predicted from answers to them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from viva.errors import DataError
+from viva.lab.items.anchors_file import read_anchors
+from viva.lab.items.sources import ItemSources, item_sources
+from viva.studies.families import read_families
+from viva.visible import one_line
+
+if TYPE_CHECKING:
+    from viva.analysis.itemscores import ItemScores
+    from viva.lab.items.anchor_tables import Anchors, AnchorSet, Prediction, Predictions
+
+LACKING = 0.2
+"""A model that lacks a larger share of the questions is no example of a full score."""
+MOST_MISSING = 0.2
+"""With a larger share of the anchors unscored nothing is predicted."""
+
+
+def chosen(one: ItemSources, count: int, families: Path | None, listed: int) -> Anchors:
+    """Anchors by all models that took the whole exam, with their cross-validated error; `listed`: shown at most.
+
+    Raises DataError for too few such models or questions.
+    """
+    from viva.analysis.itemscores import item_scores
+    from viva.analysis.itemstatistics import item_statistics
+    from viva.lab.items.anchor_choice import choose
+    from viva.lab.items.anchor_error import FEWEST, validate
+    from viva.lab.items.anchor_tables import Anchor, Anchors, AnchorSet
+
+    scores, notes = _whole(in_order(item_scores(one.exam, one.frames, one.headline)))
+    names = [one.found[model].model for model in scores.models]
+    if families is not None:
+        names = read_families(families, names, notes)
+    else:
+        notes.append(
+            "Every model counts as a family of its own. A model whose relatives are among the others is predicted too "
+            "well: --families FILE names them."
+        )
+    if len(set(names)) < FEWEST <= len(names) and families is None:
+        notes.append(
+            f"These are several runs of fewer than {FEWEST} different models: they are predicted from each other, and "
+            "the error is one for further runs of the same, not for another model."
+        )
+        names = list(scores.models)
+    validation = validate(scores.scores, count, scores.shares, families=names)
+    anchors = choose(scores.scores, count, scores.shares)
+    stats = item_statistics(scores.scores)
+    reader = anchors.reader
+    found = AnchorSet(
+        exam=one.exam,
+        anchors=tuple(
+            Anchor(
+                question=scores.questions[place],
+                share=float(share),
+                facility=float(stats.facility[place]),
+                discrimination=float(d) if math.isfinite(d := stats.discrimination[place]) else None,
+                curve=tuple(curve.tolist()),
+            )
+            for place, share, curve in zip(anchors.questions, reader.shares, reader.curves, strict=True)
+        ),
+        rest=tuple(reader.rest.tolist()),
+        scatter=reader.scatter,
+        lowest=anchors.lowest,
+        highest=anchors.highest,
+        error=validation.anchors.error,
+        inflation=validation.inflation,
+        families=validation.families,
+        models=validation.models,
+        of_questions=len(scores.questions),
+    )
+    return Anchors(found, validation, (*one.notes, *notes), listed)
+
+
+def in_order(scores: ItemScores) -> ItemScores:
+    """Models by name; questions by their tags, the coarsest first, then by their ids with numbers in order of size.
+
+    So the order of rows in a table decides nothing, and questions that ask for alike things stand together.
+    """
+    import numpy as np
+
+    values: dict[str, set[str]] = {}
+    for tags in scores.tags.values():
+        for tag, value in tags.items():
+            values.setdefault(tag, set()).add(value)
+    coarse = sorted(
+        (name for name in values if len(values[name]) < len(scores.questions)),
+        key=lambda name: (len(values[name]), name),
+    )
+
+    def place(question: int) -> tuple[object, ...]:
+        name = scores.questions[question]
+        tags = scores.tags.get(name, {})
+        return (*(tags.get(tag, "") for tag in coarse), _by_size(name), name)
+
+    models = sorted(range(len(scores.models)), key=lambda row: scores.models[row])
+    return scores.of(np.array(models), np.array(sorted(range(len(scores.questions)), key=place)))
+
+
+def _by_size(name: str) -> tuple[tuple[int, str], ...]:
+    """What sorts `q9` before `q10`: of digits, how many there are stands first."""
+    return tuple((len(part) if part.isdigit() else 0, part) for part in re.split(r"0*([0-9]+)", name))
+
+
+def _whole(scores: ItemScores) -> tuple[ItemScores, list[str]]:
+    """The models that have most questions, and the questions that one of these has."""
+    import numpy as np
+
+    notes: list[str] = []
+    there = np.isfinite(scores.scores)
+    asked = there.sum(axis=1)
+    full = asked >= (1 - LACKING) * int(asked.max(initial=0))
+    if not full.all():
+        short = ", ".join(name for name, kept in zip(scores.models, full, strict=True) if not kept)
+        notes.append(f"Left out, as they lack more than {LACKING:.0%} of the questions: {short}.")
+    asked_of_whole = there[full].any(axis=0)
+    if not asked_of_whole.any():
+        raise DataError(f"{scores.exam}: there is no question that a model has a score on")
+    whole = scores.of(full, asked_of_whole)
+    gaps = (~np.isfinite(whole.scores)).sum(axis=1)
+    if gaps.any():
+        short = ", ".join(f"{name} {lost:,}" for name, lost in zip(whole.models, gaps, strict=True) if lost)
+        notes.append(
+            f"Without a score on some questions: {short}. Their full scores are what they would be if they did there "
+            "as on questions as hard; as models to be predicted they are so on what they answered."
+        )
+    return whole, notes
+
+
+def predicted(sources: Sequence[Path], file: Path | None, exam: str | None) -> Predictions:
+    """The full scores of the sources' models."""
+    from viva.lab.items.anchor_tables import Predictions
+
+    assert file is not None
+    anchors = read_anchors(file)
+    found = [
+        prediction
+        for one in item_sources(sources, exam)
+        for prediction in _predictions(one, anchors, file, alone=exam is None)
+    ]
+    if not found:
+        raise DataError(
+            f"none of {', '.join(map(str, sources))} holds {anchors.exam}, which {file} is about; if another name is "
+            "the same exam, say --exam NAME"
+        )
+    return Predictions(tuple(found), anchors)
+
+
+def _predictions(one: ItemSources, anchors: AnchorSet, file: Path, *, alone: bool) -> list[Prediction]:
+    """Of one exam's models. `alone`: no --exam was given, so another exam's runs are passed over."""
+    import numpy as np
+
+    from viva.analysis.itemscores import item_scores
+    from viva.lab.items.anchor_choice import Reader, interval, predict
+    from viva.lab.items.anchor_tables import Prediction
+
+    scores = item_scores(one.exam, one.frames, one.headline)
+    places = {question: place for place, question in enumerate(scores.questions)}
+    wanted = [places.get(anchor.question) for anchor in anchors.anchors]
+    if alone and one.exam != anchors.exam and not any(place is not None for place in wanted):
+        return []
+    reader = Reader(
+        shares=np.array([anchor.share for anchor in anchors.anchors]),
+        curves=np.array([anchor.curve for anchor in anchors.anchors]),
+        rest=np.array(anchors.rest),
+        scatter=anchors.scatter,
+    )
+    found: list[Prediction] = []
+    for row, model in enumerate(scores.models):
+        mine = scores.scores[row]
+        answers = np.array([math.nan if place is None else mine[place] for place in wanted])
+        scored = np.isfinite(answers)
+        if scored.sum() < (1 - MOST_MISSING) * len(wanted):
+            raise DataError(
+                f"{one_line(model, 60)} on {one.exam} has scores on {int(scored.sum()):,} of the {len(wanted):,} "
+                f"anchors: too few to predict from; `viva run ... --questions {file}` asks them"
+            )
+        value, spread = predict(reader, answers)
+        low, high = interval(value, spread, anchors.inflation, anchors.families)
+        whole = len(scores.questions) >= anchors.of_questions and all(math.isfinite(score) for score in mine)
+        found.append(
+            Prediction(
+                model=model,
+                source=str(one.found[model].source),
+                value=value,
+                low=low,
+                high=high,
+                anchor_mean=float(answers[scored].mean()),
+                answered=int(scored.sum()),
+                of=len(wanted),
+                full=float(mine @ scores.shares) if whole else None,
+            )
+        )
+    return found

@@ -1,0 +1,95 @@
+"""How likely a model of a given full score is to answer each question, from the answers of a few known models.
+
+A question that five, ten or forty models answered says little of its own curve: fitted alone, every question that the
+better half passed looks perfectly discriminating, and a choice of such questions is a choice of luck. The exam's other
+questions say what curves there are. So a curve is an average over a fixed list of logistic curves (slope, place, rate
+of guessing), each weighed by how well it explains the question's answers and by how common it is in this exam; how
+common, the answers to all questions tell (nonparametric empirical Bayes, fitted by EM: Laird 1978, JASA 73:805-811).
+The models' abilities are no unknowns: they are the logits of the full scores, which thousands of questions pin down.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viva.lab.items.quadrature import expit
+
+Floats = NDArray[np.float64]
+
+GRID: Floats = np.linspace(-4.0, 4.0, 81)
+"""Abilities at which curves are given: logits of full scores from 1.8 to 98.2 %."""
+SCORES: Floats = expit(GRID)
+"""The full scores that these are."""
+
+_SLOPES = (-0.6, 0.4, 0.8, 1.2, 1.8, 2.6, 3.6, 5.0)
+"""Of logit on logit. Below 0: better models fail, as with a wrong gold answer. Without the steep ones anchors predict
+much worse; steeper ones change nothing."""
+_PLACES = np.linspace(-4.5, 5.0, 20)
+_GUESSING = (0.0, 0.1, 0.2, 0.3)
+_FLAT = np.linspace(-4.5, 5.0, 17)
+"""Logits of curves that tell nobody apart."""
+_SURE = 0.004
+"""No curve is nearer to 0 or 1: a slip of the keyboard must not rule out an ability."""
+_ROUNDS = 25
+"""Of EM; what comes after moves no probability by 0.001."""
+_STRATA = 20
+_EDGE = 0.01
+
+
+def item_curves(scores: Floats, abilities: Floats) -> Floats:
+    """Probabilities of a point, questions × `GRID`, by the scores of known models, models × questions.
+
+    Scores are shares of 1, and a part of a point counts as that share of an answer; nan where there is none.
+    `abilities`: of the models.
+    """
+    likely = _classes(abilities)
+    there = np.isfinite(scores)
+    points = np.where(there, scores, 0.0)
+    fit = points.T @ np.log(likely).T + (there - points).T @ np.log1p(-likely).T
+    fit = np.exp(fit - fit.max(axis=1, keepdims=True))
+    common = np.full(len(likely), 1 / len(likely))
+    for _ in range(_ROUNDS):
+        common = common * (fit.T @ (1 / (fit @ common))) / len(fit)
+    weights = fit * common
+    weights /= weights.sum(axis=1, keepdims=True)
+    found: Floats = weights @ _classes(GRID)
+    return found
+
+
+def full_scores(scores: Floats, shares: Floats) -> Floats:
+    """Each model's full score. What a model has no answer to counts as it answered questions as hard as that."""
+    there = np.isfinite(scores)
+    if there.all():
+        whole: Floats = scores @ shares
+        return whole
+    facility = np.where(there, scores, 0.0).sum(axis=0) / np.maximum(there.sum(axis=0), 1)
+    strata = np.array_split(np.argsort(facility, kind="stable"), min(_STRATA, scores.shape[1]))
+    found = np.empty(len(scores))
+    for row, mine in enumerate(scores):
+        mean = float(mine[there[row]].mean())
+        found[row] = sum(
+            shares[stratum].sum() * (float(mine[stratum][kept].mean()) if (kept := there[row, stratum]).any() else mean)
+            for stratum in strata
+        )
+    return found
+
+
+def abilities_of(full: Floats) -> Floats:
+    """Logits of full scores; of nothing and of everything those of 1 and 99 %."""
+    held = np.clip(full, _EDGE, 1 - _EDGE)
+    found: Floats = np.log(held / (1 - held))
+    return found
+
+
+def _classes(abilities: Floats) -> Floats:
+    """The list of curves at these abilities, curves × abilities."""
+    rising = [
+        guess + (1 - guess) * expit(slope * (abilities - place))
+        for slope in _SLOPES
+        for place in _PLACES
+        for guess in _GUESSING
+    ]
+    flat = [np.full(len(abilities), value) for value in expit(_FLAT)]
+    found: Floats = np.clip(np.array(rising + flat), _SURE, 1 - _SURE)
+    return found

@@ -1,0 +1,69 @@
+"""InfiBench's five levels of difficulty, from runs and tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from viva.analysis.difficulty import levels
+from viva.errors import DataError
+from viva.lab.items.sources import ItemSources
+from viva.runs.question_lists import read_level_file
+from viva.visible import one_line
+
+if TYPE_CHECKING:
+    from viva.reports.difficulty import DifficultyLevels
+
+STRONGER, WARM = 0.2, 1.0
+"""The paper's temperatures."""
+
+
+class Parts(Protocol):
+    """Who takes which part in the rule, and how it is told: `viva.lab.items.study.ItemsConfig`."""
+
+    weaker: str | None
+    stronger: str | None
+    warm: str | None
+    trials: int
+    given: Path | None
+
+
+def levelled(one: ItemSources, wanted: Parts) -> DifficultyLevels:
+    """The rule's outcome. Raises DataError for a model that is not there."""
+    from viva.analysis.itemscores import answers
+    from viva.reports import difficulty as report
+
+    def scores(option: str, name: str | None) -> dict[str, list[float | None]] | None:
+        if name is None:
+            return None
+        if name not in one.frames:
+            known = ", ".join(repr(one_line(model, 60)) for model in one.frames)
+            raise DataError(f"{option} {name!r}: {one.exam} has no such model here; there are: {known}")
+        return answers(one.frames[name])
+
+    weaker, stronger = scores("--weaker", wanted.weaker), scores("--stronger", wanted.stronger)
+    warm = scores("--warm", wanted.warm)
+    found = report.Grouping(
+        table=one.exam,
+        weaker=wanted.weaker or "",
+        stronger=wanted.stronger or "",
+        warm=wanted.warm or "",
+        trials=wanted.trials,
+        found=levels(weaker or {}, stronger or {}, warm, trials=wanted.trials),
+        given=read_level_file(wanted.given) if wanted.given else {},
+        warm_option="--warm MODEL",
+    )
+    notes = list(one.notes)
+    for name, expected in ((wanted.stronger, STRONGER), (wanted.warm, WARM)):
+        told = _temperature(one, name)
+        if told is not None and told != expected:
+            notes.append(f"The paper's rule has {name} at temperature {expected:g}; this run asked it at {told:g}.")
+    return report.DifficultyLevels(found, tuple(notes))
+
+
+def _temperature(one: ItemSources, name: str | None) -> float | None:
+    """Of a run, where it was sent."""
+    found = one.found.get(name or "")
+    if found is None or found.run is None or found.record is None:
+        return None
+    return (found.record.sampling or found.run.sampling).temperature

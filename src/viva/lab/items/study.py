@@ -1,0 +1,160 @@
+"""Item statistics and item response of an exam's questions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from viva.analysis.difficulty import TRIALS
+from viva.errors import VivaError
+from viva.runs.config import note
+from viva.studies.options import Runs
+
+if TYPE_CHECKING:
+    from viva.lab.items.response import Fitted
+    from viva.lab.items.sources import ItemSources
+    from viva.lab.items.tables import Examined
+    from viva.reports.printing import StudyResult
+
+
+class ItemsConfig(Struct, kw_only=True):
+    """Which exam's questions, and what is asked of them."""
+
+    sources: Runs = ()
+    exam: Annotated[str | None, note("Only this exam, where the sources have several.")] = None
+    irt: Annotated[
+        Literal["1pl", "2pl", "3pl"] | None,
+        note(
+            "Also fit this item-response model: difficulties and abilities on one scale, with errors and fit. Where "
+            "questions can be guessed: 3pl."
+        ),
+    ] = None
+    items: Annotated[int, Meta(ge=0, description="List at most so many questions a table.")] = 20
+    anchors: Annotated[
+        Annotated[int, Meta(ge=2)] | None,
+        note(
+            "Choose N questions that predict the full score; their error beside random questions. --out "
+            "FILE.csv keeps them, for `viva run --questions` and --predict."
+        ),
+    ] = None
+    families: Annotated[
+        Path | None,
+        note(
+            "A table `model,family`: relatives are not predicted from each other when the error of --anchors is found."
+        ),
+    ] = None
+    predict: Annotated[
+        tuple[Path, ...],
+        note("Predict the full scores of this run's models from their answers to the anchors; repeatable."),
+    ] = ()
+    anchors_file: Annotated[Path | None, note("The anchors for --predict.")] = None
+    levels: Annotated[bool, note("Every question's level of difficulty, by InfiBench's rule.")] = False
+    weaker: Annotated[str | None, note("--levels: the weaker examiner (the paper's is GPT-3.5).")] = None
+    stronger: Annotated[str | None, note("--levels: the stronger one (GPT-4 at temperature 0.2).")] = None
+    warm: Annotated[str | None, note("--levels: the stronger one at temperature 1.0; tells level 3.")] = None
+    trials: Annotated[
+        int, Meta(ge=1, description="--levels: answers without a point that make a question level 5.")
+    ] = TRIALS
+    given: Annotated[Path | None, note("--levels: published levels to compare with.")] = None
+
+
+def study(config: ItemsConfig) -> StudyResult:
+    """Look at an exam's questions by the scores of several models: facility, discrimination, item response; or choose
+    anchors (few questions that predict the full score), predict from them, or tell levels of difficulty.
+    """
+    from viva.lab.items.anchors import chosen, predicted
+    from viva.lab.items.levels import levelled
+    from viva.lab.items.sources import item_sources
+    from viva.lab.items.tables import ItemAnalysis
+
+    _refuse_contradictions(config)
+    if config.predict:
+        return predicted(config.predict, config.anchors_file, config.exam)
+    found = item_sources(config.sources, config.exam)
+    if config.levels:
+        return levelled(_only_exam(found, "--levels"), config)
+    if config.anchors is not None:
+        return chosen(_only_exam(found, "--anchors"), config.anchors, config.families, config.items)
+    return ItemAnalysis(tuple(_examined(one, config) for one in found), config.items)
+
+
+def _examined(one: ItemSources, config: ItemsConfig) -> Examined:
+    """Item statistics and fits of one exam. Raises DataError where no answer has a score."""
+    import numpy as np
+
+    from viva.analysis.itemscores import item_scores
+    from viva.analysis.itemstatistics import item_statistics
+    from viva.errors import DataError
+    from viva.lab.items.prediction import dimensions
+    from viva.lab.items.response import fit
+    from viva.lab.items.tables import Examined
+
+    scores = item_scores(one.exam, one.frames, one.headline)
+    notes = list(one.notes)
+    heard = np.atleast_1d(np.isfinite(scores.scores).any(axis=1))
+    if not heard.any():
+        raise DataError(f"{one.exam}: no answer of any model has a score yet")
+    if not heard.all():
+        silent = ", ".join(name for name, known in zip(scores.models, heard, strict=True) if not known)
+        notes.append(f"{one.exam}: left out, as they have no score at all: {silent}.")
+        scores = scores.of(heard, np.ones(len(scores.questions), dtype=bool))
+    fits: tuple[Fitted, ...] = ()
+    if config.irt:
+        shares = np.clip(scores.scores, 0.0, 1.0)
+        below = int((scores.scores < 0).sum())
+        if below:
+            notes.append(f"{one.exam}: {below:,} scores below 0 count as 0 in the item-response model.")
+        several = dimensions(shares, np.full(shares.shape[1], 1 / shares.shape[1]))
+        if several is not None and several.several:
+            notes.append(
+                f"{one.exam}: the models differ in more than one ability (largest eigenvalue of residuals "
+                f"{several.largest:.2f}, {several.expected:.2f} if it were one): one scale averages over them, and its "
+                "errors are too small."
+            )
+        fits = (fit(shares, config.irt),)
+        if fits[0].log_likelihood is not None:  # else there is nothing to compare two models by
+            fits = (*fits, fit(shares, "1pl" if config.irt == "2pl" else "2pl"))
+    return Examined(scores=scores, statistics=item_statistics(scores.scores), fits=fits, notes=tuple(notes))
+
+
+def _only_exam(found: Sequence[ItemSources], option: str) -> ItemSources:
+    """The only exam found. Raises VivaError where there are several; `option` is what takes one."""
+    if len(found) > 1:
+        names = ", ".join(one.exam for one in found)
+        raise VivaError(f"{option} is about one exam, and the sources have several: choose one by --exam: {names}")
+    return found[0]
+
+
+def _refuse_contradictions(config: ItemsConfig) -> None:
+    """Raise VivaError for options that do not go together."""
+    if config.predict:
+        if config.sources:
+            raise VivaError(
+                f"--predict reads the runs that it names, and {config.sources[0]} is one more: leave it out"
+            )
+        if config.anchors_file is None:
+            raise VivaError(
+                "--predict needs --anchors-file FILE: what `viva item-analysis RUN... --anchors N --out FILE.csv` wrote"
+            )
+    elif not config.sources:
+        raise VivaError("name runs or tables of item scores, as in `viva item-analysis runs/`")
+    elif config.anchors_file is not None:
+        raise VivaError("--anchors-file goes with --predict; to keep chosen anchors say --anchors N --out FILE.csv")
+    modes = {"--predict": bool(config.predict), "--anchors": config.anchors is not None, "--levels": config.levels}
+    asked = [name for name, on in modes.items() if on]
+    if len(asked) > 1:
+        raise VivaError(f"{asked[0]} and {asked[1]} are two questions: ask them one by one")
+    if asked and config.irt:
+        raise VivaError(f"--irt belongs to the questions' statistics: leave it out with {asked[0]}")
+    for option, value in (("--weaker", config.weaker), ("--stronger", config.stronger)):
+        if config.levels and value is None:
+            raise VivaError(f"--levels needs {option} MODEL: which of the models takes that part in the rule")
+    if config.families is not None and config.anchors is None:
+        raise VivaError(f"--families {config.families} is for --anchors N; add it")
+    parts = {"--weaker": config.weaker, "--stronger": config.stronger, "--warm": config.warm, "--given": config.given}
+    for option, said in parts.items():
+        if said is not None and not config.levels:
+            raise VivaError(f"{option} {said} is for --levels; add --levels")

@@ -1,0 +1,306 @@
+"""Judges examined: their marks of a run's answers, and of the same answers in forms that should not matter."""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Meta, Struct
+from msgspec.structs import asdict, replace
+
+from viva.engine.asking import Tally, Task
+from viva.engine.batchlog import BatchLog
+from viva.engine.folder import RunFolder, find_run
+from viva.engine.journal import Journal
+from viva.engine.stages import Evaluation, EvidenceStore, Judge, JudgePanel, is_kept
+from viva.errors import VivaError
+from viva.lab.judge_bias.probes import (
+    AGAIN,
+    EMPTY,
+    POSITION,
+    UNRELATED,
+    control_of,
+    material,
+    probes,
+    quoted,
+    variants,
+)
+from viva.runs.ask import ask_judges
+from viva.runs.batches import open_batch_dispatcher, refuse_unbatched
+from viva.runs.config import ARGUMENT, LimitOptions, note, pick
+from viva.runs.estimate import estimate_verdicts
+from viva.runs.open import OpenRun, open_evidence, open_judge_panel, prepare
+from viva.runs.plan import rejudge_records
+from viva.runs.rejudge import RejudgeOptions
+from viva.runs.trust import confirm_endpoints
+from viva.types import CUT_OFF, Generate, Opinion, Question, Response
+
+if TYPE_CHECKING:
+    from viva.lab.judge_bias.effects import Effect, Pair
+    from viva.lab.judge_bias.tables import JudgeBias, JudgeEffects
+
+STAGE = "judge-bias"
+BATCHES = f"{STAGE}.batches.jsonl"
+SELF = "self-preference"
+Confirm = Callable[[RunFolder, LimitOptions], None]
+"""Refuses to send anything where nobody agreed to a run's addresses."""
+
+
+class JudgeBiasConfig(LimitOptions, kw_only=True):
+    """Which judges are examined, and on how many answers."""
+
+    run: Annotated[Path, note("A run with answers that a judge can grade.", extra=ARGUMENT)]
+    judge: Annotated[tuple[str, ...], note("Judge to examine; repeatable.  [default: the run's]")] = ()
+    judge_base_url: Annotated[
+        str | None, note("The judge's server.  [default: that of the run's judges, else models]")
+    ] = None
+    judge_key_env: Annotated[str | None, note("Environment variable with the judge's key.")] = None
+    answers: Annotated[
+        int, Meta(ge=2, le=100_000, description="Answers, drawn at random of those that are judged.")
+    ] = 100
+    seed: Annotated[int, Meta(ge=0, description="Draws the answers.")] = 0
+    estimate: Annotated[bool, note("Say how many requests it takes and what they cost, and ask nobody.")] = False
+
+
+class Probed(Struct, frozen=True):
+    """One aspect of an answer: what a judge is asked of it as it is, and in each other form."""
+
+    evaluation: Evaluation
+    question: Question
+    sample: int
+    response: Response
+    request: Generate
+    forms: dict[str, Generate]
+
+
+def study(config: JudgeBiasConfig, confirm: Confirm = confirm_endpoints) -> JudgeBias:
+    """Whether a judge's mark depends on what should not matter: length, Markdown, authority, the question repeated, an
+    order to the judge, the order of answer and reference, its own model; and whether it gives one answer one mark, and
+    none to what is no answer. The same answers are put to the same judge in another form; style, authority, echo and
+    instruction are compared with as much neutral text, so that a liking of long answers passes for none of them.
+    Replies are kept in the run: the same call goes on where it stopped, and verdicts that it has are not asked for
+    again.
+
+    Raises VivaError for a run without a judge or without answers to judge, and where nobody agreed to the addresses in
+    somebody's run.
+    """
+    folder = RunFolder.open(find_run(config.run))
+    folder.lock()
+    try:
+        return _examined(folder, config, confirm)
+    finally:
+        folder.unlock()
+
+
+def _examined(folder: RunFolder, config: JudgeBiasConfig, confirm: Confirm) -> JudgeBias:
+    """Ask what is missing, and read all that there is."""
+    from viva.lab.judge_bias.tables import JudgeBias
+
+    limits = pick(LimitOptions, asdict(config))
+    opened = prepare(folder, LimitOptions(progress="quiet"))
+    records = rejudge_records(
+        folder.record,
+        RejudgeOptions(judge=config.judge, judge_base_url=config.judge_base_url, judge_key_env=config.judge_key_env),
+    )
+    if not records:
+        raise VivaError(f"{folder.path} has no judge: name the one to examine with --judge MODEL")
+    if limits.batch is None and BatchLog.begun(folder.path, (), BATCHES):
+        limits.batch = True
+    if not config.judge_base_url:  # a judge is where the run's judges or models are
+        confirm(folder, limits)
+    judge_panel = replace(open_judge_panel(records, 1, folder.record.seed, limits), verdicts=folder.record.verdicts)
+    with ExitStack() as stack:
+        answers = folder.journal("responses", write=False)
+        stack.callback(answers.close)
+        evidence_store = open_evidence(opened, stack)  # by the run's own judges
+        count, items = _drawn(opened, answers, config)
+        earlier = [("annotations", evidence_store.verdicts)] if evidence_store.verdicts else []
+        if config.estimate:
+            journal = folder.journal(STAGE, write=False)
+            stack.callback(journal.close)
+            there = (journal, *(kept for _, kept in earlier))
+            requests = [
+                [
+                    request
+                    for key, (_, request) in _requests(judge_panel, judge, items).items()
+                    if not any(key in kept.answered for kept in there)
+                ]
+                for judge in judge_panel.judges
+            ]
+            merged = "Equal answers to a question are judged once, and what has a verdict is not asked again."
+            lines = (*estimate_verdicts(judge_panel.judges, records, requests), merged)
+            return JudgeBias(str(folder.path), (), (), lines)
+        opened.limits, opened.judge_panel = limits, judge_panel
+        refuse_unbatched(opened, [judge.model for judge in judge_panel.judges])
+        journal = folder.journal(STAGE)
+        stack.callback(journal.close)
+
+        def wanted(judge: Judge, tally: Tally) -> Iterator[Task | None]:
+            for key, (item, request) in _requests(judge_panel, judge, items).items():
+                if not is_kept(key, journal, earlier, tally):
+                    yield judge_panel.task(judge, item.evaluation.exam, item.question, key, request)
+
+        total = sum(len(_requests(judge_panel, judge, items)) for judge in judge_panel.judges)
+        dispatcher = open_batch_dispatcher(opened, stack, BATCHES)
+        code = ask_judges(opened, STAGE, "judging", judge_panel, journal, wanted, total, dispatcher)
+        found = [
+            one for judge in judge_panel.judges for one in _effects(judge_panel, judge, items, journal, evidence_store)
+        ]
+    few = len({(item.evaluation.label, item.evaluation.model.name, item.question.id, item.sample) for item in items})
+    said = (
+        f"{few:,} of {count:,} judged answers, drawn at random (--answers, --seed {config.seed}). Marks are shares "
+        "of the full mark.",
+    )
+    return JudgeBias(str(folder.path), tuple(found), said, (), code)
+
+
+def _drawn(opened: OpenRun, journal: Journal, config: JudgeBiasConfig) -> tuple[int, list[Probed]]:
+    """How many answers a judge can be examined on, and those that are drawn, in every form.
+
+    Raises VivaError where there is none.
+    """
+    count = 0
+
+    def judged() -> Iterator[tuple[bytes, int, Evaluation, Question, int, Response, list[Generate]]]:
+        nonlocal count
+        for evaluation in opened.evaluations:
+            for question, sample, entry in evaluation.answers(journal):
+                if entry is None or entry.error:
+                    continue
+                response = entry.response()
+                requests = [
+                    request
+                    for request in evaluation.exam.judgements(question, response, 1, {})
+                    if quoted(request) is not None
+                ]
+                if requests:
+                    count += 1
+                    drawn = f"{config.seed}/{evaluation.label}/{evaluation.model.name}/{question.id}/{sample}"
+                    digest = hashlib.blake2b(drawn.encode("utf-8", "replace")).digest()
+                    yield digest, count, evaluation, question, sample, response, requests
+
+    chosen = heapq.nsmallest(config.answers, judged(), key=lambda one: one[:2])
+    if not chosen:
+        raise VivaError(
+            f"{opened.folder.path}: no answer of this run is graded by a judge with a rubric that quotes it (a rule "
+            "grades them, or they are graded as published); docs/judges.md says what is judged"
+        )
+    plain = [(one, request) for one in chosen for request in one[6]]
+    items = []
+    for number, (one, request) in enumerate(plain):
+        _, _, evaluation, question, sample, response, _ = one
+        other = next(
+            (
+                material(request, at)
+                for (_, _, whose, asked, *_), request in (*plain[number:], *plain[:number])
+                if request.aspect == plain[number][1].aspect
+                and (asked.id, asked.language) != (question.id, question.language)
+                and asked.kind == question.kind
+                and whose.label == evaluation.label
+                and (at := quoted(request)) is not None
+                and asked.answer != question.answer
+            ),
+            None,
+        )
+        forms = dict(variants(request, question, other))
+        items.append(Probed(evaluation, question, sample, response, request, forms))
+    return count, items
+
+
+def _requests(judge_panel: JudgePanel, judge: Judge, items: Sequence[Probed]) -> dict[bytes, tuple[Probed, Generate]]:
+    """All that one judge is asked, by key."""
+    return {
+        judge_panel.key(judge.model, item.evaluation.exam, request): (item, request)
+        for item in items
+        for request in (item.request, *item.forms.values())
+    }
+
+
+def _effects(
+    judge_panel: JudgePanel, judge: Judge, items: Sequence[Probed], journal: Journal, evidence_store: EvidenceStore
+) -> Iterator[JudgeEffects]:
+    """What was found out about one judge, aspect by aspect."""
+    from viva.lab.judge_bias.effects import Pair, asked_again, corrected, effect, negative_control
+    from viva.lab.judge_bias.tables import JudgeEffects
+
+    def mark(item: Probed, request: Generate) -> float | None:
+        exam = item.evaluation.exam
+        entry = journal.read(judge_panel.key(judge.model, exam, request))
+        if entry is None or entry.error or entry.stop_reason in CUT_OFF:
+            return None
+        return exam.mark(item.question, Opinion(judge.model.name, request.aspect, entry.text, entry.nonce))
+
+    def aspect_of(item: Probed) -> str:
+        return item.request.aspect
+
+    for aspect, found in groupby(sorted(items, key=aspect_of), key=aspect_of):
+        mine = list(found)
+        plain = [mark(item, item.request) for item in mine]
+        pairs: dict[str, list[Pair]] = defaultdict(list)
+        for item, before in zip(mine, plain, strict=True):
+            given = {name: mark(item, request) for name, request in item.forms.items()}
+            for name, after in given.items():
+                other = given.get(control_of(name), before)
+                pairs[name].append(Pair(f"{item.evaluation.label} {item.question.id}", other, after))
+        effects = [effect(name, pairs[name]) for name in (*probes(), POSITION)]
+        effects.append(_self_preference(judge, mine, plain, evidence_store))
+        requests = _requests(judge_panel, judge, mine)
+        entries = [journal.read(key) for key, (item, request) in requests.items() if mark(item, request) is None]
+        unanswered = [one for one in entries if one is None or (one.error and one.error.kind != "unreadable")]
+        yield JudgeEffects(
+            judge=judge.model.name,
+            aspect=aspect,
+            requests=len(requests),
+            unanswered=len(unanswered),
+            unreadable=len(entries) - len(unanswered),
+            effects=corrected(effects),
+            controls=(
+                asked_again(AGAIN, pairs[AGAIN]),
+                *(negative_control(name, pairs[name]) for name in (EMPTY, UNRELATED)),
+            ),
+        )
+
+
+def _self_preference(
+    judge: Judge, items: Sequence[Probed], marks: Sequence[float | None], evidence_store: EvidenceStore
+) -> Effect:
+    """Its marks of its own model's answers beside others' with the same mark by experts, or else by other judges."""
+    from viva.lab.judge_bias.effects import self_preference
+
+    def is_own(item: Probed) -> bool:
+        return dict(item.evaluation.model.identity) == dict(judge.model.identity)
+
+    own, given, references, questions = [], [], [], []
+    for item, mark in zip(items, marks, strict=True):
+        reference = _reference(judge, item, evidence_store)
+        if mark is not None and reference is not None:
+            own.append(is_own(item))
+            given.append(mark)
+            references.append(reference)
+            questions.append(f"{item.evaluation.label} {item.question.id}")
+    found = self_preference(SELF, own, given, references, questions)
+    if not any(map(is_own, items)):
+        return replace(found, reason="none of these answers is of its own model")
+    return found if own else replace(found, reason="no expert and no other judge has marked these answers")
+
+
+def _reference(judge: Judge, item: Probed, evidence_store: EvidenceStore) -> float | None:
+    """The mean mark of experts, else of the run's other judges; None where there is none."""
+    exam, aspect = item.evaluation.exam, item.request.aspect
+    evidence = evidence_store.about(item.evaluation, item.question, item.sample, item.response)
+    people = [mark.value for mark in evidence.marks if mark.aspect == aspect]
+    others = [
+        mark
+        for opinion in evidence.opinions
+        if opinion.aspect == aspect
+        and opinion.judge != judge.model.name
+        and (mark := exam.mark(item.question, opinion)) is not None
+    ]
+    found = people or others
+    return round(sum(found) / len(found), 9) if found else None

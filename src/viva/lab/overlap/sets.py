@@ -1,0 +1,141 @@
+"""The sets of `viva overlap`: questions of benchmarks, question files and runs, rows of files, and corpora."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from viva.benchmarks import BENCHMARKS, question_file
+from viva.benchmarks.sets import spread
+from viva.contracts import Exam
+from viva.engine.folder import RunFolder
+from viva.errors import DataError, VivaError
+from viva.lab.overlap.corpora import corpus_files, pieces_of, text_of
+from viva.lab.text_sets import FIELDS, field_of, fitting, is_list, named_set
+from viva.prompting import replace_surrogates
+from viva.runs.config import TaskOptions
+from viva.runs.exams import data_notes, label, open_exams, reopen
+from viva.types import Question
+from viva.visible import one_line
+
+ASKED = "asked"
+"""The field of a question with its options: what an examinee is shown."""
+LARGEST = 1_000_000
+"""Questions of a set; more are a corpus, and belong behind --with."""
+
+
+class Opened(Struct, kw_only=True):
+    """A set: texts with their names, or the files of a corpus, which are read as they are compared."""
+
+    name: str
+    texts: list[tuple[str, str]] = []
+    files: list[Path] = []
+    notes: list[str] = []
+
+    @property
+    def size(self) -> int:
+        """Bytes of the files, or characters of the texts."""
+        if self.files:
+            return sum(file.stat().st_size for file in self.files)
+        return sum(len(text) for _, text in self.texts)
+
+    @property
+    def fingerprint(self) -> str:
+        """12 hexadecimal digits over the texts, in whatever order."""
+        texts = sorted(text.encode("utf-8", "replace").decode() for _, text in self.texts)
+        return hashlib.blake2b(msgspec.json.encode(texts), digest_size=6).hexdigest()
+
+
+def open_set(given: str, field: str, choice: TaskOptions) -> Opened:
+    """The set whose questions are looked for. Raises DataError for what is none, or has no text in this field."""
+    name, source = named_set(given)
+    questions = _questions(source, field, choice)
+    opened = questions or _rows(Path(source), "" if field == ASKED else field, choice.limit)
+    opened.name = name or opened.name
+    opened.texts = [(label, text) for label, text in opened.texts if text.strip()]
+    if not opened.texts:
+        raise DataError(f"{opened.name}: no question has a text in the field {field!r}; take another --field")
+    return opened
+
+
+def open_other(given: str, field: str, choice: TaskOptions, *, compared: str) -> Opened:
+    """What the set `compared` is compared with, in the languages that it has. Raises DataError for what is none."""
+    name, source = named_set(given)
+    every = msgspec.structs.replace(choice, limit=None)
+    if source in BENCHMARKS:
+        every = fitting(every, source, alone=named_set(compared)[1] not in BENCHMARKS)
+    opened = _questions(source, field if field in (ASKED, *FIELDS) else ASKED, every)
+    if opened is None:
+        path = Path(source)
+        opened = Opened(name=replace_surrogates(path.name), files=corpus_files(path))
+    opened.name = name or opened.name
+    return opened
+
+
+def _questions(source: str, field: str, choice: TaskOptions) -> Opened | None:
+    """The questions of a benchmark, a question file or a run; None for anything else."""
+    path = Path(source)
+    exams: list[tuple[Exam, Path | None]]
+    run = (path / "run.json").is_file()
+    if source in BENCHMARKS or (question_file(source) and not is_list(path)):
+        exams = open_exams((source,), choice)
+    elif run:
+        exams = [
+            (reopen(record), Path(record.data) if record.data else None) for record in RunFolder.open(path).record.exams
+        ]
+    else:
+        return None
+    if field not in (ASKED, *FIELDS):
+        raise VivaError(f"--field {field!r}: the questions of {source} have {', '.join((ASKED, *FIELDS))}")
+    found = Opened(name=replace_surrogates(path.name) if run else "+".join(label(exam) for exam, _ in exams))
+    for exam, data in exams:
+        # What is wrong in the data is `viva check`'s business, but for what is repeated.
+        found.notes += [note for note in data_notes(exam, data) if "bundled sample" in note]
+        prefix = f"{label(exam)}/" if len(exams) > 1 else ""
+        found.texts += [(prefix + question.id, _asked(question, field) or "") for question in exam.questions()]
+    return found
+
+
+def _asked(question: Question, field: str) -> str | None:
+    return "\n".join((question.text, *question.options)) if field == ASKED else field_of(question, field)
+
+
+def _rows(path: Path, column: str, limit: int | None) -> Opened:
+    """The texts of files as a set of questions: a row, or a line, a question."""
+    found = Opened(name=replace_surrogates(path.stem))
+    for piece in pieces_of(corpus_files(path), 0, column, "line"):
+        found.texts += [(place, text) for place, text, _ in piece.documents]
+        for number, line in enumerate(piece.lines, piece.first):
+            if line.strip():
+                found.texts.append(_of_line(line, f"{piece.place}:{number}", column))
+        if len(found.texts) > LARGEST:
+            raise DataError(
+                f"{path} has more than {LARGEST:,} texts: name the smaller set first, and this one behind --with"
+            )
+    found.texts = [_short(one, path) for one in _picked(found.texts, limit)]
+    return found
+
+
+def _of_line(line: bytes, place: str, column: str) -> tuple[str, str]:
+    try:
+        row = msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+        raise DataError(f"{place} is no JSON: {one_line(str(problem), 100)}") from None
+    if not isinstance(row, dict):
+        raise DataError(f"{place} is no JSON object: {one_line(repr(row)[:200], 60)}")
+    identity = row.get("id", row.get("ID"))
+    called = one_line(str(identity), 100) if isinstance(identity, (int, str)) and identity != "" else place
+    return called, text_of(row, column, place)
+
+
+def _picked(texts: Sequence[tuple[str, str]], limit: int | None) -> list[tuple[str, str]]:
+    return [texts[index] for index in spread(len(texts), limit)]
+
+
+def _short(named: tuple[str, str], path: Path) -> tuple[str, str]:
+    """A place without the folder that all of them share."""
+    return named[0].removeprefix(f"{path}:"), named[1]

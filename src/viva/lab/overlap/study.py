@@ -1,0 +1,228 @@
+"""A set of questions beside others: near-duplicates and shared passages."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Meta, Struct
+
+from viva.errors import DataError, VivaError
+from viva.lab.overlap.corpora import Unit
+from viva.runs.config import ARGUMENT, Positive, TaskOptions, note
+from viva.runs.live_line import Mode, Screen
+from viva.studies.options import BenchmarkFiles, Languages, ProgressLine
+from viva.version import __version__
+
+if TYPE_CHECKING:
+    from viva.analysis.leakage import Leaks, OverlapConfig
+    from viva.lab.overlap.corpora import Piece
+    from viva.lab.overlap.sets import Opened
+    from viva.lab.overlap.tables import Overlaps, OverlapTables
+
+
+class OverlapSettings(Struct, kw_only=True):
+    """Which set, where to look for it, and what counts as found."""
+
+    questions: Annotated[str, note("A benchmark, a question file, a run, a file of texts.", extra=ARGUMENT)]
+    others: Annotated[
+        tuple[str, ...],
+        note("Set, run, file or folder of texts to look in; repeat for several.  [default: the set itself]"),
+    ] = ()
+    data: BenchmarkFiles = None
+    language: Languages = ()
+    limit: Annotated[Positive | None, note("Take so many questions of the set, evenly spread over it.")] = None
+    field: Annotated[
+        str,
+        note(
+            "Of a question: asked (with options), question, options, answer, explanation, whole. Of a file: the column."
+        ),
+    ] = "asked"
+    text: Annotated[str, note("Column of the corpus.  [default: text, content, ...]")] = ""
+    unit: Annotated[Unit, note("What a text is in .txt and .md files.")] = "line"
+    threshold: Annotated[
+        float, Meta(ge=0.2, le=1, description="Jaccard index from which on two texts are near-duplicates.")
+    ] = 0.7
+    shingle: Annotated[
+        str, note("What near-duplicates share: runs of K words (Chinese: characters), or of K characters.")
+    ] = "words:3"
+    n: Annotated[int, Meta(ge=2, le=50, description="Tokens of a run.")] = 13
+    least: Annotated[int, Meta(ge=2, le=50, description="Shorter questions have no runs.")] = 8
+    share: Annotated[
+        float,
+        Meta(gt=0, le=1, description="Of a question's runs that stand elsewhere: from here on it counts as leaked."),
+    ] = 0.5
+    permutations: Annotated[int, Meta(ge=16, le=1024, description="Of MinHash.")] = 128
+    seed: Annotated[int, note("Draws the permutations.")] = 0
+    jobs: Annotated[Annotated[int, Meta(ge=1, le=1024)] | None, note("Processes.  [default: one a core]")] = None
+    backend: Annotated[str, note("Where to compare.")] = "local"
+    progress: ProgressLine = "auto"
+    all: Annotated[bool, note("Show all that was found, not the first 20.")] = False
+
+
+def study(config: OverlapSettings) -> OverlapTables:
+    """Which questions of a set stand elsewhere, nearly the same or in passages: in other sets, in a corpus, or in the
+    set itself. Raises DataError for what is no set, VivaError for settings that make no sense.
+    """
+    from viva.analysis.leakage import Leaks, Search
+    from viva.lab.overlap.sets import open_other, open_set
+    from viva.lab.overlap.tables import OverlapTables
+
+    overlap_config = _overlap_config(config)
+    choice = TaskOptions(data=config.data, language=config.language, limit=config.limit)
+    opened = open_set(config.questions, config.field, choice)
+    totals = Search([text for _, text in opened.texts], overlap_config).totals
+    others = [open_other(one, config.field, choice, compared=config.questions) for one in config.others] or [opened]
+    names = [other.name for other in others]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise VivaError(f"two of --with are both called {twice!r}: name one of them otherwise, NAME=...")
+    leaks = [Leaks(totals) for _ in others]
+    _compare_sets(opened, others, leaks, overlap_config, config)
+    return OverlapTables(_overlaps_of(opened, others, leaks, overlap_config, config), config.all)
+
+
+def _overlap_config(config: OverlapSettings) -> OverlapConfig:
+    """How texts are compared. Raises VivaError for a --shingle or --least that makes no sense."""
+    from viva.analysis.leakage import OverlapConfig
+
+    unit, colon, size = config.shingle.partition(":")
+    if (
+        unit not in ("words", "chars")
+        or not colon
+        or not (size.isascii() and size.isdecimal())
+        or not 0 < int(size[:4]) <= 50
+    ):
+        raise VivaError(f"--shingle {config.shingle!r}: write words:K or chars:K, with K from 1 to 50, such as words:3")
+    if config.least > config.n:
+        raise VivaError(f"--least {config.least} is more than --n {config.n}: questions that long have runs anyway")
+    return OverlapConfig(
+        threshold=config.threshold,
+        shingle=int(size),
+        characters=unit == "chars",
+        permutations=config.permutations,
+        seed=config.seed,
+        n=config.n,
+        least=config.least,
+    )
+
+
+def _compare_sets(
+    opened: Opened,
+    others: Sequence[Opened],
+    leaks: Sequence[Leaks],
+    overlap_config: OverlapConfig,
+    config: OverlapSettings,
+) -> None:
+    """Search every other set for the questions' texts; what is found is added to `leaks`."""
+    from functools import partial
+
+    from viva.distributed import open_worker_pool
+    from viva.lab.overlap.corpora import searcher
+
+    total = sum(other.size for other in others)
+    screen_ = _Screen(config.progress, total)
+    pieces = itertools.chain.from_iterable(
+        _read_pieces(other, source, config, itself=other is opened) for source, other in enumerate(others)
+    )
+    before = [sum(other.size for other in others[:source]) for source in range(len(others))]
+    jobs = 1 if total < 4 << 20 and config.jobs is None and config.backend == "local" else config.jobs or 0
+    try:
+        with open_worker_pool(config.backend, jobs) as workers:
+            recipe = partial(searcher, tuple(text for _, text in opened.texts), overlap_config)
+            for source, found, done in workers.map(recipe, pieces):
+                leaks[source].add(found)
+                screen_.progress(before[source] + done)
+    finally:
+        screen_.close()
+
+
+def _read_pieces(other: Opened, source: int, config: OverlapSettings, *, itself: bool) -> Iterator[Piece]:
+    """The texts of one set or corpus, a piece at a time; `itself`: it is the set that is searched for."""
+    from viva.lab.overlap.corpora import PIECE, Piece, pieces_of
+
+    if other.files:
+        yield from pieces_of(other.files, source, config.text, config.unit)
+        return
+    held: list[tuple[str, str, int]] = []
+    size = done = 0
+    for number, (name, text) in enumerate(other.texts):
+        held.append((name, text, number if itself else -1))
+        size += len(text)
+        if size >= PIECE:
+            done += size
+            yield Piece(source, documents=tuple(held), done=done)
+            held, size = [], 0
+    if held:
+        yield Piece(source, documents=tuple(held), done=done + size)
+
+
+class _Screen(Screen):
+    """Tells on stderr how far it is, from the second second on."""
+
+    def __init__(self, mode: Mode, total: int) -> None:
+        super().__init__(mode, pause=0.5)
+        self._total = total
+
+    def progress(self, done: int) -> None:
+        """So many bytes of all files are read."""
+        seconds = time.monotonic() - self.started
+        if seconds < 2 or not self.due():
+            return
+        rate = done / seconds / 1e6
+        self.show(f"overlap: {100 * done / max(1, self._total):.1f} % · {done / 1e6:,.0f} MB · {rate:.1f} MB/s")
+
+
+def _overlaps_of(
+    opened: Opened,
+    others: Sequence[Opened],
+    leaks: Sequence[Leaks],
+    overlap_config: OverlapConfig,
+    config: OverlapSettings,
+) -> Overlaps:
+    """What was found, question by question. Raises DataError where a set holds no text."""
+    from viva.analysis.leakage import LONGEST_SHOWN, Search
+    from viva.lab.overlap.tables import Overlaps, Reference, Row
+
+    rows: list[Row] = []
+    for other, sums in zip(others, leaks, strict=True):
+        if not sums.texts:
+            unread = f" ({sums.unread:,} lines are no JSON objects: {sums.unread_first})" if sums.unread else ""
+            raise DataError(f"{other.name} holds no text to compare with{unread}")
+        for leak in sums.leaks():
+            name, text = opened.texts[leak.question]
+            leaked = bool(leak.near) or (leak.share or 0.0) >= config.share
+            rows.append(Row(beside=other.name, question=name, text=text[:LONGEST_SHOWN], leak=leak, leaked=leaked))
+    totals = Search([text for _, text in opened.texts], overlap_config).totals
+    shingle = f"{'characters' if overlap_config.characters else 'tokens'}:{overlap_config.shingle}"
+    signature = (
+        f"signature: set:{opened.name}={opened.fingerprint}|field:{config.field}"
+        f"|with:{','.join(other.name for other in others)}|threshold:{overlap_config.threshold:g}"
+        f"|shingle:{shingle}|permutations:{overlap_config.permutations}|seed:{overlap_config.seed}"
+        f"|bands:{overlap_config.bands.bands}x{overlap_config.bands.rows}|n:{overlap_config.n}|least:{overlap_config.least}|share:{config.share:g}"
+        f"|viva:{__version__}"
+    )
+    return Overlaps(
+        set=opened.name,
+        questions=len(opened.texts),
+        looked_for=sum(total > 0 for total in totals),
+        field=config.field,
+        threshold=overlap_config.threshold,
+        share=config.share,
+        n=overlap_config.n,
+        recall=overlap_config.bands.recall_at(overlap_config.threshold),
+        beside=tuple(
+            Reference(
+                name=other.name,
+                texts=sums.texts,
+                characters=sums.characters,
+                unread=sums.unread,
+                unread_first=sums.unread_first,
+            )
+            for other, sums in zip(others, leaks, strict=True)
+        ),
+        rows=tuple(rows),
+        notes=tuple(opened.notes),
+        signature=signature,
+    )

@@ -1,0 +1,229 @@
+"""Perplexities of sets of texts, from what was measured."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Meta
+from msgspec.structs import replace
+
+from viva.errors import EXIT_INCOMPLETE, EXIT_OK, EXIT_REFUSED, VivaError
+from viva.runs.config import ARGUMENT, Positive, TaskOptions, WeightsOptions, note
+from viva.runs.messages import notify
+from viva.studies.options import BenchmarkFiles, Languages, ProgressLine
+from viva.version import __version__
+
+if TYPE_CHECKING:
+    from viva.contracts import Model
+    from viva.lab.perplexity.tables import Perplexities, PerplexityTables, Reference, Row
+    from viva.lab.perplexity.text_logprobs import Measured
+    from viva.lab.text_sets import TextSet
+
+
+class PerplexityConfig(WeightsOptions, kw_only=True):
+    """Which texts, which models, and how they are measured."""
+
+    sets: Annotated[tuple[str, ...], note("Benchmarks, question files, files of texts; NAME=SET.", extra=ARGUMENT)]
+    model: Annotated[
+        tuple[str, ...],
+        note("Repeat for several: hf/..., openai/... with a server whose completions echo log-probabilities."),
+    ] = ()
+    base_url: Annotated[str | None, note("OpenAI-compatible server of the openai/ models, ending in /v1.")] = None
+    api_key_env: Annotated[str | None, note("Environment variable with the key.  [default: the provider's own]")] = None
+    field: Annotated[
+        str, note("Of a question: question, options, answer, explanation, whole. Of a file: the column.")
+    ] = "question"
+    by: Annotated[str | None, note("Also a row for every value of this tag, or column of a file.")] = None
+    limit: Annotated[Positive | None, note("Measure so many texts of a set, evenly spread over it.")] = None
+    data: BenchmarkFiles = None
+    language: Languages = ()
+    k: Annotated[
+        float, Meta(gt=0, le=100, description="Min-K%: per cent of a text's tokens, the least probable ones.")
+    ] = 20.0
+    items: Annotated[
+        Path | None, note("Keep every text's figures here; what it holds already is not measured again.")
+    ] = None
+    concurrency: Annotated[Positive | None, note("Texts in flight.  [default: 64; more for hf/]")] = None
+    timeout: Annotated[float, Meta(ge=0.1, description="Seconds; servers only.")] = 300.0
+    progress: ProgressLine = "auto"
+
+
+def study(config: PerplexityConfig) -> PerplexityTables:
+    """The perplexity of sets of texts under models, per token, byte and character, and Min-K% Prob; with several sets,
+    the first beside each of the others.
+
+    Raises VivaError for models that do not say how probable a text is, DataError for what is no set, and
+    KeyboardInterrupt, which says how much is measured.
+    """
+    from viva.lab.perplexity.item_file import Items
+    from viva.lab.perplexity.tables import PerplexityTables
+    from viva.lab.perplexity.text_logprobs import MeasureConfig, StoppedError, measure, need_measurers
+    from viva.lab.text_sets import open_sets
+    from viva.runs.model_names import separate_benchmarks_and_models
+
+    if config.template:
+        raise VivaError(
+            f"--template {config.template!r} writes messages, and texts are measured as they are: leave it out"
+        )
+    named, typed = separate_benchmarks_and_models(config.sets, config.model)
+    if not named:
+        raise VivaError("of which texts? name a benchmark, a question file or a file of texts")
+    models = _models(typed, config)
+    need_measurers(models)
+    choice = TaskOptions(data=config.data, language=config.language, limit=config.limit)
+    sets = open_sets(named, config.field, config.by, choice)
+    wish = MeasureConfig(
+        sets=sets,
+        field=config.field,
+        k=config.k,
+        concurrency=config.concurrency,
+        timeout=config.timeout,
+        progress=config.progress,
+    )
+    items = Items(config.items)
+    try:
+        measured = asyncio.run(measure(models, wish, items))
+    except StoppedError as stopped:
+        kept = f"; go on with the same command, {config.items} keeps them" if config.items else " (--items keeps them)"
+        raise KeyboardInterrupt(
+            f"interrupted, {stopped.measured:,} of {stopped.total:,} texts measured{kept}"
+        ) from None
+    finally:
+        items.close()
+    return PerplexityTables(
+        _perplexities(sets, measured, config),
+        exit_code=_ended(measured),
+        measured=not all(one.refused and not any(one.readings.values()) for one in measured),
+    )
+
+
+def _models(typed: Sequence[str], config: PerplexityConfig) -> list[Model]:
+    """Every model that is named, as `viva run` would reach it."""
+    from viva.runs.model_names import named_models
+    from viva.runs.open import reach
+    from viva.runs.plan import model_record
+    from viva.runs.preflight import refuse_unopened
+
+    named = named_models(typed, config.revision, None)
+    if config.base_url and not any(one.name.startswith("openai/") for one in named):
+        raise VivaError(f"--base-url is for openai/ models; here is only {named[0].name}")
+    refuse_unopened(config, "chat", [one.name for one in named])
+    models: dict[str, Model] = {}
+    for one in named:
+        record = model_record(one.name, config.base_url, config.api_key_env, config)
+        model = reach(replace(record, shown=one.shown), 0)
+        if model.name in models:
+            raise VivaError(f"two models are both called {model.name}: nobody could tell their figures apart")
+        models[model.name] = model
+    return list(models.values())
+
+
+def _ended(measured: Sequence[Measured]) -> int:
+    """The exit code, and a sentence for everything that is missing."""
+    code = EXIT_OK
+    for one in measured:
+        if one.refused:
+            notify(f"{one.model}: {one.refused}" if one.absent else f"{one.model} was given up: {one.refused}")
+            code = max(code, EXIT_INCOMPLETE if one.absent else EXIT_REFUSED)
+        elif one.failed:
+            notify(f"{one.model}: {one.failed:,} texts not measured ({one.why})")
+            code = code or EXIT_INCOMPLETE
+    return code
+
+
+def _perplexities(sets: Sequence[TextSet], measured: Sequence[Measured], config: PerplexityConfig) -> Perplexities:
+    """Perplexities by set, tag and model, the first set beside the others, and signatures."""
+    from viva.lab.perplexity.tables import Perplexities
+
+    rows = [row for one in measured for each in sets for row in _rows(each, one, config)]
+    return Perplexities(
+        field=config.field,
+        k=config.k,
+        by=config.by or "",
+        rows=tuple(rows),
+        beside=tuple(_beside(sets, measured)),
+        notes=tuple(_notes(sets, measured, rows)),
+        signatures=tuple(_signature(one, sets, config) for one in measured),
+    )
+
+
+def _rows(each: TextSet, one: Measured, config: PerplexityConfig) -> list[Row]:
+    """All of a set, then the values of the tag in the order in which they occur."""
+    from viva.lab.perplexity.measures import figures
+    from viva.lab.perplexity.tables import Row
+
+    rows = [Row(set=each.name, tag="", model=one.model, figures=figures(one.of(each.name)))]
+    if config.by:
+        for tag in dict.fromkeys(text.tag for text in each.texts):
+            rows.append(Row(set=each.name, tag=tag, model=one.model, figures=figures(one.of(each.name, tag))))
+    return rows
+
+
+def _beside(sets: Sequence[TextSet], measured: Sequence[Measured]) -> list[Reference]:
+    from viva.lab.perplexity.measures import compare
+    from viva.lab.perplexity.tables import Reference
+
+    return [
+        Reference(
+            model=one.model,
+            first=sets[0].name,
+            second=other.name,
+            comparison=compare(one.of(sets[0].name), one.of(other.name)),
+        )
+        for one in measured
+        for other in sets[1:]
+    ]
+
+
+def _notes(sets: Sequence[TextSet], measured: Sequence[Measured], rows: Sequence[Row]) -> list[str]:
+    notes = [note for each in sets for note in each.notes]
+    for each in sets:
+        if each.empty:
+            notes.append(f"{each.name}: {each.empty:,} of {each.listed:,} have no text in this field and are left out.")
+        again = len(each.texts) - len({text.text for text in each.texts})
+        if again:
+            notes.append(f"{each.name}: {again:,} texts are there already; they count, as one text in the intervals.")
+    for other in sets[1:]:
+        common = len({text.text for text in sets[0].texts} & {text.text for text in other.texts})
+        if common:
+            notes.append(
+                f"{sets[0].name}, {other.name}: {common:,} texts stand in both; they are left out where the two are "
+                "beside each other."
+            )
+    for one in measured:
+        if one.first is None and one.readings:
+            notes.append(f"{one.model}: whether the first token of a text is scored could not be found out.")
+        if one.first is False:
+            notes.append(
+                f"{one.model}: no BOS stands before a text, so its first token has no probability and is not scored; "
+                "its bytes and characters are counted all the same."
+            )
+        if one.failed:
+            notes.append(f"{one.model}: {one.failed:,} texts could not be measured and are left out.")
+    for row in rows:
+        if row.figures.unscored and not row.tag:
+            notes.append(f"{row.set}, {row.model}: {row.figures.unscored:,} texts of one token have nothing to score.")
+    return notes
+
+
+def _signature(one: Measured, sets: Sequence[TextSet], config: PerplexityConfig) -> str:
+    """What produced the figures of a model: everything that, changed, could change them."""
+    said = ("provider", "model", "template")  # by the name; a template has no part in it
+    identity = {name: value for name, value in one.identity.items() if name not in said and value not in ("", "0")}
+    first = "unknown" if one.first is None else "scored" if one.first else "not scored"
+    parts = {
+        "sets": ",".join(f"{each.name}={each.fingerprint}" for each in sets),
+        "field": config.field,
+        "by": config.by or "",
+        "limit": str(config.limit or ""),
+        "language": ",".join(config.language),
+        "k": f"{config.k:g}",
+        "model": one.model,
+        **identity,
+        "first token": first,
+        "viva": __version__,
+    }
+    return "signature: " + "|".join(f"{name}:{value}" for name, value in parts.items() if value)

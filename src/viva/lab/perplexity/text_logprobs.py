@@ -1,0 +1,340 @@
+"""Texts before models: many at once, each measured once."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import signal
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from typing import Protocol, runtime_checkable
+
+import msgspec
+from msgspec import Struct
+
+from viva.contracts import Model
+from viva.engine.asking import Tally
+from viva.engine.firstreply import FirstReply
+from viva.engine.limits import Policy
+from viva.errors import ModelError, VivaError
+from viva.lab.perplexity.item_file import Items, Row, identity_hash, text_hash
+from viva.lab.perplexity.measures import Reading, read
+from viva.lab.text_sets import TextSet
+from viva.runs.live_line import Mode
+from viva.runs.messages import caller
+from viva.runs.progress import Progress
+
+PROBE = "A"
+"""One token to every tokenizer; it has a log-probability only where a BOS stands before it."""
+HOPELESS, VANISHED = 16, 64
+"""A model gets no more texts when its first so many were all for nothing, or so many in a row got no reply."""
+
+
+@runtime_checkable
+class Measurer(Protocol):
+    """A model that says how probable a text is."""
+
+    async def token_logprobs(self, text: str) -> list[float]:
+        """Natural log-probabilities of a text's tokens, in order; the first one's only where a BOS stands before it."""
+        ...
+
+
+class MeasureConfig(Struct, frozen=True, kw_only=True):
+    """What is to be measured, and how."""
+
+    sets: Sequence[TextSet]
+    field: str
+    k: float
+    concurrency: int | None = None
+    timeout: float = 300.0
+    progress: Mode = "auto"
+
+
+class Measured(Struct, kw_only=True):
+    """What one model made of the sets. `readings`: every different text of a set, its tag, how often it is there."""
+
+    model: str
+    identity: dict[str, str]
+    readings: dict[str, list[tuple[Row, str, int]]] = {}
+    first: bool | None = None
+    """Whether the first token of a text is scored; None where that is not known."""
+    failed: int = 0
+    why: str = ""
+    """What the last text that could not be measured ended in."""
+    refused: str = ""
+    """Why the model gets no more texts."""
+    absent: bool = False
+    """Whether that is a server that never replied to anything."""
+
+    def of(self, name: str, tag: str | None = None) -> list[Reading]:
+        """The readings of a set; of one value of the tag alone where it is given. A reading a different text."""
+        found: dict[str, tuple[Row, int]] = {}
+        for row, its_tag, times in self.readings.get(name, []):
+            if tag is None or its_tag == tag:
+                found[row.text] = (row, times + (found[row.text][1] if row.text in found else 0))
+        return [_reading(row, times) for row, times in found.values()]
+
+
+class StoppedError(Exception):
+    """Ctrl-C: `measured` of `total` texts are known."""
+
+    def __init__(self, measured: int, total: int) -> None:
+        super().__init__()
+        self.measured, self.total = measured, total
+
+
+def need_measurers(models: Sequence[Model]) -> None:
+    """Raise VivaError for a model that does not say how probable a text is."""
+    for model in models:
+        if not isinstance(model, Measurer):
+            raise VivaError(
+                f"{model.name} does not say how probable a text is; weights do (hf/FOLDER or hf/NAME), and servers "
+                "whose completions echo log-probabilities (openai/NAME with --base-url)"
+            )
+
+
+async def measure(models: Sequence[Model], wish: MeasureConfig, items: Items) -> list[Measured]:
+    """All texts before each model, one model after the other. Raises StoppedError, and StorageError of a full disk."""
+    stop = asyncio.Event()
+    _listen(stop, asyncio.current_task(), models)
+    begun: list[_Measuring] = []
+    try:
+        for model in models:
+            begun.append(_Measuring(model, wish, items, stop))
+            await begun[-1].run()
+            if stop.is_set():
+                break
+    except asyncio.CancelledError:
+        if not stop.is_set():
+            raise
+    if stop.is_set():
+        raise StoppedError(sum(one.known for one in begun), len(models) * len(_different(wish)))
+    return [one.measured() for one in begun]
+
+
+def _listen(stop: asyncio.Event, working: asyncio.Task[object] | None, models: Sequence[Model]) -> None:
+    """Ctrl-C once: finish what is being worked on. Twice: stop at once."""
+    loop = asyncio.get_running_loop()
+
+    def interrupt() -> None:
+        if stop.is_set():
+            if working is not None:
+                working.cancel()
+            return
+        stop.set()
+        if any(model.rate_limit_group == "hf" for model in models):
+            from viva.models.local.scheduler import cancel_pending
+
+            cancel_pending()
+        if caller() is None:
+            print("\nviva: finishing what is in flight; Ctrl-C again stops at once", file=sys.stderr, flush=True)
+
+    if (program := caller()) is not None:
+        program.listen(interrupt)
+        return
+    for name in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(name, interrupt)
+
+
+class _Measuring:
+    """One model at work on all sets."""
+
+    def __init__(self, model: Model, wish: MeasureConfig, items: Items, stop: asyncio.Event) -> None:
+        assert isinstance(model, Measurer)
+        self._model, self._measurer = model, model
+        self._wish, self._items, self._stop = wish, items, stop
+        self._identity = identity_hash(model.identity)
+        self._found = Measured(model=model.name, identity=dict(model.identity))
+        self._places = _different(wish)
+        self._tally = Tally(total=len(self._places))
+        self._lost = 0  # texts in a row that could not be measured
+        self._first_reply = FirstReply(Policy().server)
+        local = model.rate_limit_group == "hf"
+        self._most = wish.concurrency or (_window() if local else 64)
+        # A model on this machine takes as long as it takes: most of that is waiting for its turn.
+        self._policy = Policy(attempts=1) if local else Policy(attempt=wish.timeout)
+        self._patience = None if local else wish.timeout
+
+    @property
+    def known(self) -> int:
+        """Texts that are measured by now."""
+        return self._tally.answered + self._tally.kept
+
+    async def run(self) -> None:
+        """Measure what is not known yet."""
+        pending: list[str] = []
+        for text in self._places:
+            row = self._items.find(self._identity, text_hash(text), self._wish.k)
+            if row is None:
+                pending.append(text)
+                continue
+            if row.first is not None:
+                self._found.first = row.first
+            self._tally.kept += 1
+            self._keep(text, row)
+        if not pending:
+            return
+        stage = f"measuring {self._model.name}"
+        progress = Progress(self._wish.progress, {stage: self._tally})
+        shown = asyncio.create_task(progress.show())
+        try:
+            # The longest first: neighbours are as long as each other, and memory ends at once if it does.
+            pending.sort(key=len, reverse=True)
+            await self._first(pending[0])
+            await self._all(iter(pending[1:]))
+        finally:
+            shown.cancel()
+            await self._model.close()
+            progress.end(stage)
+
+    async def _first(self, text: str) -> None:
+        """One text alone: a model that can measure none says so once. Then whether first tokens are scored."""
+        logprobs = await self._logprobs(text)
+        probed = None if self._found.refused else await self._logprobs(PROBE)
+        if probed is not None:
+            self._found.first = bool(probed)
+        self._record(text, logprobs)
+
+    async def _all(self, pending: Iterator[str]) -> None:
+        async def work() -> None:
+            for text in pending:
+                if self._stop.is_set() or self._found.refused:
+                    return
+                self._record(text, await self._logprobs(text))
+
+        workers = [asyncio.create_task(work()) for _ in range(min(self._most, self._tally.total))]
+        try:
+            await asyncio.gather(*workers)
+        finally:
+            for worker in workers:
+                worker.cancel()
+            await asyncio.gather(*workers, return_exceptions=True)
+
+    def _record(self, text: str, logprobs: list[float] | None) -> None:
+        if logprobs is None:
+            if not self._stop.is_set():
+                self._tally.failed += 1
+            return
+        reading = read(logprobs, text, self._wish.k)
+        self._lost = 0
+        self._tally.answered += 1
+        row = Row(
+            set="",
+            id="",
+            model=self._model.name,
+            identity=self._identity,
+            field=self._wish.field,
+            text=text_hash(text),
+            k=self._wish.k,
+            tokens=reading.tokens,
+            bytes=reading.bytes,
+            characters=reading.characters,
+            nll=reading.nll,
+            min_k=reading.min_k,
+            first=self._found.first,
+        )
+        self._keep(text, row)
+
+    def _keep(self, text: str, row: Row) -> None:
+        for name, identity in self._places[text]:
+            self._items.add(
+                msgspec.structs.replace(row, set=name, id=identity, field=self._wish.field, model=self._model.name)
+            )
+
+    async def _logprobs(self, text: str) -> list[float] | None:
+        """With retries; None where there are none, and then it is known why."""
+        self._tally.in_flight += 1
+        try:
+            for attempt in range(1, self._policy.attempts + 1):
+                began = time.monotonic()
+                try:
+                    async with asyncio.timeout(self._patience):
+                        logprobs = _sound(await self._measurer.token_logprobs(text))
+                    self._first_reply.came = True
+                    return logprobs
+                except TimeoutError:
+                    problem = ModelError("timeout", f"no reply within {self._patience:g} s", retry=True)
+                except ModelError as raised:
+                    problem = raised
+                if not await self._again(self._first_reply.note(problem), attempt, began):
+                    return None
+            return None
+        finally:
+            self._tally.in_flight -= 1
+
+    async def _again(self, problem: ModelError, attempt: int, began: float) -> bool:
+        if self._stop.is_set():
+            return False
+        self._found.why = self._tally.last_error = problem.message
+        pause = self._policy.pause(attempt, problem.retry_after)
+        if self._first_reply.absent(problem):
+            found = self._first_reply.pause(pause, began)
+            if found is None:
+                self._found.refused, self._found.absent = problem.message, True
+                return False
+            pause = found
+        last = not problem.retry or attempt == self._policy.attempts
+        self._lost += last
+        gone = self._lost >= (VANISHED if self.known else HOPELESS) and (problem.retry or not self.known)
+        if problem.fatal or (last and gone):
+            self._found.refused = self._found.refused or problem.message
+        if last or self._found.refused:
+            return False
+        self._tally.retries += 1
+        try:
+            async with asyncio.timeout(pause):
+                await self._stop.wait()
+        except TimeoutError:
+            return True
+        return False
+
+    def measured(self) -> Measured:
+        """All that is known by now."""
+        found = self._found
+        for one in self._wish.sets:
+            times: dict[tuple[str, str], int] = {}
+            for text in one.texts:
+                times[text.tag, text.text] = times.get((text.tag, text.text), 0) + 1
+            for (tag, content), count in times.items():
+                row = self._items.find(self._identity, text_hash(content), self._wish.k)
+                if row is not None:
+                    found.readings.setdefault(one.name, []).append((row, tag, count))
+                else:
+                    found.failed += count
+        return found
+
+
+def _reading(row: Row, times: int) -> Reading:
+    return Reading(
+        tokens=row.tokens,
+        nll=row.nll,
+        bytes=row.bytes,
+        characters=row.characters,
+        min_k=row.min_k,
+        times=times,
+        text=row.text,
+    )
+
+
+def _different(wish: MeasureConfig) -> dict[str, list[tuple[str, str]]]:
+    """Every different text, with the sets and ids of its places."""
+    places: dict[str, list[tuple[str, str]]] = {}
+    for one in wish.sets:
+        for text in one.texts:
+            places.setdefault(text.text, []).append((one.name, text.id))
+    return places
+
+
+def _sound(logprobs: list[float]) -> list[float]:
+    """Log-probabilities that are some."""
+    if any(not (math.isfinite(one) and one < 1e-3) for one in logprobs):
+        strange = next(one for one in logprobs if not (math.isfinite(one) and one < 1e-3))
+        raise ModelError("logprobs", f"a token with the log-probability {strange}: there is no perplexity of that")
+    return logprobs
+
+
+def _window() -> int:
+    from viva.models.local.scheduler import WINDOW
+
+    return WINDOW

@@ -1,0 +1,283 @@
+"""What earlier runs say about scatter: their answers, summed up a question, and what they took."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from msgspec import UNSET, Struct
+from numpy.typing import NDArray
+
+from viva.analysis.columns import sums
+from viva.engine.budget import Price, list_price
+from viva.engine.consumption import Consumption
+from viva.engine.folder import ModelRecord, RunFolder
+from viva.engine.journal import Entry
+from viva.engine.stages import RECORDED
+from viva.errors import DataError
+from viva.lab.plan.power import Floats, Measured, measured, measured_difference
+from viva.runs.open import UNPAID, prices_of
+from viva.types import UNANSWERED
+from viva.visible import one_line
+
+if TYPE_CHECKING:
+    from viva.runs.item_scores import ScoreSet
+
+_FEWEST = 10
+"""Questions from which scatter is estimated at all."""
+
+
+class Answers(Struct, frozen=True, eq=False, kw_only=True):
+    """One model's scored answers: the mean of each question, squares around it, and their number."""
+
+    model: str
+    source: Path
+    benchmark: str
+    questions: list[str]
+    means: Floats
+    squares: Floats
+    counts: Floats
+    cluster: NDArray[np.int64] | None
+    zero_one: bool
+    """Whether every question has one answer, right or wrong."""
+    design: str
+    """What the run varied, in words, "" for nothing. The answers are of its first combination, as a plain run asks."""
+    asked: ModelRecord | None
+    """The model that the run asked; None where nobody was asked, and so nothing is known of what answers take."""
+
+    @property
+    def cluster_count(self) -> int:
+        """How many clusters its questions are of; 0 where they are not grouped."""
+        return 0 if self.cluster is None else len(np.unique(self.cluster))
+
+    def measured(self) -> Measured:
+        """The scatter of its score."""
+        return measured(self.means, self.squares, self.counts, self.cluster)
+
+
+def answers_of(one: ScoreSet, cluster: str | None) -> Answers:
+    """Sum up a model's scores. Raises DataError where too few questions have one."""
+    rows = one.scores.take(~one.scores.among("outcome", UNANSWERED))
+    points, (groups, starts) = np.nan_to_num(rows.numbers["value"]), rows.groups("question")
+    counts = np.bincount(groups, minlength=len(starts)).astype(np.float64)
+    means = sums(points, groups, len(starts)) / counts
+    if len(starts) < _FEWEST:
+        raise DataError(
+            f"{one.source}: {one_line(one.model, 60)} has scores of {len(starts)} questions of {one.exam}; a plan "
+            f"takes {_FEWEST} at least"
+        )
+    question = rows.texts["question"]
+    return Answers(
+        model=one.model,
+        source=one.source,
+        benchmark=one.record.spec.benchmark if one.record else "",
+        questions=[question.values[code] for code in question.codes[starts]],
+        means=means,
+        design=one.record.spec.vary.words if one.record and one.record.spec.vary is not UNSET else "",
+        asked=one.opened if one.opened and one.opened.name.partition("/")[0] not in RECORDED else None,
+        squares=sums((points - means[groups]) ** 2, groups, len(starts)),
+        counts=counts,
+        cluster=rows.texts[f"tag:{cluster}"].codes[starts].astype(np.int64) + 1 if cluster else None,
+        zero_one=bool(np.isin(means, (0.0, 1.0)).all()) and counts.max() == 1,
+    )
+
+
+class Pair(Struct, frozen=True, kw_only=True):
+    """Two models on the questions that both have."""
+
+    first: str
+    second: str
+    measured: Measured
+    correlation: float
+    zero_one: bool
+
+
+def median_pair(runs: Sequence[Answers]) -> Pair | None:
+    """Of all pairs of models the one whose difference scatters as that of the median pair; None for one model, or where
+    none shares questions."""
+    pairs = [pair for pair in itertools.starmap(_paired, itertools.combinations(runs, 2)) if pair is not None]
+    pairs.sort(key=lambda pair: pair.measured.scatter.error(pair.measured.questions) * pair.measured.questions**0.5)
+    return pairs[len(pairs) // 2] if pairs else None
+
+
+def _paired(first: Answers, second: Answers) -> Pair | None:
+    at = {question: number for number, question in enumerate(second.questions)}
+    left = np.array([number for number, question in enumerate(first.questions) if question in at], dtype=np.int64)
+    if len(left) < _FEWEST:
+        return None
+    right = np.array([at[first.questions[number]] for number in left], dtype=np.int64)
+    means = first.means[left], second.means[right]
+    found = measured_difference(
+        means,
+        (first.squares[left], second.squares[right]),
+        (first.counts[left], second.counts[right]),
+        None if first.cluster is None else first.cluster[left],
+    )
+    spread = [float(each.std()) for each in means]
+    correlation = float(np.corrcoef(*means)[0, 1]) if min(spread) > 0 else 0.0
+    return Pair(
+        first=first.model,
+        second=second.model,
+        measured=found,
+        correlation=correlation,
+        zero_one=first.zero_one and second.zero_one,
+    )
+
+
+class Took(Struct, frozen=True, kw_only=True):
+    """What an answer took, means over the runs that say so, what judges took for it included."""
+
+    seconds: float | None
+    """Of wall time, of all that were in flight together."""
+    dollars: float | None
+    thoughts: float
+    """Share of the tokens of replies that went into thinking, as far as servers say; they are paid as replies."""
+    left_out: tuple[str, ...]
+    """Models and judges that `dollars` knows nothing of, and why."""
+    judges: tuple[str, ...]
+
+
+def took(runs: Sequence[Answers], prices: Mapping[str, Price]) -> Took:
+    """What answers took. `prices`: what the user says of models, "" for all; else the runs', else list prices."""
+    seconds: list[float] = []
+    dollars: list[float] = []
+    judging_alone: list[float] = []
+    left_out: dict[str, None] = {}
+    judges: dict[str, None] = {}
+    tokens = thoughts = 0
+    for source in dict.fromkeys(one.source for one in runs if one.benchmark):
+        those = [one for one in runs if one.source == source]
+        record = RunFolder.open(source).record
+        if not any(one.asked for one in those) and not record.judges:
+            continue
+        known = prices_of(record, prices)
+        consumed, answers = _answering(source, those, known)
+        judging = {benchmark: _judging(source, benchmark, known) for benchmark in {one.benchmark for one in those}}
+        for (name, benchmark), (consumption, span) in consumed.items():
+            verdicts = judging[benchmark]
+            left_out |= dict.fromkeys(verdicts.left_out)
+            judges |= dict.fromkeys(verdicts.judges)
+            if all(one.asked is None for one in those if one.model == name):
+                if verdicts.cost:
+                    judging_alone.append(verdicts.cost / answers[benchmark])
+                    left_out[f"{one_line(name, 60)} (recorded answers)"] = None
+                continue
+            timed = len(consumption.seconds)
+            if timed > 1 and span > 0:
+                # Judges work while models answer: the slower of the two says how long it takes.
+                seconds.append(max(span / (timed - 1), verdicts.span / answers[benchmark]))
+            found = consumption.consumed()
+            tokens, thoughts = tokens + found.output, thoughts + (found.reasoning or 0)
+            if found.cost is not None and found.replies:
+                dollars.append(found.cost / found.replies + verdicts.cost / answers[benchmark])
+            elif found.replies and not _unpaid(name):
+                left_out[_unknown(name, found.priced)] = None
+    return Took(
+        seconds=_mean(seconds),
+        dollars=_mean(dollars or judging_alone),
+        thoughts=thoughts / tokens if tokens else 0.0,
+        left_out=tuple(left_out),
+        judges=tuple(judges),
+    )
+
+
+def _unpaid(name: str) -> bool:
+    return name.partition("/")[0] in UNPAID
+
+
+def _unknown(name: str, priced: bool) -> str:
+    short = one_line(name, 60)
+    return f"{short} (tokens not counted)" if priced else f"{short} (no price: --price {short}=IN/OUT)"
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None
+
+
+def _price(name: str, asked: ModelRecord, prices: Mapping[str, Price]) -> Price | None:
+    provider, _, model = name.partition("/")
+    if said := prices.get(name) or prices.get(""):
+        return said
+    # A server of one's own: its list price would be somebody else's.
+    return None if asked.base_url is not None else list_price(provider.removesuffix("-responses"), model)
+
+
+Consumptions = dict[tuple[str, str], tuple[Consumption, float]]
+"""By model and benchmark: what its answers took, and the seconds from the first timed one to the last."""
+
+
+def _answering(source: Path, runs: Sequence[Answers], prices: Mapping[str, Price]) -> tuple[Consumptions, Counter[str]]:
+    """What each model's answers in a run took; and how many answers of all models there are to each benchmark."""
+    found = {
+        (one.model, one.benchmark): Consumption(_price(one.model, one.asked, prices) if one.asked else None)
+        for one in runs
+    }
+    answers: Counter[str] = Counter()
+    spans: dict[tuple[str, str], _Span] = {key: _Span() for key in found}
+    for entry in _entries(source, "responses"):
+        key = entry.model, entry.benchmark
+        answers[entry.benchmark] += not entry.error
+        if key in found and not entry.reused:
+            found[key].count(entry)
+            spans[key].count(entry)
+    return {key: (consumption, spans[key].seconds) for key, consumption in found.items()}, answers
+
+
+class _Judging(Struct, frozen=True, kw_only=True):
+    """What all verdicts of a run on a benchmark took: seconds from the first to the last, and US dollars."""
+
+    span: float
+    cost: float
+    left_out: tuple[str, ...]
+    judges: tuple[str, ...]
+
+
+def _judging(source: Path, benchmark: str, prices: Mapping[str, Price]) -> _Judging:
+    """A verdict that was taken over from another run costs what the run's own do. Recorded verdicts cost nothing."""
+    records = {one.name: one for one in RunFolder.open(source).record.judges}
+    found = {name: Consumption(_price(name, one, prices)) for name, one in records.items()}
+    verdicts: Counter[str] = Counter()
+    span = _Span()
+    for entry in _entries(source, "annotations"):
+        if entry.benchmark == benchmark and entry.model in found and not entry.error:
+            verdicts[entry.model] += 1
+            if not entry.reused:
+                found[entry.model].count(entry)
+                span.count(entry)
+    cost, left_out = 0.0, []
+    for name, number in verdicts.items():
+        one = found[name].consumed()
+        if one.cost is not None and one.replies:
+            cost += number * one.cost / one.replies
+        elif not _unpaid(name):
+            left_out.append("the judge " + _unknown(name, one.priced))
+    return _Judging(span=span.seconds, cost=cost, left_out=tuple(left_out), judges=tuple(verdicts))
+
+
+def _entries(source: Path, stage: str) -> Iterator[Entry]:
+    journal = RunFolder.open(source).journal(stage, write=False)
+    try:
+        yield from journal.entries()
+    finally:
+        journal.close()
+
+
+class _Span(Struct):
+    """From the first timed reply to the last."""
+
+    first: float = 0.0
+    last: float = 0.0
+
+    def count(self, entry: Entry) -> None:
+        """Take in one more reply."""
+        if entry.seconds > 0 and entry.at and not entry.error and not entry.batch:
+            self.first, self.last = min(self.first or entry.at, entry.at), max(self.last, entry.at)
+
+    @property
+    def seconds(self) -> float:
+        """Between the two."""
+        return self.last - self.first

@@ -1,0 +1,354 @@
+"""How many questions and answers a decision needs, from earlier runs or from assumptions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Meta, Struct
+from msgspec.structs import replace
+
+from viva.errors import DataError, VivaError
+from viva.runs.config import note
+from viva.runs.item_scores import EXAM, score_sets
+from viva.studies.options import OnlyExams, OnlyModels, Runs
+from viva.visible import one_line
+
+if TYPE_CHECKING:
+    from viva.lab.plan.answers import Answers, Took
+    from viva.lab.plan.power import Basis, Scatter
+    from viva.lab.plan.tables import Assumption, Plan
+    from viva.runs.item_scores import ScoreSet
+
+SCORE = 70.0
+CORRELATION = 0.35
+"""Of the right answers of two models where nothing is known: the median of 120 pairs of 16 models on MMLU-Pro."""
+DIFFERENCES = (1.0, 2.0, 3.0, 5.0)
+QUESTIONS = (100, 200, 500, 1_000, 2_000, 5_000)
+Share = Annotated[float, Meta(ge=0, le=1)]
+Points = Annotated[float, Meta(gt=0, lt=100)]
+Count = Annotated[int, Meta(ge=1, le=10**7)]
+
+
+class PlanConfig(Struct, kw_only=True):
+    """What is to be decided, and what it is planned from."""
+
+    sources: Runs = ()
+    difference: Annotated[
+        tuple[Points, ...],
+        note("Two models differ by so many points of per cent; repeatable.  [default: 1, 2, 3, 5]"),
+    ] = ()
+    interval: Annotated[
+        tuple[Points, ...], note("A score's 95 % interval is to be so many points wide; repeatable.")
+    ] = ()
+    power: Annotated[float, Meta(gt=0.05, lt=1, description="The chance to see a difference that is there.")] = 0.8
+    questions: Annotated[
+        tuple[Count, ...], note("What can so many questions show? Repeatable.  [default: 100 to 5,000, and all]")
+    ] = ()
+    samples: Annotated[tuple[Count, ...], note("Answers to each question; repeatable.  [default: 1]")] = ()
+    repeats: Annotated[
+        Count, note("Times that the whole run is repeated; each question has --samples answers in each.")
+    ] = 1
+    max_cost: Annotated[
+        Annotated[float, Meta(gt=0)] | None,
+        note("What can so many US dollars show, for both models? From runs that asked."),
+    ] = None
+    max_time: Annotated[
+        Annotated[float, Meta(gt=0)] | None,
+        note("What can so many hours show, for both models at the pace of the runs? From runs that asked."),
+    ] = None
+    price: Annotated[
+        tuple[str, ...], note("US dollars per million tokens, if the list price is unknown or you pay another.")
+    ] = ()
+    cluster: Annotated[
+        str | None,
+        note(
+            "Questions of the runs with the same value of this tag belong together. Fewer questions are drawn from the "
+            "runs' clusters; for more, clusters like them are added."
+        ),
+    ] = None
+    icc: Annotated[
+        Share | None,
+        note("Share of the variance between questions that those of one cluster have in common.  [default: measured]"),
+    ] = None
+    cluster_size: Annotated[Count | None, note("Questions of each cluster; a larger set has more clusters.")] = None
+    clusters: Annotated[
+        Annotated[int, Meta(ge=2, le=10**7)] | None,
+        note("How many clusters there are; a larger set has more questions in each."),
+    ] = None
+    score: Annotated[
+        Points | None, note(f"Without runs, which say it themselves: the score, in per cent.  [default: {SCORE:g}]")
+    ] = None
+    correlation: Annotated[
+        Share | None,
+        note(f"Of two models' right answers over questions.  [default: that of two runs, else {CORRELATION:g}]"),
+    ] = None
+    within: Annotated[
+        Share | None,
+        note(
+            "Share of an answer's variance that is chance, the question being the same (0: always the same answer).  "
+            "[default: that of runs with several answers, else 0]"
+        ),
+    ] = None
+    model: OnlyModels = ()
+    exam: OnlyExams = ()
+
+
+def study(config: PlanConfig) -> Plan:
+    """Plan a comparison or a score's interval. Raises VivaError where runs are of several exams, or share no question,
+    and where assumptions contradict each other."""
+    from viva.lab.plan.tables import Plan
+
+    if config.sources and config.score is not None:
+        raise VivaError(f"--score {config.score:g}: the runs say what the score is; leave --score out, or the runs")
+    runs = [] if not config.sources else list(_answers(config.sources, config))
+    basis, assumptions, consumed = _measured(runs, config) if runs else (*_assumed(config), None)
+    basis, more = _clustered(basis, config, runs)
+    assumptions += more
+    samples = tuple(number * config.repeats for number in config.samples or (1,))
+    questions = config.questions or tuple(sorted({*QUESTIONS, basis.questions or QUESTIONS[-1]}))
+    if config.max_cost is not None or config.max_time is not None:
+        questions = tuple(dict.fromkeys(_affordable(basis, config, number) for number in samples))
+    return Plan(
+        basis=basis,
+        assumptions=tuple(assumptions),
+        differences=config.difference or DIFFERENCES,
+        widths=config.interval,
+        questions=questions,
+        samples=samples,
+        power=config.power,
+        budget=config.max_cost,
+        hours=config.max_time,
+        priced=bool(config.price),
+        thoughts=consumed.thoughts if consumed else 0.0,
+        judges=consumed.judges if consumed else (),
+        left_out=consumed.left_out if consumed else (),
+    )
+
+
+def _affordable(basis: Basis, config: PlanConfig, samples: int) -> int:
+    """Questions that both models can be asked so often for the dollars and in the hours that there are."""
+    limits = (
+        ("--max-cost", config.max_cost, basis.dollars, "costs", "US$", ", with --price IN/OUT"),
+        ("--max-time", config.max_time, basis.seconds and basis.seconds / 3600, "takes", "h", ""),
+    )
+    most = []
+    for option, budget, each, does, unit, more in limits:
+        if budget is None:
+            continue
+        if each is None:
+            raise VivaError(f"{option}: no run here says what an answer {does}; name one that asked{more}")
+        if each and budget < 2 * samples * each:
+            raise VivaError(f"{option} {budget:g}: one question {does} {2 * samples * each:.2g} {unit} for two models")
+        most.append(int(budget / (2 * samples * each)) if each else QUESTIONS[-1])
+    return min(most)
+
+
+def _answers(sources: Sequence[Path], config: PlanConfig) -> Iterator[Answers]:
+    from viva.lab.plan.answers import answers_of
+    from viva.published import catalogue
+
+    for source in sources:
+        if str(source) in catalogue() and not source.exists():
+            raise VivaError(
+                f"{source}: its published scores are means, and a plan takes scores of single questions. Plan from "
+                "such a mean (--score PER CENT), or name a run of it"
+            )
+    found: dict[str, Answers] = {}
+    exams: dict[str, None] = {}
+    for one in score_sets(sources, EXAM, tags=(config.cluster,) if config.cluster else (), first_cell=True):
+        if (config.model and not one.is_called(config.model)) or (config.exam and one.exam not in config.exam):
+            continue
+        exams[one.exam] = None
+        if len(exams) > 1:
+            continue  # refused below, by all their names
+        if one.model in found:
+            raise DataError(f"{one_line(one.model, 60)} is in {one.source} and in a run before it: name one of them")
+        _refuse_unknown(one, config.cluster)
+        found[one.model] = answers_of(one, config.cluster)
+    if not found:
+        raise VivaError(f"no scores of such a model or exam in {', '.join(map(str, sources))}")
+    if len(exams) > 1:
+        raise VivaError(f"a plan is for one exam, and here are {', '.join(exams)}: name one with --exam")
+    yield from found.values()
+
+
+def _refuse_unknown(one: ScoreSet, cluster: str | None) -> None:
+    if cluster and f"tag:{cluster}" not in one.scores.columns:
+        known = ", ".join(name.removeprefix("tag:") for name in one.scores.columns if name.startswith("tag:"))
+        raise DataError(f"--cluster {cluster!r}: {one.exam} in {one.source} has no such tag; it has: {known or 'none'}")
+
+
+def _assumed(config: PlanConfig) -> tuple[Basis, list[Assumption]]:
+    from viva.lab.plan.power import Basis
+    from viva.lab.plan.tables import Assumption
+
+    score = (config.score or SCORE) / 100
+    correlation = CORRELATION if config.correlation is None else config.correlation
+    within = config.within or 0.0
+    if config.cluster:
+        raise VivaError(
+            f"--cluster {config.cluster!r} is measured on runs: name one, or assume --icc with --cluster-size"
+        )
+    single, pair, apart = _scatters(score * (1 - score), within, correlation)
+    assumed = [
+        Assumption("score", f"{100 * score:g} %", "assumed" if config.score is None else "--score"),
+        _correlation(correlation, config, "assumed: the median of 120 pairs of models on MMLU-Pro (.22 to .54)"),
+        _within(within, config, "assumed: an answer is the same whenever it is asked for"),
+    ]
+    zero_one = not within and config.icc is None
+    basis = Basis(single=single, pair=pair, apart=apart, score=score, correlation=correlation if zero_one else None)
+    return basis, assumed
+
+
+def _clustered(basis: Basis, config: PlanConfig, runs: Sequence[Answers]) -> tuple[Basis, list[Assumption]]:
+    """The basis with the clusters that a set of questions is to have, and how much those of one have in common."""
+    from viva.lab.plan.power import Clusters
+    from viva.lab.plan.tables import Assumption
+
+    number, size = config.clusters, config.cluster_size
+    if number and size:
+        raise VivaError(
+            f"--clusters {number} and --cluster-size {size}: name one of them; --questions says how many there are"
+        )
+    if (number or size) and not config.cluster and config.icc is None:
+        option = f"--clusters {number}" if number else f"--cluster-size {size}"
+        raise VivaError(f"{option}: say how alike the questions of one are: --icc, or --cluster TAG of runs")
+    if config.icc is None and not config.cluster:
+        return basis, []
+    measured = max(runs, key=lambda one: len(one.questions)).measured().scatter.clusters if runs else None
+    design = Clusters.so_many(number) if number else Clusters.of_size(size) if size else measured
+    if design is None:
+        raise VivaError(f"--icc {config.icc:g}: say how many questions a cluster has (--cluster-size), or --clusters")
+    scatters = (basis.single, basis.pair, basis.apart)
+    single, pair, apart = (replace(one, clusters=design, shared=_shared(one, config.icc)) for one in scatters)
+    alike = f"{_ratio(single)} of a score, {_ratio(pair)} of a difference"
+    origin = "--icc" if config.icc is not None else "the runs"
+    return replace(basis, single=single, pair=pair, apart=apart), [
+        _design(config, runs),
+        Assumption(f"ICC within a {config.cluster or 'cluster'}", alike, origin),
+    ]
+
+
+def _design(config: PlanConfig, runs: Sequence[Answers]) -> Assumption:
+    from viva.lab.plan.tables import Assumption
+
+    if config.clusters:
+        return Assumption("clusters", f"{config.clusters:,}, of however many questions", "--clusters")
+    if config.cluster_size:
+        return Assumption("clusters", f"of {config.cluster_size:,} questions each", "--cluster-size")
+    first = max(runs, key=lambda one: len(one.questions))
+    count = first.cluster_count
+    if count < 2:
+        raise DataError(
+            f"--cluster {config.cluster!r}: all questions of {first.source} are of one, which tells nothing of others"
+        )
+    return Assumption(
+        "clusters", f"{count:,} of {len(first.questions) / count:.3g} questions", f"{config.cluster} of the runs"
+    )
+
+
+def _shared(scatter: Scatter, icc: float | None) -> float:
+    return scatter.shared if icc is None else icc * scatter.between
+
+
+def _ratio(scatter: Scatter) -> str:
+    return f"{scatter.shared / scatter.between if scatter.between else 0.0:.3f}"
+
+
+def _correlation(value: float, config: PlanConfig, origin: str) -> Assumption:
+    from viva.lab.plan.tables import Assumption
+
+    said = "--correlation" if config.correlation is not None else origin
+    return Assumption("correlation of two models' answers", f"{value:.2f}", said)
+
+
+def _within(share: float, config: PlanConfig, origin: str) -> Assumption:
+    from viva.lab.plan.tables import Assumption
+
+    said = "--within" if config.within is not None else origin
+    return Assumption("share of chance in an answer", f"{100 * share:.0f} %", said)
+
+
+def _scatters(whole: float, within: float, correlation: float) -> tuple[Scatter, Scatter, Scatter]:
+    """Of a score, of a difference on the same questions and on others, from the variance of one answer."""
+    from viva.lab.plan.power import Scatter
+
+    if correlation + within > 1:
+        raise VivaError(
+            f"--correlation {correlation:g} and --within {within:g} contradict each other: what is chance does not "
+            f"correlate, so that at most {1 - within:g} can"
+        )
+    chance = within * whole
+    return (
+        Scatter(between=whole - chance, within=chance),
+        Scatter(between=2 * whole * (1 - correlation) - 2 * chance, within=2 * chance),
+        Scatter(between=2 * (whole - chance), within=2 * chance),
+    )
+
+
+def _measured(runs: Sequence[Answers], config: PlanConfig) -> tuple[Basis, list[Assumption], Took]:
+    from viva.lab.plan.answers import median_pair, took
+    from viva.lab.plan.power import Basis
+    from viva.lab.plan.tables import Assumption
+    from viva.runs.open import prices_said
+
+    alone = [one.measured() for one in runs]
+    named = f"{len(runs)} models" if len(runs) > 1 else runs[0].model
+    score = sum(one.mean for one in alone) / len(alone)
+    repeated = [each for each in alone if each.separated]
+    told = bool(repeated) and config.within is None
+    single = _mean([each.scatter for each in repeated or alone])
+    if not told:
+        single = _separated(single, (config.within or 0.0) * (single.between + single.within))
+    share = single.within / (single.between + single.within) if single.between + single.within else 0.0
+    assumptions = [
+        Assumption("score", f"{100 * score:.1f} %", f"the mean of {named}" if len(runs) > 1 else named),
+        _within(share, config, named if told else "assumed: the runs have one answer a question"),
+    ]
+    consumed = took(runs, prices_said(config.price))
+    pair = median_pair(runs)
+    grouped = bool(config.cluster) or config.icc is not None
+    if pair is None or config.correlation is not None:
+        correlation = CORRELATION if config.correlation is None else config.correlation
+        _, together, _ = _scatters(single.between + single.within, share, min(correlation, 1 - share))
+        alike = single.shared / single.between if single.between else 0.0
+        together = replace(together, shared=alike * together.between)
+        assumptions.append(_correlation(correlation, config, "assumed: there is one model"))
+        disagree = None
+    else:
+        told = pair.measured.separated and config.within is None
+        together = pair.measured.scatter if told else _separated(pair.measured.scatter, 2 * single.within)
+        correlation = pair.correlation
+        assumptions.append(_correlation(correlation, config, f"{pair.first} and {pair.second}"))
+        disagree = together if pair.zero_one and not share and not grouped else None
+    for design in dict.fromkeys(each.design for each in runs if each.design):
+        assumptions.append(Assumption("answers", f"the first of {design}", "`viva variance` has what the others move"))
+    zero_one = all(each.zero_one for each in runs) and not share and not grouped
+    basis = Basis(
+        single=single,
+        pair=together,
+        apart=replace(single, between=2 * single.between, within=2 * single.within, shared=2 * single.shared),
+        score=score,
+        correlation=correlation if zero_one else None,
+        disagree=disagree,
+        questions=min(each.questions for each in alone),
+        seconds=consumed.seconds,
+        dollars=consumed.dollars,
+    )
+    return basis, assumptions, consumed
+
+
+def _separated(scatter: Scatter, chance: float) -> Scatter:
+    """The same variance of one answer, with so much of it chance."""
+    whole = scatter.between + scatter.within
+    between = max(0.0, whole - chance)
+    return replace(scatter, between=between, within=min(chance, whole), shared=min(scatter.shared, between))
+
+
+def _mean(scatters: Sequence[Scatter]) -> Scatter:
+    """Of several models' scores: so their differences on other questions scatter twice as much."""
+    each = [(one.between, one.within, one.shared) for one in scatters]
+    between, within, shared = (sum(values) / len(each) for values in zip(*each, strict=True))
+    return replace(scatters[0], between=between, within=within, shared=shared)

@@ -1,0 +1,266 @@
+"""A plan as tables and as data: what a decision takes, what so many questions show, and what that rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from viva.analysis import power
+from viva.lab.plan.power import Basis
+from viva.reports.consumption import dollars
+from viva.reports.grids import WORDS
+from viva.reports.printing import StudyResult
+from viva.reports.result import Grid
+from viva.visible import one_line
+
+_TOO_MANY = 1_000_000
+"""More questions than any set has."""
+_FEW_CLUSTERS = 30
+"""Clusters below which their variance is known roughly, and the plan says so."""
+
+
+class Assumption(NamedTuple):
+    """One figure that a plan rests on, and where it comes from."""
+
+    name: str
+    value: str
+    origin: str
+
+
+class Need(NamedTuple):
+    """What it takes to see a difference, or to make an interval so wide; None where no number of questions does, and
+    where cost or time is not known."""
+
+    points: float
+    samples: int
+    """Answers to each question, of all repeats."""
+    same: int | None
+    apart: int | None
+    models: int
+    dollars: float | None = None
+    """US dollars of all models' answers to the same questions, judges included."""
+    seconds: float | None = None
+    """Of wall time for these, at the pace of the runs."""
+
+
+@dataclass(frozen=True, repr=False)
+class Plan(StudyResult):
+    """What is planned. Differences and widths in points of per cent."""
+
+    basis: Basis
+    assumptions: tuple[Assumption, ...]
+    differences: tuple[float, ...]
+    widths: tuple[float, ...]
+    questions: tuple[int, ...]
+    samples: tuple[int, ...]
+    power: float
+    budget: float | None = None
+    """US dollars that `questions` are as many as they pay for."""
+    hours: float | None = None
+    """In which that many are answered."""
+    priced: bool = False
+    """Whether prices were said; else vendors' list prices are taken."""
+    thoughts: float = 0.0
+    """Share of the tokens of replies that went into thinking."""
+    judges: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    """Models and judges whose cost is not known."""
+    words = WORDS | {"from", "value"}
+
+    def needs(self) -> list[Need]:
+        """Questions for every difference that is asked about."""
+        return [
+            self._need(points, samples, *self.basis.needed(points / 100, self.power, samples), models=2)
+            for points in self.differences
+            for samples in self.samples
+        ]
+
+    def intervals(self) -> list[Need]:
+        """Questions for every width that is asked about."""
+        return [
+            self._need(points, samples, needed, needed, models=1)
+            for points in self.widths
+            for samples in self.samples
+            for needed in (power.questions_for_width(self.basis.single, points / 100, samples),)
+        ]
+
+    def _need(self, points: float, samples: int, same: int | None, apart: int | None, models: int) -> Need:
+        took = (self.basis.dollars, self.basis.seconds)
+        answers = None if same is None else same * samples * models
+        spent = (None if one is None or answers is None else answers * one for one in took)
+        return Need(points, samples, same, apart, models, *spent)
+
+    def shown(self) -> list[tuple[int, int, float | None, float | None, float | None]]:
+        """Questions, samples, half an interval's width, the smallest difference on the same and on others; None where
+        the interval is wider than all scores, and where none is seen so often."""
+        basis = self.basis
+        return [
+            (
+                questions,
+                samples,
+                half if (half := power.half_width(basis.single, questions, samples)) <= 0.5 else None,
+                *basis.smallest(questions, self.power, samples),
+            )
+            for questions in self.questions
+            for samples in self.samples
+        ]
+
+    def tables(self) -> list[Grid]:
+        """What a decision takes, what so many questions show, what both rest on."""
+        priced = ("cost in US$",) * (self.basis.dollars is not None)
+        timed = ("time",) * (self.basis.seconds is not None)
+        chance = f"{100 * self.power:g} %"
+        grids = []
+        if self.widths:
+            grids.append(
+                Grid(
+                    "Questions for a 95 % interval of one score",
+                    ("points wide", "answers each", "questions", *priced, *timed),
+                    tuple(
+                        (f"{need.points:g}", f"{need.samples}", _count(need.same), *self._took(need))
+                        for need in self.intervals()
+                    ),
+                )
+            )
+        grids.append(
+            Grid(
+                f"Questions to see a difference of two models with a chance of {chance}",
+                ("points", "answers each", "same questions", "other questions", *priced, *timed),
+                tuple(
+                    (f"{need.points:g}", f"{need.samples}", _count(need.same), _count(need.apart), *self._took(need))
+                    for need in self.needs()
+                ),
+            )
+        )
+        grids.append(
+            Grid(
+                f"What so many questions show, with a chance of {chance}"
+                + (f" · {self.budget:g} US$ pay for both models' answers" if self.budget is not None else "")
+                + (f" · both models answer in {self.hours:g} h" if self.hours is not None else ""),
+                ("questions", "answers each", "interval ±", "difference, same questions", "other questions"),
+                tuple(
+                    (f"{questions:,}", f"{samples}", "over 50" if half is None else _points(half), *map(_points, least))
+                    for questions, samples, half, *least in self.shown()
+                ),
+            )
+        )
+        grids.append(Grid("What this rests on", ("", "value", "from"), tuple(map(tuple, self.assumptions))))
+        return grids
+
+    def _took(self, need: Need) -> tuple[str, ...]:
+        """Dollars and time, where anything is known of them."""
+        return (
+            *(("" if need.dollars is None else dollars(need.dollars),) if self.basis.dollars is not None else ()),
+            *(("" if need.seconds is None else _time(need.seconds),) if self.basis.seconds is not None else ()),
+        )
+
+    def closing(self) -> list[str]:
+        """How to read it, and what it leaves out."""
+        needed = [need.same for need in (*self.needs(), *self.intervals())]
+        lines = [f"Cost leaves out what is not known: {', '.join(self.left_out)}."] if self.left_out else []
+        lines += [
+            *self._of_clusters(None in needed),
+            "Differences and widths in points of per cent, two-sided at 5 %. Same questions: both models answer them "
+            "(`viva compare`). Other questions: a figure of somebody else's, or another set.",
+        ]
+        if self.basis.disagree is not None:
+            lines.append(
+                'Counted by the exact test of `viva compare`. "What this set can show" there goes by the error of its '
+                "interval, which one question more each way makes wider: the two are a few per cent apart."
+            )
+        largest, score = max(self.differences), self.basis.score
+        model = self.basis.correlation is not None and self.basis.disagree is None
+        if model and largest / 200 > min(score, 1 - score):
+            high = min(100.0, max(100 * score + largest / 2, largest))
+            points = "point" if largest == 1 else "points"
+            lines.append(
+                f"Two models {largest:g} {points} apart cannot both lie around {100 * score:.3g} %: planned for are "
+                f"the nearest so far apart ({high - largest:g} and {high:g} %)."
+            )
+        have = self.basis.questions
+        if have and any(same and same > have for same in needed):
+            lines.append(
+                f"The runs have {have:,} questions. Where more are needed, no number of answers to these is enough: "
+                "what differs between questions stays."
+            )
+        if self.basis.pair.within and self.basis.pair.within > self.basis.pair.between:
+            lines.append(
+                "Most of the scatter is chance: a second answer to each question helps (--samples 1 --samples 4)."
+            )
+        if self.basis.seconds is not None:
+            lines.append(
+                "Time: for a difference, both models; at the pace of the runs' models and judges, without programs."
+            )
+        if self.basis.dollars is not None:
+            prices = f"the prices {'that --price says' if self.priced else 'of the runs'}, else list prices"
+            also = [f"judging by {one_line(judge, 60)}" for judge in self.judges]
+            also += [f"thoughts, {100 * self.thoughts:.0f} % of the tokens of replies"] if self.thoughts else []
+            more = f", with {' and '.join(also)}" if also else ""
+            lines.append(f"Cost: at {prices}{more}; for a difference, both models.")
+        lines.append(
+            "Questions are taken as drawn at random from many like them. For the same price more questions beat more "
+            "answers."
+        )
+        return lines
+
+    def _of_clusters(self, never: bool) -> list[str]:
+        """What clusters are taken for, and what so few of them cannot show."""
+        clusters = self.basis.single.clusters
+        if clusters is None:
+            return []
+        lines, more = [], ""
+        worth = clusters.number if clusters.measured else clusters.worth(max(self.questions))
+        if worth < _FEW_CLUSTERS:
+            lines.append(
+                f"Few clusters ({worth:.3g} of equal size tell as much): figures are rough and go by Student's t. "
+                "Fewer than 6 never show a difference."
+            )
+        if never:
+            lines.append("none: what differs between so few clusters stays; only more clusters help.")
+        if clusters.measured:
+            more = f"; more than {clusters.most:,.0f} questions have more of them (--clusters N: the same)"
+        lines.append(
+            f"Clusters count as drawn at random from many like them{more}. Where the score on these alone matters, "
+            "plan without clusters."
+        )
+        return lines
+
+    def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+        """A row a decision."""
+        header = ("decision", "points", "samples", "questions", "questions_apart", "models", "dollars", "seconds")
+        return header, [
+            *(("interval", *need) for need in self.intervals()),
+            *(("difference", *need) for need in self.needs()),
+        ]
+
+    def data(self) -> object:
+        """Everything, as plain data."""
+        return {
+            "power": self.power,
+            "differences": [need._asdict() for need in self.needs()],
+            "intervals": [need._asdict() for need in self.intervals()],
+            "shown": [
+                dict(zip(("questions", "samples", "half_width", "same_questions", "other_questions"), row, strict=True))
+                for row in self.shown()
+            ],
+            "left_out": list(self.left_out),
+            "assumptions": [one._asdict() for one in self.assumptions],
+        }
+
+
+def _count(questions: int | None) -> str:
+    if questions is None:
+        return "none"
+    return f"{questions:,}" if questions <= _TOO_MANY else f"over {_TOO_MANY:,}"
+
+
+def _points(share: float | None) -> str:
+    return "none" if share is None else f"{100 * share:.2f}"
+
+
+def _time(seconds: float) -> str:
+    """`40 s`, `12 min`, `3.5 h`."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

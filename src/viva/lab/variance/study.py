@@ -1,0 +1,319 @@
+"""What moves a score more than the model does: variance components of runs with a design (`viva run --vary`), or with
+several judges."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+from msgspec import UNSET, Meta, Struct
+
+from viva.designs import Design, with_judges
+from viva.engine.folder import ExamRecord, RunFolder
+from viva.errors import DataError, VivaError
+from viva.runs.config import note
+from viva.runs.exams import reopen
+from viva.runs.graded import refuse_adaptive, rows_by_evaluation, runs_in
+from viva.studies.options import OnlyExams, OnlyModels, Runs
+from viva.visible import one_line
+
+if TYPE_CHECKING:
+    from viva.lab.variance.components import Components, Floats
+    from viva.lab.variance.judges import Marked
+    from viva.lab.variance.positions import Position
+    from viva.lab.variance.tables import Contestant, Difference, Variance
+
+_FEWEST = 10
+"""Questions from which components are estimated."""
+
+
+class VarianceConfig(Struct, kw_only=True):
+    """Which runs with a design, or with several judges, are read."""
+
+    runs: Runs
+    budget: Annotated[
+        Annotated[int, Meta(ge=2, le=10**9)] | None,
+        note("Answers of one model that are to be split between questions and variants.  [default: one a question]"),
+    ] = None
+    model: OnlyModels = ()
+    exam: OnlyExams = ()
+
+
+class _Asked(Struct):
+    """One model's answers: question → the points of the samples of each cell, None where there are none."""
+
+    model: str
+    points: dict[str, list[list[float | None]]]
+    letters: dict[str, list[tuple[int, str]]]
+    """Question → cell (of what was asked) and letter that was read, of every answer in which one was."""
+    judged: bool = False
+    """Whether any judge gave a reply about any of them."""
+
+
+class _Varied(Struct):
+    """One exam as it was asked and marked, with its models' answers."""
+
+    record: ExamRecord
+    judges: tuple[str, ...]
+    """Those whose verdicts are told apart; none where fewer than two have judged."""
+    asked: list[_Asked]
+
+    @property
+    def varied(self) -> Design | None:
+        """What was asked."""
+        return None if self.record.spec.vary is UNSET else self.record.spec.vary
+
+    @property
+    def design(self) -> Design:
+        """What was asked, under every judge."""
+        asked = self.varied
+        return with_judges(asked, self.judges) if self.judges or asked is None else asked
+
+
+def study(config: VarianceConfig) -> Variance:
+    """Estimate what moves the scores of one exam. Raises VivaError where no run varies anything or has several judges,
+    or several designs are in the runs, and DataError where too few questions are answered in all cells."""
+    from viva.lab.variance.tables import Variance
+
+    found = _asked(config)
+    contestants = sorted((_contestant(one, found) for one in found.asked), key=_mean, reverse=True)
+    by_model = {one.model: one for one in found.asked}
+    pairs = [
+        _difference(by_model[first.model], by_model[second.model], found)
+        for first, second in itertools.pairwise(contestants)
+    ]
+    varied = found.varied
+    ordered = varied is not None and any(one.name == "order" for one in varied.factors)
+    return Variance(
+        exam=found.record.spec.label,
+        design=found.design,
+        contestants=tuple(contestants),
+        differences=tuple(pairs),
+        positions=_positions(found.record, varied, found.asked) if varied and ordered else {},
+        budget=config.budget or found.record.questions,
+        available=found.record.questions,
+        budget_asked=config.budget is not None,
+    )
+
+
+def _mean(one: Contestant) -> float:
+    return one.components.mean
+
+
+def _asked(config: VarianceConfig) -> _Varied:
+    """The one exam of the runs that has a design or several judges, and its models' answers."""
+    found: dict[bytes, _Varied] = {}
+    varied: dict[str, list[str]] = {"--model": [], "--exam": []}
+    for path in itertools.chain.from_iterable(map(runs_in, config.runs)):
+        for exam, model, judges, one in _evaluations(path, config):
+            varied["--model"].append(model)
+            varied["--exam"].append(exam.spec.label)
+            if one is None:
+                continue
+            key = msgspec.json.encode([exam.spec, exam.fingerprint, exam.templates, judges], order="deterministic")
+            group = found.setdefault(key, _Varied(exam, judges, []))
+            if any(other.model == model for other in group.asked):
+                raise DataError(f"{one_line(model, 60)} is in {path} and in a run before it: name one of them")
+            group.asked.append(one)
+    if not found and varied["--model"]:
+        said = {"--model": config.model, "--exam": config.exam}
+        meant = " ".join(f"{option} {one_line(name, 60)}" for option, names in said.items() for name in names)
+        there = "; ".join(f"{option} {', '.join(_names(names))}" for option, names in varied.items() if said[option])
+        raise VivaError(f"{meant}: no such answers in {', '.join(map(str, config.runs))}; there are: {there}")
+    if not found:
+        raise VivaError(
+            f"nothing is varied in {', '.join(map(str, config.runs))}, and no two judges have marked its answers: ask "
+            "with --vary, such as `viva run cmmlu --vary prompt=3,order=4 --model MODEL`, or name --judge twice"
+        )
+    if len(found) > 1:
+        _refuse_several([*found.values()], config)
+    return next(iter(found.values()))
+
+
+def _refuse_several(found: Sequence[_Varied], config: VarianceConfig) -> None:
+    """Raise VivaError naming what differs."""
+    if len({msgspec.json.encode(msgspec.structs.replace(one.record.spec, shard="")) for one in found}) == 1 and all(
+        one.record.spec.shard for one in found
+    ):
+        raise VivaError(
+            f"{', '.join(map(str, config.runs))} are shards of one run: `viva merge` makes it of them, or name one"
+        )
+    named = ", ".join(f"{one.record.spec.label} ({one.design.words}{_by(one.judges)})" for one in found)
+    raise VivaError(f"one exam and one design are compared, and here are {named}: name an exam with --exam, or a run")
+
+
+def _by(judges: Sequence[str]) -> str:
+    return f": {', '.join(_names(judges))}" if judges else ""
+
+
+def _is_meant(config: VarianceConfig, exam: ExamRecord, model: str) -> bool:
+    named = not config.model or model in config.model or model.rpartition("/")[2] in config.model
+    return named and (not config.exam or exam.spec.label in config.exam)
+
+
+Evaluations = list[tuple[ExamRecord, str, tuple[str, ...], _Asked | None]]
+
+
+def _evaluations(path: Path, config: VarianceConfig) -> Evaluations:
+    """Exam, model, the judges whose verdicts are told apart, and the answers (None where they are not meant), of what
+    varies in a run."""
+    record = RunFolder.open(path).record
+    judges = tuple(judge.name for judge in record.judges)
+    if len(judges) > 1:
+        refuse_adaptive(path, record)
+        return _judged(path, judges, config)
+    return [
+        (
+            exam,
+            model,
+            (),
+            _read(model, exam, (((row,), False) for row in rows)) if _is_meant(config, exam, model) else None,
+        )
+        for exam, model, rows in rows_by_evaluation(path, record)
+        if exam.spec.vary is not UNSET
+    ]
+
+
+def _judged(path: Path, judges: tuple[str, ...], config: VarianceConfig) -> Evaluations:
+    """The same of a run with several judges. Where none of them was asked anything about an exam, a rule decides."""
+    from viva.lab.variance.judges import rows_by_judge
+
+    found: Evaluations = []
+    judged: set[str] = set()
+    for exam, model, answers in rows_by_judge(path):
+        read = None
+        if _is_meant(config, exam, model):
+            read = _read(model, exam, answers)
+            judged.update([exam.spec.label] if read.judged else [])
+        found.append((exam, model, judges, read))
+    return [
+        (exam, model, judges, one)
+        if exam.spec.label in judged
+        else (exam, model, (), one and _under_one(one, len(judges)))
+        for exam, model, judges, one in found
+        if exam.spec.label in judged or exam.spec.vary is not UNSET
+    ]
+
+
+def _under_one(one: _Asked, judges: int) -> _Asked:
+    """The same under the first judge alone."""
+    return msgspec.structs.replace(one, points={name: cells[::judges] for name, cells in one.points.items()})
+
+
+def _read(model: str, exam: ExamRecord, answers: Iterable[Marked]) -> _Asked:
+    """The answers of a model, each with its row under every judge; one row where no judges are told apart."""
+    cells = 1 if exam.spec.vary is UNSET else len(exam.spec.vary.cells)
+    read = _Asked(model, {}, {})
+    for rows, judged in answers:
+        read.judged |= judged
+        first = rows[0]
+        cell = first.sample % cells
+        points = read.points.setdefault(first.question, [[] for _ in range(cells * len(rows))])
+        for judge, row in enumerate(rows):
+            points[cell * len(rows) + judge].append(row.points)
+        if first.answer:
+            read.letters.setdefault(first.question, []).append((cell, first.answer))
+    return read
+
+
+def _whole(one: _Asked) -> dict[str, list[list[float]]]:
+    """The questions of which every answer counts."""
+    samples = max((len(cell) for cells in one.points.values() for cell in cells), default=0)
+    known = {
+        question: [[point for point in cell if point is not None] for cell in cells]
+        for question, cells in one.points.items()
+    }
+    return {question: cells for question, cells in known.items() if all(len(cell) == samples for cell in cells)}
+
+
+def _contestant(one: _Asked, found: _Varied) -> Contestant:
+    import numpy as np
+
+    from viva.lab.variance.tables import Contestant
+
+    whole = _whole(one)
+    _refuse_few(len(whole), len(one.points), one.model, found.judges)
+    values = np.array([*whole.values()], dtype=np.float64)
+    return Contestant(
+        model=one.model,
+        components=_estimated(values, found),
+        left_out=len(one.points) - len(whole),
+        cells=tuple(values.mean(axis=(0, 2)).tolist()),
+    )
+
+
+def _difference(first: _Asked, second: _Asked, found: _Varied) -> Difference:
+    import numpy as np
+
+    from viva.lab.variance.tables import Difference
+
+    mine, other = _whole(first), _whole(second)
+    shared = [question for question in mine if question in other]
+    _refuse_few(
+        len(shared), min(len(first.points), len(second.points)), f"{first.model} and {second.model}", found.judges
+    )
+    samples = min(len(one[shared[0]][0]) for one in (mine, other))
+    both = [
+        np.array([[cell[:samples] for cell in one[question]] for question in shared], dtype=np.float64)
+        for one in (mine, other)
+    ]
+    gain = both[0] - both[1]
+    return Difference(
+        first=first.model,
+        second=second.model,
+        components=_estimated(gain, found),
+        cells=tuple(gain.mean(axis=(0, 2)).tolist()),
+    )
+
+
+def _estimated(values: Floats, found: _Varied) -> Components:
+    """Components of questions × cells × samples, where every judge has a cell."""
+    from viva.lab.variance.components import estimate
+
+    design = found.varied
+    cells, factors = (design.cells, [factor.name for factor in design.factors]) if design else (((),), [])
+    if found.judges:
+        questions, _, samples = values.shape
+        values = values.reshape(questions, len(cells), len(found.judges), samples).swapaxes(2, 3)
+    try:
+        return estimate(values, cells, factors)
+    except ValueError as problem:
+        raise DataError(f"a design of {found.design.words}: {problem}") from None
+
+
+def _names(given: Iterable[str]) -> list[str]:
+    return [one_line(name, 60) for name in dict.fromkeys(given)]
+
+
+def _refuse_few(questions: int, asked: int, whose: str, judges: Sequence[str]) -> None:
+    """Raise DataError for too few questions of those that were asked."""
+    if questions < _FEWEST:
+        way = "ask more questions" if asked < _FEWEST else "`viva resume` asks what is missing"
+        raise DataError(
+            f"{one_line(whose, 80)}: {questions} of {asked:,} questions have an answer that counts in every cell"
+            f"{' and under every judge' if judges else ''}; components take {_FEWEST}: {way}"
+        )
+
+
+def _positions(record: ExamRecord, design: Design, asked: Sequence[_Asked]) -> Mapping[str, tuple[Position, ...]]:
+    """Model → what it chooses at every letter, and how often the gold answer is there."""
+    from viva.lab.variance.positions import positions
+
+    exam = reopen(record)
+    golds: dict[str, list[str]] = {}
+    for question in exam.questions():
+        if question.kind == "choice" and question.answer:
+            golds[question.id] = [str(exam.variant(question, cell).answer) for cell in range(len(design.cells))]
+    return {
+        one.model: positions(
+            [
+                [(letter, golds[name][cell]) for cell, letter in read]
+                for name, read in one.letters.items()
+                if name in golds
+            ]
+        )
+        for one in asked
+    }
