@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.generated import GOLDEN
 from benchmarks.handmade_syneval import exam, one, rows, write
 from rows import table
 from viva.benchmarks.syneval.grading import behind_quote, grade, shown_phrase
@@ -20,6 +19,7 @@ from viva.contracts import Exam
 from viva.scorers.spans import tokens
 from viva.types import SCORED, Failure, Question, Response, Score
 
+GOLDEN = Path(__file__).parents[1] / "golden"
 QUOTED = re.compile("“[^“”]*”")
 
 

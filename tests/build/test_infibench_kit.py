@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.infibench_pool import FLATTEN, HIDDEN, SORTED, asked
+from build.infibench_pool import FLATTEN, HIDDEN, SORTED, asked
 from rows import table
 from viva.benchmarks.custom.loading import read_content, read_questions
 from viva.benchmarks.infibench.benchmark import SAMPLE

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.toy_generator import bracketed
+from build.toy_generator import bracketed
 from rows import table
 from viva.build.treebank import archives
 from viva.build.treebank.tree_stream import Flaw, Span, Splitter

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import pytest
 
-from benchmarks.generated import (
+from benchmarks.published import beside_the_repository
+from build.generated import (
     GOLDEN,
     Asked,
     Place,
@@ -23,7 +24,6 @@ from benchmarks.generated import (
     words,
     wrong,
 )
-from benchmarks.published import beside_the_repository
 from viva.benchmarks.syneval.items import Fact, Item
 from viva.build.treebank.generate import generate
 from viva.build.treebank.sentence import Sentence

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.clrbench_project import build, collected
+from build.clrbench_project import build, collected
 from rows import table
 from viva.build.reasoning.coverage import coverage, paths
 from viva.build.reasoning.picture import picture, wrapped

@@ -19,8 +19,8 @@ import msgspec
 import polars as pl
 import pytest
 
-from benchmarks.dumps import answer, asked, made_up, posts, question, row, write_dump
 from benchmarks.handmade import fresh
+from build.dumps import answer, asked, made_up, posts, question, row, write_dump
 from rows import table
 from viva.build.stackexchange import dump as dumps
 from viva.build.stackexchange.pool import POOL, Build, PoolQuestion, read_build, read_pool

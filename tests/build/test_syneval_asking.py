@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from benchmarks.generated import asked, facts_and_items, gold, wrong
+from build.generated import asked, facts_and_items, gold, wrong
 from rows import table
 from viva.benchmarks.syneval.items import Item
 from viva.build.treebank.generate import generate

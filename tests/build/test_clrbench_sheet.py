@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.clrbench_project import DEADLOCK, GOOD, build, make_project, write_sheet
+from build.clrbench_project import DEADLOCK, GOOD, build, make_project, write_sheet
 from rows import table
 from viva.build.reasoning.checks import check_sheet
 from viva.build.reasoning.coverage import coverage

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from benchmarks.generated import GOLDEN, asked
+from build.generated import GOLDEN, asked
 from rows import table
 from viva.benchmarks.syneval.items import KNOWLEDGE_POINTS, Item
 from viva.build.treebank.generate import generate

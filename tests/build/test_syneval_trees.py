@@ -12,7 +12,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from benchmarks.generated import asked, bundled, facts_and_items
+from build.generated import asked, bundled, facts_and_items
 from rows import table
 from thorough import THOROUGH
 from viva.build.treebank.categories import category
@@ -342,7 +342,7 @@ def digest() -> str:
 def test_what_is_made_depends_on_nothing_but_the_tree_and_its_name() -> None:
     """Neither on how strings are hashed, nor on the trees that came before."""
     found = subprocess.run(
-        [sys.executable, "-c", "from benchmarks.test_syneval_trees import digest; print(digest())"],
+        [sys.executable, "-c", "from build.test_syneval_trees import digest; print(digest())"],
         env={**os.environ, "PYTHONHASHSEED": "1", "PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,
         text=True,

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from benchmarks.generated import GOLDEN, Asked, Place, asked, covered, facts_and_items, sample, words, wrong
+from build.generated import GOLDEN, Asked, Place, asked, covered, facts_and_items, sample, words, wrong
 from rows import table
 from viva.benchmarks.syneval.items import KNOWLEDGE_POINTS, Fact, Item
 from viva.build.treebank.generate import generate

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from benchmarks.dumps import answer, posts, question, row
+from build.dumps import answer, posts, question, row
 from rows import table
 from viva.build.stackexchange.dump import CHUNK, batches
 from viva.build.stackexchange.rows import (

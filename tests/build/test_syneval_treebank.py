@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from benchmarks.generated import BUNDLED, bundled, covered
+from build.generated import BUNDLED, bundled, covered
 from rows import table
 from viva.benchmarks.syneval.items import KNOWLEDGE_POINTS
 from viva.build.treebank.detokenise import EMPTY

@@ -17,8 +17,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.clrbench_project import DEADLOCK, GOOD, build, collected, make_project, write_sheet
 from benchmarks.handmade import fresh
+from build.clrbench_project import DEADLOCK, GOOD, build, collected, make_project, write_sheet
 from rows import table
 from servers.fixtures import LocalServer, wait_until
 from viva.benchmarks.clrbench.loading import read_records, to_questions

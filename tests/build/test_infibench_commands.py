@@ -17,7 +17,7 @@ from typing import IO
 
 import pytest
 
-from benchmarks.dumps import asked, made_up, posts, write_dump
+from build.dumps import asked, made_up, posts, write_dump
 from cli.collected import dangerous
 from rows import table
 from servers.fixtures import Ended, Viva, wait_until

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from benchmarks.infibench_pool import (
+from build.infibench_pool import (
     FLATTEN,
     HIDDEN,
     QUICK,

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.toy_generator import bracketed, generate
+from build.toy_generator import bracketed, generate
 from rows import table
 from thorough import THOROUGH
 from viva.benchmarks.syneval.items import Item

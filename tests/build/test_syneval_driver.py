@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from benchmarks.handmade_syneval import exam
-from benchmarks.toy_generator import bracketed, generate
+from build.toy_generator import bracketed, generate
 from thorough import THOROUGH
 from viva.benchmarks.sets import fingerprint
 from viva.benchmarks.syneval.items import Fact, Item
@@ -28,7 +28,7 @@ from viva.errors import DataError, MissingDataError, StorageError, VivaError
 SCRIPT = """
 import sys
 from pathlib import Path
-from benchmarks.test_syneval_driver import make
+from build.test_syneval_driver import make
 make(Path(sys.argv[1]), Path(sys.argv[2]), jobs=int(sys.argv[3]), force=True)
 """
 
