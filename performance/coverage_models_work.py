@@ -18,7 +18,7 @@ from viva.errors import DataError
 from viva.lab.items.anchor_choice import choose, interval, predict
 from viva.lab.items.anchor_error import validate
 from viva.lab.items.response import fit
-from viva.lab.perplexity.measures import Figure, Reading, compare, figures
+from viva.lab.surprisal.measures import Figure, Reading, compare, figures
 
 MODELS = (10, 30)
 Z = 1.96

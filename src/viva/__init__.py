@@ -21,18 +21,11 @@ if TYPE_CHECKING:
         compare,
         correlate,
         error_types,
-        item_analysis,
-        judge_bias,
         leaderboard,
-        overlap,
-        perplexity,
-        plan,
         published_tables,
         scaling,
         score_table,
-        set_statistics,
         training,
-        variance,
     )
     from viva.errors import DataError, MissingDataError, RefusedError, StorageError, VivaError
     from viva.models.called import Prompt
@@ -40,8 +33,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DataError", "MissingDataError", "Prompt", "RefusedError", "Run", "StorageError", "Tables", "UnansweredWarning",
     "VivaError", "__version__", "agreement", "breakdown", "compare", "correlate", "error_types", "grade",
-    "item_analysis", "judge_bias", "leaderboard", "open_run", "overlap", "perplexity", "plan", "published_tables",
-    "resume", "run", "scaling", "score_table", "set_statistics", "training", "variance",
+    "leaderboard", "open_run", "published_tables", "resume", "run", "scaling", "score_table", "training",
 ]  # fmt: skip
 
 _PLACES = {
@@ -49,9 +41,8 @@ _PLACES = {
     "viva.api.asking": ("UnansweredWarning", "grade", "resume", "run"),
     "viva.api.opened": ("Run", "Tables", "open_run"),
     "viva.api.studies": (
-        "agreement", "breakdown", "compare", "correlate", "error_types", "item_analysis", "judge_bias", "leaderboard",
-        "overlap", "perplexity", "plan", "published_tables", "scaling", "score_table", "set_statistics", "training",
-        "variance",
+        "agreement", "breakdown", "compare", "correlate", "error_types", "leaderboard", "published_tables", "scaling",
+        "score_table", "training",
     ),
     "viva.models.called": ("Prompt",),
 }  # fmt: skip
@@ -59,11 +50,13 @@ _PLACES = {
 
 
 def __getattr__(name: str) -> object:
-    import importlib
+    import importlib.util
 
     for module, names in _PLACES.items():
         if name in names:
             return getattr(importlib.import_module(module), name)
+    if importlib.util.find_spec(f"viva.{name}") is not None:  # what lies on another floor: `viva.NAME.function`
+        return importlib.import_module(f"viva.{name}")
     raise AttributeError(f"module 'viva' has no attribute {name!r}")
 
 

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rows import table
-from viva.build.split.stratify import connected, draw, largest_remainders, quotas
+from viva.build.halves.stratify import connected, draw, largest_remainders, quotas
 
 TENTH = Fraction(1, 10)
 CELLS = st.dictionaries(

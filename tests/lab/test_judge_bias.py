@@ -22,7 +22,7 @@ from judging.serving import Body, JudgeServer
 from rows import table
 from servers.fixtures import QUIET, Ended, Viva, wait_until
 from viva.benchmarks import open_exam
-from viva.lab.judge_bias.probes import (
+from viva.lab.judges.probes import (
     control_of,
     listed,
     material,

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from viva.lab.judge_bias.effects import Effect, Pair, asked_again, corrected, effect, negative_control, self_preference
+from viva.lab.judges.effects import Effect, Pair, asked_again, corrected, effect, negative_control, self_preference
 
 PROBES = 6
 

@@ -21,7 +21,7 @@ from cli.collected import dangerous
 from rows import table
 from viva.cli.sets.overlap import overlap_command
 from viva.errors import DataError, VivaError
-from viva.lab.overlap.corpora import CUT, cuts, pieces_of
+from viva.lab.duplicates.corpora import CUT, cuts, pieces_of
 
 QUESTIONS = [
     "Which protocol maps the address of the network layer to the address of the link layer in a local network",
@@ -247,7 +247,7 @@ def test_halves_of_surrogate_pairs_are_texts_of_a_set() -> None:
 
 
 def test_a_line_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("viva.lab.overlap.corpora.LONGEST_LINE", 1_000)
+    monkeypatch.setattr("viva.lab.duplicates.corpora.LONGEST_LINE", 1_000)
     Path("c.jsonl").write_bytes(b'{"text": "' + b"x" * 5_000)
     with pytest.raises(DataError, match=r"c\.jsonl, line 1 is longer"):
         list(pieces_of([Path("c.jsonl")], 0, "", "line"))

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from viva.analysis.uncertainty import t_quantile
-from viva.lab.perplexity.measures import Figure, Reading, compare, figures, min_k, read
+from viva.lab.surprisal.measures import Figure, Reading, compare, figures, min_k, read
 
 LN2 = math.log(2)
 logprobs = st.lists(st.floats(-30, 0), min_size=1, max_size=40)

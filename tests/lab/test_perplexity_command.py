@@ -25,9 +25,9 @@ from viva.api.asking import UnansweredWarning
 from viva.api.studies import perplexity as measure_perplexity
 from viva.cli.ask.perplexity import perplexity_command
 from viva.errors import ModelError, StorageError, VivaError
-from viva.lab.perplexity.item_file import Items
-from viva.lab.perplexity.study import PerplexityConfig, _signature
-from viva.lab.perplexity.text_logprobs import MeasureConfig, Measured, StoppedError, measure
+from viva.lab.surprisal.item_file import Items
+from viva.lab.surprisal.study import PerplexityConfig, _signature
+from viva.lab.surprisal.text_logprobs import MeasureConfig, Measured, StoppedError, measure
 from viva.lab.text_sets import FIELDS, TextSet, field_of, open_sets
 from viva.reports.printing import StudyResult
 from viva.runs.config import TaskOptions

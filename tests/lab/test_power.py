@@ -14,7 +14,7 @@ from scipy.stats import ttest_1samp
 
 from rows import table
 from viva.analysis.signflip import sign_flip, sign_test
-from viva.lab.plan.power import (
+from viva.lab.planning.power import (
     Clusters,
     Discordance,
     Scatter,

@@ -16,7 +16,7 @@ from viva.benchmarks.varied import VARIANTS, rotate
 from viva.contracts import Exam
 from viva.designs import Design, Factor, FactorName, factorial, with_judges
 from viva.errors import DataError, VivaError
-from viva.lab.variance.design import PARAPHRASES, read_varied
+from viva.lab.variation.design import PARAPHRASES, read_varied
 from viva.prompting import prompt_text
 from viva.scorers.golden import phrasings
 from viva.types import ExamSpec, Generate, Kind, Question, Response, Sampling

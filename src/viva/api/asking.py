@@ -20,7 +20,6 @@ from viva.api.threads import run_in_thread
 from viva.contracts import Model
 from viva.engine.folder import ModelRecord, RunFolder, find_run
 from viva.errors import EXIT_INTERRUPTED, EXIT_REFUSED, RefusedError, VivaError
-from viva.lab.adaptive.rounds import carry_out_run
 from viva.models.called import PROVIDER, Called
 from viva.models.replay import KEPT, Replay
 from viva.runs.answer_files import Collected
@@ -32,6 +31,7 @@ from viva.runs.open import OpenRun, earlier_runs, open_encoder_of, prepare
 from viva.runs.plan import begin, create_folder, plan_run
 from viva.runs.score import grade_run
 from viva.runs.trust import confirm_endpoints
+from viva.runs.ways import Way, way_of
 
 
 class UnansweredWarning(UserWarning):
@@ -45,6 +45,7 @@ def run(
     *,
     model: ModelArgument | None = None,
     config: str | PathLike[str] | None = None,
+    way: Way | None = None,
     **options: Any,
 ) -> Run:
     """Ask models the questions of a benchmark (or of several, or of a question file), and grade the answers.
@@ -75,11 +76,11 @@ def run(
     }
 
     def work(caller: Caller) -> Run:
-        opened, earlier = plan_run(given, resolved.own)
+        opened, earlier = plan_run(given, resolved.own, way)
         opened.kept |= resolved.kept
         _sign(opened, "viva.run", names)
-        opened = begin(opened, given)
-        return _through(opened, earlier, given, caller)
+        opened = begin(opened, given, way)
+        return _through(opened, earlier, given, caller, way or Way())
 
     return _warned(run_in_thread(work))
 
@@ -108,7 +109,7 @@ def resume(
         earlier = earlier_runs(given["reuse"])
         open_encoder_of(opened, new=False)
         folder.lock()
-        return _through(opened, earlier, given, caller)
+        return _through(opened, earlier, given, caller, way_of(folder.record))
 
     return _warned(run_in_thread(work))
 
@@ -118,6 +119,8 @@ def resume(
 def grade(
     benchmark: str | PathLike[str],
     answers: str | PathLike[str] | Sequence[str | PathLike[str]] | Answers,
+    *,
+    way: Way | None = None,
     **options: Any,
 ) -> Run:
     """Grade answers collected elsewhere: files as `viva grade` reads them, or a dict of replies by question id.
@@ -134,11 +137,11 @@ def grade(
     given = keywords(GRADE_OPTIONS, options, "viva.grade")
 
     def work(caller: Caller) -> Run:
-        opened, _ = plan_grading(name, paths, given["run"], given, collected)
+        opened, _ = plan_grading(name, paths, given["run"], given, collected, way)
         _sign(opened, "viva.grade", [name, *map(str, paths)])
         open_encoder_of(opened, new=True)
         create_folder(opened)
-        return _through(opened, [], given, caller)
+        return _through(opened, [], given, caller, way or Way())
 
     return _warned(run_in_thread(work))
 
@@ -170,12 +173,12 @@ def _given_again(resolved: ResolvedModels, folder: RunFolder) -> dict[str, Model
     return own
 
 
-def _through(opened: OpenRun, earlier: list[RunFolder], given: Mapping[str, Any], caller: Caller) -> Run:
+def _through(opened: OpenRun, earlier: list[RunFolder], given: Mapping[str, Any], caller: Caller, way: Way) -> Run:
     """Ask and grade. The folder is locked, and free again at the end."""
     folder = opened.folder
     output = OutputOptions(format=ALL_TABLES, published_rows=given["published_rows"])
     try:
-        code = carry_out_run(opened, earlier)
+        code = way.carry_out(opened, earlier)
         if code == EXIT_INTERRUPTED or caller.interrupted:
             raise KeyboardInterrupt
         report = grade_run(opened, output)

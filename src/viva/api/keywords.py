@@ -14,7 +14,7 @@ from viva.runs.config import GRADE, RESUME, RUN, Option, convert, options, unkno
 F = TypeVar("F", bound=Callable[..., Any])
 
 RUN_OPTIONS = options(*RUN, without=("trust_endpoints",))
-GRADE_OPTIONS = options(*GRADE, without=("trust_endpoints", "trust_remote_code", "reuse"))
+GRADE_OPTIONS = options(*GRADE, without=("trust_endpoints", "trust_remote_code", "reuse", "shuffle"))
 RESUME_OPTIONS = options(*RESUME, without=("run",))
 
 

@@ -1,4 +1,7 @@
-"""Every study of finished runs as a function: `viva.breakdown("runs/a", by="domain")`, loaded when it is used."""
+"""Every study of finished runs as a function: `viva.breakdown("runs/a", by="domain")`, loaded when it is used.
+
+So are the commands that packages register: `viva.lab.planning("runs/a", difference=2)`.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,12 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
+from viva import plugins
+from viva.api import asking
 from viva.api.asking import UnansweredWarning
 from viva.api.keywords import in_parameters, keywords, parameter_names, with_signature
 from viva.api.threads import run_in_thread
+from viva.commands import Command
 from viva.errors import VivaError, missing_extras
 from viva.runs.config import Option, options
 from viva.runs.messages import Caller
@@ -19,75 +25,112 @@ from viva.runs.messages import Caller
 if TYPE_CHECKING:
     from viva.reports.printing import StudyResult
 
-STUDIES: Mapping[str, tuple[str, str]] = {
-    "agreement": ("viva.studies.agreement.study", "AgreementConfig"),
-    "breakdown": ("viva.studies.breakdown.study", "BreakdownConfig"),
-    "compare": ("viva.studies.compare.study", "CompareConfig"),
-    "correlate": ("viva.studies.correlate.study", "CorrelateConfig"),
-    "error_types": ("viva.studies.errors.study", "ErrorsConfig"),
-    "item_analysis": ("viva.lab.items.study", "ItemsConfig"),
-    "judge_bias": ("viva.lab.judge_bias.study", "JudgeBiasConfig"),
-    "leaderboard": ("viva.studies.leaderboard.study", "LeaderboardConfig"),
-    "overlap": ("viva.lab.overlap.study", "OverlapSettings"),
-    "perplexity": ("viva.lab.perplexity.study", "PerplexityConfig"),
-    "plan": ("viva.lab.plan.study", "PlanConfig"),
-    "published_tables": ("viva.studies.published.study", "PublishedConfig"),
-    "scaling": ("viva.studies.scaling.study", "ScalingConfig"),
-    "score_table": ("viva.studies.score_table.study", "ScoreTableConfig"),
-    "set_statistics": ("viva.build.stats.study", "SetStatisticsConfig"),
-    "training": ("viva.studies.training.study", "TrainingConfig"),
-    "variance": ("viva.lab.variance.study", "VarianceConfig"),
+STUDIES: Mapping[str, str] = {
+    "agreement": "viva.studies.agreement.study:study",
+    "breakdown": "viva.studies.breakdown.study:study",
+    "compare": "viva.studies.compare.study:study",
+    "correlate": "viva.studies.correlate.study:study",
+    "error_types": "viva.studies.errors.study:study",
+    "leaderboard": "viva.studies.leaderboard.study:study",
+    "published_tables": "viva.studies.published.study:study",
+    "scaling": "viva.studies.scaling.study:study",
+    "score_table": "viva.studies.score_table.study:study",
+    "training": "viva.studies.training.study:study",
 }
-"""Function → the module of its `study`, and the struct of its arguments and options there."""
-ASKING = ("error_types", "judge_bias", "perplexity")
-"""Those that ask models: in a thread, as runs do, so that an event loop of the program's goes on."""
+"""Function → where it is."""
 
 
 class Study(Protocol):
-    """A study as a function: its arguments, and its options by their names."""
+    """A command as a function: its arguments, and its options by their names."""
 
-    def __call__(self, *given: Any, **named: Any) -> StudyResult:
-        """What was found."""
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        """What was found, or the exit code of what prints itself."""
 
 
 def __getattr__(name: str) -> Study:
     if name not in STUDIES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return _function(name)
+    return _function(name, STUDIES[name])
 
 
-def study_options(name: str) -> dict[str, Option]:
+def of_package(package: str, name: str) -> Study:
+    """A command of a package (the name of its entry point) as a function: `variance_run` is `viva variance run`.
+
+    Raises AttributeError where it registers none of that name.
+    """
+    for shown, known in plugins.registered().items():
+        if known.package == package and python_name(shown, package) == name:
+            return _function(f"{package}.{name}", known.place, shown.rpartition(" ")[2])
+    raise AttributeError(f"module 'viva.{package}' has no attribute {name!r}")
+
+
+def names_of_package(package: str) -> list[str]:
+    """What `of_package` knows."""
+    return [python_name(name, package) for name, known in plugins.registered().items() if known.package == package]
+
+
+def python_name(name: str, package: str) -> str:
+    """`variance run` → `variance_run`; what a package's own name stands before is called without it."""
+    return name.removeprefix(f"{package} ").replace(" ", "_").replace("-", "_")
+
+
+def study_options(place: str) -> dict[str, Option]:
     """Arguments and options of a study by their names."""
-    module, config = STUDIES[name]
-    return options(getattr(importlib.import_module(module), config))
+    return options(_loaded(place).config)
+
+
+def _loaded(place: str) -> Command[Any, Any]:
+    module, _, attribute = place.partition(":")
+    with missing_extras():
+        found: Command[Any, Any] = getattr(importlib.import_module(module), attribute)
+    return found
 
 
 @cache
-def _function(name: str) -> Study:
-    module, config = STUDIES[name]
-    with missing_extras():
-        loaded = importlib.import_module(module)
-    known = study_options(name)
+def _function(name: str, place: str, base: str = "") -> Study:
+    loaded = _loaded(place)
+    if loaded.kind == "way":
+        return _in_a_way(name, loaded, base)
+    known = options(loaded.config)
     first = [option for option in known.values() if option.argument]
     signature = inspect.Signature([_argument(option) for option in first])
 
     @parameter_names(known)
-    def function(*given: Any, **named: Any) -> StudyResult:
+    def function(*given: Any, **named: Any) -> Any:
         bound = signature.bind(*given, **{each.name: named.pop(each.name) for each in first if each.name in named})
         values = keywords(known, {**bound.arguments, **named}, f"viva.{name}")
         for each in known.values():
             if each.required and not values[each.name]:
                 raise VivaError(f"{each.name}: must be given ({each.description.rstrip('.')})")
-        asked = getattr(loaded, config)(**values)
+        asked = loaded.config(**values)
         with missing_extras():
-            result: StudyResult = _in_thread(loaded.study, asked) if name in ASKING else loaded.study(asked)
-        return result
+            # What asks models does so in a thread, as runs do, so that an event loop of the program's goes on.
+            return _in_thread(loaded, asked) if "progress" in known else loaded(asked)
 
     function.__name__ = function.__qualname__ = name
     function.__signature__ = signature  # type: ignore[attr-defined]
-    lines = [f"    {each.name}: {in_parameters(each.description, known)}" for each in known.values()]
-    function.__doc__ = "\n".join((inspect.cleandoc(loaded.study.__doc__), "", *lines))
+    function.__doc__ = _documented(loaded, known)
     return with_signature({each: option for each, option in known.items() if not option.argument})(function)
+
+
+def _in_a_way(name: str, loaded: Command[Any, Any], base: str) -> Study:
+    """`viva.run`, `viva.resume` or `viva.grade` with the options of a way of asking beside their own."""
+    known, asks = options(loaded.config), getattr(asking, base)
+
+    @parameter_names(known)
+    def function(*given: Any, **named: Any) -> Any:
+        own = keywords(known, {each: named.pop(each) for each in known if each in named}, f"viva.{name}")
+        return asks(*given, way=loaded(loaded.config(**{each: own[each] for each in known})), **named)
+
+    function.__name__ = function.__qualname__ = name
+    function.__signature__ = inspect.signature(asks)  # type: ignore[attr-defined]
+    function.__doc__ = _documented(loaded, known)
+    return with_signature(known)(function)
+
+
+def _documented(loaded: Command[Any, Any], known: Mapping[str, Option]) -> str:
+    lines = [f"    {each.name}: {in_parameters(each.description, known)}" for each in known.values()]
+    return "\n".join((inspect.cleandoc(loaded.__doc__ or ""), "", *lines))
 
 
 def _in_thread(study: Callable[[Any], StudyResult], config: Any) -> StudyResult:

@@ -6,102 +6,176 @@ import difflib
 import importlib
 import os
 import sys
+from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 import click
 
+from viva import plugins
 from viva.cli import habits
 from viva.cli.common import OF_EVERY_COMMAND, add_common_options
-from viva.cli.renamed import current_command, current_options
 from viva.errors import EXIT_INTERRUPTED, EXIT_STORAGE, VivaError, missing_extras
 from viva.version import __version__
 
-COMMANDS: dict[str, tuple[str, str]] = {
-    "run": ("viva.cli.ask.run", "Examine models: ask, grade, print the tables."),
-    "runs": ("viva.cli.look.runs", "Your runs: date, models, exams, score, cost, and what is left to do."),
-    "resume": ("viva.cli.ask.run", "Go on with a run: ask only what is missing or failed."),
-    "limits": ("viva.cli.ask.limits", "Show and change how hard a running run asks."),
-    "score": ("viva.cli.grade.score", "Grade a run again from its files, asking nobody."),
-    "review": ("viva.cli.grade.review", "Let experts confirm or change verdicts, on a page of their own."),
-    "agreement": ("viva.cli.grade.agree", "How far experts agree, and a judge with them; scores from few labels."),
-    "judge-bias": ("viva.cli.grade.judge_bias", "Does a judge's mark depend on what should not matter?"),
-    "error-types": ("viva.cli.grade.errors", "Why wrong answers are wrong: CS-Bench's error types, by a judge."),
-    "grade": ("viva.cli.grade.grade", "Grade answers collected elsewhere."),
-    "score-table": ("viva.cli.grade.reduce", "Sum up item scores: best of ten, leaderboard rows, difficulty."),
-    "merge": ("viva.cli.ask.merge", "Make one run of the shards of a run."),
-    "export": ("viva.cli.look.export", "Write runs and sets as other people's tools read them."),
-    "plan": ("viva.cli.compare.plan", "How many questions a decision needs, and what a number of them can show."),
-    "compare": ("viva.cli.compare.compare", "Who is better, question by question, and is it chance?"),
-    "published": ("viva.cli.compare.published", "The papers' own tables, with sources and contradictions."),
-    "breakdown": ("viva.cli.compare.breakdown", "Scores by any tag; the worst and best slices, and chance."),
-    "variance": ("viva.cli.compare.variance", "What moves a score: prompts, option orders, exemplars, chance."),
-    "training": ("viva.cli.compare.training", "Scores over training: many checkpoints of one model."),
-    "correlate": ("viva.cli.compare.correlate", "How scores in formats or exams go together over models."),
-    "scaling": ("viva.cli.compare.scaling", "How scores grow with size: fits, predictions, breaks."),
-    "item-analysis": ("viva.cli.compare.items", "Questions: facility, discrimination, item response, anchors, levels."),
-    "perplexity": ("viva.cli.ask.perplexity", "How little texts surprise a model; signs of leakage."),
-    "report": ("viva.cli.look.report", "A run as one HTML file that opens offline, or as tables."),
-    "show": ("viva.cli.look.show", "Show prompt, reply, what was read in it, and the verdict."),
-    "leaderboard": ("viva.cli.look.leaderboard", "A static site of rankings: a page a benchmark and a model."),
-    "view": ("viva.cli.look.view", "Browse runs in the browser, also while they are running."),
-    "prompt": ("viva.cli.ask.prompt", "Show the exact text that a model would be sent."),
-    "init": ("viva.cli.sets.init", "Write the card that makes a table an exam."),
-    "check": ("viva.cli.sets.check", "Test a data set and its grading with its own gold answers."),
-    "overlap": ("viva.cli.sets.overlap", "Near-duplicates and leakage: a set beside another set or a corpus."),
-    "extract": ("viva.cli.grade.extract", "Read letters and truth values out of anybody's replies."),
-    "list": ("viva.cli.ask.list", "List benchmarks: formats, languages, counts, licences."),
-    "serve-check": ("viva.cli.ask.serve_check", "Say what an OpenAI-compatible server supports, with samples."),
-    "toolchains": ("viva.cli.ask.toolchains", "Say which programming languages the sandbox can run here."),
-    "fetch": ("viva.cli.ask.fetch", "Download a benchmark's published files."),
-    "build": (
-        "viva.build.treebank.command",
-        "Make an examination of your own: of a treebank, a dump, a translation, ...",
-    ),
+GROUPS: dict[str, dict[str, tuple[str, str]]] = {
+    "Start here": {
+        "list": ("viva.cli.ask.list", "Benchmarks: formats, languages, counts, licences."),
+        "fetch": ("viva.cli.ask.fetch", "Download a benchmark's published files."),
+        "run": ("viva.cli.ask.run", "Ask models, grade their answers, print the scores."),
+        "resume": ("viva.cli.ask.run", "Go on with a run: ask only what is missing or failed."),
+        "limits": ("viva.cli.ask.limits", "Show and change how hard a running run asks."),
+        "merge": ("viva.cli.ask.merge", "Make one run of the shards of a run."),
+        "doctor": ("viva.cli.ask.doctor", "What a server supports, and which languages the sandbox can run."),
+    },
+    "Grade and judge": {
+        "grade": ("viva.cli.grade.grade", "Grade answers collected elsewhere."),
+        "score": ("viva.cli.grade.score", "Grade a run again from its files, or sum up a table of item scores."),
+        "extract": ("viva.cli.grade.extract", "Read letters and truth values out of anybody's replies."),
+        "review": ("viva.cli.grade.review", "Let experts confirm or change verdicts, on a page of their own."),
+        "agreement": ("viva.cli.grade.agree", "How far experts and judge agree; scores from few labels."),
+        "error-types": ("viva.cli.grade.errors", "Why wrong answers are wrong: CS-Bench's error types, by a judge."),
+    },
+    "Look": {
+        "runs": ("viva.cli.look.runs", "Your runs: date, models, exams, score, cost, and what is left to do."),
+        "show": ("viva.cli.look.show", "Prompt, reply, what was read in it, and the verdict."),
+        "view": ("viva.cli.look.view", "Browse runs in the browser, also while they are running."),
+        "report": ("viva.cli.look.report", "A run as one HTML file that opens offline, or as tables."),
+        "leaderboard": ("viva.cli.look.leaderboard", "A static site of rankings: a page a benchmark and a model."),
+        "export": ("viva.cli.look.export", "Write runs and sets as other people's tools read them."),
+    },
+    "Compare": {
+        "compare": ("viva.cli.compare.compare", "Who is better, question by question, and is it chance?"),
+        "breakdown": ("viva.cli.compare.breakdown", "Scores by any tag; the worst and best slices, and chance."),
+        "training": ("viva.cli.compare.training", "Scores over training: many checkpoints of one model."),
+        "correlate": ("viva.cli.compare.correlate", "How scores in formats or exams go together over models."),
+        "scaling": ("viva.cli.compare.scaling", "How scores grow with size: fits, predictions, breaks."),
+        "published": ("viva.cli.compare.published", "The papers' own tables, with sources and contradictions."),
+    },
+    "Sets": {
+        "init": ("viva.cli.sets.init", "Write the card that makes a table an exam."),
+        "check": ("viva.cli.sets.check", "Test a data set and its grading with its own gold answers."),
+    },
 }
+"""The core's commands under the headings of `--help`: module and one line, so that `--help` imports none of them."""
+COMMANDS = {name: known for group in GROUPS.values() for name, known in group.items()}
 
 
-class _Commands(click.Group):
-    """Commands by name; the help text lives here so that `viva --help` imports none of them."""
+class Commands(click.Group):
+    """The commands whose names begin with `prefix`: the core's, and those that packages register."""
+
+    def __init__(self, prefix: str = "", **given: Any) -> None:
+        super().__init__(**given)
+        self._prefix = prefix
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        """First words of names, for completion."""
+        names = (name.removeprefix(self._prefix) for name in self._known() if name.startswith(self._prefix))
+        return list(dict.fromkeys(name.partition(" ")[0] for name in names))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
+        """The command of one word, or the group of those that begin with it; None where there is neither."""
+        name = self._prefix + cmd_name
+        if name in COMMANDS:
+            return _built_in(name)
+        found = _registered().get(name)
+        if found is None:
             return None
-        module = importlib.import_module(COMMANDS[cmd_name][0])
-        command = cast("click.Command", getattr(module, f"{cmd_name.replace('-', '_')}_command"))
-        return add_common_options(command)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, help_text) for name, (_, help_text) in COMMANDS.items()])
+        return _of_package(name) if found.place else _group(name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        try:
-            name, command, rest = super().resolve_command(ctx, [current_command(args[0], COMMANDS), *args[1:]])
-        except click.UsageError:
-            near = habits.COMMANDS.get(args[0], "")
-            said = f"; did you mean {near}?" if near else habits.nearest(args[0], COMMANDS)
-            said = said or f"; there are: {', '.join(COMMANDS)}"
-            raise click.UsageError(f"there is no command {args[0]!r}{said}") from None
-        return name, command, current_options(command, rest) if command else rest
+        """The command of the longest name that the arguments begin with: `variance run` before `variance`."""
+        name = args[0]
+        if self._prefix + name not in COMMANDS and len(args) > 1:
+            longer = f"{self._prefix}{name} {args[1]}"
+            if any(f"{known} ".startswith(f"{longer} ") for known in _registered()):
+                return name, _group(self._prefix + name), args[1:]
+        command = self.get_command(ctx, name)
+        if command is None:
+            near = "" if self._prefix else habits.COMMANDS.get(name, "")
+            known = self.list_commands(ctx)
+            said = f"; did you mean {near}?" if near else habits.nearest(name, known)
+            said = said or f"; there are: {', '.join(known)}"
+            raise click.UsageError(f"there is no command {self._prefix + name!r}{said}")
+        if isinstance(command, click.Group):
+            return name, command, args[1:]
+        known_options = {option for parameter in command.params for option in parameter.opts}
+        takes_benchmarks = any(one.name == "benchmarks" for one in command.params)
+        return name, command, habits.translated(args[1:], known_options, benchmarks=takes_benchmarks)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands under their headings, and say what is wrong with packages."""
+        rows: dict[str, dict[str, str]] = {}
+        if not self._prefix:
+            rows = {heading: {name: line for name, (_, line) in group.items()} for heading, group in GROUPS.items()}
+        for name, known in _registered().items():
+            shown = name.removeprefix(self._prefix)
+            if name.startswith(self._prefix) and " " not in shown:
+                heading = "Commands" if self._prefix else known.package.capitalize()
+                rows.setdefault(heading, {})[shown] = known.summary
+        write_sections(formatter, rows)
+        say_problems()
+
+    def _known(self) -> Iterator[str]:
+        yield from COMMANDS
+        yield from _registered()
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+def write_sections(formatter: click.HelpFormatter, rows: Mapping[str, Mapping[str, str]]) -> None:
+    """Headings and rows without empty lines between them: one screen."""
+    widest = max((len(name) for lines in rows.values() for name in lines), default=0)
+    for heading, lines in rows.items():
+        formatter.write(f"{heading}:\n")
+        for name, line in lines.items():
+            formatter.write(f"  {name:<{widest}}  {line}\n")
+
+
+def say_problems() -> None:
+    """What is wrong with packages, once, on stderr."""
+    while plugins.problems:
+        click.echo(f"viva: {plugins.problems.pop(0)}", err=True)
+
+
+def _registered() -> dict[str, plugins.Registered]:
+    """Commands of packages, but those with a name of the core's."""
+    found = plugins.registered()
+    for name in COMMANDS.keys() & found.keys():
+        plugins.problems.append(f"{found[name].package} registers the command {name!r}, which Viva has: Viva's counts")
+        del found[name]
+    return found
+
+
+def _group(name: str) -> click.Group:
+    """The commands of a package whose names begin so."""
+    return Commands(f"{name} ", name=name.rpartition(" ")[2], help=_registered()[name].summary)
+
+
+def _built_in(name: str) -> click.Command:
+    module = importlib.import_module(COMMANDS[name][0])
+    return add_common_options(cast("click.Command", getattr(module, f"{name.replace('-', '_')}_command")))
+
+
+def _of_package(name: str) -> click.Command:
+    """The command of a registered function, with the commands whose names begin so named below its help."""
+    from viva.cli.derived import derived
+
+    found = _registered()[name]
+    more = {each: known.summary for each, known in _registered().items() if each.startswith(f"{name} ")}
+    return add_common_options(derived(name, plugins.load(found), found.summary, more, _built_in))
+
+
+@click.group(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    options_metavar="",
+    subcommand_metavar="COMMAND ...",
+)
 @click.version_option(__version__, prog_name="viva")
 def cli() -> None:
-    """Examine language models with published question sets, and know how far to trust the number.
-
-    \b
-    viva run csbench cmmlu --model baseline/random         the bundled samples, offline
-    viva run cmmlu --data DIR --shots 5 --model openai/NAME --base-url http://127.0.0.1:8000/v1
-    viva resume runs/NAME                                  go on where it stopped
-
-    Exit codes: 0 all answered; 2 wrong use; 3 something is unanswered or failed a check; 4 the endpoint refuses key or
-    model; 5 the run folder cannot be written; 130 interrupted.
+    """Ask models published question sets, and know how far to trust the number. `viva COMMAND --help` has examples.
+    Exit codes: 0 all answered; 2 wrong use; 3 something is unanswered or failed a check; 4 key or model refused;
+    5 the run folder cannot be written; 130 interrupted.
     """
 
 

@@ -14,7 +14,6 @@ from msgspec import Struct
 
 from viva.runs.config import (
     CONSENT,
-    AdaptiveOptions,
     FolderOptions,
     JudgeOptions,
     LimitOptions,
@@ -40,12 +39,12 @@ SPELLED = {
 }  # fmt: skip
 METAVARS = {
     "checkpoints": "FILE", "base_url": "URL", "api_key_env": "NAME", "language": "LANG", "only": "comprehension",
-    "questions": "FILE", "adaptive": "RUN|TABLE", "until": "N|interval<W|score>X|a>b",
+    "questions": "FILE",
     "encoder": "NAME|FOLDER|none", "shard": "I/N", "revision": "NAME[=TOKENS],...",
     "adapter": "NAME|FOLDER", "template": "FAMILY|raw", "concurrency": "N|auto", "requests_per_minute": "N|none",
     "tokens_per_minute": "N|none", "wait_for_server": "SECONDS", "price": "[MODEL=]IN/OUT",
     "backend": "local|ray[://HOST:PORT]", "poll": "SECONDS", "judge": "MODEL[@URL]", "rubric": "FILE",
-    "judge_base_url": "URL", "judge_key_env": "NAME", "canaries": "FILE|N", "published_rows": "MODEL,...|nearest|none",
+    "judge_base_url": "URL", "judge_key_env": "NAME", "published_rows": "MODEL,...|nearest|none",
     "reasoning_effort": "none|minimal|low|medium|high|xhigh", "reasoning_budget": "TOKENS", "system": "TEXT|@FILE",
     "request_field": "KEY=JSON", "template_option": "KEY=JSON", "header": "NAME=VALUE", "env_file": "FILE",
     "api_version": "DATE", "judge_reasoning_effort": "EFFORT", "judge_reasoning_budget": "TOKENS",
@@ -62,15 +61,14 @@ GROUPS = {
         "template_option", "header", "env_file", "api_version", "stream", "strict_parameters",
     ),
     "Task": (
-        "data", "language", "only", "limit", "questions", "shard", "shuffle", "adaptive", "until", "strict",
+        "data", "language", "only", "limit", "questions", "shard", "shuffle", "strict",
         "as_published", "extraction",
     ),
-    "Prompt": ("shots", "cot", "form", "prompts", "context", "rationale", "answer_by", "vary"),
+    "Prompt": ("shots", "cot", "form", "prompts", "context", "rationale", "answer_by"),
     "Sampling": ("samples", "repeats", "temperature", "top_p", "max_tokens", "seed"),
     "Judging": (
         "encoder", "judge", "panel", "rubric", "judge_samples", "judge_base_url", "judge_key_env", "verdicts",
         "judge_reasoning_effort", "judge_reasoning_budget", "judge_request_field",
-        "canaries",
     ),
     "Limits": (
         "concurrency", "requests_per_minute", "tokens_per_minute", "timeout", "question_timeout", "max_attempts",
@@ -126,7 +124,7 @@ def derive(
     """The click options of option structs, in their order: all fields but arguments, or those named."""
     known = options(*kinds, without=without)
     names = [name for name in known if name in only or (not only and not known[name].argument)]
-    return stack(*(_option(known[name], metavars.get(name), spelled.get(name)) for name in names))
+    return stack(*(option(known[name], metavars.get(name), spelled.get(name)) for name in names))
 
 
 def stack(*decorators: Callable[[F], F]) -> Callable[[F], F]:
@@ -140,8 +138,24 @@ def stack(*decorators: Callable[[F], F]) -> Callable[[F], F]:
     return decorate
 
 
-def _option(option: Option, metavar: str | None, spelled: tuple[str, ...] | None) -> Callable[[F], F]:
-    spelled = spelled or (f"--{option.name.replace('_', '-')}",)
+def argument(option: Option) -> Callable[[F], F]:
+    """The click argument of a field that is one."""
+    kind = _click_type(option)
+    return click.argument(
+        option.name,
+        type=kind,
+        nargs=-1 if option.several else 1,
+        required=option.required,
+        default=None if option.required or option.several else option.default,
+        metavar=option.metavar or None,
+    )
+
+
+def option(option: Option, metavar: str | None = None, spelled: tuple[str, ...] | None = None) -> Callable[[F], F]:
+    """The click option of a field."""
+    spelled = spelled or (*option.spelled, option.name) if option.spelled else spelled
+    spelled = spelled or SPELLED.get(option.name) or (f"--{option.name.replace('_', '-')}",)
+    metavar = metavar or option.metavar or METAVARS.get(option.name)
     more: dict[str, Any] = {"help": option.description, "default": option.default, "metavar": metavar}
     if bool in (option.kind, *get_args(option.kind)):
         if option.default is not None:
@@ -173,8 +187,8 @@ def _click_type(option: Option) -> Any:
 
 CONSENTS = [name for name in CONSENT if name.startswith("trust")]
 model_options = derive(ModelOptions)
-exam_options = derive(TaskOptions, without=("shard", "panel", "rubric"))
-adaptive_options = derive(AdaptiveOptions)
+exam_options = derive(TaskOptions, without=("shard", "shuffle", "panel", "rubric"))
+shuffle_option = derive(TaskOptions, only=("shuffle",))
 shard_option = derive(TaskOptions, only=("shard",))
 sampling_options = derive(SamplingOptions)
 weights_options = derive(WeightsOptions)

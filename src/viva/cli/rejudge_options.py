@@ -42,9 +42,6 @@ _OPTIONS = (
         help="How judges write verdicts (see `viva run --help`).  [default: the run's; nonce with --judge or --rubric]",
     ),
     click.option(
-        "--canaries", metavar="FILE|N", help="Answers with known marks (see `viva run --help`).  [default: the run's]"
-    ),
-    click.option(
         "--encoder", metavar="NAME|FOLDER|none", help="Compare with this encoder from now on.  [default: the run's]"
     ),
 )

@@ -29,9 +29,11 @@ Panel = Literal["mean", "median", "majority"]
 Positive = Annotated[int, Meta(ge=1)]
 
 
-def note(text: str, *, extra: dict[str, bool] | None = None) -> Meta:
-    """What a field is; as the help of its option."""
-    return Meta(description=text, extra=extra)
+def note(
+    text: str, *, metavar: str = "", spelled: tuple[str, ...] = (), extra: Mapping[str, object] | None = None
+) -> Meta:
+    """What a field is, as the help of its option; `spelled`: the option's names, where not that of the field."""
+    return Meta(description=text, extra={**(extra or {}), "metavar": metavar, "spelled": spelled})
 
 
 class ModelOptions(Struct, kw_only=True):
@@ -145,6 +147,13 @@ class TaskOptions(Struct, kw_only=True):
             "Only every N-th question, from the I-th on: one task of an array of N (`viva merge` makes them one run)."
         ),
     ] = None
+    shuffle: Annotated[
+        bool,
+        note(
+            "Ask the questions in a random order, drawn by --seed: those answered so far are a random draw, as "
+            "`viva compare --anytime` needs."
+        ),
+    ] = False
     strict: Annotated[
         bool, note("Refuse a set with questions that have no usable gold. Otherwise these are left unscored.")
     ] = False
@@ -154,45 +163,11 @@ class TaskOptions(Struct, kw_only=True):
     rubric: Annotated[Path | None, note("TOML file that replaces the judge's rubric.")] = None
 
 
-class AdaptiveOptions(Struct, kw_only=True):
-    """In which order the questions are asked, and how few of them."""
-
-    shuffle: Annotated[
-        bool,
-        note(
-            "Ask the questions in a random order, drawn by --seed: those answered so far are a random draw, as "
-            "`viva compare --anytime` needs."
-        ),
-    ] = False
-
-    adaptive: Annotated[
-        Path | None,
-        note(
-            "Ask the questions that these scores of other models (a run, a folder of runs, a table of item scores) "
-            "predict worst, in rounds, and estimate the score on all of them."
-        ),
-    ] = None
-    until: Annotated[
-        str | None,
-        note(
-            "--adaptive: stop at a number of questions, at interval<2 (points from end to end), at score>60 or, of two "
-            "models, a>b (known which way)."
-        ),
-    ] = None
-
-
 class SamplingOptions(Struct, kw_only=True):
     """How answers are drawn."""
 
     samples: Annotated[Positive | None, note("Answers to each question.  [default: the paper's; mostly 1]")] = None
     repeats: Annotated[int, Meta(ge=1, description="Run it so often; the tables show mean ± sd.")] = 1
-    vary: Annotated[
-        tuple[str, ...],
-        note(
-            "Ask every question in all combinations of what is varied: prompt=3 (or FILE.toml), order=4, exemplars=2, "
-            "system=FILE.toml, seed=3; cells=N asks a balanced part of them. `viva variance` reads what each moves."
-        ),
-    ] = ()
     temperature: Annotated[
         str | None, note("A number, or `server` to send none.  [default: the paper's; mostly 0]")
     ] = None
@@ -258,13 +233,6 @@ class JudgeOptions(Struct, kw_only=True):
     judge_reasoning_effort: Annotated[Effort | None, note("How much a judge that reasons is to think.")] = None
     judge_reasoning_budget: Annotated[Positive | None, note("Tokens that a judge may think at most.")] = None
     judge_request_field: Annotated[tuple[str, ...], note("Add a field to every request to a judge.")] = ()
-    canaries: Annotated[
-        str | None,
-        note(
-            "Mix answers with known marks among those that are judged, in no mean, and report what they "
-            "are given: so many drawn an exam, half of them right, or a file's (question, text, mark)."
-        ),
-    ] = None
 
 
 class PaceOptions(Struct, kw_only=True):
@@ -393,7 +361,6 @@ RUN = (
     ModelOptions,
     ServerOptions,
     TaskOptions,
-    AdaptiveOptions,
     SamplingOptions,
     WeightsOptions,
     JudgeOptions,
@@ -425,6 +392,8 @@ class Option(Struct, frozen=True):
     """Whether it has a place in place of a name: what a study is about."""
     required: bool = False
     """Whether it must be given."""
+    metavar: str = ""
+    spelled: tuple[str, ...] = ()
 
     @property
     def several(self) -> bool:
@@ -459,8 +428,12 @@ def options(*kinds: type[Struct], without: Iterable[str] = ()) -> dict[str, Opti
                 default = field.default if field.default is not NODEFAULT else None
                 plain, *notes = get_args(hints[field.name])  # an alias's own bounds come first
                 required = field.default is NODEFAULT
-                known = (hints[field.name], plain, default, notes[-1].description, bool(notes[-1].extra), required)
-                found[field.name] = Option(field.name, *known)
+                meta = notes[-1]
+                said = meta.extra or {}
+                known = (hints[field.name], plain, default, meta.description, bool(said.get("argument")), required)
+                found[field.name] = Option(
+                    field.name, *known, metavar=said.get("metavar", ""), spelled=said.get("spelled", ())
+                )
     return found
 
 

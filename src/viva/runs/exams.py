@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,12 +18,13 @@ from viva.benchmarks.sharding import read_shard, unsharded
 from viva.contracts import Exam
 from viva.engine.folder import ExamRecord
 from viva.errors import DataError, VivaError
-from viva.lab.variance.design import read_varied
 from viva.prompting import merged, read_templates
 from viva.runs.config import TaskOptions
 from viva.runs.settings import data_folder, specs
 from viva.types import ExamSpec, Language, outcome_name
 
+Change = Callable[[ExamSpec, Path | None, dict[str, object] | None], tuple[ExamSpec, dict[str, object] | None]]
+"""Settings, question file or card, templates → settings and templates."""
 PAPER = "paper"
 """What --prompts takes in place of a file."""
 
@@ -33,18 +34,16 @@ def open_exams(
     choice: TaskOptions,
     *,
     asking: bool = False,
-    vary: Sequence[str] = (),
-    shuffle: bool = False,
+    change: Change | None = None,
 ) -> list[tuple[Exam, Path | None]]:
     """Every exam that the options ask for, with its data folder (None for the bundled sample).
 
-    `asking`: whether models are to be asked, as a card says where the options do not. `vary`: what of the exams is.
-    `shuffle`: whether their questions are.
+    `asking`: whether models are to be asked, as a card says where the options do not. `change`: what a way of asking
+    makes of the settings and templates of each.
     """
     names = list(dict.fromkeys(benchmarks))
     if choice.shard is not None:
         read_shard(choice.shard)  # before any file is read
-    varied = read_varied(vary) if vary else None
     templates = _templates(choice.prompts, names)
     rubric = read_rubric(choice.rubric) if choice.rubric else {}
     opened: list[tuple[Exam, Path | None]] = []
@@ -61,10 +60,10 @@ def open_exams(
             raise VivaError(f"{name} has no language {wrong!r}; it has: {', '.join(supported)}")
         own_choice = _as_its_card_says(choice, own, asking=asking) if own and benchmark.about.name == CARD else choice
         for spec in specs(own_choice, benchmark.about):
-            own_spec = msgspec.structs.replace(spec, name=own.stem if own else "", shuffle=shuffle or UNSET)
+            own_spec = msgspec.structs.replace(spec, name=own.stem if own else "", shuffle=choice.shuffle or UNSET)
             asked = merged(templates.get(name), rubric)
-            if varied is not None:
-                own_spec, asked = varied.of(own_spec, own, asked)
+            if change is not None:
+                own_spec, asked = change(own_spec, own, asked)
             exam = open_exam(own_spec, data, asked)
             if choice.strict:
                 _refuse_invalid_gold(exam, name)

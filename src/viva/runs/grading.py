@@ -18,7 +18,6 @@ from viva.keytable import KeyTable, text_key
 from viva.models.replay import Replay
 from viva.runs.answer_files import Collected, collect
 from viva.runs.batches import refuse_unbatched
-from viva.runs.canaries import read_canaries
 from viva.runs.config import (
     AnswerFileOptions,
     JudgeOptions,
@@ -33,6 +32,7 @@ from viva.runs.messages import notify
 from viva.runs.open import OpenRun, prepare
 from viva.runs.plan import judge_records
 from viva.runs.published_rows import refuse_unknown, settings_of
+from viva.runs.ways import Way
 from viva.types import Sampling, ScoreRow
 from viva.version import __version__
 from viva.visible import csv_safe
@@ -44,6 +44,7 @@ def plan_grading(
     run_path: Path | None,
     given: Mapping[str, Any],
     collected: Collected | None = None,
+    way: Way | None = None,
 ) -> tuple[OpenRun, Replay]:
     """What `viva grade` with these options would do, and the answers: all is checked, and nothing is written yet.
 
@@ -73,12 +74,12 @@ def plan_grading(
         judges=judge_records(judging, judging.judge_base_url, judging.judge_key_env),
         judge_samples=judging.judge_samples,
         verdicts=judging.verdicts,
-        canaries=read_canaries(judging.canaries, exams, choice.seed or 0, judged=bool(judging.judge)),
         samples=samples,
         repeats=repeats,
         seed=choice.seed or 0,
         sampling=Sampling(),
     )
+    record = (way or Way()).judging(record, exams)
     limits, output = pick(LimitOptions, given), pick(OutputOptions, given)
     refuse_unknown(output.published_rows, settings_of(record.exams))
     path = run_path or new_run_path(Path("runs"), f"grade-{benchmark}-{paths[0].name}")

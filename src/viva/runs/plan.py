@@ -16,14 +16,11 @@ from viva.benchmarks.sharding import unsharded
 from viva.contracts import Exam, Model
 from viva.engine.folder import ExamRecord, ModelRecord, RunFolder, RunRecord, new_run_path
 from viva.errors import MissingEncoderError, VivaError
-from viva.lab.adaptive.calibration import CALIBRATION, plan_adaptive
 from viva.requesting import RequestOptions
 from viva.runs.answer_files import keep
 from viva.runs.batches import refuse_unbatched
-from viva.runs.canaries import read_canaries
 from viva.runs.checkpoints import read_checkpoints
 from viva.runs.config import (
-    AdaptiveOptions,
     JudgeOptions,
     LimitOptions,
     OutputOptions,
@@ -46,6 +43,7 @@ from viva.runs.rejudge import RejudgeOptions
 from viva.runs.requests import judge_request_options, request_options
 from viva.runs.settings import sampling
 from viva.runs.trust import keep_approval
+from viva.runs.ways import Way
 from viva.types import Question
 from viva.version import __version__
 from viva.weights import DTYPES
@@ -55,7 +53,9 @@ SERVED = ("openai/", "openai-responses/")
 VENDORS = ("anthropic/", "google/")
 
 
-def plan_run(given: Mapping[str, Any], own: Mapping[str, Model] | None = None) -> tuple[OpenRun, list[RunFolder]]:
+def plan_run(
+    given: Mapping[str, Any], own: Mapping[str, Model] | None = None, way: Way | None = None
+) -> tuple[OpenRun, list[RunFolder]]:
     """What `viva run` with these options would do, and the runs to take answers from. Nothing is asked or written yet.
 
     `own` are models that are there already, by their names in run.json; they are asked beside those that `given` names.
@@ -66,15 +66,13 @@ def plan_run(given: Mapping[str, Any], own: Mapping[str, Model] | None = None) -
     judging, output = pick(JudgeOptions, given), pick(OutputOptions, given)
     opening = pick(WeightsOptions, given)
     benchmarks, typed = separate_benchmarks_and_models(given["benchmarks"], given["models"])
-    own = own or {}
+    own, way = own or {}, way or Way()
     named = [] if own and not typed else _models(typed, opening.revision, given)
     models = (*(one.name for one in named), *own)
     _check_addresses(models, judging, given["base_url"], given["api_key_env"])
     refuse_unjudged(choice, judging)
     refuse_unopened(opening, choice.form, models)
-    exams_with_data = open_exams(
-        tuple(benchmarks), choice, asking=True, vary=draw.vary, shuffle=bool(given.get("shuffle"))
-    )
+    exams_with_data = open_exams(tuple(benchmarks), choice, asking=True, change=way.exam)
     exams = [exam for exam, _ in exams_with_data]
     refuse_unknown(output.published_rows, [(exam.spec, data is None) for exam, data in exams_with_data])
     system = request_options(pick(ServerOptions, given), limit_kept=False).system if own else ""
@@ -95,31 +93,27 @@ def plan_run(given: Mapping[str, Any], own: Mapping[str, Model] | None = None) -
         judges=judge_records(judging, given["base_url"], given["api_key_env"], models),
         judge_samples=judging.judge_samples,
         verdicts=judging.verdicts,
-        canaries=read_canaries(judging.canaries, exams, choice.seed or 0, judged=bool(judging.judge)),
         samples=draw.samples or 1,
         repeats=draw.repeats,
         seed=choice.seed or 0,
         sampling=sampling(draw, choice.seed),
     )
-    adaptive = plan_adaptive(
-        pick(AdaptiveOptions, given), [*zip(exams, record.exams, strict=True)], models, record, limits
-    )
+    record, kept = way.plan(way.judging(record, exams), exams, limits)
     names = [Path(name).stem for name in dict.fromkeys(benchmarks)]
     names += [f"shard-{choice.shard.replace('/', '-of-')}"] if choice.shard else []
     path = given["run_path"] or new_run_path(Path("runs"), "-".join(names))
     # Everything that can be refused is refused before a folder is made or a question is asked.
     # An estimate asks nobody, so no key is needed for it.
     opened = prepare(RunFolder(path, record), limits, exams, own, asking=not given.get("estimate"))
-    if adaptive is not None:
-        record.adaptive, opened.kept[CALIBRATION] = adaptive
+    opened.kept |= kept
     record.models = [remembered(model, known) for known, model in zip(record.models, opened.models, strict=True)]
     remember_judges(record, opened)
     refuse_unbatched(opened)
     return opened, earlier_runs(given["reuse"])
 
 
-def begin(opened: OpenRun, given: Mapping[str, Any]) -> OpenRun:
-    """The last checks, then the run folder; `given` are the options that the run was planned with.
+def begin(opened: OpenRun, given: Mapping[str, Any], way: Way | None = None) -> OpenRun:
+    """The last checks, then the run folder; `given` and `way` are what the run was planned with.
 
     What guesses is worth no download: where the encoder that a benchmark takes by default is not here, baselines are
     graded without it. Raises VivaError for what cannot be asked or graded.
@@ -133,7 +127,7 @@ def begin(opened: OpenRun, given: Mapping[str, Any]) -> OpenRun:
         if given.get("encoder") is not None or not guesses:
             raise
         notify(f"similarity to the gold rationale is left out, and a judge alone could grade those: {problem}")
-        again, _ = plan_run({**given, "encoder": "none"})
+        again, _ = plan_run({**given, "encoder": "none"}, way=way)
         again.folder.record.command = opened.folder.record.command
         opened = again
     create_folder(opened)

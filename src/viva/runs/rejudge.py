@@ -17,7 +17,6 @@ from viva.contracts import Exam
 from viva.engine.folder import ExamRecord, ModelRecord, RunRecord
 from viva.errors import VivaError
 from viva.prompting import merged
-from viva.runs.canaries import read_canaries
 from viva.runs.exams import read_rubric, refuse_unused, reopen
 from viva.types import VerdictFormat
 
@@ -36,7 +35,6 @@ class RejudgeOptions(Struct, kw_only=True):
     rubric: Path | None = None
     encoder: str | None = None
     verdicts: VerdictFormat | None = None
-    canaries: str | None = None
 
     def __bool__(self) -> bool:
         return any(value not in (None, ()) for value in msgspec.structs.astuple(self))
@@ -65,7 +63,6 @@ def rejudge(record: RunRecord, rejudging: RejudgeOptions, judges: list[ModelReco
         judges=judges,
         judge_samples=rejudging.judge_samples or record.judge_samples,
         verdicts=rejudging.verdicts or _verdicts(record, rejudging),
-        canaries=read_canaries(rejudging.canaries, exams, record.seed, judged=bool(judges)) or record.canaries,
         encoder=None if rejudging.encoder is not None else record.encoder,
     )
     return new, exams

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from viva.build.halves.command import split_command
 from viva.build.reasoning.command import clrbench_command
-from viva.build.split.command import split_command
 from viva.build.stackexchange.command import infibench_command
-from viva.build.stats.command import stats_command
+from viva.build.statistics.command import stats_command
 from viva.build.translation.command import translate_command
 from viva.build.verification.command import verify_command
 from viva.cli.options import progress_option

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from viva.build.files import new_sheet
-from viva.build.split.halves import share_of
+from viva.build.halves.splitting import share_of
 from viva.build.verification.sheets import aspect_of, drawn, rated, read_sheets, sheet
 from viva.cli.options import tables_options
 from viva.cli.output import check_writable, print_study

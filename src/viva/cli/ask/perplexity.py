@@ -9,7 +9,7 @@ import click
 from viva.cli.options import derive, tables_options, weights_options
 from viva.cli.output import check_writable, print_study
 from viva.errors import EXIT_INTERRUPTED
-from viva.lab.perplexity.study import PerplexityConfig, study
+from viva.lab.surprisal.study import PerplexityConfig, study
 from viva.runs.config import WeightsOptions, pick
 from viva.runs.live_line import say
 

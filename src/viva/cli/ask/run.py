@@ -12,7 +12,6 @@ from viva.cli.configoptions import configure, with_config, write_config
 from viva.cli.consent import confirm_endpoints
 from viva.cli.options import (
     GroupedCommand,
-    adaptive_options,
     consent_options,
     engine_options,
     exam_options,
@@ -24,12 +23,12 @@ from viva.cli.options import (
     sampling_options,
     server_options,
     shard_option,
+    shuffle_option,
     weights_options,
 )
 from viva.cli.output import check_writable, print_report
 from viva.cli.rejudge_options import rejudge_options
 from viva.engine.folder import RunFolder, find_run
-from viva.lab.adaptive.rounds import carry_out_run
 from viva.runs.batches import refuse_unbatched
 from viva.runs.config import LimitOptions, OutputOptions, pick
 from viva.runs.messages import conclusions_last
@@ -39,6 +38,7 @@ from viva.runs.published_rows import refuse_unknown, settings_of
 from viva.runs.rejudge import RejudgeOptions, rejudge
 from viva.runs.score import grade_run
 from viva.runs.trust import keep_approval
+from viva.runs.ways import Way, way_of
 
 
 @click.command(name="run", short_help="Examine models.", cls=GroupedCommand)
@@ -55,7 +55,7 @@ from viva.runs.trust import keep_approval
 @server_options
 @exam_options
 @shard_option
-@adaptive_options
+@shuffle_option
 @sampling_options
 @weights_options
 @judge_options
@@ -78,7 +78,7 @@ from viva.runs.trust import keep_approval
     metavar="FILE",
     help="Only write these benchmarks, models and options as such a file.",
 )
-def run_command(**given: Any) -> int:
+def run_command(way: Way | None = None, **given: Any) -> int:
     """Ask models the questions of BENCHMARKS (csbench, cmmlu, infibench, syneval, or a question file: NAME.yaml),
     grade the answers, print one screen.
 
@@ -95,13 +95,14 @@ def run_command(**given: Any) -> int:
     if given["write_config"]:
         write_config(given)
         return 0
-    opened, earlier = plan_run(given)
+    way = way or Way()
+    opened, earlier = plan_run(given, way=way)
     if given["estimate"]:
         from viva.cli.output import print_estimate as estimate
 
         estimate(opened)
         return 0
-    return _finish(begin(opened, given), earlier, pick(OutputOptions, given))
+    return _finish(begin(opened, given, way), earlier, pick(OutputOptions, given), way)
 
 
 @click.command(name="resume", short_help="Go on with a run.", cls=GroupedCommand)
@@ -111,7 +112,7 @@ def run_command(**given: Any) -> int:
 @consent_options
 @reuse_option
 @report_options
-def resume_command(run: Path, reuse: tuple[Path, ...], **given: Any) -> int:
+def resume_command(run: Path, reuse: tuple[Path, ...], way: Way | None = None, **given: Any) -> int:
     """Ask only what is missing or failed in RUN (a run folder, or a folder of runs: the newest in it).
 
     Exams, models, prompts and sampling are those of the run. Limits, prices, judges and the encoder may be given anew:
@@ -130,23 +131,30 @@ def resume_command(run: Path, reuse: tuple[Path, ...], **given: Any) -> int:
     folder.lock()  # that somebody else works on it is said before files are read
     try:
         folder.record = RunFolder.open(folder.path).record  # as it is now that nobody else can write it
-        if rejudging:
-            return _rejudge_run(folder, rejudging, limits, earlier, output)
+        way = way or way_of(folder.record)
+        if rejudging or way.judges_again:
+            return _rejudge_run(folder, rejudging, limits, earlier, output, way)
         confirm_endpoints(folder, limits)
         opened = prepare(folder, limits, asking=True)
         refuse_unbatched(opened)
         open_encoder_of(opened, new=False)
-        return _finish(opened, earlier, output)
+        return _finish(opened, earlier, output, way)
     finally:
         folder.unlock()
 
 
 def _rejudge_run(
-    folder: RunFolder, rejudging: RejudgeOptions, limits: LimitOptions, earlier: list[RunFolder], output: OutputOptions
+    folder: RunFolder,
+    rejudging: RejudgeOptions,
+    limits: LimitOptions,
+    earlier: list[RunFolder],
+    output: OutputOptions,
+    way: Way,
 ) -> int:
     """Rewrite run.json, then go on as with any run."""
     confirm_endpoints(folder, limits)
     record, exams = rejudge(folder.record, rejudging, rejudge_records(folder.record, rejudging))
+    record = way.judging(record, exams)
     folder.record = record  # all that can be refused is refused before run.json changes
     opened = prepare(folder, limits, exams, asking=True)
     refuse_unbatched(opened)
@@ -154,17 +162,17 @@ def _rejudge_run(
     remember_judges(record, opened)
     folder.remember(record)
     keep_approval(folder)
-    return _finish(opened, earlier, output)
+    return _finish(opened, earlier, output, way)
 
 
-def _finish(opened: OpenRun, earlier: list[RunFolder], output: OutputOptions) -> int:
+def _finish(opened: OpenRun, earlier: list[RunFolder], output: OutputOptions, way: Way) -> int:
     folder = opened.folder
     quiet = opened.limits.progress == "quiet"
     if not quiet:
         print(f"run folder: {folder.path}", file=sys.stderr)
     with conclusions_last() as conclusions:
         try:
-            code = carry_out_run(opened, earlier)
+            code = way.carry_out(opened, earlier)
             report = grade_run(opened, output)
         finally:
             folder.unlock()

@@ -9,7 +9,7 @@ import click
 
 from viva.cli.options import derive, tables_options
 from viva.cli.output import show_study
-from viva.lab.plan.study import PlanConfig, study
+from viva.lab.planning.study import PlanConfig, study
 
 METAVARS = {
     "difference": "POINTS", "interval": "POINTS", "questions": "N", "samples": "N", "cluster": "TAG",

@@ -10,7 +10,7 @@ import click
 from viva.cli.chart_options import chart_option
 from viva.cli.options import derive, tables_options
 from viva.cli.output import show_study
-from viva.lab.variance.study import VarianceConfig, study
+from viva.lab.variation.study import VarianceConfig, study
 
 
 @click.command(name="variance", short_help="What moves a score: questions, prompts, option orders, judges, chance.")

@@ -22,12 +22,12 @@ from viva.engine.scorefile import score_rows
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK
 from viva.runs.answer_files import UNMATCHED
 from viva.runs.config import AnswerFileOptions, OutputOptions, pick
-from viva.runs.execute import execute_run
 from viva.runs.grading import plan_grading, scores_csv
 from viva.runs.messages import conclusions_last
 from viva.runs.open import open_encoder_of
 from viva.runs.plan import create_folder
 from viva.runs.score import grade_run
+from viva.runs.ways import Way
 
 
 @click.command(name="grade", short_help="Grade answers collected elsewhere.", cls=GroupedCommand)
@@ -50,7 +50,12 @@ from viva.runs.score import grade_run
 @derive(OutputOptions, only=("format", "tables", "all"))
 @published_rows_option
 def grade_command(
-    benchmark: str, answers: tuple[Path, ...], scores: Path | None, run_path: Path | None, **given: Any
+    benchmark: str,
+    answers: tuple[Path, ...],
+    scores: Path | None,
+    run_path: Path | None,
+    way: Way | None = None,
+    **given: Any,
 ) -> int:
     """Grade the ANSWERS to BENCHMARK's questions in a file: JSONL or CSV rows of `question` (id), `sample`, `text`.
 
@@ -68,13 +73,14 @@ def grade_command(
     viva grade csbench replies/ --question-column prompt --text-column response    a folder of Parquet
     """
     check_writable(scores)
-    opened, replay = plan_grading(benchmark, answers, run_path, given)
+    way = way or Way()
+    opened, replay = plan_grading(benchmark, answers, run_path, given, way=way)
     output = pick(OutputOptions, given)
     open_encoder_of(opened, new=True)
     create_folder(opened)
     with conclusions_last():
         try:
-            code = execute_run(opened, [])
+            code = way.carry_out(opened, [])
             report = grade_run(opened, output)
         finally:
             opened.folder.unlock()

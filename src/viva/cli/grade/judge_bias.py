@@ -11,7 +11,7 @@ import click
 from viva.cli.consent import confirm_endpoints
 from viva.cli.options import consent_options, derive, engine_options, tables_options
 from viva.cli.output import show_study
-from viva.lab.judge_bias.study import JudgeBiasConfig, study
+from viva.lab.judges.study import JudgeBiasConfig, study
 from viva.runs.config import LimitOptions
 
 _METAVARS = {"judge": "MODEL[@URL]", "judge_base_url": "URL", "judge_key_env": "NAME", "answers": "N", "seed": "N"}

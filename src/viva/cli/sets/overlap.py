@@ -10,7 +10,7 @@ import click
 from viva.cli.options import derive, tables_options
 from viva.cli.output import show_study
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK
-from viva.lab.overlap.study import OverlapSettings, study
+from viva.lab.duplicates.study import OverlapSettings, study
 
 _METAVARS = {
     "others": "OTHER", "language": "LANG", "field": "NAME", "text": "COLUMN", "shingle": "words:K|chars:K",

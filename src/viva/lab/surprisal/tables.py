@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from msgspec import Struct
 
 from viva.errors import EXIT_OK
-from viva.lab.perplexity.measures import Comparison, Figure, Figures
+from viva.lab.surprisal.measures import Comparison, Figure, Figures
 from viva.reports.grids import WORDS
 from viva.reports.printing import StudyResult
 from viva.reports.result import Grid, p_text

@@ -9,8 +9,8 @@ import msgspec
 from msgspec import Struct
 
 from viva.designs import JUDGE, Design
-from viva.lab.variance.components import QUESTION, Component, Components
-from viva.lab.variance.positions import Position
+from viva.lab.variation.components import QUESTION, Component, Components
+from viva.lab.variation.positions import Position
 from viva.reports.grids import WORDS
 from viva.reports.printing import StudyResult
 from viva.reports.result import Grid
@@ -61,7 +61,7 @@ class Variance(StudyResult):
     budget_asked: bool = False
     """Whether the budget was named, and is not that of one answer a question."""
     words = WORDS | {"difference", "level", "ranks"}
-    drawing = "viva.lab.variance.chart:variance_chart"
+    drawing = "viva.lab.variation.chart:variance_chart"
 
     def drawn(self) -> tuple[object, ...]:
         """The exam, what was varied, and the models."""

@@ -19,7 +19,7 @@ from viva.engine.folder import ModelRecord, RunFolder
 from viva.engine.journal import Entry
 from viva.engine.stages import RECORDED
 from viva.errors import DataError
-from viva.lab.plan.power import Floats, Measured, measured, measured_difference
+from viva.lab.planning.power import Floats, Measured, measured, measured_difference
 from viva.runs.open import UNPAID, prices_of
 from viva.types import UNANSWERED
 from viva.visible import one_line

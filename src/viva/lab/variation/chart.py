@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from viva.designs import Design
-from viva.lab.variance.tables import Contestant
+from viva.lab.variation.tables import Contestant
 from viva.reports.charts.theme import PER_CENT
 from viva.visible import one_line
 

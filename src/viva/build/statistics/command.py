@@ -7,13 +7,13 @@ from typing import Any
 
 import click
 
-from viva.build.stats.study import SetStatisticsConfig, open_sets, study
+from viva.build.statistics.study import SetStatisticsConfig, open_sets, study
 from viva.cli.ask.perplexity import show_perplexity
 from viva.cli.chart_options import chart_option
 from viva.cli.options import derive, tables_options, weights_options
 from viva.cli.output import check_writable, show_study
 from viva.errors import VivaError
-from viva.lab.perplexity.study import PerplexityConfig
+from viva.lab.surprisal.study import PerplexityConfig
 from viva.runs.config import TaskOptions
 
 _METAVARS = {"language": "LANG", "by": "NAME,...", "cross": "A,B", "group": "NAME"}

@@ -15,8 +15,8 @@ from viva.studies.options import BenchmarkFiles, Languages
 
 if TYPE_CHECKING:
     from viva.benchmarks.csbench.files import Raw
-    from viva.build.stats.lengths import Entry
-    from viva.build.stats.tables import SetStatistics, SetTables
+    from viva.build.statistics.lengths import Entry
+    from viva.build.statistics.tables import SetStatistics, SetTables
 
 _MOST = 80
 """Values of a dimension that is shown; one with more tells questions apart, and groups none."""
@@ -53,7 +53,7 @@ def study(config: SetStatisticsConfig) -> SetTables:
 
     Raises DataError for what is no set, and for an unknown dimension.
     """
-    from viva.build.stats.tables import SetTables
+    from viva.build.statistics.tables import SetTables
 
     crosses = [_pair_of(one) for one in config.cross]
     by = tuple(part.strip() for part in config.by.split(",") if part.strip())
@@ -124,7 +124,7 @@ def _csbench(folder: Path, choice: TaskOptions) -> list[Opened]:
 def _entry(half: str, record: Raw) -> Entry:
     from viva.benchmarks.csbench.files import LETTERS, asked, text
     from viva.benchmarks.csbench.loading import DOMAINS
-    from viva.build.stats.lengths import Entry
+    from viva.build.statistics.lengths import Entry
 
     domain = text(record["Domain"])
     return Entry(
@@ -146,7 +146,7 @@ def _entry(half: str, record: Raw) -> Entry:
 
 
 def _exams(given: str, choice: TaskOptions) -> list[Opened]:
-    from viva.build.stats.lengths import Entry
+    from viva.build.statistics.lengths import Entry
     from viva.runs.exams import label, open_exams
 
     found = []
@@ -181,8 +181,8 @@ def _statistics(
     one: Opened, by: tuple[str, ...], crosses: Sequence[tuple[str, str]], field: str, group: str
 ) -> SetStatistics:
     """Counts by dimension and crossed, and lengths. Raises DataError for an unknown dimension."""
-    from viva.build.stats.lengths import counts, crossed, lengths, measure_of
-    from viva.build.stats.tables import Counts, SetStatistics
+    from viva.build.statistics.lengths import counts, crossed, lengths, measure_of
+    from viva.build.statistics.tables import Counts, SetStatistics
 
     values: dict[str, set[str]] = {name: set() for entry in one.entries for name in entry.tags}
     for entry in one.entries:

@@ -18,8 +18,8 @@ from viva.version import __version__
 
 if TYPE_CHECKING:
     from viva.contracts import Model
-    from viva.lab.perplexity.tables import Perplexities, PerplexityTables, Reference, Row
-    from viva.lab.perplexity.text_logprobs import Measured
+    from viva.lab.surprisal.tables import Perplexities, PerplexityTables, Reference, Row
+    from viva.lab.surprisal.text_logprobs import Measured
     from viva.lab.text_sets import TextSet
 
 
@@ -58,9 +58,9 @@ def study(config: PerplexityConfig) -> PerplexityTables:
     Raises VivaError for models that do not say how probable a text is, DataError for what is no set, and
     KeyboardInterrupt, which says how much is measured.
     """
-    from viva.lab.perplexity.item_file import Items
-    from viva.lab.perplexity.tables import PerplexityTables
-    from viva.lab.perplexity.text_logprobs import MeasureConfig, StoppedError, measure, need_measurers
+    from viva.lab.surprisal.item_file import Items
+    from viva.lab.surprisal.tables import PerplexityTables
+    from viva.lab.surprisal.text_logprobs import MeasureConfig, StoppedError, measure, need_measurers
     from viva.lab.text_sets import open_sets
     from viva.runs.model_names import separate_benchmarks_and_models
 
@@ -136,7 +136,7 @@ def _ended(measured: Sequence[Measured]) -> int:
 
 def _perplexities(sets: Sequence[TextSet], measured: Sequence[Measured], config: PerplexityConfig) -> Perplexities:
     """Perplexities by set, tag and model, the first set beside the others, and signatures."""
-    from viva.lab.perplexity.tables import Perplexities
+    from viva.lab.surprisal.tables import Perplexities
 
     rows = [row for one in measured for each in sets for row in _rows(each, one, config)]
     return Perplexities(
@@ -152,8 +152,8 @@ def _perplexities(sets: Sequence[TextSet], measured: Sequence[Measured], config:
 
 def _rows(each: TextSet, one: Measured, config: PerplexityConfig) -> list[Row]:
     """All of a set, then the values of the tag in the order in which they occur."""
-    from viva.lab.perplexity.measures import figures
-    from viva.lab.perplexity.tables import Row
+    from viva.lab.surprisal.measures import figures
+    from viva.lab.surprisal.tables import Row
 
     rows = [Row(set=each.name, tag="", model=one.model, figures=figures(one.of(each.name)))]
     if config.by:
@@ -163,8 +163,8 @@ def _rows(each: TextSet, one: Measured, config: PerplexityConfig) -> list[Row]:
 
 
 def _beside(sets: Sequence[TextSet], measured: Sequence[Measured]) -> list[Reference]:
-    from viva.lab.perplexity.measures import compare
-    from viva.lab.perplexity.tables import Reference
+    from viva.lab.surprisal.measures import compare
+    from viva.lab.surprisal.tables import Reference
 
     return [
         Reference(

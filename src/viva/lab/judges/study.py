@@ -20,7 +20,7 @@ from viva.engine.folder import RunFolder, find_run
 from viva.engine.journal import Journal
 from viva.engine.stages import Evaluation, EvidenceStore, Judge, JudgePanel, is_kept
 from viva.errors import VivaError
-from viva.lab.judge_bias.probes import (
+from viva.lab.judges.probes import (
     AGAIN,
     EMPTY,
     POSITION,
@@ -42,8 +42,8 @@ from viva.runs.trust import confirm_endpoints
 from viva.types import CUT_OFF, Generate, Opinion, Question, Response
 
 if TYPE_CHECKING:
-    from viva.lab.judge_bias.effects import Effect, Pair
-    from viva.lab.judge_bias.tables import JudgeBias, JudgeEffects
+    from viva.lab.judges.effects import Effect, Pair
+    from viva.lab.judges.tables import JudgeBias, JudgeEffects
 
 STAGE = "judge-bias"
 BATCHES = f"{STAGE}.batches.jsonl"
@@ -100,7 +100,7 @@ def study(config: JudgeBiasConfig, confirm: Confirm = confirm_endpoints) -> Judg
 
 def _examined(folder: RunFolder, config: JudgeBiasConfig, confirm: Confirm) -> JudgeBias:
     """Ask what is missing, and read all that there is."""
-    from viva.lab.judge_bias.tables import JudgeBias
+    from viva.lab.judges.tables import JudgeBias
 
     limits = pick(LimitOptions, asdict(config))
     opened = prepare(folder, LimitOptions(progress="quiet"))
@@ -226,8 +226,8 @@ def _effects(
     judge_panel: JudgePanel, judge: Judge, items: Sequence[Probed], journal: Journal, evidence_store: EvidenceStore
 ) -> Iterator[JudgeEffects]:
     """What was found out about one judge, aspect by aspect."""
-    from viva.lab.judge_bias.effects import Pair, asked_again, corrected, effect, negative_control
-    from viva.lab.judge_bias.tables import JudgeEffects
+    from viva.lab.judges.effects import Pair, asked_again, corrected, effect, negative_control
+    from viva.lab.judges.tables import JudgeEffects
 
     def mark(item: Probed, request: Generate) -> float | None:
         exam = item.evaluation.exam
@@ -271,7 +271,7 @@ def _self_preference(
     judge: Judge, items: Sequence[Probed], marks: Sequence[float | None], evidence_store: EvidenceStore
 ) -> Effect:
     """Its marks of its own model's answers beside others' with the same mark by experts, or else by other judges."""
-    from viva.lab.judge_bias.effects import self_preference
+    from viva.lab.judges.effects import self_preference
 
     def is_own(item: Probed) -> bool:
         return dict(item.evaluation.model.identity) == dict(judge.model.identity)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from viva.build.split.halves import (
+from viva.build.halves.splitting import (
     MANIFEST,
     Manifest,
     Splittable,
@@ -25,7 +25,7 @@ from viva.errors import VivaError
 from viva.visible import escape_invisible, one_line
 
 if TYPE_CHECKING:
-    from viva.build.split.stratify import Drawn
+    from viva.build.halves.stratify import Drawn
     from viva.reports.result import Grid
 
 
@@ -65,7 +65,7 @@ def split_command(source: Path, out: Path, **given: Any) -> int:
     Exit codes: 0 written; 2 wrong use, or files that cannot be read; 5 --out cannot be written; 130 interrupted.
     """
     from viva.benchmarks.csbench.files import is_csbench
-    from viva.build.split.stratify import connected, draw
+    from viva.build.halves.stratify import connected, draw
     from viva.build.staging import write_set
 
     share = share_of(given["share"])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta, Struct
 
 from viva.errors import DataError, VivaError
-from viva.lab.overlap.corpora import Unit
+from viva.lab.duplicates.corpora import Unit
 from viva.runs.config import ARGUMENT, Positive, TaskOptions, note
 from viva.runs.live_line import Mode, Screen
 from viva.studies.options import BenchmarkFiles, Languages, ProgressLine
@@ -18,9 +18,9 @@ from viva.version import __version__
 
 if TYPE_CHECKING:
     from viva.analysis.leakage import Leaks, OverlapConfig
-    from viva.lab.overlap.corpora import Piece
-    from viva.lab.overlap.sets import Opened
-    from viva.lab.overlap.tables import Overlaps, OverlapTables
+    from viva.lab.duplicates.corpora import Piece
+    from viva.lab.duplicates.sets import Opened
+    from viva.lab.duplicates.tables import Overlaps, OverlapTables
 
 
 class OverlapSettings(Struct, kw_only=True):
@@ -67,8 +67,8 @@ def study(config: OverlapSettings) -> OverlapTables:
     set itself. Raises DataError for what is no set, VivaError for settings that make no sense.
     """
     from viva.analysis.leakage import Leaks, Search
-    from viva.lab.overlap.sets import open_other, open_set
-    from viva.lab.overlap.tables import OverlapTables
+    from viva.lab.duplicates.sets import open_other, open_set
+    from viva.lab.duplicates.tables import OverlapTables
 
     overlap_config = _overlap_config(config)
     choice = TaskOptions(data=config.data, language=config.language, limit=config.limit)
@@ -119,7 +119,7 @@ def _compare_sets(
     from functools import partial
 
     from viva.distributed import open_worker_pool
-    from viva.lab.overlap.corpora import searcher
+    from viva.lab.duplicates.corpora import searcher
 
     total = sum(other.size for other in others)
     screen_ = _Screen(config.progress, total)
@@ -140,7 +140,7 @@ def _compare_sets(
 
 def _read_pieces(other: Opened, source: int, config: OverlapSettings, *, itself: bool) -> Iterator[Piece]:
     """The texts of one set or corpus, a piece at a time; `itself`: it is the set that is searched for."""
-    from viva.lab.overlap.corpora import PIECE, Piece, pieces_of
+    from viva.lab.duplicates.corpora import PIECE, Piece, pieces_of
 
     if other.files:
         yield from pieces_of(other.files, source, config.text, config.unit)
@@ -183,7 +183,7 @@ def _overlaps_of(
 ) -> Overlaps:
     """What was found, question by question. Raises DataError where a set holds no text."""
     from viva.analysis.leakage import LONGEST_SHOWN, Search
-    from viva.lab.overlap.tables import Overlaps, Reference, Row
+    from viva.lab.duplicates.tables import Overlaps, Reference, Row
 
     rows: list[Row] = []
     for other, sums in zip(others, leaks, strict=True):

@@ -18,8 +18,8 @@ from viva.engine.asking import Tally
 from viva.engine.firstreply import FirstReply
 from viva.engine.limits import Policy
 from viva.errors import ModelError, VivaError
-from viva.lab.perplexity.item_file import Items, Row, identity_hash, text_hash
-from viva.lab.perplexity.measures import Reading, read
+from viva.lab.surprisal.item_file import Items, Row, identity_hash, text_hash
+from viva.lab.surprisal.measures import Reading, read
 from viva.lab.text_sets import TextSet
 from viva.runs.live_line import Mode
 from viva.runs.messages import caller

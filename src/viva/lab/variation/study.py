@@ -21,10 +21,10 @@ from viva.studies.options import OnlyExams, OnlyModels, Runs
 from viva.visible import one_line
 
 if TYPE_CHECKING:
-    from viva.lab.variance.components import Components, Floats
-    from viva.lab.variance.judges import Marked
-    from viva.lab.variance.positions import Position
-    from viva.lab.variance.tables import Contestant, Difference, Variance
+    from viva.lab.variation.components import Components, Floats
+    from viva.lab.variation.judges import Marked
+    from viva.lab.variation.positions import Position
+    from viva.lab.variation.tables import Contestant, Difference, Variance
 
 _FEWEST = 10
 """Questions from which components are estimated."""
@@ -76,7 +76,7 @@ class _Varied(Struct):
 def study(config: VarianceConfig) -> Variance:
     """Estimate what moves the scores of one exam. Raises VivaError where no run varies anything or has several judges,
     or several designs are in the runs, and DataError where too few questions are answered in all cells."""
-    from viva.lab.variance.tables import Variance
+    from viva.lab.variation.tables import Variance
 
     found = _asked(config)
     contestants = sorted((_contestant(one, found) for one in found.asked), key=_mean, reverse=True)
@@ -179,7 +179,7 @@ def _evaluations(path: Path, config: VarianceConfig) -> Evaluations:
 
 def _judged(path: Path, judges: tuple[str, ...], config: VarianceConfig) -> Evaluations:
     """The same of a run with several judges. Where none of them was asked anything about an exam, a rule decides."""
-    from viva.lab.variance.judges import rows_by_judge
+    from viva.lab.variation.judges import rows_by_judge
 
     found: Evaluations = []
     judged: set[str] = set()
@@ -232,7 +232,7 @@ def _whole(one: _Asked) -> dict[str, list[list[float]]]:
 def _contestant(one: _Asked, found: _Varied) -> Contestant:
     import numpy as np
 
-    from viva.lab.variance.tables import Contestant
+    from viva.lab.variation.tables import Contestant
 
     whole = _whole(one)
     _refuse_few(len(whole), len(one.points), one.model, found.judges)
@@ -248,7 +248,7 @@ def _contestant(one: _Asked, found: _Varied) -> Contestant:
 def _difference(first: _Asked, second: _Asked, found: _Varied) -> Difference:
     import numpy as np
 
-    from viva.lab.variance.tables import Difference
+    from viva.lab.variation.tables import Difference
 
     mine, other = _whole(first), _whole(second)
     shared = [question for question in mine if question in other]
@@ -271,7 +271,7 @@ def _difference(first: _Asked, second: _Asked, found: _Varied) -> Difference:
 
 def _estimated(values: Floats, found: _Varied) -> Components:
     """Components of questions × cells × samples, where every judge has a cell."""
-    from viva.lab.variance.components import estimate
+    from viva.lab.variation.components import estimate
 
     design = found.varied
     cells, factors = (design.cells, [factor.name for factor in design.factors]) if design else (((),), [])
@@ -300,7 +300,7 @@ def _refuse_few(questions: int, asked: int, whose: str, judges: Sequence[str]) -
 
 def _positions(record: ExamRecord, design: Design, asked: Sequence[_Asked]) -> Mapping[str, tuple[Position, ...]]:
     """Model → what it chooses at every letter, and how often the gold answer is there."""
-    from viva.lab.variance.positions import positions
+    from viva.lab.variation.positions import positions
 
     exam = reopen(record)
     golds: dict[str, list[str]] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from viva.build.stats.tables import SetStatistics
+from viva.build.statistics.tables import SetStatistics
 from viva.reports.charts.theme import FILE_WIDTH
 from viva.visible import one_line
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from msgspec import Struct
 
 from viva.errors import EXIT_OK
-from viva.lab.judge_bias.effects import PASSING, Control, Effect, Share
+from viva.lab.judges.effects import PASSING, Control, Effect, Share
 from viva.reports.grids import WORDS
 from viva.reports.measures import number
 from viva.reports.printing import StudyResult

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from msgspec import Struct
 
-from viva.build.stats.lengths import QUANTILES, Cross, Lengths
+from viva.build.statistics.lengths import QUANTILES, Cross, Lengths
 from viva.reports.printing import StudyResult
 from viva.reports.result import Grid, percent
 from viva.visible import one_line
@@ -111,7 +111,7 @@ class SetTables(StudyResult):
         """Everything."""
         return self.found
 
-    drawing = "viva.build.stats.chart:lengths_chart"
+    drawing = "viva.build.statistics.chart:lengths_chart"
 
     def drawn(self) -> tuple[object, ...]:
         """The lengths."""

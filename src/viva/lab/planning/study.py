@@ -16,9 +16,9 @@ from viva.studies.options import OnlyExams, OnlyModels, Runs
 from viva.visible import one_line
 
 if TYPE_CHECKING:
-    from viva.lab.plan.answers import Answers, Took
-    from viva.lab.plan.power import Basis, Scatter
-    from viva.lab.plan.tables import Assumption, Plan
+    from viva.lab.planning.answers import Answers, Took
+    from viva.lab.planning.power import Basis, Scatter
+    from viva.lab.planning.tables import Assumption, Plan
     from viva.runs.item_scores import ScoreSet
 
 SCORE = 70.0
@@ -98,7 +98,7 @@ class PlanConfig(Struct, kw_only=True):
 def study(config: PlanConfig) -> Plan:
     """Plan a comparison or a score's interval. Raises VivaError where runs are of several exams, or share no question,
     and where assumptions contradict each other."""
-    from viva.lab.plan.tables import Plan
+    from viva.lab.planning.tables import Plan
 
     if config.sources and config.score is not None:
         raise VivaError(f"--score {config.score:g}: the runs say what the score is; leave --score out, or the runs")
@@ -146,7 +146,7 @@ def _affordable(basis: Basis, config: PlanConfig, samples: int) -> int:
 
 
 def _answers(sources: Sequence[Path], config: PlanConfig) -> Iterator[Answers]:
-    from viva.lab.plan.answers import answers_of
+    from viva.lab.planning.answers import answers_of
     from viva.published import catalogue
 
     for source in sources:
@@ -181,8 +181,8 @@ def _refuse_unknown(one: ScoreSet, cluster: str | None) -> None:
 
 
 def _assumed(config: PlanConfig) -> tuple[Basis, list[Assumption]]:
-    from viva.lab.plan.power import Basis
-    from viva.lab.plan.tables import Assumption
+    from viva.lab.planning.power import Basis
+    from viva.lab.planning.tables import Assumption
 
     score = (config.score or SCORE) / 100
     correlation = CORRELATION if config.correlation is None else config.correlation
@@ -204,8 +204,8 @@ def _assumed(config: PlanConfig) -> tuple[Basis, list[Assumption]]:
 
 def _clustered(basis: Basis, config: PlanConfig, runs: Sequence[Answers]) -> tuple[Basis, list[Assumption]]:
     """The basis with the clusters that a set of questions is to have, and how much those of one have in common."""
-    from viva.lab.plan.power import Clusters
-    from viva.lab.plan.tables import Assumption
+    from viva.lab.planning.power import Clusters
+    from viva.lab.planning.tables import Assumption
 
     number, size = config.clusters, config.cluster_size
     if number and size:
@@ -232,7 +232,7 @@ def _clustered(basis: Basis, config: PlanConfig, runs: Sequence[Answers]) -> tup
 
 
 def _design(config: PlanConfig, runs: Sequence[Answers]) -> Assumption:
-    from viva.lab.plan.tables import Assumption
+    from viva.lab.planning.tables import Assumption
 
     if config.clusters:
         return Assumption("clusters", f"{config.clusters:,}, of however many questions", "--clusters")
@@ -258,14 +258,14 @@ def _ratio(scatter: Scatter) -> str:
 
 
 def _correlation(value: float, config: PlanConfig, origin: str) -> Assumption:
-    from viva.lab.plan.tables import Assumption
+    from viva.lab.planning.tables import Assumption
 
     said = "--correlation" if config.correlation is not None else origin
     return Assumption("correlation of two models' answers", f"{value:.2f}", said)
 
 
 def _within(share: float, config: PlanConfig, origin: str) -> Assumption:
-    from viva.lab.plan.tables import Assumption
+    from viva.lab.planning.tables import Assumption
 
     said = "--within" if config.within is not None else origin
     return Assumption("share of chance in an answer", f"{100 * share:.0f} %", said)
@@ -273,7 +273,7 @@ def _within(share: float, config: PlanConfig, origin: str) -> Assumption:
 
 def _scatters(whole: float, within: float, correlation: float) -> tuple[Scatter, Scatter, Scatter]:
     """Of a score, of a difference on the same questions and on others, from the variance of one answer."""
-    from viva.lab.plan.power import Scatter
+    from viva.lab.planning.power import Scatter
 
     if correlation + within > 1:
         raise VivaError(
@@ -289,9 +289,9 @@ def _scatters(whole: float, within: float, correlation: float) -> tuple[Scatter,
 
 
 def _measured(runs: Sequence[Answers], config: PlanConfig) -> tuple[Basis, list[Assumption], Took]:
-    from viva.lab.plan.answers import median_pair, took
-    from viva.lab.plan.power import Basis
-    from viva.lab.plan.tables import Assumption
+    from viva.lab.planning.answers import median_pair, took
+    from viva.lab.planning.power import Basis
+    from viva.lab.planning.tables import Assumption
     from viva.runs.open import prices_said
 
     alone = [one.measured() for one in runs]

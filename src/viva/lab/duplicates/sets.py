@@ -14,7 +14,7 @@ from viva.benchmarks.sets import spread
 from viva.contracts import Exam
 from viva.engine.folder import RunFolder
 from viva.errors import DataError, VivaError
-from viva.lab.overlap.corpora import corpus_files, pieces_of, text_of
+from viva.lab.duplicates.corpora import corpus_files, pieces_of, text_of
 from viva.lab.text_sets import FIELDS, field_of, fitting, is_list, named_set
 from viva.prompting import replace_surrogates
 from viva.runs.config import TaskOptions

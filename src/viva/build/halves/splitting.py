@@ -15,7 +15,7 @@ from viva.version import __version__
 from viva.visible import one_line
 
 if TYPE_CHECKING:
-    from viva.build.split.stratify import Drawn
+    from viva.build.halves.stratify import Drawn
     from viva.types import Language
 
 
@@ -167,7 +167,7 @@ def contents_of(source: Path, opened: Splittable, valid: set[str], language: Lan
             said = {"Split": side.capitalize()} if "Split" in record else {}
             sides[side].append({**record, **said})
         return {opened.files[side]: written(halves) for side, halves in sides.items()}
-    from viva.build.split.subset import subset
+    from viva.build.halves.subset import subset
 
     others = {item.name for item in opened.items} - valid
     found = {opened.files["test"]: subset(source, others), opened.files["valid"]: subset(source, valid)}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from viva.analysis import power
-from viva.lab.plan.power import Basis
+from viva.lab.planning.power import Basis
 from viva.reports.consumption import dollars
 from viva.reports.grids import WORDS
 from viva.reports.printing import StudyResult

@@ -1,0 +1,19 @@
+"""What the lab registers: commands, each with the function that it is and one line."""
+
+COMMANDS = {
+    "plan": (
+        "viva.lab.planning.study:study",
+        "How many questions a decision needs, and what a number of them can show.",
+    ),
+    "variance": ("viva.lab.variation.study:study", "What moves a score: prompts, option orders, exemplars, chance."),
+    "variance run": ("viva.lab.variation.asking:varied", "Ask each question with several prompts, orders, exemplars."),
+    "adaptive": ("", "Estimate a full score from the fewest questions."),
+    "adaptive run": ("viva.lab.adaptive.asking:adaptive", "Ask what tells most, in rounds, until enough is known."),
+    "judge-bias": ("viva.lab.judges.study:study", "Does a judge's mark depend on what should not matter?"),
+    "judge-bias run": ("viva.lab.judges.asking:canaries", "Ask, with answers of known marks among those judged."),
+    "judge-bias resume": ("viva.lab.judges.asking:canaries", "Judge a run again, with such answers."),
+    "judge-bias grade": ("viva.lab.judges.asking:canaries", "Grade collected answers, with such answers."),
+    "item-analysis": ("viva.lab.items.study:study", "Questions: facility, discrimination, item response, anchors."),
+    "overlap": ("viva.lab.duplicates.study:study", "Near-duplicates and leakage: a set and another set or a corpus."),
+    "perplexity": ("viva.lab.surprisal.study:study", "How little texts surprise a model; signs of leakage."),
+}

@@ -1,0 +1,135 @@
+"""What installed packages register with Viva, by the entry points of their `dist-info`.
+
+`viva.commands`: a tiny module with `COMMANDS`, name → (module:function, one line); a name with "" for its function has
+only commands below it (`build` of `build syneval`). `viva.benchmarks`: NAME = module of a `BENCHMARK`. The files are read
+as they lie on `sys.path`: `importlib.metadata` takes as long as the rest of `viva --help`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any, NamedTuple
+
+
+class EntryPoint(NamedTuple):
+    """A name that a package registers."""
+
+    name: str
+    value: str
+    """A module, or module:attribute."""
+    distribution: str
+
+
+class Registered(NamedTuple):
+    """A command of a package."""
+
+    place: str
+    """module:function; "" of a name that has only commands below it."""
+    summary: str
+    package: str
+    """The name of the entry point: the heading of the command in `--help`."""
+
+
+@cache
+def registered() -> dict[str, Registered]:
+    """The commands of packages by name; of two of one name the first counts. What is wrong is in `problems`."""
+    found: dict[str, Registered] = {}
+    for one in entry_points("viva.commands"):
+        try:
+            for name, (place, summary) in importlib.import_module(one.value).COMMANDS.items():
+                if name in found:
+                    problems.append(
+                        f"{one.distribution} registers the command {name!r}, which {found[name].package} has"
+                    )
+                else:
+                    found[name] = Registered(place, summary, one.name)
+        except Exception as problem:  # a package that is broken stops no other
+            problems.append(f"the commands of {one.distribution} ({one.value}) cannot be read: {problem!r}")
+    return found
+
+
+problems: list[str] = []
+"""Sentences about packages that could not be used as they say."""
+
+
+def load(known: Registered) -> Any:
+    """The `commands.Command` that a package registers."""
+    module, _, attribute = known.place.partition(":")
+    return getattr(importlib.import_module(module), attribute)
+
+
+def entry_points(group: str) -> list[EntryPoint]:
+    """All of a group, sorted by distribution and name. Nothing is imported."""
+    return sorted(
+        (EntryPoint(name, value, distribution) for within, name, value, distribution in _all() if within == group),
+        key=lambda one: (one.distribution, one.name),
+    )
+
+
+class Names(Mapping[str, str]):
+    """Built-in names and those that packages register, which are looked for only where no built-in name is meant.
+
+    Where two packages register a name, the first has it; nobody has a built-in one.
+    """
+
+    def __init__(self, group: str, built_in: Mapping[str, str], form: str = r"[a-z0-9][a-z0-9_-]{0,60}") -> None:
+        self._group, self._built_in, self._form = group, built_in, re.compile(form)
+
+    def __getitem__(self, name: str) -> str:
+        if name in self._built_in:
+            return self._built_in[name]
+        if not self._form.fullmatch(name):  # a file's name asks nobody
+            raise KeyError(name)
+        return self._registered()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**self._built_in, **self._registered()})
+
+    def __len__(self) -> int:
+        return len({**self._built_in, **self._registered()})
+
+    def _registered(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for one in entry_points(self._group):
+            found.setdefault(one.name, one.value)
+        return found
+
+
+@cache
+def _all() -> tuple[tuple[str, str, str, str], ...]:
+    """Group, name, value and distribution of every entry point for Viva; the first distribution of a name wins."""
+    found: list[tuple[str, str, str, str]] = []
+    seen: set[str] = set()
+    for place in sys.path:
+        try:
+            entries = sorted(name for name in os.listdir(place or ".") if name.endswith(".dist-info"))
+        except OSError:
+            continue
+        for entry in entries:
+            distribution = re.sub(r"[-_.]+", "-", entry.partition("-")[0]).lower()
+            if distribution in seen:
+                continue
+            seen.add(distribution)
+            try:
+                with open(f"{place or '.'}/{entry}/entry_points.txt", encoding="utf-8") as file:
+                    text = file.read()
+            except (OSError, UnicodeDecodeError):
+                continue
+            if "[viva." in text:
+                found += _of_viva(text, distribution)
+    return tuple(found)
+
+
+def _of_viva(text: str, distribution: str) -> Iterator[tuple[str, str, str, str]]:
+    group = ""
+    for line in map(str.strip, text.splitlines()):
+        if line.startswith("["):
+            group = line.strip("[]").strip()
+        elif group.startswith("viva.") and "=" in line and not line.startswith(("#", ";")):
+            name, _, value = line.partition("=")
+            yield group, name.strip(), value.partition("[")[0].strip(), distribution
