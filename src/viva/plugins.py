@@ -1,8 +1,8 @@
 """What installed packages register with Viva, by the entry points of their `dist-info`.
 
 `viva.commands`: a tiny module with `COMMANDS`, name → (module:function, one line); a name with "" for its function has
-only commands below it (`build` of `build syneval`). `viva.benchmarks`: NAME = module of a `BENCHMARK`. The files are read
-as they lie on `sys.path`: `importlib.metadata` takes as long as the rest of `viva --help`.
+only commands below it (`build` of `build syneval`). `viva.benchmarks`: NAME = module of a `BENCHMARK`. The files are
+read as they lie on `sys.path`: `importlib.metadata` takes as long as the rest of `viva --help`.
 """
 
 from __future__ import annotations
