@@ -10,7 +10,7 @@ import click
 
 from viva.errors import VivaError
 from viva.files import write_whole
-from viva.runs.config import CONSENT
+from viva.runs.config import CONSENT, Option
 from viva.runs.configfile import Configuration, config_text, read_config
 
 _READ = "viva.configuration"
@@ -21,7 +21,7 @@ def configure(ctx: click.Context, _: click.Parameter, path: Path | None) -> None
     """Make the file's values the defaults of the command's options."""
     if path is None:
         return
-    read = ctx.meta[_READ] = read_config(path)
+    read = ctx.meta[_READ] = read_config(path, _own(ctx))
     values = {_PARAMETERS.get(name, name): value for name, value in read.values.items()}
     ctx.default_map = {**values, **(ctx.default_map or {})}  # what --quiet and --json set comes first
 
@@ -42,9 +42,15 @@ def write_config(given: Mapping[str, Any]) -> None:
     path: Path = given["write_config"]
     if path.exists():
         raise VivaError(f"{path} is there already; name another file, or remove it")
-    options = {**given, "run": given["run_path"]}
-    content = config_text(given["benchmarks"], given["models"], given["settings"], options)
+    ctx = click.get_current_context()
+    options = {**ctx.params, **given, "run": given["run_path"]}
+    content = config_text(given["benchmarks"], given["models"], given["settings"], options, _own(ctx))
     write_whole(path, content.encode())
     agreed = [f"--{name.replace('_', '-')}" for name in CONSENT if given.get(name)]
     left_out = f" ({', '.join(agreed)} is not in it: say it each time)" if agreed else ""
-    click.echo(f"{path} written{left_out}; viva run --config {path}", err=True)
+    click.echo(f"{path} written{left_out}; {ctx.command_path} --config {path}", err=True)
+
+
+def _own(ctx: click.Context) -> Mapping[str, Option]:
+    """The options that the command has beside those of `viva run`: a way of asking."""
+    return getattr(ctx.command, "own", {})

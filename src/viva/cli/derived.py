@@ -14,15 +14,15 @@ from viva.cli.consent import confirm_endpoints
 from viva.cli.options import GroupedCommand, argument, option, stack, tables_options
 from viva.cli.output import show_study
 from viva.commands import Command
-from viva.runs.config import options, pick
+from viva.runs.config import Option, options, pick
 
 
 class _Derived(GroupedCommand):
     """A command whose help names the commands below it."""
 
-    def __init__(self, *given: Any, below: Mapping[str, str], **named: Any) -> None:
+    def __init__(self, *given: Any, below: Mapping[str, str], own: Mapping[str, Option], **named: Any) -> None:
         super().__init__(*given, **named)
-        self._below = below
+        self._below, self.own = below, own
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         super().format_options(ctx, formatter)
@@ -39,9 +39,10 @@ def derived(
     built_in: Callable[[str], click.Command],
 ) -> click.Command:
     """The command of that name. `below`: the commands whose names begin with it; `built_in` finds one of the core."""
-    fields = options(known.config).values()
-    own = [argument(one) for one in fields if one.argument] + [option(one) for one in fields if not one.argument]
-    shown = {"help": inspect.cleandoc(known.config.__doc__ or ""), "short_help": summary, "below": below}
+    fields = options(known.config)
+    own = [argument(one) for one in fields.values() if one.argument]
+    own += [option(one) for one in fields.values() if not one.argument]
+    shown = {"help": inspect.cleandoc(known.config.__doc__ or ""), "short_help": summary, "below": below, "own": fields}
     short = name.rpartition(" ")[2]
     if known.kind == "way":
         base = built_in(short)

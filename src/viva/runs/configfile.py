@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping as Map
 from collections.abc import Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from msgspec import Struct
@@ -44,8 +45,12 @@ class Configuration(Struct, kw_only=True, frozen=True):
     """Options that the file sets, by their names in `runs/config.py`."""
 
 
-def read_config(path: Path) -> Configuration:
-    """The file's content. Raises DataError, naming file and line, for what is not allowed, and StorageError."""
+def read_config(path: Path, own: Map[str, Option] = MappingProxyType({})) -> Configuration:
+    """The file's content; `own`: options that a way of asking has beside those of every run.
+
+    Raises DataError, naming file and line, for what is not allowed, and StorageError.
+    """
+    known = {**own, **KNOWN}
     try:
         root = read_yaml(read_regular(path, LARGEST, follow=True).decode("utf-8-sig"))
     except UnicodeDecodeError:
@@ -53,7 +58,7 @@ def read_config(path: Path) -> Configuration:
     except Unreadable as problem:
         raise DataError(f"{path}, line {problem.problem.line}: {problem}") from None
     reader = _Reader(path)
-    fields = reader.fields(root, (*KNOWN, "benchmarks", "model"))
+    fields = reader.fields(root, (*known, "benchmarks", "model"))
     benchmarks = fields.pop("benchmarks", None)
     model = fields.pop("model", None)
     names, settings = reader.models(model) if model else ((), {})
@@ -61,18 +66,23 @@ def read_config(path: Path) -> Configuration:
         benchmarks=tuple(map(reader.text, _items(benchmarks))) if benchmarks else (),
         models=names,
         settings=settings,
-        values={name: reader.value(KNOWN[name], node) for name, node in fields.items()},
+        values={name: reader.value(known[name], node) for name, node in fields.items()},
     )
 
 
 def config_text(
-    benchmarks: Sequence[str], models: Sequence[str], settings: Map[str, Map[str, Any]], given: Map[str, Any]
+    benchmarks: Sequence[str],
+    models: Sequence[str],
+    settings: Map[str, Map[str, Any]],
+    given: Map[str, Any],
+    own: Map[str, Option] = MappingProxyType({}),
 ) -> str:
     """The file that says what these options say: benchmarks, models, and every option that is not at its default."""
     import yaml
 
+    known = {**own, **KNOWN}
     changed = {
-        name: _written(given[name]) for name, option in KNOWN.items() if name in given and given[name] != option.default
+        name: _written(given[name]) for name, option in known.items() if name in given and given[name] != option.default
     }
     entries = [
         {"name": name, **{key: _written(value) for key, value in settings[name].items()}} if name in settings else name

@@ -92,7 +92,7 @@ class OpenRun(Struct, kw_only=True):
             yield (
                 f"{', '.join(drawn)}: --seed sends the same number with every question. A server that draws from it "
                 "alone gives all questions one draw, and the interval does not know of it; leave --seed out, or see "
-                "`viva run --vary seed=N`."
+                "`viva variance run --vary seed=N`."
             )
 
     def _left_out(self) -> Iterator[str]:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec import UNSET
 
 from viva.benchmarks import find_benchmark
 from viva.benchmarks.sharding import unsharded
@@ -178,15 +177,9 @@ def drawn(exam: ExamRecord, draw: SamplingOptions, seed: int | None) -> ExamReco
     about = find_benchmark(exam.spec.benchmark).about
     paper = (about.few_shot if exam.spec.shots else None) or about.draws
     own = sampling(draw, seed, paper.sampling)
-    if exam.spec.vary is not UNSET and any(factor.name == "seed" for factor in exam.spec.vary.factors):
-        if own.seed is None:
-            raise VivaError("--vary seed: say which seed is the first, such as --seed 0")
-        if own.temperature == 0:
-            raise VivaError("--vary seed: nothing is drawn at temperature 0; say another, such as --temperature 0.7")
-    samples, cells = draw.samples or paper.samples, 1 if exam.spec.vary is UNSET else len(exam.spec.vary.cells)
     return msgspec.structs.replace(
         exam,
-        samples=samples * cells if cells > 1 or (draw.samples is None and samples != 1) else None,
+        samples=paper.samples if draw.samples is None and paper.samples != 1 else None,
         sampling=own if own != sampling(draw, seed) else None,
     )
 

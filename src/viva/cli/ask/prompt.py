@@ -8,11 +8,11 @@ import click
 import msgspec
 from msgspec import UNSET
 
-from viva.cli.options import derive, exam_options
+from viva.cli.options import exam_options
 from viva.contracts import Exam
 from viva.errors import VivaError
 from viva.prompting import estimate_tokens, prompt_text
-from viva.runs.config import SamplingOptions, TaskOptions, pick
+from viva.runs.config import TaskOptions, pick
 from viva.runs.exams import open_exams
 from viva.types import Choose, Question, Sampling
 from viva.visible import escape_invisible, escaped
@@ -23,10 +23,9 @@ from viva.visible import escape_invisible, escaped
 @click.option("--question", "identity", metavar="ID", help="Which question.  [default: the first]")
 @click.option("--raw", "--json", "raw", is_flag=True, help="As JSON, exactly as it goes over the wire.")
 @exam_options
-@derive(SamplingOptions, only={"vary"})
-def prompt_command(benchmark: str, identity: str | None, raw: bool, vary: tuple[str, ...], **given: Any) -> int:
-    """Show the prompt of one question of BENCHMARK, exemplars included; with --vary, that of every combination."""
-    exams = [exam for exam, _ in open_exams((benchmark,), pick(TaskOptions, given), asking=True, vary=vary)]
+def prompt_command(benchmark: str, identity: str | None, raw: bool, **given: Any) -> int:
+    """Show the prompt of one question of BENCHMARK, exemplars included."""
+    exams = [exam for exam, _ in open_exams((benchmark,), pick(TaskOptions, given), asking=True)]
     for exam in exams:
         question = next((q for q in exam.questions() if identity in (None, q.id)), None)
         if question is not None:

@@ -14,7 +14,7 @@ from viva.contracts import Exam
 from viva.engine.folder import AdaptiveRecord, ExamRecord, RunRecord
 from viva.errors import DataError, StorageError, VivaError
 from viva.files import UNREADABLE, read_regular
-from viva.runs.config import AdaptiveOptions, LimitOptions
+from viva.runs.config import LimitOptions
 from viva.runs.draws import question_scores, read_until
 from viva.runs.item_scores import EXAM, existing, score_sets
 from viva.runs.messages import notify
@@ -55,60 +55,47 @@ class Calibration(Struct, kw_only=True):
 
 
 def plan_adaptive(
-    options: AdaptiveOptions,
-    exams: Sequence[tuple[Exam, ExamRecord]],
-    models: Sequence[str],
-    asked: RunRecord,
-    limits: LimitOptions,
-) -> tuple[AdaptiveRecord, bytes] | None:
-    """What run.json says of an adaptive run, and its calibration.json; None for a run that asks everything.
+    source: Path, until: str, record: RunRecord, exams: Sequence[Exam], limits: LimitOptions
+) -> tuple[AdaptiveRecord, bytes]:
+    """What run.json says of an adaptive run, and its calibration.json.
 
-    `asked`: run.json so far. Raises VivaError for what cannot be asked so.
+    `record`: run.json so far. Raises VivaError for what cannot be asked so.
     """
-    if options.adaptive is None:
-        if options.until is not None:
-            raise VivaError("--until says when an adaptive run stops: it needs --adaptive RUN (other models' scores)")
-        return None
-    if options.shuffle:
-        raise VivaError("--adaptive chooses the questions itself: leave --shuffle out")
-    if options.until is None:
-        raise VivaError("--adaptive needs --until: a number of questions, interval<2, score>60 or a>b")
-    until = read_until(options.until)
-    wanted = 2 if until.kind == "difference" else 1
+    rule, models = read_until(until), [model.name for model in record.models]
+    wanted = 2 if rule.kind == "difference" else 1
     if len(exams) != 1 or len(models) != wanted:
         more = "name another with --model" if len(exams) == 1 and len(models) < wanted else "begin a run for each"
         raise VivaError(
-            f"--adaptive --until {options.until!r} asks {wanted} model{'s' * (wanted > 1)} the questions of one exam; "
+            f"--until {until!r} asks {wanted} model{'s' * (wanted > 1)} the questions of one exam; "
             f"here are {len(models)} model{'s' * (len(models) != 1)} and {len(exams)} exam{'s' * (len(exams) != 1)}: "
             f"{more}"
         )
-    (exam, record), *_ = exams
-    _refuse(exam, record, asked, limits)
-    calibration = _calibration(options.adaptive, exam, models)
-    if until.kind == "number" and until.value > len(calibration.questions):
-        raise VivaError(
-            f"--until {options.until}: {exam.spec.label} has {len(calibration.questions):,} questions to ask"
-        )
+    (exam,) = exams
+    _refuse(exam, record.exams[0], record, limits)
+    calibration = _calibration(source, exam, models)
+    if rule.kind == "number" and rule.value > len(calibration.questions):
+        raise VivaError(f"--until {until}: {exam.spec.label} has {len(calibration.questions):,} questions to ask")
     _warn(calibration)
-    known = AdaptiveRecord(until=options.until, questions=len(calibration.questions), known=len(calibration.models))
+    known = AdaptiveRecord(until=until, questions=len(calibration.questions), known=len(calibration.models))
     return known, msgspec.json.encode(calibration)
 
 
 def _refuse(exam: Exam, record: ExamRecord, asked: RunRecord, limits: LimitOptions) -> None:
     spec, headline = exam.spec, exam.headline()
-    for option, given in (("limit", spec.limit), ("questions", spec.questions), ("shard", spec.shard)):
+    own = {"limit": spec.limit, "questions": spec.questions, "shard": spec.shard, "shuffle": spec.shuffle}
+    for option, given in own.items():
         if given:
-            raise VivaError(f"--adaptive chooses the questions itself: leave --{option} out")
+            raise VivaError(f"an adaptive run chooses the questions itself: leave --{option} out")
     samples = record.samples or asked.samples
     if samples * asked.repeats > 1:
-        more = "leave --vary out" if spec.vary else "say --samples 1" if samples > 1 else "leave --repeats out"
+        more = "say --samples 1" if samples > 1 else "leave --repeats out"
         raise VivaError(
-            f"--adaptive asks each question once, and here it would be {samples * asked.repeats:,} times: {more}"
+            f"an adaptive run asks each question once, and here it would be {samples * asked.repeats:,} times: {more}"
         )
     if limits.batch:
-        raise VivaError("--adaptive asks in rounds, and a batch may take a day for each: leave --batch out")
+        raise VivaError("an adaptive run asks in rounds, and a batch may take a day for each: leave --batch out")
     if headline.given or headline.where or headline.signed:
-        raise VivaError(f"--adaptive estimates a mean over all questions, and the score of {spec.label} is none")
+        raise VivaError(f"an adaptive run estimates a mean over all questions, and the score of {spec.label} is none")
 
 
 def _calibration(source: Path, exam: Exam, asked: Sequence[str]) -> Calibration:
@@ -124,18 +111,20 @@ def _calibration(source: Path, exam: Exam, asked: Sequence[str]) -> Calibration:
     for one in score_sets(existing([str(source)], ()), EXAM):
         scores = {name: score for name, score in question_scores(one.scores, headline).items() if name in sound}
         if one.is_called([*names]):
-            notify(f"--adaptive: {one_line(one.model, 60)} is asked, so its scores in {source} are left out")
+            notify(f"--calibration: {one_line(one.model, 60)} is asked, so its scores in {source} are left out")
         elif scores:
             found[f"{one.model} ({one.source.name})" if one.model in found else one.model] = scores
     if len(found) < FEWEST:
         raise DataError(
-            f"--adaptive {source}: other models with scores on questions of {exam.spec.label}: {len(found)}, and it "
+            f"--calibration {source}: other models with scores on questions of {exam.spec.label}: {len(found)}, and it "
             f"takes {FEWEST}: name a folder of runs, or a table of item scores (question, sample, model, score) whose "
             f"questions are called as in the exam ({one_line(next(iter(sound), ''), 40)})"
         )
     unknown = sum(not any(name in scores for scores in found.values()) for name in sound)
     if unknown:
-        notify(f"--adaptive: {unknown:,} of {len(sound):,} questions have no score in {source}; they count as average")
+        notify(
+            f"--calibration: {unknown:,} of {len(sound):,} questions have no score in {source}; they count as average"
+        )
     return Calibration(
         models=list(found),
         questions=list(sound),
@@ -151,7 +140,7 @@ def _warn(calibration: Calibration) -> None:
     found = dimensions(calibration.matrix(), calibration.frame().shares)
     if found is not None and found.several:
         notify(
-            f"--adaptive: the known models differ in more than one ability (largest eigenvalue of residuals "
+            f"--calibration: the known models differ in more than one ability (largest eigenvalue of residuals "
             f"{found.largest:.2f}, {found.expected:.2f} if it were one): the estimate stays right, and may take more "
             "questions"
         )

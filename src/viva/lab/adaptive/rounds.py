@@ -1,4 +1,4 @@
-"""Carry out a run: all at once; an adaptive one in rounds, each drawn by what the rounds before brought."""
+"""Carry out an adaptive run: in rounds, each drawn by what the rounds before brought."""
 
 from __future__ import annotations
 
@@ -21,10 +21,8 @@ GROWTH = 0.1
 """Each round adds this share of what was asked: few rounds, and stopping is at most so much too late."""
 
 
-def carry_out_run(opened: OpenRun, earlier: list[RunFolder]) -> int:
+def carry_out_rounds(opened: OpenRun, earlier: list[RunFolder]) -> int:
     """Ask what is missing, and grade what comes; `opened` has all that was asked at the end. Returns the exit code."""
-    if opened.folder.record.adaptive is None:
-        return execute_run(opened, earlier)
     asking = _Adaptive(opened)
     try:
         return execute_run(opened, earlier, asking.more)

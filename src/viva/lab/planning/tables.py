@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from viva.analysis import power
+from viva.lab.planning import power
 from viva.lab.planning.power import Basis
 from viva.reports.consumption import dollars
 from viva.reports.grids import WORDS

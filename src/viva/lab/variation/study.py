@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 from msgspec import UNSET, Meta, Struct
 
-from viva.designs import Design, with_judges
+from viva.designs import Design
 from viva.engine.folder import ExamRecord, RunFolder
 from viva.errors import DataError, VivaError
+from viva.lab.variation.cells import with_judges
 from viva.runs.config import note
 from viva.runs.exams import reopen
 from viva.runs.graded import refuse_adaptive, rows_by_evaluation, runs_in

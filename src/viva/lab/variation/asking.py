@@ -1,30 +1,60 @@
-"""What `--vary` asks for, read and checked: a design, and the texts of its levels."""
+"""Asking every question in the cells of a design: what is varied, read and checked, and the texts of its levels."""
 
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import cast, get_args
+from typing import Annotated, cast, get_args
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
-from viva.benchmarks import CARD, find_benchmark
+from viva.benchmarks import CARD
 from viva.benchmarks.card.model import read_card
 from viva.benchmarks.varied import VARIANTS, Texts
-from viva.designs import JUDGE, MOST_CELLS, Design, Factor, FactorName, factorial
+from viva.commands import command
+from viva.contracts import Exam
+from viva.designs import JUDGE, MOST_CELLS, Design, Factor, FactorName
+from viva.engine.folder import ExamRecord, RunRecord
 from viva.errors import DataError, VivaError
+from viva.lab.variation.cells import factorial
 from viva.languages import LANGUAGES
 from viva.prompting import merged, read_templates
+from viva.runs.config import LimitOptions, note
+from viva.runs.ways import Way
 from viva.types import ExamSpec
 from viva.visible import one_line
 
 CELLS = "cells"
-PARAPHRASES = "paraphrases.toml"
-"""Templates that say the same in other words, beside a benchmark's own."""
+PARAPHRASES = Path(__file__).with_name("paraphrases")
+"""Templates that say the same in other words, a file a benchmark."""
 _EXAMPLE = "--vary prompt=3,order=4"
+
+
+class VaryConfig(Struct, kw_only=True):
+    """Ask every question in all combinations of what is varied, in one run: how much does each move the score?
+
+    `viva variance RUN` reads what the answers say.
+
+    \b
+    viva variance run cmmlu --vary prompt=3,order=4 --model openai/NAME
+    viva variance run cmmlu --vary prompt=FILE.toml,cells=8 --model openai/a --model openai/b
+    """
+
+    vary: Annotated[
+        tuple[str, ...],
+        note(
+            "What is varied: prompt=3 (or FILE.toml), order=4, exemplars=2, system=FILE.toml, seed=3; cells=N asks a "
+            "balanced part of the combinations."
+        ),
+    ]
+
+
+@command(VaryConfig, "way")
+def varied(config: VaryConfig) -> Way:
+    """Ask every question in the cells of a design. Raises VivaError for what cannot be varied so."""
+    return Varied(read_varied(config.vary))
 
 
 class VaryOptions(Struct, frozen=True):
@@ -75,6 +105,41 @@ class VaryOptions(Struct, frozen=True):
         return msgspec.structs.replace(spec, vary=design), said_templates
 
 
+class Varied(Way):
+    """The exams in all cells."""
+
+    def __init__(self, options: VaryOptions) -> None:
+        self._options = options
+
+    def exam(
+        self, spec: ExamSpec, own: Path | None, templates: dict[str, object] | None
+    ) -> tuple[ExamSpec, dict[str, object] | None]:
+        """With the design, and the texts of its levels."""
+        return self._options.of(spec, own, templates)
+
+    def plan(
+        self, record: RunRecord, exams: Sequence[Exam], limits: LimitOptions
+    ) -> tuple[RunRecord, Mapping[str, bytes]]:
+        """So many answers in each cell as the run has otherwise. Raises VivaError where seeds would change nothing."""
+        if "seed" in self._options.factors:
+            for exam in record.exams:
+                _refuse_seeds(exam, record)
+        cells = [1 if one.spec.vary is UNSET else len(one.spec.vary.cells) for one in record.exams]
+        exams_asked = [
+            msgspec.structs.replace(one, samples=(one.samples or record.samples) * count)
+            for one, count in zip(record.exams, cells, strict=True)
+        ]
+        return msgspec.structs.replace(record, exams=exams_asked), {}
+
+
+def _refuse_seeds(exam: ExamRecord, record: RunRecord) -> None:
+    drawn = exam.sampling or record.sampling
+    if drawn.seed is None:
+        raise VivaError("--vary seed: say which seed is the first, such as --seed 0")
+    if drawn.temperature == 0:
+        raise VivaError("--vary seed: nothing is drawn at temperature 0; say another, such as --temperature 0.7")
+
+
 def read_varied(given: Sequence[str]) -> VaryOptions:
     """`prompt=3,order=4`, in one text or several. Raises VivaError for what cannot be varied so."""
     factors: dict[FactorName, int | Path] = {}
@@ -116,7 +181,7 @@ def _paraphrases(spec: ExamSpec, own: Path | None, said: int | Path) -> dict[str
     """Name → templates of the levels after the first: the user's file, or so many that come with the benchmark."""
     if isinstance(said, Path):
         return _tables(_read(said, "paraphrases", '[brief] and below it task = "..."'), said)
-    path = Path(str(sys.modules[type(find_benchmark(spec.benchmark)).__module__].__file__)).with_name(PARAPHRASES)
+    path = PARAPHRASES / f"{spec.benchmark}.toml"
     found = _tables(read_templates(path), path) if path.exists() else {}
     if spec.benchmark == CARD and own is not None:
         card = read_card(own)

@@ -1,0 +1,141 @@
+"""`viva judge-bias run`: answers with known marks, mixed among those that a run's judges are asked about."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from msgspec import Struct
+
+from viva.commands import command
+from viva.contracts import Exam
+from viva.engine.folder import RunRecord
+from viva.errors import DataError, VivaError
+from viva.runs.config import note
+from viva.runs.rationale_check import reply_of
+from viva.runs.score_table import rows_of
+from viva.runs.ways import Way
+from viva.types import Canary, Question, Response
+from viva.visible import one_line
+
+_MOST = 1000
+_TEXT = ("text", "answer", "reply", "response")
+
+
+class CanaryConfig(Struct, kw_only=True):
+    """Mix answers with known marks (canaries) among those that are judged: they are in no mean, and the results say
+    what each judge gave them.
+
+    \b
+    viva judge-bias run csbench --canaries 20 --model openai/NAME --judge openai/JUDGE
+    viva judge-bias resume runs/NAME --canaries 20 --judge openai/OTHER
+    viva judge-bias grade clrbench answers.jsonl --canaries known.csv --judge openai/JUDGE
+    """
+
+    canaries: Annotated[
+        str,
+        note(
+            "So many drawn an exam, half of them right, or a file's (question, text, mark).",
+            metavar="FILE|N",
+        ),
+    ]
+
+
+@command(CanaryConfig, "way")
+def canaries(config: CanaryConfig) -> Way:
+    """Ask judges also about answers with known marks."""
+    return Canaries(config.canaries)
+
+
+class Canaries(Way):
+    """Answers with known marks among those that are judged."""
+
+    judges_again = True
+
+    def __init__(self, given: str) -> None:
+        self._given = given
+
+    def judging(self, record: RunRecord, exams: Sequence[Exam]) -> RunRecord:
+        """With the canaries."""
+        found = read_canaries(self._given, exams, record.seed, judged=bool(record.judges))
+        return msgspec.structs.replace(record, canaries=found)
+
+
+def read_canaries(given: str, exams: Sequence[Exam], seed: int, *, judged: bool) -> list[Canary]:
+    """The canaries of --canaries: a file's, or so many drawn for every exam that judges have work in.
+
+    Raises VivaError for a number that is none, DataError for a file that cannot be used.
+    """
+    if not judged:
+        raise VivaError(f"--canaries {given!r} are for a judge, and there is none: add --judge MODEL")
+    if given.isascii() and given.isdecimal():
+        if not 2 <= int(given) <= _MOST:
+            raise VivaError(f"--canaries {given}: draw from 2 to {_MOST:,} an exam, half of them right and half wrong")
+        found = [canary for exam in exams for canary in _drawn(exam, int(given), seed)]
+        if not found:
+            raise VivaError(
+                f"--canaries {given}: no question of this run has a gold answer that a judge is asked about; name a "
+                "FILE of answers with known marks"
+            )
+        return found
+    return list(_from_file(Path(given), exams))
+
+
+def _drawn(exam: Exam, count: int, seed: int) -> Iterator[Canary]:
+    """Gold answers to some questions, and to others the gold answers of questions of the same kind."""
+    golden = [question for question in exam.questions() if _judged(exam, question)]
+    drawn = random.Random(f"{seed}/{exam.spec.label}/canaries").sample(golden, min(count, len(golden)))
+    for index, question in enumerate(drawn):
+        if index % 2 == 0:
+            yield Canary(exam=exam.spec.label, question=question.id, text=_reply(exam, question), mark=1.0)
+            continue
+        other = next((one for one in golden[index:] + golden[:index] if _differs(one, question)), None)
+        if other is not None:
+            yield Canary(exam=exam.spec.label, question=question.id, text=_reply(exam, other), mark=0.0)
+
+
+def _judged(exam: Exam, question: Question) -> bool:
+    if not question.answer or (exam.spec.rationale and not question.explanation.strip()):
+        return False
+    return bool(exam.judgements(question, Response(text=_reply(exam, question)), 1, {}))
+
+
+def _differs(one: Question, other: Question) -> bool:
+    return one.kind == other.kind and str(one.answer).casefold().strip() != str(other.answer).casefold().strip()
+
+
+def _reply(exam: Exam, question: Question) -> str:
+    answer = str(question.answer)
+    return reply_of(question.explanation.strip(), answer) if exam.spec.rationale else answer
+
+
+def _from_file(path: Path, exams: Sequence[Exam]) -> Iterator[Canary]:
+    """CSV or JSONL: `question`, `text`, `mark` (0 to 1), and `exam` where several exams have such a question.
+
+    A question that only a part of this run does not ask (a shard, a limit) is left out.
+    """
+    asked = {exam.spec.label: {question.id for question in exam.questions()} for exam in exams}
+    part = any(exam.spec.shard or exam.spec.limit or exam.spec.questions for exam in exams)
+    found = 0
+    for line, row in rows_of(path):
+        where = f"{path}, line {line}"
+        question, text = row.get("question"), next((row[name] for name in _TEXT if name in row), None)
+        if not isinstance(text, str) or not text.strip() or question in (None, ""):
+            raise DataError(f"{where}: a canary needs the columns question, text and mark")
+        try:
+            mark = float(str(row.get("mark")))
+        except ValueError:
+            mark = -1.0
+        if not 0.0 <= mark <= 1.0:
+            raise DataError(f"{where}: mark {one_line(str(row.get('mark')), 40)!r} is no share of 1, such as 0 or 1")
+        named = [str(row["exam"])] if row.get("exam") else list(asked)
+        places = [label for label in named if str(question) in asked.get(label, ())]
+        if not places and not part:
+            raise DataError(f"{where}: no exam of this run asks {one_line(str(question), 60)!r}")
+        found += len(places)
+        yield from (Canary(exam=label, question=str(question), text=text, mark=mark) for label in places)
+    if not found:
+        raise DataError(f"{path} holds no answer to a question of this run")

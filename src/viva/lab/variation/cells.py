@@ -1,0 +1,62 @@
+"""Which combinations of levels are asked: all, or a balanced part of them; and the judges as one more factor."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections.abc import Sequence
+
+from viva.designs import JUDGE, Design, Factor
+
+_TRIALS, _STARTS = 400, 4
+
+
+def with_judges(design: Design | None, judges: Sequence[str]) -> Design:
+    """A design with every one of its cells once under each judge, who change first; of judges alone where there is
+    none."""
+    factors, cells = (design.factors, design.cells) if design else ((), ((),))
+    crossed = tuple((*cell, judge) for cell in cells for judge in range(len(judges)))
+    return Design((*factors, Factor(JUDGE, tuple(judges))), crossed)
+
+
+def factorial(sizes: Sequence[int], cells: int | None = None) -> tuple[tuple[int, ...], ...]:
+    """Return all combinations of levels, or `cells` of them in which levels are as balanced as can be.
+
+    A fraction is a nearly orthogonal array: every level of a factor is there equally often (or once more), and the sum
+    over pairs of cells of the squared (weighted) number of equal levels, J2 of Xu (Technometrics 44, 2002), is made
+    small by exchanges from several starts. The same arguments always give the same cells.
+    """
+    if cells is None or cells >= math.prod(sizes):
+        return tuple(itertools.product(*map(range, sizes)))
+    draw = random.Random(f"{sizes}/{cells}")
+    found = min((_exchanged(sizes, cells, draw) for _ in range(_STARTS)), key=lambda one: _coincidences(one, sizes))
+    # Relabelling the levels of a factor keeps its balance: the first cell is the one that a plain run asks.
+    columns = [[(level - column[0]) % size for level in column] for column, size in zip(found, sizes, strict=True)]
+    return tuple(sorted(zip(*columns, strict=True)))
+
+
+def _exchanged(sizes: Sequence[int], cells: int, draw: random.Random) -> list[list[int]]:
+    """Columns of balanced levels, improved by exchanges of two entries of a column as long as that helps."""
+    columns = [[number % size for number in range(cells)] for size in sizes]
+    for column in columns[1:]:
+        draw.shuffle(column)
+    best = _coincidences(columns, sizes)
+    for _ in range(_TRIALS):
+        column = draw.choice(columns)
+        first, second = draw.randrange(cells), draw.randrange(cells)
+        column[first], column[second] = column[second], column[first]
+        now = _coincidences(columns, sizes)
+        if now > best:
+            column[first], column[second] = column[second], column[first]
+        best = min(best, now)
+    return columns
+
+
+def _coincidences(columns: Sequence[Sequence[int]], sizes: Sequence[int]) -> int:
+    """J2: over pairs of cells, the square of the sum of sizes of factors in which they have the same level."""
+    cells = [*zip(*columns, strict=True)]
+    return sum(
+        sum(size for size, one, other in zip(sizes, first, second, strict=True) if one == other) ** 2
+        for first, second in itertools.combinations(cells, 2)
+    )
