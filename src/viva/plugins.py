@@ -64,10 +64,10 @@ def load(known: Registered) -> Any:
 
 
 def entry_points(group: str) -> list[EntryPoint]:
-    """All of a group, sorted by distribution and name. Nothing is imported."""
+    """All of a group: Viva's own before those of others, sorted by distribution and name. Nothing is imported."""
     return sorted(
-        (EntryPoint(name, value, distribution) for within, name, value, distribution in _all() if within == group),
-        key=lambda one: (one.distribution, one.name),
+        (EntryPoint(name, value, found) for within, name, value, found in _all(tuple(sys.path)) if within == group),
+        key=lambda one: (one.distribution != "viva", one.distribution, one.name),
     )
 
 
@@ -96,16 +96,20 @@ class Names(Mapping[str, str]):
     def _registered(self) -> dict[str, str]:
         found: dict[str, str] = {}
         for one in entry_points(self._group):
-            found.setdefault(one.name, one.value)
+            if one.name in self._built_in:
+                said = f"{one.distribution} registers {one.name!r} ({self._group}), which Viva has: Viva's counts"
+                problems.extend([said] if said not in problems else [])
+            else:
+                found.setdefault(one.name, one.value)
         return found
 
 
 @cache
-def _all() -> tuple[tuple[str, str, str, str], ...]:
+def _all(places: tuple[str, ...]) -> tuple[tuple[str, str, str, str], ...]:
     """Group, name, value and distribution of every entry point for Viva; the first distribution of a name wins."""
     found: list[tuple[str, str, str, str]] = []
     seen: set[str] = set()
-    for place in sys.path:
+    for place in places:
         try:
             entries = sorted(name for name in os.listdir(place or ".") if name.endswith(".dist-info"))
         except OSError:

@@ -2,40 +2,130 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import subprocess
 import sys
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from starlette.testclient import TestClient
 
 import viva
 from rows import table
-from viva.benchmarks import BENCHMARKS, open_exam
+from viewing.conftest import visit
+from viva.benchmarks import open_exam
 from viva.errors import DataError
 from viva.types import Choose, ExamSpec, Generate, Sampling
+
+__all__ = ["visit"]
 
 PAGE = Path(__file__).parents[2] / "CONTRIBUTING.md"
 
 
+def installed(place: Path) -> Path:
+    """The packages of the page, as pip would have installed them there."""
+    blocks = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.M | re.S)
+    shown = [content for kind, content in blocks if kind in ("python", "toml", "csv")]
+    names = [
+        "capitals/benchmark.py", "capitals/prompts.toml", "capitals/sample/test.csv", "capitals/sample/dev.csv",
+        "pyproject.toml", "capitals/commands.py", "capitals/longest.py", "capitals/atlas.py",
+    ]  # fmt: skip
+    (place / "capitals" / "sample").mkdir(parents=True)
+    (place / "capitals" / "__init__.py").touch()
+    for name, content in zip(names, shown, strict=True):
+        (place / name).write_text(content, encoding="utf-8")
+    groups = tomllib.loads((place / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"]
+    lines = [f"[{group}]\n" + "".join(f"{k} = {v}\n" for k, v in said.items()) for group, said in groups.items()]
+    (place / "capitals-1.dist-info").mkdir()
+    (place / "capitals-1.dist-info" / "entry_points.txt").write_text("".join(lines), encoding="utf-8")
+    return place
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The folder that a contributor would have made, importable and with its line in BENCHMARKS."""
-    text = PAGE.read_text(encoding="utf-8")
-    [(kind, code), (_, prompts), (_, test), (_, dev)] = re.findall(r"^```(\w+)\n(.*?)^```$", text, re.M | re.S)[:4]
-    assert kind == "python"
-    (tmp_path / "capitals" / "sample").mkdir(parents=True)
-    for name, content in [
-        ("__init__.py", ""), ("benchmark.py", code), ("prompts.toml", prompts), ("sample/test.csv", test),
-        ("sample/dev.csv", dev),
-    ]:  # fmt: skip
-        (tmp_path / "capitals" / name).write_text(content, encoding="utf-8")
-    monkeypatch.syspath_prepend(tmp_path)
+    """The folder of what a contributor would have installed, importable."""
+    monkeypatch.syspath_prepend(installed(tmp_path))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(BENCHMARKS, "capitals", "capitals.benchmark")
     yield tmp_path
     for name in [name for name in sys.modules if name.partition(".")[0] == "capitals"]:
         del sys.modules[name]
+
+
+def viva_with(place: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """A command where the package is installed."""
+    paths = os.pathsep.join(filter(None, [str(place), os.environ.get("PYTHONPATH", "")]))
+    environment = os.environ | {"PYTHONPATH": paths, "COLUMNS": "110"}
+    command = [sys.executable, "-m", "viva", *arguments]
+    return subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_an_installed_package_adds_a_benchmark_a_study_and_a_command(tmp_path: Path) -> None:
+    place = installed(tmp_path)
+    helped = viva_with(place, "--help").stdout
+    assert re.search(
+        r"^Capitals:\n  longest +Which answers are the longest\?\n  atlas +Print the continents\.$", helped, re.M
+    )
+    listed = json.loads(viva_with(place, "list", "--json").stdout)
+    assert "capitals" in [each["name"] for each in listed]
+    (place / "run.yaml").write_text("benchmarks: [capitals]\nmodel: baseline/first\n", encoding="utf-8")
+    asked = viva_with(place, "run", "--config", "run.yaml", "--run", "kept", "--json")
+    assert json.loads(asked.stdout)["results"][0]["exam"] == "capitals-en", asked.stderr
+    longest = viva_with(place, "longest", "kept", "--top", "2", "--json")
+    assert len(json.loads(longest.stdout)) == 2, longest.stderr
+    assert "question,characters\n" in viva_with(place, "longest", "kept", "--format", "csv").stdout
+    assert "--top" in viva_with(place, "longest", "--help").stdout
+    assert viva_with(place, "atlas").stdout == "Asia\nEurope\n"
+    assert viva_with(place, "longest", "nowhere").returncode == 2
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_viewer_shows_a_run_of_a_package_and_says_what_one_without_it_needs(
+    visit: Callable[[Path], TestClient], tmp_path: Path
+) -> None:
+    viva.run("capitals", model="baseline/first", run="runs/kept")
+    page = visit(tmp_path / "runs").get("/run/kept/answers")
+    assert "What is the capital of France?" in page.text
+    without = viva_with(tmp_path / "runs", "score", "kept")
+    assert without.returncode == 2
+    assert "there is no benchmark 'capitals'" in without.stderr
+
+
+def test_a_package_that_fails_or_takes_a_name_of_vivas_is_named_and_stops_nothing(tmp_path: Path) -> None:
+    place = installed(tmp_path)
+    with (place / "capitals-1.dist-info" / "entry_points.txt").open("a", encoding="utf-8") as file:
+        file.write("[viva.benchmarks]\ncmmlu = capitals.benchmark\n")
+    commands = place / "capitals" / "commands.py"
+    commands.write_text('COMMANDS = {"run": ("capitals.longest:study", "Mine."), "plan": ("x:y", "Mine.")}\n')
+    ended = viva_with(place, "--help")
+    assert ended.returncode == 0
+    assert "Mine." not in ended.stdout
+    assert "capitals registers the command 'run', which Viva has" in ended.stderr
+    assert "registers the command 'plan'" in ended.stderr
+    listed = viva_with(place, "list")
+    assert listed.returncode == 0
+    assert "capitals registers 'cmmlu'" in listed.stderr
+    commands.write_text("import nowhere_to_be_found\n")
+    ended = viva_with(place, "--help")
+    assert ended.returncode == 0
+    assert "the commands of capitals (capitals.commands) cannot be read: ModuleNotFoundError" in ended.stderr
+    assert viva_with(place, "runs").stderr.count("capitals") == 0, "a command of the core asks no package"
+
+
+def test_a_run_folder_imports_no_package_that_is_not_registered(tmp_path: Path) -> None:
+    """A name in run.json is looked up among registered names, and is never a module."""
+    place = installed(tmp_path)
+    assert viva_with(place, "run", "capitals", "--model", "baseline/first", "--run", "kept").returncode == 0
+    record = place / "kept" / "run.json"
+    (place / "evil.py").write_text("open('was-here', 'w').close()\n", encoding="utf-8")
+    for name in ("evil", "evil:BENCHMARK", "../evil"):
+        record.write_text(record.read_text(encoding="utf-8").replace('"capitals"', json.dumps(name)), encoding="utf-8")
+        assert viva_with(place, "score", "kept").returncode in (2, 5)
+        assert not (place / "was-here").exists()
+        record.write_text(record.read_text(encoding="utf-8").replace(json.dumps(name), '"capitals"'), encoding="utf-8")
 
 
 @pytest.mark.usefixtures("folder")

@@ -1,6 +1,6 @@
 """The benchmarks, and their wrappers (log-probabilities, rationales, shards).
 
-`BENCHMARKS` is written by hand, so that grep finds every one; a package is loaded when it is used.
+Viva's own `BENCHMARKS` are written by hand, so that grep finds every one; a package is loaded when it is used.
 """
 
 from __future__ import annotations
@@ -19,18 +19,22 @@ from viva.benchmarks.rationale import RATIONALE_EXAM
 from viva.contracts import Benchmark, Exam
 from viva.designs import Design
 from viva.errors import DataError, VivaError
+from viva.plugins import Names
 from viva.prompting import merged
 from viva.types import BenchmarkInfo, ExamSpec, Way
 from viva.visible import one_line
 
-BENCHMARKS: dict[str, str] = {
-    "csbench": "viva.benchmarks.csbench.benchmark",
-    "clrbench": "viva.benchmarks.clrbench.benchmark",
-    "cmmlu": "viva.benchmarks.cmmlu.benchmark",
-    "infibench": "viva.benchmarks.infibench.benchmark",
-    "syneval": "viva.benchmarks.syneval.benchmark",
-}
-"""Name → module that holds a `BENCHMARK`."""
+BENCHMARKS = Names(
+    "viva.benchmarks",
+    {
+        "csbench": "viva.benchmarks.csbench.benchmark",
+        "clrbench": "viva.benchmarks.clrbench.benchmark",
+        "cmmlu": "viva.benchmarks.cmmlu.benchmark",
+        "infibench": "viva.benchmarks.infibench.benchmark",
+        "syneval": "viva.benchmarks.syneval.benchmark",
+    },
+)
+"""Name → module that holds a `BENCHMARK`: Viva's, and those that installed packages register."""
 CUSTOM = "questions"
 """What a run calls the benchmark of a question file of one's own."""
 CARD = "card"
@@ -61,7 +65,14 @@ def find_benchmark(name: str) -> Benchmark:
             f"there is no benchmark {name!r}; there are: {known}, question files and exam cards (NAME.yaml), and the "
             f"cards {', '.join(cards)}"
         )
-    return cast("Benchmark", importlib.import_module(module).BENCHMARK)
+    try:
+        return cast("Benchmark", importlib.import_module(module).BENCHMARK)
+    except Exception as problem:
+        if module.startswith(f"{__name__}."):
+            raise
+        raise VivaError(
+            f"the benchmark {name!r} of an installed package ({module}) cannot be used: {problem!r}"
+        ) from problem
 
 
 def open_exam(spec: ExamSpec, data: Path | None, templates: Mapping[str, object] | None = None) -> Exam:

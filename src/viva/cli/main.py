@@ -115,7 +115,6 @@ class Commands(click.Group):
                 heading = "Commands" if self._prefix else known.package.capitalize()
                 rows.setdefault(heading, {})[shown] = known.summary
         write_sections(formatter, rows)
-        say_problems()
 
     def _known(self) -> Iterator[str]:
         yield from COMMANDS
@@ -129,12 +128,6 @@ def write_sections(formatter: click.HelpFormatter, rows: Mapping[str, Mapping[st
         formatter.write(f"{heading}:\n")
         for name, line in lines.items():
             formatter.write(f"  {name:<{widest}}  {line}\n")
-
-
-def say_problems() -> None:
-    """What is wrong with packages, once, on stderr."""
-    while plugins.problems:
-        click.echo(f"viva: {plugins.problems.pop(0)}", err=True)
 
 
 def _registered() -> dict[str, plugins.Registered]:
@@ -214,4 +207,6 @@ def main(arguments: list[str] | None = None) -> None:
     except OSError as problem:
         habits.say(f"{problem.filename or 'output'}: {problem.strerror}")
         code = EXIT_STORAGE
+    for said in plugins.problems:
+        habits.say(said)
     sys.exit(code if isinstance(code, int) else 0)
