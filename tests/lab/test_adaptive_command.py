@@ -1,4 +1,4 @@
-"""`viva run --adaptive`: few questions, an honest estimate; killed and resumed the same; taken for nothing else."""
+"""`viva adaptive run`: few questions, an honest estimate; killed and resumed the same; taken for nothing else."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def adaptive(model: str | list[str] = "replay/good.jsonl", until: str = "60", **options: object) -> library.Run:
-    return library.run("cmmlu", model=model, adaptive="known.csv", until=until, **options)
+    return library.lab.adaptive_run("cmmlu", model=model, calibration="known.csv", until=until, **options)
 
 
 def test_a_number_of_questions_gives_an_estimate_for_all_of_them(here: Path) -> None:
@@ -113,7 +113,7 @@ def test_a_model_stays_open_from_round_to_round(here: Path) -> None:
         threads.add(threading.current_thread())
         return "A"
 
-    run = library.run("cmmlu", model=guess, adaptive="known.csv", until="96")
+    run = library.lab.adaptive_run("cmmlu", model=guess, calibration="known.csv", until="96")
     assert max(one.round for one in drawn(run.path)) == 4
     assert len(threads) == 1, "it has a thread of its own until it is closed"
 
@@ -172,11 +172,11 @@ def test_killed_at_any_moment_and_resumed_the_same_questions_are_asked(
 ) -> None:
     known(viva.folder / "known.csv")
     server = serve(latency=0.02)
-    more = ("--adaptive", "known.csv", "--until", "interval<1", "--concurrency", 4)
-    whole = viva.examine(server, *more, run="whole")
+    more = ("--calibration", "known.csv", "--until", "interval<1", "--concurrency", 4)
+    whole = viva("adaptive", *viva.examining(server, *more, run="whole"))
     journal, draws = viva.folder / "run" / "responses.jsonl", viva.folder / "run" / "draws.jsonl"
     again = ("resume", "run", "--format", "json", *QUIET)
-    for answers, command in ((20, viva.examining(server, *more)), (60, again)):
+    for answers, command in ((20, ("adaptive", *viva.examining(server, *more))), (60, again)):
         enough = lambda: journal.exists() and journal.read_bytes().count(b"\n") >= answers  # noqa: B023, E731
         assert viva.struck(signal.SIGKILL, enough, *command).code == -signal.SIGKILL
         assert journal.read_bytes().count(b"\n") < 96
@@ -188,11 +188,11 @@ def test_killed_at_any_moment_and_resumed_the_same_questions_are_asked(
 
 def test_an_estimate_says_that_it_is_of_all_questions(viva: Viva) -> None:
     known(viva.folder / "known.csv")
-    said = viva("run", "cmmlu", "--model", "baseline/first", "--adaptive", "known.csv", "--until", 40, "--estimate")
+    asked = ("adaptive", "run", "cmmlu", "--model", "baseline/first", "--calibration", "known.csv", "--until", 40)
+    said = viva(*asked, "--estimate")
     assert said.code == 0
     assert "an adaptive run ends earlier (--until 40)" in said.out
-    asked = ("run", "cmmlu", "--model", "baseline/first", "--adaptive", "known.csv", "--until", 40, "--run", "run")
-    assert viva(*asked).code == 0
+    assert viva(*asked, "--run", "run").code == 0
     assert viva("report", "run", "--out", "run.html").code == 0
     page = (viva.folder / "run.html").read_text()
     above, _, below = page.partition('id="summary"')
@@ -207,8 +207,8 @@ def test_its_scores_are_compared_with_nothing(here: Path) -> None:
         for name, call in {
             "compare": lambda: library.compare("runs/one", "runs/two"),
             "breakdown": lambda: library.breakdown("runs/one"),
-            "items": lambda: library.item_analysis("runs"),
-            "plan": lambda: library.plan("runs/one", difference=5),
+            "items": lambda: library.lab.item_analysis("runs"),
+            "plan": lambda: library.lab.plan("runs/one", difference=5),
         }.items():
             with row(name), pytest.raises(VivaError, match=r"asked adaptively.*`viva score runs/one` has its estimate"):
                 call()
@@ -221,25 +221,24 @@ def test_what_cannot_be_asked_adaptively(here: Path) -> None:
     write_jsonl(here / "other.jsonl", [{"question": "x", "sample": 0, "model": "a", "score": 1}])
     with table() as row:
         for expected, options in (
-            ("until says when an adaptive run stops", {"adaptive": None}),
-            ("adaptive needs until", {"until": None}),
+            ("needs calibration", {"calibration": None}),
+            ("needs until: a number", {"until": None}),
             ("write a number of questions", {"until": "soon"}),
             ("leave limit out", {"limit": 5}),
             ("leave shard out", {"shard": "1/2"}),
             ("it would be 2 times: leave repeats out", {"repeats": 2}),
             ("it would be 3 times: say samples 1", {"samples": 3}),
-            ("it would be 2 times: leave vary out", {"vary": ["order=2"]}),
             ("leave batch out", {"batch": True}),
             ("asks 1 model", {"model": ["replay/good.jsonl", "replay/bad.jsonl"]}),
             ("here are 1 model and 1 exam: name another with model", {"until": "a>b"}),
             ("has 96 questions to ask", {"until": "97"}),
-            ("there is no table or run nothing.csv$", {"adaptive": "nothing.csv"}),
-            (r"other models with scores on questions of \S+: 1,", {"adaptive": "single"}),
-            (r"questions of \S+: 0,.*called as in the exam \(\w", {"adaptive": "other.jsonl"}),
+            ("there is no table or run nothing.csv$", {"calibration": "nothing.csv"}),
+            (r"other models with scores on questions of \S+: 1,", {"calibration": "single"}),
+            (r"questions of \S+: 0,.*called as in the exam \(\w", {"calibration": "other.jsonl"}),
         ):
-            given = {"model": "replay/good.jsonl", "adaptive": "known.csv", "until": "60", "run": "none", **options}
+            given = {"model": "replay/good.jsonl", "calibration": "known.csv", "until": "60", "run": "none", **options}
             with row(expected), pytest.raises(VivaError, match=expected):
-                library.run("cmmlu", **given)
+                library.lab.adaptive_run("cmmlu", **given)
     assert not Path("none").exists()
 
 

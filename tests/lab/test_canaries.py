@@ -18,16 +18,20 @@ from servers.fixtures import QUIET, Ended, Viva
 from viva.analysis.canaries import CanaryMarks
 from viva.benchmarks import open_exam
 from viva.errors import VivaError
+from viva.lab.judges.asking import read_canaries
 from viva.reports.canaries import canaries_grid, canary_notes
 from viva.reports.formats import as_csv, as_terminal
 from viva.reports.result import Report
-from viva.runs.canaries import read_canaries
 from viva.types import ExamSpec
 
 
 @pytest.fixture
 def evaluation(viva: Viva, judges: JudgeServer) -> Evaluation:
     return Evaluation(viva, judges)
+
+
+def with_canaries(evaluation: Evaluation, judge: str, *more: object, run: str = "run") -> Ended:
+    return evaluation.viva("judge-bias", *evaluation.arguments(judge, run=run), *QUIET, *more)
 
 
 def found(ended: Ended) -> dict[str, Any]:
@@ -39,7 +43,7 @@ def found(ended: Ended) -> dict[str, Any]:
 def test_drawn_canaries_are_gold_answers_and_those_of_other_questions(
     evaluation: Evaluation, judges: JudgeServer
 ) -> None:
-    ended = evaluation.run("mark-1", more=("--canaries", 4))
+    ended = with_canaries(evaluation, "mark-1", "--canaries", 4)
     assert ended.code == 0, ended.err
     # No judge can tell them: their prompts are those of answers, and they stand among them.
     canaries = json.loads((evaluation.viva.folder / "run" / "run.json").read_bytes())["canaries"]
@@ -71,7 +75,7 @@ def test_a_file_of_canaries_and_a_judge_that_knows_better(
             {"question": TRUTH, "exam": "clrbench-en", "text": reply("True", "It is."), "mark": 0.0},
         ],
     )
-    ended = evaluation.run("mark-0", more=("--canaries", file))
+    ended = with_canaries(evaluation, "mark-0", "--canaries", file)
     assert ended.code == 0, ended.err
     one = found(ended)
     assert sorted(one["known"]) == [0.0, 0.0, 0.0, 1.0, 1.0]
@@ -83,14 +87,14 @@ def test_a_file_of_canaries_and_a_judge_that_knows_better(
     assert "Canaries: answers with known marks" in (evaluation.viva.folder / "page.html").read_text(encoding="utf-8")
     # A resumed run asks about none of them twice, and the same canaries of another run are known.
     assert evaluation.resume().code == 0
-    assert evaluation.run("mark-0", run="again", more=("--canaries", file, "--reuse", "run")).code == 0
+    assert with_canaries(evaluation, "mark-0", "--canaries", file, "--reuse", "run", run="again").code == 0
     assert judges.asked.total() == VERDICTS + 5
     # Put in later, and by another judge: nobody is asked about answers again.
     judges.forget()
     later = evaluation.run("mark-1", run="later")
     assert later.code == 0
     judges.forget()
-    added = evaluation.viva("resume", "later", "--canaries", file, "--format", "json", *QUIET)
+    added = evaluation.viva("judge-bias", "resume", "later", "--canaries", file, "--format", "json", *QUIET)
     assert added.code == 0, added.err
     assert judges.asked == {"mark-1": 5}
     assert found(added)["given"] == [1.0] * 5
@@ -100,7 +104,7 @@ def test_a_file_of_canaries_and_a_judge_that_knows_better(
 @pytest.mark.slow
 def test_an_estimate_counts_canaries(evaluation: Evaluation) -> None:
     arguments = evaluation.arguments("mark-1")[:-4]  # without a folder and a format
-    ended = evaluation.viva(*arguments, "--canaries", 4, "--estimate")
+    ended = evaluation.viva("judge-bias", *arguments, "--canaries", 4, "--estimate")
     assert ended.code == 0, ended.err
     assert "openai/mark-1 as judge of canaries: " in ended.out
 
@@ -110,7 +114,7 @@ def test_an_answer_that_is_a_canary_too_is_judged_once(
     evaluation: Evaluation, judges: JudgeServer, tmp_path: Path
 ) -> None:
     row = {"question": TRUTH, "text": reply("False", REASON), "mark": 1.0}
-    assert evaluation.run("mark-1", more=("--canaries", write_jsonl(tmp_path / "c.jsonl", [row]))).code == 0
+    assert with_canaries(evaluation, "mark-1", "--canaries", write_jsonl(tmp_path / "c.jsonl", [row])).code == 0
     assert judges.asked.total() == VERDICTS
 
 

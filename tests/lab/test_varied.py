@@ -14,9 +14,10 @@ from rows import table
 from viva.benchmarks import find_benchmark, open_exam
 from viva.benchmarks.varied import VARIANTS, rotate
 from viva.contracts import Exam
-from viva.designs import Design, Factor, FactorName, factorial, with_judges
+from viva.designs import Design, Factor, FactorName
 from viva.errors import DataError, VivaError
-from viva.lab.variation.design import PARAPHRASES, read_varied
+from viva.lab.variation.asking import PARAPHRASES, read_varied
+from viva.lab.variation.cells import factorial, with_judges
 from viva.prompting import prompt_text
 from viva.scorers.golden import phrasings
 from viva.types import ExamSpec, Generate, Kind, Question, Response, Sampling
@@ -155,7 +156,7 @@ def test_shipped_paraphrases_replace_texts_of_their_benchmark_and_fill_in_the_sa
     for name in ("cmmlu", "csbench", "clrbench", "syneval"):
         folder = Path(str(find_benchmark(name).sample)).parent
         usual = texts(tomllib.loads((folder / "prompts.toml").read_text()))
-        for level, content in tomllib.loads((folder / PARAPHRASES).read_text()).items():
+        for level, content in tomllib.loads((PARAPHRASES / f"{name}.toml").read_text()).items():
             own = texts(content)
             assert own.keys() <= usual.keys(), (name, level)
             for key, text in own.items():
