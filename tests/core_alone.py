@@ -1,0 +1,56 @@
+"""The core without experiments and building: a copy of the package without both folders, first on the path.
+
+python tests/core_alone.py -n auto --quick         the core's tests on it
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+FLOORS = ("lab", "build")
+
+
+def copied(place: Path) -> Path:
+    """The copy, beside a dist-info that registers nothing of the two. Returns what belongs first on the path."""
+    source = ROOT / "src" / "viva"
+    shutil.copytree(
+        source,
+        place / "viva",
+        ignore=lambda folder, names: FLOORS if Path(folder) == source else [n for n in names if n == "__pycache__"],
+    )
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    known = place / f"{project['name']}-{project['version']}.dist-info"
+    known.mkdir()
+    (known / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n")
+    groups = {"console_scripts": project["scripts"], **project["entry-points"]}
+    lines = [
+        f"[{group}]\n" + "".join(f"{name} = {value}\n" for name, value in said.items() if name not in FLOORS)
+        for group, said in groups.items()
+    ]
+    (known / "entry_points.txt").write_text("".join(lines), encoding="utf-8")
+    return place
+
+
+def environment(place: Path) -> dict[str, str]:
+    """With the copy first on the path, and the tests' own modules."""
+    return os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (place, ROOT / "tests")))}
+
+
+def main() -> int:
+    """Run the core's tests on the copy; the arguments are pytest's."""
+    with tempfile.TemporaryDirectory(prefix="viva-core-") as folder:
+        place = copied(Path(folder))
+        ignored = [f"--ignore=tests/{name}" for name in FLOORS]
+        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *ignored, *sys.argv[1:]]
+        return subprocess.run(command, cwd=ROOT, env=environment(place), check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())

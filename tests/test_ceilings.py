@@ -1,0 +1,54 @@
+"""Sizes only fall: ceilings.toml is not passed, and none of its numbers is above what it was in an earlier commit."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from measure import ROOT, named_options, sizes, tokens
+from rows import table
+
+FILE = ROOT / "ceilings.toml"
+
+
+def flat(content: str) -> dict[str, int]:
+    """`tokens.core` → number."""
+    return {
+        f"{group}.{name}": number for group, said in tomllib.loads(content).items() for name, number in said.items()
+    }
+
+
+def test_nothing_is_larger_than_its_ceiling() -> None:
+    found, ceilings = sizes(), flat(FILE.read_text(encoding="utf-8"))
+    assert found.keys() == ceilings.keys()
+    with table() as row:
+        for name, number in found.items():
+            with row(name):
+                assert number <= ceilings[name], f"{name}: {number:,}, and ceilings.toml allows {ceilings[name]:,}"
+
+
+def test_no_ceiling_was_raised() -> None:
+    if shutil.which("git") is None or not Path(ROOT, ".git").exists():
+        pytest.skip("not a git checkout")
+
+    def git(*arguments: str) -> str:
+        return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+    now = flat(FILE.read_text(encoding="utf-8"))
+    with table() as row:
+        for commit in git("log", "--format=%H", "--", FILE.name).split():
+            for name, number in flat(git("show", f"{commit}:{FILE.name}")).items():
+                with row((commit[:8], name)):
+                    assert now.get(name, 0) <= number
+
+
+def test_the_measure_counts_code_alone() -> None:
+    code = '"""Text --option."""\n\n\ndef f(a: int) -> str:\n    """Say --more."""\n    return "--out" + "-x"  # --less\n'
+    counted = ["def", "f", "(", "a", ":", "int", ")", "->", "str", ":", "return", "'--out'", "+", "'-x'"]
+    assert tokens(code) == len(counted)
+    assert named_options(code) == 1
+    assert named_options('x = "a --b c-d--out"') == 0
