@@ -1,8 +1,8 @@
 """What installed packages register with Viva, by the entry points of their `dist-info`.
 
-`viva.commands`: a tiny module with `COMMANDS`, name → (module:function, one line); a name with "" for its function has
-only commands below it (`build` of `build syneval`). `viva.benchmarks`: NAME = module of a `BENCHMARK`. The files are
-read as they lie on `sys.path`: `importlib.metadata` takes as long as the rest of `viva --help`.
+`viva.commands`: a tiny module with `COMMANDS`, name → (module:function, one line). Without a function a name has only
+commands below it (`build` of `build syneval`); a module there has their help. `viva.benchmarks`: NAME = module of a
+`BENCHMARK`. The files are read as they lie on `sys.path`: `importlib.metadata` takes as long as the rest of `--help`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Registered(NamedTuple):
     """A command of a package."""
 
     place: str
-    """module:function; "" of a name that has only commands below it."""
+    """module:function; without a function a name has only commands below it."""
     summary: str
     package: str
     """The name of the entry point: the heading of the command in `--help`."""

@@ -4,40 +4,53 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import click
+from msgspec import Meta, Struct
 
-from viva.cli.options import stack
-from viva.cli.serving_options import token_options
+from viva.build.options import ProjectPath
 from viva.errors import EXIT_OK, VivaError
+from viva.runs.config import note
+from viva.runs.serving import Token, TokenFile, token_given
 from viva.visible import escape_invisible, plural
 
 if TYPE_CHECKING:
     from viva.build.project import ProjectFolder, TextProject
     from viva.review.items import Item
 
-_PATH = click.Path(path_type=Path)
+Everything = Annotated[bool, note("Also what is approved already.")]
 
 
-def deciding_options(marks: str, everything: str = "Also what is approved already.") -> Callable[[Any], Any]:
-    """Who decides, about what, how often, and where the page is served; `marks` and `everything` are help texts."""
-    return stack(
-        click.option(
-            "--reviewer", default="", metavar="NAME", help="Who decides, where the page is not told another name."
-        ),
-        click.option("--everything", is_flag=True, help=everything),
-        click.option("--marks", type=click.IntRange(1, 100), default=1, show_default=True, help=marks),
-        click.option("--host", default="127.0.0.1", show_default=True, help="For another one a token is needed."),
-        click.option("--port", type=click.IntRange(0, 65535), default=8470, show_default=True, help="0: a free one."),
-        token_options,
-    )
+class DecidingOptions(Struct, kw_only=True):
+    """Who decides, about what, how often, and where the page is served."""
+
+    project: ProjectPath
+    reviewer: Annotated[str, note("Who decides, where the page is not told another name.", metavar="NAME")] = ""
+    everything: Everything = False
+    marks: Annotated[int, Meta(ge=1, le=100, description="People wanted for each question.")] = 1
+    host: Annotated[str, note("For another one a token is needed.")] = "127.0.0.1"
+    port: Annotated[int, Meta(ge=0, le=65535, description="0: a free one.")] = 8470
+    token: Token = ""
+    token_file: TokenFile = None
+
+
+class FileOptions(Struct, kw_only=True):
+    """A file of decisions, read or written."""
+
+    project: ProjectPath
+    reviewer: Annotated[str | None, note("Who decided what is in the file.", metavar="NAME")] = None
+    decided: Annotated[Path | None, note("A filled-in file.", metavar="FILE.csv", spelled=("--file",))] = None
+    target: Annotated[
+        Path | None,
+        note("Write a file of what is to be decided, to be filled in.", metavar="FILE.csv", spelled=("--write",)),
+    ] = None
+    everything: Annotated[bool, note("With --write: also what is approved already.")] = False
 
 
 def serve_items(
     project: ProjectFolder,
     items: Sequence[Item],
-    given: dict[str, Any],
+    config: DecidingOptions,
     others: str = "--everything shows what is approved",
     **settings: Any,
 ) -> int:
@@ -46,51 +59,33 @@ def serve_items(
     from viva.review.session import Settings
 
     if not items:
-        click.echo(f"nothing is left to decide; {others}")
+        print(f"nothing is left to decide; {others}")
         return EXIT_OK
     chosen = Settings(
-        title=project.path.resolve().name, reviewer=given["reviewer"], marks_per_item=given["marks"], **settings
+        title=project.path.resolve().name, reviewer=config.reviewer, marks_per_item=config.marks, **settings
     )
-    place = {name: given[name] for name in ("host", "port", "token")}
-    serve(items, project.log, chosen, announce=click.echo, **place)
+    token = token_given(config.token, config.token_file)
+    serve(items, project.log, chosen, announce=print, host=config.host, port=config.port, token=token)
     return EXIT_OK
 
 
-def file_options(decided: str, target: str) -> Callable[[Any], Any]:
-    """A file of decisions, read or written; `decided` and `target` are help texts."""
-    return stack(
-        click.option("--reviewer", metavar="NAME", help="Who decided what is in the file."),
-        click.option("--file", "decided", type=_PATH, metavar="FILE.csv", help=decided),
-        click.option("--write", "target", type=_PATH, metavar="FILE.csv", help=target),
-        click.option("--everything", is_flag=True, help="With --write: also what is approved already."),
-    )
-
-
-def decide_by_file(
-    project: Callable[[], TextProject],
-    *,
-    reviewer: str | None,
-    decided: Path | None,
-    target: Path | None,
-    everything: bool,
-    called: str = "file",
-) -> int:
+def decide_by_file(project: Callable[[Path], TextProject], config: FileOptions, *, called: str = "file") -> int:
     """Take over a file's decisions, or write the file. Raises VivaError."""
-    if (decided is None) == (target is None):
+    if (config.decided is None) == (config.target is None):
         raise VivaError(f"--write FILE.csv to get a {called} to fill in, then --reviewer NAME --file FILE.csv")
-    opened = project()
-    if target is not None:
-        count = opened.write_decisions(target, everything=everything)
-        click.echo(f"{target}: {plural(count, 'question')}; write approve, reject or edit into the column decision")
-    elif decided is not None:
-        tell_decisions(*opened.take_decisions(decided, _name(reviewer)))
+    opened = project(config.project)
+    if config.target is not None:
+        count = opened.write_decisions(config.target, everything=config.everything)
+        print(f"{config.target}: {plural(count, 'question')}; write approve, reject or edit into the column decision")
+    elif config.decided is not None:
+        tell_decisions(*opened.take_decisions(config.decided, _name(config.reviewer)))
     return EXIT_OK
 
 
 def tell_decisions(count: int, states: dict[str, int]) -> None:
     """How many decisions were taken over, and how many texts are in which state now."""
     now = ", ".join(f"{number:,} {state}" for state, number in states.items())
-    click.echo(f"{plural(count, 'decision')} taken over; now {now}")
+    print(f"{plural(count, 'decision')} taken over; now {now}")
 
 
 def refuse_name(reviewer: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import inspect
 import os
 import sys
 from collections.abc import Iterator, Mapping
@@ -80,7 +81,7 @@ class Commands(click.Group):
         found = _registered().get(name)
         if found is None:
             return None
-        return _of_package(name) if found.place else _group(name)
+        return _of_package(name) if ":" in found.place else _group(name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -140,8 +141,10 @@ def _registered() -> dict[str, plugins.Registered]:
 
 
 def _group(name: str) -> click.Group:
-    """The commands of a package whose names begin so."""
-    return Commands(f"{name} ", name=name.rpartition(" ")[2], help=_registered()[name].summary)
+    """The commands of a package whose names begin so; the help is the docstring of the module that it names, if any."""
+    known = _registered()[name]
+    said = importlib.import_module(known.place).__doc__ if known.place else known.summary
+    return Commands(f"{name} ", name=name.rpartition(" ")[2], help=inspect.cleandoc(said or ""))
 
 
 def _built_in(name: str) -> click.Command:

@@ -166,6 +166,8 @@ def option(option: Option, metavar: str | None = None, spelled: tuple[str, ...] 
         more["required"] = True
         del more["default"]
     more["show_default"] = option.default not in (None, (), "")
+    if option.fixed:
+        more["nargs"] = option.fixed
     return click.option(*spelled, type=_click_type(option), multiple=option.several, **more)
 
 

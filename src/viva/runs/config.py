@@ -30,10 +30,18 @@ Positive = Annotated[int, Meta(ge=1)]
 
 
 def note(
-    text: str, *, metavar: str = "", spelled: tuple[str, ...] = (), extra: Mapping[str, object] | None = None
+    text: str, *, metavar: str = "", spelled: tuple[str, ...] = (), argument: bool = False, rare: bool = False
 ) -> Meta:
-    """What a field is, as the help of its option; `spelled`: the option's names, where not that of the field."""
-    return Meta(description=text, extra={**(extra or {}), "metavar": metavar, "spelled": spelled})
+    """What a field is, as the help of its option.
+
+    `spelled`: the option's names, where they are not that of the field. `argument`: it has a place in place of a name.
+    `rare`: `--help-all` shows it, `--help` does not.
+    """
+    return Meta(description=text, extra={"metavar": metavar, "spelled": spelled, "argument": argument, "rare": rare})
+
+
+BaseUrl = Annotated[str | None, note("OpenAI-compatible server of the openai/ models, ending in /v1.")]
+KeyVariable = Annotated[str | None, note("Environment variable with the key.  [default: the provider's own]")]
 
 
 class ModelOptions(Struct, kw_only=True):
@@ -42,8 +50,8 @@ class ModelOptions(Struct, kw_only=True):
     checkpoints: Annotated[
         Path | None, note("Also every model of this CSV (model, base_url, revision, tokens), for `viva training`.")
     ] = None
-    base_url: Annotated[str | None, note("OpenAI-compatible server of the openai/ models, ending in /v1.")] = None
-    api_key_env: Annotated[str | None, note("Environment variable with the key.  [default: the provider's own]")] = None
+    base_url: BaseUrl = None
+    api_key_env: KeyVariable = None
 
 
 class ServerOptions(Struct, kw_only=True):
@@ -235,6 +243,13 @@ class JudgeOptions(Struct, kw_only=True):
     judge_request_field: Annotated[tuple[str, ...], note("Add a field to every request to a judge.")] = ()
 
 
+Timeout = Annotated[float, Meta(ge=0.1, description="Seconds for one attempt.")]
+MaxAttempts = Annotated[int, Meta(ge=1, description="Tries for each question.")]
+MaxRequests = Annotated[Positive | None, note("Stop after so many requests, retries and judge included.")]
+MaxCost = Annotated[Annotated[float, Meta(gt=0)] | None, note("Never spend more US dollars than this.")]
+Progress = Annotated[Literal["auto", "live", "plain", "quiet"], note("A live line, plain lines for logs, or nothing.")]
+
+
 class PaceOptions(Struct, kw_only=True):
     """How many requests at once, and in a minute."""
 
@@ -251,23 +266,21 @@ class PaceOptions(Struct, kw_only=True):
 class LimitOptions(PaceOptions, kw_only=True):
     """How hard and how long to ask."""
 
-    timeout: Annotated[float, Meta(ge=0.1, description="Seconds for one attempt.")] = 300.0
+    timeout: Timeout = 300.0
     question_timeout: Annotated[float, Meta(ge=0.1, description="Seconds for one question with all its retries.")] = (
         1200.0
     )
-    max_attempts: Annotated[int, Meta(ge=1, description="Tries for each question.")] = 8
+    max_attempts: MaxAttempts = 8
     wait_for_server: Annotated[
         float,
         Meta(ge=0, description="Wait so long for a server that does not listen yet, such as one that loads its model."),
     ] = 0.0
-    max_requests: Annotated[Positive | None, note("Stop after so many requests, retries and judge included.")] = None
-    max_cost: Annotated[Annotated[float, Meta(gt=0)] | None, note("Never spend more US dollars than this.")] = None
+    max_requests: MaxRequests = None
+    max_cost: MaxCost = None
     price: Annotated[
         tuple[str, ...], note("US dollars per million tokens, if the list price is unknown or you pay another.")
     ] = ()
-    progress: Annotated[
-        Literal["auto", "live", "plain", "quiet"], note("A live line, plain lines for logs, or nothing.")
-    ] = "auto"
+    progress: Progress = "auto"
     unsafe_host_execution: Annotated[
         bool,
         note(
@@ -353,8 +366,6 @@ class AnswerFileOptions(Struct, kw_only=True):
     ] = False
 
 
-ARGUMENT = {"argument": True}
-"""`Meta(extra=ARGUMENT)`: what a study is about, which is an argument and no option."""
 CONSENT = ("trust_endpoints", "trust_remote_code", "unsafe_host_execution")
 """What only the user agrees to, on the command line or in a program: no run folder and no file does."""
 RUN = (
@@ -394,11 +405,19 @@ class Option(Struct, frozen=True):
     """Whether it must be given."""
     metavar: str = ""
     spelled: tuple[str, ...] = ()
+    rare: bool = False
+    """Whether only `--help-all` shows it."""
 
     @property
     def several(self) -> bool:
         """Whether there may be several values."""
-        return get_origin(self.kind) is tuple
+        return get_origin(self.kind) is tuple and not self.fixed
+
+    @property
+    def fixed(self) -> int:
+        """How many values there must be together, as of a line by two points; 0 for an option like most."""
+        parts = get_args(self.kind) if get_origin(self.kind) is tuple else ()
+        return 0 if ... in parts else len(parts)
 
     def convert(self, value: object, where: str = "", *, lax: bool = False) -> Any:
         """The value as the struct's field holds it; `lax` reads numbers and truth values in texts.
@@ -430,10 +449,8 @@ def options(*kinds: type[Struct], without: Iterable[str] = ()) -> dict[str, Opti
                 required = field.default is NODEFAULT
                 meta = notes[-1]
                 said = meta.extra or {}
-                known = (hints[field.name], plain, default, meta.description, bool(said.get("argument")), required)
-                found[field.name] = Option(
-                    field.name, *known, metavar=said.get("metavar", ""), spelled=said.get("spelled", ())
-                )
+                known = (hints[field.name], plain, default, meta.description)
+                found[field.name] = Option(field.name, *known, required=required, **said)
     return found
 
 

@@ -14,7 +14,7 @@ from viva.engine.scorefile import fault
 from viva.errors import VivaError
 from viva.reports.result import Result
 from viva.reports.run_list import ListedResult, ListedRun, RunList
-from viva.runs.config import ARGUMENT, note
+from viva.runs.config import note
 from viva.runs.results import read_run
 from viva.types import NOT_ASKED, UNANSWERED, outcome_name
 from viva.viewing.writer import writer
@@ -26,7 +26,7 @@ SHOWN = 20
 class RunsConfig(Struct, kw_only=True):
     """Whose runs, and how many."""
 
-    folder: Annotated[Path, note("Folder of runs.", extra=ARGUMENT)] = Path("runs")
+    folder: Annotated[Path, note("Folder of runs.", argument=True)] = Path("runs")
     all: Annotated[bool, note("All of them.")] = False
 
 

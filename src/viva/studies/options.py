@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Annotated
 
 from viva.analysis.multiplicity import Correction
-from viva.runs.config import ARGUMENT, note
+from viva.runs.config import note
 from viva.runs.item_scores import UNGROUPED
 from viva.runs.live_line import Mode
 
-Runs = Annotated[tuple[Path, ...], note("Run folders, folders of runs, tables of item scores.", extra=ARGUMENT)]
+Runs = Annotated[tuple[Path, ...], note("Run folders, folders of runs, tables of item scores.", argument=True)]
 Sources = Annotated[
-    tuple[str, ...], note("Run folders, folders of runs, tables, or a benchmark: its published table.", extra=ARGUMENT)
+    tuple[str, ...], note("Run folders, folders of runs, tables, or a benchmark: its published table.", argument=True)
 ]
 Correct = Annotated[
     Correction, note("How p-values are adjusted for their number: Holm; Benjamini-Hochberg; not at all.")

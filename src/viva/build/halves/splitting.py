@@ -6,23 +6,65 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
+from viva.build.options import Language
 from viva.errors import DataError, VivaError
+from viva.runs.config import note
 from viva.version import __version__
 from viva.visible import one_line
 
 if TYPE_CHECKING:
     from viva.build.halves.stratify import Drawn
-    from viva.types import Language
 
 
 FORMAT = 1
 MANIFEST = "build.json"
 CSBENCH_BY = ("Domain", "Domain/SubDomain", "Format", "Tag")
 """What CS-Bench's own records are told apart by. A subfield is one only within its domain: "Overview" names three."""
+
+
+class SplitConfig(Struct, kw_only=True):
+    """Put a share of SET's questions on the validation side and the rest on the test side: at random with a seed, every
+    dimension in proportion. SET is a folder or file of CS-Bench's format (test.json and valid.json are put together
+    first), or a question file (.yaml, .json); the halves have the same format.
+
+    Strata are the cells of all dimensions of --by: for CS-Bench Domain, Domain/SubDomain, Format and Tag, for a
+    question file all its tags. The total is exact, and each value of a dimension has its share to less than one.
+
+    \b
+    viva build split collected.json --language en --out myset
+    viva run csbench --data myset --shots 5 --model openai/NAME
+    viva build split questions.yaml --by area,level --share 20% --near-duplicates 0.7 --out halves
+
+    Exit codes: 0 written; 2 wrong use, or files that cannot be read; 5 --out cannot be written; 130 interrupted.
+    """
+
+    source: Annotated[
+        Path, note("A folder or file of CS-Bench's format, or a question file.", metavar="SET", argument=True)
+    ]
+    out: Annotated[Path, note("Folder for the two halves.")]
+    share: Annotated[str, note("For validation: 10%, 0.1 or 1/10.")] = "10%"
+    by: Annotated[
+        str,
+        note(
+            "Strata: fields of a record, or tags; A/B: a value of B within one of A.  [default: see below]",
+            metavar="NAME,...",
+        ),
+    ] = ""
+    seed: Annotated[int, note("Draws them.")] = 0
+    language: Annotated[Language | None, note("Of CS-Bench files in several.")] = None
+    together: Annotated[
+        Annotated[float, Meta(ge=0.2, le=1)] | None,
+        note(
+            "Keep questions that are so alike on one side, such as 0.7 (as `viva overlap` tells them).",
+            metavar="JACCARD",
+            spelled=("--near-duplicates",),
+        ),
+    ] = None
+    force: Annotated[bool, note("Replace the set that --out holds.")] = False
 
 
 class Item(Struct, frozen=True):
@@ -175,19 +217,19 @@ def contents_of(source: Path, opened: Splittable, valid: set[str], language: Lan
 
 
 def manifest_of(
-    source: Path, opened: Splittable, drawn: Drawn, groups: list[list[int]], given: dict[str, Any], share: Fraction
+    opened: Splittable, drawn: Drawn, groups: list[list[int]], config: SplitConfig, share: Fraction
 ) -> Manifest:
     """build.json: how the set was cut, and what came of it."""
     counts = Counter(item.cell for item in opened.items)
     taken = Counter(item.cell for at, item in enumerate(opened.items) if at in drawn.chosen)
     return Manifest(
         viva=__version__,
-        source=source.resolve().name,
+        source=config.source.resolve().name,
         source_fingerprint=opened.fingerprint,
         share=str(share),
-        seed=given["seed"],
+        seed=config.seed,
         by=opened.by,
-        near_duplicates=given["together"],
+        near_duplicates=config.together,
         test=len(opened.items) - len(drawn.chosen),
         valid=len(drawn.chosen),
         cells=[

@@ -1,19 +1,34 @@
-"""`viva build infibench`: an examination of programming questions, from a dump of Stack Overflow."""
+"""Make an examination like InfiBench: questions of a dump are filtered and drawn, and experts make a set of them.
+
+\b
+viva build infibench pool Posts.xml --out PROJECT    draw good questions, by language
+viva build infibench kit PROJECT                     a folder for each, with a file to write
+viva build infibench draft PROJECT --model NAME      prompts, drafted
+viva build infibench check PROJECT                   what is wrong in the files
+viva build infibench review PROJECT                  a second expert decides, in the browser
+viva build infibench approve PROJECT QUESTION...     ... or without one
+viva build infibench coverage PROJECT                what is missing
+viva build infibench calibrate PROJECT RUN...        questions that nobody or everybody passes
+viva build infibench export PROJECT --out SET
+viva build infibench human-answers PROJECT --data SET --out PEOPLE
+viva run infibench --data SET --model openai/NAME
+
+Exit codes: 0 all is well; 2 wrong use, or files that cannot be read; 3 something is broken or missing; 4 the
+endpoint refuses key or model; 5 something cannot be written; 130 interrupted.
+"""
 
 from __future__ import annotations
 
-import math
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-import click
+from msgspec import Meta, Struct
 
 from viva.build.stackexchange.selection import read_line
-from viva.build.stackexchange.set_command import COMMANDS
-from viva.cli.chart_options import chart_option
-from viva.cli.options import progress_option
+from viva.commands import command
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError
+from viva.runs.config import Progress, note
 from viva.runs.live_line import Screen, say
 from viva.runs.progress import clock
 from viva.visible import one_line
@@ -33,107 +48,22 @@ MOST_JOBS = 4
 NO_DATE = "is no date like 2023-06-14"
 
 
-@click.group(name="infibench", short_help="Programming questions, from a dump of Stack Overflow.")
-def infibench_command() -> None:
-    """Make an examination like InfiBench: questions of a dump are filtered and drawn, and experts make a set of them.
-
-    \b
-    viva build infibench pool Posts.xml --out PROJECT    draw good questions, by language
-    viva build infibench kit PROJECT                     a folder for each, with a file to write
-    viva build infibench draft PROJECT --model NAME      prompts, drafted
-    viva build infibench check PROJECT                   what is wrong in the files
-    viva build infibench review PROJECT                  a second expert decides, in the browser
-    viva build infibench approve PROJECT QUESTION...     ... or without one
-    viva build infibench coverage PROJECT                what is missing
-    viva build infibench calibrate PROJECT RUN...        questions that nobody or everybody passes
-    viva build infibench export PROJECT --out SET
-    viva build infibench human-answers PROJECT --data SET --out PEOPLE
-    viva run infibench --data SET --model openai/NAME
-
-    Exit codes: 0 all is well; 2 wrong use, or files that cannot be read; 3 something is broken or missing; 4 the
-    endpoint refuses key or model; 5 something cannot be written; 130 interrupted.
-    """
-
-
-for _command in COMMANDS:
-    infibench_command.add_command(_command)
-
-
-def _date(context: click.Context, parameter: click.Parameter, value: str) -> str:
+def _day(text: str, option: str) -> str:
+    """A day as it is compared. Raises VivaError for what is none."""
     from datetime import date
 
-    if not value:
+    if not text:
         return ""
     try:
-        found = date.fromisoformat(value)
+        found = date.fromisoformat(text)
     except ValueError:
-        raise click.BadParameter(f"{value!r} {NO_DATE}") from None
+        raise VivaError(f"{option} {text!r} {NO_DATE}") from None
     if not 1971 <= found.year < 2149:
-        raise click.BadParameter(f"{value!r} {NO_DATE}, of 1971 to 2148")
+        raise VivaError(f"{option} {text!r} {NO_DATE}, of 1971 to 2148")
     return found.isoformat()
 
 
-def _number(context: click.Context, parameter: click.Parameter, value: float) -> float:
-    if not math.isfinite(value):
-        raise click.BadParameter(f"{value} is no figure")
-    return value
-
-
-@infibench_command.command(name="pool", short_help="Filter a dump and draw questions of each language.")
-@click.argument("dump", metavar="DUMP", type=click.Path(path_type=Path))
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder for the pool.")
-@click.option("--force", is_flag=True, help="Replace the pool that --out holds.")
-@click.option(
-    "--date", callback=_date, default="", metavar="DAY", help="Count ages at.  [default: the newest post's day]"
-)
-@click.option("--after", callback=_date, default="", metavar="DAY", help="Only questions created on DAY or later.")
-@click.option("--before", callback=_date, default="", metavar="DAY", help="Only questions created before DAY.")
-@click.option(
-    "--min-answers", type=click.IntRange(0, 63), default=3, show_default=True, help="With more votes for than against."
-)
-@click.option(
-    "--line",
-    "line",
-    nargs=4,
-    type=float,
-    default=(0, 5, 3000, 15.5),
-    show_default=True,
-    metavar="DAYS LOG DAYS LOG",
-    help="Two points; a question's logarithm of views is above the line through them.",
-)
-@click.option(
-    "--log", type=click.Choice(["e", "2", "10"]), default="e", show_default=True, help="The logarithm's base."
-)
-@click.option(
-    "--tree", type=click.Path(path_type=Path), metavar="TOML", help="Languages and areas of tags.  [default: our own]"
-)
-@click.option(
-    "--several",
-    type=click.Choice(["first", "drop"]),
-    default="first",
-    show_default=True,
-    help="A question with tags of several languages is of its first tag's, or left out.",
-)
-@click.option("--size", type=click.IntRange(1, 10_000), default=200, show_default=True, help="Questions to share out.")
-@click.option("--floor", type=click.IntRange(0, 10_000), default=10, show_default=True, help="Least of a language.")
-@click.option(
-    "--times",
-    type=click.FloatRange(1, 100),
-    callback=_number,
-    default=2.0,
-    show_default=True,
-    help="How many times its quota is drawn of a language.",
-)
-@click.option("--seed", type=int, default=42, show_default=True, help="Draws the questions.")
-@click.option(
-    "--jobs", type=click.IntRange(1, 1024), help="Processes for a plain file.  [default: one a core, 4 at most]"
-)
-@click.option(
-    "--backend", "on", default="local", show_default=True, metavar="PLACE", help="local, ray, or ray://HOST:PORT."
-)
-@chart_option("Draw views over age, with the line")
-@progress_option
-def pool_command(dump: Path, out: Path, chart: Path | None, **given: Any) -> int:
+class PoolConfig(Struct, kw_only=True):
     """Filter DUMP and draw the questions that experts will choose from.
 
     DUMP is Posts.xml of the Stack Exchange dump, also compressed (gz, bz2, xz); `-` for standard input; or its Parquet
@@ -148,33 +78,81 @@ def pool_command(dump: Path, out: Path, chart: Path | None, **given: Any) -> int
     Exit codes: 0 all was read; 2 nothing usable; 3 rows were broken, and the pool is of the others; 5 --out cannot
     be written; 130 interrupted. With 2, 5 and 130, --out is as it was.
     """
+
+    dump: Annotated[
+        Path, note("Posts.xml, also packed; - for standard input; or its Parquet form.", metavar="DUMP", argument=True)
+    ]
+    out: Annotated[Path, note("Folder for the pool.")]
+    force: Annotated[bool, note("Replace the pool that --out holds.")] = False
+    date: Annotated[str, note("Count ages at.  [default: the newest post's day]", metavar="DAY")] = ""
+    after: Annotated[str, note("Only questions created on DAY or later.", metavar="DAY")] = ""
+    before: Annotated[str, note("Only questions created before DAY.", metavar="DAY")] = ""
+    min_answers: Annotated[Annotated[int, Meta(ge=0, le=63)], note("With more votes for than against.")] = 3
+    line: Annotated[
+        tuple[float, float, float, float],
+        note(
+            "Two points; a question's logarithm of views is above the line through them.", metavar="DAYS LOG DAYS LOG"
+        ),
+    ] = (0, 5, 3000, 15.5)
+    log: Annotated[Literal["e", "2", "10"], note("The logarithm's base.")] = "e"
+    tree: Annotated[Path | None, note("Languages and areas of tags.  [default: our own]", metavar="TOML")] = None
+    several: Annotated[
+        Literal["first", "drop"], note("A question with tags of several languages is of its first tag's, or left out.")
+    ] = "first"
+    size: Annotated[Annotated[int, Meta(ge=1, le=10_000)], note("Questions to share out.")] = 200
+    floor: Annotated[Annotated[int, Meta(ge=0, le=10_000)], note("Least of a language.")] = 10
+    times: Annotated[Annotated[float, Meta(ge=1, le=100)], note("How many times its quota is drawn of a language.")] = (
+        2.0
+    )
+    seed: Annotated[int, note("Draws the questions.")] = 42
+    jobs: Annotated[
+        Annotated[int, Meta(ge=1, le=1024)] | None,
+        note("Processes for a plain file.  [default: one a core, 4 at most]"),
+    ] = None
+    on: Annotated[str, note("local, ray, or ray://HOST:PORT.", metavar="PLACE", spelled=("--backend",))] = "local"
+    chart: Annotated[
+        Path | None, note("Draw views over age, with the line: .svg, .png, .html or .json.", metavar="FILE")
+    ] = None
+    progress: Progress = "auto"
+
+
+@command(PoolConfig, "action")
+def pool(config: PoolConfig) -> int:
+    """Filter a dump and draw questions of each language."""
     from viva.build.stackexchange.selection import PoolSettings, build_pool
     from viva.distributed import cores, open_worker_pool
 
-    if given["after"] and given["before"] and given["after"] >= given["before"]:
-        raise VivaError(f"--after {given['after']} leaves no day before --before {given['before']}")
+    if config.chart:
+        from viva.reports.charts import check_chart
+
+        check_chart(config.chart)  # before anything is read for it
+    days = {name: _day(getattr(config, name), f"--{name}") for name in ("date", "after", "before")}
+    if config.after and config.before and days["after"] >= days["before"]:
+        raise VivaError(f"--after {config.after} leaves no day before --before {config.before}")
     settings = PoolSettings(
-        line=read_line(given["line"], given["log"]),
-        **{
-            name: given[name]
-            for name in ("min_answers", "date", "after", "before", "several", "size", "floor", "times")
-        },
-        seed=given["seed"],
+        line=read_line(config.line, config.log),
+        min_answers=config.min_answers,
+        **days,
+        several=config.several,
+        size=config.size,
+        floor=config.floor,
+        times=config.times,
+        seed=config.seed,
     )
-    watch = _Screen(given["progress"])
+    watch = _Screen(config.progress)
     plane: list[ViewAges] = []
-    jobs = given["jobs"] or (min(MOST_JOBS, cores()) if given["on"] == "local" else 0)
+    jobs = config.jobs or (min(MOST_JOBS, cores()) if config.on == "local" else 0)
     try:
-        with open_worker_pool(given["on"], jobs) as workers:
+        with open_worker_pool(config.on, jobs) as workers:
             build = build_pool(
-                dump, out, settings, workers, watch, tree=given["tree"], force=given["force"],
-                views=plane.append if chart else None,
+                config.dump, config.out, settings, workers, watch, tree=config.tree, force=config.force,
+                views=plane.append if config.chart else None,
             )  # fmt: skip
     finally:
         watch.close()
-    if chart:
-        _draw(plane[0], chart)
-    return _report(build, out)
+    if config.chart:
+        _draw(plane[0], config.chart)
+    return _report(build, config.out)
 
 
 def _draw(plane: ViewAges, chart: Path) -> None:
@@ -224,7 +202,7 @@ def _report(build: Build, out: Path) -> int:
         f"The pool is in {out}: {drawn:,} questions, {quota:,} of them within the quotas; "
         f"fingerprint {build.fingerprint}.",
     ]
-    click.echo(grids_terminal([_table(build)], closing), nl=False)
+    print(grids_terminal([_table(build)], closing), end="")
     code = EXIT_OK
     if build.broken:
         total = sum(some.count for some in build.broken)

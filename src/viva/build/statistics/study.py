@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Struct
 
+from viva.commands import command
 from viva.errors import DataError, VivaError
-from viva.runs.config import ARGUMENT, TaskOptions, note
+from viva.runs.config import TaskOptions, note
 from viva.studies.options import BenchmarkFiles, Languages
 
 if TYPE_CHECKING:
@@ -23,18 +24,26 @@ _MOST = 80
 
 
 class SetStatisticsConfig(Struct, kw_only=True):
-    """Which set, and what is counted."""
+    """The statistics of SET: a benchmark, a folder or file of CS-Bench's format (both halves), or a question file. What
+    its questions' perplexity is under a model, `viva perplexity SET` says.
 
-    set: Annotated[str, note("A benchmark, CS-Bench files, or a question file.", extra=ARGUMENT)]
+    \b
+    viva build stats csbench --data DIR --language en,zh
+    viva build stats myset --language de --chart lengths.svg
+    """
+
+    set: Annotated[str, note("A benchmark, CS-Bench files, or a question file.", metavar="SET", argument=True)]
     data: BenchmarkFiles = None
     language: Languages = ()
-    by: Annotated[str, note("Dimensions to count by.  [default: all there are]")] = ""
-    cross: Annotated[tuple[str, ...], note("Cross table of two.  [default: with the format, or all]")] = ()
+    by: Annotated[str, note("Dimensions to count by.  [default: all there are]", metavar="NAME,...")] = ""
+    cross: Annotated[
+        tuple[str, ...], note("Cross table of two.  [default: with the format, or all]", metavar="A,B")
+    ] = ()
     field: Annotated[
         Literal["question", "asked", "options", "answer", "explanation"],
         note("Whose length is told; asked: with the options."),
     ] = "question"
-    group: Annotated[str, note("Lengths for each of its values.  [default: format]")] = ""
+    group: Annotated[str, note("Lengths for each of its values.  [default: format]", metavar="NAME")] = ""
 
 
 class Opened(Struct, kw_only=True):
@@ -48,6 +57,7 @@ class Opened(Struct, kw_only=True):
     data: Path | None
 
 
+@command(SetStatisticsConfig, chart="Draw the lengths")
 def study(config: SetStatisticsConfig) -> SetTables:
     """A set's questions by every dimension and crossed, and how long they are.
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Literal
 
-import click
+from msgspec import Meta, Struct
 
-from viva.build.arguments import SHOWN, all_option, project_argument, tell_held, tell_more
-from viva.build.draft_options import asked_for, asking_options, ending, model_options, tell_refused
-from viva.build.review_options import decide_by_file, deciding_options, file_options, serve_items
+from viva.build.draft_options import DraftOptions, MaxTokens, asked_for, ending, tell_refused
+from viva.build.options import SHOWN, Language, ListAll, ProjectPath, tell_held, tell_more
+from viva.build.review_options import DecidingOptions, FileOptions, decide_by_file, serve_items
+from viva.commands import command
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError
+from viva.runs.config import note
 from viva.visible import escape_invisible, one_line, plural
 
 if TYPE_CHECKING:
@@ -20,31 +22,9 @@ if TYPE_CHECKING:
     from viva.build.translation.project import Project
     from viva.engine.asking import Run
     from viva.reports.result import Grid
-    from viva.types import Language
 
 
-_PATH = click.Path(path_type=Path)
-_LANGUAGES = click.Choice(["en", "zh", "de", "fr"])
-
-
-@click.command(name="check", short_help="What is wrong with a set of CS-Bench's format.")
-@click.argument("target", metavar="SET", type=_PATH)
-@click.option("--language", type=_LANGUAGES, help="Of SET, where its files do not say, or are in several.")
-@click.option(
-    "--reference", "beside", type=_PATH, metavar="SOURCE", help="What it was translated from: questions are paired."
-)
-@click.option("--beside-language", type=_LANGUAGES, help="Of SOURCE.")
-@click.option("--sheet", type=_PATH, metavar="FILE.csv", help="Write every finding to a check sheet for people.")
-@all_option
-def check_command(
-    target: Path,
-    *,
-    language: Language | None,
-    beside: Path | None,
-    beside_language: Language | None,
-    sheet: Path | None,
-    everything: bool,
-) -> int:
+class CheckConfig(Struct, kw_only=True):
     """Check every question of SET by rule: golds that are no letter or truth value, empty and equal options, text in
     another script or language, a translator who speaks in place of translating, lost places to fill in. With
     --reference also figures, formulas, code, numerals, units, blanks and golds against the source.
@@ -52,29 +32,44 @@ def check_command(
     Questions are paired by their ids, or, where these differ, by what a translation keeps; only pairs that are sure
     are compared. Exit code 3 where errors were found.
     """
+
+    target: Annotated[Path, note("A folder or file of CS-Bench's format.", metavar="SET", argument=True)]
+    language: Annotated[Language | None, note("Of SET, where its files do not say, or are in several.")] = None
+    beside: Annotated[
+        Path | None,
+        note("What it was translated from: questions are paired.", metavar="SOURCE", spelled=("--reference",)),
+    ] = None
+    beside_language: Annotated[Language | None, note("Of SOURCE.")] = None
+    sheet: Annotated[Path | None, note("Write every finding to a check sheet for people.", metavar="FILE.csv")] = None
+    everything: ListAll = False
+
+
+@command(CheckConfig, "action")
+def check(config: CheckConfig) -> int:
+    """What is wrong with a set of CS-Bench's format."""
     from viva.benchmarks.csbench.files import read_set
     from viva.build.translation.check_sheet import compared, write_sheet
     from viva.build.translation.checks import affected, check_set
 
-    found = read_set(target, language)
+    found = read_set(config.target, config.language)
     findings = check_set(found.records, found.language)
     notes: list[str] = []
-    if beside is not None:
-        source = read_set(beside, beside_language)
+    if config.beside is not None:
+        source = read_set(config.beside, config.beside_language)
         if source.language == found.language and source.where == found.where:
             raise VivaError(
-                f"--reference {beside} is SET itself: name what it was translated from (--beside-language en)"
+                f"--reference {config.beside} is SET itself: name what it was translated from (--beside-language en)"
             )
         for here, there in ((found.test, source.test), (found.valid or [], source.valid or [])):
             if here and there:
                 findings += compared(there, here, source.language, found.language, notes)
-    if sheet is not None:
-        write_sheet(sheet, findings, found)
+    if config.sheet is not None:
+        write_sheet(config.sheet, findings, found)
     ordered = sorted(findings, key=lambda one: one.severity != "error")
-    for finding in ordered if everything else ordered[:SHOWN]:
+    for finding in ordered if config.everything else ordered[:SHOWN]:
         where = f"{finding.question} {finding.field}"
-        click.echo(f"{finding.severity}: {one_line(f'{where}: {finding.kind}: {finding.message}', 300)}")
-    tell_more(len(ordered), everything=everything)
+        print(f"{finding.severity}: {one_line(f'{where}: {finding.kind}: {finding.message}', 300)}")
+    tell_more(len(ordered), everything=config.everything)
     errors, warned = affected(findings, "error"), affected(findings, "warning")
     total = len(found.records)
     notes.append(
@@ -84,7 +79,7 @@ def check_command(
     from viva.reports.grids import grids_terminal
 
     grids = [_counts(findings)] if findings else []
-    click.echo(grids_terminal(grids, [escape_invisible(note) for note in notes]), nl=False)
+    print(grids_terminal(grids, [escape_invisible(note) for note in notes]), end="")
     return EXIT_INCOMPLETE if errors else EXIT_OK
 
 
@@ -100,77 +95,77 @@ def _counts(findings: Sequence[Finding]) -> Grid:
     return Grid("What the checks found", ("", "severity", "questions", "fields"), tuple(rows))
 
 
-@click.command(name="review", short_help="Decide about translations in the browser.")
-@project_argument
-@deciding_options("People wanted for each question.")
-def review_command(project: Path, *, everything: bool, **given: Any) -> int:
+class ReviewConfig(DecidingOptions, kw_only=True):
     """Show every question with its translation and what the checks found, to be edited, approved or rejected: those
     with errors first. Ends with Ctrl-C.
 
     The headings [Question], [A], ... must stay as they are. A text that somebody edited comes up anew for the others.
     """
+
+
+@command(ReviewConfig, "action")
+def review(config: ReviewConfig) -> int:
+    """Decide about translations in the browser."""
     from viva.build.translation.project import Project
 
-    opened = Project(project)
-    items = opened.items(everything=everything)
-    return serve_items(opened, items, given, refuse=opened.refused, renewed=lambda: opened.items(everything=True))
+    opened = Project(config.project)
+    items = opened.items(everything=config.everything)
+    return serve_items(opened, items, config, refuse=opened.refused, renewed=lambda: opened.items(everything=True))
 
 
-@click.command(name="approve", short_help="Decide about translations in a spreadsheet.")
-@project_argument
-@file_options("A filled-in sheet.", "Write the sheet, to be filled in.")
-def approve_command(project: Path, **given: Any) -> int:
+class ApproveConfig(FileOptions, kw_only=True):
     """Take over decisions from a CSV, or --write one to be filled in.
 
     `approve` approves the text in the column translation, `edit` changes the text and leaves it to be approved,
     `reject` rejects it. All rows are taken over, or none. Every decision is a line of reviews.jsonl, as from the page.
     """
+
+
+@command(ApproveConfig, "action")
+def approve(config: ApproveConfig) -> int:
+    """Decide about translations in a spreadsheet."""
     from viva.build.translation.project import Project
 
-    return decide_by_file(lambda: Project(project), called="sheet", **given)
+    return decide_by_file(Project, config, called="sheet")
 
 
-@click.command(name="export", short_help="Write the set of all that is approved.")
-@project_argument
-@click.option("--out", required=True, type=_PATH, help="Folder for the set.")
-@click.option("--force", is_flag=True, help="Replace the set that --out holds.")
-@click.option(
-    "--unreviewed",
-    is_flag=True,
-    help="Also write translations without a decision in which no check found an error; build.json counts them.",
-)
-@all_option
-def export_command(project: Path, *, out: Path, force: bool, unreviewed: bool, everything: bool) -> int:
+class ExportConfig(Struct, kw_only=True):
     """Write OUT/CSBench-DE/test.json and valid.json (as `viva run csbench --data OUT --language de` reads them),
     build.json and audit.jsonl: the questions whose translation is approved, with the ids, tags and golds of the source.
     The others are listed with the reason.
     """
+
+    project: ProjectPath
+    out: Annotated[Path, note("Folder for the set.")]
+    force: Annotated[bool, note("Replace the set that --out holds.")] = False
+    unreviewed: Annotated[
+        bool,
+        note("Also write translations without a decision in which no check found an error; build.json counts them."),
+    ] = False
+    everything: ListAll = False
+
+
+@command(ExportConfig, "action")
+def export(config: ExportConfig) -> int:
+    """Write the set of all that is approved."""
     from viva.build.translation.export import export
 
-    made = export(project, out, force=force, unreviewed=unreviewed)
-    tell_held([f"{name}: {why}" for name, why in made.held], everything=everything)
-    click.echo(
-        f"{plural(made.test, 'question')} and {made.valid:,} of the validation half are in {out}, "
+    made = export(config.project, config.out, force=config.force, unreviewed=config.unreviewed)
+    tell_held([f"{name}: {why}" for name, why in made.held], everything=config.everything)
+    print(
+        f"{plural(made.test, 'question')} and {made.valid:,} of the validation half are in {config.out}, "
         f"{len(made.held):,} held back{f', {made.unseen:,} of them seen by nobody' if made.unseen else ''}; examine "
-        f"with: viva run csbench --data {out} --language {made.language} --model ..."
+        f"with: viva run csbench --data {config.out} --language {made.language} --model ..."
     )
     return EXIT_OK
 
 
-class _WithDefault(click.Group):
-    """`viva build translate SET ...` asks; the other commands are named."""
+class AskConfig(DraftOptions, kw_only=True):
+    """Ask a model for the translation of SET: a folder or file of CS-Bench's format (test.json, and valid.json if any).
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if args and args[0] in ("--check", "--check-only"):
-            args = ["check", *args[1:]]
-        elif args and args[0] not in self.commands and args[0] not in ("-h", "--help"):
-            args = ["ask", *args]
-        return super().parse_args(ctx, args)
-
-
-@click.group(name="translate", cls=_WithDefault, short_help="A set in another language, checked and approved.")
-def translate_command() -> None:
-    """Translate a set of CS-Bench's format by a model, and let people decide about every question.
+    Letters and truth values of golds, ids and tags are never sent, nor are fields with nothing to translate. Replies
+    are kept in PROJECT/drafts.jsonl as they come: interrupted or killed, the same command goes on, and asks nothing
+    twice. What the model is told is PROJECT/translating.toml. Nothing enters a set before people approved it.
 
     \b
     viva build translate SET --to de --project P --model openai/NAME --estimate   what it would cost
@@ -182,52 +177,45 @@ def translate_command() -> None:
     viva run csbench --data DATA --language de --model openai/NAME
 
     \b
-    viva build translate --check DATA --language de                 any set by itself
-    viva build translate --check DATA --language de --reference DATA --beside-language en
+    viva build translate check DATA --language de                 any set by itself
+    viva build translate check DATA --language de --reference DATA --beside-language en
 
     Exit codes: 0 all is well; 2 wrong use, or files that cannot be read; 3 something is wrong or missing; 4 the
     endpoint refuses key or model; 5 something cannot be written; 130 interrupted.
     """
 
+    source: Annotated[Path, note("A folder or file of CS-Bench's format.", metavar="SET", argument=True)]
+    target: Annotated[Language, note("The language to translate into.", spelled=("--to",))]
+    project: Annotated[Path, note("Folder for all files of the project; may exist already.")]
+    language: Annotated[Language | None, note("Of SET, where its files do not say, or are in several.")] = None
+    each: Annotated[
+        Literal["question", "field"],
+        note("What one request holds: a question with its options and answer, or one field."),
+    ] = "question"
+    limit: Annotated[Annotated[int, Meta(ge=1)] | None, note("Only the first so many questions.")] = None
+    rejected: Annotated[bool, note("Also ask anew what people rejected.")] = False
+    estimating: Annotated[bool, note("Say what it would cost, and ask nobody.", spelled=("--estimate",))] = False
+    max_tokens: MaxTokens = 8192
+    temperature: Annotated[Annotated[float, Meta(ge=0, le=10)] | None, note("Of the replies.")] = 0.0
+    everything: ListAll = False
 
-@click.command(name="ask", short_help="Let a model translate (the command where none is named).")
-@click.argument("source", metavar="SET", type=_PATH)
-@click.option("--to", "target", required=True, type=_LANGUAGES, help="The language to translate into.")
-@click.option("--project", required=True, type=_PATH, help="Folder for all files of the project; may exist already.")
-@click.option("--language", type=_LANGUAGES, help="Of SET, where its files do not say, or are in several.")
-@model_options
-@click.option(
-    "--each",
-    type=click.Choice(["question", "field"]),
-    default="question",
-    show_default=True,
-    help="What one request holds: a question with its options and answer, or one field.",
-)
-@click.option("--limit", type=click.IntRange(1), help="Only the first so many questions.")
-@click.option("--rejected", is_flag=True, help="Also ask anew what people rejected.")
-@click.option("--estimate", "estimating", is_flag=True, help="Say what it would cost, and ask nobody.")
-@asking_options(max_tokens=8192, temperature=0.0)
-@all_option
-def ask_command(source: Path, project: Path, *, everything: bool, **given: Any) -> int:
-    """Ask a model for the translation of SET: a folder or file of CS-Bench's format (test.json, and valid.json if any).
 
-    Letters and truth values of golds, ids and tags are never sent, nor are fields with nothing to translate. Replies
-    are kept in PROJECT/drafts.jsonl as they come: interrupted or killed, the same command goes on, and asks nothing
-    twice. What the model is told is PROJECT/translating.toml. Nothing enters a set before people approved it.
-    """
+@command(AskConfig, "action")
+def ask(config: AskConfig) -> int:
+    """Let a model translate (the command where none is named)."""
     from viva.build.drafting import ask_and_keep
     from viva.build.translation.estimate import estimate
     from viva.build.translation.project import Project
 
-    model, sampling, asking = asked_for(given)
-    opened = Project.begin(project, source, (given["language"], given["target"]), given["each"])
-    asked = opened.requests(sampling, given["limit"], rejected=given["rejected"])
-    if given["estimating"]:
-        click.echo(estimate(opened, model, asked, asking))
+    model, sampling, asking = asked_for(config)
+    opened = Project.begin(config.project, config.source, (config.language, config.target), config.each)
+    asked = opened.requests(sampling, config.limit, rejected=config.rejected)
+    if config.estimating:
+        print(estimate(opened, model, asked, asking))
         return EXIT_OK
     with opened.locked():
         run, count = ask_and_keep(opened, model, [("", one) for one in asked], asking, "translating")
-    return _ending(Project(project), run, count, everything=everything)
+    return _ending(Project(config.project), run, count, everything=config.everything)
 
 
 def _ending(project: Project, run: Run, asked: int, *, everything: bool) -> int:
@@ -238,7 +226,7 @@ def _ending(project: Project, run: Run, asked: int, *, everything: bool) -> int:
     listed = [finding for finding in findings if finding.severity == "error" or everything]
     for finding in listed if everything else listed[:SHOWN]:
         where = f"{finding.question} {finding.field}"
-        click.echo(f"{finding.severity}: {one_line(f'{where}: {finding.kind}: {finding.message}', 300)}")
+        print(f"{finding.severity}: {one_line(f'{where}: {finding.kind}: {finding.message}', 300)}")
     tell_more(len(listed), everything=everything)
     states = Counter(question.state.status for question in questions)
     worst = {finding.question for finding in findings if finding.severity == "error"}
@@ -249,7 +237,3 @@ def _ending(project: Project, run: Run, asked: int, *, everything: bool) -> int:
         f"{len(worst):,}, warnings in {len(doubtful):,} more. Decide: viva build translate review {project.path}"
     )
     return ending(run, asked, come_to, "not asked or answered yet")
-
-
-for _command in (ask_command, check_command, review_command, approve_command, export_command):
-    translate_command.add_command(_command)

@@ -1,21 +1,17 @@
-"""`viva build`: make an examination, of treebanks (SynEval) or of what experts write and approve (CLR-Bench)."""
+"""`viva build syneval`: questions about the syntax of a treebank's sentences."""
 
 from __future__ import annotations
 
+import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-import click
+from msgspec import Meta, Struct
 
-from viva.build.halves.command import split_command
-from viva.build.reasoning.command import clrbench_command
-from viva.build.stackexchange.command import infibench_command
-from viva.build.statistics.command import stats_command
-from viva.build.translation.command import translate_command
-from viva.build.verification.command import verify_command
-from viva.cli.options import progress_option
+from viva.commands import command
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError
+from viva.runs.config import Progress, note
 from viva.runs.live_line import Screen, say
 from viva.visible import one_line
 
@@ -30,83 +26,7 @@ SHOWN = 20
 """Malformed trees that are told on the terminal; malformed.jsonl has them all."""
 
 
-@click.group(name="build", short_help="Make an examination of your own data.")
-def build_command() -> None:
-    """Make an examination of your own data."""
-
-
-build_command.add_command(clrbench_command)
-build_command.add_command(infibench_command)
-build_command.add_command(split_command)
-build_command.add_command(stats_command)
-build_command.add_command(translate_command)
-build_command.add_command(verify_command)
-
-
-@build_command.command(name="syneval", short_help="Questions about the syntax of a treebank's sentences.")
-@click.argument("treebanks", metavar="TREEBANK...", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder for the set.")
-@click.option("--force", is_flag=True, help="Replace the set that --out holds.")
-@click.option(
-    "--as-published", is_flag=True, help="Facts, questions and sampling as the authors' generator has them, quirks too."
-)
-@click.option(
-    "--sampling",
-    type=click.Choice(["clean", "published"]),
-    help="How test.jsonl and exemplars.jsonl are drawn.  [default: clean; published with --as-published]",
-)
-@click.option(
-    "--per-stratum",
-    type=click.IntRange(1, 10_000),
-    help="Questions drawn of each knowledge point and format; of each stratum for published sampling.  "
-    "[default: 120; 5]",
-)
-@click.option(
-    "--min-stratum",
-    type=click.IntRange(1),
-    help="Strata with fewer questions are made one (clean) or dropped (published).  [default: 20; 50]",
-)
-@click.option(
-    "--exemplars",
-    type=click.IntRange(0, 1000),
-    default=50,
-    show_default=True,
-    help="For few-shot prompts, of each knowledge point and format, at most.",
-)
-@click.option("--seed", type=int, default=42, show_default=True, help="Draws the set.")
-@click.option(
-    "--glob",
-    default="",
-    metavar="PATTERN",
-    help="Which files of folders and archives to read.  [default: *.mrg; without any, all that begin with a bracket]",
-)
-@click.option("--encoding", default="utf-8", show_default=True, help="Of the treebank, such as latin-1.")
-@click.option(
-    "--malformed",
-    type=click.Choice(["skip", "refuse"]),
-    default="skip",
-    show_default=True,
-    help="Leave out what is no tree and tell it (exit code 3), or stop at the first.",
-)
-@click.option(
-    "--wordings",
-    default="",
-    metavar="paper|FILE",
-    help="How questions are worded: as in the paper, or by a TOML file of the same keys as the bundled wordings.toml.",
-)
-@click.option("--gzip", is_flag=True, help="Compress facts.jsonl and questions.jsonl.")
-@click.option("--jobs", type=click.IntRange(1, 1024), help="Workers.  [default: one a core]")
-@click.option(
-    "--backend",
-    "on",
-    default="local",
-    show_default=True,
-    metavar="local|ray[://HOST:PORT]",
-    help="Where they are: processes of this machine, or a Ray cluster.",
-)
-@click.option("--name", default="syneval", show_default=True, help="What build.json calls the set.")
-@progress_option
-def syneval_command(treebanks: tuple[Path, ...], out: Path, **given: Any) -> int:
+class SynevalConfig(Struct, kw_only=True):
     """Make questions about the syntax of TREEBANK's sentences: Penn Treebank brackets, in files, folders or archives.
 
     --out gets facts.jsonl (what the trees say), questions.jsonl (every question), test.jsonl and exemplars.jsonl (the
@@ -120,41 +40,107 @@ def syneval_command(treebanks: tuple[Path, ...], out: Path, **given: Any) -> int
     Exit codes: 0 all was read; 2 nothing usable, or --malformed refuse; 3 something was skipped, or nothing was drawn;
     5 --out cannot be written; 130 interrupted. With 2, 5 and 130, --out is as it was.
     """
+
+    treebanks: Annotated[
+        tuple[Path, ...],
+        note("Penn Treebank brackets, in files, folders or archives.", metavar="TREEBANK...", argument=True),
+    ]
+    out: Annotated[Path, note("Folder for the set.")]
+    force: Annotated[bool, note("Replace the set that --out holds.")] = False
+    as_published: Annotated[
+        bool, note("Facts, questions and sampling as the authors' generator has them, quirks too.")
+    ] = False
+    sampling: Annotated[
+        Literal["clean", "published"] | None,
+        note("How test.jsonl and exemplars.jsonl are drawn.  [default: clean; published with --as-published]"),
+    ] = None
+    per_stratum: Annotated[
+        Annotated[int, Meta(ge=1, le=10_000)] | None,
+        note(
+            "Questions drawn of each knowledge point and format; of each stratum for published sampling.  "
+            "[default: 120; 5]"
+        ),
+    ] = None
+    min_stratum: Annotated[
+        Annotated[int, Meta(ge=1)] | None,
+        note("Strata with fewer questions are made one (clean) or dropped (published).  [default: 20; 50]"),
+    ] = None
+    exemplars: Annotated[
+        Annotated[int, Meta(ge=0, le=1000)], note("For few-shot prompts, of each knowledge point and format, at most.")
+    ] = 50
+    seed: Annotated[int, note("Draws the set.")] = 42
+    glob: Annotated[
+        str,
+        note(
+            "Which files of folders and archives to read.  [default: *.mrg; without any, all that begin with a "
+            "bracket]",
+            metavar="PATTERN",
+        ),
+    ] = ""
+    encoding: Annotated[str, note("Of the treebank, such as latin-1.")] = "utf-8"
+    malformed: Annotated[
+        Literal["skip", "refuse"], note("Leave out what is no tree and tell it (exit code 3), or stop at the first.")
+    ] = "skip"
+    wordings: Annotated[
+        str,
+        note(
+            "How questions are worded: as in the paper, or by a TOML file of the same keys as the bundled "
+            "wordings.toml.",
+            metavar="paper|FILE",
+        ),
+    ] = ""
+    gzip: Annotated[bool, note("Compress facts.jsonl and questions.jsonl.")] = False
+    jobs: Annotated[Annotated[int, Meta(ge=1, le=1024)] | None, note("Workers.  [default: one a core]")] = None
+    on: Annotated[
+        str,
+        note(
+            "Where they are: processes of this machine, or a Ray cluster.",
+            metavar="local|ray[://HOST:PORT]",
+            spelled=("--backend",),
+        ),
+    ] = "local"
+    name: Annotated[str, note("What build.json calls the set.")] = "syneval"
+    progress: Progress = "auto"
+
+
+@command(SynevalConfig, "action")
+def syneval(config: SynevalConfig) -> int:
+    """Questions about the syntax of a treebank's sentences."""
     from viva.build.treebank.driver import BuildSettings, build
     from viva.build.treebank.generate import generate
 
-    watch = _Screen(given["progress"])
+    watch = _Screen(config.progress)
     settings = BuildSettings(
-        name=given["name"],
-        as_published=given["as_published"],
-        sampling=_sampling(given),
-        encoding=_encoding(given["encoding"]),
-        glob=given["glob"],
-        malformed=given["malformed"],
-        wordings=given["wordings"],
-        gzip=given["gzip"],
-        jobs=given["jobs"] or 0,
-        on=given["on"],
-        force=given["force"],
+        name=config.name,
+        as_published=config.as_published,
+        sampling=_sampling(config),
+        encoding=_encoding(config.encoding),
+        glob=config.glob,
+        malformed=config.malformed,
+        wordings=config.wordings,
+        gzip=config.gzip,
+        jobs=config.jobs or 0,
+        on=config.on,
+        force=config.force,
     )
     try:
-        manifest = build(treebanks, out, settings, generate, watch)
+        manifest = build(config.treebanks, config.out, settings, generate, watch)
     finally:
         watch.close()
-    return _report(manifest, out)
+    return _report(manifest, config.out)
 
 
-def _sampling(given: dict[str, Any]) -> SamplingSettings:
+def _sampling(config: SynevalConfig) -> SamplingSettings:
     from viva.build.treebank.sampling import DEFAULTS, SamplingSettings
 
-    scheme: Literal["clean", "published"] = given["sampling"] or ("published" if given["as_published"] else "clean")
+    scheme: Literal["clean", "published"] = config.sampling or ("published" if config.as_published else "clean")
     per_stratum, min_stratum = DEFAULTS[scheme]
     return SamplingSettings(
         scheme=scheme,
-        per_stratum=given["per_stratum"] or per_stratum,
-        min_stratum=given["min_stratum"] or min_stratum,
-        exemplars=given["exemplars"],
-        seed=given["seed"],
+        per_stratum=config.per_stratum or per_stratum,
+        min_stratum=config.min_stratum or min_stratum,
+        exemplars=config.exemplars,
+        seed=config.seed,
     )
 
 
@@ -219,7 +205,7 @@ def _report(manifest: Manifest, out: Path) -> int:
         f"The set {manifest.name} is in {out}, fingerprint {manifest.fingerprint}; "
         f"examine with: viva run syneval --data {out} --model ...",
     ]
-    click.echo(grids_terminal([_counts(manifest)], closing), nl=False)
+    print(grids_terminal([_counts(manifest)], closing), end="")
     code = EXIT_OK
     if manifest.malformed:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in manifest.malformed.items())
@@ -227,10 +213,10 @@ def _report(manifest: Manifest, out: Path) -> int:
         say(f"viva: skipped {total:,} ({kinds}); {out / 'malformed.jsonl'} lists them")
         code = EXIT_INCOMPLETE
     if not manifest.test:
-        click.echo(
+        print(
             f"viva: nothing was drawn: no stratum has {manifest.sampling.min_stratum:,} questions; "
             "lower --min-stratum, or use --sampling clean",
-            err=True,
+            file=sys.stderr,
         )
         code = EXIT_INCOMPLETE
     return code

@@ -4,42 +4,32 @@ from __future__ import annotations
 
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
-import click
+from msgspec import Struct
 
 from viva.build.files import new_sheet
 from viva.build.halves.splitting import share_of
-from viva.build.verification.sheets import aspect_of, drawn, rated, read_sheets, sheet
-from viva.cli.options import tables_options
-from viva.cli.output import check_writable, print_study
+from viva.build.verification import sheets
+from viva.build.verification.sheets import aspect_of, drawn, rated, read_sheets
+from viva.build.verification.tables import Verification
+from viva.commands import command
 from viva.contracts import Exam
 from viva.errors import VivaError
-from viva.runs.config import TaskOptions
+from viva.runs.config import TaskOptions, note
 from viva.runs.exams import label, open_exams
 from viva.visible import plural
 
 
-@click.group(name="verify", short_help="Sheets to verify golds, explanations or tags by hand.")
-def verify_command() -> None:
-    """Have people verify a random share of a set, in a spreadsheet: the error rate of its golds or explanations with an
-    interval, or how a tag (knowledge or reasoning, say) would be given by others; and how far the people agree.
-    """
+class SetOptions(Struct, kw_only=True):
+    """Which set is verified."""
+
+    source: Annotated[str, note("A benchmark or question file.", metavar="SET", argument=True)]
+    data: Annotated[Path | None, note("The set's files.", metavar="DIR")] = None
+    language: Annotated[str | None, note("Of a set in several.")] = None
 
 
-def _of_a_set(command: Any) -> Any:
-    command = click.option("--language", help="Of a set in several.")(command)
-    data = click.option("--data", type=click.Path(path_type=Path), metavar="DIR", help="The set's files.")
-    return click.argument("source", metavar="SET")(data(command))
-
-
-@verify_command.command(name="sheet", short_help="Write a sheet to be filled in.")
-@_of_a_set
-@click.option("--ask", default="gold", show_default=True, metavar="gold|explanation|TAG", help="What is verified.")
-@click.option("--share", default="5%", show_default=True, help="Of the questions: 5%, 0.05, 1/20 or all.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Draws them.")
-@click.option("--out", required=True, type=click.Path(path_type=Path), metavar="FILE.csv", help="The sheet.")
-def sheet_command(source: str, **given: Any) -> int:
+class SheetConfig(SetOptions, kw_only=True):
     """Write a sheet with a random share of SET, a benchmark or question file. People fill in its column `verdict`:
     right, wrong or unsure; of a tag one of its values, which the sheet does not show. Each fills in a copy, and names
     the file as they are called.
@@ -49,40 +39,50 @@ def sheet_command(source: str, **given: Any) -> int:
     viva build verify sheet csbench --data DIR --language en --ask tag --out labels.csv
     viva build verify sheet csbench --data DIR --language zh --ask explanation --share 10% --out sheet.csv
     """
-    exam = _exam(source, given)
-    aspect, questions = aspect_of(exam, given["ask"])
-    share = Fraction(1) if given["share"] == "all" else share_of(given["share"])
-    chosen = drawn(questions, share, given["seed"])
-    new_sheet(given["out"], sheet(aspect, chosen))
+
+    ask: Annotated[str, note("What is verified.", metavar="gold|explanation|TAG")] = "gold"
+    share: Annotated[str, note("Of the questions: 5%, 0.05, 1/20 or all.")] = "5%"
+    seed: Annotated[int, note("Draws them.")] = 0
+    out: Annotated[Path, note("The sheet.", metavar="FILE.csv")]
+
+
+@command(SheetConfig, "action")
+def sheet(config: SheetConfig) -> int:
+    """Write a sheet to be filled in."""
+    exam = _exam(config)
+    aspect, questions = aspect_of(exam, config.ask)
+    share = Fraction(1) if config.share == "all" else share_of(config.share)
+    chosen = drawn(questions, share, config.seed)
+    new_sheet(config.out, sheets.sheet(aspect, chosen))
     labels = ", ".join((*aspect.labels, "unsure"))
-    click.echo(
-        f"{plural(len(chosen), 'question')} of {len(questions):,} written to {given['out']}; "
+    print(
+        f"{plural(len(chosen), 'question')} of {len(questions):,} written to {config.out}; "
         f"fill in the column {aspect.column!r}: {labels}"
     )
     return 0
 
 
-@verify_command.command(name="rate", short_help="Error rate and agreement, from sheets that were filled in.")
-@_of_a_set
-@click.argument("sheets", nargs=-1, required=True, metavar="SHEET.csv...", type=click.Path(path_type=Path))
-@tables_options
-def rate_command(source: str, sheets: tuple[Path, ...], **given: Any) -> int:
+class RateConfig(SetOptions, kw_only=True):
     """Print what the SHEETs say of SET: how many of the verified questions are wrong, with a 95 % interval for the
     whole set, and of several people how far they agree. A sheet's file is named as who filled it in.
 
     \b
     viva build verify rate cmmlu anna.csv ben.csv --data DIR
     """
-    check_writable(given["out"])
-    exam = _exam(source, given)
-    found = rated(read_sheets(sheets, exam, label(exam)))
-    print_study(found, given["format"], given["out"], everything=given["all"])
-    return 0
+
+    sheets: Annotated[tuple[Path, ...], note("Sheets that were filled in.", metavar="SHEET.csv...", argument=True)]
 
 
-def _exam(source: str, given: dict[str, Any]) -> Exam:
-    language = (given["language"],) if given["language"] else ()
-    found = open_exams((source,), TaskOptions(data=given["data"], language=language))
+@command(RateConfig, "study")
+def rate(config: RateConfig) -> Verification:
+    """Error rate and agreement, from sheets that were filled in."""
+    exam = _exam(config)
+    return rated(read_sheets(config.sheets, exam, label(exam)))
+
+
+def _exam(config: SetOptions) -> Exam:
+    language = (config.language,) if config.language else ()
+    found = open_exams((config.source,), TaskOptions(data=config.data, language=language))
     if len(found) > 1:
-        raise VivaError(f"{source} is in several languages: choose one with --language")
+        raise VivaError(f"{config.source} is in several languages: choose one with --language")
     return found[0][0]

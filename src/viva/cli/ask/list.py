@@ -6,7 +6,6 @@ import click
 
 from viva.benchmarks import BENCHMARKS, find_benchmark, open_exam
 from viva.benchmarks.sources import fetched_folder, sources
-from viva.build.treebank.command import build_command
 from viva.types import ExamSpec
 from viva.visible import escape_invisible
 
@@ -56,7 +55,7 @@ def list_command(templates: bool, baselines: bool, form: str) -> int:
         click.echo(f"  sample     {bundled} (bundled, Viva's own)")
         missing = f"not fetched: viva fetch {row['name']}, or --data DIR"
         if row["name"] not in sources():
-            built = f": viva build {row['name']}, then" if row["name"] in build_command.commands else ","
+            built = f": viva build {row['name']}, then" if f"build {row['name']}" in registered() else ","
             missing = f"no set can be fetched{built} --data DIR"
         click.echo(f"  published  {row['fetched'] or missing}")
         click.echo(f"  licence    {row['licence']}")

@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 
 from viva.errors import DataError, VivaError
 from viva.lab.duplicates.corpora import Unit
-from viva.runs.config import ARGUMENT, Positive, TaskOptions, note
+from viva.runs.config import Positive, TaskOptions, note
 from viva.runs.live_line import Mode, Screen
 from viva.studies.options import BenchmarkFiles, Languages, ProgressLine
 from viva.version import __version__
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class OverlapSettings(Struct, kw_only=True):
     """Which set, where to look for it, and what counts as found."""
 
-    questions: Annotated[str, note("A benchmark, a question file, a run, a file of texts.", extra=ARGUMENT)]
+    questions: Annotated[str, note("A benchmark, a question file, a run, a file of texts.", argument=True)]
     others: Annotated[
         tuple[str, ...],
         note("Set, run, file or folder of texts to look in; repeat for several.  [default: the set itself]"),

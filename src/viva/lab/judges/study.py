@@ -33,7 +33,7 @@ from viva.lab.judges.probes import (
 )
 from viva.runs.ask import ask_judges
 from viva.runs.batches import open_batch_dispatcher, refuse_unbatched
-from viva.runs.config import ARGUMENT, LimitOptions, note, pick
+from viva.runs.config import LimitOptions, note, pick
 from viva.runs.estimate import estimate_verdicts
 from viva.runs.open import OpenRun, open_evidence, open_judge_panel, prepare
 from viva.runs.plan import rejudge_records
@@ -55,7 +55,7 @@ Confirm = Callable[[RunFolder, LimitOptions], None]
 class JudgeBiasConfig(LimitOptions, kw_only=True):
     """Which judges are examined, and on how many answers."""
 
-    run: Annotated[Path, note("A run with answers that a judge can grade.", extra=ARGUMENT)]
+    run: Annotated[Path, note("A run with answers that a judge can grade.", argument=True)]
     judge: Annotated[tuple[str, ...], note("Judge to examine; repeatable.  [default: the run's]")] = ()
     judge_base_url: Annotated[
         str | None, note("The judge's server.  [default: that of the run's judges, else models]")

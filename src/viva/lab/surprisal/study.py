@@ -11,7 +11,7 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, EXIT_REFUSED, VivaError
-from viva.runs.config import ARGUMENT, Positive, TaskOptions, WeightsOptions, note
+from viva.runs.config import Positive, TaskOptions, WeightsOptions, note
 from viva.runs.messages import notify
 from viva.studies.options import BenchmarkFiles, Languages, ProgressLine
 from viva.version import __version__
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class PerplexityConfig(WeightsOptions, kw_only=True):
     """Which texts, which models, and how they are measured."""
 
-    sets: Annotated[tuple[str, ...], note("Benchmarks, question files, files of texts; NAME=SET.", extra=ARGUMENT)]
+    sets: Annotated[tuple[str, ...], note("Benchmarks, question files, files of texts; NAME=SET.", argument=True)]
     model: Annotated[
         tuple[str, ...],
         note("Repeat for several: hf/..., openai/... with a server whose completions echo log-probabilities."),

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from viva.engine.folder import find_run
 from viva.errors import VivaError
-from viva.runs.config import ARGUMENT, note
+from viva.runs.config import note
 from viva.visible import one_line
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ MOST_MARKS = 1000
 class AgreementConfig(Struct, kw_only=True):
     """Whose ratings, and how they are compared."""
 
-    source: Annotated[Path, note("A run, or a table of ratings: item, rater, value.", extra=ARGUMENT)]
+    source: Annotated[Path, note("A run, or a table of ratings: item, rater, value.", argument=True)]
     judge: Annotated[str | None, note("The rater that is the judge; all others are people.")] = None
     exclude: Annotated[tuple[str, ...], note("Leave this rater out; repeatable.")] = ()
     scale: Annotated[

@@ -25,7 +25,7 @@ from viva.prompting import read_templates
 from viva.reports.text import json_text
 from viva.runs.ask import ask_judges
 from viva.runs.batches import BatchDispatcher, open_batch_dispatcher, refuse_unbatched
-from viva.runs.config import ARGUMENT, LimitOptions, note, pick
+from viva.runs.config import LimitOptions, note, pick
 from viva.runs.open import OpenRun, open_evidence, open_judge_panel, prepare
 from viva.runs.plan import rejudge_records
 from viva.runs.rejudge import RejudgeOptions
@@ -48,7 +48,7 @@ Confirm = Callable[[RunFolder, LimitOptions], None]
 class ErrorsConfig(LimitOptions, kw_only=True):
     """Which wrong answers, and who labels them."""
 
-    run: Annotated[Path, note("A run of CS-Bench.", extra=ARGUMENT)]
+    run: Annotated[Path, note("A run of CS-Bench.", argument=True)]
     judge: Annotated[
         tuple[str, ...],
         note("Model that labels. Repeat for a panel: a type counts where more than half of them name it."),

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from viva.errors import DataError, VivaError
 from viva.published import Table, catalogue, plain, similar, table, tables
-from viva.runs.config import ARGUMENT, note
+from viva.runs.config import note
 
 if TYPE_CHECKING:
     from viva.reports.published import PublishedTables
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class PublishedConfig(Struct, kw_only=True):
     """Which tables and rows."""
 
-    benchmark: Annotated[str, note("Of which benchmark; all without it.", extra=ARGUMENT)] = ""
-    name: Annotated[str, note("Which table; without it, which there are.", extra=ARGUMENT)] = ""
+    benchmark: Annotated[str, note("Of which benchmark; all without it.", argument=True)] = ""
+    name: Annotated[str, note("Which table; without it, which there are.", argument=True)] = ""
     model: Annotated[
         tuple[str, ...],
         note("Only rows with this in their name, however it is written (gpt-4, llama3 8b); repeatable."),

@@ -13,7 +13,7 @@ from viva.analysis.difficulty import TRIALS
 from viva.benchmarks import BENCHMARKS
 from viva.errors import DataError, VivaError
 from viva.published import Entry, called, catalogue, find, similar, table
-from viva.runs.config import ARGUMENT, note
+from viva.runs.config import note
 from viva.runs.question_lists import read_level_file
 from viva.runs.score_table import ModelScores, read_scores_table
 from viva.visible import one_line
@@ -30,8 +30,8 @@ _Count = Annotated[int, Meta(ge=1, le=100_000)]
 class ScoreTableConfig(Struct, kw_only=True):
     """Which table of item scores, and what is made of it."""
 
-    benchmark: Annotated[str, note("The benchmark whose questions were scored.", extra=ARGUMENT)]
-    table: Annotated[Path, note("CSV or JSONL: a row an answer with model, question, sample, score.", extra=ARGUMENT)]
+    benchmark: Annotated[str, note("The benchmark whose questions were scored.", argument=True)]
+    table: Annotated[Path, note("CSV or JSONL: a row an answer with model, question, sample, score.", argument=True)]
     k: Annotated[
         tuple[_Count, ...],
         note(

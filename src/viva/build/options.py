@@ -1,29 +1,31 @@
-"""What the commands of `viva build clrbench` share: arguments, counts in words, files that are given."""
+"""Options that several commands of building have, and how what they leave out is told."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated, Literal
 
-import click
-
+from viva.runs.config import note
 from viva.visible import escape_invisible
 
 SHOWN = 40
 """Problems, topics and questions that are told on the terminal; --all tells the rest."""
-
-project_argument = click.argument("project", type=click.Path(path_type=Path))
-all_option = click.option("--all", "everything", is_flag=True, help=f"List everything, not only the first {SHOWN}.")
+Language = Literal["en", "zh", "de", "fr"]
+"""Those of CS-Bench."""
+ProjectPath = Annotated[Path, note("The folder of the set that is made.", argument=True)]
+ListAll = Annotated[bool, note(f"List everything, not only the first {SHOWN}.", spelled=("--all",))]
 
 
 def tell_more(total: int, *, everything: bool) -> None:
     """How many were not listed."""
     if total > SHOWN and not everything:
-        click.echo(f"... and {total - SHOWN:,} more, which --all lists", err=True)
+        print(f"... and {total - SHOWN:,} more, which --all lists", file=sys.stderr)
 
 
 def tell_held(lines: Sequence[str], *, everything: bool) -> None:
     """What does not enter a set, and why: the first lines, or all of them."""
     for line in lines if everything else lines[:SHOWN]:
-        click.echo(escape_invisible(f"held back: {line}", limit=400), err=True)
+        print(escape_invisible(f"held back: {line}", limit=400), file=sys.stderr)
     tell_more(len(lines), everything=everything)
