@@ -14,6 +14,7 @@ from viva.cli.consent import confirm_endpoints
 from viva.cli.options import GroupedCommand, argument, option, stack, tables_options
 from viva.cli.output import show_study
 from viva.commands import Command
+from viva.reports.printing import StudyResult
 from viva.runs.config import Option, options, pick
 
 
@@ -39,7 +40,8 @@ def derived(
     built_in: Callable[[str], click.Command],
 ) -> click.Command:
     """The command of that name. `below`: the commands whose names begin with it; `built_in` finds one of the core."""
-    fields = options(known.config)
+    # `--all` of a study is an option of how it is printed, whoever else looks at it.
+    fields = options(known.config, without=("all",) if known.kind == "study" else ())
     own = [argument(one) for one in fields.values() if one.argument]
     own += [option(one) for one in fields.values() if not one.argument]
     shown = {"help": inspect.cleandoc(known.config.__doc__ or ""), "short_help": summary, "below": below, "own": fields}
@@ -59,7 +61,8 @@ def derived(
 
 def _study(known: Command[Any, Any]) -> Callable[..., int]:
     def study(**given: Any) -> int:
-        return int(getattr(show_study(_confirmed(known), known.config, given), "exit_code", 0))
+        result: StudyResult = show_study(_confirmed(known), known.config, given)
+        return result.exit_code
 
     return study
 

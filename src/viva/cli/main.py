@@ -45,11 +45,14 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "export": ("viva.cli.look.export", "Write runs and sets as other people's tools read them."),
     },
     "Compare": {
-        "compare": ("viva.cli.compare.compare", "Who is better, question by question, and is it chance?"),
-        "breakdown": ("viva.cli.compare.breakdown", "Scores by any tag; the worst and best slices, and chance."),
-        "training": ("viva.cli.compare.training", "Scores over training: many checkpoints of one model."),
-        "correlate": ("viva.cli.compare.correlate", "How scores in formats or exams go together over models."),
-        "scaling": ("viva.cli.compare.scaling", "How scores grow with size: fits, predictions, breaks."),
+        "compare": ("viva.studies.compare.study:study", "Who is better, question by question, and is it chance?"),
+        "breakdown": (
+            "viva.studies.breakdown.study:study",
+            "Scores by any tag; the worst and best slices, and chance.",
+        ),
+        "training": ("viva.studies.training.study:study", "Scores over training: many checkpoints of one model."),
+        "correlate": ("viva.studies.correlate.study:study", "How scores in formats or exams go together over models."),
+        "scaling": ("viva.studies.scaling.study:study", "How scores grow with size: fits, predictions, breaks."),
         "published": ("viva.cli.compare.published", "The papers' own tables, with sources and contradictions."),
     },
     "Sets": {
@@ -148,17 +151,23 @@ def _group(name: str) -> click.Group:
 
 
 def _built_in(name: str) -> click.Command:
-    module = importlib.import_module(COMMANDS[name][0])
-    return add_common_options(cast("click.Command", getattr(module, f"{name.replace('-', '_')}_command")))
+    place, summary = COMMANDS[name]
+    if ":" in place:
+        return _derived(name, plugins.Registered(place, summary, "viva"), {})
+    found = getattr(importlib.import_module(place), f"{name.replace('-', '_')}_command")
+    return add_common_options(cast("click.Command", found))
 
 
 def _of_package(name: str) -> click.Command:
     """The command of a registered function, with the commands whose names begin so named below its help."""
+    below = {each: known.summary for each, known in _registered().items() if each.startswith(f"{name} ")}
+    return _derived(name, _registered()[name], below)
+
+
+def _derived(name: str, known: plugins.Registered, below: Mapping[str, str]) -> click.Command:
     from viva.cli.derived import derived
 
-    found = _registered()[name]
-    more = {each: known.summary for each, known in _registered().items() if each.startswith(f"{name} ")}
-    return add_common_options(derived(name, plugins.load(found), found.summary, more, _built_in))
+    return add_common_options(derived(name, plugins.load(known), known.summary, below, _built_in))
 
 
 @click.group(
@@ -197,8 +206,8 @@ def main(arguments: list[str] | None = None) -> None:
                 problem = click.UsageError(f"{problem.option_name} belongs after the command: {where}", inside)
         problem.show()
         code = problem.exit_code
-    except (click.exceptions.Abort, KeyboardInterrupt):
-        habits.say("interrupted")
+    except (click.exceptions.Abort, KeyboardInterrupt) as stopped:
+        habits.say(str(stopped) or "interrupted")
         code = EXIT_INTERRUPTED
     except VivaError as problem:
         habits.say(str(problem))

@@ -20,19 +20,34 @@ if TYPE_CHECKING:
     from viva.reports.printing import StudyResult
     from viva.runs.open import OpenRun
 
+SUFFIXES = {".csv": "csv", ".json": "json", ".md": "markdown", ".tex": "latex"}
+"""What an --out of that name holds, where --format does not say."""
 C = TypeVar("C", bound=Struct)
 R = TypeVar("R", bound="StudyResult")
 
 
 def show_study(study: Callable[[C], R], config: type[C], given: Mapping[str, Any]) -> R:
     """Call a study with a command's options; draw and print what it found as --chart, --format and --out say."""
-    check_writable(given["out"])
+    out, picture, form = given["out"], given.get("chart"), given["format"]
+    check_writable(out)
+    if out is not None and out.suffix.lower() == ".svg":
+        raise VivaError(f"--out {out} is for tables; --chart {out} draws")
     result = study(pick(config, given))
-    if given.get("chart") is not None and (chart := result.chart()) is not None:
+    if picture is not None:
         from viva.reports.charts import save
 
-        save(chart, given["chart"])
-    print_study(result, given["format"], given["out"], everything=given["all"])
+        chart = result.chart()
+        if chart is None:
+            raise VivaError(f"--chart {picture}: there is nothing to draw of this; leave it out")
+        save(chart, picture)
+    if out is not None and form == "terminal":
+        form = SUFFIXES.get(out.suffix.lower(), form)
+    if not result.empty:
+        print_study(result, form, out, everything=given["all"])
+        if result.announced and out is not None and form == "csv":
+            print_study(result, "terminal", None, everything=given["all"])
+    if result.verdict:
+        click.echo(f"viva: {result.verdict}", err=True)
     return result
 
 

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from viva.errors import VivaError, missing_extras
+from viva.errors import EXIT_OK, VivaError, missing_extras
 from viva.io.tables import CsvText
 from viva.reports.grids import GRID_FORMATS, WORDS, grids_terminal
 from viva.reports.notebook import grids_html
@@ -27,6 +27,15 @@ class StudyResult(ABC):
 
     words: Collection[str] = WORDS
     """Columns of words, which are set flush left."""
+    announced: ClassVar[bool] = False
+    """Whether it is printed also where --out takes the rows as CSV: what they are worth is in the tables alone."""
+
+    exit_code: int = EXIT_OK
+    """What the command ends with."""
+    verdict: str = ""
+    """A sentence on stderr after the tables, such as why the exit code is not 0."""
+    empty: bool = False
+    """Whether there is nothing to print."""
 
     @abstractmethod
     def tables(self) -> list[Grid]:

@@ -17,7 +17,8 @@ Families = Annotated[
     str | None,
     note(
         "Table `model,family`: models of one family are no independent ones; `none`: all are.  "
-        "[default: by name, the part before the size]"
+        "[default: by name, the part before the size]",
+        metavar="FILE|none",
     ),
 ]
 _SIZE = re.compile(r"\d+(?:\.\d+)?(?:\s*[x×]\s*\d+(?:\.\d+)?)?\s*b(?![a-z])", re.IGNORECASE)

@@ -10,16 +10,24 @@ from viva.runs.config import note
 from viva.runs.item_scores import UNGROUPED
 from viva.runs.live_line import Mode
 
-Runs = Annotated[tuple[Path, ...], note("Run folders, folders of runs, tables of item scores.", argument=True)]
+Runs = Annotated[
+    tuple[Path, ...],
+    note("Run folders, folders of runs, tables of item scores.", metavar="RUN|TABLE...", argument=True),
+]
 Sources = Annotated[
-    tuple[str, ...], note("Run folders, folders of runs, tables, or a benchmark: its published table.", argument=True)
+    tuple[str, ...],
+    note(
+        "Run folders, folders of runs, tables, or a benchmark: its published table.",
+        metavar="BENCHMARK|RUN|TABLE...",
+        argument=True,
+    ),
 ]
 Correct = Annotated[
     Correction, note("How p-values are adjusted for their number: Holm; Benjamini-Hochberg; not at all.")
 ]
-OnlyModels = Annotated[tuple[str, ...], note("Only this model; repeatable.")]
-OnlyExams = Annotated[tuple[str, ...], note("Only this exam (csbench-en, say); repeatable.")]
-BenchmarkFiles = Annotated[Path | None, note("Folder of the published files of benchmarks.")]
-Languages = Annotated[tuple[str, ...], note("en, zh, de, fr (CS-Bench); several: en,zh or repeat.")]
+OnlyModels = Annotated[tuple[str, ...], note("Only this model; repeatable.", metavar="NAME")]
+OnlyExams = Annotated[tuple[str, ...], note("Only this exam (csbench-en, say); repeatable.", metavar="NAME")]
+BenchmarkFiles = Annotated[Path | None, note("Folder of the published files of benchmarks.", metavar="DIR")]
+Languages = Annotated[tuple[str, ...], note("en, zh, de, fr (CS-Bench); several: en,zh or repeat.", metavar="LANG")]
 ProgressLine = Annotated[Mode, note("A live line, plain lines for logs, or nothing.")]
 PAPERS_MEAN = f"`{UNGROUPED}`: the plain mean.  [default: the paper's]"

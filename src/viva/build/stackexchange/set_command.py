@@ -91,7 +91,8 @@ def kit(config: KitConfig) -> int:
     opened.instructions(bundled_instructions())
     kits = sum(one.text is not None for one in states) + new
     print(
-        f"{config.project / 'questions'}: {plural(new, 'new kit')}, {kits:,} in all; write each question.yaml, then: viva build infibench check {config.project}"
+        f"{config.project / 'questions'}: {plural(new, 'new kit')}, {kits:,} in all; "
+        f"write each question.yaml, then: viva build infibench check {config.project}"
     )
     return EXIT_OK
 

@@ -6,6 +6,7 @@ import click
 
 from viva.benchmarks import BENCHMARKS, find_benchmark, open_exam
 from viva.benchmarks.sources import fetched_folder, sources
+from viva.plugins import registered
 from viva.types import ExamSpec
 from viva.visible import escape_invisible
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import click
@@ -13,22 +14,14 @@ from viva.published import bibtex, catalogue
 from viva.studies.published.study import PublishedConfig, study
 
 
-@click.command(name="published", short_help="The papers' own tables, with sources and contradictions.")
+@click.command(name="published", help=inspect.cleandoc(PublishedConfig.__doc__ or ""))
 @click.argument("benchmark", default="")
 @click.argument("name", default="", metavar="[TABLE]")
-@derive(PublishedConfig, without=("all",), metavars={"model": "NAME"})
+@derive(PublishedConfig, without=("all",))
 @click.option("--bibtex", "entries", is_flag=True, help="Instead: the BibTeX entry of the paper.")
 @tables_options
 def published_command(entries: bool, **given: Any) -> int:
-    """The papers' own tables, as printed, with their sources and notes on what contradicts itself.
-
-    Without TABLE: which tables BENCHMARK has, with the notes on them. Without BENCHMARK: all there are.
-
-    \b
-    viva published csbench
-    viva published csbench en_domains --model gpt-4 --model llama3
-    viva published infibench leaderboard --format csv --out leaderboard.csv
-    """
+    """`viva published`."""
     if not entries:
         show_study(study, PublishedConfig, given)
         return 0

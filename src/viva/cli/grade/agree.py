@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -16,30 +17,17 @@ from viva.studies.agreement.study import AgreementConfig, study
 from viva.visible import one_line
 
 MOST_CHARTS = 20
-_METAVARS = {"judge": "NAME", "exclude": "NAME", "scale": "MARKS", "by": "TAG", "strata": "TAG"}
 
 
-@click.command(name="agreement", short_help="How far experts agree, and a judge with them.")
+@click.command(name="agreement", help=inspect.cleandoc(AgreementConfig.__doc__ or ""))
 @click.argument("source", type=click.Path(path_type=Path), metavar="RUN|RATINGS.csv|.jsonl")
-@derive(AgreementConfig, metavars=_METAVARS)
+@derive(AgreementConfig)
 @tables_options
 @click.option(
     "--chart", type=click.Path(path_type=Path), metavar="FILE.svg", help="Draw it; several reports as FILE-1.svg, ..."
 )
 def agreement_command(chart: Path | None, **given: Any) -> int:
-    """Agreement of a run's experts and judges, or of any raters: rows of item, rater, value; other columns are tags.
-
-    Of a run, the judge is the verdict that it had before experts (or one of its judges: --judge NAME); a random sample
-    that experts marked to its end also gives the score that they would give to all answers, with an interval.
-
-    Cronbach's and Krippendorff's alpha, Fleiss' and Cohen's kappa, correlations, the confusion table; with --judge, the
-    judge against the mean human. With --ppi, the people must have rated a random sample of the items.
-
-    \b
-    viva agreement runs/NAME
-    viva agreement ratings.csv --judge gpt-4o --scale 0,0.5,1 --chart agreement.svg
-    viva agreement ratings.csv --judge gpt-4o --by type --ppi
-    """
+    """`viva agreement`."""
     check_writable(given["out"])
     _check_chart(chart)
     result = study(pick(AgreementConfig, given))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,14 +18,11 @@ from viva.runs.config import LimitOptions
 from viva.studies.errors.study import ErrorsConfig, labels_text, study
 
 LABEL_SUFFIXES = (".csv", ".json", ".jsonl")
-_METAVARS = {
-    "judge": "MODEL[@URL]", "judge_base_url": "URL", "judge_key_env": "NAME", "instructions": "FILE", "by": "TAG",
-}  # fmt: skip
 
 
-@click.command(name="error-types", short_help="Why wrong answers are wrong: CS-Bench's error types, by a judge.")
+@click.command(name="error-types", help=inspect.cleandoc(ErrorsConfig.__doc__ or ""))
 @click.argument("run", type=click.Path(path_type=Path))
-@derive(ErrorsConfig, without=LimitOptions.__struct_fields__, metavars=_METAVARS)
+@derive(ErrorsConfig, without=LimitOptions.__struct_fields__)
 @click.option(
     "--labels",
     type=click.Path(path_type=Path),
@@ -36,16 +34,7 @@ _METAVARS = {
 @consent_options
 @tables_options
 def error_types_command(labels: Path | None, **given: Any) -> int:
-    """Let judges label which types of error the wrong answers of RUN (CS-Bench) show, and count them by model: complete
-    and partial conceptual errors and confusions in questions of knowledge; errors of concept, logic and mathematics in
-    questions of reasoning. Replies are kept in errors.jsonl of the run folder: the same command goes on where it
-    stopped, and asks no judge twice.
-
-    \b
-    viva run csbench --shots 5 --cot --only comprehension --model openai/NAME --run runs/NAME     as in the paper
-    viva error-types runs/NAME --judge openai/JUDGE --max-cost 2
-    viva error-types runs/NAME --judge openai/A --judge anthropic/B --labels labels.csv --chart errors.svg
-    """
+    """`viva error-types`."""
     suffix = labels.suffix.lower() if labels else ""
     if labels is not None and suffix not in LABEL_SUFFIXES:
         raise VivaError(f"--labels {labels}: labels are written as {', '.join(LABEL_SUFFIXES)}")

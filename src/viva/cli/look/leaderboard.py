@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 from typing import Any
 
@@ -16,27 +17,12 @@ from viva.visible import one_line
 _PATH = click.Path(path_type=Path)
 
 
-@click.command(name="leaderboard", short_help="A static site of rankings: a page a benchmark and a model.")
+@click.command(name="leaderboard", help=inspect.cleandoc(LeaderboardConfig.__doc__ or ""))
 @click.argument("sources", nargs=-1, type=_PATH, metavar="[RUN...]")
 @click.option("--out", type=_PATH, required=True, metavar="FOLDER", help="Where the site goes: new, empty, or a site.")
-@derive(LeaderboardConfig, metavars={"models": "FILE"})
+@derive(LeaderboardConfig)
 def leaderboard_command(out: Path, **given: Any) -> int:
-    """A leaderboard to put on any web server, or to open from the folder: a page a benchmark with ranks as ranges, the
-    best by type and size, charts and filters, a page a model, and all of it as JSON and CSV.
-
-    A source is a run folder, a folder of runs, or a table of item scores. What was asked in different ways (language,
-    exemplars, prompts, judge, data) stands on different boards; the papers' rows are marked, and ranked apart. Without
-    a source: the papers' tables alone.
-
-    A run whose scores.jsonl is not what grading made of the files beside it (edited, or older than they) is left out,
-    and said. Hashes do not say who made a folder: numbers of somebody else's come from --regrade.
-
-    \b
-    viva leaderboard --out site/
-    viva leaderboard runs/ --out site/ --title 'Our models' --models models.csv
-    viva leaderboard runs/a runs/b scores.csv --out site/ --no-published
-    viva leaderboard theirs/ --out site/ --regrade           their answers, graded here
-    """
+    """`viva leaderboard`."""
     from viva.reports.site.files import check_out
 
     check_out(out)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, Struct
 
-from viva.errors import DataError, VivaError
+from viva.commands import command
+from viva.errors import EXIT_INCOMPLETE, DataError, VivaError
 from viva.lab.duplicates.corpora import Unit
 from viva.runs.config import Positive, TaskOptions, note
 from viva.runs.live_line import Mode, Screen
@@ -24,12 +25,30 @@ if TYPE_CHECKING:
 
 
 class OverlapSettings(Struct, kw_only=True):
-    """Which set, where to look for it, and what counts as found."""
+    """Which questions of SET stand elsewhere, nearly the same (MinHash) or in passages (runs of 13 tokens): in other
+    sets, in a training corpus of any size, or, without --with, in the set itself.
 
-    questions: Annotated[str, note("A benchmark, a question file, a run, a file of texts.", argument=True)]
+    SET is a benchmark, a question file, a run, or a file of texts. OTHER may also be a corpus: .jsonl, .csv, .parquet,
+    .txt, .md (packed as .gz, .bz2, .xz), or a folder of these. NAME=... gives either another name.
+
+    \b
+    viva overlap cmmlu --data DIR                                          duplicates inside
+    viva overlap csbench --data DIR --language en --with corpus/ --fail-above 0
+    viva overlap test.jsonl --field prompt --with train=train.jsonl.gz --text text --format csv --out leaks.csv
+
+    Exit codes: 0 compared; 2 wrong use or unreadable files; 3 more has leaked than --fail-above; 130 interrupted.
+    """
+
+    questions: Annotated[
+        str, note("A benchmark, a question file, a run, a file of texts.", argument=True, metavar="SET")
+    ]
     others: Annotated[
         tuple[str, ...],
-        note("Set, run, file or folder of texts to look in; repeat for several.  [default: the set itself]"),
+        note(
+            "Set, run, file or folder of texts to look in; repeat for several.  [default: the set itself]",
+            metavar="OTHER",
+            spelled=("--with",),
+        ),
     ] = ()
     data: BenchmarkFiles = None
     language: Languages = ()
@@ -37,16 +56,22 @@ class OverlapSettings(Struct, kw_only=True):
     field: Annotated[
         str,
         note(
-            "Of a question: asked (with options), question, options, answer, explanation, whole. Of a file: the column."
+            "Of a question: asked (with options), question, options, answer, explanation, whole. Of a file: the "
+            "column.",
+            metavar="NAME",
         ),
     ] = "asked"
-    text: Annotated[str, note("Column of the corpus.  [default: text, content, ...]")] = ""
+    text: Annotated[str, note("Column of the corpus.  [default: text, content, ...]", metavar="COLUMN")] = ""
     unit: Annotated[Unit, note("What a text is in .txt and .md files.")] = "line"
     threshold: Annotated[
         float, Meta(ge=0.2, le=1, description="Jaccard index from which on two texts are near-duplicates.")
     ] = 0.7
     shingle: Annotated[
-        str, note("What near-duplicates share: runs of K words (Chinese: characters), or of K characters.")
+        str,
+        note(
+            "What near-duplicates share: runs of K words (Chinese: characters), or of K characters.",
+            metavar="words:K|chars:K",
+        ),
     ] = "words:3"
     n: Annotated[int, Meta(ge=2, le=50, description="Tokens of a run.")] = 13
     least: Annotated[int, Meta(ge=2, le=50, description="Shorter questions have no runs.")] = 8
@@ -57,11 +82,16 @@ class OverlapSettings(Struct, kw_only=True):
     permutations: Annotated[int, Meta(ge=16, le=1024, description="Of MinHash.")] = 128
     seed: Annotated[int, note("Draws the permutations.")] = 0
     jobs: Annotated[Annotated[int, Meta(ge=1, le=1024)] | None, note("Processes.  [default: one a core]")] = None
-    backend: Annotated[str, note("Where to compare.")] = "local"
+    backend: Annotated[str, note("Where to compare.", metavar="local|ray[://HOST:PORT]")] = "local"
     progress: ProgressLine = "auto"
+    fail_above: Annotated[
+        Annotated[float, Meta(ge=0, le=1)] | None,
+        note("Exit code 3 if a larger share of the questions has leaked.", metavar="SHARE"),
+    ] = None
     all: Annotated[bool, note("Show all that was found, not the first 20.")] = False
 
 
+@command(OverlapSettings)
 def study(config: OverlapSettings) -> OverlapTables:
     """Which questions of a set stand elsewhere, nearly the same or in passages: in other sets, in a corpus, or in the
     set itself. Raises DataError for what is no set, VivaError for settings that make no sense.
@@ -80,7 +110,15 @@ def study(config: OverlapSettings) -> OverlapTables:
         raise VivaError(f"two of --with are both called {twice!r}: name one of them otherwise, NAME=...")
     leaks = [Leaks(totals) for _ in others]
     _compare_sets(opened, others, leaks, overlap_config, config)
-    return OverlapTables(_overlaps_of(opened, others, leaks, overlap_config, config), config.all)
+    found = _overlaps_of(opened, others, leaks, overlap_config, config)
+    leaked = found.leaked() / found.questions
+    if config.fail_above is None or leaked <= config.fail_above:
+        return OverlapTables(found, config.all)
+    verdict = (
+        f"{found.leaked():,} of {found.questions:,} questions ({100 * leaked:.2f} %) have leaked: more than "
+        f"--fail-above {config.fail_above:g}"
+    )
+    return OverlapTables(found, config.all, exit_code=EXIT_INCOMPLETE, verdict=verdict)
 
 
 def _overlap_config(config: OverlapSettings) -> OverlapConfig:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from msgspec import Struct
 
 from viva.analysis.leakage import Leak
+from viva.errors import EXIT_OK
 from viva.reports.grids import WORDS, grids_terminal
 from viva.reports.printing import StudyResult
 from viva.reports.result import Grid, percent
@@ -165,6 +166,8 @@ class OverlapTables(StudyResult):
     found: Overlaps
     everything: bool = False
     """Whether a terminal shows all that was found, not the first `SHOWN`."""
+    exit_code: int = EXIT_OK
+    verdict: str = ""
     words = WORDS | {"beside", "question", "place", "text of the set", "text there", "passage"}
 
     def tables(self) -> list[Grid]:

@@ -162,6 +162,7 @@ class Anchors(StudyResult):
     """Notes of where the scores come from."""
     listed: int
     """Anchors that the table lists at most."""
+    announced = True
     words = ITEM_WORDS
 
     def tables(self) -> list[Grid]:

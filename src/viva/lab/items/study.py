@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from msgspec import Meta, Struct
 
 from viva.analysis.difficulty import TRIALS
+from viva.commands import command
 from viva.errors import VivaError
 from viva.runs.config import note
 from viva.studies.options import Runs
@@ -21,10 +22,19 @@ if TYPE_CHECKING:
 
 
 class ItemsConfig(Struct, kw_only=True):
-    """Which exam's questions, and what is asked of them."""
+    """Look at an exam's questions by the scores of several models: run folders (or a folder of runs) and tables of item
+    scores. The more models, the more can be told.
+
+    \b
+    viva item-analysis runs/ --irt 2pl --chart map.svg                      good and bad questions, abilities
+    viva item-analysis runs/ --anchors 100 --families families.csv --out anchors.csv   few questions that predict all
+    viva run cmmlu --questions anchors.csv --model openai/NEW       ask a new model only these
+    viva item-analysis --predict runs/NEW --anchors-file anchors.csv        its full score, with an interval
+    viva item-analysis item_scores.csv.gz --levels --weaker gpt-3.5-turbo --stronger gpt-4-0613
+    """
 
     sources: Runs = ()
-    exam: Annotated[str | None, note("Only this exam, where the sources have several.")] = None
+    exam: Annotated[str | None, note("Only this exam, where the sources have several.", metavar="NAME")] = None
     irt: Annotated[
         Literal["1pl", "2pl", "3pl"] | None,
         note(
@@ -37,30 +47,41 @@ class ItemsConfig(Struct, kw_only=True):
         Annotated[int, Meta(ge=2)] | None,
         note(
             "Choose N questions that predict the full score; their error beside random questions. --out "
-            "FILE.csv keeps them, for `viva run --questions` and --predict."
+            "FILE.csv keeps them, for `viva run --questions` and --predict.",
+            metavar="N",
         ),
     ] = None
     families: Annotated[
         Path | None,
         note(
-            "A table `model,family`: relatives are not predicted from each other when the error of --anchors is found."
+            "A table `model,family`: relatives are not predicted from each other when the error of --anchors is found.",
+            metavar="FILE",
         ),
     ] = None
     predict: Annotated[
         tuple[Path, ...],
-        note("Predict the full scores of this run's models from their answers to the anchors; repeatable."),
+        note(
+            "Predict the full scores of this run's models from their answers to the anchors; repeatable.", metavar="RUN"
+        ),
     ] = ()
-    anchors_file: Annotated[Path | None, note("The anchors for --predict.")] = None
+    anchors_file: Annotated[Path | None, note("The anchors for --predict.", metavar="FILE")] = None
     levels: Annotated[bool, note("Every question's level of difficulty, by InfiBench's rule.")] = False
-    weaker: Annotated[str | None, note("--levels: the weaker examiner (the paper's is GPT-3.5).")] = None
-    stronger: Annotated[str | None, note("--levels: the stronger one (GPT-4 at temperature 0.2).")] = None
-    warm: Annotated[str | None, note("--levels: the stronger one at temperature 1.0; tells level 3.")] = None
+    weaker: Annotated[str | None, note("--levels: the weaker examiner (the paper's is GPT-3.5).", metavar="MODEL")] = (
+        None
+    )
+    stronger: Annotated[str | None, note("--levels: the stronger one (GPT-4 at temperature 0.2).", metavar="MODEL")] = (
+        None
+    )
+    warm: Annotated[
+        str | None, note("--levels: the stronger one at temperature 1.0; tells level 3.", metavar="MODEL")
+    ] = None
     trials: Annotated[
         int, Meta(ge=1, description="--levels: answers without a point that make a question level 5.")
     ] = TRIALS
-    given: Annotated[Path | None, note("--levels: published levels to compare with.")] = None
+    given: Annotated[Path | None, note("--levels: published levels to compare with.", metavar="FILE")] = None
 
 
+@command(ItemsConfig, chart="Draw it")
 def study(config: ItemsConfig) -> StudyResult:
     """Look at an exam's questions by the scores of several models: facility, discrimination, item response; or choose
     anchors (few questions that predict the full score), predict from them, or tell levels of difficulty.

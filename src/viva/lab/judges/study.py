@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta, Struct
 from msgspec.structs import asdict, replace
 
+from viva.commands import command
 from viva.engine.asking import Tally, Task
 from viva.engine.batchlog import BatchLog
 from viva.engine.folder import RunFolder, find_run
@@ -53,14 +54,25 @@ Confirm = Callable[[RunFolder, LimitOptions], None]
 
 
 class JudgeBiasConfig(LimitOptions, kw_only=True):
-    """Which judges are examined, and on how many answers."""
+    """Examine the judge of RUN, without any expert: it marks the same answers as they are and in another form (padded,
+    as Markdown, with an invented authority, after the question repeated, with an order to the judge, before the
+    reference), the same answer twice, and what is no answer. Replies are kept in judge-bias.jsonl of the run folder:
+    the same command goes on where it stopped, and asks nobody twice.
 
-    run: Annotated[Path, note("A run with answers that a judge can grade.", argument=True)]
-    judge: Annotated[tuple[str, ...], note("Judge to examine; repeatable.  [default: the run's]")] = ()
+    \b
+    viva judge-bias runs/NAME --estimate
+    viva judge-bias runs/NAME --max-cost 2                       the run's own judges, 100 answers
+    viva judge-bias runs/NAME --judge openai/OTHER --answers 300
+    """
+
+    run: Annotated[Path, note("A run with answers that a judge can grade.", argument=True, metavar="RUN")]
+    judge: Annotated[
+        tuple[str, ...], note("Judge to examine; repeatable.  [default: the run's]", metavar="MODEL[@URL]")
+    ] = ()
     judge_base_url: Annotated[
-        str | None, note("The judge's server.  [default: that of the run's judges, else models]")
+        str | None, note("The judge's server.  [default: that of the run's judges, else models]", metavar="URL")
     ] = None
-    judge_key_env: Annotated[str | None, note("Environment variable with the judge's key.")] = None
+    judge_key_env: Annotated[str | None, note("Environment variable with the judge's key.", metavar="NAME")] = None
     answers: Annotated[
         int, Meta(ge=2, le=100_000, description="Answers, drawn at random of those that are judged.")
     ] = 100
@@ -79,6 +91,7 @@ class Probed(Struct, frozen=True):
     forms: dict[str, Generate]
 
 
+@command(JudgeBiasConfig)
 def study(config: JudgeBiasConfig, confirm: Confirm = confirm_endpoints) -> JudgeBias:
     """Whether a judge's mark depends on what should not matter: length, Markdown, authority, the question repeated, an
     order to the judge, the order of answer and reference, its own model; and whether it gives one answer one mark, and

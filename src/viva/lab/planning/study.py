@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
+from viva.commands import command
 from viva.errors import DataError, VivaError
 from viva.runs.config import note
 from viva.runs.item_scores import EXAM, score_sets
@@ -32,69 +33,104 @@ Count = Annotated[int, Meta(ge=1, le=10**7)]
 
 
 class PlanConfig(Struct, kw_only=True):
-    """What is to be decided, and what it is planned from."""
+    """How many questions, answers, dollars and hours does it take to tell two models apart, or to know a score so well;
+    and what can a given number of questions show?
+
+    From earlier runs (of one model, or better of two on the same questions), or without any from a score and a
+    correlation. Asks nobody.
+
+    \b
+    viva plan                                              two models at 70 %, nothing known of them
+    viva plan --score 90 --difference 1                    close to the top, a difference of a point
+    viva plan runs/a runs/b --difference 2 --power 0.9     from two runs: how they scatter, what they cost
+    viva plan runs/a --samples 1 --samples 10              do more answers to each question help?
+    viva plan --questions 500 --interval 4                 what 500 show; questions for 4 points of interval
+    viva plan runs/a --cluster passage                     questions on one passage tell less than single ones
+    viva plan --icc 0.2 --cluster-size 5                   the same without a run
+    """
 
     sources: Runs = ()
     difference: Annotated[
         tuple[Points, ...],
-        note("Two models differ by so many points of per cent; repeatable.  [default: 1, 2, 3, 5]"),
+        note("Two models differ by so many points of per cent; repeatable.  [default: 1, 2, 3, 5]", metavar="POINTS"),
     ] = ()
     interval: Annotated[
-        tuple[Points, ...], note("A score's 95 % interval is to be so many points wide; repeatable.")
+        tuple[Points, ...], note("A score's 95 % interval is to be so many points wide; repeatable.", metavar="POINTS")
     ] = ()
     power: Annotated[float, Meta(gt=0.05, lt=1, description="The chance to see a difference that is there.")] = 0.8
     questions: Annotated[
-        tuple[Count, ...], note("What can so many questions show? Repeatable.  [default: 100 to 5,000, and all]")
+        tuple[Count, ...],
+        note("What can so many questions show? Repeatable.  [default: 100 to 5,000, and all]", metavar="N"),
     ] = ()
-    samples: Annotated[tuple[Count, ...], note("Answers to each question; repeatable.  [default: 1]")] = ()
+    samples: Annotated[tuple[Count, ...], note("Answers to each question; repeatable.  [default: 1]", metavar="N")] = ()
     repeats: Annotated[
-        Count, note("Times that the whole run is repeated; each question has --samples answers in each.")
+        Count, note("Times that the whole run is repeated; each question has --samples answers in each.", metavar="N")
     ] = 1
     max_cost: Annotated[
         Annotated[float, Meta(gt=0)] | None,
-        note("What can so many US dollars show, for both models? From runs that asked."),
+        note("What can so many US dollars show, for both models? From runs that asked.", metavar="DOLLARS"),
     ] = None
     max_time: Annotated[
         Annotated[float, Meta(gt=0)] | None,
-        note("What can so many hours show, for both models at the pace of the runs? From runs that asked."),
+        note(
+            "What can so many hours show, for both models at the pace of the runs? From runs that asked.",
+            metavar="HOURS",
+        ),
     ] = None
     price: Annotated[
-        tuple[str, ...], note("US dollars per million tokens, if the list price is unknown or you pay another.")
+        tuple[str, ...],
+        note(
+            "US dollars per million tokens, if the list price is unknown or you pay another.", metavar="[MODEL=]IN/OUT"
+        ),
     ] = ()
     cluster: Annotated[
         str | None,
         note(
             "Questions of the runs with the same value of this tag belong together. Fewer questions are drawn from the "
-            "runs' clusters; for more, clusters like them are added."
+            "runs' clusters; for more, clusters like them are added.",
+            metavar="TAG",
         ),
     ] = None
     icc: Annotated[
         Share | None,
-        note("Share of the variance between questions that those of one cluster have in common.  [default: measured]"),
+        note(
+            "Share of the variance between questions that those of one cluster have in common.  [default: measured]",
+            metavar="0..1",
+        ),
     ] = None
-    cluster_size: Annotated[Count | None, note("Questions of each cluster; a larger set has more clusters.")] = None
+    cluster_size: Annotated[
+        Count | None, note("Questions of each cluster; a larger set has more clusters.", metavar="N")
+    ] = None
     clusters: Annotated[
         Annotated[int, Meta(ge=2, le=10**7)] | None,
-        note("How many clusters there are; a larger set has more questions in each."),
+        note("How many clusters there are; a larger set has more questions in each.", metavar="N"),
     ] = None
     score: Annotated[
-        Points | None, note(f"Without runs, which say it themselves: the score, in per cent.  [default: {SCORE:g}]")
+        Points | None,
+        note(
+            f"Without runs, which say it themselves: the score, in per cent.  [default: {SCORE:g}]", metavar="PER CENT"
+        ),
     ] = None
     correlation: Annotated[
         Share | None,
-        note(f"Of two models' right answers over questions.  [default: that of two runs, else {CORRELATION:g}]"),
+        note(
+            f"Of two models' right answers over questions.  [default: that of two runs, else {CORRELATION:g}]",
+            metavar="0..1",
+        ),
     ] = None
     within: Annotated[
         Share | None,
         note(
             "Share of an answer's variance that is chance, the question being the same (0: always the same answer).  "
-            "[default: that of runs with several answers, else 0]"
+            "[default: that of runs with several answers, else 0]",
+            metavar="0..1",
         ),
     ] = None
     model: OnlyModels = ()
     exam: OnlyExams = ()
 
 
+@command(PlanConfig)
 def study(config: PlanConfig) -> Plan:
     """Plan a comparison or a score's interval. Raises VivaError where runs are of several exams, or share no question,
     and where assumptions contradict each other."""

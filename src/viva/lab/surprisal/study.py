@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta
 from msgspec.structs import replace
 
+from viva.commands import command
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, EXIT_REFUSED, VivaError
 from viva.runs.config import Positive, TaskOptions, WeightsOptions, note
 from viva.runs.messages import notify
@@ -24,19 +25,41 @@ if TYPE_CHECKING:
 
 
 class PerplexityConfig(WeightsOptions, kw_only=True):
-    """Which texts, which models, and how they are measured."""
+    """The perplexity of every SET under every model, per token, byte and character, and Min-K% Prob; with several
+    sets, the first compared with each of the others: a set of unusually low perplexity may have leaked into its
+    training.
 
-    sets: Annotated[tuple[str, ...], note("Benchmarks, question files, files of texts; NAME=SET.", argument=True)]
+    A SET is a benchmark, a question file (.yaml), or a file with a text a row (.jsonl, .csv, .json, .txt; a folder of
+    them); NAME=SET gives it another name.
+
+    \b
+    viva perplexity csbench cmmlu --data DIR --model hf/checkpoints/last
+    viva perplexity test=test.jsonl valid=valid.jsonl --field Question --model hf/A --model hf/B --items items.jsonl
+    """
+
+    sets: Annotated[
+        tuple[str, ...], note("Benchmarks, question files, files of texts; NAME=SET.", argument=True, metavar="SET...")
+    ]
     model: Annotated[
         tuple[str, ...],
-        note("Repeat for several: hf/..., openai/... with a server whose completions echo log-probabilities."),
+        note(
+            "Repeat for several: hf/..., openai/... with a server whose completions echo log-probabilities.",
+            metavar="hf/FOLDER|PROVIDER/NAME",
+        ),
     ] = ()
-    base_url: Annotated[str | None, note("OpenAI-compatible server of the openai/ models, ending in /v1.")] = None
-    api_key_env: Annotated[str | None, note("Environment variable with the key.  [default: the provider's own]")] = None
+    base_url: Annotated[
+        str | None, note("OpenAI-compatible server of the openai/ models, ending in /v1.", metavar="URL")
+    ] = None
+    api_key_env: Annotated[
+        str | None, note("Environment variable with the key.  [default: the provider's own]", metavar="NAME")
+    ] = None
     field: Annotated[
-        str, note("Of a question: question, options, answer, explanation, whole. Of a file: the column.")
+        str,
+        note("Of a question: question, options, answer, explanation, whole. Of a file: the column.", metavar="NAME"),
     ] = "question"
-    by: Annotated[str | None, note("Also a row for every value of this tag, or column of a file.")] = None
+    by: Annotated[str | None, note("Also a row for every value of this tag, or column of a file.", metavar="TAG")] = (
+        None
+    )
     limit: Annotated[Positive | None, note("Measure so many texts of a set, evenly spread over it.")] = None
     data: BenchmarkFiles = None
     language: Languages = ()
@@ -44,13 +67,15 @@ class PerplexityConfig(WeightsOptions, kw_only=True):
         float, Meta(gt=0, le=100, description="Min-K%: per cent of a text's tokens, the least probable ones.")
     ] = 20.0
     items: Annotated[
-        Path | None, note("Keep every text's figures here; what it holds already is not measured again.")
+        Path | None,
+        note("Keep every text's figures here; what it holds already is not measured again.", metavar="FILE.jsonl"),
     ] = None
     concurrency: Annotated[Positive | None, note("Texts in flight.  [default: 64; more for hf/]")] = None
     timeout: Annotated[float, Meta(ge=0.1, description="Seconds; servers only.")] = 300.0
     progress: ProgressLine = "auto"
 
 
+@command(PerplexityConfig)
 def study(config: PerplexityConfig) -> PerplexityTables:
     """The perplexity of sets of texts under models, per token, byte and character, and Min-K% Prob; with several sets,
     the first beside each of the others.
@@ -96,7 +121,7 @@ def study(config: PerplexityConfig) -> PerplexityTables:
     return PerplexityTables(
         _perplexities(sets, measured, config),
         exit_code=_ended(measured),
-        measured=not all(one.refused and not any(one.readings.values()) for one in measured),
+        empty=all(one.refused and not any(one.readings.values()) for one in measured),
     )
 
 

@@ -187,8 +187,8 @@ class PerplexityTables(StudyResult):
     found: Perplexities
     exit_code: int = EXIT_OK
     """Of the command: whether something could not be measured."""
-    measured: bool = True
-    """Whether any text was measured."""
+    empty: bool = False
+    """Whether no text was measured."""
 
     @property
     def words(self) -> Collection[str]:  # type: ignore[override]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 from msgspec import UNSET, Meta, Struct
 
+from viva.commands import command
 from viva.designs import Design
 from viva.engine.folder import ExamRecord, RunFolder
 from viva.errors import DataError, VivaError
@@ -32,12 +33,26 @@ _FEWEST = 10
 
 
 class VarianceConfig(Struct, kw_only=True):
-    """Which runs with a design, or with several judges, are read."""
+    """How much do prompts, the order of options, judges and chance move a score, and the difference of two models?
+
+    From runs that vary them (`viva run --vary`), or have several judges: variance components with intervals, the ranks
+    over all cells, which letters a model prefers, and how to split a budget between questions and variants. Asks
+    nobody.
+
+    \b
+    viva run cmmlu --vary prompt=3,order=4 --model A --model B
+    viva variance runs/NAME
+    viva variance runs/NAME --budget 5000          5,000 answers: questions, or variants of each?
+    viva variance runs/NAME --chart moved.svg
+    """
 
     runs: Runs
     budget: Annotated[
         Annotated[int, Meta(ge=2, le=10**9)] | None,
-        note("Answers of one model that are to be split between questions and variants.  [default: one a question]"),
+        note(
+            "Answers of one model that are to be split between questions and variants.  [default: one a question]",
+            metavar="ANSWERS",
+        ),
     ] = None
     model: OnlyModels = ()
     exam: OnlyExams = ()
@@ -74,6 +89,7 @@ class _Varied(Struct):
         return with_judges(asked, self.judges) if self.judges or asked is None else asked
 
 
+@command(VarianceConfig, chart="Draw the scores in all cells and the standard deviation of every source")
 def study(config: VarianceConfig) -> Variance:
     """Estimate what moves the scores of one exam. Raises VivaError where no run varies anything or has several judges,
     or several designs are in the runs, and DataError where too few questions are answered in all cells."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
+from viva.commands import command
 from viva.engine.folder import find_run
 from viva.errors import VivaError
 from viva.runs.config import note
@@ -24,23 +25,43 @@ MOST_MARKS = 1000
 
 
 class AgreementConfig(Struct, kw_only=True):
-    """Whose ratings, and how they are compared."""
+    """Agreement of a run's experts and judges, or of any raters: rows of item, rater, value; other columns are tags.
 
-    source: Annotated[Path, note("A run, or a table of ratings: item, rater, value.", argument=True)]
-    judge: Annotated[str | None, note("The rater that is the judge; all others are people.")] = None
-    exclude: Annotated[tuple[str, ...], note("Leave this rater out; repeatable.")] = ()
+    Of a run, the judge is the verdict that it had before experts (or one of its judges: --judge NAME); a random sample
+    that experts marked to its end also gives the score that they would give to all answers, with an interval.
+
+    Cronbach's and Krippendorff's alpha, Fleiss' and Cohen's kappa, correlations, the confusion table; with --judge, the
+    judge against the mean human. With --ppi, the people must have rated a random sample of the items.
+
+    \b
+    viva agreement runs/NAME
+    viva agreement ratings.csv --judge gpt-4o --scale 0,0.5,1 --chart agreement.svg
+    viva agreement ratings.csv --judge gpt-4o --by type --ppi
+    """
+
+    source: Annotated[
+        Path, note("A run, or a table of ratings: item, rater, value.", argument=True, metavar="RUN|RATINGS.csv|.jsonl")
+    ]
+    judge: Annotated[str | None, note("The rater that is the judge; all others are people.", metavar="NAME")] = None
+    exclude: Annotated[tuple[str, ...], note("Leave this rater out; repeatable.", metavar="NAME")] = ()
     scale: Annotated[
-        str | None, note("The marks that people can give: 0,0.5,1 or 1..10.  [default: those that were given]")
+        str | None,
+        note("The marks that people can give: 0,0.5,1 or 1..10.  [default: those that were given]", metavar="MARKS"),
     ] = None
     level: Annotated[
         Literal["nominal", "ordinal", "interval"], note("What marks are: names, an order, or amounts.")
     ] = "interval"
-    by: Annotated[str | None, note("One report for each value of this column.  [default: aspect, if there]")] = None
+    by: Annotated[
+        str | None, note("One report for each value of this column.  [default: aspect, if there]", metavar="TAG")
+    ] = None
     ppi: Annotated[bool, note("The mean mark of all items, from the judge's marks and the people's sample.")] = False
-    strata: Annotated[str | None, note("With --ppi: the people's sample was drawn within each value of this.")] = None
+    strata: Annotated[
+        str | None, note("With --ppi: the people's sample was drawn within each value of this.", metavar="TAG")
+    ] = None
     seed: Annotated[int, Meta(ge=0, description="Draws the bootstrap.")] = 0
 
 
+@command(AgreementConfig)
 def study(config: AgreementConfig) -> Agreements:
     """How far raters agree: the experts and judges of a run, or of any table of ratings.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 from msgspec import Meta, Struct
 
+from viva.commands import command
 from viva.errors import DataError, VivaError
 from viva.runs.config import note
 from viva.runs.item_scores import EXAM, ScoreSet, score_sets
@@ -27,13 +28,22 @@ MOST = 3000
 
 
 class BreakdownConfig(Struct, kw_only=True):
-    """What to break down, and what to show of it."""
+    """Break the scores of run folders (or a folder of runs, or tables of item scores) down by tags: every slice with
+    its interval and outcomes, and its difference from the rest of the questions, tested with control over how many
+    slices were looked at.
+
+    \b
+    viva breakdown runs/NAME                                     the five worst and best slices over all tags
+    viva breakdown runs/NAME --by negation                       CMMLU: are negated questions harder?
+    viva breakdown runs/a runs/b --by domain --by tag --chart heat.svg
+    """
 
     sources: Runs
     by: Annotated[
         tuple[str, ...],
         note(
-            "Break down by this tag; repeat it to cross tags (a slice a combination).  [default: every tag of its own]"
+            "Break down by this tag; repeat it to cross tags (a slice a combination).  [default: every tag of its own]",
+            metavar="TAG",
         ),
     ] = ()
     pairs: Annotated[bool, note("Without --by: also every pair of tags.")] = False
@@ -53,6 +63,7 @@ class BreakdownConfig(Struct, kw_only=True):
     exam: OnlyExams = ()
 
 
+@command(BreakdownConfig, chart="Draw one model's intervals, or a heat map of several")
 def study(config: BreakdownConfig) -> Breakdowns:
     """Break scores down by tags: every slice with its interval, outcomes and difference from the rest, tested with
     control over how many were looked at. Raises VivaError where a table would be too large.

@@ -22,21 +22,41 @@ FLIPS = 10
 
 
 class CompareConfig(Struct, kw_only=True):
-    """What is compared, and what is shown of it."""
+    """Compare contestants (models, shots, chain of thought, sampling, languages, gradings, checkpoints) on the same
+    questions: differences with 95 % intervals, tests, wins and losses, the questions that flipped, and what
+    difference the set could have shown.
+
+    A source is a run folder, a folder of runs, or a table of item scores; or `infibench` or `csbench`: the published
+    sampling sweep, and expert models against the chat models of their families.
+
+    \b
+    viva compare runs/a runs/b                            what differs is found by itself
+    viva compare runs/a runs/b --by domain --correct bh --chart gains.svg
+    viva compare runs/sweep --baseline 'T 0.2' --aggregate best@1,best@10
+    viva compare runs/* --pairs llama2-7b=codellama-7b --flips 20
+    viva compare infibench
+    """
 
     sources: Sources
     between: Annotated[
         Factor | None,
-        note("Only pairs that differ in this; `all`: every pair.  [default: pairs with nobody in between]"),
+        note(
+            "Only pairs that differ in this; `all`: every pair.  [default: pairs with nobody in between]",
+            metavar="cot|...",
+        ),
     ] = None
-    baseline: Annotated[str | None, note("Only pairs of this contestant and each other.")] = None
-    pairs: Annotated[tuple[str, ...], note("Only this pair (base=expert); repeatable.")] = ()
+    baseline: Annotated[str | None, note("Only pairs of this contestant and each other.", metavar="NAME")] = None
+    pairs: Annotated[tuple[str, ...], note("Only this pair (base=expert); repeatable.", metavar="FIRST=SECOND")] = ()
     model: OnlyModels = ()
-    by: Annotated[str | None, note("A row for each column of this table of models, or value of this tag.")] = None
-    macro_average: Annotated[
-        str | None, note(f"The overall mean averages the values of this tag first; {PAPERS_MEAN}")
+    by: Annotated[
+        str | None, note("A row for each column of this table of models, or value of this tag.", metavar="TABLE|TAG")
     ] = None
-    cluster: Annotated[str | None, note("Questions with one value of this tag (one text, say) are no two.")] = None
+    macro_average: Annotated[
+        str | None, note(f"The overall mean averages the values of this tag first; {PAPERS_MEAN}", metavar="TAG")
+    ] = None
+    cluster: Annotated[
+        str | None, note("Questions with one value of this tag (one text, say) are no two.", metavar="TAG")
+    ] = None
     unpaired: Annotated[
         bool, note("Compare means of sets that have no question in common, or none that can be told to be the same.")
     ] = False
@@ -44,18 +64,22 @@ class CompareConfig(Struct, kw_only=True):
         str | None,
         note(
             "What several answers to a question count as: mean, best, best@K, pass@K; several are "
-            "compared.  [default: as the exam's headline]"
+            "compared.  [default: as the exam's headline]",
+            metavar="WAY,...",
         ),
     ] = None
     correct: Correct = "holm"
     flips: Annotated[
         Annotated[int, Meta(ge=0)] | None,
-        note(f"Show N questions that were gained and N that were lost.  [default: {FLIPS} of a single pair]"),
+        note(
+            f"Show N questions that were gained and N that were lost.  [default: {FLIPS} of a single pair]", metavar="N"
+        ),
     ] = None
     detect: Annotated[
         tuple[Annotated[float, Meta(gt=0, le=100)], ...],
         note(
-            f"How many questions would show a difference of so many points? Repeatable.  [default: {', '.join(POINTS)}]"
+            f"How many questions would show a difference of so many points? Repeatable.  [default: {', '.join(POINTS)}]",
+            metavar="POINTS",
         ),
     ] = ()
     margin: Annotated[

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from viva.commands import command
 from viva.errors import DataError, VivaError
 from viva.languages import renumbered
 from viva.runs.item_scores import EXAM, existing
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 _AGGREGATE = re.compile(r"mean|best|(best|pass)@[1-9][0-9]{0,3}")
 
 
+@command(CompareConfig, chart="Draw it")
 def study(config: CompareConfig) -> StudyResult:
     """Compare contestants on the same questions: differences with intervals, tests, wins and losses, the questions that
     flipped, and what difference the set could have shown. Raises VivaError where nothing there can be compared.

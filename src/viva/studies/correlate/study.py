@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Struct
 
+from viva.commands import command
 from viva.errors import DataError, VivaError
 from viva.runs.config import note
 from viva.runs.item_scores import EXAM, existing, score_sets
@@ -22,22 +23,39 @@ if TYPE_CHECKING:
 
 
 class CorrelateConfig(Struct, kw_only=True):
-    """Which columns of figures are correlated."""
+    """Kendall's, Pearson's and Spearman's coefficients between columns of figures, with intervals, p-values, how far
+    they lean on single rows, and the rows that lie far from the line.
+
+    A source is a benchmark's published table (csbench, cmmlu, infibench, syneval), a CSV table (a row a model, a column
+    a measure), run folders or tables of item scores (a row a model, a column a format, or whatever --by says). Several
+    sources with a benchmark among them: their headlines beside each other, models matched by name.
+
+    \b
+    viva correlate infibench --chart humaneval.svg         HumanEval against InfiBench: r = 0.806 over 66 models
+    viva correlate syneval                                 the paper's Table 7
+    viva correlate csbench cmmlu                           between benchmarks
+    viva correlate csbench others.csv                      and scores of other benchmarks, a row a model
+    viva correlate runs/a runs/b --columns TF,MC,FITB      between formats
+    """
 
     sources: Sources
-    columns: Annotated[tuple[str, ...], note("Which columns: the first against each of the others.")] = ()
+    columns: Annotated[
+        tuple[str, ...], note("Which columns: the first against each of the others.", metavar="A,B,...")
+    ] = ()
     every: Annotated[bool, note("Every column against every other.")] = False
-    exclude: Annotated[tuple[str, ...], note("Leave this row out; repeatable.")] = ()
+    exclude: Annotated[tuple[str, ...], note("Leave this row out; repeatable.", metavar="ROW")] = ()
     families: Families = None
     by: Annotated[
         str | None,
         note(
             "Of runs and item scores: a column for each column of this table of models, or value of this "
-            f"tag; `{EXAM}`: the headline of each exam.  [default: the exam's first such table; format]"
+            f"tag; `{EXAM}`: the headline of each exam.  [default: the exam's first such table; format]",
+            metavar="TABLE|TAG",
         ),
     ] = None
 
 
+@command(CorrelateConfig, chart="Draw each pair, outliers named")
 def study(config: CorrelateConfig) -> CorrelationTables:
     """Correlate columns of figures over models: coefficients with intervals and p-values, how far they lean on single
     rows, and the rows far from the line. Raises VivaError for unknown columns and rows.

@@ -13,6 +13,7 @@ from msgspec.structs import asdict
 
 from viva.benchmarks import find_benchmark
 from viva.benchmarks.csbench.errors import GROUPS, PAPERS, ErrorTypes, type_names
+from viva.commands import command
 from viva.engine.asking import Tally, Task
 from viva.engine.batchlog import BatchLog
 from viva.engine.folder import RunFolder, find_run
@@ -46,28 +47,45 @@ Confirm = Callable[[RunFolder, LimitOptions], None]
 
 
 class ErrorsConfig(LimitOptions, kw_only=True):
-    """Which wrong answers, and who labels them."""
+    """Let judges label which types of error the wrong answers of RUN (CS-Bench) show, and count them by model: complete
+    and partial conceptual errors and confusions in questions of knowledge; errors of concept, logic and mathematics in
+    questions of reasoning. Replies are kept in errors.jsonl of the run folder: the same command goes on where it
+    stopped, and asks no judge twice.
 
-    run: Annotated[Path, note("A run of CS-Bench.", argument=True)]
+    \b
+    viva run csbench --shots 5 --cot --only comprehension --model openai/NAME --run runs/NAME     as in the paper
+    viva error-types runs/NAME --judge openai/JUDGE --max-cost 2
+    viva error-types runs/NAME --judge openai/A --judge anthropic/B --labels labels.csv --chart errors.svg
+    """
+
+    run: Annotated[Path, note("A run of CS-Bench.", argument=True, metavar="RUN")]
     judge: Annotated[
         tuple[str, ...],
-        note("Model that labels. Repeat for a panel: a type counts where more than half of them name it."),
+        note(
+            "Model that labels. Repeat for a panel: a type counts where more than half of them name it.",
+            metavar="MODEL[@URL]",
+        ),
     ]
     judge_samples: Annotated[int, Meta(ge=1, description="Replies per answer.")] = 1
     judge_base_url: Annotated[
-        str | None, note("The judge's server.  [default: that of the run's judges, else models]")
+        str | None, note("The judge's server.  [default: that of the run's judges, else models]", metavar="URL")
     ] = None
-    judge_key_env: Annotated[str | None, note("Environment variable with the judge's key.")] = None
+    judge_key_env: Annotated[str | None, note("Environment variable with the judge's key.", metavar="NAME")] = None
     question_format: Annotated[
         tuple[QuestionFormat, ...],
         note(f"Wrong answers to questions of this format; repeatable.  [default: {PAPERS}, as in the paper]"),
     ] = ()
     instructions: Annotated[
-        Path | None, note("TOML file that replaces texts of the judge's instructions (benchmarks/csbench/errors.toml).")
+        Path | None,
+        note(
+            "TOML file that replaces texts of the judge's instructions (benchmarks/csbench/errors.toml).",
+            metavar="FILE",
+        ),
     ] = None
-    by: Annotated[str, note(f"Also by this tag; `{NO_TAG}`: by none.")] = "domain"
+    by: Annotated[str, note(f"Also by this tag; `{NO_TAG}`: by none.", metavar="TAG")] = "domain"
 
 
+@command(ErrorsConfig, chart="Draw it by model")
 def study(config: ErrorsConfig, confirm: Confirm = confirm_endpoints) -> ErrorTables:
     """Let judges label which types of error a run's wrong answers show, and count them by model. Replies are kept in
     the run: the same call goes on where it stopped, and asks nobody twice.

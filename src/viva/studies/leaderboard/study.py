@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 from msgspec import Struct
 
+from viva.commands import command
 from viva.errors import DataError, VivaError
 from viva.runs.config import note
 from viva.runs.published_rows import BASELINE
@@ -34,17 +35,35 @@ TABLES = "item scores"
 
 
 class LeaderboardConfig(Struct, kw_only=True):
-    """What is ranked."""
+    """A leaderboard to put on any web server, or to open from the folder: a page a benchmark with ranks as ranges, the
+    best by type and size, charts and filters, a page a model, and all of it as JSON and CSV.
+
+    A source is a run folder, a folder of runs, or a table of item scores. What was asked in different ways (language,
+    exemplars, prompts, judge, data) stands on different boards; the papers' rows are marked, and ranked apart. Without
+    a source: the papers' tables alone.
+
+    A run whose scores.jsonl is not what grading made of the files beside it (edited, or older than they) is left out,
+    and said. Hashes do not say who made a folder: numbers of somebody else's come from --regrade.
+
+    \b
+    viva leaderboard --out site/
+    viva leaderboard runs/ --out site/ --title 'Our models' --models models.csv
+    viva leaderboard runs/a runs/b scores.csv --out site/ --no-published
+    viva leaderboard theirs/ --out site/ --regrade           their answers, graded here
+    """
 
     sources: Runs = ()
     title: Annotated[str, note("What the site is called.")] = "Viva leaderboard"
-    models: Annotated[Path | None, note("CSV: model, family, type, domain, access, parameters, active, url.")] = None
+    models: Annotated[
+        Path | None, note("CSV: model, family, type, domain, access, parameters, active, url.", metavar="FILE")
+    ] = None
     no_published: Annotated[bool, note("Without the papers' rows.")] = False
     regrade: Annotated[
         bool, note("Grade every run again from its answers first, as `viva score` does; asks nobody.")
     ] = False
 
 
+@command(LeaderboardConfig)
 def study(config: LeaderboardConfig) -> LeaderboardSite:
     """Rank runs beside the papers' rows, a board for everything that was asked in the same way; `.write(folder)` makes
     a static site of it. Raises DataError where there is nothing to rank.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 from msgspec import Struct
 
+from viva.commands import command
 from viva.errors import DataError, VivaError
 from viva.published import Table, catalogue, plain, similar, table, tables
 from viva.runs.config import note
@@ -17,17 +18,28 @@ if TYPE_CHECKING:
 
 
 class PublishedConfig(Struct, kw_only=True):
-    """Which tables and rows."""
+    """The papers' own tables, as printed, with their sources and notes on what contradicts itself.
+
+    Without TABLE: which tables BENCHMARK has, with the notes on them. Without BENCHMARK: all there are.
+
+    \b
+    viva published csbench
+    viva published csbench en_domains --model gpt-4 --model llama3
+    viva published infibench leaderboard --format csv --out leaderboard.csv
+    """
 
     benchmark: Annotated[str, note("Of which benchmark; all without it.", argument=True)] = ""
-    name: Annotated[str, note("Which table; without it, which there are.", argument=True)] = ""
+    name: Annotated[str, note("Which table; without it, which there are.", argument=True, metavar="[TABLE]")] = ""
     model: Annotated[
         tuple[str, ...],
-        note("Only rows with this in their name, however it is written (gpt-4, llama3 8b); repeatable."),
+        note(
+            "Only rows with this in their name, however it is written (gpt-4, llama3 8b); repeatable.", metavar="NAME"
+        ),
     ] = ()
     all: Annotated[bool, note("Every table of BENCHMARK.")] = False
 
 
+@command(PublishedConfig)
 def study(config: PublishedConfig) -> PublishedTables:
     """The papers' own tables, as printed, with their sources and notes on what contradicts itself.
 

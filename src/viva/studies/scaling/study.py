@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
+from viva.commands import command
 from viva.errors import DataError, VivaError
 from viva.runs.config import Positive, note
 from viva.studies.families import NONE, Families, read_families
@@ -24,7 +25,14 @@ if TYPE_CHECKING:
 
 
 class ScalingConfig(Struct, kw_only=True):
-    """Which models, which curves, and what these are to predict."""
+    """How scores grow with the number of parameters, in the published tables of csbench, infibench, cmmlu or syneval,
+    in a table of your own (a row a model), or in runs: curves, what they predict, and how far to trust that.
+
+    \b
+    viva scaling csbench --fit family --model 'Qwen1.5-*' --fit-on 7,14,32,72 --predict 110
+    viva scaling infibench --fit segments --by domain --chart break.svg
+    viva scaling runs/* --sizes sizes.csv --fit log --predict 400
+    """
 
     sources: Sources
     fit: Annotated[
@@ -33,12 +41,17 @@ class ScalingConfig(Struct, kw_only=True):
             "The curve; several: repeat, or with commas. family: 1 - 1/(a·ln(bx + 1) + 1), CS-Bench's; "
             "log: a line over log size; logistic: log odds over log size; power: ceiling - drop·x^-exponent; average: "
             "the mean of these four, whose interval allows for not knowing which; segments: two lines that meet at a "
-            "break, tested against one.  [default: log; with --predict average]"
+            "break, tested against one.  [default: log; with --predict average]",
+            metavar="log|family|average|...",
         ),
     ] = ()
-    by: Annotated[tuple[str, ...], note("A curve for each value; several: each combination.")] = ()
-    predict: Annotated[tuple[str, ...], note("The score at this many billions; such models judge it.")] = ()
-    fit_on: Annotated[tuple[str, ...], note("Fit models of these sizes only, as papers do.")] = ()
+    by: Annotated[
+        tuple[str, ...], note("A curve for each value; several: each combination.", metavar="family|domain|type|...")
+    ] = ()
+    predict: Annotated[
+        tuple[str, ...], note("The score at this many billions; such models judge it.", metavar="SIZE")
+    ] = ()
+    fit_on: Annotated[tuple[str, ...], note("Fit models of these sizes only, as papers do.", metavar="SIZE,...")] = ()
     reach: Annotated[
         tuple[str, ...],
         note("At which size the curves reach this model's score, as in GPT-4-0613, drawn as a line; repeatable."),
@@ -46,13 +59,17 @@ class ScalingConfig(Struct, kw_only=True):
     parameters: Annotated[
         Parameters, note("Of mixtures of experts: all parameters, or those that a token passes through.")
     ] = "total"
-    model: Annotated[tuple[str, ...], note("Only these, as in 'Qwen1.5-*'; repeatable.")] = ()
-    exclude: Annotated[tuple[str, ...], note("Leave these models out.")] = ()
-    where: Annotated[tuple[str, ...], note("Only models of which this is said: domain=Code.")] = ()
+    model: Annotated[tuple[str, ...], note("Only these, as in 'Qwen1.5-*'; repeatable.", metavar="PATTERN")] = ()
+    exclude: Annotated[tuple[str, ...], note("Leave these models out.", metavar="PATTERN")] = ()
+    where: Annotated[
+        tuple[str, ...], note("Only models of which this is said: domain=Code.", metavar="WORD=VALUE")
+    ] = ()
     best: Annotated[bool, note("Only the best model of each size.")] = False
-    table: Annotated[str | None, note("Which published table (`viva published BENCHMARK`).")] = None
-    score: Annotated[str | None, note("Which column is the score.")] = None
-    sizes: Annotated[Path | None, note("CSV `model,billions[,active]`, where names do not say it.")] = None
+    table: Annotated[str | None, note("Which published table (`viva published BENCHMARK`).", metavar="NAME")] = None
+    score: Annotated[str | None, note("Which column is the score.", metavar="COLUMN")] = None
+    sizes: Annotated[Path | None, note("CSV `model,billions[,active]`, where names do not say it.", metavar="FILE")] = (
+        None
+    )
     families: Families = None
     questions: Annotated[
         Positive | None,
@@ -60,6 +77,7 @@ class ScalingConfig(Struct, kw_only=True):
     ] = None
 
 
+@command(ScalingConfig, chart="Draw it")
 def study(config: ScalingConfig) -> Scalings:
     """How scores grow with the number of parameters: curves, what they predict, and how far to trust that.
 

@@ -11,6 +11,7 @@ from msgspec import Meta, Struct
 
 from viva.analysis.difficulty import TRIALS
 from viva.benchmarks import BENCHMARKS
+from viva.commands import command
 from viva.errors import DataError, VivaError
 from viva.published import Entry, called, catalogue, find, similar, table
 from viva.runs.config import note
@@ -28,35 +29,51 @@ _Count = Annotated[int, Meta(ge=1, le=100_000)]
 
 
 class ScoreTableConfig(Struct, kw_only=True):
-    """Which table of item scores, and what is made of it."""
+    """Reduce the item scores in TABLE to BENCHMARK's leaderboard rows, beside the published ones.
+
+    TABLE is CSV or JSONL, also gzipped: a row an answer with `model`, `case` (or `question`), `sample`, `score` (a
+    share of 1; empty: unscored) and optionally `repeat` and tags. What `viva grade --out` writes, and a run's
+    scores.jsonl, are such tables.
+
+    \b
+    viva score-table infibench item_scores.csv.gz --k 1 --k 5 --k 10
+    viva score-table infibench item_scores.csv.gz --levels difficulty_levels.yaml --by level
+    viva score-table infibench item_scores.csv.gz --difficulty --gpt35 gpt-3.5-turbo --gpt4 gpt-4-0613
+    """
 
     benchmark: Annotated[str, note("The benchmark whose questions were scored.", argument=True)]
     table: Annotated[Path, note("CSV or JSONL: a row an answer with model, question, sample, score.", argument=True)]
     k: Annotated[
         tuple[_Count, ...],
         note(
-            "Also best@K and pass@K, unbiased, for any K up to the number of samples; repeatable.  [default: --group]"
+            "Also best@K and pass@K, unbiased, for any K up to the number of samples; repeatable.  [default: --group]",
+            metavar="K",
         ),
     ] = ()
     group: Annotated[_Count, note("Answers a group of the paper's best@k ± sd.")] = 10
-    by: Annotated[tuple[str, ...], note("Also a table by this column's values; repeatable.")] = ()
+    by: Annotated[tuple[str, ...], note("Also a table by this column's values; repeatable.", metavar="COLUMN")] = ()
     levels: Annotated[
         Path | None,
         note(
             "The questions' published levels (difficulty_levels.yaml): for `--by level`, or to compare "
-            "--difficulty with."
+            "--difficulty with.",
+            metavar="FILE",
         ),
     ] = None
     published: Annotated[
-        tuple[str, ...], note("Which published row to show beside a model, where the names do not tell.")
+        tuple[str, ...],
+        note("Which published row to show beside a model, where the names do not tell.", metavar="MODEL=ROW"),
     ] = ()
     difficulty: Annotated[bool, note("Instead: every question's level, by the paper's rule.")] = False
-    gpt35: Annotated[str | None, note("The rule's weaker examiner (GPT-3.5 in the paper).")] = None
-    gpt4: Annotated[str | None, note("Its stronger examiner (GPT-4 at temperature 0.2).")] = None
-    gpt4_warm: Annotated[str | None, note("The stronger one at temperature 1.0; tells level 3.")] = None
+    gpt35: Annotated[str | None, note("The rule's weaker examiner (GPT-3.5 in the paper).", metavar="MODEL")] = None
+    gpt4: Annotated[str | None, note("Its stronger examiner (GPT-4 at temperature 0.2).", metavar="MODEL")] = None
+    gpt4_warm: Annotated[str | None, note("The stronger one at temperature 1.0; tells level 3.", metavar="MODEL")] = (
+        None
+    )
     trials: Annotated[int, Meta(ge=1, description="Answers without a point that make a question level 5.")] = TRIALS
 
 
+@command(ScoreTableConfig)
 def study(config: ScoreTableConfig) -> StudyResult:
     """Reduce a table of item scores to a benchmark's leaderboard rows, beside the published ones; or tell the levels of
     its questions. Raises VivaError for an unknown benchmark or model, DataError for a damaged table.

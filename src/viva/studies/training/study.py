@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Struct
 
+from viva.commands import command
 from viva.engine.folder import ModelRecord, RunFolder
 from viva.errors import DataError
 from viva.runs.checkpoints import AXES, Checkpoint, Checkpoints, read_checkpoints
@@ -23,25 +24,35 @@ if TYPE_CHECKING:
 
 
 class TrainingConfig(Struct, kw_only=True):
-    """Which checkpoints, and which curves."""
+    """Put the scores of RUN... (run folders, a folder of runs, or tables of item scores) in the order of training: a
+    curve a format with 95 % intervals, over training tokens on a logarithmic axis.
+
+    \b
+    viva run syneval --checkpoints steps.csv --run runs/steps
+    viva training runs/steps
+    viva training runs/steps --chart figure.svg
+    viva training runs/a runs/b --checkpoints steps.csv
+    """
 
     runs: Runs
     checkpoints: Annotated[
         Path | None,
         note(
             "CSV that says how far each was trained: `model,tokens` (or `run,tokens`; also base_url, "
-            "revision, steps).  [default: as the runs say, which were told by --revision NAME=TOKENS or a file]"
+            "revision, steps).  [default: as the runs say, which were told by --revision NAME=TOKENS or a file]",
+            metavar="FILE",
         ),
     ] = None
     by: Annotated[
         str | None,
         note(
             "A curve for each column of this table of models, or value of this tag.  [default: the exam's "
-            "first such table; format]"
+            "first such table; format]",
+            metavar="TABLE|TAG",
         ),
     ] = None
     macro_average: Annotated[
-        str | None, note(f"The overall curve averages the values of this tag first; {PAPERS_MEAN}")
+        str | None, note(f"The overall curve averages the values of this tag first; {PAPERS_MEAN}", metavar="TAG")
     ] = None
 
 
@@ -94,6 +105,7 @@ class Progress:
         return self._records[one.source].get(one.model)
 
 
+@command(TrainingConfig, chart="Also draw it")
 def study(config: TrainingConfig) -> Trainings:
     """Scores of the checkpoints of one model over its training: a curve a format with 95 % intervals.
 
