@@ -13,7 +13,7 @@ from viva.runs.plan import begin, plan_run
 def main(data: str, base_url: str, concurrency: str, run: str) -> int:
     said = {"data": data, "base_url": base_url, "concurrency": int(concurrency), "run": run, "shots": 0}
     given = keywords(RUN_OPTIONS, said | {"max_tokens": 16, "progress": "quiet"}, "viva_asking.py")
-    given |= {"benchmarks": ["cmmlu"], "models": ("openai/fixed",), "settings": {}, "run_path": given["run"]}
+    given |= {"benchmarks": ["cmmlu"], "models": ("openai/fixed",), "settings": {}}
     opened, earlier = plan_run(given)
     opened = begin(opened, given)
     code = execute_run(opened, earlier)

@@ -100,7 +100,7 @@ def test_every_option_has_the_same_bounds_and_defaults_in_a_program_and_on_the_c
     by_name = {str(each.name): each for each in run_command.params}
     with table() as row:
         for name, option in RUN_OPTIONS.items():
-            parameter = by_name["run_path" if name == "run" else name]
+            parameter = by_name[name]
             with row(name):
                 assert parameter.get_default(context) == option.default
                 for value in ("-1", "0", "0.05", "1", "7", "21", "1.5", "chat", "4", "no such thing"):

@@ -72,7 +72,6 @@ def run(
         "benchmarks": names,
         "models": tuple(resolved.named),
         "settings": read.settings if model is None else {},
-        "run_path": given["run"],
     }
 
     def work(caller: Caller) -> Run:

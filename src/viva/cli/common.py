@@ -7,10 +7,13 @@ them, and its own options come first.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import click
+from click.core import ParameterSource
+
+from viva.cli.grouped import HELP_ALL, MANY, Option
 
 OF_EVERY_COMMAND = ("--json", "--quiet", "--verbose", "--log-level")
 LEVELS = ("debug", "info", "warning", "error")
@@ -30,6 +33,15 @@ def add_common_options(command: click.Command) -> click.Command:
         known = {name for parameter in command.params for name in parameter.opts}
         command.params += [option for option in _options(command) if known.isdisjoint(option.opts)]
     return command
+
+
+def refuse_given(names: Collection[str], why: str) -> None:
+    """Raise UsageError for an option of the current command that was given, and has no use here."""
+    ctx = click.get_current_context()
+    for parameter in ctx.command.params:
+        name = parameter.name or ""
+        if name in names and ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{max(parameter.opts, key=len)} {why}")
 
 
 class Choice(click.Choice[Any]):
@@ -65,10 +77,13 @@ def _options(command: click.Command) -> Iterator[click.Option]:
     form = next((parameter for parameter in command.params if "--format" in parameter.opts), None)
     if form is not None and "json" in getattr(form.type, "choices", ()):
         yield _flag("--json", "The results as JSON: --format json.", _as_json(form.name or "format"))
+    if len(command.params) > MANY:
+        yield _flag("--help-all", "Show all options and exit.", _help_all)
     yield _flag("--quiet", "No progress and no hints: results, warnings and errors alone.", _quiet)
     yield _flag("--verbose", "Also say what goes on: --log-level info.", _verbose)
-    yield click.Option(
+    yield Option(
         ["--log-level"],
+        rare=True,
         type=click.Choice(LEVELS),
         expose_value=False,
         is_eager=True,
@@ -77,8 +92,16 @@ def _options(command: click.Command) -> Iterator[click.Option]:
     )
 
 
+def _help_all(ctx: click.Context, _: click.Parameter, given: bool) -> None:
+    if given:
+        ctx.meta[HELP_ALL] = True
+        click.echo(ctx.get_help())
+        ctx.exit()
+
+
 def _flag(name: str, text: str, callback: Any) -> click.Option:
-    return click.Option([name], is_flag=True, expose_value=False, is_eager=True, callback=callback, help=text)
+    rare = name == "--verbose"
+    return Option([name], is_flag=True, expose_value=False, is_eager=True, callback=callback, help=text, rare=rare)
 
 
 def _default(ctx: click.Context, name: str, value: str) -> None:

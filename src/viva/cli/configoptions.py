@@ -14,7 +14,6 @@ from viva.runs.config import CONSENT, Option
 from viva.runs.configfile import Configuration, config_text, read_config
 
 _READ = "viva.configuration"
-_PARAMETERS = {"run": "run_path"}
 
 
 def configure(ctx: click.Context, _: click.Parameter, path: Path | None) -> None:
@@ -22,7 +21,7 @@ def configure(ctx: click.Context, _: click.Parameter, path: Path | None) -> None
     if path is None:
         return
     read = ctx.meta[_READ] = read_config(path, _own(ctx))
-    values = {_PARAMETERS.get(name, name): value for name, value in read.values.items()}
+    values = dict(read.values)
     ctx.default_map = {**values, **(ctx.default_map or {})}  # what --quiet and --json set comes first
 
 
@@ -43,7 +42,7 @@ def write_config(given: Mapping[str, Any]) -> None:
     if path.exists():
         raise VivaError(f"{path} is there already; name another file, or remove it")
     ctx = click.get_current_context()
-    options = {**ctx.params, **given, "run": given["run_path"]}
+    options = {**ctx.params, **given}
     content = config_text(given["benchmarks"], given["models"], given["settings"], options, _own(ctx))
     write_whole(path, content.encode())
     agreed = [f"--{name.replace('_', '-')}" for name in CONSENT if given.get(name)]

@@ -11,7 +11,8 @@ import click
 
 from viva.cli.chart_options import chart_option
 from viva.cli.consent import confirm_endpoints
-from viva.cli.options import GroupedCommand, argument, option, stack, tables_options
+from viva.cli.grouped import GroupedCommand
+from viva.cli.options import argument, option, stack, tables_options
 from viva.cli.output import show_study
 from viva.commands import Command
 from viva.reports.printing import StudyResult

@@ -36,13 +36,17 @@ TOLD = {
     "--apply_chat_template": "chat messages are the default; --form base sends raw text",
     "--log_samples": "leave it out: every answer is kept in the run folder, and `viva show` has them",
     "--include_path": "name the card itself: viva run FILE.yaml",
-    "--write_out": "`viva prompt BENCHMARK ID` shows what a model is sent",
+    "--write_out": "`viva show BENCHMARK --prompt` shows what a model is sent",
     "--api-key": "put the key into a variable and name that: --api-key-env NAME",
     "--hf_hub_log_args": "leave it out: nothing is uploaded",
 }
 """Another tool's option, and what to write here; its value means something else."""
-COMMANDS = {"eval": "run", "evaluate": "run", "ls": "runs", "log": "show", "logs": "runs", "score-log": "score"}
-"""Another tool's command → ours."""
+COMMANDS = {
+    "eval": "run", "evaluate": "run", "ls": "runs", "log": "show", "logs": "runs", "score-log": "score",
+    "agree": "agreement", "errors": "error-types", "items": "item-analysis", "reduce": "score", "score-table": "score",
+    "prompt": "show EXAM --prompt", "toolchains": "doctor", "serve-check": "doctor URL",
+}  # fmt: skip
+"""Another tool's command, or a former name → ours."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

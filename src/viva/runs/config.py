@@ -40,15 +40,22 @@ def note(
     return Meta(description=text, extra={"metavar": metavar, "spelled": spelled, "argument": argument, "rare": rare})
 
 
-BaseUrl = Annotated[str | None, note("OpenAI-compatible server of the openai/ models, ending in /v1.")]
-KeyVariable = Annotated[str | None, note("Environment variable with the key.  [default: the provider's own]")]
+BaseUrl = Annotated[str | None, note("OpenAI-compatible server of the openai/ models, ending in /v1.", metavar="URL")]
+KeyVariable = Annotated[
+    str | None, note("Environment variable with the key.  [default: the provider's own]", metavar="NAME")
+]
 
 
 class ModelOptions(Struct, kw_only=True):
     """How models are reached."""
 
     checkpoints: Annotated[
-        Path | None, note("Also every model of this CSV (model, base_url, revision, tokens), for `viva training`.")
+        Path | None,
+        note(
+            "Also every model of this CSV (model, base_url, revision, tokens), for `viva training`.",
+            metavar="FILE",
+            rare=True,
+        ),
     ] = None
     base_url: BaseUrl = None
     api_key_env: KeyVariable = None
@@ -58,33 +65,59 @@ class ServerOptions(Struct, kw_only=True):
     """What is sent to a model's server beside prompt and sampling, and how."""
 
     reasoning_effort: Annotated[
-        Effort | None, note("How much a model that reasons is to think.  [default: the server's]")
+        Effort | None,
+        note(
+            "How much a model that reasons is to think.  [default: the server's]",
+            metavar="none|minimal|low|medium|high|xhigh",
+        ),
     ] = None
-    reasoning_budget: Annotated[Positive | None, note("The most tokens that a model may think.")] = None
-    keep_reasoning: Annotated[bool, note("Keep only the replies of models in the run folder, not their reasoning.")] = (
-        True
-    )
-    system: Annotated[str | None, note("System text before every prompt; @FILE reads it.")] = None
+    reasoning_budget: Annotated[
+        Positive | None, note("The most tokens that a model may think.", metavar="TOKENS", rare=True)
+    ] = None
+    keep_reasoning: Annotated[
+        bool, note("Keep only the replies of models in the run folder, not their reasoning.", rare=True)
+    ] = True
+    system: Annotated[
+        str | None, note("System text before every prompt; @FILE reads it.", metavar="TEXT|@FILE", rare=True)
+    ] = None
     request_field: Annotated[
-        tuple[str, ...], note("Add a field to every request, null to leave one out. Repeat for several.")
+        tuple[str, ...],
+        note("Add a field to every request, null to leave one out. Repeat for several.", metavar="KEY=JSON", rare=True),
     ] = ()
     template_option: Annotated[
         tuple[str, ...],
-        note("Set a variable of the model's chat template (vLLM, SGLang, llama.cpp, hf/): enable_thinking=false."),
+        note(
+            "Set a variable of the model's chat template (vLLM, SGLang, llama.cpp, hf/): enable_thinking=false.",
+            metavar="KEY=JSON",
+            rare=True,
+        ),
     ] = ()
     header: Annotated[
         tuple[str, ...],
-        note("Send an HTTP header; $NAME in its value is read from the environment, as keys must be."),
+        note(
+            "Send an HTTP header; $NAME in its value is read from the environment, as keys must be.",
+            metavar="NAME=VALUE",
+            rare=True,
+        ),
     ] = ()
     api_version: Annotated[
-        str | None, note("The address is Azure's, with this api-version; models are named by their deployment.")
+        str | None,
+        note(
+            "The address is Azure's, with this api-version; models are named by their deployment.",
+            metavar="DATE",
+            rare=True,
+        ),
     ] = None
     stream: Annotated[
         Streaming,
-        note("Have replies streamed: where a server wants it or cuts off what is silent for long, always or never."),
+        note(
+            "Have replies streamed: where a server wants it or cuts off what is silent for long, always or never.",
+            rare=True,
+        ),
     ] = "auto"
     strict_parameters: Annotated[
-        bool, note("Stop if a server refuses a parameter. Otherwise the parameter is left out, with a message.")
+        bool,
+        note("Stop if a server refuses a parameter. Otherwise the parameter is left out, with a message.", rare=True),
     ] = False
 
 
@@ -95,20 +128,26 @@ class TaskOptions(Struct, kw_only=True):
         Path | None,
         note("Folder of the published files. Default: VIVA_DATA, else what `viva fetch` got, else the bundled sample."),
     ] = None
-    language: Annotated[tuple[str, ...], note("en, zh, de, fr (CS-Bench); several: en,zh or repeat.")] = ()
+    language: Annotated[
+        tuple[str, ...], note("en, zh, de, fr (CS-Bench); several: en,zh or repeat.", metavar="LANG")
+    ] = ()
     shots: Annotated[
         Annotated[int, Meta(ge=0, le=20)] | None,
         note("Exemplars before the question.  [default: the paper's; 1 for CLR-Bench, else 0]"),
     ] = None
     cot: Annotated[bool, note("Chain of thought: ask for reasoning before the answer.")] = False
     form: Annotated[Literal["chat", "base"], note("Chat messages, or raw text for a base model to continue.")] = "chat"
-    only: Annotated[Literal["", "comprehension"], note("Only the questions that need no judge.")] = ""
+    only: Annotated[
+        Literal["", "comprehension"], note("Only the questions that need no judge.", metavar="comprehension", rare=True)
+    ] = ""
     limit: Annotated[Positive | None, note("Ask so many questions, evenly spread over the set.")] = None
     questions: Annotated[
         Path | None,
         note(
             "Ask only the questions whose ids this file lists: CSV or JSONL with a column `question` (such "
-            "as the anchors of `viva item-analysis`), or a text file with one id on each line."
+            "as the anchors of `viva item-analysis`), or a text file with one id on each line.",
+            metavar="FILE",
+            rare=True,
         ),
     ] = None
     seed: Annotated[int | None, note("Draws exemplars and baselines; sent to the server when given.  [default: 0]")] = (
@@ -117,21 +156,28 @@ class TaskOptions(Struct, kw_only=True):
     prompts: Annotated[
         Path | None,
         note(
-            "TOML file of prompt templates that replace the bundled ones; paper: the paper's, where they are shipped."
+            "TOML file of prompt templates that replace the bundled ones; paper: the paper's, where they are shipped.",
+            rare=True,
         ),
     ] = None
     context: Annotated[
         Positive | None,
-        note("The model's context in tokens: exemplars that do not fit are dropped, the longest first, and counted."),
+        note(
+            "The model's context in tokens: exemplars that do not fit are dropped, the longest first, and counted.",
+            rare=True,
+        ),
     ] = None
     rationale: Annotated[
-        bool, note("Ask for a rationale and an answer, and grade both (CLR-Bench's protocol): CS-Bench, CMMLU.")
+        bool,
+        note("Ask for a rationale and an answer, and grade both (CLR-Bench's protocol): CS-Bench, CMMLU.", rare=True),
     ] = False
     encoder: Annotated[
         str | None,
         note(
             "Compares rationales and open-ended answers with the gold before a judge does.  "
-            "[default: the paper's; roberta-large for CLR-Bench, else none]"
+            "[default: the paper's; roberta-large for CLR-Bench, else none]",
+            metavar="NAME|FOLDER|none",
+            rare=True,
         ),
     ] = None
     answer_by: Annotated[
@@ -146,41 +192,49 @@ class TaskOptions(Struct, kw_only=True):
         Extraction,
         note(
             "The letter of a reply that counts: the one it commits to; the first or last that stands by itself, or "
-            'only what "the answer is" states, to match other tools.'
+            'only what "the answer is" states, to match other tools.',
+            rare=True,
         ),
     ] = "stated"
     shard: Annotated[
         str | None,
         note(
-            "Only every N-th question, from the I-th on: one task of an array of N (`viva merge` makes them one run)."
+            "Only every N-th question, from the I-th on: one task of an array of N (`viva merge` makes them one run).",
+            metavar="I/N",
+            rare=True,
         ),
     ] = None
     shuffle: Annotated[
         bool,
         note(
             "Ask the questions in a random order, drawn by --seed: those answered so far are a random draw, as "
-            "`viva compare --anytime` needs."
+            "`viva compare --anytime` needs.",
+            rare=True,
         ),
     ] = False
     strict: Annotated[
-        bool, note("Refuse a set with questions that have no usable gold. Otherwise these are left unscored.")
+        bool,
+        note("Refuse a set with questions that have no usable gold. Otherwise these are left unscored.", rare=True),
     ] = False
     panel: Annotated[
-        Panel, note("How several verdicts on one answer are combined; without a majority there is none.")
+        Panel, note("How several verdicts on one answer are combined; without a majority there is none.", rare=True)
     ] = "mean"
-    rubric: Annotated[Path | None, note("TOML file that replaces the judge's rubric.")] = None
+    rubric: Annotated[Path | None, note("TOML file that replaces the judge's rubric.", metavar="FILE", rare=True)] = (
+        None
+    )
 
 
 class SamplingOptions(Struct, kw_only=True):
     """How answers are drawn."""
 
     samples: Annotated[Positive | None, note("Answers to each question.  [default: the paper's; mostly 1]")] = None
-    repeats: Annotated[int, Meta(ge=1, description="Run it so often; the tables show mean ± sd.")] = 1
+    repeats: Annotated[int, Meta(ge=1), note("Run it so often; the tables show mean ± sd.", rare=True)] = 1
     temperature: Annotated[
         str | None, note("A number, or `server` to send none.  [default: the paper's; mostly 0]")
     ] = None
     top_p: Annotated[
-        Annotated[float, Meta(ge=0, le=1)] | None, note("Nucleus sampling.  [default: the paper's; mostly not sent]")
+        Annotated[float, Meta(ge=0, le=1)] | None,
+        note("Nucleus sampling.  [default: the paper's; mostly not sent]", rare=True),
     ] = None
     max_tokens: Annotated[
         Positive | None,
@@ -191,22 +245,33 @@ class SamplingOptions(Struct, kw_only=True):
 class WeightsOptions(Struct, kw_only=True):
     """How weights on a disk are opened."""
 
-    revision: Annotated[str | None, note("hf/: branch, tag or commit; several are asked one by one.")] = None
-    dtype: Annotated[Dtype, note("hf/: numbers to compute with; auto is float32 on a CPU, as stored on a GPU.")] = (
+    revision: Annotated[
+        str | None,
+        note("hf/: branch, tag or commit; several are asked one by one.", metavar="NAME[=TOKENS],...", rare=True),
+    ] = None
+    dtype: Annotated[
+        Dtype, note("hf/: numbers to compute with; auto is float32 on a CPU, as stored on a GPU.", rare=True)
+    ] = "auto"
+    device: Annotated[str, note("hf/: cpu, cuda, cuda:1, or map to spread a model over all there is.", rare=True)] = (
         "auto"
     )
-    device: Annotated[str, note("hf/: cpu, cuda, cuda:1, or map to spread a model over all there is.")] = "auto"
-    bits: Annotated[Literal["4", "8"] | None, note("hf/: quantise to so many bits (bitsandbytes).")] = None
-    adapter: Annotated[str | None, note("hf/: a PEFT adapter over the weights.")] = None
-    trust_remote_code: Annotated[bool, note("hf/: run code that comes with the weights, with all your rights.")] = False
+    bits: Annotated[Literal["4", "8"] | None, note("hf/: quantise to so many bits (bitsandbytes).", rare=True)] = None
+    adapter: Annotated[str | None, note("hf/: a PEFT adapter over the weights.", metavar="NAME|FOLDER", rare=True)] = (
+        None
+    )
+    trust_remote_code: Annotated[
+        bool, note("hf/: run code that comes with the weights, with all your rights.", rare=True)
+    ] = False
     template: Annotated[
         str | None,
         note(
             "Prompt template in place of the model's own chat template: raw, or a family such as qwen or "
-            "llama2 (`viva list --templates`); also for completion endpoints."
+            "llama2 (`viva list --templates`); also for completion endpoints.",
+            metavar="FAMILY|raw",
+            rare=True,
         ),
     ] = None
-    batch_size: Annotated[Positive | None, note("hf/: rows at once.  [default: automatic]")] = None
+    batch_size: Annotated[Positive | None, note("hf/: rows at once.  [default: automatic]", rare=True)] = None
 
     def weights(self) -> Weights:
         """As a model takes it; revisions are told apart elsewhere."""
@@ -226,28 +291,45 @@ class JudgeOptions(Struct, kw_only=True):
 
     judge: Annotated[
         tuple[str, ...],
-        note("Model that grades what no rule can (blanks, open-ended answers, rationales). Repeat for a panel."),
+        note(
+            "Model that grades what no rule can (blanks, open-ended answers, rationales). Repeat for a panel.",
+            metavar="MODEL[@URL]",
+        ),
     ] = ()
-    judge_samples: Annotated[int, Meta(ge=1, description="Verdicts per answer.")] = 1
-    judge_base_url: Annotated[str | None, note("The judge's server.  [default: the examinee's server]")] = None
-    judge_key_env: Annotated[str | None, note("Environment variable with the judge's key.")] = None
+    judge_samples: Annotated[int, Meta(ge=1), note("Verdicts per answer.", rare=True)] = 1
+    judge_base_url: Annotated[
+        str | None, note("The judge's server.  [default: the examinee's server]", metavar="URL")
+    ] = None
+    judge_key_env: Annotated[
+        str | None, note("Environment variable with the judge's key.", metavar="NAME", rare=True)
+    ] = None
     verdicts: Annotated[
         VerdictFormat,
         note(
             "How judges write verdicts: a last line that carries a nonce, which no answer can know; json, "
-            "the same where the server holds replies to a schema; or a bare line, which a quoted answer can bring, too."
+            "the same where the server holds replies to a schema; or a bare line, which a quoted answer can bring, "
+            "too.",
+            rare=True,
         ),
     ] = "nonce"
-    judge_reasoning_effort: Annotated[Effort | None, note("How much a judge that reasons is to think.")] = None
-    judge_reasoning_budget: Annotated[Positive | None, note("Tokens that a judge may think at most.")] = None
-    judge_request_field: Annotated[tuple[str, ...], note("Add a field to every request to a judge.")] = ()
+    judge_reasoning_effort: Annotated[
+        Effort | None, note("How much a judge that reasons is to think.", metavar="EFFORT", rare=True)
+    ] = None
+    judge_reasoning_budget: Annotated[
+        Positive | None, note("Tokens that a judge may think at most.", metavar="TOKENS", rare=True)
+    ] = None
+    judge_request_field: Annotated[
+        tuple[str, ...], note("Add a field to every request to a judge.", metavar="KEY=JSON", rare=True)
+    ] = ()
 
 
-Timeout = Annotated[float, Meta(ge=0.1, description="Seconds for one attempt.")]
-MaxAttempts = Annotated[int, Meta(ge=1, description="Tries for each question.")]
-MaxRequests = Annotated[Positive | None, note("Stop after so many requests, retries and judge included.")]
+Timeout = Annotated[float, Meta(ge=0.1), note("Seconds for one attempt.", rare=True)]
+MaxAttempts = Annotated[int, Meta(ge=1), note("Tries for each question.", rare=True)]
+MaxRequests = Annotated[Positive | None, note("Stop after so many requests, retries and judge included.", rare=True)]
 MaxCost = Annotated[Annotated[float, Meta(gt=0)] | None, note("Never spend more US dollars than this.")]
-Progress = Annotated[Literal["auto", "live", "plain", "quiet"], note("A live line, plain lines for logs, or nothing.")]
+Progress = Annotated[
+    Literal["auto", "live", "plain", "quiet"], note("A live line, plain lines for logs, or nothing.", rare=True)
+]
 
 
 class PaceOptions(Struct, kw_only=True):
@@ -255,11 +337,21 @@ class PaceOptions(Struct, kw_only=True):
 
     concurrency: Annotated[
         tuple[str, ...],
-        note("Requests in flight per endpoint: a number, `auto`, or for one provider `openai=64`.  [default: auto]"),
+        note(
+            "Requests in flight per endpoint: a number, `auto`, or for one provider `openai=64`.  [default: auto]",
+            metavar="N|auto",
+        ),
     ] = ()
-    requests_per_minute: Annotated[tuple[str, ...], note("Pace; for one provider `openai=500`.")] = ()
+    requests_per_minute: Annotated[
+        tuple[str, ...], note("Pace; for one provider `openai=500`.", metavar="N|none", rare=True)
+    ] = ()
     tokens_per_minute: Annotated[
-        tuple[str, ...], note("The same in tokens, prompt and reply: estimated, then as the server counts them.")
+        tuple[str, ...],
+        note(
+            "The same in tokens, prompt and reply: estimated, then as the server counts them.",
+            metavar="N|none",
+            rare=True,
+        ),
     ] = ()
 
 
@@ -267,56 +359,82 @@ class LimitOptions(PaceOptions, kw_only=True):
     """How hard and how long to ask."""
 
     timeout: Timeout = 300.0
-    question_timeout: Annotated[float, Meta(ge=0.1, description="Seconds for one question with all its retries.")] = (
-        1200.0
-    )
+    question_timeout: Annotated[
+        float, Meta(ge=0.1), note("Seconds for one question with all its retries.", rare=True)
+    ] = 1200.0
     max_attempts: MaxAttempts = 8
     wait_for_server: Annotated[
         float,
-        Meta(ge=0, description="Wait so long for a server that does not listen yet, such as one that loads its model."),
+        Meta(ge=0),
+        note(
+            "Wait so long for a server that does not listen yet, such as one that loads its model.",
+            metavar="SECONDS",
+            rare=True,
+        ),
     ] = 0.0
     max_requests: MaxRequests = None
     max_cost: MaxCost = None
     price: Annotated[
-        tuple[str, ...], note("US dollars per million tokens, if the list price is unknown or you pay another.")
+        tuple[str, ...],
+        note(
+            "US dollars per million tokens, if the list price is unknown or you pay another.",
+            metavar="[MODEL=]IN/OUT",
+            rare=True,
+        ),
     ] = ()
     progress: Progress = "auto"
     unsafe_host_execution: Annotated[
         bool,
         note(
             "Run programs that models wrote WITHOUT a sandbox, with all your rights: they can read, send "
-            "and delete whatever you can."
+            "and delete whatever you can.",
+            rare=True,
         ),
     ] = False
     backend: Annotated[
-        str, note("Where programs, encoders and weights are worked on: this machine, or a Ray cluster.")
+        str,
+        note(
+            "Where programs, encoders and weights are worked on: this machine, or a Ray cluster.",
+            metavar="local|ray[://HOST:PORT]",
+            rare=True,
+        ),
     ] = "local"
     batch: Annotated[
         bool | None,
         note(
             "Ask through the provider's batch API (OpenAI, Anthropic): half the price; answers can take hours. "
-            "A resumed run goes on in this way; --no-batch cancels its open batches."
+            "A resumed run goes on in this way; --no-batch cancels its open batches.",
+            spelled=("--batch/--no-batch",),
         ),
     ] = None
-    no_wait: Annotated[bool, note("--batch: submit requests, read finished ones, and end; resume goes on.")] = False
-    poll: Annotated[float, Meta(ge=0.01, description="--batch: between two looks at what is handed in.")] = 60.0
+    no_wait: Annotated[
+        bool, note("--batch: submit requests, read finished ones, and end; resume goes on.", rare=True)
+    ] = False
+    poll: Annotated[
+        float, Meta(ge=0.01), note("--batch: between two looks at what is handed in.", metavar="SECONDS", rare=True)
+    ] = 60.0
     env_file: Annotated[
         Path | None,
         note(
-            "Read variables that are not set, such as keys, from this file (.env); a run folder does not keep its name."
+            "Read variables that are not set, such as keys, from this file (.env); a run folder does not keep its "
+            "name.",
+            metavar="FILE",
+            rare=True,
         ),
     ] = None
     trust_endpoints: Annotated[
         bool,
         note(
             "Send requests and keys where the run folder says, although you did not begin the run here "
-            "(its run.json names the addresses and the variables of the keys)."
+            "(its run.json names the addresses and the variables of the keys).",
+            rare=True,
         ),
     ] = False
     trust_remote_code: Annotated[
         bool,
         note(
-            "hf/: run code that comes with the weights, with all your rights; a run that was begun so needs it again."
+            "hf/: run code that comes with the weights, with all your rights; a run that was begun so needs it again.",
+            rare=True,
         ),
     ] = False
 
@@ -324,8 +442,10 @@ class LimitOptions(PaceOptions, kw_only=True):
 class FolderOptions(Struct, kw_only=True):
     """The run folder, and runs whose answers it may take."""
 
-    run: Annotated[Path | None, note("Run folder.  [default: a new one in runs/]")] = None
-    reuse: Annotated[tuple[Path, ...], note("Take answers to identical requests from an earlier run.")] = ()
+    run: Annotated[Path | None, note("Run folder.  [default: a new one in runs/]", metavar="FOLDER")] = None
+    reuse: Annotated[
+        tuple[Path, ...], note("Take answers to identical requests from an earlier run.", metavar="RUN")
+    ] = ()
 
 
 class PublishedRows(Struct, kw_only=True):
@@ -333,7 +453,11 @@ class PublishedRows(Struct, kw_only=True):
 
     published_rows: Annotated[
         str,
-        note("Published rows to show in the tables: named (gpt-4,llama3-8b), or the next above and below, or none."),
+        note(
+            "Published rows to show in the tables: named (gpt-4,llama3-8b), or the next above and below, or none.",
+            metavar="MODEL,...|nearest|none",
+            rare=True,
+        ),
     ] = "nearest"
 
 
@@ -344,7 +468,7 @@ class OutputOptions(PublishedRows, kw_only=True):
         "terminal"
     )
     out: Annotated[Path | None, note("Write all of it to a file instead.")] = None
-    tables: Annotated[bool, note("The breakdowns and signatures, in place of one screen.")] = False
+    tables: Annotated[bool, note("The breakdowns and signatures, in place of one screen.", rare=True)] = False
     all: Annotated[bool, note("All of it: also the long tables (every subject).")] = False
 
     @property
@@ -357,12 +481,23 @@ class AnswerFileOptions(Struct, kw_only=True):
     """How files of answers are read (`viva grade`)."""
 
     wrote: Annotated[
-        str | None, note(f"Which tool wrote the ANSWERS: {', '.join(FORMS)}.  [default: told by their content]")
+        str | None,
+        note(
+            f"Which tool wrote the ANSWERS: {', '.join(FORMS)}.  [default: told by their content]",
+            metavar="NAME",
+            spelled=("--from",),
+        ),
     ] = None
-    question_column: Annotated[str, note("Of a table: the question, its id or its text.")] = ""
-    text_column: Annotated[str, note("Of a table: the replies.")] = ""
+    question_column: Annotated[
+        str, note("Of a table: the question, its id or its text.", metavar="NAME", rare=True)
+    ] = ""
+    text_column: Annotated[str, note("Of a table: the replies.", metavar="NAME", rare=True)] = ""
     by_order: Annotated[
-        bool, note("Where neither id nor text tells the question, its place does: there must be as many as questions.")
+        bool,
+        note(
+            "Where neither id nor text tells the question, its place does: there must be as many as questions.",
+            rare=True,
+        ),
     ] = False
 
 
@@ -463,16 +598,10 @@ def convert(known: Mapping[str, Option], given: Mapping[str, object], where: str
     return values | {name: known[name].convert(value, where) for name, value in given.items() if name in known}
 
 
-RENAMED = {"attempts": "max_attempts", "beside": "published_rows", "choose": "answer_by", "on": "backend"}
-"""Former names of options."""
-
-
 def unknown(known: Iterable[str], given: Iterable[str]) -> str | None:
     """What to say of the first name that is no option, with the nearest that is one; None where all are known."""
     names = [*known]
     for name in given:
-        if name in RENAMED:
-            return f"{name} is now called {RENAMED[name]}"
         if name not in names:
             near = difflib.get_close_matches(name, names, 1)
             return f"there is no option {name!r}" + (f"; did you mean {near[0]}?" if near else "")

@@ -100,7 +100,7 @@ def plan_run(
     record, kept = way.plan(way.judging(record, exams), exams, limits)
     names = [Path(name).stem for name in dict.fromkeys(benchmarks)]
     names += [f"shard-{choice.shard.replace('/', '-of-')}"] if choice.shard else []
-    path = given["run_path"] or new_run_path(Path("runs"), "-".join(names))
+    path = given["run"] or new_run_path(Path("runs"), "-".join(names))
     # Everything that can be refused is refused before a folder is made or a question is asked.
     # An estimate asks nobody, so no key is needed for it.
     opened = prepare(RunFolder(path, record), limits, exams, own, asking=not given.get("estimate"))

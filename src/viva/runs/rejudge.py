@@ -6,10 +6,10 @@ What changes is run.json; the journals keep every verdict, and those of a judge 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal, cast
+from typing import Annotated, cast
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from viva.benchmarks import open_exam
 from viva.benchmarks.rationale import RATIONALE_EXAM
@@ -17,6 +17,7 @@ from viva.contracts import Exam
 from viva.engine.folder import ExamRecord, ModelRecord, RunRecord
 from viva.errors import VivaError
 from viva.prompting import merged
+from viva.runs.config import Panel, note
 from viva.runs.exams import read_rubric, refuse_unused, reopen
 from viva.types import VerdictFormat
 
@@ -25,16 +26,41 @@ BUNDLED = "bundled"
 
 
 class RejudgeOptions(Struct, kw_only=True):
-    """What of a run's judging changes: the options of `anew_options`. None and () leave it as it is."""
+    """What of a run's judging changes. None and () leave it as it is."""
 
-    judge: tuple[str, ...] = ()
-    judge_samples: int | None = None
-    judge_base_url: str | None = None
-    judge_key_env: str | None = None
-    panel: Literal["mean", "median", "majority"] | None = None
-    rubric: Path | None = None
-    encoder: str | None = None
-    verdicts: VerdictFormat | None = None
+    judge: Annotated[
+        tuple[str, ...],
+        note("Judge by this model in place of the run's judges. Repeat for a panel.", metavar="MODEL[@URL]"),
+    ] = ()
+    panel: Annotated[
+        Panel | None, note("How several verdicts on one answer are combined.  [default: the run's]", rare=True)
+    ] = None
+    rubric: Annotated[
+        Path | None,
+        note("TOML file that replaces the judge's rubric.  [default: the run's]", metavar=f"FILE|{BUNDLED}", rare=True),
+    ] = None
+    judge_samples: Annotated[
+        Annotated[int, Meta(ge=1)] | None, note("Verdicts per answer.  [default: the run's]", rare=True)
+    ] = None
+    judge_base_url: Annotated[
+        str | None,
+        note("The judge's server.  [default: that of the run's judges, else of its models]", metavar="URL"),
+    ] = None
+    judge_key_env: Annotated[
+        str | None, note("Environment variable with the judge's key.", metavar="NAME", rare=True)
+    ] = None
+    verdicts: Annotated[
+        VerdictFormat | None,
+        note(
+            "How judges write verdicts (see `viva run --help-all`).  [default: the run's; nonce with --judge or "
+            "--rubric]",
+            rare=True,
+        ),
+    ] = None
+    encoder: Annotated[
+        str | None,
+        note("Compare with this encoder from now on.  [default: the run's]", metavar="NAME|FOLDER|none", rare=True),
+    ] = None
 
     def __bool__(self) -> bool:
         return any(value not in (None, ()) for value in msgspec.structs.astuple(self))

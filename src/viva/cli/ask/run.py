@@ -10,9 +10,10 @@ import click
 
 from viva.cli.configoptions import configure, with_config, write_config
 from viva.cli.consent import confirm_endpoints
+from viva.cli.grouped import GroupedCommand
 from viva.cli.options import (
-    GroupedCommand,
     consent_options,
+    derive,
     engine_options,
     exam_options,
     judge_options,
@@ -27,7 +28,6 @@ from viva.cli.options import (
     weights_options,
 )
 from viva.cli.output import check_writable, print_report
-from viva.cli.rejudge_options import rejudge_options
 from viva.engine.folder import RunFolder, find_run
 from viva.runs.batches import refuse_unbatched
 from viva.runs.config import LimitOptions, OutputOptions, pick
@@ -107,7 +107,7 @@ def run_command(way: Way | None = None, **given: Any) -> int:
 
 @click.command(name="resume", short_help="Go on with a run.", cls=GroupedCommand)
 @click.argument("run", type=click.Path(path_type=Path))
-@rejudge_options
+@derive(RejudgeOptions)
 @engine_options
 @consent_options
 @reuse_option

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
+from viva.cli.grouped import GroupedCommand
 from viva.cli.options import (
-    GroupedCommand,
     derive,
     engine_options,
     exam_options,
@@ -53,7 +53,7 @@ def grade_command(
     benchmark: str,
     answers: tuple[Path, ...],
     scores: Path | None,
-    run_path: Path | None,
+    run: Path | None,
     way: Way | None = None,
     **given: Any,
 ) -> int:
@@ -74,7 +74,7 @@ def grade_command(
     """
     check_writable(scores)
     way = way or Way()
-    opened, replay = plan_grading(benchmark, answers, run_path, given, way=way)
+    opened, replay = plan_grading(benchmark, answers, run, given, way=way)
     output = pick(OutputOptions, given)
     open_encoder_of(opened, new=True)
     create_folder(opened)

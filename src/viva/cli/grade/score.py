@@ -1,4 +1,4 @@
-"""`viva score`: grade again from the journal, asking nobody."""
+"""`viva score`: grade again from the journal, asking nobody; or sum up a table of item scores."""
 
 from __future__ import annotations
 
@@ -7,21 +7,45 @@ from typing import Any
 
 import click
 
-from viva.cli.options import report_options
-from viva.cli.output import check_writable, print_report
+from viva.cli.common import refuse_given
+from viva.cli.options import derive, report_options
+from viva.cli.output import check_writable, print_report, show_study
 from viva.engine.folder import RunFolder, find_run
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK
-from viva.runs.config import LimitOptions, OutputOptions, pick
+from viva.runs.config import LimitOptions, OutputOptions, options, pick
 from viva.runs.open import prepare
 from viva.runs.published_rows import refuse_unknown, settings_of
 from viva.runs.score import grade_run
+from viva.studies.score_table.study import ScoreTableConfig, study
+
+TABLE = options(ScoreTableConfig, without=("benchmark", "table"))
 
 
-@click.command(name="score", short_help="Grade a run again from its files.")
-@click.argument("run", type=click.Path(path_type=Path))
+@click.command(name="score")
+@click.argument("run", type=click.Path(path_type=Path), metavar="RUN|TABLE")
 @report_options
-def score_command(run: Path, **given: Any) -> int:
-    """Grade RUN again from its answers, write scores.jsonl again, and print the tables. Asks no model."""
+@click.option("--benchmark", default="", metavar="NAME", help="TABLE: whose questions it is about.")
+@derive(ScoreTableConfig)
+def score_command(run: Path, benchmark: str, **given: Any) -> int:
+    """Grade RUN again from its answers, write scores.jsonl again, and print the tables. Asks no model.
+
+    Or sum up the item scores in TABLE (CSV or JSONL, also gzipped): leaderboard rows beside the published ones, or
+    levels of difficulty. A row is an answer with `model`, `case` (or `question`), `sample`, `score` (a share of 1;
+    empty: unscored) and optionally `repeat` and tags: what `viva grade --out` writes, and a run's scores.jsonl.
+
+    \b
+    viva score runs/NAME --all
+    viva score item_scores.csv.gz --benchmark infibench --k 1 --k 5 --k 10
+    viva score item_scores.csv.gz --benchmark infibench --levels difficulty_levels.yaml --by level
+    viva score item_scores.csv.gz --benchmark infibench --difficulty --gpt35 gpt-3.5-turbo --gpt4 gpt-4-0613
+    """
+    if run.is_file():
+        refuse_given(("tables", "published_rows"), "is about a run, and this is a table of item scores")
+        if not benchmark:
+            raise click.UsageError(f"{run} is a table: whose? --benchmark NAME (`viva list`)")
+        show_study(study, ScoreTableConfig, {**given, "benchmark": benchmark, "table": run})
+        return EXIT_OK
+    refuse_given(("benchmark", *TABLE), "is about a table of item scores, and here is a run")
     output = pick(OutputOptions, given)
     check_writable(output.out)
     folder = RunFolder.open(find_run(run))

@@ -29,7 +29,7 @@ FORMATS = ("html", "terminal", "json", "csv", "markdown", "latex")
     help="Where to.  [default: report.html in the run, of several runs in this folder; tables are printed]",
 )
 @published_rows_option
-@derive(PageOptions, metavars={"max_size": "MB"})
+@derive(PageOptions)
 def report_command(runs: tuple[Path, ...], html: bool, **given: Any) -> int:
     """Write the report of one or several graded RUNs: tables beside published ones, charts, every answer, methods.
 

@@ -1,4 +1,4 @@
-"""`viva show`: prompt, answer, extraction, verdict."""
+"""`viva show`: prompt, answer, extraction, verdict; or the prompt of a question that nobody was asked yet."""
 
 from __future__ import annotations
 
@@ -10,12 +10,16 @@ from typing import Any
 import click
 import msgspec
 
+from viva.benchmarks import BENCHMARKS, question_file
 from viva.benchmarks.outcomes import FINER, finer
-from viva.cli.common import Choice
+from viva.cli.ask.prompt import show_prompt
+from viva.cli.common import Choice, refuse_given
+from viva.cli.grouped import GroupedCommand
+from viva.cli.options import derive
 from viva.engine.folder import RunFolder, find_run
 from viva.errors import VivaError
 from viva.reports.screen import LINES
-from viva.runs.config import LimitOptions
+from viva.runs.config import LimitOptions, TaskOptions, options, pick
 from viva.runs.described import described_answers
 from viva.runs.open import prepare
 from viva.types import OUTCOMES, StopReason, outcome_name
@@ -42,9 +46,17 @@ class OutcomeChoice(Choice):
         return super().convert({**short, **stored}.get(said, said), param, ctx)
 
 
-@click.command(name="show", short_help="Show prompt, reply, what was read in it, and the verdict.")
-@click.argument("run", type=click.Path(path_type=Path))
-@click.option("--question", "identity", metavar="ID", help="One question, with all its samples.")
+ASKING = options(TaskOptions, without=("limit", "shard", "shuffle", "strict", "panel", "rubric"))
+
+
+@click.command(name="show", cls=GroupedCommand)
+@click.argument("run", type=click.Path(path_type=Path), metavar="RUN|EXAM")
+@click.option(
+    "--question",
+    "identity",
+    metavar="ID",
+    help="One question, with all its samples; of EXAM: which.  [default: the first]",
+)
 @click.option("--wrong", is_flag=True, help="Only what was graded wrong.")
 @click.option("--unparsed", is_flag=True, help="Only what could not be read (unparsed, empty, truncated, refused).")
 @click.option(
@@ -62,12 +74,45 @@ class OutcomeChoice(Choice):
 @click.option("--limit", type=click.IntRange(1), help="At most so many answers.  [default: one screen]")
 @click.option("--all", "everything", is_flag=True, help="All answers.")
 @click.option("--by-question", is_flag=True, help="Instead of the answers, how many of each question's are such.")
-@click.option("--prompts/--no-prompts", default=None, help="Show the prompts.  [default: with --question only]")
 @click.option("--json", "as_json", is_flag=True, help="A line of JSON an answer, or (--by-question) a question.")
 @click.option("--reasoning", is_flag=True, help="Show all that a model thought, not just how it began.")
-def show_command(
+@click.option(
+    "--prompt/--no-prompt",
+    default=None,
+    help="Show the exact text that a model was sent, or would be.  [default: with --question only]",
+)
+@derive(TaskOptions, only=tuple(ASKING))
+def show_command(run: Path, identity: str | None, prompt: bool | None, as_json: bool, **given: Any) -> int:
+    """Show answers of RUN with what was read where, and why they scored as they did. With --prompt, the prompt of one
+    question of EXAM (a benchmark, a question file, a card), exemplars included.
+
+    \b
+    viva show runs/NAME --wrong
+    viva show runs/NAME --outcome refused --by-question      which questions are refused, and how often
+    viva show runs/NAME --outcome 'not judged'               any word of the screen, also 'right for the wrong reason'
+    viva show cmmlu --prompt --shots 5 --question agronomy/0
+    """
+    if not run.is_dir() and (str(run) in BENCHMARKS or question_file(str(run))):
+        if not prompt:
+            raise VivaError(f"{run} is an exam, no run folder: viva show {run} --prompt shows what a model is sent")
+        refuse_given(OF_RUNS, "is about the answers of a run, and here is an exam")
+        show_prompt(str(run), identity, pick(TaskOptions, given), raw=as_json)
+        return 0
+    refuse_given(tuple(ASKING), "is about an exam that nobody was asked yet: viva show EXAM --prompt")
+    shown = {name: given[name] for name in OF_RUNS}
+    return _show_answers(run, identity, prompts=prompt, as_json=as_json, **shown)
+
+
+OF_RUNS = (
+    "wrong", "unparsed", "suspicious", "cut_off", "outcome", "model", "limit", "everything", "by_question",
+    "reasoning",
+)  # fmt: skip
+
+
+def _show_answers(
     run: Path,
     identity: str | None,
+    *,
     wrong: bool,
     unparsed: bool,
     suspicious: bool,
@@ -81,13 +126,7 @@ def show_command(
     reasoning: bool,
     as_json: bool,
 ) -> int:
-    """Show answers of RUN with what was read where, and why they scored as they did.
-
-    \b
-    viva show runs/NAME --wrong
-    viva show runs/NAME --outcome refused --by-question      which questions are refused, and how often
-    viva show runs/NAME --outcome 'not judged'               any word of the screen, also 'right for the wrong reason'
-    """
+    """Answers of a run, as many as a screen holds."""
     folder = RunFolder.open(find_run(run))
     opened = prepare(folder, LimitOptions(progress="quiet"))
     if model is not None:

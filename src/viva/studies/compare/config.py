@@ -42,7 +42,7 @@ class CompareConfig(Struct, kw_only=True):
         Factor | None,
         note(
             "Only pairs that differ in this; `all`: every pair.  [default: pairs with nobody in between]",
-            metavar="cot|...",
+            metavar="cot|shots|models|...",
         ),
     ] = None
     baseline: Annotated[str | None, note("Only pairs of this contestant and each other.", metavar="NAME")] = None
@@ -78,7 +78,8 @@ class CompareConfig(Struct, kw_only=True):
     detect: Annotated[
         tuple[Annotated[float, Meta(gt=0, le=100)], ...],
         note(
-            f"How many questions would show a difference of so many points? Repeatable.  [default: {', '.join(POINTS)}]",
+            "How many questions would show a difference of so many points? Repeatable.  "
+            f"[default: {', '.join(POINTS)}]",
             metavar="POINTS",
         ),
     ] = ()
