@@ -26,6 +26,6 @@ FROM viva AS sandbox
 USER 0
 # The list is Viva's own (src/viva/sandbox/languages.toml), so that image and program cannot disagree.
 RUN apt-get update && \
-    DEBIAN_FRONTEND=noninteractive bash -c "$(viva toolchains --apt)" && \
+    DEBIAN_FRONTEND=noninteractive bash -c "$(viva doctor --apt)" && \
     rm -rf /var/lib/apt/lists/*
 USER 1000

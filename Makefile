@@ -43,10 +43,10 @@ sample: $(STAMP)  ## the bundled SynEval set, made again from its treebank (afte
 	rm -r .sample
 
 toolchains: $(STAMP)  ## what the sandbox runs programs with (bubblewrap, compilers), on Debian, as root
-	@test "$$(id -u)" = 0 || { echo "run as root: $$($(BIN)/viva toolchains --apt)"; exit 1; }
+	@test "$$(id -u)" = 0 || { echo "run as root: $$($(BIN)/viva doctor --apt)"; exit 1; }
 	apt-get update -qq
-	DEBIAN_FRONTEND=noninteractive sh -c "$$($(BIN)/viva toolchains --apt)"
-	$(BIN)/viva toolchains
+	DEBIAN_FRONTEND=noninteractive sh -c "$$($(BIN)/viva doctor --apt)"
+	$(BIN)/viva doctor
 
 browser:  ## Chromium, which the tests of pages drive; on Debian, as root
 	test -x /usr/bin/chromium || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium; }

@@ -47,7 +47,9 @@ def test_no_ceiling_was_raised() -> None:
 
 
 def test_the_measure_counts_code_alone() -> None:
-    code = '"""Text --option."""\n\n\ndef f(a: int) -> str:\n    """Say --more."""\n    return "--out" + "-x"  # --less\n'
+    code = (
+        '"""Text --option."""\n\n\ndef f(a: int) -> str:\n    """Say --more."""\n    return "--out" + "-x"  # --less\n'
+    )
     counted = ["def", "f", "(", "a", ":", "int", ")", "->", "str", ":", "return", "'--out'", "+", "'-x'"]
     assert tokens(code) == len(counted)
     assert named_options(code) == 1

@@ -24,7 +24,7 @@ BRINGS = {
 }
 """Tiers, in the order in which they are reported, and the command that brings each."""
 DESCRIPTIONS = {
-    "sandbox": "runs programs: needs bubblewrap and the toolchains of `viva toolchains`",
+    "sandbox": "runs programs: needs bubblewrap and the toolchains of `viva doctor`",
     "browser": "drives Chromium",
     "torch": "computes with torch; names in the marker are further modules that must be installed",
     "peers": "uses packages of others that are named in the marker, as importable modules",

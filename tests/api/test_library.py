@@ -91,7 +91,7 @@ def test_options_are_called_as_on_the_command_line() -> None:
                 named = {max(each.opts, key=len): each for each in command.params if isinstance(each, click.Option)}
                 known = {name.removeprefix("--").replace("-", "_") for name in named if name != "--from"}
                 known |= {"wrote"} if "--from" in named else set()
-                known -= {"json", "quiet", "verbose", "log_level"}  # every command has them
+                known -= {"json", "quiet", "verbose", "log_level", "help_all"}  # every command has them
                 assert set(options) == known - without
 
 
@@ -153,7 +153,7 @@ def test_options_that_may_be_repeated_take_lists_numbers_and_paths() -> None:
 
 def test_a_signature_shows_every_option_and_errors_name_parameters() -> None:
     shown = inspect.signature(viva.run).parameters
-    assert {*RUN_OPTIONS, "benchmark", "model", "config"} == set(shown)
+    assert {*RUN_OPTIONS, "benchmark", "model", "config", "way"} == set(shown)
     assert shown["timeout"].default == 300.0
     with pytest.raises(viva.VivaError, match=r"^rubric .* add judge=MODEL"):
         viva.run("csbench", model=first, rubric="rubric.toml")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
-from collections.abc import Iterator
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,60 +15,67 @@ import pytest
 
 import viva
 from rows import table
-from viva.api.studies import ASKING, STUDIES, study_options
-from viva.build.treebank.command import build_command
+from viva.api.studies import STUDIES, study_options
 from viva.cli.main import cli
+from viva.reports.printing import StudyResult
+from viva.runs.config import Option
 
 VIEWS = {"help", "chart", "format", "out", "html", "all", "json", "quiet", "verbose", "log-level"}
 """What commands have for terminals and files."""
-COMMANDS = {"published_tables": "published", "set_statistics": "stats"}
+COMMANDS = {"published_tables": "published", "score_table": "score"}
 OF_COMMANDS = {
-    "error_types": {"labels"}, "overlap": {"fail-above"}, "published_tables": {"bibtex"},
-    "set_statistics": {"model", "reference", "items", "base-url", "api-key-env"},
+    "error_types": {"labels"}, "published_tables": {"bibtex"}, "score_table": {"benchmark", "tables", "published-rows"},
 }  # fmt: skip
-"""Options of one command alone: files, exit codes, and `viva perplexity` within `viva build stats`."""
-SPELLED = {"others": "with"}
+"""Options of one command alone: files, exit codes, runs in place of tables."""
 
 
 def command_of(name: str) -> click.Command:
-    shown = COMMANDS.get(name, name.replace("_", "-"))
-    found = build_command.commands.get(shown) or cli.get_command(click.Context(cli), shown)
+    found = cli.get_command(click.Context(cli), COMMANDS.get(name, name.replace("_", "-")))
     assert found is not None
     return found
 
 
-def options_of(command: click.Command) -> Iterator[click.Option]:
-    return (each for each in command.params if isinstance(each, click.Option))
+def assert_same_options(name: str, known: dict[str, Option], command: click.Command, function: Any) -> None:
+    """A command's options are those of the function, with the same defaults and arguments."""
+    options = [each for each in command.params if isinstance(each, click.Option)]
+    by_flag = {max(each.opts, key=len).removeprefix("--"): each for each in options}
+    flags = {
+        (each.spelled[0].removeprefix("--") if each.spelled else each.name.replace("_", "-")).partition("/")[0]: each
+        for each in known.values()
+        if not each.argument
+    }
+    assert set(by_flag) - (VIEWS - set(flags)) - OF_COMMANDS.get(name, set()) == set(flags)
+    context = click.Context(command)
+    for flag, option in flags.items():
+        if not option.required:
+            assert by_flag[flag].get_default(context) == option.default, flag
+    arguments = [each.name for each in command.params if isinstance(each, click.Argument)]
+    assert name in COMMANDS or arguments == [each.name for each in known.values() if each.argument]
+    documented = inspect.getdoc(function) or ""
+    assert all(re.search(rf"^ *{each}: ", documented, re.MULTILINE) for each in known)
+
+
+def assert_shape(found: StudyResult, *, drawn: bool) -> None:
+    """What every study finds: tables, a frame, CSV, JSON, text, HTML, and a chart where there is one."""
+    grids = found.tables()
+    assert grids
+    assert all(len(line) == len(grid.header) for grid in grids for line in grid.rows)
+    frame = found.to_frame()
+    assert frame.height == len(found.to_csv().splitlines()) - 1 > 0
+    assert frame.columns == found.to_csv().splitlines()[0].split(",")
+    assert any(kind.is_numeric() for kind in frame.dtypes), "figures are figures"
+    assert json.loads(found.to_json())
+    assert repr(found) == found.to_text().rstrip("\n")
+    assert found._repr_html_().count("<table>") == len(grids)
+    assert (found.chart() is not None) == drawn
 
 
 def test_every_option_of_a_command_is_its_functions_with_the_same_default() -> None:
     assert set(STUDIES) <= set(viva.__all__)
     with table() as row:
-        for name in STUDIES:
+        for name, place in STUDIES.items():
             with row(name):
-                known, command = study_options(name), command_of(name)
-                by_flag = {max(each.opts, key=len).removeprefix("--"): each for each in options_of(command)}
-                flags = {SPELLED.get(each.name, each.name.replace("_", "-")): each
-                         for each in known.values() if not each.argument}  # fmt: skip
-                weights = {
-                    "revision",
-                    "dtype",
-                    "device",
-                    "bits",
-                    "adapter",
-                    "trust-remote-code",
-                    "template",
-                    "batch-size",
-                }
-                alone = OF_COMMANDS.get(name, set()) | (weights if name == "set_statistics" else set())
-                assert set(by_flag) - (VIEWS - set(flags)) - alone == set(flags)
-                context = click.Context(command)
-                for flag, option in flags.items():
-                    if not option.required:
-                        assert by_flag[flag].get_default(context) == option.default, flag
-                arguments = [each.name for each in command.params if isinstance(each, click.Argument)]
-                assert arguments == [each.name for each in known.values() if each.argument]
-                assert all(f"    {each}: " in inspect.getdoc(getattr(viva, name)) for each in known)
+                assert_same_options(name, study_options(place), command_of(name), getattr(viva, name))
 
 
 @pytest.fixture
@@ -86,46 +93,26 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> viva.Run:
 
 
 def test_what_every_study_finds_has_one_shape(here: viva.Run) -> None:
-    varied = viva.run("cmmlu", model="baseline/random", limit=20, vary="prompt=2,order=2", run="varied")
     called: list[tuple[str, tuple[Any, ...], dict[str, Any], bool]] = [
         ("agreement", ("ratings.csv",), {}, False),
         ("breakdown", (here,), {"by": "home"}, True),
         ("compare", (here,), {"by": "home"}, True),
         ("compare", ("infibench",), {}, True),
         ("correlate", ("syneval",), {}, True),
-        ("item_analysis", ("run",), {}, True),
         ("leaderboard", (here,), {"no_published": True}, False),
-        ("overlap", ("texts.jsonl",), {"field": "text"}, False),
-        ("plan", (here,), {"difference": 3}, False),
         ("published_tables", ("cmmlu", "five_shot"), {"model": ["gpt4"]}, False),
         ("scaling", ("csbench",), {"model": "Qwen1.5-*"}, True),
         ("score_table", ("infibench", "scores.csv"), {"by": "level"}, False),
-        ("set_statistics", ("cmmlu",), {"by": "home"}, True),
         ("training", (here,), {"checkpoints": Path("steps.csv")}, True),
-        ("variance", (varied,), {"budget": 100}, True),
     ]
-    assert {name for name, *_ in called} == STUDIES.keys() - ASKING
+    assert {name for name, *_ in called} == STUDIES.keys() - {"error_types"}
     with table() as row:
         for name, given, options, drawn in called:
             with row((name, given)):
-                found = getattr(viva, name)(*given, **options)
-                grids = found.tables()
-                assert grids
-                assert all(len(line) == len(grid.header) for grid in grids for line in grid.rows)
-                frame = found.to_frame()
-                assert frame.height == len(found.to_csv().splitlines()) - 1 > 0
-                assert frame.columns == found.to_csv().splitlines()[0].split(",")
-                assert any(kind.is_numeric() for kind in frame.dtypes), "figures are figures"
-                assert json.loads(found.to_json())
-                assert repr(found) == found.to_text().rstrip("\n")
-                assert found._repr_html_().count("<table>") == len(grids)
-                assert (found.chart() is not None) == drawn
+                assert_shape(getattr(viva, name)(*given, **options), drawn=drawn)
 
 
 def test_figures_of_a_frame_are_null_where_there_are_none(here: viva.Run) -> None:
-    frame = viva.item_analysis("scores.csv").to_frame()
-    assert frame["facility"].to_list() == [1.0, 0.5]
-    assert frame["discrimination"].null_count() == 2
     assert viva.training(here, checkpoints="steps.csv").to_frame()["at"].dtype == pl.Float64
 
 
@@ -152,12 +139,8 @@ def test_errors_name_parameters(here: viva.Run) -> None:
         ("score_table", ("infibench", "scores.csv"), {"k": 0}, viva.VivaError, "^k=0: must be at least 1"),
         ("score_table", ("infibench",), {}, TypeError, "missing a required argument: 'table'"),
         ("agreement", ("ratings.csv",), {"strata": "x"}, viva.VivaError, "^strata 'x' .* it goes with ppi$"),
-        ("judge_bias", ("run",), {}, viva.VivaError, "name the one to examine with judge=MODEL"),
         ("error_types", ("run",), {}, viva.VivaError, "^judge: must be given"),
         ("error_types", ("run",), {"judge": "replay/x"}, viva.VivaError, "error types are those of CS-Bench"),
-        ("overlap", ("cmmlu",), {"threshold": 2}, viva.VivaError, "^threshold=2: must be at most 1"),
-        ("perplexity", ("cmmlu",), {"k": 0}, viva.VivaError, "^k=0: must be above 0"),
-        ("perplexity", ("cmmlu",), {"model": "baseline/first"}, viva.VivaError, "how probable a text is"),
         ("leaderboard", (), {"no_published": True}, viva.VivaError, "^no_published without a run"),
     ]
     with table() as row:
@@ -168,8 +151,8 @@ def test_errors_name_parameters(here: viva.Run) -> None:
 
 def test_a_study_may_be_made_where_an_event_loop_runs(here: viva.Run) -> None:
     async def notebook() -> int:
-        with pytest.raises(viva.VivaError, match="how probable"):
-            viva.perplexity("texts.jsonl", field="text", model="baseline/first")
+        with pytest.raises(viva.VivaError, match="error types are those of CS-Bench"):
+            viva.error_types("run", judge="replay/x")
         return int(viva.breakdown(here, by="home").to_frame().height)
 
     assert asyncio.run(notebook()) > 1

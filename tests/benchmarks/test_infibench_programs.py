@@ -90,7 +90,7 @@ def differing(rows: list[Published], tests: dict[str, UnitTests], explained: dic
     fared = asyncio.run(everything())
     missing = {row.case: ran.detail for row, ran in zip(rows, fared, strict=True) if ran.verdict == "toolchain"}
     if missing:
-        absent(f"no toolchain: {missing}; `viva toolchains` says what is missing")
+        absent(f"no toolchain: {missing}; `viva doctor` says what is missing")
     return [
         (row.case, row.sample, row.test, row.passed, ran.verdict, ran.detail[-300:])
         for row, ran in zip(rows, fared, strict=True)

@@ -8,7 +8,7 @@ import io
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from viva.build.reasoning.command import clrbench_command
+from cli.told import command_of
 from viva.build.reasoning.questions import Collected
 from viva.build.reasoning.sheet import COLUMNS
 
@@ -43,7 +43,7 @@ def build(*arguments: object) -> Told:
     """A command of `viva build clrbench`; errors come out as they are raised."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        code = clrbench_command.main([str(one) for one in arguments], standalone_mode=False)
+        code = command_of("build clrbench").main([str(one) for one in arguments], standalone_mode=False)
     return Told(code, out.getvalue(), err.getvalue())
 
 

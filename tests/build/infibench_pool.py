@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from viva.build.stackexchange.command import infibench_command
+from cli.told import command_of
 from viva.build.stackexchange.pool import BUILD, POOL, Build, LanguageCount, PoolAnswer, PoolQuestion
 
 AREAS = {"python": "DS & ML", "bash": "IT operations", "go": "back-end"}
@@ -26,7 +26,7 @@ def build(*arguments: object) -> Told:
     """A command of `viva build infibench`; errors come out as they are raised."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        code = infibench_command.main([str(one) for one in arguments], standalone_mode=False)
+        code = command_of("build infibench").main([str(one) for one in arguments], standalone_mode=False)
     return Told(code, out.getvalue(), err.getvalue())
 
 

@@ -465,10 +465,7 @@ def test_an_author_needs_no_model_but_an_approval(tmp_path: Path) -> None:
 def test_a_killed_draft_goes_on(tmp_path: Path, serve: Callable[..., LocalServer]) -> None:
     rows = [{**GOOD["OE"], "question": f"Why does number {n} wait?"} for n in range(24)]
     project, server = make_project(tmp_path / "p", rows), serve(latency=0.05)
-    code = (
-        "import sys; from viva.build.reasoning.command import clrbench_command as c; "
-        "c.main(sys.argv[1:], standalone_mode=False)"
-    )
+    code = "import sys; from viva.cli.main import main; main(['build', 'clrbench', *sys.argv[1:]])"
     command = [sys.executable, "-c", code, "draft", str(project), "--model", "openai/m", "--base-url", server.url,
                "--concurrency", "2", "--progress", "quiet"]  # fmt: skip
 

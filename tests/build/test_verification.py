@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.handmade import cmmlu, csbench, record, rows
-from cli.told import told
+from cli.told import command_of, told
 from rows import table
 from viva.analysis.uncertainty import zero_one_interval
-from viva.build.verification.command import rate_command, sheet_command
 from viva.errors import VivaError
 
 
@@ -23,7 +22,7 @@ def chinese(folder: Path, questions: int = 40) -> Path:
 
 
 def sheet(out: Path, *arguments: object) -> list[dict[str, str]]:
-    told(sheet_command, *arguments, "--out", out)
+    told(command_of("build verify sheet"), *arguments, "--out", out)
     return list(csv.DictReader(io.StringIO(out.read_text(encoding="utf-8-sig"))))
 
 
@@ -46,7 +45,7 @@ def test_a_share_is_drawn_verified_by_two_and_rated(tmp_path: Path) -> None:
     anna = {**dict.fromkeys(ids, "right"), ids[0]: "wrong", ids[1]: "wrong", ids[2]: "unsure"}
     ben = {**dict.fromkeys(ids[:9], "Right"), ids[0]: "WRONG"}
     sheets = [filled(tmp_path / "anna.csv", one, anna), filled(tmp_path / "ben.csv", one, ben)]
-    found = json.loads(told(rate_command, "cmmlu", *sheets, "--data", data, "--format", "json"))
+    found = json.loads(told(command_of("build verify rate"), "cmmlu", *sheets, "--data", data, "--format", "json"))
     low, high = zero_one_interval(2, 9) or (0, 0)
     rates = {rate.pop("rater"): rate for rate in found["rates"]}
     assert rates["anna"] == {"judged": 9, "wrong": 2, "unsure": 1, "low": low, "high": high}
@@ -56,7 +55,7 @@ def test_a_share_is_drawn_verified_by_two_and_rated(tmp_path: Path) -> None:
     (pair,) = found["agreement"]
     assert (pair["equal"]["n"], pair["equal"]["value"]) == (8, pytest.approx(7 / 8))
     assert pair["kappa"]["value"] == pytest.approx(0.6)
-    assert "10 of 40 questions" in told(rate_command, "cmmlu", *sheets, "--data", data)
+    assert "10 of 40 questions" in told(command_of("build verify rate"), "cmmlu", *sheets, "--data", data)
 
 
 def test_a_tag_is_labelled_without_seeing_it_and_explanations_are_verified(tmp_path: Path) -> None:
@@ -66,7 +65,7 @@ def test_a_tag_is_labelled_without_seeing_it_and_explanations_are_verified(tmp_p
     assert not any("Knowledge" in cell or "Reasoning" in cell for row in one for cell in row.values())
     said = {str(n): ("Knowledge", "reasoning")[n % 2] for n in range(8)} | {"0": "Reasoning"}
     path = filled(tmp_path / "anna.csv", one, said, "verdict: tag")
-    found = json.loads(told(rate_command, "csbench", path, "--data", data, "--format", "json"))
+    found = json.loads(told(command_of("build verify rate"), "csbench", path, "--data", data, "--format", "json"))
     assert (found["rates"][0]["judged"], found["rates"][0]["wrong"], found["wrong"]) == (8, 1, ["0"])
     assert found["agreement"][0]["raters"] == "anna, the set"
     assert found["agreement"][0]["kappa"]["value"] == pytest.approx(0.75)
@@ -90,7 +89,7 @@ def test_what_cannot_be_taken_is_named(tmp_path: Path) -> None:
     with table() as row:
         for path, said in cases:
             with row(path.name), pytest.raises(VivaError, match=said):
-                told(rate_command, "cmmlu", path, "--data", data)
+                told(command_of("build verify rate"), "cmmlu", path, "--data", data)
     with pytest.raises(VivaError, match="there already"):
         sheet(tmp_path / "s.csv", "cmmlu", "--data", data)
     with pytest.raises(VivaError, match=r"--ask 'nix'.*explanation, and the tags subject"):

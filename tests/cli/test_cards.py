@@ -62,7 +62,7 @@ def test_every_command_works_on_a_card(viva: Viva, folder: Path) -> None:
         for command, said in [
             (("check", "own.yaml"), "5 questions (5 choice), 4 sound, 1 invalid gold"),
             (("check", "own.yaml", "--strict"), "1 questions of own.yaml cannot be graded: gold is several options 1"),
-            (("prompt", "own.yaml", "--shots", "1", "--cot"), "Because. So the answer is A."),
+            (("show", "own.yaml", "--prompt", "--shots", "1", "--cot"), "Because. So the answer is A."),
             (("grade", "own.yaml", "good.jsonl.gz", "bad.jsonl.gz", "--run", "g"), "scored are 4 sound questions of 5"),
             (
                 (

@@ -109,7 +109,7 @@ def test_a_server_without_logprobs_is_given_up_after_one_question(serve: Serve, 
     server = serve("scoring.py", logprobs="ignored")
     ended = viva.examine(server, "--answer-by", "next-token")
     assert ended.code == EXIT_REFUSED
-    assert f"viva serve-check {server.url} --model m" in ended.err
+    assert f"viva doctor {server.url} --model m" in ended.err
     assert len(server.events("asked")) == 1
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from viva.cli.compare.compare import compare_command
 
 from benchmarks.handmade import cmmlu, rows
 from cli.told import told
 from rows import table
 from servers.fixtures import QUIET, Viva
-from viva.cli.compare.compare import compare_command
 from viva.cli.grade.score import score_command
 from viva.errors import VivaError
 
@@ -150,7 +150,7 @@ def test_what_makes_a_comparison_unfair_is_named(viva: Viva) -> None:
     graded = run(viva, "graded", "cmmlu", "--as-published", "--limit", "30", models=(FIRST,))
     assert "another extraction (viva and as-published)" in notes(plain, graded)
     other = viva.folder / "prompts.toml"
-    asked = viva("prompt", "cmmlu").out
+    asked = viva("show", "cmmlu", "--prompt").out
     assert asked
     source = Path(__file__).parents[2] / "src/viva/benchmarks/cmmlu/prompts.toml"
     other.write_text(source.read_text(encoding="utf-8").replace("。", "！", 1), encoding="utf-8")

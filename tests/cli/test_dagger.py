@@ -31,7 +31,7 @@ TABLE = "scores.csv"
 STEPS = "steps.csv"
 SIZES = "sizes.csv"
 PRINTS: dict[str, tuple[tuple[str, ...], ...]] = {
-    "score": (("a",),),
+    "score": (("a",), (TABLE, "--benchmark", "csbench")),
     "runs": ((".",),),
     "resume": (("a", "--progress", "quiet"),),
     "grade": (("csbench", "a.jsonl", "--progress", "quiet", "--run", "again"),),
@@ -43,23 +43,16 @@ PRINTS: dict[str, tuple[tuple[str, ...], ...]] = {
     "training": ((*RUNS[:3], "--checkpoints", STEPS),),
     "correlate": ((*RUNS, "--by", "domain", "--columns", "DSA,CN"),),
     "scaling": ((*RUNS, "--sizes", SIZES),),
-    "item-analysis": (RUNS, (*RUNS, "--irt", "1pl")),
-    "score-table": (("csbench", TABLE),),
 }
 """Command → arguments with which it prints means that leave something out."""
 PAGES = {"leaderboard", "view"}
 NO_MEANS = {
     "agreement": "agreement, and means of a sample of labels, each with how many it rests on",
     "error-types": "shares of wrong answers, each with how many it rests on",
-    "judge-bias": "how marks of the same answers change, each with how many it rests on",
     "published": "the papers' figures",
-    "perplexity": "perplexities of texts",
-    "overlap": "similar texts",
-    "plan": "questions that a decision takes; the score that it rests on says so, and is no result",
-    "variance": "scores of the questions of which every answer counts, with the number of the others",
     "export": "files for other tools, each score with its outcome",
-    **dict.fromkeys(("limits", "review", "show", "prompt", "init", "check", "extract", "list", "serve-check",
-                     "toolchains", "fetch", "build"), "no scores of models"),
+    **dict.fromkeys(("limits", "review", "show", "init", "check", "extract", "list", "doctor", "fetch"),
+                    "no scores of models"),
 }  # fmt: skip
 """Commands that show no mean of a run's scores, and what they show."""
 _DATA = ("ungraded", "unscored", "unanswered", "partial_rows")
@@ -156,8 +149,13 @@ def test_a_table_and_a_chart_have_it(folder: Path, capsys: pytest.CaptureFixture
 
 @pytest.mark.slow
 def test_every_form_of_every_table_has_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert_forms(PRINTS, capsys)
+
+
+def assert_forms(prints: dict[str, tuple[tuple[str, ...], ...]], capsys: pytest.CaptureFixture[str]) -> None:
+    """That every form of what these commands print says where a mean leaves something out."""
     with table() as row:
-        for name, ways in PRINTS.items():
+        for name, ways in prints.items():
             choice = options(name)["--format"].type
             assert isinstance(choice, click.Choice)
             for form in (one for one in choice.choices if one != "html"):
@@ -173,8 +171,13 @@ def test_every_form_of_every_table_has_it(folder: Path, capsys: pytest.CaptureFi
 
 @pytest.mark.slow
 def test_every_chart_has_it_and_says_what_it_means(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert_charts(PRINTS, capsys)
+
+
+def assert_charts(prints: dict[str, tuple[tuple[str, ...], ...]], capsys: pytest.CaptureFixture[str]) -> None:
+    """That every chart of these commands does, and says what the mark means."""
     with table() as row:
-        for name, ways in PRINTS.items():
+        for name, ways in prints.items():
             if "--chart" not in options(name):
                 continue
             for given in ways:

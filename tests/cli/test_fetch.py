@@ -117,7 +117,7 @@ def test_fetched_files_are_verified_found_and_used_without_a_network(
     kept = viva.folder / ".cache" / "viva" / "csbench"
     assert str(kept) in ended.out
     assert (kept / "CSBench-FR" / "test.json").read_bytes() == (published / "csbench/CSBench-FR/test.json").read_bytes()
-    assert "Question :" in viva("prompt", "csbench", "--language", "fr").out
+    assert "Question :" in viva("show", "csbench", "--prompt", "--language", "fr").out
     assert viva("fetch", "csbench", "--url", "http://127.0.0.1:9").code == 0, "all is there already"
     (kept / "CSBench-FR" / "test.json").write_text("[]", encoding="utf-8")
     refused(viva("fetch", "csbench", "--url", "http://127.0.0.1:9"), "CSBench-FR/test.json")

@@ -35,8 +35,11 @@ def test_a_task_file_becomes_a_card_that_runs_as_the_task_says(viva: Viva) -> No
             (("init", "--from-lm-eval", "choice.yaml"), "6 of 6 questions are sound"),
             (("init",), "name the data: viva init DATA"),
             (("check", "sums.yaml"), "4 questions (4 free), 4 sound"),
-            (("prompt", "sums.yaml", "--form", "base"), "Add.\n0 + 1000 = So #### 1000\n\n0 + 1000 ="),
-            (("prompt", "metals.yaml", "--form", "base"), "one of these follows, by likelihood: ' iron' ' zinc'"),
+            (("show", "sums.yaml", "--prompt", "--form", "base"), "Add.\n0 + 1000 = So #### 1000\n\n0 + 1000 ="),
+            (
+                ("show", "metals.yaml", "--prompt", "--form", "base"),
+                "one of these follows, by likelihood: ' iron' ' zinc'",
+            ),
             (("grade", "sums.yaml", "replies.jsonl", "--run", "g"), "50.00"),
             (("score", "g", "--tables"), "By filter"),
             (

@@ -1,4 +1,4 @@
-"""`viva list`, `viva prompt` and `viva check`: looking before asking."""
+"""`viva list`, `viva show EXAM --prompt` and `viva check`: looking before asking."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ def test_list_says_what_there_is(viva: Viva) -> None:
     assert {row["fetched"] for row in rows.values()} == {""}
 
 
-# prompt
+# show EXAM --prompt
 
 
 def test_prompt_shows_the_exact_text(viva: Viva) -> None:
     first = questions("csbench", "en")[0]
-    ended = viva("prompt", "csbench")
+    ended = viva("show", "csbench", "--prompt")
     assert ended.code == 0
     assert first.text in ended.out
     assert f"(D) {first.options[3]}\n" in ended.out
     assert "tokens" in ended.err
-    raw = viva("prompt", "csbench", "--raw")
+    raw = viva("show", "csbench", "--prompt", "--json")
     (message,) = json.loads(raw.out)
     assert message == {"role": "user", "content": ended.out.removesuffix("\n")}
 
@@ -54,11 +54,11 @@ def test_prompt_takes_the_settings_of_a_run(viva: Viva) -> None:
     (viva.folder / "mine.toml").write_text('[zh.truth]\nask = "对吗？"\n', encoding="utf-8")
     asked = next(question for question in questions("csbench", "zh") if question.kind == "truth")
     settings = ("--language", "zh", "--shots", "2", "--question", asked.id)
-    ended = viva("prompt", "csbench", *settings, "--prompts", "mine.toml")
+    ended = viva("show", "csbench", "--prompt", *settings, "--prompts", "mine.toml")
     assert ended.code == 0, ended.err
     assert ended.out.endswith("\n\n对吗？\n")
     assert ended.out.count("论断：") == 3
-    base = viva("prompt", "csbench", *settings, "--form", "base", "--cot", "--context", "1")
+    base = viva("show", "csbench", "--prompt", *settings, "--form", "base", "--cot", "--context", "1")
     assert base.out.endswith("推理：\n")
     assert base.out.count("论断：") == 1
     assert "2 exemplars did not fit" in base.err
@@ -66,20 +66,23 @@ def test_prompt_takes_the_settings_of_a_run(viva: Viva) -> None:
 
 def test_a_question_in_any_of_the_languages_is_found_by_its_id(viva: Viva) -> None:
     asked = questions("csbench", "zh")[-1]
-    ended = viva("prompt", "csbench", "--language", "en,zh", "--question", asked.id)
+    ended = viva("show", "csbench", "--prompt", "--language", "en,zh", "--question", asked.id)
     assert asked.text in ended.out
 
 
 LOOKS: dict[tuple[str, ...], tuple[str, ...]] = {
-    ("prompt",): ("BENCHMARK",),
-    ("prompt", "mmmlu"): ("'mmmlu'", "did you mean mmlu?", "viva list"),
-    ("prompt", "mmlu"): ("the card mmlu", "--data FILE"),
-    ("prompt", "csbench", "--question", "4711"): ("'4711'", "'1'"),
-    ("prompt", "csbench", "--prompts", "unknown.toml"): ("'en.choise'", "choice"),
-    ("prompt", "csbench", "--prompts", "hidden.toml"): ("{question}",),
-    ("prompt", "csbench", "--prompts", "bad.toml"): ("bad.toml", "line 1"),
-    ("prompt", "csbench", "--prompts", "."): (".",),
-    ("prompt", "csbench", "--language", "de"): ("'de'", "--data"),
+    ("show",): ("RUN|EXAM",),
+    ("show", "csbench"): ("viva show csbench --prompt",),
+    ("show", "csbench", "--prompt", "--wrong"): ("--wrong", "answers of a run"),
+    ("show", "nowhere", "--shots", "2"): ("--shots", "--prompt"),
+    ("show", "mmmlu", "--prompt"): ("'mmmlu'", "did you mean mmlu?", "viva list"),
+    ("show", "mmlu", "--prompt"): ("the card mmlu", "--data FILE"),
+    ("show", "csbench", "--prompt", "--question", "4711"): ("'4711'", "'1'"),
+    ("show", "csbench", "--prompt", "--prompts", "unknown.toml"): ("'en.choise'", "choice"),
+    ("show", "csbench", "--prompt", "--prompts", "hidden.toml"): ("{question}",),
+    ("show", "csbench", "--prompt", "--prompts", "bad.toml"): ("bad.toml", "line 1"),
+    ("show", "csbench", "--prompt", "--prompts", "."): (".",),
+    ("show", "csbench", "--prompt", "--language", "de"): ("'de'", "--data"),
     ("check",): ("BENCHMARK",),
     ("check", "mmmlu"): ("'mmmlu'", "did you mean mmlu?", "viva list"),
     ("check", "csbench", "--data", "nowhere"): ("nowhere",),

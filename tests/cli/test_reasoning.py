@@ -160,7 +160,7 @@ def test_a_system_text_of_the_users_is_sent_and_shown(serve: Serve, viva: Viva, 
     assert examined(viva, server, "qwen3", "--system", "@system.txt").code == 0
     first = server.events("asked")[-1]["body"]["messages"][0]
     assert (first["role"], first["content"].splitlines()[0]) == ("system", "Answer with a letter.")
-    assert "Answer with a letter." in viva("show", "run", "--prompts").out
+    assert "Answer with a letter." in viva("show", "run", "--prompt").out
 
 
 def test_the_time_to_the_first_token_of_streamed_replies_is_told(

@@ -293,7 +293,7 @@ def test_the_bundled_answers_are_graded_in_groups_of_ten_and_reduce_sums_up_what
     record = json.loads((viva.folder / "run" / "run.json").read_text())
     assert (record["samples"], record["repeats"]) == (10, 3)
     score = viva("score", "run", "--format", "json").report["results"][0]["overall"]
-    reduced = viva("score-table", "infibench", "scores.csv", "--format", "json")
+    reduced = viva("score", "scores.csv", "--benchmark", "infibench", "--format", "json")
     assert reduced.code == 0, reduced.err
     (row,) = json.loads(reduced.out)["standings"]
     assert row["grouped"]["mean"] == pytest.approx(score["mean"])

@@ -147,6 +147,6 @@ def test_commands_without_tables_print_json_too(judged_in_vain: Viva) -> None:
     assert {one["reply"] for one in shown} <= {one["text"] for one in viva.entries()}
     counted = viva("show", "run", "--outcome", "not judged", "--by-question", "--json", "--limit", "1").out
     assert json.loads(counted)["such"] == 1
-    assert json.loads(viva("prompt", "cmmlu", "--json").out)[0]["role"] == "user"
+    assert json.loads(viva("show", "cmmlu", "--prompt", "--json").out)[0]["role"] == "user"
     (viva.folder / "replies.jsonl").write_text('{"kind": "choice", "reply": "B."}\n', encoding="utf-8")
     assert json.loads(viva("extract", "replies.jsonl", "--json").out)["read"] == "B"

@@ -150,7 +150,7 @@ def test_show_chooses_by_outcome_and_counts(sat: Viva, option: tuple[str, ...], 
 
 
 def test_a_reply_cannot_drive_the_terminal_that_shows_it(sat: Viva) -> None:
-    ended = sat("show", "runs/x", "--limit", 100, "--prompts")
+    ended = sat("show", "runs/x", "--limit", 100, "--prompt")
     assert ended.code == 0
     assert "<U+001B>]0;title<U+0007>" in ended.out
     assert "<U+202E>" in ended.out

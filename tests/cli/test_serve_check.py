@@ -1,4 +1,4 @@
-"""`viva serve-check`: what a server does is told from what it does, whatever it says; and no server can break it."""
+"""`viva doctor URL`: what a server does is told from what it does, whatever it says; and no server can break it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from cli.collected import dangerous
 from rows import table
 from servers.fixtures import LocalServer, Viva
-from viva.cli.ask.serve_check import serve_check_command
+from viva.cli.ask.doctor import doctor_command
 from viva.errors import EXIT_INCOMPLETE, EXIT_REFUSED, VivaError
 
 Serve = Callable[..., LocalServer]
@@ -38,7 +38,7 @@ def check(capsys: pytest.CaptureFixture[str]) -> Check:
 
     def run(server: LocalServer, *arguments: object) -> tuple[int, dict[str, Any]]:
         given = [server.url, "--format", "json", *map(str, arguments)]
-        code = serve_check_command.main(given, standalone_mode=False)
+        code = doctor_command.main(given, standalone_mode=False)
         said = capsys.readouterr()
         assert not dangerous(said.out + said.err)
         assert not any(KEY[start : start + 8] in said.out + said.err for start in range(len(KEY) - 7))
@@ -201,7 +201,7 @@ def test_hostile_texts_are_spelled_out_and_the_key_is_not_shown(serve: Serve, ch
 
 def test_for_people_each_finding_is_a_line_and_the_commands_follow(serve: Serve, viva: Viva) -> None:
     server = serve("scoring.py", models=["a\x1b[31mb"], ignores=["seed"])
-    ended = viva("serve-check", server.url)
+    ended = viva("doctor", server.url)
     assert ended.code == 0, ended.err
     assert not dangerous(ended.out)
     lines = ended.out.splitlines()
@@ -215,7 +215,7 @@ def test_a_wrong_url_is_refused() -> None:
     with table() as row:
         for url in ["127.0.0.1:8000", "ftp://x", "http://", "http://u:p@h/v1", "http://h:99999/v1", ""]:
             with row(url), pytest.raises(VivaError, match="URL"):
-                serve_check_command.main([url], standalone_mode=False)
+                doctor_command.main([url], standalone_mode=False)
 
 
 def test_a_key_that_is_not_there_is_refused_and_one_that_is_is_sent(

@@ -10,8 +10,6 @@ import pytest
 
 import viva as library
 from cli.collected import gold, questions, write_jsonl, wrong
-from rows import table
-from viva.errors import VivaError
 
 
 @pytest.fixture(autouse=True)
@@ -102,12 +100,8 @@ def test_a_table_does_not_say_in_which_order_it_was_asked(here: Path) -> None:
     assert not [note for note in said(library.compare("t.jsonl")) if "random order" in note]
 
 
-def test_shuffling_goes_with_shards_languages_and_designs_but_not_with_adaptive_asking(here: Path) -> None:
+def test_shuffling_goes_with_shards(here: Path) -> None:
     for number in (1, 2):
         library.run("cmmlu", model="baseline/first", shuffle=True, shard=f"{number}/2", run=f"shards/{number}")
     library.run("cmmlu", model="baseline/first", shuffle=True, run="whole")
     assert asked("shards/1") == asked("whole")[::2]
-    library.run("cmmlu", model="baseline/first", shuffle=True, vary=["order=2"], limit=8, run="varied")
-    assert asked("varied")[::2] == [name for name in asked("whole") if name in asked("varied")]
-    with table() as row, row("adaptive"), pytest.raises(VivaError, match="leave shuffle out"):
-        library.run("cmmlu", model="baseline/first", shuffle=True, adaptive="whole", until="40")

@@ -191,7 +191,7 @@ def test_other_commands_say_it_too(viva: Viva) -> None:
     with table() as row:
         for command in (
             ("perplexity", "texts.jsonl", "--field", "text", "--model", "openai/m", "--base-url", url),
-            ("serve-check", url),
+            ("doctor", url),
         ):
             with row(command[0]):
                 ended = viva(*command)

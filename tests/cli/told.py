@@ -8,6 +8,7 @@ import io
 import click
 
 from cli.collected import dangerous
+from viva.cli.main import cli
 
 
 def told(command: click.Command, *arguments: object) -> str:
@@ -17,3 +18,14 @@ def told(command: click.Command, *arguments: object) -> str:
         assert command.main(list(map(str, arguments)), standalone_mode=False) == 0
     assert not dangerous(out.getvalue())
     return out.getvalue()
+
+
+def command_of(name: str) -> click.Command:
+    """The command of that name, such as `build verify rate`."""
+    found: click.Command = cli
+    for word in name.split():
+        assert isinstance(found, click.Group)
+        inner = found.get_command(click.Context(found), word)
+        assert inner is not None, name
+        found = inner
+    return found

@@ -208,22 +208,3 @@ def test_a_sandbox_that_is_not_to_be_had_stops_a_new_run_and_resume_goes_on_with
     assert ended.returncode == 3, ended.stderr
     assert server.asked == count
     assert viva.resume().overall["mean"] == 1.0
-
-
-def test_rounds_of_an_adaptive_run_are_judged_each_answer_once(viva: Viva, serve: Serve) -> None:
-    data = questions(viva.folder, opens=90)
-    examinee, judge = serve(texts=[ANSWER], latency=0.001), serve(texts=[VERDICT])
-    whole = viva(*judged(data, examinee.url, judge.url, run="whole"))
-    ids = sorted({row["question"] for row in viva.scores("whole")})
-    rows = [f"{name},0,{model},{(place + at) % 2}" for place, model in enumerate("abc") for at, name in enumerate(ids)]
-    (viva.folder / "known.csv").write_text("\n".join(["question,sample,model,score", *rows]) + "\n")
-    canaries = ("--canaries", 3)
-    asked = judge.asked
-    adaptive = ("--adaptive", "known.csv", "--until", 91)
-    rounds = viva(*judged(data, examinee.url, judge.url, *adaptive, *canaries, run="rounds"))
-    assert (rounds.code, whole.code) == (0, 0), rounds.err
-    assert (viva.folder / "rounds" / "draws.jsonl").read_text().count('"round":3') == 20
-    assert graded(viva, "rounds") == graded(viva, "whole")
-    verdicts = [entry["key"] for entry in viva.entries("rounds", "annotations")]
-    assert len(verdicts) == len(set(verdicts)) == judge.asked - asked
-    assert set(verdicts) > {entry["key"] for entry in viva.entries("whole", "annotations")}, "and the canaries"

@@ -1,7 +1,8 @@
-"""Judges behind a real socket, as the core's tests of judging have them."""
+"""Judges behind a real socket and a visitor of pages, as the core's tests have them."""
 
 from __future__ import annotations
 
 from judging.conftest import judges
+from viewing.conftest import visit
 
-__all__ = ["judges"]
+__all__ = ["judges", "visit"]

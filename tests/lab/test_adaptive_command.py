@@ -226,6 +226,7 @@ def test_what_cannot_be_asked_adaptively(here: Path) -> None:
             ("write a number of questions", {"until": "soon"}),
             ("leave limit out", {"limit": 5}),
             ("leave shard out", {"shard": "1/2"}),
+            ("leave shuffle out", {"shuffle": True}),
             ("it would be 2 times: leave repeats out", {"repeats": 2}),
             ("it would be 3 times: say samples 1", {"samples": 3}),
             ("leave batch out", {"batch": True}),

@@ -9,7 +9,7 @@ import math
 import numpy as np
 import pytest
 
-from viva.designs import factorial
+from viva.lab.variation.cells import factorial
 from viva.lab.variation.components import CELL, CHANCE, JUDGE, QUESTION, Components, Floats, estimate
 from viva.lab.variation.positions import positions
 

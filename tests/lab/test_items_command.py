@@ -17,11 +17,9 @@ import pytest
 
 from analysis.responders import subjects, world
 from cli.collected import dangerous
-from cli.told import told
+from cli.told import command_of, told
 from rows import table
-from viva.cli.ask.prompt import prompt_command
 from viva.cli.ask.run import run_command
-from viva.cli.compare.items import item_analysis_command
 from viva.cli.look.show import show_command
 from viva.engine.folder import RunFolder
 from viva.errors import DataError, VivaError
@@ -34,7 +32,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def items(*arguments: object) -> str:
-    return told(item_analysis_command, *arguments, "--all")
+    return told(command_of("item-analysis"), *arguments, "--all")
 
 
 def rows(text: str) -> list[dict[str, str]]:
@@ -161,7 +159,7 @@ def test_a_list_of_questions_is_a_file_of_any_kind() -> None:
         assert record.exams[0].questions == 2
     assert len(signatures) == 1, "the order of the list changes nothing"
     with pytest.raises(VivaError, match="no question 'nutrition/3' with these options"):
-        told(prompt_command, "cmmlu", "--questions", "ids.txt", "--question", "nutrition/3")
+        told(command_of("show"), "cmmlu", "--prompt", "--questions", "ids.txt", "--question", "nutrition/3")
 
 
 @pytest.mark.parametrize(

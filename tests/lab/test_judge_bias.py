@@ -224,12 +224,12 @@ def test_a_program_gets_what_the_command_prints_and_limits_hold(viva: Viva, serv
     assert JUDGED * FORMS < int(said[1]) <= JUDGED * (2 + FORMS), "equal answers are judged once, but for *unrelated*"
     asked = {"judge": "openai/fair", "judge_base_url": server.url, "answers": 10}
     with pytest.warns(library.UnansweredWarning, match="not answered yet"):
-        part = library.judge_bias(viva.folder / "run", max_requests=25, **asked)
+        part = library.lab.judge_bias(viva.folder / "run", max_requests=25, **asked)
     assert sum(server.asked.values()) == 25
     assert part.exit_code == 3  # type: ignore[attr-defined]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = library.judge_bias(viva.folder / "run", **asked)
+        found = library.lab.judge_bias(viva.folder / "run", **asked)
     ended = bias(viva, server, "fair", "--answers", 10)
     assert {**json.loads(found.to_json()), "run": "run"} == {**ended.report, "run": "run"}
     assert sum(server.asked.values()) == 10 * (1 + FORMS)

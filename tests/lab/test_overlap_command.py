@@ -18,8 +18,8 @@ import click
 import pytest
 
 from cli.collected import dangerous
+from cli.told import command_of
 from rows import table
-from viva.cli.sets.overlap import overlap_command
 from viva.errors import DataError, VivaError
 from viva.lab.duplicates.corpora import CUT, cuts, pieces_of
 
@@ -41,7 +41,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def ran(*arguments: object) -> tuple[int, str, str]:
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        code = overlap_command.main([*map(str, arguments), "--progress", "quiet"], standalone_mode=False)
+        code = command_of("overlap").main([*map(str, arguments), "--progress", "quiet"], standalone_mode=False)
     assert not dangerous(out.getvalue())
     return code, out.getvalue(), err.getvalue()
 

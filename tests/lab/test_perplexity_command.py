@@ -16,14 +16,12 @@ from typing import Any
 import pytest
 
 from cli.collected import questions, refused, write_csv, write_jsonl
-from cli.told import told
+from cli.told import command_of, told
 from models.local.tiny import make_model
 from rows import table
 from servers.fixtures import LocalServer, Viva, wait_until
 from servers.language import Language
 from viva.api.asking import UnansweredWarning
-from viva.api.studies import perplexity as measure_perplexity
-from viva.cli.ask.perplexity import perplexity_command
 from viva.errors import ModelError, StorageError, VivaError
 from viva.lab.surprisal.item_file import Items
 from viva.lab.surprisal.study import PerplexityConfig, _signature
@@ -55,7 +53,7 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def perplexity(*arguments: object) -> str:
-    return told(perplexity_command, *arguments, "--progress", "quiet", "--all")
+    return told(command_of("perplexity"), *arguments, "--progress", "quiet", "--all")
 
 
 def report(*arguments: object) -> dict[str, Any]:
@@ -603,7 +601,7 @@ def test_a_program_gets_what_the_command_prints(serve: Serve, viva: Viva, capfd:
     texts, asked = Path("t.jsonl").resolve(), {"field": "text", "base_url": server.url}
 
     async def notebook() -> StudyResult:
-        return measure_perplexity(texts, model="openai/m", **asked)
+        return viva.lab.perplexity(texts, model="openai/m", **asked)
 
     capfd.readouterr()
     found = asyncio.run(notebook())
@@ -612,7 +610,7 @@ def test_a_program_gets_what_the_command_prints(serve: Serve, viva: Viva, capfd:
     assert found.to_frame()["per_token"][0] == ended.report["rows"][0]["figures"]["per_token"]["value"]
     silent = serve("scoring.py", echo="ignored")
     with pytest.warns(UnansweredWarning, match="openai/m"):
-        assert not measure_perplexity(texts, field="text", model="openai/m", base_url=silent.url).measured  # type: ignore[attr-defined]
+        assert viva.lab.perplexity(texts, field="text", model="openai/m", base_url=silent.url).empty  # type: ignore[attr-defined]
 
 
 def test_a_server_that_does_not_echo_is_given_up(serve: Serve, viva: Viva) -> None:

@@ -13,10 +13,9 @@ import pytest
 
 import viva
 from cli.collected import write_jsonl
-from cli.told import told
+from cli.told import command_of, told
 from rows import table
 from servers.fixtures import LocalServer, Viva
-from viva.cli.compare.plan import plan_command
 from viva.errors import VivaError
 from viva.models.called import Prompt
 
@@ -27,7 +26,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def plan(*arguments: object) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(told(plan_command, *arguments, "--format", "json"))
+    found: dict[str, Any] = json.loads(told(command_of("plan"), *arguments, "--format", "json"))
     return found
 
 
@@ -49,7 +48,7 @@ def test_without_runs_a_score_is_assumed() -> None:
     assert 5000 < two["same"] < 6000 < two["apart"]
     assert 3.5 < two["same"] / four["same"] < 4.2
     assert found["intervals"][0]["same"] == pytest.approx(4 * 1.96**2 * 0.7 * 0.3 / 0.04**2, abs=2)
-    text = told(plan_command)
+    text = told(command_of("plan"))
     assert "assumed" in text
     assert "Questions to see a difference" in text
 
@@ -60,7 +59,7 @@ def test_the_page_shows_what_is_printed() -> None:
     shown = [one.split("```")[0].partition("\n") for one in page.split("```\n$ viva plan ")[1:]]
     assert len(shown) == 2
     for command, _, printed in shown:
-        assert printed in told(plan_command, *command.split())
+        assert printed in told(command_of("plan"), *command.split())
 
 
 def test_what_runs_say_takes_the_place_of_assumptions() -> None:
@@ -93,13 +92,13 @@ def test_what_a_design_moves_is_not_taken_for_chance() -> None:
         return "B"
 
     viva.run("cmmlu", model=second, run="plain")
-    viva.run("cmmlu", model=second, vary="order=4", run="varied")
+    viva.lab.variance_run("cmmlu", model=second, vary="order=4", run="varied")
     plain, varied = plan("plain"), plan("varied")
     assert {each["name"]: each["value"] for each in varied["assumptions"]}["share of chance in an answer"] == "0 %"
     timeless = [[{**each, "seconds": None} for each in found["differences"]] for found in (varied, plain)]
     assert timeless[0] == timeless[1]
     assert varied["assumptions"][-1]["value"] == "the first of 4 combinations of 4 orders of options"
-    assert "a second answer" not in told(plan_command, "varied")
+    assert "a second answer" not in told(command_of("plan"), "varied")
 
 
 def test_a_passage_of_four_questions_costs_more_questions() -> None:
@@ -147,10 +146,10 @@ def test_few_clusters_that_were_measured_do_not_raise_the_error_of_a_small_set_a
     assert more["half_width"] < whole["half_width"] / 10**0.5  # ten times the clusters, and a smaller t as well
     _, _, same = plan(path, "--cluster", "field", "--clusters", 14, *sizes)["shown"]
     assert same["half_width"] == pytest.approx(whole["half_width"], rel=0.05), "the clusters are no more"
-    text = " ".join(told(plan_command, path, "--cluster", "field", "--clusters", 14, "--interval", 2).split())
+    text = " ".join(told(command_of("plan"), path, "--cluster", "field", "--clusters", 14, "--interval", 2).split())
     assert "none: what differs between so few clusters stays" in text
     assert "Few clusters (14 of equal size tell as much)" in text
-    assert "over 50" in told(plan_command, path, "--cluster", "field", "--clusters", 2, "--questions", 10)
+    assert "over 50" in told(command_of("plan"), path, "--cluster", "field", "--clusters", 2, "--questions", 10)
 
 
 def test_clusters_without_a_run_are_assumed() -> None:
@@ -227,11 +226,11 @@ def test_hours_are_a_budget(server: LocalServer, viva: Viva) -> None:
 def test_a_run_of_two_exams_is_asked_for_one_of_them() -> None:
     viva.run(["cmmlu", "csbench"], model="baseline/random", limit=12, run="both")
     with pytest.raises(VivaError, match="a plan is for one exam, and here are cmmlu-zh, csbench-en: name one"):
-        viva.plan("both")
-    assert viva.plan("both", exam="cmmlu-zh").needs()
+        viva.lab.plan("both")
+    assert viva.lab.plan("both", exam="cmmlu-zh").needs()
     viva.run("cmmlu", model="baseline/random", limit=12, run="again")
     with pytest.raises(VivaError, match="baseline/random is in again and in a run before it"):
-        viva.plan("both", "again", exam="cmmlu-zh")
+        viva.lab.plan("both", "again", exam="cmmlu-zh")
 
 
 def test_the_tables_of_a_plan_agree_with_each_other() -> None:
@@ -246,7 +245,7 @@ def test_the_tables_of_a_plan_agree_with_each_other() -> None:
                     assert needed == pytest.approx(one["questions"], rel=0.06, abs=2)
     five = plan("--questions", 5)["shown"][0]
     assert (five["same_questions"], five["other_questions"]) == (None, None), "five questions are never significant"
-    assert "none" in told(plan_command, "--questions", 5)
+    assert "none" in told(command_of("plan"), "--questions", 5)
 
 
 def test_more_answers_to_a_question_gain_nothing_where_all_are_the_same() -> None:
@@ -258,9 +257,9 @@ def test_more_answers_to_a_question_gain_nothing_where_all_are_the_same() -> Non
 def test_models_so_far_apart_that_one_would_be_above_100_are_the_nearest_that_can_be() -> None:
     (need,) = plan("--difference", 80, "--score", 70)["differences"]
     assert need["apart"] >= need["same"]
-    assert "(20 and 100 %)" in " ".join(told(plan_command, "--difference", 80, "--score", 70).split())
-    assert "cannot both" not in told(plan_command, "--difference", 60, "--score", 70)
-    assert "Two models 1 point apart" in told(plan_command, "--difference", 1, "--score", 99.9)
+    assert "(20 and 100 %)" in " ".join(told(command_of("plan"), "--difference", 80, "--score", 70).split())
+    assert "cannot both" not in told(command_of("plan"), "--difference", 60, "--score", 70)
+    assert "Two models 1 point apart" in told(command_of("plan"), "--difference", 1, "--score", 99.9)
 
 
 def test_what_no_share_or_score_can_be_is_refused() -> None:
@@ -271,9 +270,9 @@ def test_what_no_share_or_score_can_be_is_refused() -> None:
         ):  # fmt: skip
             with row((option, value)):
                 with pytest.raises(click.BadParameter, match="is not in the range"):
-                    told(plan_command, f"--{option}", value)
+                    told(command_of("plan"), f"--{option}", value)
                 with pytest.raises(VivaError, match=r"must be (above|below)"):
-                    viva.plan(**{option: value})
+                    viva.lab.plan(**{option: value})
 
 
 def test_what_cannot_be_planned_is_said() -> None:
@@ -297,5 +296,5 @@ def test_what_cannot_be_planned_is_said() -> None:
         ):
             with row(arguments):
                 with pytest.raises(VivaError) as refused:
-                    told(plan_command, *arguments)
+                    told(command_of("plan"), *arguments)
                 assert said in str(refused.value)

@@ -1,4 +1,4 @@
-"""`viva run --vary` and `viva variance`: one run in cells of a design, and what moves its scores."""
+"""`viva variance run` and `viva variance`: one run in cells of a design, and what moves its scores."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import io
 import json
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -55,14 +56,16 @@ def test_a_run_that_varies_nothing_says_nothing_of_it() -> None:
 
 
 def test_every_answer_knows_its_cell_and_a_run_that_was_stopped_goes_on() -> None:
-    whole = viva.run("cmmlu", model="baseline/random", limit=12, vary=VARY, samples=2, run="whole")
+    whole = viva.lab.variance_run("cmmlu", model="baseline/random", limit=12, vary=VARY, samples=2, run="whole")
     rows = [json.loads(line) for line in lines(Path("whole/scores.jsonl"))]
     assert len(rows) == 12 * 8 * 2
     assert whole.scores()["cell:order"].to_list()[:5] == ["0", "1", "2", "3", "0"]
     assert [row["cell"] for row in rows[:4]] == [{"prompt": "base", "order": str(at)} for at in range(4)]
     assert all(one["cell"] == other["cell"] for one, other in zip(rows[0:8], rows[8:16], strict=True))
     with pytest.warns(viva.UnansweredWarning):
-        viva.run("cmmlu", model="baseline/random", limit=12, vary=VARY, samples=2, run="part", max_requests=50)
+        viva.lab.variance_run(
+            "cmmlu", model="baseline/random", limit=12, vary=VARY, samples=2, run="part", max_requests=50
+        )
     resumed = viva.resume("part")
     assert lines(Path("part/scores.jsonl")) == lines(Path("whole/scores.jsonl"))
     assert resumed.mean == whole.mean
@@ -71,23 +74,25 @@ def test_every_answer_knows_its_cell_and_a_run_that_was_stopped_goes_on() -> Non
 
 def test_shards_of_a_design_are_merged_into_the_one_run() -> None:
     def asked(run: str, shard: str | None = None) -> None:
-        viva.run("cmmlu", model=["baseline/random", "baseline/first"], limit=32, vary=VARY, shard=shard, run=run)
+        viva.lab.variance_run(
+            "cmmlu", model=["baseline/random", "baseline/first"], limit=32, vary=VARY, shard=shard, run=run
+        )
 
     asked("whole")
     for number in (1, 2, 3):
         asked(f"runs/{number}", f"{number}/3")
     with pytest.raises(VivaError, match="are shards of one run: `viva merge` makes it of them"):
-        viva.variance("runs")
+        viva.lab.variance("runs")
     merged = CliRunner().invoke(merge_command, ["runs", "--out", "merged"])
     assert merged.exit_code == 0, merged.output
     assert lines(Path("merged/scores.jsonl")) == lines(Path("whole/scores.jsonl"))
-    assert viva.variance("merged").to_text() == viva.variance("whole").to_text()
-    assert viva.variance("runs/2").contestants[0].components.questions == 11
+    assert viva.lab.variance("merged").to_text() == viva.lab.variance("whole").to_text()
+    assert viva.lab.variance("runs/2").contestants[0].components.questions == 11
 
 
 def test_answers_of_a_plain_run_are_those_of_the_first_cell() -> None:
     viva.run("cmmlu", model=short, limit=8, run="plain")
-    viva.run("cmmlu", model=short, limit=8, vary=VARY, run="varied", reuse=["plain"])
+    viva.lab.variance_run("cmmlu", model=short, limit=8, vary=VARY, run="varied", reuse=["plain"])
     entries = [json.loads(line) for line in lines(Path("varied/responses.jsonl"))]
     assert sum("reused" in entry and bool(entry["reused"]) for entry in entries) == 8
     plain = [json.loads(line)["value"] for line in lines(Path("plain/scores.jsonl"))]
@@ -96,8 +101,8 @@ def test_answers_of_a_plain_run_are_those_of_the_first_cell() -> None:
 
 
 def test_a_preference_for_a_letter_is_told_from_a_preference_for_an_option() -> None:
-    viva.run("cmmlu", model=[first, short], vary=VARY, run="run")
-    found = json.loads(viva.variance("run").to_json())
+    viva.lab.variance_run("cmmlu", model=[first, short], vary=VARY, run="run")
+    found = json.loads(viva.lab.variance("run").to_json())
     shares = {one["model"]: {part["name"]: part for part in one["components"]["components"]} for one in found["models"]}
     assert shares["python/first"]["question × order"]["variance"] > 0.2
     assert abs(shares["python/short"]["question × order"]["variance"]) < 0.02
@@ -107,14 +112,16 @@ def test_a_preference_for_a_letter_is_told_from_a_preference_for_an_option() -> 
     assert {level["level"] for level in found["levels"] if level["factor"] == "order"} == set("0123")
     assert len(found["models"][0]["cells"]) == 8
     assert found["splits"][0]["questions"] == 96
-    asked = viva.variance("run", budget=500).to_screen(60)
+    asked = viva.lab.variance("run", budget=500).to_screen(60)
     assert asked.startswith("Standard error in points, where a model gives 500 answers\n"), "--budget asks for it"
-    frame = viva.variance("run").to_frame()
+    frame = viva.lab.variance("run").to_frame()
     assert {row["less"] for row in frame.iter_rows(named=True)} == {"", frame["model"][7]}
 
 
 def test_exports_views_and_tables_take_such_a_run(viva: Viva) -> None:
-    ended = viva("run", "cmmlu", "--model", "baseline/random", "--vary", VARY, "--limit", 10, "--run", "run", *QUIET)
+    ended = viva(
+        "variance", "run", "cmmlu", "--model", "baseline/random", "--vary", VARY, "--limit", 10, "--run", "run", *QUIET
+    )
     assert "8 combinations of 2 prompts × 4 orders of options" in ended.out
     assert "|vary:prompt2.order4." in re.sub(r"\s", "", viva("score", "run", "--tables").out)
     assert ", prompt base, order 0, baseline/random: " in viva("show", "run", "--limit", 1).out
@@ -126,21 +133,13 @@ def test_exports_views_and_tables_take_such_a_run(viva: Viva) -> None:
         assert "question × order" in said, form
 
 
-def test_the_prompts_of_all_cells_can_be_read_before_anything_is_asked(viva: Viva) -> None:
-    shown = viva("prompt", "clrbench", "--encoder", "none", "--vary", "prompt=3")
-    assert re.findall("=== (.*) ===", shown.err) == ["prompt base", "prompt formal", "prompt direct"]
-    assert shown.out.count("with one JSON object and nothing else") == 3
-    raw = viva("prompt", "clrbench", "--encoder", "none", "--vary", "prompt=3", "--raw")
-    assert len(raw.out.splitlines()) == 3
-    assert "===" not in viva("prompt", "clrbench", "--encoder", "none").err
-
-
 def test_longer_prompts_of_some_cells_are_in_the_estimate(viva: Viva, tmp_path: Path) -> None:
     (tmp_path / "long.toml").write_text(f'[long]\ntask = "{"读题。" * 200}"\n')
     asked = ("run", "cmmlu", "--limit", 10, "--model", "baseline/first", "--estimate")
 
     def tokens(*more: object) -> tuple[int, int]:
-        said = re.search(r"([\d,]+) requests, about ([\d,]+) \+", viva(*asked, *more).out)
+        way = ("variance",) if more else ()
+        said = re.search(r"([\d,]+) requests, about ([\d,]+) \+", viva(*way, *asked, *more).out)
         assert said
         return int(said[1].replace(",", "")), int(said[2].replace(",", ""))
 
@@ -153,8 +152,8 @@ def test_names_of_a_strangers_levels_are_no_markup() -> None:
     Path("names.toml").write_text(
         '["<svg onload=window.vivaattack=1>"]\ntask = "？"\n["=SUM(1) \\u202e|\\u001b[31m"]\ntask = "！"\n'
     )
-    viva.run("cmmlu", model="baseline/random", limit=12, vary="prompt=names.toml", run="run")
-    found = viva.variance("run")
+    viva.lab.variance_run("cmmlu", model="baseline/random", limit=12, vary="prompt=names.toml", run="run")
+    found = viva.lab.variance("run")
     for form in ("terminal", "csv", "markdown", "latex", "json"):
         assert_harmless(found.to_text(form))
     assert_no_formula([cell for row in csv.reader(io.StringIO(found.to_csv())) for cell in row])
@@ -170,24 +169,24 @@ def test_names_of_a_strangers_levels_are_no_markup() -> None:
 def test_what_says_nothing_of_variance_is_refused() -> None:
     viva.run("cmmlu", model="baseline/first", limit=12, run="plain")
     with pytest.raises(VivaError, match="nothing is varied in plain"):
-        viva.variance("plain")
-    viva.run("cmmlu", model="baseline/first", limit=4, vary=VARY, run="few")
+        viva.lab.variance("plain")
+    viva.lab.variance_run("cmmlu", model="baseline/first", limit=4, vary=VARY, run="few")
     with pytest.raises(DataError, match=r": 4 of 4 questions have an answer.*ask more questions$"):
-        viva.variance("few")
+        viva.lab.variance("few")
     with pytest.warns(viva.UnansweredWarning):
-        viva.run("cmmlu", model="baseline/first", limit=12, vary=VARY, run="stopped", max_requests=50)
+        viva.lab.variance_run("cmmlu", model="baseline/first", limit=12, vary=VARY, run="stopped", max_requests=50)
     with pytest.raises(DataError, match=r"of 12 questions have an answer.*`viva resume` asks what is missing$"):
-        viva.variance("stopped")
-    viva.run("cmmlu", model="baseline/last", limit=12, vary="order=2", run="other")
-    viva.run("cmmlu", model="baseline/first", limit=12, vary="order=4", run="more")
+        viva.lab.variance("stopped")
+    viva.lab.variance_run("cmmlu", model="baseline/last", limit=12, vary="order=2", run="other")
+    viva.lab.variance_run("cmmlu", model="baseline/first", limit=12, vary="order=4", run="more")
     with pytest.raises(VivaError, match=r"4 combinations of 4 orders of options\): name an exam"):
-        viva.variance("other", "more")
+        viva.lab.variance("other", "more")
     with pytest.raises(VivaError, match=r"model nope: no such answers in more; there are: model baseline/first$"):
-        viva.variance("more", model=["nope"])
+        viva.lab.variance("more", model=["nope"])
     with pytest.raises(VivaError, match=r"exam csbench-en: no such answers in more; there are: exam cmmlu-zh$"):
-        viva.variance("more", exam=["csbench-en"])
+        viva.lab.variance("more", exam=["csbench-en"])
     with pytest.raises(DataError, match="in a run before it"):
-        viva.variance("more", "more")
+        viva.lab.variance("more", "more")
 
 
 class Judges(JudgeServer):
@@ -213,8 +212,9 @@ def judges() -> Iterator[str]:
 @pytest.mark.parametrize("vary", [(), ("prompt=2,order=2",)])
 def test_judges_are_a_factor_of_what_they_mark(judges: str, vary: tuple[str, ...]) -> None:
     asked = {"base_url": judges, "judge": ["openai/lenient", "openai/strict"], "samples": 2, "seed": 0}
-    viva.run("csbench", model=["openai/a", "openai/b"], vary=vary, run="run", **asked)
-    found = viva.variance("run")
+    ask = partial(viva.lab.variance_run, vary=vary) if vary else viva.run
+    ask("csbench", model=["openai/a", "openai/b"], run="run", **asked)
+    found = viva.lab.variance("run")
     cells = 4 if vary else 1
     assert [factor.name for factor in found.design.factors] == [*(["prompt", "order"] if vary else []), "judge"]
     for one in found.contestants:
@@ -241,9 +241,9 @@ def test_an_adaptive_run_with_judges_is_refused(judges: str, tmp_path: Path) -> 
     ids = [row["question"] for row in map(json.loads, lines(_graded(asked)))]
     known = "".join(f"{name},0,{model},{(place + model) % 2}\n" for place, name in enumerate(ids) for model in range(6))
     Path("known.csv").write_text(f"question,sample,model,score\n{known}")
-    viva.run("csbench", adaptive="known.csv", until="30", run="adaptive", **asked)
+    viva.lab.adaptive_run("csbench", calibration="known.csv", until="30", run="adaptive", **asked)
     with pytest.raises(DataError, match="adaptive was asked adaptively"):
-        viva.variance("adaptive")
+        viva.lab.variance("adaptive")
 
 
 def _graded(asked: Mapping[str, object]) -> Path:
@@ -254,19 +254,19 @@ def _graded(asked: Mapping[str, object]) -> Path:
 def test_judges_that_were_asked_nothing_are_no_factor(judges: str) -> None:
     asked = {"base_url": judges, "judge": ["openai/lenient", "openai/strict"], "model": "baseline/first"}
     viva.run(["cmmlu", "csbench"], run="run", **asked)
-    found = viva.variance("run")
+    found = viva.lab.variance("run")
     assert found.exam == "csbench-en"
-    viva.run(["cmmlu", "csbench"], vary="prompt=2", run="varied", **asked)
+    viva.lab.variance_run(["cmmlu", "csbench"], vary="prompt=2", run="varied", **asked)
     with pytest.raises(
         VivaError, match=r"cmmlu-zh \(2 combinations of 2 prompts\), csbench-en \(4 .* × 2 judges: openai/"
     ):
-        viva.variance("varied")
-    assert [one.name for one in viva.variance("varied", exam=["cmmlu-zh"]).design.factors] == ["prompt"]
+        viva.lab.variance("varied")
+    assert [one.name for one in viva.lab.variance("varied", exam=["cmmlu-zh"]).design.factors] == ["prompt"]
 
 
 def test_seeds_are_sent_and_said(judges: str) -> None:
     def run(**more: object) -> None:
-        viva.run("cmmlu", model="openai/m", base_url=judges, vary="seed=4", run="run", limit=12, **more)
+        viva.lab.variance_run("cmmlu", model="openai/m", base_url=judges, vary="seed=4", run="run", limit=12, **more)
 
     with pytest.raises(VivaError, match=r"vary seed: say which seed is the first, such as .*seed 0"):
         run()
@@ -309,16 +309,19 @@ def test_a_seed_that_all_questions_share_is_said_where_it_can_count(judges: str)
 def test_a_design_that_cannot_be_asked_is_refused(vary: str, said: str) -> None:
     Path("other.toml").write_text('[brief]\nuser = "{question}"\n')
     with pytest.raises(VivaError, match=said):
-        viva.run("cmmlu", model="baseline/first", limit=2, vary=vary, run="refused")
+        viva.lab.variance_run("cmmlu", model="baseline/first", limit=2, vary=vary, run="refused")
 
 
 def test_all_levels_of_one_factor_can_be_said_as_cells() -> None:
-    assert len(viva.run("cmmlu", model="baseline/first", limit=2, vary="order=4,cells=4", run="all").scores()) == 8
+    assert (
+        len(viva.lab.variance_run("cmmlu", model="baseline/first", limit=2, vary="order=4,cells=4", run="all").scores())
+        == 8
+    )
 
 
 def test_a_source_is_never_exactly_nothing() -> None:
-    viva.run("cmmlu", model="baseline/first", vary=VARY, run="run")
-    found = viva.variance("run")
+    viva.lab.variance_run("cmmlu", model="baseline/first", vary=VARY, run="run")
+    found = viva.lab.variance("run")
     assert not re.search(r"0\.0–0\.0\b", found.to_text())
     assert re.search(r"question × order\W+50\.3\W+–\W+–\W", found.to_text())
     shares = {row["source"]: row["share_of_error"] for row in found.to_frame().iter_rows(named=True)}

@@ -209,7 +209,7 @@ def test_a_server_that_cannot_is_given_up_with_a_word_on_what_to_do(serve: Serve
                     problem = refused(model_at(rejudging(server, tmp_path, number, plan)), asked(prompt))
                     assert problem.fatal
                     assert re.search(words, problem.message)
-                    assert what == "not logarithms" or f"viva serve-check {server.url} --model m" in problem.message
+                    assert what == "not logarithms" or f"viva doctor {server.url} --model m" in problem.message
 
 
 def test_one_odd_reply_of_a_server_that_can_costs_one_question(serve: Serve) -> None:
@@ -405,7 +405,7 @@ def test_a_server_that_does_not_echo_is_given_up(serve: Serve) -> None:
                 problem = refused(model_at(server), asked(PROMPTS[0], by="likelihood"))
                 assert problem.fatal
                 assert re.search(words, problem.message)
-                assert f"viva serve-check {server.url}" in problem.message
+                assert f"viva doctor {server.url}" in problem.message
 
 
 LONG = "This model's maximum context length is 8 tokens"

@@ -173,7 +173,7 @@ def test_the_answers_are_those_of_the_vendors_own_client(
     assert viva(*command(server, run, "cmmlu")).returncode == 0
     with openai.OpenAI(api_key="x", base_url=server.url) as client:
         for answer in lines(run)[:5]:
-            shown = viva("prompt", "cmmlu", "--question", answer["question"], "--raw")
+            shown = viva("show", "cmmlu", "--prompt", "--question", answer["question"], "--json")
             reply = client.chat.completions.create(
                 model=server.model, messages=json.loads(shown.stdout), temperature=0, max_tokens=MAX_TOKENS
             )

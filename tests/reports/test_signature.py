@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
 from reports.samples import EXAM, RUN, changed
 from rows import table
-from viva.designs import Design, Factor, factorial
+from viva.designs import Design, Factor
 from viva.engine.folder import EncoderRecord, ModelRecord
 from viva.reports.result import signature
 from viva.types import ExamSpec, Sampling
@@ -37,6 +38,7 @@ def opened(**values: Any) -> str:
     return signed(opened=ModelRecord(name="hf/m", weights=weights))
 
 
+CELLS = tuple(itertools.product(range(2), range(3)))
 FACTORS = (Factor("prompt", ("base", "brief")), Factor("order", ("0", "1", "2")))
 CHANGES: dict[str, Callable[[], str]] = {
     "benchmark": lambda: with_spec(benchmark="cmmlu"),
@@ -91,9 +93,9 @@ CHANGES: dict[str, Callable[[], str]] = {
     "encoder's layer": lambda: signed(
         changed(RUN, encoder=changed(ENCODER, identity={**ENCODER.identity, "layer": "10"})), COMPARED
     ),
-    "a design": lambda: with_spec(vary=Design(FACTORS, factorial([2, 3]))),
-    "other cells of a design": lambda: with_spec(vary=Design(FACTORS, factorial([2, 3], 5))),
-    "other levels of a design": lambda: with_spec(vary=Design(FACTORS[1:], factorial([3]))),
+    "a design": lambda: with_spec(vary=Design(FACTORS, CELLS)),
+    "other cells of a design": lambda: with_spec(vary=Design(FACTORS, CELLS[:5])),
+    "other levels of a design": lambda: with_spec(vary=Design(FACTORS[1:], ((0,), (1,), (2,)))),
     "another draw of exemplars": lambda: with_spec(draw=1),
     "judge samples": lambda: signed(changed(RUN, judge_samples=3)),
     "samples": lambda: signed(changed(RUN, samples=3)),

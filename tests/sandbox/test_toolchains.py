@@ -1,4 +1,4 @@
-"""`viva toolchains`: what is installed, and the command that installs the rest."""
+"""`viva doctor`: what is installed, and the command that installs the rest."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
-from viva.cli.ask.toolchains import toolchains_command
+from viva.cli.ask.doctor import doctor_command
 from viva.sandbox.languages import languages
 from viva.sandbox.toolchains import toolchains
 
 
 def called(*words: str) -> tuple[int, str]:
-    found = CliRunner().invoke(toolchains_command, list(words), standalone_mode=False)
+    found = CliRunner().invoke(doctor_command, list(words), standalone_mode=False)
     assert found.exception is None, found.exception
     return found.return_value, found.output
 

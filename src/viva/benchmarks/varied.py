@@ -1,6 +1,6 @@
 """An exam asked in every cell of a design: other prompts, rotated options, other exemplars, system texts.
 
-    viva run cmmlu --vary prompt=3,order=4 --model openai/NAME
+    viva variance run cmmlu --vary prompt=3,order=4 --model openai/NAME
 
 A sample of a question is asked in one cell (`Design`). Sample 0 is the request of a run that varies nothing, so answers
 can be taken over between them. Options are rotated: each stands at every letter when there are as many orders as

@@ -8,6 +8,7 @@ import inspect
 import os
 import sys
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, cast
 
 import click
@@ -93,7 +94,7 @@ class Commands(click.Group):
         name = args[0]
         if self._prefix + name not in COMMANDS and len(args) > 1:
             longer = f"{self._prefix}{name} {args[1]}"
-            if any(f"{known} ".startswith(f"{longer} ") for known in _registered()):
+            if any(f"{known} ".startswith(f"{longer} ") for known in _registered()) and not _is_run(args[1:]):
                 return name, _group(self._prefix + name), args[1:]
         command = self.get_command(ctx, name)
         if command is None:
@@ -125,6 +126,16 @@ class Commands(click.Group):
         yield from _registered()
 
 
+def _is_run(args: list[str]) -> bool:
+    """Whether the first of the arguments is a run folder, called like a command (`variance run`): what asks names an
+    exam, and what looks does not."""
+    if not Path(args[0], "run.json").is_file():
+        return False
+    from viva.benchmarks import BENCHMARKS, question_file
+
+    return not any(arg == "--config" or arg in BENCHMARKS or question_file(arg) for arg in args[1:])
+
+
 def write_sections(formatter: click.HelpFormatter, rows: Mapping[str, Mapping[str, str]]) -> None:
     """Headings and rows without empty lines between them: one screen."""
     widest = max((len(name) for lines in rows.values() for name in lines), default=0)
@@ -146,7 +157,8 @@ def _registered() -> dict[str, plugins.Registered]:
 def _group(name: str) -> click.Group:
     """The commands of a package whose names begin so; the help is the docstring of the module that it names, if any."""
     known = _registered()[name]
-    said = importlib.import_module(known.place).__doc__ if known.place else known.summary
+    has_help = known.place and ":" not in known.place
+    said = importlib.import_module(known.place).__doc__ if has_help else known.summary
     return Commands(f"{name} ", name=name.rpartition(" ")[2], help=inspect.cleandoc(said or ""))
 
 

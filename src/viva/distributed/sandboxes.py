@@ -94,7 +94,7 @@ class _Toolchains:
                 self._told.add(language)
                 print(
                     f"viva: {language} is not the same on {other} and on {host}: what a program does may depend on "
-                    "where it runs; `viva toolchains` there shows the versions",
+                    "where it runs; `viva doctor` there shows the versions",
                     file=sys.stderr,
                 )
 

@@ -241,7 +241,7 @@ class OpenAIModel:
 
     def _unfit(self, what: str, *, echo: bool = False) -> ModelError:
         """A server that cannot do this: for good, unless it has shown that it can."""
-        message = f"the server {what}; `viva serve-check {self._url} --model {self._model}` says what it supports"
+        message = f"the server {what}; `viva doctor {self._url} --model {self._model}` says what it supports"
         return ModelError("logprobs", message, fatal=echo not in self._shown)
 
     def _tokens(self, scored: Scored, *, echo: bool = False) -> list[Token]:

@@ -1,4 +1,4 @@
-"""One request of `viva serve-check`: what came back, or why nothing did, in words that can be shown."""
+"""One request of `viva doctor URL`: what came back, or why nothing did, in words that can be shown."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class LeaderboardRow(Struct, frozen=True, kw_only=True):
 
 
 class Leaderboard(Struct, frozen=True, kw_only=True):
-    """Everything that `viva score-table` found out."""
+    """Everything that `viva score TABLE` found out."""
 
     benchmark: str
     table: str

@@ -113,7 +113,7 @@ def summary_lines(report: Report) -> list[str]:
     cells = [(result.overall, result.judged) for result in report.results]
     if any(not cell.complete and not cell.one_sided for cell, _ in cells):
         judge = any(cell.outcomes.get("ungraded") and not judged for cell, judged in cells)
-        hint = "; open answers and rationales need --judge MODEL, programs a sandbox (viva toolchains)" if judge else ""
+        hint = "; open answers and rationales need --judge MODEL, programs a sandbox (viva doctor)" if judge else ""
         zero = "; (0: …) counts answers not judged 0" if any(cell.zeroed is not None for cell, _ in cells) else ""
         estimated = any(result.estimated for result in report.results)
         lines.append(f"{UNSURE} {FILLED if estimated else LEFT_OUT}{zero}{hint}.")

@@ -104,7 +104,7 @@ def ending_of_running(run: Run, path: Path) -> int:
     if missing and not run.refused and run.stop != "refused":
         conclude(
             f"{number} programs could not be run, their answers are not graded ({run.tally.last_error}); "
-            f"`viva toolchains` says what is missing; then: viva resume {path}"
+            f"`viva doctor` says what is missing; then: viva resume {path}"
         )
     return EXIT_INCOMPLETE if missing else EXIT_OK
 

@@ -32,7 +32,7 @@ itself compares (calls.py), or the test runs in a second sandbox and has values 
   runs Viva in a virtual machine.
 - Side channels and noise: programs share processors, caches and the memory bus with everything else. They can read
   /usr, and see the machine's kernel and processors.
-- Overshoot. Where this user may make control groups (cgroups.py; `viva toolchains` says so), the kernel holds memory,
+- Overshoot. Where this user may make control groups (cgroups.py; `viva doctor` says so), the kernel holds memory,
   processes and CPU time of a whole tree. Elsewhere they are looked at some thirty times a second: a tree can exceed
   its limit for that long, each process by no more than its own limit, and kernel memory behind pipes and sockets is
   bounded by the number of processes and descriptors only.

@@ -117,7 +117,7 @@ def require_isolation() -> None:
     problem = isolation_problem()
     if problem:
         raise NoIsolationError(
-            f"Model-written programs cannot be isolated here: {problem}. Nothing was run. `viva toolchains` shows what"
+            f"Model-written programs cannot be isolated here: {problem}. Nothing was run. `viva doctor` shows what"
             " is missing; --unsafe-host-execution runs them without isolation, free to read and write all that you may."
         )
 

@@ -372,7 +372,9 @@ def _text(
         lines.append(f"exemplars: {_flow({**exemplars, 'split': shown})}  # for --shots")
     else:
         lines.append("# exemplars: {data: FILE, by: TAG, reasoning: COLUMN}  # rows as above, for --shots")
-    lines.append('# prompt: "Question: {question}\\n{options}"  # in place of the built-in one: `viva prompt` shows it')
+    lines.append(
+        '# prompt: "Question: {question}\\n{options}"  # in place of the built-in one: `viva show EXAM --prompt` shows it'
+    )
     if _reasoned(card):
         lines.append("# `viva run --cot` lets a model work the answer out; without it the answer alone is asked for")
     if card.get("tags") and "headline" not in card:

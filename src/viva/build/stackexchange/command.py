@@ -19,6 +19,7 @@ endpoint refuses key or model; 5 something cannot be written; 130 interrupted.
 
 from __future__ import annotations
 
+import math
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -126,6 +127,8 @@ def pool(config: PoolConfig) -> int:
         from viva.reports.charts import check_chart
 
         check_chart(config.chart)  # before anything is read for it
+    if not all(map(math.isfinite, (*config.line, config.times))):
+        raise VivaError(f"--line {config.line} and --times {config.times} must be figures")
     days = {name: _day(getattr(config, name), f"--{name}") for name in ("date", "after", "before")}
     if config.after and config.before and days["after"] >= days["before"]:
         raise VivaError(f"--after {config.after} leaves no day before --before {config.before}")

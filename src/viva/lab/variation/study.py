@@ -1,5 +1,5 @@
-"""What moves a score more than the model does: variance components of runs with a design (`viva run --vary`), or with
-several judges."""
+"""What moves a score more than the model does: variance components of runs with a design (`viva variance run`), or
+with several judges."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ _FEWEST = 10
 class VarianceConfig(Struct, kw_only=True):
     """How much do prompts, the order of options, judges and chance move a score, and the difference of two models?
 
-    From runs that vary them (`viva run --vary`), or have several judges: variance components with intervals, the ranks
+    From runs that vary them (`viva variance run`), or have several judges: variance components with intervals, the ranks
     over all cells, which letters a model prefers, and how to split a budget between questions and variants. Asks
     nobody.
 
     \b
-    viva run cmmlu --vary prompt=3,order=4 --model A --model B
+    viva variance run cmmlu --vary prompt=3,order=4 --model A --model B
     viva variance runs/NAME
     viva variance runs/NAME --budget 5000          5,000 answers: questions, or variants of each?
     viva variance runs/NAME --chart moved.svg
@@ -143,7 +143,8 @@ def _asked(config: VarianceConfig) -> _Varied:
     if not found:
         raise VivaError(
             f"nothing is varied in {', '.join(map(str, config.runs))}, and no two judges have marked its answers: ask "
-            "with --vary, such as `viva run cmmlu --vary prompt=3,order=4 --model MODEL`, or name --judge twice"
+            "with --vary, such as `viva variance run cmmlu --vary prompt=3,order=4 --model MODEL`, or name --judge "
+            "twice"
         )
     if len(found) > 1:
         _refuse_several([*found.values()], config)

@@ -36,9 +36,9 @@ class ScoreTableConfig(Struct, kw_only=True):
     scores.jsonl, are such tables.
 
     \b
-    viva score-table infibench item_scores.csv.gz --k 1 --k 5 --k 10
-    viva score-table infibench item_scores.csv.gz --levels difficulty_levels.yaml --by level
-    viva score-table infibench item_scores.csv.gz --difficulty --gpt35 gpt-3.5-turbo --gpt4 gpt-4-0613
+    viva score item_scores.csv.gz --benchmark infibench --k 1 --k 5 --k 10
+    viva score item_scores.csv.gz --benchmark infibench --levels difficulty_levels.yaml --by level
+    viva score item_scores.csv.gz --benchmark infibench --difficulty --gpt35 gpt-3.5-turbo --gpt4 gpt-4-0613
     """
 
     benchmark: Annotated[str, note("The benchmark whose questions were scored.", argument=True)]

@@ -17,7 +17,12 @@ Visit = Callable[..., TestClient]
 
 def test_an_answer_of_a_varied_run_is_called_by_its_combination(visit: Visit, viva: Viva, tmp_path: Path) -> None:
     vary = ("--vary", "prompt=2,order=2", "--limit", 4)
-    assert viva("run", "cmmlu", "--model", "baseline/random", "--run", tmp_path / "runs" / "varied", *vary).code == 0
+    assert (
+        viva(
+            "variance", "run", "cmmlu", "--model", "baseline/random", "--run", tmp_path / "runs" / "varied", *vary
+        ).code
+        == 0
+    )
     visitor = visit(tmp_path / "runs")
     design = json.loads((tmp_path / "runs" / "varied" / "run.json").read_text())["exams"][0]["spec"]["vary"]
     (first, second), orders = (factor["levels"] for factor in design["factors"])
@@ -47,8 +52,8 @@ def test_an_adaptive_run_shows_its_estimate_and_no_mean_of_what_was_drawn(
     for seed in (1, 2):
         model = ("--model", "baseline/random", "--seed", seed)
         assert viva("run", "cmmlu", *model, "--run", tmp_path / "known" / str(seed)).code == 0
-    asked = ("--model", "baseline/first", "--adaptive", tmp_path / "known", "--until", 30)
-    assert viva("run", "cmmlu", *asked, "--run", tmp_path / "runs" / "some").code == 0
+    asked = ("--model", "baseline/first", "--calibration", tmp_path / "known", "--until", 30)
+    assert viva("adaptive", "run", "cmmlu", *asked, "--run", tmp_path / "runs" / "some").code == 0
     (run,) = json.loads(viva("runs", tmp_path / "runs", "--format", "json").out)["runs"]
     score = f"{100 * run['results'][0]['score']:.2f}"
     visitor = visit(tmp_path / "runs")

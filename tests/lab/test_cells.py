@@ -9,7 +9,8 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viva.designs import Design, Factor, factorial
+from viva.designs import Design, Factor
+from viva.lab.variation.cells import factorial
 
 SIZES = st.lists(st.integers(2, 4), min_size=1, max_size=4)
 

@@ -1,4 +1,4 @@
-"""`viva score-table`: the leaderboard from item scores, levels of difficulty, and tables that nobody can use."""
+"""`viva score TABLE`: the leaderboard from item scores, levels of difficulty, and tables that nobody can use."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def suite(model: str, scores: dict[str, list[object]]) -> list[tuple[object, ...
 
 def reduced(viva: Viva, content: bytes, *arguments: object, name: str = "t.csv") -> Ended:
     (viva.folder / name).write_bytes(content)
-    ended = viva("score-table", "infibench", name, *arguments, "--all")
+    ended = viva("score", name, "--benchmark", "infibench", *arguments, "--all")
     assert ended.code == 0, ended.err
     assert not dangerous(ended.out)
     return ended
@@ -55,7 +55,7 @@ def percents(row: dict[str, Any]) -> tuple[str, str]:
 
 def test_the_authors_item_scores_give_their_leaderboard(viva: Viva, published: Path) -> None:
     scores = published / "infibench" / "item_scores.csv.gz"
-    ended = viva("score-table", "infibench", scores, "--all")
+    ended = viva("score", scores, "--benchmark", "infibench", "--all")
     assert ended.code == 0, ended.err
     for model, score, beside in (
         ("gpt-4-0613", "70.50 ± 0.66", "70.64 ± 0.82"),
@@ -69,7 +69,14 @@ def test_the_authors_item_scores_give_their_leaderboard(viva: Viva, published: P
         assert cells[-2] == beside
     assert "--published 'gpt-3.5-turbo=GPT-3.5-turbo-0613'" in ended.out
     chosen = viva(
-        "score-table", "infibench", scores, "--published", "gpt-3.5-turbo=GPT-3.5-turbo-0613", "--format", "json"
+        "score",
+        scores,
+        "--benchmark",
+        "infibench",
+        "--published",
+        "gpt-3.5-turbo=GPT-3.5-turbo-0613",
+        "--format",
+        "json",
     )
     assert standings(chosen)["gpt-3.5-turbo"]["published"] == pytest.approx(0.5647)
 
@@ -78,7 +85,7 @@ def test_the_levels_that_were_graded_alike_are_as_published(viva: Viva, publishe
     """The item scores are another grading than the leaderboard's: Python unit tests of levels 1, 2 and 5 differ."""
     data = published / "infibench"
     ended = viva(
-        *("score-table", "infibench", data / "item_scores.csv.gz", "--format", "json"),
+        *("score", data / "item_scores.csv.gz", "--benchmark", "infibench", "--format", "json"),
         *("--levels", data / "difficulty_levels.yaml", "--by", "level"),
     )
     assert ended.code == 0, ended.err
@@ -96,7 +103,14 @@ def test_the_papers_difficulty_rule_gives_the_papers_levels_but_for_three_questi
 ) -> None:
     data = published / "infibench"
     ended = viva(
-        *("score-table", "infibench", data / "item_scores.csv.gz", "--levels", data / "difficulty_levels.yaml"),
+        *(
+            "score",
+            data / "item_scores.csv.gz",
+            "--benchmark",
+            "infibench",
+            "--levels",
+            data / "difficulty_levels.yaml",
+        ),
         *("--difficulty", "--gpt35", "gpt-3.5-turbo", "--gpt4", "gpt-4-0613", "--format", "json"),
     )
     assert ended.code == 0, ended.err
@@ -272,7 +286,7 @@ def test_what_viva_grade_writes_can_be_reduced(viva: Viva) -> None:
     graded = viva("grade", "cmmlu", "answers.jsonl", "--out", "scores.csv", "--run", "run", *QUIET)
     assert graded.code == 0, graded.err
     for source in ("scores.csv", "run/scores.jsonl"):
-        ended = viva("score-table", "cmmlu", source, "--group", 2, "--format", "json")
+        ended = viva("score", source, "--benchmark", "cmmlu", "--group", 2, "--format", "json")
         assert ended.code == 0, ended.err
         (row,) = standings(ended).values()
         assert (row["questions"], row["mean"]["mean"], row["grouped"]["mean"]) == (96, 0.5, 1.0)
@@ -411,14 +425,14 @@ SAID: dict[tuple[str, ...], tuple[str, ...]] = {
     ("good.csv", "--difficulty", "--gpt35", "A", "--gpt4", "A", "--by", "n"): ("--by n",),
     ("good.csv", "--out", "nowhere/x.csv"): ("nowhere/x.csv",),
     ("good.csv", "--nonsense"): ("--nonsense",),
-    (): ("TABLE",),
+    (): ("RUN|TABLE",),
 }
 
 
 @pytest.fixture(scope="module")
 def unusable(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, ...], tuple[Ended, list[str]]]:
     """Every table that cannot be reduced, tried."""
-    commands = [("score-table", "infibench", *arguments) for arguments in SAID]
+    commands = [("score", *arguments, "--benchmark", "infibench") for arguments in SAID]
     other = {"PYTHONPATH": os.environ["PYTHONPATH"]} if "PYTHONPATH" in os.environ else {}
     return dict(zip(SAID, batch(tmp_path_factory.mktemp("reduce"), commands, FILES, **other), strict=True))
 
@@ -435,7 +449,7 @@ def test_what_cannot_be_reduced_is_named_with_the_line_and_the_value(
 
 def test_a_benchmark_that_is_none_is_refused(viva: Viva) -> None:
     (viva.folder / "t.csv").write_bytes(GOOD)
-    refused(viva("score-table", "mmlu", "t.csv"), "'mmlu'", "infibench")
+    refused(viva("score", "t.csv", "--benchmark", "mmlu"), "'mmlu'", "infibench")
 
 
 def test_a_published_figure_needs_nearly_all_questions(viva: Viva) -> None:
@@ -449,6 +463,6 @@ def test_a_published_figure_needs_nearly_all_questions(viva: Viva) -> None:
 
 def test_a_missing_column_is_named_by_all_that_it_may_be_called(viva: Viva) -> None:
     (viva.folder / "scores.csv").write_text("item,sample,score\nq,0,1\n", encoding="utf-8")
-    ended = viva("score-table", "infibench", "scores.csv")
+    ended = viva("score", "scores.csv", "--benchmark", "infibench")
     assert ended.code == 2
     assert "no column 'case' or 'question' or 'question_id' or 'id'; it has: " in ended.err

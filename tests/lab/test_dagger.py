@@ -1,0 +1,18 @@
+"""What the lab prints and draws of means says where one leaves something out, as the core's commands do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cli.test_dagger import RUNS, assert_charts, assert_forms, folder
+
+__all__ = ["folder"]
+PRINTS = {"item-analysis": (RUNS, (*RUNS, "--irt", "1pl"))}
+
+
+@pytest.mark.slow
+def test_every_form_and_chart_has_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert_forms(PRINTS, capsys)
+    assert_charts(PRINTS, capsys)

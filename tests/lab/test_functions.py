@@ -1,0 +1,84 @@
+"""Every command of the lab and of building as a function: its options, a result of one shape, errors that name
+parameters."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+import viva
+from api.test_studies import assert_same_options, assert_shape, here
+from rows import table
+from viva import plugins
+from viva.api.studies import python_name, study_options
+from viva.cli.main import cli
+
+__all__ = ["here"]
+
+
+def test_every_option_of_a_command_is_its_functions_with_the_same_default() -> None:
+    known = {name: one for name, one in plugins.registered().items() if ":" in one.place}
+    assert len(known) > 35
+    with table() as row:
+        for name, one in known.items():
+            if plugins.load(one).kind == "way":
+                continue
+            with row(name):
+                command: click.Command = cli
+                words = [*name.split(), "--help"]
+                while isinstance(command, click.Group):
+                    _, found, words = command.resolve_command(click.Context(command), words)
+                    assert found is not None
+                    command = found
+                function = getattr(getattr(viva, one.package), python_name(name, one.package))
+                assert_same_options(name, study_options(one.place), command, function)
+
+
+def test_what_every_study_finds_has_one_shape(here: viva.Run) -> None:
+    varied = viva.lab.variance_run("cmmlu", model="baseline/random", limit=20, vary="prompt=2,order=2", run="varied")
+    called: list[tuple[Any, tuple[Any, ...], dict[str, Any], bool]] = [
+        (viva.lab.item_analysis, ("run",), {}, True),
+        (viva.lab.overlap, ("texts.jsonl",), {"field": "text"}, False),
+        (viva.lab.plan, (here,), {"difference": 3}, False),
+        (viva.build.stats, ("cmmlu",), {"by": "home"}, True),
+        (viva.lab.variance, (varied,), {"budget": 100}, True),
+    ]
+    with table() as row:
+        for function, given, options, drawn in called:
+            with row((function.__name__, given)):
+                assert_shape(function(*given, **options), drawn=drawn)
+
+
+def test_figures_of_a_frame_are_null_where_there_are_none(here: viva.Run) -> None:
+    frame = viva.lab.item_analysis("scores.csv").to_frame()
+    assert frame["facility"].to_list() == [1.0, 0.5]
+    assert frame["discrimination"].null_count() == 2
+
+
+def test_errors_name_parameters(here: viva.Run) -> None:
+    refused: list[tuple[Any, tuple[Any, ...], dict[str, Any], str]] = [
+        (viva.lab.judge_bias, ("run",), {}, "name the one to examine with judge=MODEL"),
+        (viva.lab.overlap, ("cmmlu",), {"threshold": 2}, "^threshold=2: must be at most 1"),
+        (viva.lab.perplexity, ("cmmlu",), {"k": 0}, "^k=0: must be above 0"),
+        (viva.lab.perplexity, ("cmmlu",), {"model": "baseline/first"}, "how probable a text is"),
+        (viva.build.split, (Path("texts.jsonl"),), {}, "^out: must be given"),
+    ]
+    with table() as row:
+        for function, given, options, said in refused:
+            with row((function.__name__, options)), pytest.raises(viva.VivaError, match=said):
+                function(*given, **options)
+    with pytest.raises(AttributeError, match=r"module 'viva\.lab' has no attribute 'plam'"):
+        viva.lab.plam  # noqa: B018
+
+
+def test_a_study_may_be_made_where_an_event_loop_runs(here: viva.Run) -> None:
+    async def notebook() -> int:
+        with pytest.raises(viva.VivaError, match="how probable"):
+            viva.lab.perplexity("texts.jsonl", field="text", model="baseline/first")
+        return len(viva.lab.plan().tables())
+
+    assert asyncio.run(notebook()) > 0
