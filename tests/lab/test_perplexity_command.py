@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+import viva as library
 from cli.collected import questions, refused, write_csv, write_jsonl
 from cli.told import command_of, told
 from models.local.tiny import make_model
@@ -601,7 +602,7 @@ def test_a_program_gets_what_the_command_prints(serve: Serve, viva: Viva, capfd:
     texts, asked = Path("t.jsonl").resolve(), {"field": "text", "base_url": server.url}
 
     async def notebook() -> StudyResult:
-        return viva.lab.perplexity(texts, model="openai/m", **asked)
+        return library.lab.perplexity(texts, model="openai/m", **asked)
 
     capfd.readouterr()
     found = asyncio.run(notebook())
@@ -610,7 +611,7 @@ def test_a_program_gets_what_the_command_prints(serve: Serve, viva: Viva, capfd:
     assert found.to_frame()["per_token"][0] == ended.report["rows"][0]["figures"]["per_token"]["value"]
     silent = serve("scoring.py", echo="ignored")
     with pytest.warns(UnansweredWarning, match="openai/m"):
-        assert viva.lab.perplexity(texts, field="text", model="openai/m", base_url=silent.url).empty  # type: ignore[attr-defined]
+        assert library.lab.perplexity(texts, field="text", model="openai/m", base_url=silent.url).empty  # type: ignore[attr-defined]
 
 
 def test_a_server_that_does_not_echo_is_given_up(serve: Serve, viva: Viva) -> None:

@@ -290,7 +290,8 @@ def test_a_seed_that_all_questions_share_is_said_where_it_can_count(judges: str)
             ("no server", {"seed": 3, "temperature": "1", "model": "baseline/random", "base_url": None}, False),
         ):
             with row(name):
-                notes = viva.run("cmmlu", run=name, **(asked | more)).report.notes
+                ask = viva.lab.variance_run if "vary" in more else viva.run
+                notes = ask("cmmlu", run=name, **(asked | more)).report.notes
                 assert any("sends the same number with every question" in note for note in notes) is said
 
 

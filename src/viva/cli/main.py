@@ -219,7 +219,7 @@ def main(arguments: list[str] | None = None) -> None:
         problem.show()
         code = problem.exit_code
     except (click.exceptions.Abort, KeyboardInterrupt) as stopped:
-        habits.say(str(stopped) or "interrupted")
+        habits.say(str(stopped.__cause__ or stopped) or "interrupted")  # click raises its own from a KeyboardInterrupt
         code = EXIT_INTERRUPTED
     except VivaError as problem:
         habits.say(str(problem))

@@ -373,7 +373,7 @@ def _text(
     else:
         lines.append("# exemplars: {data: FILE, by: TAG, reasoning: COLUMN}  # rows as above, for --shots")
     lines.append(
-        '# prompt: "Question: {question}\\n{options}"  # in place of the built-in one: `viva show EXAM --prompt` shows it'
+        '# prompt: "Question: {question}\\n{options}"  # in place of the built-in one (viva show CARD --prompt)'
     )
     if _reasoned(card):
         lines.append("# `viva run --cot` lets a model work the answer out; without it the answer alone is asked for")

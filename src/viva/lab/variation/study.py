@@ -35,8 +35,8 @@ _FEWEST = 10
 class VarianceConfig(Struct, kw_only=True):
     """How much do prompts, the order of options, judges and chance move a score, and the difference of two models?
 
-    From runs that vary them (`viva variance run`), or have several judges: variance components with intervals, the ranks
-    over all cells, which letters a model prefers, and how to split a budget between questions and variants. Asks
+    From runs that vary them (`viva variance run`), or have several judges: variance components with intervals, the
+    ranks over all cells, which letters a model prefers, and how to split a budget between questions and variants. Asks
     nobody.
 
     \b
