@@ -127,8 +127,6 @@ def pool(config: PoolConfig) -> int:
         from viva.reports.charts import check_chart
 
         check_chart(config.chart)  # before anything is read for it
-    if not all(map(math.isfinite, (*config.line, config.times))):
-        raise VivaError(f"--line {config.line} and --times {config.times} must be figures")
     days = {name: _day(getattr(config, name), f"--{name}") for name in ("date", "after", "before")}
     if config.after and config.before and days["after"] >= days["before"]:
         raise VivaError(f"--after {config.after} leaves no day before --before {config.before}")
