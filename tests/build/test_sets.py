@@ -26,7 +26,6 @@ from servers.fixtures import LocalServer, wait_until
 from viva.benchmarks.csbench.files import Raw, read_raw
 from viva.benchmarks.custom.loading import sound_questions
 from viva.build.approval import Event
-from viva.build.statistics.study import open_sets as opened_for_statistics
 from viva.build.translation.approval import fold, headed, item_key, unheaded
 from viva.build.translation.project import Project
 from viva.build.translation.prompt import has_words, read_fields, read_templates, read_text, to_translate
@@ -34,7 +33,6 @@ from viva.cli.main import cli
 from viva.errors import DataError, StorageError, VivaError
 from viva.review.server import application
 from viva.review.session import Settings
-from viva.runs.config import TaskOptions
 from viva.web.guard import Access
 
 SAMPLE = Path(__file__).parents[2] / "src" / "viva" / "benchmarks" / "csbench" / "sample"
@@ -548,12 +546,6 @@ def test_statistics_of_a_question_file_and_a_chart() -> None:
     build("stats", SAMPLE, "--language", "zh", "--field", "asked", "--chart", "lengths.json", "--out", "s.txt")
     assert "in characters" in Path("s.txt").read_text(encoding="utf-8")
     assert "length of the asked, characters" in Path("lengths.json").read_text(encoding="utf-8")
-
-
-def test_sets_beside_the_bundled_one_have_folders_of_their_own() -> None:
-    """`stats csbench --model M --reference cmmlu`: cmmlu is not looked for among CS-Bench's files."""
-    assert [one.data for one in opened_for_statistics("csbench", TaskOptions(language=("en", "zh")))] == [None, None]
-    assert [one.data for one in opened_for_statistics(str(SAMPLE), TaskOptions(language=("en",)))] == [SAMPLE]
 
 
 def test_what_cannot_be_counted_is_said() -> None:

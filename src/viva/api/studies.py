@@ -59,14 +59,18 @@ def of_package(package: str, name: str) -> Study:
     Raises AttributeError where it registers none of that name.
     """
     for shown, known in plugins.registered().items():
-        if known.package == package and python_name(shown, package) == name:
+        if known.package == package and ":" in known.place and python_name(shown, package) == name:
             return _function(f"{package}.{name}", known.place, shown.rpartition(" ")[2])
     raise AttributeError(f"module 'viva.{package}' has no attribute {name!r}")
 
 
 def names_of_package(package: str) -> list[str]:
     """What `of_package` knows."""
-    return [python_name(name, package) for name, known in plugins.registered().items() if known.package == package]
+    return [
+        python_name(name, package)
+        for name, known in plugins.registered().items()
+        if known.package == package and ":" in known.place
+    ]
 
 
 def python_name(name: str, package: str) -> str:

@@ -35,7 +35,7 @@ COMMANDS = {
     "build translate review": (f"{_TRANSLATION}:review", "Decide about translations in the browser."),
     "build translate approve": (f"{_TRANSLATION}:approve", "Decide about translations in a spreadsheet."),
     "build translate export": (f"{_TRANSLATION}:export", "Write the set of all that is approved."),
-    "build verify": ("", "Sheets to verify golds, explanations or tags by hand."),
+    "build verify": (_VERIFICATION, "Sheets to verify golds, explanations or tags by hand."),
     "build verify sheet": (f"{_VERIFICATION}:sheet", "Write a sheet to be filled in."),
     "build verify rate": (f"{_VERIFICATION}:rate", "Error rate and agreement, from sheets that were filled in."),
 }

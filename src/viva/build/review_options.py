@@ -58,13 +58,13 @@ def serve_items(
     from viva.review.server import serve
     from viva.review.session import Settings
 
+    token = token_given(config.token, config.token_file)
     if not items:
         print(f"nothing is left to decide; {others}")
         return EXIT_OK
     chosen = Settings(
         title=project.path.resolve().name, reviewer=config.reviewer, marks_per_item=config.marks, **settings
     )
-    token = token_given(config.token, config.token_file)
     serve(items, project.log, chosen, announce=print, host=config.host, port=config.port, token=token)
     return EXIT_OK
 

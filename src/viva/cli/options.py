@@ -79,8 +79,9 @@ def argument(option: Field) -> Callable[[F], F]:
         type=kind,
         nargs=-1 if option.several else 1,
         required=option.required,
-        default=None if option.required or option.several else option.default,
         metavar=option.metavar or None,
+        # click takes what has a default, None too, for what need not be given
+        **({} if option.required or option.several else {"default": option.default}),
     )
 
 

@@ -656,12 +656,12 @@ def _reason(problem: ValidationError, kind: Any) -> str:
     bound = re.fullmatch(r"Expected `(?:int|float)` ([<>]=?) (.+)", text)
     if bound:
         return f"{_REASONS[bound[1]]} {float(bound[2]):g}"
-    expected = re.match(r"Expected `([^`]+)`", text)
+    expected = re.match(r"Expected `([^`]+)`( of length \d+)?", text)
     if text.startswith("Invalid enum value"):
         return f"must be {' or '.join(choices(kind))}"
     if expected:
         words = [_WORDS.get(word, word) for word in expected[1].split(" | ") if word != "null"]
-        return f"must be {' or '.join(words).replace('array', 'a list')}"
+        return f"must be {' or '.join(words).replace('array', 'a list')}{expected[2] or ''}"
     return text[:1].lower() + text[1:]
 
 

@@ -127,11 +127,11 @@ def pool(config: PoolConfig) -> int:
         from viva.reports.charts import check_chart
 
         check_chart(config.chart)  # before anything is read for it
-    if not all(map(math.isfinite, (*config.line, config.times))):
-        raise VivaError(f"--line {config.line} and --times {config.times} must be figures")
     days = {name: _day(getattr(config, name), f"--{name}") for name in ("date", "after", "before")}
     if config.after and config.before and days["after"] >= days["before"]:
         raise VivaError(f"--after {config.after} leaves no day before --before {config.before}")
+    if math.isnan(config.times):
+        raise VivaError(f"--times {config.times} is no figure; write one of 1 to 100")
     settings = PoolSettings(
         line=read_line(config.line, config.log),
         min_answers=config.min_answers,

@@ -47,14 +47,12 @@ class SetStatisticsConfig(Struct, kw_only=True):
 
 
 class Opened(Struct, kw_only=True):
-    """A set to be counted: what `viva perplexity` calls it, and where its files are."""
+    """A set to be counted."""
 
     name: str
     language: str
     entries: list[Any]
     fingerprint: str
-    perplexity: str
-    data: Path | None
 
 
 @command(SetStatisticsConfig, chart="Draw the lengths")
@@ -94,11 +92,7 @@ def open_sets(given: str, choice: TaskOptions) -> list[Opened]:
         folder = inner if inner.is_dir() else root
     if given not in BENCHMARKS or halves:
         if is_csbench(folder):
-            found = _csbench(folder, choice)
-            if halves:  # other sets beside it have their own folders
-                for one in found:
-                    one.data = None
-            return found
+            return _csbench(folder, choice)
         if not halves and not question_file(given):
             raise DataError(f"there is no set {given!r}: name a benchmark, CS-Bench files, or a question file (.yaml)")
     return _exams(given, choice)
@@ -124,8 +118,6 @@ def _csbench(folder: Path, choice: TaskOptions) -> list[Opened]:
                 language=one.language,
                 entries=[_entry(half, record) for half, record in records],
                 fingerprint=one.fingerprint,
-                perplexity="csbench",
-                data=folder if several else folder.resolve().parent,
             )
         )
     return found
@@ -160,7 +152,7 @@ def _exams(given: str, choice: TaskOptions) -> list[Opened]:
     from viva.runs.exams import label, open_exams
 
     found = []
-    for exam, data in open_exams((given,), choice):
+    for exam, _ in open_exams((given,), choice):
         entries = [
             Entry(
                 texts={
@@ -180,8 +172,6 @@ def _exams(given: str, choice: TaskOptions) -> list[Opened]:
                 language=exam.spec.language,
                 entries=entries,
                 fingerprint=exam.fingerprint,
-                perplexity=given,
-                data=data if given == exam.spec.benchmark else None,
             )
         )
     return found

@@ -1,4 +1,6 @@
-"""`viva build verify`: sheets for people who verify a share of a set, and what they found."""
+"""Have people verify a random share of a set, in a spreadsheet: the error rate of its golds or explanations with an
+interval, or how a tag (knowledge or reasoning, say) would be given by others; and how far the people agree.
+"""
 
 from __future__ import annotations
 
