@@ -9,7 +9,7 @@ PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # The CPU build of torch is enough and much smaller; TORCH= says which file or version to install.
 TORCH ?= torch
 
-.PHONY: demo sample toolchains browser torch peers servers everything test test-all performance-tiny real-server check docs pictures clean
+.PHONY: demo sample toolchains browser torch peers servers everything test test-all test-core performance-tiny real-server check docs pictures clean
 
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -82,6 +82,9 @@ test: $(STAMP)  ## what this machine can run of the tests, without the slow ones
 test-all: everything  ## every test; nothing may be skipped for a missing tool
 	VIVA_CI=1 $(BIN)/python -m pytest -n auto
 
+test-core: $(STAMP)  ## the core's tests on a copy of the package without experiments and building
+	$(BIN)/python tests/core_alone.py -n auto --quick
+
 performance-tiny: $(STAMP)  ## every benchmark of performance/ on a tiny input: that it runs, not how fast
 	$(BIN)/python performance/tiny.py
 
@@ -98,7 +101,8 @@ check: $(VENV)/.peers  ## what reviewers run before reading: style, types (with 
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/hadolint Dockerfile
-	$(BIN)/pytest -p no:cacheprovider tests/test_architecture.py tests/test_vocabulary.py tests/test_house.py
+	$(BIN)/pytest -p no:cacheprovider tests/test_architecture.py tests/test_vocabulary.py \
+	    tests/test_house.py tests/test_floors.py tests/test_ceilings.py
 
 docs: $(VENV)/.peers  ## the documentation as a site, in site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
