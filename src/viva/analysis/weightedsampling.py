@@ -29,15 +29,11 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from viva.analysis.draw import Draw, Term
+from viva.analysis.draw import Draw
 from viva.analysis.uncertainty import LEVEL, t_quantile
 
 Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
-LEAST = 0.04
-"""No score's predicted variance is less: that of an answer with 4 % the other way. Predictions near 0 and 1 are wrong
-more often than they say, and a question that is hardly ever drawn would weigh too much when it is."""
 SAFE = 0.5
 """No bet puts more than this share of what was won so far at stake."""
 NORMAL = 200
@@ -48,81 +44,12 @@ BOLD = 0.9
 _HALVINGS = 40
 
 
-class Target(Struct, frozen=True, kw_only=True, eq=False):
-    """A mean to estimate: what is predicted of its values, an entry a question."""
-
-    predicted: Floats
-    variance: Floats
-    lowest: float = 0.0
-    """The least that a value can be; −1 of differences."""
-
-
 class Estimate(Struct, frozen=True, kw_only=True):
     """A mean over all questions with its 95 % interval, shares of 1."""
 
     value: float
     low: float
     high: float
-
-
-class Frame(Struct, frozen=True, kw_only=True, eq=False):
-    """The questions of a full score."""
-
-    questions: tuple[str, ...]
-    shares: Floats
-    """Of the full score; they sum to 1."""
-
-    def places(self, drawn: Sequence[Draw]) -> Indices:
-        """Where the drawn questions are."""
-        at = {question: place for place, question in enumerate(self.questions)}
-        return np.array([at[one.question] for one in drawn], dtype=np.int64)
-
-
-def draws(frame: Frame, targets: Sequence[Target], drawn: Sequence[Draw], count: int, seed: int) -> list[Draw]:
-    """The next `count` questions in the order drawn; fewer where fewer are left. The same of the same arguments.
-
-    Questions are drawn for the last target. `drawn`: all that were drawn before.
-    """
-    number = drawn[-1].round + 1 if drawn else 1
-    dice = np.random.default_rng([seed % 2**63, number])
-    shares = frame.shares
-    left = shares > 0
-    left[frame.places(drawn)] = False
-    places = np.flatnonzero(left)
-    s = shares[places]
-    size = s * np.sqrt(np.maximum(targets[-1].variance[places], LEAST))
-    # The smallest of exponential times at these rates is each question's with probability qₜ, and so is the next.
-    order = np.argsort(dice.exponential(size=len(places)) / size, kind="stable")[:count]
-
-    def remaining(values: Floats) -> Floats:
-        """The sum over what is left before each draw."""
-        return np.flip(np.cumsum(np.flip(np.concatenate([values[order], [np.delete(values, order).sum()]]))))[:-1]
-
-    sizes, share = remaining(size), remaining(s)
-    columns: list[list[Term]] = []
-    for target in targets:
-        m = np.clip(target.predicted[places], target.lowest, 1.0)
-        squares = np.maximum(sizes * remaining(s * s * np.maximum(target.variance[places], LEAST) / size), 1e-12)
-        down, up = (float((s * gap / size).max(initial=0.0)) for gap in (m - target.lowest, 1 - m))
-        columns.append(
-            [
-                Term(predicted=float(m[one]), rest=rest, variance=variance, down=down * total, up=up * total)
-                for one, rest, variance, total in zip(
-                    order, remaining(s * m).tolist(), squares.tolist(), sizes.tolist(), strict=True
-                )
-            ]
-        )
-    return [
-        Draw(
-            question=frame.questions[places[one]],
-            round=number,
-            share=float(s[one]),
-            probability=min(float(size[one] / sizes[at]), 1.0),
-            left=float(share[at]),
-            terms=tuple(terms[at] for terms in columns),
-        )
-        for at, one in enumerate(order)
-    ]
 
 
 class Answers(Struct, frozen=True, kw_only=True, eq=False):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -18,7 +17,7 @@ from msgspec import Struct
 from viva.analysis.draw import Draw
 from viva.engine.folder import RunFolder
 from viva.errors import StorageError, VivaError
-from viva.files import UNREADABLE, read_regular, write_whole
+from viva.files import UNREADABLE, read_regular
 from viva.types import Aggregate
 from viva.visible import one_line
 
@@ -85,15 +84,6 @@ def read_draws(folder: RunFolder) -> tuple[Until, list[Draw]]:
     if len({one.question for one in found}) < len(found) or any(len(one.terms) != terms for one in found):
         raise StorageError(f"{path / DRAWS} is damaged: a question is drawn twice, or predictions are missing")
     return until, found
-
-
-def write_draws(path: Path, draws: Sequence[Draw]) -> None:
-    """Write them as a whole. Raises StorageError where that cannot be."""
-    encode = msgspec.json.Encoder().encode
-    try:
-        write_whole(path / DRAWS, b"".join(encode(one) + b"\n" for one in draws), sync=True)
-    except OSError as problem:
-        raise StorageError(f"cannot write {path / DRAWS}: {problem.strerror}") from None
 
 
 def question_scores(scores: Columns, headline: Aggregate) -> dict[str, float]:

@@ -21,7 +21,7 @@ from viva.runs.messages import notify
 from viva.visible import one_line
 
 if TYPE_CHECKING:
-    from viva.analysis.weightedsampling import Frame
+    from viva.lab.adaptive.drawing import Frame
     from viva.lab.items.curves import Floats
 
 CALIBRATION = "calibration.json"
@@ -49,7 +49,7 @@ class Calibration(Struct, kw_only=True):
         """The questions."""
         import numpy as np
 
-        from viva.analysis.weightedsampling import Frame
+        from viva.lab.adaptive.drawing import Frame
 
         return Frame(questions=tuple(self.questions), shares=np.array(self.shares))
 

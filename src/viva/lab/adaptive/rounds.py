@@ -5,13 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from pathlib import Path
+
+import msgspec
 
 from viva.analysis.draw import Draw
 from viva.benchmarks.selecting import Selected
 from viva.engine.folder import RunFolder
 from viva.engine.stages import scores
+from viva.errors import StorageError
+from viva.files import write_whole
 from viva.lab.adaptive.calibration import Calibration, read_calibration
-from viva.runs.draws import DRAWS, Until, estimate, question_scores, read_draws, write_draws
+from viva.runs.draws import DRAWS, Until, estimate, question_scores, read_draws
 from viva.runs.execute import execute_run
 from viva.runs.open import OpenRun, open_evidence
 
@@ -64,7 +69,7 @@ class _Adaptive:
     def _draw(self) -> None:
         new = self._rounds.next(self.drawn, self._scores)
         self.drawn = [*self.drawn, *new]
-        write_draws(self._opened.folder.path, self.drawn)  # before anything is asked: what was drawn stays drawn
+        _write(self._opened.folder.path, self.drawn)  # before anything is asked: what was drawn stays drawn
         self.ask(new)
 
 
@@ -94,7 +99,7 @@ class Rounds:
         """The next round."""
         import numpy as np
 
-        from viva.analysis.weightedsampling import Target, draws
+        from viva.lab.adaptive.drawing import Target, draws
         from viva.lab.items.prediction import predict_scores
 
         places, targets = self._frame.places(drawn), []
@@ -124,3 +129,12 @@ def _scores(opened: OpenRun) -> list[Mapping[str, float]]:
             question_scores(frame(scores(evaluation, answers, evidence_store)), evaluation.exam.headline())
             for evaluation in opened.evaluations
         ]
+
+
+def _write(path: Path, draws: Sequence[Draw]) -> None:
+    """Write them as a whole. Raises StorageError where that cannot be."""
+    encode = msgspec.json.Encoder().encode
+    try:
+        write_whole(path / DRAWS, b"".join(encode(one) + b"\n" for one in draws), sync=True)
+    except OSError as problem:
+        raise StorageError(f"cannot write {path / DRAWS}: {problem.strerror}") from None

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from analysis.responders import subjects
 from rows import table
 from viva.analysis.draw import Draw
-from viva.analysis.weightedsampling import SAFE, Answers, Estimate, Frame, Target, anytime, draws, fixed
+from viva.analysis.weightedsampling import SAFE, Answers, Estimate, anytime, fixed
+from viva.lab.adaptive.drawing import Frame, Target, draws
 from viva.lab.items.anchor_choice import known_curves
 from viva.lab.items.curves import Floats
 from viva.lab.items.prediction import dimensions, predict_scores
