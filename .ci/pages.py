@@ -9,12 +9,14 @@ import posixpath
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import click
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
+from viva.cli.grouped import HELP_ALL
 from viva.cli.main import cli
 
 ROOT = Path(__file__).parents[1]
@@ -44,6 +46,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def helps(command: click.Command, context: click.Context) -> Iterator[str]:
     """What `--help` says of a command and of those in it, each under a heading."""
     context.max_content_width = context.terminal_width = 84
+    context.meta[HELP_ALL] = True
     depth = context.command_path.count(" ")
     yield f"{'#' * min(2 + depth, 4)} {context.command_path}\n\n```text\n{command.get_help(context)}\n```"
     if isinstance(command, click.Group):
@@ -51,6 +54,18 @@ def helps(command: click.Command, context: click.Context) -> Iterator[str]:
             inner = command.get_command(context, name)
             if inner is not None and not inner.hidden:
                 yield from helps(inner, click.Context(inner, info_name=name, parent=context))
+    for name in getattr(command, "below", ()):  # `variance run` of `variance`
+        yield from helps(command_of(name), click.Context(command_of(name), info_name=f"viva {name}"))
+
+
+def command_of(name: str) -> click.Command:
+    """The command of a name with blanks."""
+    found, words = cast("click.Command", cli), [*name.split(), "--help"]
+    while isinstance(found, click.Group):
+        _, inner, words = found.resolve_command(click.Context(found), words)
+        assert inner is not None
+        found = inner
+    return found
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:

@@ -24,13 +24,13 @@ class _Derived(GroupedCommand):
 
     def __init__(self, *given: Any, below: Mapping[str, str], own: Mapping[str, Option], **named: Any) -> None:
         super().__init__(*given, **named)
-        self._below, self.own = below, own
+        self.below, self.own = below, own
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         super().format_options(ctx, formatter)
-        if self._below:
+        if self.below:
             with formatter.section("Commands"):
-                formatter.write_dl([(f"viva {name}", line) for name, line in self._below.items()])
+                formatter.write_dl([(f"viva {name}", line) for name, line in self.below.items()])
 
 
 def derived(
