@@ -25,10 +25,11 @@ import machine
 import questions
 from commandline import add_tiny, left_out
 from latency import FIRST_TOKEN_S, TOKEN_S, Bound, Latencies, read_latencies
-from measure import Bench, Expected, Run, run
 from server import LETTER, NoServerError, ServerError, serve
 from summary import Spread, cost_table, memory_table, speed_table, spread, summarise
 from tools import CEILING, CONCURRENCY, OF_MEMORY, TIMED, TOOLS
+
+from measure import Bench, Expected, Run, run
 
 CHECKED = 300  # questions in the check before the rounds
 MEMORY_SIZES = "1000,5000,20000,50000"

@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from measure import Run
 from tools import CEILING, TOOLS
+
+from measure import Run
 
 
 @dataclass(frozen=True)

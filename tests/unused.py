@@ -122,6 +122,8 @@ def dotted(node: ast.expr) -> str:
 
 def registers(decorator: ast.expr) -> bool:
     called = decorator.func if isinstance(decorator, ast.Call) else decorator
+    if isinstance(called, ast.Name):  # viva.commands.command: a package registers the function by its name
+        return called.id == "command"
     return isinstance(called, ast.Attribute) and called.attr in REGISTERS and ast.unparse(called.value) != "click"
 
 

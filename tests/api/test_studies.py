@@ -15,10 +15,11 @@ import pytest
 
 import viva
 from rows import table
-from viva.api.studies import STUDIES, study_options
+from viva import plugins
+from viva.api.studies import STUDIES
 from viva.cli.main import cli
+from viva.fields import Option, options
 from viva.reports.printing import StudyResult
-from viva.runs.config import Option
 
 VIEWS = {"help", "chart", "format", "out", "html", "all", "json", "quiet", "verbose", "log-level"}
 """What commands have for terminals and files."""
@@ -27,6 +28,11 @@ OF_COMMANDS = {
     "error_types": {"labels"}, "published_tables": {"bibtex"}, "score_table": {"benchmark", "tables", "published-rows"},
 }  # fmt: skip
 """Options of one command alone: files, exit codes, runs in place of tables."""
+
+
+def options_of(place: str) -> dict[str, Option]:
+    """Arguments and options of a registered function."""
+    return options(plugins.load(plugins.Registered(place, "", "")).config)
 
 
 def command_of(name: str) -> click.Command:
@@ -75,7 +81,7 @@ def test_every_option_of_a_command_is_its_functions_with_the_same_default() -> N
     with table() as row:
         for name, place in STUDIES.items():
             with row(name):
-                assert_same_options(name, study_options(place), command_of(name), getattr(viva, name))
+                assert_same_options(name, options_of(place), command_of(name), getattr(viva, name))
 
 
 @pytest.fixture

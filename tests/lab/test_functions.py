@@ -11,10 +11,10 @@ import click
 import pytest
 
 import viva
-from api.test_studies import assert_same_options, assert_shape, here
+from api.test_studies import assert_same_options, assert_shape, here, options_of
 from rows import table
 from viva import plugins
-from viva.api.studies import python_name, study_options
+from viva.api.studies import python_name
 from viva.cli.main import cli
 
 __all__ = ["here"]
@@ -35,7 +35,7 @@ def test_every_option_of_a_command_is_its_functions_with_the_same_default() -> N
                     assert found is not None
                     command = found
                 function = getattr(getattr(viva, one.package), python_name(name, one.package))
-                assert_same_options(name, study_options(one.place), command, function)
+                assert_same_options(name, options_of(one.place), command, function)
 
 
 def test_what_every_study_finds_has_one_shape(here: viva.Run) -> None:

@@ -20,10 +20,11 @@ from viva.api.threads import run_in_thread
 from viva.contracts import Model
 from viva.engine.folder import ModelRecord, RunFolder, find_run
 from viva.errors import EXIT_INTERRUPTED, EXIT_REFUSED, RefusedError, VivaError
+from viva.fields import pick
 from viva.models.called import PROVIDER, Called
 from viva.models.replay import KEPT, Replay
 from viva.runs.answer_files import Collected
-from viva.runs.config import LimitOptions, OutputOptions, pick
+from viva.runs.config import LimitOptions, OutputOptions
 from viva.runs.configfile import Configuration, read_config
 from viva.runs.grading import plan_grading
 from viva.runs.messages import Caller

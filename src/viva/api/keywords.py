@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from viva.errors import VivaError
-from viva.runs.config import GRADE, RESUME, RUN, Option, convert, options, unknown
+from viva.fields import Option, convert, options, unknown
+from viva.runs.config import GRADE, RESUME, RUN
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -1,6 +1,6 @@
 """Every study of finished runs as a function: `viva.breakdown("runs/a", by="domain")`, loaded when it is used.
 
-So are the commands that packages register: `viva.lab.planning("runs/a", difference=2)`.
+So are the commands that packages register, in a module of the package (`of_package`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from viva.api.keywords import in_parameters, keywords, parameter_names, with_sig
 from viva.api.threads import run_in_thread
 from viva.commands import Command
 from viva.errors import VivaError, missing_extras
-from viva.runs.config import Option, options
+from viva.fields import Option, options
 from viva.runs.messages import Caller
 
 if TYPE_CHECKING:
@@ -76,11 +76,6 @@ def names_of_package(package: str) -> list[str]:
 def python_name(name: str, package: str) -> str:
     """`variance run` → `variance_run`; what a package's own name stands before is called without it."""
     return name.removeprefix(f"{package} ").replace(" ", "_").replace("-", "_")
-
-
-def study_options(place: str) -> dict[str, Option]:
-    """Arguments and options of a study by their names."""
-    return options(_loaded(place).config)
 
 
 def _loaded(place: str) -> Command[Any, Any]:

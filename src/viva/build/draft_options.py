@@ -9,17 +9,8 @@ from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
 from viva.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK, EXIT_REFUSED, VivaError
-from viva.runs.config import (
-    BaseUrl,
-    KeyVariable,
-    MaxAttempts,
-    MaxCost,
-    MaxRequests,
-    Progress,
-    Timeout,
-    note,
-    pick,
-)
+from viva.fields import note, pick
+from viva.runs.config import BaseUrl, KeyVariable, MaxAttempts, MaxCost, MaxRequests, Progress, Timeout
 from viva.runs.progress import cost_text
 from viva.visible import escape_invisible, one_line, plural
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
-from viva.runs.config import note
+from viva.fields import note
 from viva.visible import escape_invisible
 
 SHOWN = 40

@@ -9,8 +9,9 @@ from typing import Any
 import click
 
 from viva.errors import VivaError
+from viva.fields import Option
 from viva.files import write_whole
-from viva.runs.config import CONSENT, Option
+from viva.runs.config import CONSENT
 from viva.runs.configfile import Configuration, config_text, read_config
 
 _READ = "viva.configuration"

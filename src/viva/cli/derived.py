@@ -15,8 +15,8 @@ from viva.cli.grouped import GroupedCommand
 from viva.cli.options import argument, option, stack, tables_options
 from viva.cli.output import show_study
 from viva.commands import Command
+from viva.fields import Option, options, pick
 from viva.reports.printing import StudyResult
-from viva.runs.config import Option, options, pick
 
 
 class _Derived(GroupedCommand):

@@ -13,6 +13,8 @@ import click
 from msgspec import Struct
 
 from viva.cli.grouped import Option
+from viva.fields import Option as Field
+from viva.fields import bounds, choices, options, plain_types
 from viva.runs.config import (
     CONSENT,
     FolderOptions,
@@ -26,12 +28,7 @@ from viva.runs.config import (
     ServerOptions,
     TaskOptions,
     WeightsOptions,
-    bounds,
-    choices,
-    options,
-    plain_types,
 )
-from viva.runs.config import Option as Field
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -136,6 +133,5 @@ place_options = derive(FolderOptions)
 reuse_option = derive(FolderOptions, only=("reuse",))
 run_option = derive(FolderOptions, only=("run",))
 tables_options = derive(OutputOptions, only=("format", "out", "all"))
-progress_option = derive(LimitOptions, only=("progress",))
 published_rows_option = derive(PublishedRows)
 report_options = derive(OutputOptions)

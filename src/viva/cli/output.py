@@ -13,8 +13,9 @@ import click
 from msgspec import Struct
 
 from viva.errors import StorageError, VivaError
+from viva.fields import pick
 from viva.reports.result import Report
-from viva.runs.config import OutputOptions, pick
+from viva.runs.config import OutputOptions
 
 if TYPE_CHECKING:
     from viva.reports.printing import StudyResult

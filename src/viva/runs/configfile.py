@@ -23,8 +23,9 @@ from msgspec import Struct
 
 from viva.benchmarks.custom.positions import Listing, Mapping, Node, Scalar, Unreadable, read_yaml
 from viva.errors import DataError
+from viva.fields import Option, options, unknown
 from viva.files import read_regular
-from viva.runs.config import CONSENT, RUN, ModelOptions, Option, ServerOptions, WeightsOptions, options, unknown
+from viva.runs.config import CONSENT, RUN, ModelOptions, ServerOptions, WeightsOptions
 from viva.visible import one_line
 
 LARGEST = 1_000_000

@@ -13,20 +13,13 @@ from viva.benchmarks.sharding import unsharded
 from viva.contracts import Exam
 from viva.engine.folder import RunFolder, RunRecord, new_run_path
 from viva.errors import DataError
+from viva.fields import pick
 from viva.io.tables import CsvText
 from viva.keytable import KeyTable, text_key
 from viva.models.replay import Replay
 from viva.runs.answer_files import Collected, collect
 from viva.runs.batches import refuse_unbatched
-from viva.runs.config import (
-    AnswerFileOptions,
-    JudgeOptions,
-    LimitOptions,
-    OutputOptions,
-    TaskOptions,
-    pick,
-    refuse_unjudged,
-)
+from viva.runs.config import AnswerFileOptions, JudgeOptions, LimitOptions, OutputOptions, TaskOptions, refuse_unjudged
 from viva.runs.exams import languages_of, open_exams, remember
 from viva.runs.messages import notify
 from viva.runs.open import OpenRun, prepare

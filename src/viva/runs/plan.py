@@ -15,6 +15,7 @@ from viva.benchmarks.sharding import unsharded
 from viva.contracts import Exam, Model
 from viva.engine.folder import ExamRecord, ModelRecord, RunFolder, RunRecord, new_run_path
 from viva.errors import MissingEncoderError, VivaError
+from viva.fields import pick
 from viva.requesting import RequestOptions
 from viva.runs.answer_files import keep
 from viva.runs.batches import refuse_unbatched
@@ -27,7 +28,6 @@ from viva.runs.config import (
     ServerOptions,
     TaskOptions,
     WeightsOptions,
-    pick,
     refuse_unjudged,
 )
 from viva.runs.environment import read_environment

@@ -16,8 +16,9 @@ from viva.benchmarks.rationale import RATIONALE_EXAM
 from viva.contracts import Exam
 from viva.engine.folder import ExamRecord, ModelRecord, RunRecord
 from viva.errors import VivaError
+from viva.fields import note
 from viva.prompting import merged
-from viva.runs.config import Panel, note
+from viva.runs.config import Panel
 from viva.runs.exams import read_rubric, refuse_unused, reopen
 from viva.types import VerdictFormat
 

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from viva.engine.folder import RunFolder
-from viva.runs.config import note
+from viva.fields import note
 from viva.runs.graded import runs_in
 from viva.visible import one_line
 

@@ -12,9 +12,9 @@ from msgspec import Struct
 from viva.engine.folder import RunFolder, RunRecord
 from viva.engine.scorefile import fault
 from viva.errors import VivaError
+from viva.fields import note
 from viva.reports.result import Result
 from viva.reports.run_list import ListedResult, ListedRun, RunList
-from viva.runs.config import note
 from viva.runs.results import read_run
 from viva.types import NOT_ASKED, UNANSWERED, outcome_name
 from viva.viewing.writer import writer

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Annotated
 
 from viva.errors import VivaError
+from viva.fields import note
 from viva.files import read_regular
-from viva.runs.config import note
 
 Token = Annotated[
     str, note("The token that a visitor needs, 16 characters or more.  [default: made where one is needed]")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 from viva.errors import DataError
-from viva.runs.config import note
+from viva.fields import note
 from viva.runs.score_table import rows_of
 from viva.visible import one_line
 

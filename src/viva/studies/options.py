@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from viva.analysis.multiplicity import Correction
-from viva.runs.config import note
+from viva.fields import note
 from viva.runs.item_scores import UNGROUPED
 from viva.runs.live_line import Mode
 

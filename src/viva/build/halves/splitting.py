@@ -12,7 +12,7 @@ from msgspec import Meta, Struct
 
 from viva.build.options import Language
 from viva.errors import DataError, VivaError
-from viva.runs.config import note
+from viva.fields import note
 from viva.version import __version__
 from viva.visible import one_line
 

@@ -29,7 +29,7 @@ from viva.build.options import SHOWN, ListAll, ProjectPath, tell_held, tell_more
 from viva.build.review_options import DecidingOptions, FileOptions, decide_by_file, serve_items
 from viva.commands import command
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError
-from viva.runs.config import note
+from viva.fields import note
 from viva.runs.live_line import say
 from viva.visible import escape_invisible, one_line, plural
 

@@ -20,7 +20,7 @@ from viva.build.stackexchange.coverage import coverage_grid, exposure_grid, metr
 from viva.build.stackexchange.pilot_answers import Answers, gather_answers, named_runs, tried_scores
 from viva.commands import command
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, DataError
-from viva.runs.config import note
+from viva.fields import note
 from viva.runs.live_line import say
 from viva.visible import escape_invisible, one_line, plural
 
@@ -38,7 +38,6 @@ After = Annotated[
 Cutoffs = Annotated[
     Path | None, note('Models\' training cut-offs: lines of "MODEL" = 2024-04-30.', metavar="FILE.toml")
 ]
-HostExecution = Annotated[bool, note("Run the tests WITHOUT a sandbox, with all your rights.")]
 NEAREST = 5
 """Prompts that are told as the most like their originals."""
 

@@ -11,7 +11,8 @@ from msgspec import Struct
 
 from viva.commands import command
 from viva.errors import DataError, VivaError
-from viva.runs.config import TaskOptions, note
+from viva.fields import note
+from viva.runs.config import TaskOptions
 from viva.studies.options import BenchmarkFiles, Languages
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from viva.build.options import SHOWN, Language, ListAll, ProjectPath, tell_held,
 from viva.build.review_options import DecidingOptions, FileOptions, decide_by_file, serve_items
 from viva.commands import command
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError
-from viva.runs.config import note
+from viva.fields import note
 from viva.visible import escape_invisible, one_line, plural
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from msgspec import Meta, Struct
 
 from viva.commands import command
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError
-from viva.runs.config import Progress, note
+from viva.fields import note
+from viva.runs.config import Progress
 from viva.runs.live_line import Screen, say
 from viva.visible import one_line
 

@@ -18,7 +18,8 @@ from viva.build.verification.tables import Verification
 from viva.commands import command
 from viva.contracts import Exam
 from viva.errors import VivaError
-from viva.runs.config import TaskOptions, note
+from viva.fields import note
+from viva.runs.config import TaskOptions
 from viva.runs.exams import label, open_exams
 from viva.visible import plural
 

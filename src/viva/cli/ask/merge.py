@@ -12,7 +12,8 @@ from viva.cli.options import derive, published_rows_option
 from viva.cli.output import print_report
 from viva.engine.folder import RunFolder
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK
-from viva.runs.config import LimitOptions, OutputOptions, pick
+from viva.fields import pick
+from viva.runs.config import LimitOptions, OutputOptions
 from viva.runs.live_line import say
 from viva.runs.merge import merge, merged_record
 from viva.runs.open import prepare

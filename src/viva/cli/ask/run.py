@@ -29,8 +29,9 @@ from viva.cli.options import (
 )
 from viva.cli.output import check_writable, print_report
 from viva.engine.folder import RunFolder, find_run
+from viva.fields import pick
 from viva.runs.batches import refuse_unbatched
-from viva.runs.config import LimitOptions, OutputOptions, pick
+from viva.runs.config import LimitOptions, OutputOptions
 from viva.runs.messages import conclusions_last
 from viva.runs.open import OpenRun, earlier_runs, open_encoder_of, prepare
 from viva.runs.plan import begin, plan_run, rejudge_records, remember_judges

@@ -12,7 +12,7 @@ import click
 from viva.cli.options import derive, tables_options
 from viva.cli.output import check_writable, emit, print_study
 from viva.errors import DataError, VivaError
-from viva.runs.config import pick
+from viva.fields import pick
 from viva.studies.agreement.study import AgreementConfig, study
 from viva.visible import one_line
 

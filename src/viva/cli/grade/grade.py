@@ -20,8 +20,9 @@ from viva.cli.options import (
 from viva.cli.output import check_writable, emit, print_report
 from viva.engine.scorefile import score_rows
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK
+from viva.fields import pick
 from viva.runs.answer_files import UNMATCHED
-from viva.runs.config import AnswerFileOptions, OutputOptions, pick
+from viva.runs.config import AnswerFileOptions, OutputOptions
 from viva.runs.grading import plan_grading, scores_csv
 from viva.runs.messages import conclusions_last
 from viva.runs.open import open_encoder_of

@@ -11,7 +11,8 @@ from viva.cli.output import emit, screen
 from viva.cli.serving_options import token_options
 from viva.engine.folder import RunFolder, find_run
 from viva.errors import VivaError
-from viva.runs.config import LimitOptions, pick
+from viva.fields import pick
+from viva.runs.config import LimitOptions
 from viva.runs.live_line import say
 from viva.runs.open import REVIEWS, prepare
 from viva.runs.review import Opening, invited, shares_of, start_filter

@@ -12,7 +12,8 @@ from viva.cli.options import derive, report_options
 from viva.cli.output import check_writable, print_report, show_study
 from viva.engine.folder import RunFolder, find_run
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK
-from viva.runs.config import LimitOptions, OutputOptions, options, pick
+from viva.fields import options, pick
+from viva.runs.config import LimitOptions, OutputOptions
 from viva.runs.open import prepare
 from viva.runs.published_rows import refuse_unknown, settings_of
 from viva.runs.score import grade_run

@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from viva.runs.config import TaskOptions, pick
+from viva.fields import pick
+from viva.runs.config import TaskOptions
 from viva.runs.export.formats import FORMATS, ExportConfig, writer
 
 _LISTED = "\b\nFormats:\n" + "\n".join(f"  {name:<16} {form.about}" for name, form in FORMATS.items())

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from viva.cli.options import derive
-from viva.runs.config import pick
+from viva.fields import pick
 from viva.runs.live_line import say
 from viva.studies.leaderboard.study import LeaderboardConfig, study
 from viva.visible import one_line

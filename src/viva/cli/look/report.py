@@ -10,7 +10,7 @@ import click
 from viva.cli.options import derive, published_rows_option
 from viva.cli.output import check_writable, emit, print_report
 from viva.errors import VivaError
-from viva.runs.config import pick
+from viva.fields import pick
 from viva.runs.live_line import say
 from viva.runs.report_page import PageOptions, ReportConfig, names_of, runs_at, together, write_report
 

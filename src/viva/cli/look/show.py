@@ -18,8 +18,9 @@ from viva.cli.grouped import GroupedCommand
 from viva.cli.options import derive
 from viva.engine.folder import RunFolder, find_run
 from viva.errors import VivaError
+from viva.fields import options, pick
 from viva.reports.screen import LINES
-from viva.runs.config import LimitOptions, TaskOptions, options, pick
+from viva.runs.config import LimitOptions, TaskOptions
 from viva.runs.described import described_answers
 from viva.runs.open import prepare
 from viva.types import OUTCOMES, StopReason, outcome_name

@@ -16,7 +16,8 @@ from viva.benchmarks.rubric_exam import RubricExam
 from viva.cli.options import exam_options
 from viva.contracts import Exam
 from viva.errors import EXIT_INCOMPLETE, DataError, MissingDataError
-from viva.runs.config import TaskOptions, pick
+from viva.fields import pick
+from viva.runs.config import TaskOptions
 from viva.runs.exams import label, open_exams
 from viva.runs.question_file_check import example_problems
 from viva.runs.rubric_check import check_rubrics

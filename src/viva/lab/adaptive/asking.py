@@ -13,9 +13,10 @@ from viva.commands import command
 from viva.contracts import Exam
 from viva.engine.folder import RunFolder, RunRecord
 from viva.errors import VivaError
+from viva.fields import note
 from viva.lab.adaptive.calibration import CALIBRATION, plan_adaptive
 from viva.lab.adaptive.rounds import carry_out_rounds
-from viva.runs.config import LimitOptions, note
+from viva.runs.config import LimitOptions
 from viva.runs.open import OpenRun
 from viva.runs.ways import Way
 

@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 from viva.analysis.difficulty import TRIALS
 from viva.commands import command
 from viva.errors import VivaError
-from viva.runs.config import note
+from viva.fields import note
 from viva.studies.options import Runs
 
 if TYPE_CHECKING:

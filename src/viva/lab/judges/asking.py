@@ -14,7 +14,7 @@ from viva.commands import command
 from viva.contracts import Exam
 from viva.engine.folder import RunRecord
 from viva.errors import DataError, VivaError
-from viva.runs.config import note
+from viva.fields import note
 from viva.runs.rationale_check import reply_of
 from viva.runs.score_table import rows_of
 from viva.runs.ways import Way

@@ -21,6 +21,7 @@ from viva.engine.folder import RunFolder, find_run
 from viva.engine.journal import Journal
 from viva.engine.stages import Evaluation, EvidenceStore, Judge, JudgePanel, is_kept
 from viva.errors import VivaError
+from viva.fields import note, pick
 from viva.lab.judges.probes import (
     AGAIN,
     EMPTY,
@@ -34,7 +35,7 @@ from viva.lab.judges.probes import (
 )
 from viva.runs.ask import ask_judges
 from viva.runs.batches import open_batch_dispatcher, refuse_unbatched
-from viva.runs.config import LimitOptions, note, pick
+from viva.runs.config import LimitOptions
 from viva.runs.estimate import estimate_verdicts
 from viva.runs.open import OpenRun, open_evidence, open_judge_panel, prepare
 from viva.runs.plan import rejudge_records

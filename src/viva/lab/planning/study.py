@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from viva.commands import command
 from viva.errors import DataError, VivaError
-from viva.runs.config import note
+from viva.fields import note
 from viva.runs.item_scores import EXAM, score_sets
 from viva.studies.options import OnlyExams, OnlyModels, Runs
 from viva.visible import one_line

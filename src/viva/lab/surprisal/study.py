@@ -12,7 +12,8 @@ from msgspec.structs import replace
 
 from viva.commands import command
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, EXIT_REFUSED, VivaError
-from viva.runs.config import Positive, TaskOptions, WeightsOptions, note
+from viva.fields import note
+from viva.runs.config import Positive, TaskOptions, WeightsOptions
 from viva.runs.messages import notify
 from viva.studies.options import BenchmarkFiles, Languages, ProgressLine
 from viva.version import __version__

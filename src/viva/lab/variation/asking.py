@@ -18,10 +18,11 @@ from viva.contracts import Exam
 from viva.designs import JUDGE, MOST_CELLS, Design, Factor, FactorName
 from viva.engine.folder import ExamRecord, RunRecord
 from viva.errors import DataError, VivaError
+from viva.fields import note
 from viva.lab.variation.cells import factorial
 from viva.languages import LANGUAGES
 from viva.prompting import merged, read_templates
-from viva.runs.config import LimitOptions, note
+from viva.runs.config import LimitOptions
 from viva.runs.ways import Way
 from viva.types import ExamSpec
 from viva.visible import one_line

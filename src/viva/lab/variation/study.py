@@ -15,8 +15,8 @@ from viva.commands import command
 from viva.designs import Design
 from viva.engine.folder import ExamRecord, RunFolder
 from viva.errors import DataError, VivaError
+from viva.fields import note
 from viva.lab.variation.cells import with_judges
-from viva.runs.config import note
 from viva.runs.exams import reopen
 from viva.runs.graded import refuse_adaptive, rows_by_evaluation, runs_in
 from viva.studies.options import OnlyExams, OnlyModels, Runs

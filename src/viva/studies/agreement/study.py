@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from viva.commands import command
 from viva.engine.folder import find_run
 from viva.errors import VivaError
-from viva.runs.config import note
+from viva.fields import note
 from viva.visible import one_line
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from viva.runs.config import note
+from viva.fields import note
 from viva.studies.options import PAPERS_MEAN, Correct, OnlyModels, Sources
 
 Factor = Literal[

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from viva.commands import command
 from viva.errors import DataError, VivaError
-from viva.runs.config import note
+from viva.fields import note
 from viva.runs.item_scores import EXAM, existing, score_sets
 from viva.studies.correlate.sources import PUBLISHED, Correlated, matched, noted, published_tables
 from viva.studies.families import Families, families_of

@@ -21,12 +21,13 @@ from viva.engine.journal import Journal
 from viva.engine.labelling import STAGE, Labelled, Labelling, keys_wanted, labelled, labels_wanted
 from viva.engine.stages import Evaluation, Judge, JudgePanel
 from viva.errors import VivaError
+from viva.fields import note, pick
 from viva.io.tables import CsvText
 from viva.prompting import read_templates
 from viva.reports.text import json_text
 from viva.runs.ask import ask_judges
 from viva.runs.batches import BatchDispatcher, open_batch_dispatcher, refuse_unbatched
-from viva.runs.config import LimitOptions, note, pick
+from viva.runs.config import LimitOptions
 from viva.runs.open import OpenRun, open_evidence, open_judge_panel, prepare
 from viva.runs.plan import rejudge_records
 from viva.runs.rejudge import RejudgeOptions

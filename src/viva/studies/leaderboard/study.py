@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from viva.commands import command
 from viva.errors import DataError, VivaError
-from viva.runs.config import note
+from viva.fields import note
 from viva.runs.published_rows import BASELINE
 from viva.studies.options import Runs
 from viva.visible import one_line

@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from viva.commands import command
 from viva.errors import DataError, VivaError
+from viva.fields import note
 from viva.published import Table, catalogue, plain, similar, table, tables
-from viva.runs.config import note
 
 if TYPE_CHECKING:
     from viva.reports.published import PublishedTables

@@ -12,7 +12,8 @@ from msgspec.structs import replace
 
 from viva.commands import command
 from viva.errors import DataError, VivaError
-from viva.runs.config import Positive, note
+from viva.fields import note
+from viva.runs.config import Positive
 from viva.studies.families import NONE, Families, read_families
 from viva.studies.options import Sources
 from viva.studies.scaling.sources import Parameters, ScalingData, Source, found_in, read_sizes

@@ -13,8 +13,8 @@ from viva.analysis.difficulty import TRIALS
 from viva.benchmarks import BENCHMARKS
 from viva.commands import command
 from viva.errors import DataError, VivaError
+from viva.fields import note
 from viva.published import Entry, called, catalogue, find, similar, table
-from viva.runs.config import note
 from viva.runs.question_lists import read_level_file
 from viva.runs.score_table import ModelScores, read_scores_table
 from viva.visible import one_line

@@ -11,8 +11,8 @@ from msgspec import Struct
 from viva.commands import command
 from viva.engine.folder import ModelRecord, RunFolder
 from viva.errors import DataError
+from viva.fields import note
 from viva.runs.checkpoints import AXES, Checkpoint, Checkpoints, read_checkpoints
-from viva.runs.config import note
 from viva.runs.item_scores import AUTO, ScoreSet, score_sets
 from viva.runs.model_paths import HF
 from viva.studies.options import PAPERS_MEAN, Runs

@@ -1,0 +1,185 @@
+"""A field of a struct as an option: what it may be, what its help says, and values converted to it.
+
+Click options, the keyword arguments of the Python API and the fields of a configuration file derive from it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Mapping
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+import msgspec
+from msgspec import NODEFAULT, Meta, Struct, ValidationError
+
+from viva.errors import VivaError
+from viva.visible import one_line
+
+S = TypeVar("S", bound=Struct)
+
+
+def note(
+    text: str, *, metavar: str = "", spelled: tuple[str, ...] = (), argument: bool = False, rare: bool = False
+) -> Meta:
+    """What a field is, as the help of its option.
+
+    `spelled`: the option's names, where they are not that of the field. `argument`: it has a place in place of a name.
+    `rare`: `--help-all` shows it, `--help` does not.
+    """
+    return Meta(description=text, extra={"metavar": metavar, "spelled": spelled, "argument": argument, "rare": rare})
+
+
+def pick(kind: type[S], values: Mapping[str, object]) -> S:
+    """The struct's fields out of a command's keyword arguments."""
+    names = {field.name for field in msgspec.structs.fields(kind)}
+    return kind(**{name: value for name, value in values.items() if name in names})
+
+
+class Option(Struct, frozen=True):
+    """One field of an option struct, looked up by name."""
+
+    name: str
+    annotation: Any
+    """With bounds and description."""
+    kind: Any
+    default: Any
+    description: str
+    argument: bool = False
+    """Whether it has a place in place of a name: what a study is about."""
+    required: bool = False
+    """Whether it must be given."""
+    metavar: str = ""
+    spelled: tuple[str, ...] = ()
+    rare: bool = False
+    """Whether only `--help-all` shows it."""
+
+    @property
+    def several(self) -> bool:
+        """Whether there may be several values."""
+        return get_origin(self.kind) is tuple and not self.fixed
+
+    @property
+    def fixed(self) -> int:
+        """How many values there must be together, as of a line by two points; 0 for an option like most."""
+        parts = get_args(self.kind) if get_origin(self.kind) is tuple else ()
+        return 0 if ... in parts else len(parts)
+
+    def convert(self, value: object, where: str = "", *, lax: bool = False) -> Any:
+        """The value as the struct's field holds it; `lax` reads numbers and truth values in texts.
+
+        Raises VivaError, naming `where` (a file and line), option and value.
+        """
+        if value is None:
+            return self.default
+        given = [value] if self.several and (isinstance(value, str) or not isinstance(value, Iterable)) else value
+        if isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping):
+            given = [*given]
+        try:
+            return msgspec.convert(_plain(given, self.kind), self.annotation, strict=not lax, dec_hook=_path)
+        except ValidationError as problem:
+            raise VivaError(
+                f"{where}{self.name}={value if lax else _shown(value)}: {_reason(problem, self.kind)}"
+            ) from None
+
+
+def options(*kinds: type[Struct], without: Iterable[str] = ()) -> dict[str, Option]:
+    """The fields of option structs by name; of two of one name, the first's."""
+    found: dict[str, Option] = {}
+    for kind in kinds:
+        hints = get_type_hints(kind, include_extras=True)
+        for field in msgspec.structs.fields(kind):
+            if field.name not in found and field.name not in without:
+                default = field.default if field.default is not NODEFAULT else None
+                plain, *notes = get_args(hints[field.name])  # an alias's own bounds come first
+                required = field.default is NODEFAULT
+                meta = notes[-1]
+                said = meta.extra or {}
+                known = (hints[field.name], plain, default, meta.description)
+                found[field.name] = Option(field.name, *known, required=required, **said)
+    return found
+
+
+def convert(known: Mapping[str, Option], given: Mapping[str, object], where: str = "") -> dict[str, Any]:
+    """Every option by name, the given ones converted and checked, the others with their defaults.
+
+    Raises VivaError: `limit=0: must be at least 1`. Names that are unknown are the caller's to refuse (`unknown`).
+    """
+    values = {name: option.default for name, option in known.items()}
+    return values | {name: known[name].convert(value, where) for name, value in given.items() if name in known}
+
+
+def unknown(known: Iterable[str], given: Iterable[str]) -> str | None:
+    """What to say of the first name that is no option, with the nearest that is one; None where all are known."""
+    names = [*known]
+    for name in given:
+        if name not in names:
+            near = difflib.get_close_matches(name, names, 1)
+            return f"there is no option {name!r}" + (f"; did you mean {near[0]}?" if near else "")
+    return None
+
+
+def bounds(kind: Any) -> Meta | None:
+    """Where a type's numbers end; None where they do not."""
+    metas = [part for part in get_args(kind) if isinstance(part, Meta)]
+    notes = [part for part in metas if {part.ge, part.gt, part.le, part.lt} != {None}]
+    return notes[0] if notes else next((found for part in get_args(kind) if (found := bounds(part))), None)
+
+
+def _plain(value: object, kind: Any) -> object:
+    """A number or path where a text is wanted as text, a path as text: what a command line would give."""
+    if isinstance(value, PathLike):
+        return fspath(value)
+    if get_origin(kind) is tuple:
+        return [_plain(each, get_args(kind)[0]) for each in value] if isinstance(value, list) else value
+    if isinstance(value, int | float) and not isinstance(value, bool) and str in plain_types(kind):
+        return str(value)
+    return value
+
+
+def plain_types(kind: Any) -> set[Any]:
+    """The types that a type is made of: str for a Literal of texts, the item's for a tuple."""
+    if get_origin(kind) is Literal:
+        return {type(value) for value in get_args(kind)}
+    inner = [part for part in get_args(kind) if not isinstance(part, Meta) and part is not ...]
+    return set().union(*map(plain_types, inner)) if inner else {kind}
+
+
+def _path(kind: type, value: object) -> object:
+    if kind is Path and isinstance(value, str) and value:
+        return Path(value)
+    raise ValidationError(f"Expected `path`, got `{type(value).__name__}`")
+
+
+def _shown(value: object) -> str:
+    return one_line(repr(value), 60)
+
+
+_REASONS = {">=": "must be at least", "<=": "must be at most", ">": "must be above", "<": "must be below"}
+
+
+_WORDS = {"int": "a whole number", "float": "a number", "bool": "true or false", "str": "a text", "path": "a path"}
+
+
+def _reason(problem: ValidationError, kind: Any) -> str:
+    """What msgspec says of a value, in words of the command line."""
+    text = str(problem).partition(" - at ")[0]
+    bound = re.fullmatch(r"Expected `(?:int|float)` ([<>]=?) (.+)", text)
+    if bound:
+        return f"{_REASONS[bound[1]]} {float(bound[2]):g}"
+    expected = re.match(r"Expected `([^`]+)`( of length \d+)?", text)
+    if text.startswith("Invalid enum value"):
+        return f"must be {' or '.join(choices(kind))}"
+    if expected:
+        words = [_WORDS.get(word, word) for word in expected[1].split(" | ") if word != "null"]
+        return f"must be {' or '.join(words).replace('array', 'a list')}{expected[2] or ''}"
+    return text[:1].lower() + text[1:]
+
+
+def choices(kind: Any) -> list[str]:
+    """The texts that a type of few values allows; [] for any other type."""
+    if get_origin(kind) is Literal:
+        return [str(value) for value in get_args(kind) if value]
+    return next((found for part in get_args(kind) if (found := choices(part))), [])
