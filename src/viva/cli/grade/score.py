@@ -39,7 +39,7 @@ def score_command(run: Path, benchmark: str, **given: Any) -> int:
     viva score item_scores.csv.gz --benchmark infibench --levels difficulty_levels.yaml --by level
     viva score item_scores.csv.gz --benchmark infibench --difficulty --gpt35 gpt-3.5-turbo --gpt4 gpt-4-0613
     """
-    if run.is_file():
+    if run.exists() and not run.is_dir():  # also what a shell pipes in: <(...)
         refuse_given(("tables", "published_rows"), "is about a run, and this is a table of item scores")
         if not benchmark:
             raise click.UsageError(f"{run} is a table: whose? --benchmark NAME (`viva list`)")
