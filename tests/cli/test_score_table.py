@@ -452,6 +452,14 @@ def test_a_benchmark_that_is_none_is_refused(viva: Viva) -> None:
     refused(viva("score", "t.csv", "--benchmark", "mmlu"), "'mmlu'", "infibench")
 
 
+def test_without_a_benchmark_nothing_published_stands_beside(viva: Viva) -> None:
+    (viva.folder / "t.csv").write_bytes(item_scores(*suite("gpt-4-0613", A)))
+    ended = viva("score", "t.csv")
+    assert (ended.code, "published" in ended.out) == (0, False), ended.err
+    assert ended.out.startswith("Leaderboard · item scores · t.csv")
+    refused(viva("score", "t.csv", "--published", "gpt-4-0613=GPT-4-0613"), "--benchmark NAME")
+
+
 def test_a_published_figure_needs_nearly_all_questions(viva: Viva) -> None:
     full: dict[str, list[object]] = {f"q{number}": [1] for number in range(40)}
     for lost, shown in ((0, True), (2, True), (3, False)):
