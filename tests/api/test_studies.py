@@ -25,7 +25,7 @@ VIEWS = {"help", "chart", "format", "out", "html", "all", "json", "quiet", "verb
 """What commands have for terminals and files."""
 COMMANDS = {"published_tables": "published", "score_table": "score"}
 OF_COMMANDS = {
-    "error_types": {"labels"}, "published_tables": {"bibtex"}, "score_table": {"benchmark", "tables", "published-rows"},
+    "error_types": {"labels"}, "published_tables": {"bibtex"}, "score_table": {"tables", "published-rows"},
 }  # fmt: skip
 """Options of one command alone: files, exit codes, runs in place of tables."""
 
@@ -108,7 +108,7 @@ def test_what_every_study_finds_has_one_shape(here: viva.Run) -> None:
         ("leaderboard", (here,), {"no_published": True}, False),
         ("published_tables", ("cmmlu", "five_shot"), {"model": ["gpt4"]}, False),
         ("scaling", ("csbench",), {"model": "Qwen1.5-*"}, True),
-        ("score_table", ("infibench", "scores.csv"), {"by": "level"}, False),
+        ("score_table", ("scores.csv",), {"benchmark": "infibench", "by": "level"}, False),
         ("training", (here,), {"checkpoints": Path("steps.csv")}, True),
     ]
     assert {name for name, *_ in called} == STUDIES.keys() - {"error_types"}
@@ -142,8 +142,8 @@ def test_errors_name_parameters(here: viva.Run) -> None:
         ("compare", ("infibench",), {"macro_average": "x"}, viva.VivaError, "^macro_average takes item scores"),
         ("correlate", ("syneval",), {"exclude": "x"}, viva.VivaError, "^exclude 'x'"),
         ("scaling", ("csbench",), {"fit": "circle"}, viva.VivaError, "^fit 'circle' is no curve"),
-        ("score_table", ("infibench", "scores.csv"), {"k": 0}, viva.VivaError, "^k=0: must be at least 1"),
-        ("score_table", ("infibench",), {}, TypeError, "missing a required argument: 'table'"),
+        ("score_table", ("scores.csv",), {"k": 0}, viva.VivaError, "^k=0: must be at least 1"),
+        ("score_table", (), {}, TypeError, "missing a required argument: 'table'"),
         ("agreement", ("ratings.csv",), {"strata": "x"}, viva.VivaError, "^strata 'x' .* it goes with ppi$"),
         ("error_types", ("run",), {}, viva.VivaError, "^judge: must be given"),
         ("error_types", ("run",), {"judge": "replay/x"}, viva.VivaError, "error types are those of CS-Bench"),

@@ -50,6 +50,12 @@ def test_prompt_shows_the_exact_text(viva: Viva) -> None:
     assert message == {"role": "user", "content": ended.out.removesuffix("\n")}
 
 
+def test_a_folder_of_data_is_no_run_whatever_it_is_called(viva: Viva) -> None:
+    (viva.folder / "csbench").mkdir()
+    assert viva("show", "csbench", "--prompt").code == 0
+    refused(viva("show", "csbench"), "viva show csbench --prompt")
+
+
 def test_prompt_takes_the_settings_of_a_run(viva: Viva) -> None:
     (viva.folder / "mine.toml").write_text('[zh.truth]\nask = "对吗？"\n', encoding="utf-8")
     asked = next(question for question in questions("csbench", "zh") if question.kind == "truth")

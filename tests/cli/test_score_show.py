@@ -88,7 +88,7 @@ def test_tables_go_to_a_file_on_request(sat: Viva) -> None:
 NO_RUN: dict[tuple[str, ...], tuple[int, tuple[str, ...]]] = {
     ("score", "nowhere"): (2, ("nowhere", "run.json")),
     ("show", "nowhere"): (2, ("nowhere", "run.json")),
-    ("score", "file"): (2, ("file", "run.json")),
+    ("score", "file"): (2, ("file, line 1",)),
     ("show", "file"): (2, ("file", "run.json")),
     ("score", "."): (2, ("holds no run",)),
     ("score",): (2, ("RUN",)),

@@ -406,8 +406,8 @@ SAID: dict[tuple[str, ...], tuple[str, ...]] = {
     ("torn.csv.gz",): ("torn.csv.gz",),
     ("damaged.csv.gz",): ("damaged.csv.gz",),
     ("plain.csv.gz",): ("plain.csv.gz",),
-    ("nowhere.csv",): ("no table nowhere.csv",),
-    (".",): ("irectory",),
+    ("nowhere.csv",): ("--benchmark", "table of item scores"),
+    (".",): ("--benchmark", "table of item scores"),
     ("tags.csv", "--by", "area"): ("tags.csv, line 3", "'x'", "'y'"),
     ("good.csv", "--by", "area"): ("good.csv, line 2", "'area'", "'sample'"),
     ("good.csv", "--by", "level"): ("good.csv, line 2", "'level'"),
@@ -450,6 +450,14 @@ def test_what_cannot_be_reduced_is_named_with_the_line_and_the_value(
 def test_a_benchmark_that_is_none_is_refused(viva: Viva) -> None:
     (viva.folder / "t.csv").write_bytes(GOOD)
     refused(viva("score", "t.csv", "--benchmark", "mmlu"), "'mmlu'", "infibench")
+
+
+def test_without_a_benchmark_nothing_published_stands_beside(viva: Viva) -> None:
+    (viva.folder / "t.csv").write_bytes(item_scores(*suite("gpt-4-0613", A)))
+    ended = viva("score", "t.csv")
+    assert (ended.code, "published" in ended.out) == (0, False), ended.err
+    assert ended.out.startswith("Leaderboard · item scores · t.csv")
+    refused(viva("score", "t.csv", "--published", "gpt-4-0613=GPT-4-0613"), "--benchmark NAME")
 
 
 def test_a_published_figure_needs_nearly_all_questions(viva: Viva) -> None:

@@ -90,7 +90,8 @@ def test_other_tools_habits_work_or_are_answered(viva: Viva) -> None:
             (("run", "csbench", "--modle", "x"), "Did you mean '--model'?"),
             (("run", "csbnech", "--model", "baseline/random"), "did you mean csbench?"),
             (("rnu", "csbench"), "did you mean run?"),
-            (("eval", "csbench"), "did you mean run?"),
+            (("eval", "csbench"), "did you mean `viva run`?"),
+            (("prompt", "csbench"), "did you mean `viva show EXAM --prompt`?"),
             (("show", "run", "--model", "nobody"), "here are: baseline/random"),
             (("run", "cmmlu", "--model", "baseline/random", "--batch_size", "2"), "--batch-size is for weights"),
         ):

@@ -100,7 +100,7 @@ class Commands(click.Group):
         if command is None:
             near = "" if self._prefix else habits.COMMANDS.get(name, "")
             known = self.list_commands(ctx)
-            said = f"; did you mean {near}?" if near else habits.nearest(name, known)
+            said = f"; did you mean `viva {near}`?" if near else habits.nearest(name, known)
             said = said or f"; there are: {', '.join(known)}"
             raise click.UsageError(f"there is no command {self._prefix + name!r}{said}")
         if isinstance(command, click.Group):

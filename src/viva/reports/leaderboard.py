@@ -166,7 +166,7 @@ def _published(row: LeaderboardRow) -> str:
 
 def leaderboard_grids(board: Leaderboard) -> list[Grid]:
     """The table of models, then one a tag and model."""
-    grids = [_grid(f"Leaderboard · {board.benchmark} · {board.table}", "model", board.standings)]
+    grids = [_grid(f"Leaderboard · {board.benchmark or 'item scores'} · {board.table}", "model", board.standings)]
     groups: dict[tuple[str, str], list[LeaderboardRow]] = {}
     for row in board.parts:
         groups.setdefault((row.tag, row.model), []).append(row)

@@ -24,7 +24,7 @@ UNNAMED = "default"
 
 
 @click.command(name="doctor")
-@click.argument("url", default="")
+@click.argument("url", required=False)
 @click.option("--model", metavar="NAME", help="URL: the model to ask.  [default: the first that the server lists]")
 @click.option(
     "--api-key-env", metavar="NAME", help="URL: environment variable with the key.  [default: OPENAI_API_KEY]"
@@ -41,7 +41,7 @@ UNNAMED = "default"
 )
 @click.option("--optional", is_flag=True, help="With --apt: also what only a few questions need (torch: large).")
 @click.option("--format", "form", type=click.Choice(["terminal", "json"]), default="terminal", show_default=True)
-def doctor_command(form: str, url: str, apt: bool, optional: bool, **given: Any) -> int:
+def doctor_command(form: str, url: str | None, apt: bool, optional: bool, **given: Any) -> int:
     """Say what works here: which languages the sandbox can run, or what is missing and the command that installs it.
     With URL, what the OpenAI-compatible server there supports, tried out: chat, completions, logprobs, echo, n, seed,
     stop and more, and which commands work with it.
@@ -53,7 +53,7 @@ def doctor_command(form: str, url: str, apt: bool, optional: bool, **given: Any)
     Exit codes: 0; 2 for a wrong URL; 3 where programs cannot be isolated here, or nothing usable came back from URL; 4
     if the server refuses the key or the model.
     """
-    if not url:
+    if url is None:
         refuse_given(("model", "api_key_env", "timeout"), "is about a server: name its URL, ending in /v1")
         return _machine(form, apt=apt, optional=optional)
     refuse_given(("apt", "optional"), "is about this machine: leave the URL out")

@@ -12,22 +12,19 @@ from viva.cli.options import derive, report_options
 from viva.cli.output import check_writable, print_report, show_study
 from viva.engine.folder import RunFolder, find_run
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK
-from viva.fields import options, pick
+from viva.fields import pick
 from viva.runs.config import LimitOptions, OutputOptions
 from viva.runs.open import prepare
 from viva.runs.published_rows import refuse_unknown, settings_of
 from viva.runs.score import grade_run
 from viva.studies.score_table.study import ScoreTableConfig, study
 
-TABLE = options(ScoreTableConfig, without=("benchmark", "table"))
-
 
 @click.command(name="score")
 @click.argument("run", type=click.Path(path_type=Path), metavar="RUN|TABLE")
 @report_options
-@click.option("--benchmark", default="", metavar="NAME", help="TABLE: whose questions it is about.")
 @derive(ScoreTableConfig)
-def score_command(run: Path, benchmark: str, **given: Any) -> int:
+def score_command(run: Path, **given: Any) -> int:
     """Grade RUN again from its answers, write scores.jsonl again, and print the tables. Asks no model.
 
     Or sum up the item scores in TABLE (CSV or JSONL, also gzipped): leaderboard rows beside the published ones, or
@@ -38,15 +35,13 @@ def score_command(run: Path, benchmark: str, **given: Any) -> int:
     viva score runs/NAME --all
     viva score item_scores.csv.gz --benchmark infibench --k 1 --k 5 --k 10
     viva score item_scores.csv.gz --benchmark infibench --levels difficulty_levels.yaml --by level
-    viva score item_scores.csv.gz --benchmark infibench --difficulty --gpt35 gpt-3.5-turbo --gpt4 gpt-4-0613
+    viva score item_scores.csv.gz --difficulty --gpt35 gpt-3.5-turbo --gpt4 gpt-4-0613
     """
-    if run.is_file():
+    if run.exists() and not run.is_dir():  # also what a shell pipes in: <(...)
         refuse_given(("tables", "published_rows"), "is about a run, and this is a table of item scores")
-        if not benchmark:
-            raise click.UsageError(f"{run} is a table: whose? --benchmark NAME (`viva list`)")
-        show_study(study, ScoreTableConfig, {**given, "benchmark": benchmark, "table": run})
+        show_study(study, ScoreTableConfig, {**given, "table": run})
         return EXIT_OK
-    refuse_given(("benchmark", *TABLE), "is about a table of item scores, and here is a run")
+    refuse_given(ScoreTableConfig.__struct_fields__, "is about a table of item scores, and here is a run")
     output = pick(OutputOptions, given)
     check_writable(output.out)
     folder = RunFolder.open(find_run(run))

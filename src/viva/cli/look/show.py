@@ -93,7 +93,8 @@ def show_command(run: Path, identity: str | None, prompt: bool | None, as_json: 
     viva show runs/NAME --outcome 'not judged'               any word of the screen, also 'right for the wrong reason'
     viva show cmmlu --prompt --shots 5 --question agronomy/0
     """
-    if not run.is_dir() and (prompt or str(run) in BENCHMARKS or question_file(str(run))):
+    is_run = [*run.glob("run.json"), *run.glob("*/run.json")]  # a folder of data may be called like its benchmark
+    if not is_run and (prompt or str(run) in BENCHMARKS or question_file(str(run))):
         if not prompt:
             raise VivaError(f"{run} is an exam, no run folder: viva show {run} --prompt shows what a model is sent")
         refuse_given(OF_RUNS, "is about the answers of a run, and here is an exam")

@@ -29,7 +29,7 @@ _Count = Annotated[int, Meta(ge=1, le=100_000)]
 
 
 class ScoreTableConfig(Struct, kw_only=True):
-    """Reduce the item scores in TABLE to BENCHMARK's leaderboard rows, beside the published ones.
+    """Reduce the item scores in TABLE to leaderboard rows, beside the published ones of --benchmark.
 
     TABLE is CSV or JSONL, also gzipped: a row an answer with `model`, `case` (or `question`), `sample`, `score` (a
     share of 1; empty: unscored) and optionally `repeat` and tags. What `viva grade --out` writes, and a run's
@@ -38,11 +38,13 @@ class ScoreTableConfig(Struct, kw_only=True):
     \b
     viva score item_scores.csv.gz --benchmark infibench --k 1 --k 5 --k 10
     viva score item_scores.csv.gz --benchmark infibench --levels difficulty_levels.yaml --by level
-    viva score item_scores.csv.gz --benchmark infibench --difficulty --gpt35 gpt-3.5-turbo --gpt4 gpt-4-0613
+    viva score item_scores.csv.gz --difficulty --gpt35 gpt-3.5-turbo --gpt4 gpt-4-0613
     """
 
-    benchmark: Annotated[str, note("The benchmark whose questions were scored.", argument=True)]
     table: Annotated[Path, note("CSV or JSONL: a row an answer with model, question, sample, score.", argument=True)]
+    benchmark: Annotated[str, note("Whose questions were scored: its published rows stand beside.", metavar="NAME")] = (
+        ""
+    )
     k: Annotated[
         tuple[_Count, ...],
         note(
@@ -78,7 +80,7 @@ def study(config: ScoreTableConfig) -> StudyResult:
     """Reduce a table of item scores to a benchmark's leaderboard rows, beside the published ones; or tell the levels of
     its questions. Raises VivaError for an unknown benchmark or model, DataError for a damaged table.
     """
-    if config.benchmark not in BENCHMARKS:
+    if config.benchmark not in ("", *BENCHMARKS):
         raise VivaError(f"there is no benchmark {config.benchmark!r}; there are: {', '.join(BENCHMARKS)}")
     _refuse_contradictions(config)
     levels = read_level_file(config.levels) if config.levels else {}
@@ -151,6 +153,8 @@ def _refuse_contradictions(wanted: ScoreTableConfig) -> None:
         for option, model in roles.items():
             if model is not None:
                 raise VivaError(f"{option} {model} says who examines for --difficulty; add --difficulty")
+        if wanted.published and not wanted.benchmark:
+            raise VivaError(f"--published {wanted.published[0]} names a row of a benchmark; add --benchmark NAME")
         return
     for option in ("--gpt35", "--gpt4"):
         if roles[option] is None:
@@ -168,8 +172,8 @@ def _values_of(model: ModelScores, tag: str, levels: Mapping[str, int]) -> dict[
 
 
 def _leaderboard_of(benchmark: str) -> tuple[Entry, ...]:
-    """The published rows of a paper that takes the best of several answers; none of another's."""
-    best = (one for one in catalogue()[benchmark].settings if one.answers > 1)
+    """The published rows of a paper that takes the best of several answers; none of another's, or of none."""
+    best = (one for one in catalogue()[benchmark].settings if one.answers > 1) if benchmark else ()
     return next((table(benchmark, one.tables[0]).entries for one in best), ())
 
 
