@@ -115,17 +115,17 @@ def _all(places: tuple[str, ...]) -> tuple[tuple[str, str, str, str], ...]:
         except OSError:
             continue
         for entry in entries:
-            distribution = re.sub(r"[-_.]+", "-", entry.partition("-")[0]).lower()
+            distribution = entry.partition("-")[0].replace("_", "-").replace(".", "-").lower()
             if distribution in seen:
                 continue
             seen.add(distribution)
             try:
-                with open(f"{place or '.'}/{entry}/entry_points.txt", encoding="utf-8") as file:
-                    text = file.read()
-            except (OSError, UnicodeDecodeError):
+                with open(f"{place or '.'}/{entry}/entry_points.txt", "rb", buffering=0) as file:
+                    content = file.read()
+            except OSError:
                 continue
-            if "[viva." in text:
-                found += _of_viva(text, distribution)
+            if b"[viva." in content:
+                found += _of_viva(content.decode("utf-8", "replace"), distribution)
     return tuple(found)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import importlib
-import inspect
 import os
 import sys
 from collections.abc import Iterator, Mapping
@@ -27,18 +26,18 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "resume": ("viva.cli.ask.run", "Go on with a run: ask only what is missing or failed."),
         "limits": ("viva.cli.ask.limits", "Show and change how hard a running run asks."),
         "merge": ("viva.cli.ask.merge", "Make one run of the shards of a run."),
-        "doctor": ("viva.cli.ask.doctor", "What a server supports, and which languages the sandbox can run."),
+        "doctor": ("viva.cli.ask.doctor", "What a server supports; which languages the sandbox can run."),
     },
     "Grade and judge": {
         "grade": ("viva.cli.grade.grade", "Grade answers collected elsewhere."),
-        "score": ("viva.cli.grade.score", "Grade a run again from its files, or sum up a table of item scores."),
+        "score": ("viva.cli.grade.score", "Grade a run again from its files, or sum up a score table."),
         "extract": ("viva.cli.grade.extract", "Read letters and truth values out of anybody's replies."),
         "review": ("viva.cli.grade.review", "Let experts confirm or change verdicts, on a page of their own."),
         "agreement": ("viva.cli.grade.agree", "How far experts and judge agree; scores from few labels."),
-        "error-types": ("viva.cli.grade.errors", "Why wrong answers are wrong: CS-Bench's error types, by a judge."),
+        "error-types": ("viva.cli.grade.errors", "Why wrong answers are wrong: CS-Bench's types, by a judge."),
     },
     "Look": {
-        "runs": ("viva.cli.look.runs", "Your runs: date, models, exams, score, cost, and what is left to do."),
+        "runs": ("viva.cli.look.runs", "Your runs: date, models, exams, score, cost, what is left."),
         "show": ("viva.cli.look.show", "Prompt, reply, what was read in it, and the verdict."),
         "view": ("viva.cli.look.view", "Browse runs in the browser, also while they are running."),
         "report": ("viva.cli.look.report", "A run as one HTML file that opens offline, or as tables."),
@@ -109,6 +108,11 @@ class Commands(click.Group):
         takes_benchmarks = any(one.name == "benchmarks" for one in command.params)
         return name, command, habits.translated(args[1:], known_options, benchmarks=takes_benchmarks)
 
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands; a group has no options but these two, whose names say what they do."""
+        formatter.write("\nOptions: --version, --help\n" if not self._prefix else "\nOptions: --help\n")
+        self.format_commands(ctx, formatter)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands under their headings, and say what is wrong with packages."""
         rows: dict[str, dict[str, str]] = {}
@@ -156,6 +160,8 @@ def _registered() -> dict[str, plugins.Registered]:
 
 def _group(name: str) -> click.Group:
     """The commands of a package whose names begin so; the help is the docstring of the module that it names, if any."""
+    import inspect
+
     known = _registered()[name]
     has_help = known.place and ":" not in known.place
     said = importlib.import_module(known.place).__doc__ if has_help else known.summary
@@ -190,9 +196,10 @@ def _derived(name: str, known: plugins.Registered, below: Mapping[str, str]) -> 
 )
 @click.version_option(__version__, prog_name="viva")
 def cli() -> None:
-    """Ask models published question sets, and know how far to trust the number. `viva COMMAND --help` has examples.
-    Exit codes: 0 all answered; 2 wrong use; 3 something is unanswered or failed a check; 4 key or model refused;
-    5 the run folder cannot be written; 130 interrupted.
+    """\b
+    Ask models published question sets, and know how far to trust the number.
+    Exit codes: 0 done, 2 wrong use, 3 something missing or failed, 4 key or model
+    refused, 5 cannot write, 130 interrupted.
     """
 
 

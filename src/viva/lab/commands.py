@@ -3,7 +3,7 @@
 COMMANDS = {
     "plan": (
         "viva.lab.planning.study:study",
-        "How many questions a decision needs, and what a number of them can show.",
+        "How many questions a decision needs; what a number can show.",
     ),
     "variance": ("viva.lab.variation.study:study", "What moves a score: prompts, option orders, exemplars, chance."),
     "variance run": ("viva.lab.variation.asking:varied", "Ask each question with several prompts, orders, exemplars."),
