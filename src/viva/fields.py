@@ -21,15 +21,12 @@ from viva.visible import one_line
 S = TypeVar("S", bound=Struct)
 
 
-def note(
-    text: str, *, metavar: str = "", spelled: tuple[str, ...] = (), argument: bool = False, rare: bool = False
-) -> Meta:
+def note(text: str, *, metavar: str = "", spelled: tuple[str, ...] = (), argument: bool = False) -> Meta:
     """What a field is, as the help of its option.
 
     `spelled`: the option's names, where they are not that of the field. `argument`: it has a place in place of a name.
-    `rare`: `--help-all` shows it, `--help` does not.
     """
-    return Meta(description=text, extra={"metavar": metavar, "spelled": spelled, "argument": argument, "rare": rare})
+    return Meta(description=text, extra={"metavar": metavar, "spelled": spelled, "argument": argument})
 
 
 def pick(kind: type[S], values: Mapping[str, object]) -> S:
@@ -53,8 +50,6 @@ class Option(Struct, frozen=True):
     """Whether it must be given."""
     metavar: str = ""
     spelled: tuple[str, ...] = ()
-    rare: bool = False
-    """Whether only `--help-all` shows it."""
 
     @property
     def several(self) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from viva.cli.grouped import HELP_ALL, MANY, Option
+from viva.cli.grouped import HELP_ALL, MANY
 
 OF_EVERY_COMMAND = ("--json", "--quiet", "--verbose", "--log-level")
 LEVELS = ("debug", "info", "warning", "error")
@@ -81,9 +81,8 @@ def _options(command: click.Command) -> Iterator[click.Option]:
         yield _flag("--help-all", "Show all options and exit.", _help_all)
     yield _flag("--quiet", "No progress and no hints: results, warnings and errors alone.", _quiet)
     yield _flag("--verbose", "Also say what goes on: --log-level info.", _verbose)
-    yield Option(
+    yield click.Option(
         ["--log-level"],
-        rare=True,
         type=click.Choice(LEVELS),
         expose_value=False,
         is_eager=True,
@@ -100,8 +99,7 @@ def _help_all(ctx: click.Context, _: click.Parameter, given: bool) -> None:
 
 
 def _flag(name: str, text: str, callback: Any) -> click.Option:
-    rare = name == "--verbose"
-    return Option([name], is_flag=True, expose_value=False, is_eager=True, callback=callback, help=text, rare=rare)
+    return click.Option([name], is_flag=True, expose_value=False, is_eager=True, callback=callback, help=text)
 
 
 def _default(ctx: click.Context, name: str, value: str) -> None:

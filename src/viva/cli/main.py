@@ -97,7 +97,7 @@ class Commands(click.Group):
                 return name, _group(self._prefix + name), args[1:]
         command = self.get_command(ctx, name)
         if command is None:
-            near = "" if self._prefix else habits.COMMANDS.get(name, "")
+            near = "" if self._prefix else habits.known_elsewhere()["commands"].get(name, "")
             known = self.list_commands(ctx)
             said = f"; did you mean `viva {near}`?" if near else habits.nearest(name, known)
             said = said or f"; there are: {', '.join(known)}"

@@ -12,7 +12,6 @@ from typing import Any, TypeVar, get_args
 import click
 from msgspec import Struct
 
-from viva.cli.grouped import Option
 from viva.fields import Option as Field
 from viva.fields import bounds, choices, options, plain_types
 from viva.runs.config import (
@@ -33,7 +32,7 @@ from viva.runs.config import (
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class _Switch(Option):
+class _Switch(click.Option):
     """A switch that a configuration file may have turned on and `--no-NAME` turns off; `--help` shows what is not the
     default."""
 
@@ -86,7 +85,6 @@ def option(option: Field) -> Callable[[F], F]:
     """The click option of a field."""
     spelled = (*option.spelled, option.name) if option.spelled else (f"--{option.name.replace('_', '-')}",)
     more: dict[str, Any] = {"help": option.description, "default": option.default, "metavar": option.metavar or None}
-    more |= {"cls": Option, "rare": option.rare}
     if bool in (option.kind, *get_args(option.kind)):
         if option.default is not None:
             more["cls"] = _Switch

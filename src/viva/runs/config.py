@@ -37,7 +37,6 @@ class ModelOptions(Struct, kw_only=True):
         note(
             "Also every model of this CSV (model, base_url, revision, tokens), for `viva training`.",
             metavar="FILE",
-            rare=True,
         ),
     ] = None
     base_url: BaseUrl = None
@@ -54,25 +53,22 @@ class ServerOptions(Struct, kw_only=True):
             metavar="none|minimal|low|medium|high|xhigh",
         ),
     ] = None
-    reasoning_budget: Annotated[
-        Positive | None, note("The most tokens that a model may think.", metavar="TOKENS", rare=True)
-    ] = None
-    keep_reasoning: Annotated[
-        bool, note("Keep only the replies of models in the run folder, not their reasoning.", rare=True)
-    ] = True
-    system: Annotated[
-        str | None, note("System text before every prompt; @FILE reads it.", metavar="TEXT|@FILE", rare=True)
-    ] = None
+    reasoning_budget: Annotated[Positive | None, note("The most tokens that a model may think.", metavar="TOKENS")] = (
+        None
+    )
+    keep_reasoning: Annotated[bool, note("Keep only the replies of models in the run folder, not their reasoning.")] = (
+        True
+    )
+    system: Annotated[str | None, note("System text before every prompt; @FILE reads it.", metavar="TEXT|@FILE")] = None
     request_field: Annotated[
         tuple[str, ...],
-        note("Add a field to every request, null to leave one out. Repeat for several.", metavar="KEY=JSON", rare=True),
+        note("Add a field to every request, null to leave one out. Repeat for several.", metavar="KEY=JSON"),
     ] = ()
     template_option: Annotated[
         tuple[str, ...],
         note(
             "Set a variable of the model's chat template (vLLM, SGLang, llama.cpp, hf/): enable_thinking=false.",
             metavar="KEY=JSON",
-            rare=True,
         ),
     ] = ()
     header: Annotated[
@@ -80,7 +76,6 @@ class ServerOptions(Struct, kw_only=True):
         note(
             "Send an HTTP header; $NAME in its value is read from the environment, as keys must be.",
             metavar="NAME=VALUE",
-            rare=True,
         ),
     ] = ()
     api_version: Annotated[
@@ -88,19 +83,17 @@ class ServerOptions(Struct, kw_only=True):
         note(
             "The address is Azure's, with this api-version; models are named by their deployment.",
             metavar="DATE",
-            rare=True,
         ),
     ] = None
     stream: Annotated[
         Streaming,
         note(
             "Have replies streamed: where a server wants it or cuts off what is silent for long, always or never.",
-            rare=True,
         ),
     ] = "auto"
     strict_parameters: Annotated[
         bool,
-        note("Stop if a server refuses a parameter. Otherwise the parameter is left out, with a message.", rare=True),
+        note("Stop if a server refuses a parameter. Otherwise the parameter is left out, with a message."),
     ] = False
 
 
@@ -121,7 +114,7 @@ class TaskOptions(Struct, kw_only=True):
     cot: Annotated[bool, note("Chain of thought: ask for reasoning before the answer.")] = False
     form: Annotated[Literal["chat", "base"], note("Chat messages, or raw text for a base model to continue.")] = "chat"
     only: Annotated[
-        Literal["", "comprehension"], note("Only the questions that need no judge.", metavar="comprehension", rare=True)
+        Literal["", "comprehension"], note("Only the questions that need no judge.", metavar="comprehension")
     ] = ""
     limit: Annotated[Positive | None, note("Ask so many questions, evenly spread over the set.")] = None
     questions: Annotated[
@@ -130,7 +123,6 @@ class TaskOptions(Struct, kw_only=True):
             "Ask only the questions whose ids this file lists: CSV or JSONL with a column `question` (such "
             "as the anchors of `viva item-analysis`), or a text file with one id on each line.",
             metavar="FILE",
-            rare=True,
         ),
     ] = None
     seed: Annotated[int | None, note("Draws exemplars and baselines; sent to the server when given.  [default: 0]")] = (
@@ -140,19 +132,17 @@ class TaskOptions(Struct, kw_only=True):
         Path | None,
         note(
             "TOML file of prompt templates that replace the bundled ones; paper: the paper's, where they are shipped.",
-            rare=True,
         ),
     ] = None
     context: Annotated[
         Positive | None,
         note(
             "The model's context in tokens: exemplars that do not fit are dropped, the longest first, and counted.",
-            rare=True,
         ),
     ] = None
     rationale: Annotated[
         bool,
-        note("Ask for a rationale and an answer, and grade both (CLR-Bench's protocol): CS-Bench, CMMLU.", rare=True),
+        note("Ask for a rationale and an answer, and grade both (CLR-Bench's protocol): CS-Bench, CMMLU."),
     ] = False
     encoder: Annotated[
         str | None,
@@ -160,7 +150,6 @@ class TaskOptions(Struct, kw_only=True):
             "Compares rationales and open-ended answers with the gold before a judge does.  "
             "[default: the paper's; roberta-large for CLR-Bench, else none]",
             metavar="NAME|FOLDER|none",
-            rare=True,
         ),
     ] = None
     answer_by: Annotated[
@@ -176,7 +165,6 @@ class TaskOptions(Struct, kw_only=True):
         note(
             "The letter of a reply that counts: the one it commits to; the first or last that stands by itself, or "
             'only what "the answer is" states, to match other tools.',
-            rare=True,
         ),
     ] = "stated"
     shard: Annotated[
@@ -184,7 +172,6 @@ class TaskOptions(Struct, kw_only=True):
         note(
             "Only every N-th question, from the I-th on: one task of an array of N (`viva merge` makes them one run).",
             metavar="I/N",
-            rare=True,
         ),
     ] = None
     shuffle: Annotated[
@@ -192,32 +179,29 @@ class TaskOptions(Struct, kw_only=True):
         note(
             "Ask the questions in a random order, drawn by --seed: those answered so far are a random draw, as "
             "`viva compare --anytime` needs.",
-            rare=True,
         ),
     ] = False
     strict: Annotated[
         bool,
-        note("Refuse a set with questions that have no usable gold. Otherwise these are left unscored.", rare=True),
+        note("Refuse a set with questions that have no usable gold. Otherwise these are left unscored."),
     ] = False
     panel: Annotated[
-        Panel, note("How several verdicts on one answer are combined; without a majority there is none.", rare=True)
+        Panel, note("How several verdicts on one answer are combined; without a majority there is none.")
     ] = "mean"
-    rubric: Annotated[Path | None, note("TOML file that replaces the judge's rubric.", metavar="FILE", rare=True)] = (
-        None
-    )
+    rubric: Annotated[Path | None, note("TOML file that replaces the judge's rubric.", metavar="FILE")] = None
 
 
 class SamplingOptions(Struct, kw_only=True):
     """How answers are drawn."""
 
     samples: Annotated[Positive | None, note("Answers to each question.  [default: the paper's; mostly 1]")] = None
-    repeats: Annotated[int, Meta(ge=1), note("Run it so often; the tables show mean ± sd.", rare=True)] = 1
+    repeats: Annotated[int, Meta(ge=1), note("Run it so often; the tables show mean ± sd.")] = 1
     temperature: Annotated[
         str | None, note("A number, or `server` to send none.  [default: the paper's; mostly 0]")
     ] = None
     top_p: Annotated[
         Annotated[float, Meta(ge=0, le=1)] | None,
-        note("Nucleus sampling.  [default: the paper's; mostly not sent]", rare=True),
+        note("Nucleus sampling.  [default: the paper's; mostly not sent]"),
     ] = None
     max_tokens: Annotated[
         Positive | None,
@@ -230,31 +214,24 @@ class WeightsOptions(Struct, kw_only=True):
 
     revision: Annotated[
         str | None,
-        note("hf/: branch, tag or commit; several are asked one by one.", metavar="NAME[=TOKENS],...", rare=True),
+        note("hf/: branch, tag or commit; several are asked one by one.", metavar="NAME[=TOKENS],..."),
     ] = None
-    dtype: Annotated[
-        Dtype, note("hf/: numbers to compute with; auto is float32 on a CPU, as stored on a GPU.", rare=True)
-    ] = "auto"
-    device: Annotated[str, note("hf/: cpu, cuda, cuda:1, or map to spread a model over all there is.", rare=True)] = (
+    dtype: Annotated[Dtype, note("hf/: numbers to compute with; auto is float32 on a CPU, as stored on a GPU.")] = (
         "auto"
     )
-    bits: Annotated[Literal["4", "8"] | None, note("hf/: quantise to so many bits (bitsandbytes).", rare=True)] = None
-    adapter: Annotated[str | None, note("hf/: a PEFT adapter over the weights.", metavar="NAME|FOLDER", rare=True)] = (
-        None
-    )
-    trust_remote_code: Annotated[
-        bool, note("hf/: run code that comes with the weights, with all your rights.", rare=True)
-    ] = False
+    device: Annotated[str, note("hf/: cpu, cuda, cuda:1, or map to spread a model over all there is.")] = "auto"
+    bits: Annotated[Literal["4", "8"] | None, note("hf/: quantise to so many bits (bitsandbytes).")] = None
+    adapter: Annotated[str | None, note("hf/: a PEFT adapter over the weights.", metavar="NAME|FOLDER")] = None
+    trust_remote_code: Annotated[bool, note("hf/: run code that comes with the weights, with all your rights.")] = False
     template: Annotated[
         str | None,
         note(
             "Prompt template in place of the model's own chat template: raw, or a family such as qwen or "
             "llama2 (`viva list --templates`); also for completion endpoints.",
             metavar="FAMILY|raw",
-            rare=True,
         ),
     ] = None
-    batch_size: Annotated[Positive | None, note("hf/: rows at once.  [default: automatic]", rare=True)] = None
+    batch_size: Annotated[Positive | None, note("hf/: rows at once.  [default: automatic]")] = None
 
     def weights(self) -> Weights:
         """As a model takes it; revisions are told apart elsewhere."""
@@ -279,40 +256,35 @@ class JudgeOptions(Struct, kw_only=True):
             metavar="MODEL[@URL]",
         ),
     ] = ()
-    judge_samples: Annotated[int, Meta(ge=1), note("Verdicts per answer.", rare=True)] = 1
+    judge_samples: Annotated[int, Meta(ge=1), note("Verdicts per answer.")] = 1
     judge_base_url: Annotated[
         str | None, note("The judge's server.  [default: the examinee's server]", metavar="URL")
     ] = None
-    judge_key_env: Annotated[
-        str | None, note("Environment variable with the judge's key.", metavar="NAME", rare=True)
-    ] = None
+    judge_key_env: Annotated[str | None, note("Environment variable with the judge's key.", metavar="NAME")] = None
     verdicts: Annotated[
         VerdictFormat,
         note(
             "How judges write verdicts: a last line that carries a nonce, which no answer can know; json, "
             "the same where the server holds replies to a schema; or a bare line, which a quoted answer can bring, "
             "too.",
-            rare=True,
         ),
     ] = "nonce"
     judge_reasoning_effort: Annotated[
-        Effort | None, note("How much a judge that reasons is to think.", metavar="EFFORT", rare=True)
+        Effort | None, note("How much a judge that reasons is to think.", metavar="EFFORT")
     ] = None
     judge_reasoning_budget: Annotated[
-        Positive | None, note("Tokens that a judge may think at most.", metavar="TOKENS", rare=True)
+        Positive | None, note("Tokens that a judge may think at most.", metavar="TOKENS")
     ] = None
     judge_request_field: Annotated[
-        tuple[str, ...], note("Add a field to every request to a judge.", metavar="KEY=JSON", rare=True)
+        tuple[str, ...], note("Add a field to every request to a judge.", metavar="KEY=JSON")
     ] = ()
 
 
-Timeout = Annotated[float, Meta(ge=0.1), note("Seconds for one attempt.", rare=True)]
-MaxAttempts = Annotated[int, Meta(ge=1), note("Tries for each question.", rare=True)]
-MaxRequests = Annotated[Positive | None, note("Stop after so many requests, retries and judge included.", rare=True)]
+Timeout = Annotated[float, Meta(ge=0.1), note("Seconds for one attempt.")]
+MaxAttempts = Annotated[int, Meta(ge=1), note("Tries for each question.")]
+MaxRequests = Annotated[Positive | None, note("Stop after so many requests, retries and judge included.")]
 MaxCost = Annotated[Annotated[float, Meta(gt=0)] | None, note("Never spend more US dollars than this.")]
-Progress = Annotated[
-    Literal["auto", "live", "plain", "quiet"], note("A live line, plain lines for logs, or nothing.", rare=True)
-]
+Progress = Annotated[Literal["auto", "live", "plain", "quiet"], note("A live line, plain lines for logs, or nothing.")]
 
 
 class PaceOptions(Struct, kw_only=True):
@@ -325,15 +297,12 @@ class PaceOptions(Struct, kw_only=True):
             metavar="N|auto",
         ),
     ] = ()
-    requests_per_minute: Annotated[
-        tuple[str, ...], note("Pace; for one provider `openai=500`.", metavar="N|none", rare=True)
-    ] = ()
+    requests_per_minute: Annotated[tuple[str, ...], note("Pace; for one provider `openai=500`.", metavar="N|none")] = ()
     tokens_per_minute: Annotated[
         tuple[str, ...],
         note(
             "The same in tokens, prompt and reply: estimated, then as the server counts them.",
             metavar="N|none",
-            rare=True,
         ),
     ] = ()
 
@@ -342,9 +311,7 @@ class LimitOptions(PaceOptions, kw_only=True):
     """How hard and how long to ask."""
 
     timeout: Timeout = 300.0
-    question_timeout: Annotated[
-        float, Meta(ge=0.1), note("Seconds for one question with all its retries.", rare=True)
-    ] = 1200.0
+    question_timeout: Annotated[float, Meta(ge=0.1), note("Seconds for one question with all its retries.")] = 1200.0
     max_attempts: MaxAttempts = 8
     wait_for_server: Annotated[
         float,
@@ -352,7 +319,6 @@ class LimitOptions(PaceOptions, kw_only=True):
         note(
             "Wait so long for a server that does not listen yet, such as one that loads its model.",
             metavar="SECONDS",
-            rare=True,
         ),
     ] = 0.0
     max_requests: MaxRequests = None
@@ -362,7 +328,6 @@ class LimitOptions(PaceOptions, kw_only=True):
         note(
             "US dollars per million tokens, if the list price is unknown or you pay another.",
             metavar="[MODEL=]IN/OUT",
-            rare=True,
         ),
     ] = ()
     progress: Progress = "auto"
@@ -371,7 +336,6 @@ class LimitOptions(PaceOptions, kw_only=True):
         note(
             "Run programs that models wrote WITHOUT a sandbox, with all your rights: they can read, send "
             "and delete whatever you can.",
-            rare=True,
         ),
     ] = False
     backend: Annotated[
@@ -379,7 +343,6 @@ class LimitOptions(PaceOptions, kw_only=True):
         note(
             "Where programs, encoders and weights are worked on: this machine, or a Ray cluster.",
             metavar="local|ray[://HOST:PORT]",
-            rare=True,
         ),
     ] = "local"
     batch: Annotated[
@@ -390,11 +353,9 @@ class LimitOptions(PaceOptions, kw_only=True):
             spelled=("--batch/--no-batch",),
         ),
     ] = None
-    no_wait: Annotated[
-        bool, note("--batch: submit requests, read finished ones, and end; resume goes on.", rare=True)
-    ] = False
+    no_wait: Annotated[bool, note("--batch: submit requests, read finished ones, and end; resume goes on.")] = False
     poll: Annotated[
-        float, Meta(ge=0.01), note("--batch: between two looks at what is handed in.", metavar="SECONDS", rare=True)
+        float, Meta(ge=0.01), note("--batch: between two looks at what is handed in.", metavar="SECONDS")
     ] = 60.0
     env_file: Annotated[
         Path | None,
@@ -402,7 +363,6 @@ class LimitOptions(PaceOptions, kw_only=True):
             "Read variables that are not set, such as keys, from this file (.env); a run folder does not keep its "
             "name.",
             metavar="FILE",
-            rare=True,
         ),
     ] = None
     trust_endpoints: Annotated[
@@ -410,14 +370,12 @@ class LimitOptions(PaceOptions, kw_only=True):
         note(
             "Send requests and keys where the run folder says, although you did not begin the run here "
             "(its run.json names the addresses and the variables of the keys).",
-            rare=True,
         ),
     ] = False
     trust_remote_code: Annotated[
         bool,
         note(
             "hf/: run code that comes with the weights, with all your rights; a run that was begun so needs it again.",
-            rare=True,
         ),
     ] = False
 
@@ -439,7 +397,6 @@ class PublishedRows(Struct, kw_only=True):
         note(
             "Published rows to show in the tables: named (gpt-4,llama3-8b), or the next above and below, or none.",
             metavar="MODEL,...|nearest|none",
-            rare=True,
         ),
     ] = "nearest"
 
@@ -451,7 +408,7 @@ class OutputOptions(PublishedRows, kw_only=True):
         "terminal"
     )
     out: Annotated[Path | None, note("Write all of it to a file instead.")] = None
-    tables: Annotated[bool, note("The breakdowns and signatures, in place of one screen.", rare=True)] = False
+    tables: Annotated[bool, note("The breakdowns and signatures, in place of one screen.")] = False
     all: Annotated[bool, note("All of it: also the long tables (every subject).")] = False
 
     @property
@@ -471,15 +428,12 @@ class AnswerFileOptions(Struct, kw_only=True):
             spelled=("--from",),
         ),
     ] = None
-    question_column: Annotated[
-        str, note("Of a table: the question, its id or its text.", metavar="NAME", rare=True)
-    ] = ""
-    text_column: Annotated[str, note("Of a table: the replies.", metavar="NAME", rare=True)] = ""
+    question_column: Annotated[str, note("Of a table: the question, its id or its text.", metavar="NAME")] = ""
+    text_column: Annotated[str, note("Of a table: the replies.", metavar="NAME")] = ""
     by_order: Annotated[
         bool,
         note(
             "Where neither id nor text tells the question, its place does: there must be as many as questions.",
-            rare=True,
         ),
     ] = False
 

@@ -33,34 +33,31 @@ class RejudgeOptions(Struct, kw_only=True):
         tuple[str, ...],
         note("Judge by this model in place of the run's judges. Repeat for a panel.", metavar="MODEL[@URL]"),
     ] = ()
-    panel: Annotated[
-        Panel | None, note("How several verdicts on one answer are combined.  [default: the run's]", rare=True)
-    ] = None
+    panel: Annotated[Panel | None, note("How several verdicts on one answer are combined.  [default: the run's]")] = (
+        None
+    )
     rubric: Annotated[
         Path | None,
-        note("TOML file that replaces the judge's rubric.  [default: the run's]", metavar=f"FILE|{BUNDLED}", rare=True),
+        note("TOML file that replaces the judge's rubric.  [default: the run's]", metavar=f"FILE|{BUNDLED}"),
     ] = None
-    judge_samples: Annotated[
-        Annotated[int, Meta(ge=1)] | None, note("Verdicts per answer.  [default: the run's]", rare=True)
-    ] = None
+    judge_samples: Annotated[Annotated[int, Meta(ge=1)] | None, note("Verdicts per answer.  [default: the run's]")] = (
+        None
+    )
     judge_base_url: Annotated[
         str | None,
         note("The judge's server.  [default: that of the run's judges, else of its models]", metavar="URL"),
     ] = None
-    judge_key_env: Annotated[
-        str | None, note("Environment variable with the judge's key.", metavar="NAME", rare=True)
-    ] = None
+    judge_key_env: Annotated[str | None, note("Environment variable with the judge's key.", metavar="NAME")] = None
     verdicts: Annotated[
         VerdictFormat | None,
         note(
             "How judges write verdicts (see `viva run --help-all`).  [default: the run's; nonce with --judge or "
             "--rubric]",
-            rare=True,
         ),
     ] = None
     encoder: Annotated[
         str | None,
-        note("Compare with this encoder from now on.  [default: the run's]", metavar="NAME|FOLDER|none", rare=True),
+        note("Compare with this encoder from now on.  [default: the run's]", metavar="NAME|FOLDER|none"),
     ] = None
 
     def __bool__(self) -> bool:
