@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import click
 import msgspec
+from msgspec import Struct
 
 from viva.benchmarks import BENCHMARKS, question_file
 from viva.benchmarks.outcomes import FINER, finer
@@ -18,9 +19,9 @@ from viva.cli.grouped import GroupedCommand
 from viva.cli.options import derive
 from viva.engine.folder import RunFolder, find_run
 from viva.errors import VivaError
-from viva.fields import options, pick
+from viva.fields import note, options, pick
 from viva.reports.screen import LINES
-from viva.runs.config import LimitOptions, TaskOptions
+from viva.runs.config import LimitOptions, Positive, TaskOptions
 from viva.runs.described import described_answers
 from viva.runs.open import prepare
 from viva.types import OUTCOMES, StopReason, outcome_name
@@ -50,6 +51,25 @@ class OutcomeChoice(Choice):
 ASKING = options(TaskOptions, without=("limit", "shard", "shuffle", "strict", "panel", "rubric"))
 
 
+class ShowOptions(Struct, kw_only=True):
+    """Which answers of a run, and what of them."""
+
+    wrong: Annotated[bool, note("Only what was graded wrong.")] = False
+    unparsed: Annotated[bool, note("Only what could not be read (unparsed, empty, truncated, refused).")] = False
+    suspicious: Annotated[
+        bool, note("Only passed programs that passed a twin of their test or use constructs rarely needed.")
+    ] = False
+    cut_off: Annotated[
+        Literal["thinking", "answer"] | None,
+        note("Only what the limit of tokens cut off: while the model was thinking, or in the answer."),
+    ] = None
+    model: Annotated[str | None, note("Only this model: its name, or any part that is no other's.")] = None
+    limit: Annotated[Positive | None, note("At most so many answers.  [default: one screen]")] = None
+    everything: Annotated[bool, note("All answers.", spelled=("--all",))] = False
+    by_question: Annotated[bool, note("Instead of the answers, how many of each question's are such.")] = False
+    reasoning: Annotated[bool, note("Show all that a model thought, not just how it began.")] = False
+
+
 @click.command(name="show", cls=GroupedCommand)
 @click.argument("run", type=click.Path(path_type=Path), metavar="RUN|EXAM")
 @click.option(
@@ -58,25 +78,9 @@ ASKING = options(TaskOptions, without=("limit", "shard", "shuffle", "strict", "p
     metavar="ID",
     help="One question, with all its samples; of EXAM: which.  [default: the first]",
 )
-@click.option("--wrong", is_flag=True, help="Only what was graded wrong.")
-@click.option("--unparsed", is_flag=True, help="Only what could not be read (unparsed, empty, truncated, refused).")
-@click.option(
-    "--suspicious",
-    is_flag=True,
-    help="Only passed programs that passed a twin of their test or use constructs rarely needed.",
-)
-@click.option(
-    "--cut-off",
-    type=click.Choice(list(CUT)),
-    help="Only what the limit of tokens cut off: while the model was thinking, or in the answer.",
-)
+@derive(ShowOptions)
 @click.option("--outcome", type=OutcomeChoice(OUTCOME_WORDS), metavar="WORD", help=f"Only: {', '.join(OUTCOME_WORDS)}.")
-@click.option("--model", help="Only this model: its name, or any part that is no other's.")
-@click.option("--limit", type=click.IntRange(1), help="At most so many answers.  [default: one screen]")
-@click.option("--all", "everything", is_flag=True, help="All answers.")
-@click.option("--by-question", is_flag=True, help="Instead of the answers, how many of each question's are such.")
 @click.option("--json", "as_json", is_flag=True, help="A line of JSON an answer, or (--by-question) a question.")
-@click.option("--reasoning", is_flag=True, help="Show all that a model thought, not just how it began.")
 @click.option(
     "--prompt/--no-prompt",
     default=None,
@@ -97,69 +101,47 @@ def show_command(run: Path, identity: str | None, prompt: bool | None, as_json: 
     if not is_run and (prompt or str(run) in BENCHMARKS or question_file(str(run))):
         if not prompt:
             raise VivaError(f"{run} is an exam, no run folder: viva show {run} --prompt shows what a model is sent")
-        refuse_given(OF_RUNS, "is about the answers of a run, and here is an exam")
+        refuse_given((*ShowOptions.__struct_fields__, "outcome"), "is about the answers of a run, and here is an exam")
         show_prompt(str(run), identity, pick(TaskOptions, given), raw=as_json)
         return 0
     refuse_given(tuple(ASKING), "is about an exam that nobody was asked yet: viva show EXAM --prompt")
-    shown = {name: given[name] for name in OF_RUNS}
-    return _show_answers(run, identity, prompts=prompt, as_json=as_json, **shown)
-
-
-OF_RUNS = (
-    "wrong", "unparsed", "suspicious", "cut_off", "outcome", "model", "limit", "everything", "by_question",
-    "reasoning",
-)  # fmt: skip
+    return _show_answers(run, identity, pick(ShowOptions, given), given["outcome"], prompt, as_json=as_json)
 
 
 def _show_answers(
-    run: Path,
-    identity: str | None,
-    *,
-    wrong: bool,
-    unparsed: bool,
-    suspicious: bool,
-    cut_off: str | None,
-    outcome: str | None,
-    model: str | None,
-    limit: int | None,
-    everything: bool,
-    by_question: bool,
-    prompts: bool | None,
-    reasoning: bool,
-    as_json: bool,
+    run: Path, identity: str | None, config: ShowOptions, outcome: str | None, prompts: bool | None, *, as_json: bool
 ) -> int:
     """Answers of a run, as many as a screen holds."""
     folder = RunFolder.open(find_run(run))
     opened = prepare(folder, LimitOptions(progress="quiet"))
-    if model is not None:
-        model = _named(model, [one.name for one in opened.models])
+    model = config.model and _named(config.model, [one.name for one in opened.models])
     finely = FINER_NAMES.get(outcome or "")
     wanted: set[str] = {one for one in OUTCOMES if outcome is None or finely or outcome_name(one) == outcome}
-    if wrong or unparsed:
-        wanted = ({"wrong"} if wrong else set()) | (
-            {"unparsed", "empty", "truncated", "refused"} if unparsed else set()
+    if config.wrong or config.unparsed:
+        wanted = ({"wrong"} if config.wrong else set()) | (
+            {"unparsed", "empty", "truncated", "refused"} if config.unparsed else set()
         )
     shown = found = lines = 0
-    everything |= identity is not None
+    everything = config.everything or identity is not None
     counts: dict[tuple[str, str], list[int]] = {}
     with ExitStack() as stack:
         with_prompts = bool(prompts or (prompts is None and identity))
-        for one in described_answers(opened, stack, prompts=with_prompts, reasoning=reasoning):
+        for one in described_answers(opened, stack, prompts=with_prompts, reasoning=config.reasoning):
             if identity not in (None, one.question.id) or model not in (None, one.model):
                 continue
             count = counts.setdefault((one.question.id, one.model), [0, 0])
             count[1] += 1
-            if one.score.outcome not in wanted or (cut_off and one.response.stop_reason != CUT[cut_off]):
+            if one.score.outcome not in wanted or (config.cut_off and one.response.stop_reason != CUT[config.cut_off]):
                 continue
             if finely and finer(one.score, one.response.stop_reason) != finely:
                 continue
-            if suspicious and not one.suspicion.any:
+            if config.suspicious and not one.suspicion.any:
                 continue
             count[0] += 1
             found += 1
-            if by_question or (limit is not None and shown >= limit):
+            if config.by_question or (config.limit is not None and shown >= config.limit):
                 continue
-            if limit is None and not everything:
+            if config.limit is None and not everything:
                 lines += one.text.count("\n") + 1 if lines <= LINES else 0
                 if shown and lines > LINES:
                     continue
@@ -167,9 +149,9 @@ def _show_answers(
             shown += 1
     if identity and not found:
         raise VivaError(f"{folder.path} has no such answer to question {identity!r}")
-    if by_question:
-        shown = _tell_counts(counts, len(counts) if everything else limit or MOST, as_json=as_json)
-    more = "; --limit N or --all shows more" if shown < found and limit is None else ""
+    if config.by_question:
+        shown = _tell_counts(counts, len(counts) if everything else config.limit or MOST, as_json=as_json)
+    more = "; --limit N or --all shows more" if shown < found and config.limit is None else ""
     click.echo(f"{shown:,} of {plural(found, 'answer')} shown{more}", err=True)
     return 0
 
