@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
-from cli.told import told
+from cli.told import command_of, told
 from rows import table
 from servers.fixtures import QUIET, Viva
-from viva.cli.compare.breakdown import breakdown_command
 from viva.errors import VivaError
 
 HEADER = "model,case,sample,score,domain,kind\n"
@@ -25,7 +24,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def breakdown(*arguments: object) -> str:
-    return told(breakdown_command, *arguments, "--all")
+    return told(command_of("breakdown"), *arguments, "--all")
 
 
 def found(*arguments: object) -> list[dict[str, Any]]:

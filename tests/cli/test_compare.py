@@ -9,13 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from viva.cli.compare.compare import compare_command
 
 from benchmarks.handmade import cmmlu, rows
-from cli.told import told
+from cli.told import command_of, told
 from rows import table
 from servers.fixtures import QUIET, Viva
-from viva.cli.grade.score import score_command
 from viva.errors import VivaError
 
 RANDOM, FIRST = "baseline/random", "baseline/first"
@@ -27,7 +25,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def compare(*arguments: object) -> str:
-    return told(compare_command, *arguments, "--all")
+    return told(command_of("compare"), *arguments, "--all")
 
 
 def compared(*arguments: object) -> list[dict[str, Any]]:
@@ -362,7 +360,7 @@ def test_cmmlus_five_categories_are_compared_in_the_papers_average(viva: Viva, t
         assert list(found) == categories
         assert found["Humanities"]["n"] == 3
         assert found["Humanities"]["second"] == pytest.approx((1 + 1 / 2) / 2), "a mean over subjects"
-    printed = told(score_command, folder, "--tables")
+    printed = told(command_of("score"), folder, "--tables")
     assert "baseline/first on cmmlu-zh" in printed
     assert "passes the pass line of 60 %" in " ".join(printed.split())
 

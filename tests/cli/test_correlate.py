@@ -15,10 +15,9 @@ import pytest
 
 import viva
 from cli.collected import answers, write_jsonl, wrong
-from cli.told import told
+from cli.told import command_of, told
 from rows import table
 from servers.fixtures import QUIET, Viva
-from viva.cli.compare.correlate import correlate_command
 from viva.errors import VivaError
 from viva.published import table as published_table
 
@@ -31,7 +30,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def correlate(*arguments: object) -> str:
-    return told(correlate_command, *arguments, "--all")
+    return told(command_of("correlate"), *arguments, "--all")
 
 
 def values(*arguments: object) -> dict[tuple[str, str, str], Any]:

@@ -12,10 +12,9 @@ from typing import Any
 
 import pytest
 
-from cli.told import told
+from cli.told import command_of, told
 from rows import table
 from servers.fixtures import QUIET, Viva
-from viva.cli.compare.scaling import scaling_command
 from viva.errors import VivaError
 from viva.studies.families import family_of
 
@@ -29,7 +28,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def scaling(*arguments: object) -> str:
-    return told(scaling_command, *arguments, "--all")
+    return told(command_of("scaling"), *arguments, "--all")
 
 
 def groups(*arguments: object) -> dict[str, Any]:

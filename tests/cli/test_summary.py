@@ -73,9 +73,6 @@ def test_a_run_prints_one_table_and_the_next_commands(viva: Viva) -> None:
     assert "signature:" in tables
     assert viva("score", "run", "--out", "file.txt").code == 0
     assert (viva.folder / "file.txt").read_text(encoding="utf-8") == whole, "files have everything"
-    former = viva("score", "run", "--summary")
-    assert (former.code, former.out) == (0, ended.out)
-    assert "is what is printed without it" in former.err
 
 
 def demo() -> list[str]:

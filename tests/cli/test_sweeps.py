@@ -13,13 +13,9 @@ from typing import Any
 import pytest
 
 from cli.collected import read_csv, refused
-from cli.told import told
+from cli.told import command_of, told
 from models.local.tiny import make_model
 from servers.fixtures import QUIET, SAMPLE, Viva, wait_until
-from viva.cli.ask.run import resume_command, run_command
-from viva.cli.compare.training import training_command
-from viva.cli.grade.score import score_command
-from viva.cli.look.show import show_command
 
 pytestmark = pytest.mark.torch("transformers")
 
@@ -72,7 +68,7 @@ def swept(checkpoints: Path, loaded: list[int]) -> dict[str, Any]:
     """The report of one run that nobody disturbed."""
     patch = pytest.MonkeyPatch()
     patch.chdir(checkpoints)
-    report = json.loads(told(run_command, *SWEEP, "--checkpoints", "tokens.csv", "--run", "swept"))
+    report = json.loads(told(command_of("run"), *SWEEP, "--checkpoints", "tokens.csv", "--run", "swept"))
     patch.undo()
     return report
 
@@ -94,7 +90,7 @@ def test_each_checkpoint_is_a_model_with_its_tokens_and_its_weights(here: Path, 
     models = json.loads((here / "swept" / "run.json").read_text("utf-8"))["models"]
     assert [model["name"] for model in models] == [f"hf/{here.resolve()}/ckpts/step{step}" for step in STEPS]
     assert len({model["weights"]["fingerprint"] for model in models}) == 3
-    told(score_command, "swept", "--format", "csv", "--out", "scores.csv")
+    told(command_of("score"), "swept", "--format", "csv", "--out", "scores.csv")
     rows = [row for row in read_csv(Path("scores.csv")) if not row["published"]]
     assert {(row["model"], float(row["trained"])) for row in rows} == {
         (result["model"], result["trained"]) for result in swept["results"]
@@ -108,7 +104,7 @@ def test_one_model_at_a_time_is_in_memory(swept: dict[str, Any], loaded: list[in
 
 def test_a_run_that_knows_its_tokens_draws_its_curves(here: Path, swept: dict[str, Any]) -> None:
     def points(*more: object) -> list[tuple[str, float, float]]:
-        (exam,) = json.loads(told(training_command, "swept", "--format", "json", *more))["exams"]
+        (exam,) = json.loads(told(command_of("training"), "swept", "--format", "json", *more))["exams"]
         return [(p["checkpoint"], p["at"], next(iter(p["cells"].values()))["mean"]) for p in exam["points"]]
 
     means = [result["overall"]["mean"] for result in swept["results"]]
@@ -132,17 +128,17 @@ def test_killed_in_the_middle_and_resumed_the_table_is_the_same(here: Path, swep
     before = {(entry["key"], entry["seconds"]) for entry in viva.entries()}
     assert SAMPLE <= len(before) < 3 * SAMPLE, "in the middle"
     run = viva.folder / "run"  # gone on with in this process, which has torch at hand
-    resumed = json.loads(told(resume_command, run, "--format", "json", *QUIET))
+    resumed = json.loads(told(command_of("resume"), run, "--format", "json", *QUIET))
     assert before <= {(entry["key"], entry["seconds"]) for entry in viva.entries()}, "none was asked again"
     assert len(viva.entries()) == 3 * SAMPLE
     assert table(resumed) == table(swept)
 
     # The weights are gone: what is graded needs none, what is to be asked does.
     (viva.folder / "ckpts").rename(viva.folder / "elsewhere")
-    again = json.loads(told(score_command, run, "--format", "json"))
+    again = json.loads(told(command_of("score"), run, "--format", "json"))
     assert again["results"] == resumed["results"]
-    assert "hf/step2" in told(show_command, run, "--limit", 1)
-    assert "hf/step1000" in told(training_command, run, "--by", "exam", "--format", "csv")
+    assert "hf/step2" in told(command_of("show"), run, "--limit", 1)
+    assert "hf/step1000" in told(command_of("training"), run, "--by", "exam", "--format", "csv")
     lines = journal.read_bytes().splitlines(keepends=True)
     journal.write_bytes(b"".join(lines[:-3]))
     gone = viva.resume()
@@ -156,7 +152,9 @@ def test_folders_of_one_name_stand_beside_each_other(here: Path, swept: dict[str
     for name, step in (("a", 2), ("b", 10)):
         Path(name).mkdir()
         Path(name, "final").symlink_to(here / "ckpts" / f"step{step}")
-    report = json.loads(told(run_command, "cmmlu", "--model", "hf/*/final", "--limit", 8, *CHOOSING, "--run", "finals"))
+    report = json.loads(
+        told(command_of("run"), "cmmlu", "--model", "hf/*/final", "--limit", 8, *CHOOSING, "--run", "finals")
+    )
     assert [result["model"] for result in report["results"]] == ["hf/a/final", "hf/b/final"]
     assert "model:hf/a/final|" in report["results"][0]["signature"]
 

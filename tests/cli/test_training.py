@@ -15,11 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cli.collected import answers, gold, write_jsonl, wrong
-from cli.told import told
+from cli.told import command_of, told
 from rows import table
 from servers.fixtures import QUIET, LocalServer, Viva
-from viva.cli.compare.correlate import correlate_command
-from viva.cli.compare.training import training_command
 from viva.errors import DataError, VivaError
 from viva.runs.checkpoints import amount, models_of, read_checkpoints
 from viva.types import Question
@@ -31,7 +29,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def training(*arguments: object) -> str:
-    return told(training_command, *arguments, "--all")
+    return told(command_of("training"), *arguments, "--all")
 
 
 def curves(*arguments: object) -> dict[str, list[tuple[float, float | None]]]:
@@ -420,7 +418,7 @@ def test_synevals_curves_are_its_table_by_format(viva: Viva) -> None:
     assert {"GS", "MVP", "PPA", "All"} <= set(points)
     assert points["GS"][-1] == pytest.approx(found["OA"][-1])
     assert points["PPA"][-1] == (1e9, None)
-    table = json.loads(told(correlate_command, viva.folder / "run", "--format", "json"))["tables"][0]
+    table = json.loads(told(command_of("correlate"), viva.folder / "run", "--format", "json"))["tables"][0]
     assert [pair["second"] for pair in table["pairs"]] == ["MC", "FITB accuracy", "FITB F1"], (
         "as in Table 7, without OA"
     )

@@ -408,7 +408,8 @@ def test_a_recurrent_state_is_not_shared(widths: Callable[[Opened], list[tuple[i
 def test_a_model_without_keys_and_values_is_refused() -> None:
     import transformers
 
-    model = transformers.MambaForCausalLM(transformers.MambaConfig(vocab_size=50, hidden_size=16, num_hidden_layers=1))
-    opened = Opened("snake", None, model, "cpu", "float32", 512)
-    with pytest.raises(VivaError, match="snake is a 'mamba' and keeps no keys and values"):
+    config = transformers.OpenAIGPTConfig(vocab_size=50, n_embd=16, n_layer=1, n_head=2)
+    model = transformers.OpenAIGPTLMHeadModel(config)
+    opened = Opened("first", None, model, "cpu", "float32", 512)
+    with pytest.raises(VivaError, match="first is a 'openai-gpt' and keeps no keys and values"):
         generate(opened, Numbered(), [Asked(ids=[5, 6], sampling=GREEDY, seeds=("",))])

@@ -35,6 +35,8 @@ _SHARED = 64
 """Tokens that must be saved before a common beginning is read apart: it takes a pass of its own."""
 _ENDED = 0.25
 """Share of the rows that must have ended before these are dropped: that copies the keys and values of all others."""
+_KEEPS = ("cache", "past_key_values")
+"""The argument that a model's keys and values come in: transformers gave it a new name in 5.24."""
 _WHOLE = "DynamicLayer"
 """What transformers calls a layer's keys and values where all of them are kept, and nothing else."""
 
@@ -249,7 +251,13 @@ class _Batch:
         self._model = opened.model
         self._device = opened.device
         self._takes = _takes(opened)
-        self._cache = _cache(opened)
+        self._keeps = next((name for name in _KEEPS if name in self._takes), "")
+        if not self._keeps:
+            kind = getattr(opened.model.config, "model_type", type(opened.model).__name__)
+            raise VivaError(
+                f"{opened.name} is a {kind!r} and keeps no keys and values: Viva cannot let it write replies"
+            )
+        self._cache = importlib.import_module("transformers").DynamicCache(config=opened.model.config)
         self._mask: Any = None
         """Rows by columns, 0 where there is padding; None where there is none."""
         self._lengths: Any = None
@@ -297,9 +305,8 @@ class _Batch:
             more["position_ids"] = places
         if "logits_to_keep" in self._takes:  # of a long prompt they would be larger than all else
             more["logits_to_keep"] = 1
-        found = self._model(
-            input_ids=ids, attention_mask=self._mask, past_key_values=self._cache, use_cache=True, **more
-        )
+        more[self._keeps] = self._cache
+        found = self._model(input_ids=ids, attention_mask=self._mask, use_cache=True, **more)
         return found.logits[:, -1]
 
     def _common(self, prompts: Sequence[tuple[int, ...]]) -> int:
@@ -316,14 +323,6 @@ class _Batch:
         shortest = min(map(len, prompts)) - 1
         common = next((at for at in range(shortest) if first[at] != last[at]), shortest)
         return common if common * (len(prompts) - 1) >= _SHARED else 0
-
-
-def _cache(opened: Opened) -> Any:
-    """An empty place for the keys and values of this model. Raises VivaError where it keeps none."""
-    if "past_key_values" not in _takes(opened):
-        kind = getattr(opened.model.config, "model_type", type(opened.model).__name__)
-        raise VivaError(f"{opened.name} is a {kind!r} and keeps no keys and values: Viva cannot let it write replies")
-    return importlib.import_module("transformers").DynamicCache(config=opened.model.config)
 
 
 def _takes(opened: Opened) -> frozenset[str]:
