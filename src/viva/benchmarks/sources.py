@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tomllib
 from functools import cache
 from pathlib import Path
 
-from msgspec import Struct, convert
+from msgspec import Struct
+
+from viva.shipped import shipped_table
 
 
 class Source(Struct, frozen=True):
@@ -24,8 +25,7 @@ class Source(Struct, frozen=True):
 @cache
 def sources() -> dict[str, Source]:
     """All sources, from sources.toml."""
-    text = (Path(__file__).parent / "sources.toml").read_text(encoding="utf-8")
-    return convert(tomllib.loads(text), dict[str, Source])
+    return shipped_table(__file__, "sources.toml", dict[str, Source])
 
 
 def cache_folder(benchmark: str) -> Path:

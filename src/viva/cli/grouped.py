@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Any
 
 import click
+
+from viva.shipped import shipped_table
 
 MANY = 45
 """Options from which on a command's `--help` leaves the rare ones to `--help-all`."""
@@ -16,9 +18,8 @@ class GroupedCommand(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options of each group under its heading."""
-        import tomllib
 
-        shown = tomllib.loads(Path(__file__).with_name("headings.toml").read_text(encoding="utf-8"))
+        shown = shipped_table(__file__, "headings.toml", dict[str, Any])
         groups = shown["headings"]
         rows: dict[str, list[tuple[str, str]]] = {name: [] for name in ("Options", *groups)}
         headings = {option: heading for heading, names in groups.items() for option in names}

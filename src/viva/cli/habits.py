@@ -5,18 +5,18 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection, Iterable, Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import click
+
+from viva.shipped import shipped_table
 
 
 @cache
 def known_elsewhere() -> dict[str, Any]:
     """habits.toml: options and commands of other tools, and former names."""
-    import tomllib
 
-    return tomllib.loads(Path(__file__).with_name("habits.toml").read_text(encoding="utf-8"))
+    return shipped_table(__file__, "habits.toml", dict[str, Any])
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

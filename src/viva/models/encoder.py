@@ -15,7 +15,6 @@ import importlib.resources
 import importlib.util
 import os
 import re
-import tomllib
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -36,6 +35,7 @@ from viva.models.weightfiles import (
     look_up_the_hub,
     offline,
 )
+from viva.shipped import shipped_table
 
 VERSION = "1"
 """Goes up whenever the same texts could get another similarity."""
@@ -104,8 +104,7 @@ def published_layer(place: str, *, folder: bool) -> int | None:
 
 @cache
 def _published() -> tuple[dict[str, int], frozenset[str]]:
-    content = (importlib.resources.files("viva.models") / "encoders.toml").read_text(encoding="utf-8")
-    data = tomllib.loads(content)
+    data = shipped_table(__file__, "encoders.toml", dict[str, Any])
     return data["layers"], frozenset(data["owners"])
 
 

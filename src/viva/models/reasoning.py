@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
 from typing import Any
 from urllib.parse import urlsplit
 
-import msgspec
 from msgspec import Struct
 
 from viva.errors import VivaError
 from viva.requesting import RequestOptions
+from viva.shipped import shipped_table
 
 REASONING_LIMIT = 32_768
 """Tokens of thoughts and reply that a model which reasons may write where no other limit is given."""
@@ -40,7 +39,7 @@ class _Table(Struct):
 
 @cache
 def _table() -> _Table:
-    return msgspec.toml.decode(files("viva.models").joinpath("reasoning.toml").read_bytes(), type=_Table)
+    return shipped_table(__file__, "reasoning.toml", _Table)
 
 
 def reasons_by_name(name: str) -> bool:

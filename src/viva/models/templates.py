@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.resources
-import tomllib
 from functools import cache
 
-from msgspec import Struct, convert
+from msgspec import Struct
 
 from viva.errors import VivaError
 from viva.prompting import fields, fill
+from viva.shipped import shipped_table
 from viva.types import Prompt
 from viva.visible import one_line
 
@@ -25,8 +24,7 @@ class Family(Struct, frozen=True):
 
 @cache
 def _table() -> dict[str, Family]:
-    content = (importlib.resources.files("viva.models") / "templates.toml").read_text(encoding="utf-8")
-    return convert(tomllib.loads(content), dict[str, Family])
+    return shipped_table(__file__, "templates.toml", dict[str, Family])
 
 
 def families() -> dict[str, str]:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
 from typing import Literal
 
-import msgspec
 from msgspec import Struct
 
 from viva.errors import DataError
 from viva.io.tables import read_csv as csv_rows
 from viva.published.model import Column, Entry, Kind, Paper, Size, Source, Table, plain
 from viva.published.sizes import known, size, stated
+from viva.shipped import shipped_table, shipped_text
 
 
 class Cells(Struct, frozen=True, forbid_unknown_fields=True):
@@ -110,8 +109,7 @@ class Benchmark(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 @cache
 def catalogue() -> dict[str, Benchmark]:
     """Benchmark → what is declared of it. The file ships with Viva, so that a fault in it is a defect of Viva."""
-    text = files("viva.published").joinpath("catalogue.toml").read_text(encoding="utf-8")
-    return msgspec.toml.decode(text, type=dict[str, Benchmark])
+    return shipped_table(__file__, "catalogue.toml", dict[str, Benchmark])
 
 
 def declared(benchmark: str) -> Benchmark:
@@ -202,5 +200,5 @@ def _sizes(about: Benchmark, name: str) -> dict[str, Size]:
 @cache
 def read_csv(file: str) -> tuple[dict[str, str], ...]:
     """The rows of one of the CSV files of this folder."""
-    text = files("viva.published").joinpath(file).read_text(encoding="utf-8")
+    text = shipped_text(__file__, file)
     return tuple(row for _, row in csv_rows(file, text)[1])

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from importlib.resources import files
 
 from viva.io.tables import read_csv
 from viva.published.model import Size, plain
+from viva.shipped import shipped_text
 
 _NUMBER = r"(\d+(?:\.\d+)?)"
 _STATED = re.compile(rf"{_NUMBER}\s*[bB](?:\s*/\s*{_NUMBER}\s*[bB])?", re.ASCII)
@@ -54,7 +54,7 @@ def known(name: str) -> Size | None:
 
 @cache
 def _listed() -> dict[str, Size]:
-    text = files("viva.published").joinpath("sizes.csv").read_text(encoding="utf-8")
+    text = shipped_text(__file__, "sizes.csv")
     return {
         plain(row["model"]): Size(float(row["total"]), float(row["active"]))
         for _, row in read_csv("sizes.csv", text)[1]

@@ -4,41 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
+from viva.shipped import shipped_table
 from viva.visible import escape_invisible, escaped
 
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
-    "&": r"\&",
-    "#": r"\#",
-    "%": r"\%",
-    "_": r"\_",
-    "^": r"\textasciicircum{}",
-    "~": r"\textasciitilde{}",
-    # In the fonts that LaTeX begins with these are other signs, or none.
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    # Signs of our own reports: no font or package of its own is needed for these.
-    "−": r"\ensuremath{-}",
-    "±": r"\ensuremath{\pm}",
-    "·": r"\ensuremath{\cdot}",
-    "→": r"\ensuremath{\rightarrow}",
-    "↓": r"\ensuremath{\downarrow}",
-    "λ": r"\ensuremath{\lambda}",
-    "½": r"\ensuremath{\frac12}",
-    "²": r"\ensuremath{^2}",
-    "×": r"\ensuremath{\times}",
-    "≤": r"\ensuremath{\leq}",
-    "≥": r"\ensuremath{\geq}",
-    "†": r"\dag{}",
-    "‡": r"\ddag{}",
-    "–": "--",
-    "—": "---",
-    "…": r"\ldots{}",
-}
+_LATEX = shipped_table(__file__, "latex.toml", dict[str, str])
 
 
 def latex(text: str) -> str:

@@ -15,12 +15,12 @@ import sys
 import threading
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 
 import msgspec
 
 from viva.sandbox.languages import canonical, languages, missing_parts, package_folder
+from viva.shipped import shipped_table
 from viva.types import Flag
 
 LONGEST = 100_000
@@ -43,8 +43,7 @@ class _Construct(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def constructs() -> Mapping[str, Sequence[_Construct]]:
     """By the language whose parser finds them."""
-    kind = dict[str, tuple[_Construct, ...]]
-    return msgspec.toml.decode((files(__package__) / "constructs.toml").read_bytes(), type=kind)
+    return shipped_table(__file__, "constructs.toml", dict[str, tuple[_Construct, ...]])
 
 
 class Examiner:

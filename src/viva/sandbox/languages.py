@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import tomllib
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 
 import msgspec
+
+from viva.shipped import shipped_table, shipped_text
 
 FOLDERS = ("/usr/local/lib/viva", "~/.local/share/viva/toolchains")
 """Where packages that the system has none of are looked for: the machine's folder, then the user's own."""
@@ -181,7 +181,7 @@ class Language(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 @cache
 def _document() -> Mapping[str, object]:
-    return tomllib.loads((files(__package__) / "languages.toml").read_text(encoding="utf-8"))
+    return shipped_table(__file__, "languages.toml", dict[str, object])
 
 
 @cache
@@ -198,7 +198,7 @@ def languages() -> Mapping[str, Language]:
 
 def harness_file(name: str) -> str:
     """The text of a file of harness/."""
-    return (files(__package__) / "harness" / name).read_text(encoding="utf-8")
+    return shipped_text(__file__, f"harness/{name}")
 
 
 @cache

@@ -10,9 +10,10 @@ from __future__ import annotations
 import errno
 import platform
 import struct
-import tomllib
 from functools import cache
-from importlib.resources import files
+from typing import Any
+
+from viva.shipped import shipped_table
 
 _LOAD, _EQUAL, _GREATER_EQUAL, _ANY_BIT, _AND, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
 _KILL, _ERRNO, _ALLOW = 0x80000000, 0x00050000, 0x7FFF0000
@@ -38,7 +39,7 @@ def _refuse(name: str) -> bytes:
 def syscall_filter(language: str, machine: str = "") -> bytes:
     """The filter as an array of struct sock_filter; empty for a processor that seccomp.toml does not know."""
     machine = machine or platform.machine()
-    table = tomllib.loads((files(__package__) / "seccomp.toml").read_text(encoding="utf-8"))
+    table = shipped_table(__file__, "seccomp.toml", dict[str, Any])
     if machine not in table["arch"]:
         return b""
     arch, numbers = table["arch"][machine], table["numbers"][machine]

@@ -10,11 +10,11 @@ import builtins
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, lru_cache
-from importlib.resources import files
 
 import msgspec
 
 from viva.scorers.rubric.parsing import parse
+from viva.shipped import shipped_table
 
 MOST = 200_000
 """Characters of a test that is parsed; see scorers/rubric/code.py."""
@@ -30,7 +30,7 @@ class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @cache
 def _words() -> _Words:
-    return msgspec.toml.decode((files(__package__) / "separable.toml").read_bytes(), type=_Words)
+    return shipped_table(__file__, "separable.toml", _Words)
 
 
 _SINGLETONS = (None, True, False, Ellipsis)

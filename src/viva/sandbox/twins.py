@@ -11,12 +11,12 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib.resources import files
 
 import msgspec
 
 from viva.sandbox.separable import MOST
 from viva.scorers.rubric.parsing import parse
+from viva.shipped import shipped_table
 
 Span = tuple[int, int]
 
@@ -44,7 +44,7 @@ class _Form(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @cache
 def _forms() -> Mapping[str, _Form]:
-    return msgspec.toml.decode((files(__package__) / "twins.toml").read_bytes(), type=dict[str, _Form])
+    return shipped_table(__file__, "twins.toml", dict[str, _Form])
 
 
 def failing_twin(language: str, test: str) -> str:

@@ -11,11 +11,12 @@ A long reply is read through two windows, its head and its tail: answers stand a
 from __future__ import annotations
 
 import re
-import tomllib
 import unicodedata
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
+from typing import Any
+
+from viva.shipped import shipped_table
 
 BOX = "\x01"
 """What the beginning of `\\boxed{…}` or `<answer>…</answer>` becomes. Raw control characters become blanks, so that no
@@ -29,11 +30,8 @@ OPENINGS = (*(f"<{tag}>" for tag in _THINKING), "[THINK]", "◁think▷", "<|beg
 CLOSINGS = (*(f"</{tag}>" for tag in _THINKING), "[/THINK]", "◁/think▷", "<|end_of_thought|>", "<|message|>")
 
 _LATIN = "".join(map(chr, [*range(0xC0, 0xD7), *range(0xD8, 0xF7), *range(0xF8, 0x250)]))
-_PUNCTUATION = {
-    char: meant
-    for meant, chars in tomllib.loads(Path(__file__).with_name("punctuation.toml").read_text(encoding="utf-8")).items()
-    for char in chars
-}
+_SAME = shipped_table(__file__, "punctuation.toml", dict[str, str])
+_PUNCTUATION = {char: meant for meant, chars in _SAME.items() for char in chars}
 
 
 class _Table(dict[int, str]):
@@ -48,7 +46,7 @@ class _Table(dict[int, str]):
 
 @cache
 def _simplified() -> dict[str, str]:
-    table = tomllib.loads(Path(__file__).with_name("traditional.toml").read_text(encoding="utf-8"))
+    table = shipped_table(__file__, "traditional.toml", dict[str, Any])
     return dict(zip("".join(table["traditional"]), "".join(table["simplified"]), strict=True))
 
 

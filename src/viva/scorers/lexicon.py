@@ -8,16 +8,15 @@ contrast, letter, stop. Grammar over such strings is short and the same in every
 from __future__ import annotations
 
 import re
-import tomllib
 import unicodedata
 from collections.abc import Mapping
 from functools import cache, cached_property
-from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
 
 from viva.scorers.fold import BOX
+from viva.shipped import shipped_table
 
 MARKS: Final = {
     BOX: "X", ".": ".", "!": ".", "?": "?", ",": ",", ";": ".", ":": ":", "–": "-", "-": "-", "=": "~", "/": "/",
@@ -206,8 +205,7 @@ def _tree(entries: set[str]) -> str:
 
 @cache
 def _tables() -> dict[str, dict[str, list[str]]]:
-    with Path(__file__).with_name("phrases.toml").open("rb") as file:
-        return tomllib.load(file)
+    return shipped_table(__file__, "phrases.toml", dict[str, dict[str, list[str]]])
 
 
 def phrases(role: str) -> list[str]:

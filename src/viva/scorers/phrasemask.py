@@ -7,14 +7,13 @@ pattern then sees `the direct object of S is Q`. The words of the patterns are i
 from __future__ import annotations
 
 import re
-import tomllib
 from functools import cache, lru_cache
-from pathlib import Path
 
 from msgspec import Struct
 
 from viva.scorers.fold import plain
 from viva.scorers.phrasemarks import Passage, Quoted, clean, quoted, squeeze, without_own_quotes
+from viva.shipped import shipped_table
 
 Q, S, FILL = "\x02", "\x04", "\x03"
 ABBREVIATION = (
@@ -74,8 +73,7 @@ def _bare(text: str) -> str:
 
 @cache
 def _lists() -> dict[str, str]:
-    with Path(__file__).with_name("phrase.toml").open("rb") as file:
-        lists: dict[str, list[str]] = tomllib.load(file)
+    lists = shipped_table(__file__, "phrase.toml", dict[str, list[str]])
     return {name: "(?:" + "|".join(each.replace(" ", r"\s+") for each in lists[name]) + ")" for name in lists}
 
 

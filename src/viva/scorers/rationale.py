@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from functools import cache
-from pathlib import Path
 from typing import Final, Literal, cast
 
 from msgspec import Struct
 
 from viva.scorers.fold import after_thinking, is_blank
+from viva.shipped import shipped_table
 
 Form = Literal["json", "near", "none"]
 """As asked (JSON, or the object as the paper prints it); its parts can be told apart; no parts."""
@@ -37,8 +36,7 @@ class Taken(Struct, frozen=True):
 
 @cache
 def _names() -> dict[str, frozenset[str]]:
-    content = tomllib.loads((Path(__file__).parent / "rationale.toml").read_text(encoding="utf-8"))
-    return {part: frozenset(names) for part, names in content.items()}
+    return shipped_table(__file__, "rationale.toml", dict[str, frozenset[str]])
 
 
 @cache

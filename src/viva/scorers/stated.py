@@ -8,13 +8,13 @@ cues are in `stated.toml`.
 from __future__ import annotations
 
 import re
-import tomllib
 import unicodedata
 from functools import cache
-from pathlib import Path
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 from msgspec import Struct
+
+from viva.shipped import shipped_table
 
 Asked = Literal["selection", "term"]
 TAIL = 2_000
@@ -48,7 +48,7 @@ class _Cues(Struct, frozen=True):
 
 @cache
 def _cues(asked: Asked) -> _Cues:
-    content = tomllib.loads((Path(__file__).parent / "stated.toml").read_text(encoding="utf-8"))
+    content = shipped_table(__file__, "stated.toml", dict[str, Any])
 
     def either(entries: object) -> str:
         return "|".join(cast("list[str]", entries))

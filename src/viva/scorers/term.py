@@ -8,16 +8,16 @@ nothing, how a number is written ("1,024", "1024.0", "seven"). What counts: ever
 from __future__ import annotations
 
 import re
-import tomllib
 import unicodedata
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import cache
-from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
 from viva.scorers.stated import stated
+from viva.shipped import shipped_table
 
 LONGEST = 2_000
 """Characters; no term is longer."""
@@ -72,7 +72,7 @@ class _Words(Struct, frozen=True):
 
 @cache
 def _words() -> _Words:
-    content = tomllib.loads((Path(__file__).parent / "numbers.toml").read_text(encoding="utf-8"))
+    content = shipped_table(__file__, "numbers.toml", dict[str, Any])
     greek = content["greek"]
     spellings = {**content["spelt"], **greek}
     return _Words(

@@ -11,11 +11,11 @@ import functools
 import hashlib
 import json
 from importlib.metadata import version
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, cast
 
 from viva.files import cache_folder, write_whole
+from viva.shipped import shipped_text
 from viva.types import outcome_name
 
 Scheme = Literal["light", "dark"]
@@ -25,7 +25,7 @@ FONT = 'system-ui, -apple-system, "Segoe UI", "Noto Sans", "Liberation Sans", sa
 @functools.cache
 def tokens() -> dict[str, Any]:
     """The colours of `static/theme.json`: by scheme as in viva.css, and one colour an outcome for both schemes."""
-    content = (files("viva.web") / "static" / "theme.json").read_text(encoding="utf-8")
+    content = shipped_text(__file__, "static/theme.json")
     return cast("dict[str, Any]", json.loads(content))
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
-
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from viva.shipped import shipped_text
 from viva.visible import one_line
 from viva.web.text import shown
 
@@ -32,4 +31,4 @@ def finalised(value: object) -> object:
 
 def asset(name: str) -> str:
     """A style sheet or script of `viva.web`, to be put into a page or served beside it."""
-    return (files("viva.web") / "static" / name).read_text(encoding="utf-8")
+    return shipped_text(__file__, f"static/{name}")

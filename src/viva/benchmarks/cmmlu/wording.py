@@ -6,12 +6,13 @@ Tags for breakdowns (arXiv 2306.09212, analyses of negation and of sub-options).
 from __future__ import annotations
 
 import re
-import tomllib
 import unicodedata
 from collections.abc import Sequence
 from functools import cache
 from itertools import takewhile
-from pathlib import Path
+from typing import Any
+
+from viva.shipped import shipped_table
 
 _SENTENCE = re.compile(r"[。！？!?；;\n]+|(?<=[^\d])\.(?=\s|$)")
 _CLAUSE = re.compile(r"[，,：:]+")
@@ -40,7 +41,7 @@ _ALL = re.compile(
 
 @cache
 def _negation() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
-    words = tomllib.loads(Path(__file__).with_name("negation.toml").read_text(encoding="utf-8"))
+    words = shipped_table(__file__, "negation.toml", dict[str, Any])
     friends = sorted(words["false_friends"], key=len, reverse=True)
     signs = re.compile(f"[{words['signs']}]")
     return signs, re.compile("|".join(map(re.escape, friends))), re.compile("|".join(words["words"]))

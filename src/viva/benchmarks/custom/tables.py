@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
+
+from viva.shipped import shipped_table
 
 
 @lru_cache(maxsize=1)
 def tables() -> dict[str, Any]:
     """The whole file, as plain data."""
-    return tomllib.loads(Path(__file__).with_name("keys.toml").read_text(encoding="utf-8"))
+    return shipped_table(__file__, "keys.toml", dict[str, Any])

@@ -31,6 +31,7 @@ from viva.commands import command
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError
 from viva.fields import note
 from viva.runs.live_line import say
+from viva.shipped import shipped_text
 from viva.visible import escape_invisible, one_line, plural
 
 if TYPE_CHECKING:
@@ -142,9 +143,7 @@ class SheetConfig(Struct, kw_only=True):
 def sheet(config: SheetConfig) -> int:
     """Write or refresh the collection sheet."""
     if config.example:
-        from importlib.resources import files
-
-        print((files("viva.build.reasoning") / "example.csv").read_text(encoding="utf-8"), end="")
+        print(shipped_text(__file__, "example.csv"), end="")
         return EXIT_OK
     if config.project is None:
         raise VivaError("which PROJECT? (or --example)")

@@ -6,10 +6,8 @@ The texts of a question are hostile: they stand between fences, and a draft is a
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
 
 from msgspec import Struct
 
@@ -21,6 +19,7 @@ from viva.files import parse_toml
 from viva.prompting import fence, fill
 from viva.scorers.fold import after_thinking, is_blank
 from viva.scorers.rationale import take_apart
+from viva.shipped import shipped_table, shipped_text
 from viva.types import Generate, Message, Sampling
 
 LONGEST = 20_000
@@ -40,7 +39,7 @@ class Rejected(Struct, frozen=True):
 
 def bundled_instructions() -> bytes:
     """instructions.toml as a new project gets it."""
-    return (files(__package__) / "instructions.toml").read_bytes()
+    return shipped_text(__file__, "instructions.toml").encode()
 
 
 def read_instructions(content: bytes, name: str) -> dict[str, str]:
@@ -66,9 +65,7 @@ def read_instructions(content: bytes, name: str) -> dict[str, str]:
 
 @cache
 def _templates() -> dict[str, str]:
-    text = (files(__package__) / "drafting.toml").read_text(encoding="utf-8")
-    loaded: dict[str, dict[str, str]] = tomllib.loads(text)
-    return loaded["draft"]
+    return shipped_table(__file__, "drafting.toml", dict[str, dict[str, str]])["draft"]
 
 
 def request(

@@ -7,14 +7,13 @@ levels need not be written without gaps. Any text can be read: what has no struc
 from __future__ import annotations
 
 import re
-import tomllib
 from functools import cache
-from importlib.resources import files
 
 from msgspec import Struct
 
 from viva.build.reasoning.topics import LEVELS, Graph
 from viva.build.spreadsheet import decoded, tidy
+from viva.shipped import shipped_table
 
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.*)")
 _BULLET = re.compile(r"[-*+•◦▪–—‣·○●][ \t]+(.*)")
@@ -159,8 +158,7 @@ def _counted(text: str) -> tuple[bool, str]:
 
 @cache
 def _words() -> dict[str, list[str]]:
-    text = (files(__package__) / "headings.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
+    return shipped_table(__file__, "headings.toml", dict[str, list[str]])
 
 
 def _is_topic(title: str) -> bool:

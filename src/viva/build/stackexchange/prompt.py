@@ -6,9 +6,7 @@ The texts of a question are hostile: they stand between fences, and a draft is a
 from __future__ import annotations
 
 import hashlib
-import tomllib
 from functools import cache
-from importlib.resources import files
 
 import msgspec
 
@@ -18,6 +16,7 @@ from viva.errors import DataError
 from viva.files import parse_toml
 from viva.prompting import clip, fence, fill
 from viva.scorers.fold import after_thinking, is_blank
+from viva.shipped import shipped_table, shipped_text
 from viva.types import Generate, Message, Sampling
 
 LONGEST = 20_000
@@ -27,7 +26,7 @@ UNFIT = "UNFIT:"
 
 def bundled_instructions() -> bytes:
     """instructions.toml as a new project gets it."""
-    return (files(__package__) / "instructions.toml").read_bytes()
+    return shipped_text(__file__, "instructions.toml").encode()
 
 
 def read_instructions(content: bytes, name: str) -> str:
@@ -43,10 +42,7 @@ def read_instructions(content: bytes, name: str) -> str:
 
 @cache
 def _templates() -> dict[str, str]:
-    loaded: dict[str, dict[str, str]] = tomllib.loads(
-        (files(__package__) / "drafting.toml").read_text(encoding="utf-8")
-    )
-    return loaded["draft"]
+    return shipped_table(__file__, "drafting.toml", dict[str, dict[str, str]])["draft"]
 
 
 def asked(question: PoolQuestion) -> str:

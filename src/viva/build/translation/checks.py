@@ -8,17 +8,16 @@ exam should ask as it is; warnings are what a person should look at. No check pr
 from __future__ import annotations
 
 import re
-import tomllib
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from importlib.resources import files
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 
 from viva.benchmarks.csbench.files import LETTERS, TEXTS, Raw, named, text
+from viva.shipped import shipped_table
 from viva.types import Language
 from viva.visible import one_line
 
@@ -52,7 +51,7 @@ class _Wanted(Struct, frozen=True):
 
 @cache
 def _wanted() -> _Wanted:
-    content = tomllib.loads((files(__package__) / "checks.toml").read_text(encoding="utf-8"))
+    content = shipped_table(__file__, "checks.toml", dict[str, Any])
     return _Wanted(
         words={language: frozenset(words.split()) for language, words in content["words"].items()},
         anywhere=tuple(content["talk"]["anywhere"]),

@@ -11,7 +11,6 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 from typing import Literal
 
 from msgspec import Struct
@@ -22,6 +21,7 @@ from viva.errors import DataError
 from viva.files import parse_toml
 from viva.prompting import fence, fill
 from viva.scorers.fold import after_thinking
+from viva.shipped import shipped_text
 from viva.types import Generate, Language, Message, Sampling
 
 Each = Literal["question", "field"]
@@ -44,7 +44,7 @@ class Templates(Struct, frozen=True):
 @cache
 def bundled() -> bytes:
     """translating.toml as a new project gets it."""
-    return (files(__package__) / "translating.toml").read_bytes()
+    return shipped_text(__file__, "translating.toml").encode()
 
 
 def read_templates(content: bytes, name: str) -> Templates:

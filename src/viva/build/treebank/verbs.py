@@ -7,18 +7,17 @@ arXiv 2311.08287, section 3.2 and appendix; specification of Viva, "Verb sequenc
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Literal, NamedTuple
 
 from viva.build.treebank.detokenise import Layout
 from viva.build.treebank.tree import Node, Tree, TreeError
+from viva.shipped import shipped_table
 
 VERB_TAGS = frozenset(("VB", "VBD", "VBG", "VBN", "VBP", "VBZ", "MD", "TO"))
 _PARTING = frozenset(("S", "SBAR", "CC", "CONJP"))
 _FINITE = frozenset(("VBD", "VBZ", "VBP"))
-_WORDS: dict[str, list[str]] = tomllib.loads((Path(__file__).parent / "verbs.toml").read_text(encoding="utf-8"))
+_WORDS = shipped_table(__file__, "verbs.toml", dict[str, list[str]])
 BE = frozenset(_WORDS["be"])
 COPULAS = BE | frozenset(_WORDS["copulas"])
 TO_CLAUSE_OBJECTS = frozenset(_WORDS["infinitive_objects"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any, NamedTuple
 from viva.benchmarks.syneval.items import KnowledgePoint
 from viva.errors import DataError
 from viva.prompting import read_templates
+from viva.shipped import shipped_table
 
 PAPER = Path(__file__).parent / "wordings_paper.toml"
 """The paper's own, as far as they are known."""
@@ -120,4 +120,4 @@ def _check(where: str, given: Any, bundled: Any) -> None:
 
 
 def _bundled() -> dict[str, Any]:
-    return tomllib.loads((Path(__file__).parent / "wordings.toml").read_text(encoding="utf-8"))
+    return shipped_table(__file__, "wordings.toml", dict[str, Any])

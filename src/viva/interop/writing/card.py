@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import html
-import tomllib
 from collections.abc import Iterator, Sequence
 from functools import cache
-from pathlib import Path
 
-from msgspec import Struct, convert
+from msgspec import Struct
 
 from viva.interop.writing.answers import EvaluationResult
 from viva.interop.writing.tables import Column
 from viva.interop.writing.text import clean
+from viva.shipped import shipped_table
 from viva.types import BenchmarkInfo, Language
 from viva.version import __version__
 from viva.visible import one_line
@@ -97,8 +96,7 @@ class Card(Struct, frozen=True, kw_only=True):
 
 @cache
 def _licences() -> dict[str, Licence]:
-    text = (Path(__file__).parent / "licences.toml").read_text(encoding="utf-8")
-    return convert(tomllib.loads(text), dict[str, Licence])
+    return shipped_table(__file__, "licences.toml", dict[str, Licence])
 
 
 def licence_of(benchmark: str, *, bundled: bool) -> Licence:

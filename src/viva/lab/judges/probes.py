@@ -8,16 +8,15 @@ text have a control as long as they are: a judge that likes long answers likes b
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
 from itertools import cycle
-from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
 from viva.prompting import fence, fill
+from viva.shipped import shipped_table
 from viva.types import RATIONALE, Generate, Message, Question
 
 _FENCE = re.compile(r"\n(={8} [0-9a-f]{16} ={8})\n")
@@ -116,7 +115,7 @@ def neutral_sentences() -> Mapping[str, Neutral]:
 
 
 def _table(name: str) -> dict[str, object]:
-    return tomllib.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))
+    return shipped_table(__file__, name, dict[str, object])
 
 
 def neutral(length: int, language: str) -> str | None:

@@ -6,9 +6,7 @@ Citations are the keys of the BibTeX entries beside it, as `[@key]` (Pandoc) wou
 from __future__ import annotations
 
 import functools
-import tomllib
 from collections.abc import Iterator, Sequence
-from importlib.resources import files
 from typing import Any
 
 from msgspec import Struct
@@ -17,6 +15,7 @@ from viva.engine.folder import ExamRecord, RunRecord
 from viva.errors import VivaError
 from viva.languages import language_name
 from viva.reports.result import Result
+from viva.shipped import shipped_table
 from viva.types import Sampling
 from viva.visible import one_line
 
@@ -40,8 +39,7 @@ class Reference(Struct, frozen=True):
 
 @functools.cache
 def _words() -> dict[str, dict[str, str]]:
-    content = (files("viva.reports.page") / "methods.toml").read_text(encoding="utf-8")
-    return tomllib.loads(content)
+    return shipped_table(__file__, "methods.toml", dict[str, dict[str, str]])
 
 
 def references(benchmarks: Sequence[str]) -> list[Reference]:

@@ -10,7 +10,6 @@ import io
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import IO
 
@@ -22,6 +21,7 @@ from viva.files import replacing
 from viva.reports.page.items import Block, ItemWriter, Written, packed
 from viva.reports.page.methods import Reference
 from viva.reports.page.tables import ExamTables, PageTable
+from viva.shipped import shipped_text
 
 PUBLISHED_MARK = "(published"
 """Stands behind the name of a published row."""
@@ -185,4 +185,4 @@ def _is_published(name: str) -> bool:
 
 
 def _static(name: str) -> str:
-    return (files("viva.reports.page") / "static" / name).read_text(encoding="utf-8")
+    return shipped_text(__file__, f"static/{name}")

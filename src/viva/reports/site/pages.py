@@ -7,7 +7,6 @@ import functools
 import statistics
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from importlib.resources import files
 from urllib.parse import urlsplit
 
 from jinja2 import Environment
@@ -20,6 +19,7 @@ from viva.reports.result import UNSURE, percent, range_text
 from viva.reports.site.assembling import ModelPage, RankedRow, model_pages
 from viva.reports.site.content import BenchmarkPage, Board, Dimension, Facts, Figure, Row, Site
 from viva.reports.site.naming import slug
+from viva.shipped import shipped_text
 from viva.visible import one_line
 from viva.web.charts import script as charts_script
 from viva.web.pages import asset, environment
@@ -53,13 +53,13 @@ def csv_of(page: BenchmarkPage, board: Board) -> str:
 
 @functools.cache
 def _styles(*, charts: bool) -> tuple[str, ...]:
-    own = (files(__package__) / "static" / "site.css").read_text(encoding="utf-8")
+    own = shipped_text(__file__, "static/site.css")
     return (asset("viva.css"), *((asset("chart.css"),) if charts else ()), own)
 
 
 @functools.cache
 def _scripts(kind: str) -> tuple[str, ...]:
-    own = (files(__package__) / "static" / "site.js").read_text(encoding="utf-8")
+    own = shipped_text(__file__, "static/site.js")
     return {
         "plain": (),
         "tables": (asset("tables.js"),),

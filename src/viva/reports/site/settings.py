@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from viva.languages import language_name
+from viva.shipped import shipped_table
 
 Settings = Mapping[str, str | int]
 
@@ -20,36 +21,7 @@ OF_THE_MODEL = frozenset({"model", "template", "weights", "dtype", "bits", "adap
 OF_THE_REQUEST = frozenset({"temp", "top_p", "max_tokens", "reasoning", "reasoning_budget", "request"})
 """Parts on which no baseline depends: it answers by a rule."""
 
-_NAMES = {
-    "benchmark": "benchmark and version",
-    "lang": "language",
-    "shots": "exemplars",
-    "cot": "chain of thought",
-    "form": "prompt form",
-    "choose": "chosen by",
-    "only": "questions",
-    "n": "number of questions",
-    "limit": "limited to",
-    "questions": "listed questions",
-    "shard": "part of the questions",
-    "prompt": "prompts",
-    "extract": "answers read",
-    "data": "data fingerprint",
-    "judge": "judge",
-    "panel": "several verdicts",
-    "rubric": "rubric",
-    "rationale": "asked for reasons",
-    "encoder": "encoder",
-    "samples": "answers a question",
-    "temp": "temperature",
-    "top_p": "top-p",
-    "max_tokens": "longest reply",
-    "context": "context",
-    "stop": "stops at",
-    "seed": "seed",
-    "vary": "varied",
-    "settings": "settings",
-}
+_NAMES = shipped_table(__file__, "settings.toml", dict[str, str])
 _TITLED = ("settings", "lang", "shots", "cot", "only", "rationale", "vary")
 """What a board's title always says; what else differs between boards is added."""
 _VARIED = {

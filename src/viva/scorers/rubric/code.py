@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-import tomllib
 from functools import cache
-from pathlib import Path
 
 import msgspec
 
@@ -20,8 +18,8 @@ from viva.scorers.rubric.fences import Block, read_blocks, without_fence_lines
 from viva.scorers.rubric.model import Test
 from viva.scorers.rubric.parsing import parse
 from viva.scorers.rubric.program import functions, of_the_program, without_examples
+from viva.shipped import shipped_table
 
-LANGUAGES = Path(__file__).with_name("code_languages.toml")
 _FENCES = ("```", "\\begin{code}", "\\end{code}")
 _SENTENCE = re.compile(
     r"(?:[A-Z][a-z'’]*|`[^`]+`)(?:[!:.]|[,!:.]? (?:[^={};`]|`[^`]*`)*[.:!?])"
@@ -64,7 +62,7 @@ class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @cache
 def _table() -> _Table:
-    return msgspec.convert(tomllib.loads(LANGUAGES.read_text(encoding="utf-8")), _Table)
+    return shipped_table(__file__, "code_languages.toml", _Table)
 
 
 @cache

@@ -7,14 +7,13 @@ the answer. One that imports what does not exist is wrong. Languages and package
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Collection
 from functools import cache
-from pathlib import Path
 
 import msgspec
 
-PACKAGES = Path(__file__).with_name("packages.toml")
+from viva.shipped import shipped_table
+
 MOST_CODE = 200_000
 """Characters of a text in which imports are looked for."""
 
@@ -33,7 +32,7 @@ class _Ecosystem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @cache
 def _table() -> dict[str, _Ecosystem]:
-    table = msgspec.convert(tomllib.loads(PACKAGES.read_text(encoding="utf-8")), dict[str, _Ecosystem])
+    table = shipped_table(__file__, "packages.toml", dict[str, _Ecosystem])
     return table | {"typescript": table["javascript"]}
 
 
