@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from rows import table
+from viva.analysis.agreement import pearson_of, spearman_of
 from viva.analysis.consistency import cronbach, feldt
 from viva.analysis.correlation import coefficient
 from viva.analysis.gwet import gwet
@@ -28,7 +29,6 @@ from viva.analysis.intraclass import intraclass
 from viva.analysis.kappa import agreement, cohen, confusion, fleiss, kappa_of_counts
 from viva.analysis.krippendorff import Level, krippendorff
 from viva.analysis.measure import Measure
-from viva.analysis.moments import pearson_of, spearman_of
 from viva.analysis.ratings import marks_of, nearest, typical
 from viva.analysis.resampling import Resampler
 

@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 
 from build.clrbench_project import DEADLOCK, GOOD, build, make_project, write_sheet
 from rows import table
-from viva.build.reasoning.checks import check_sheet
+from viva.build.reasoning.checks import check_sheet, near_duplicates
 from viva.build.reasoning.coverage import coverage
 from viva.build.reasoning.questions import TYPES, slug
 from viva.build.reasoning.sheet import COLUMNS, new_sheet, read_sheet, refreshed
-from viva.build.reasoning.similar import near_duplicates
 from viva.build.reasoning.topics import Graph
 from viva.errors import DataError, VivaError
 

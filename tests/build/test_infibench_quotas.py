@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rows import table
-from viva.build.stackexchange.quotas import largest_remainders, quotas
-from viva.build.stackexchange.sampling import draw
+from viva.build.stackexchange.selection import draw, largest_remainders, quotas
 from viva.build.stackexchange.tagtree import NONE, SEVERAL, TagTree, read_tree
 from viva.build.stackexchange.view_line import Line
 from viva.errors import DataError

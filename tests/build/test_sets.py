@@ -26,8 +26,7 @@ from servers.fixtures import LocalServer, wait_until
 from viva.benchmarks.csbench.files import Raw, read_raw
 from viva.benchmarks.custom.loading import sound_questions
 from viva.build.approval import Event
-from viva.build.translation.approval import fold, headed, item_key, unheaded
-from viva.build.translation.project import Project
+from viva.build.translation.project import Project, fold, headed, item_key, unheaded
 from viva.build.translation.prompt import has_words, read_fields, read_templates, read_text, to_translate
 from viva.cli.main import cli
 from viva.errors import DataError, StorageError, VivaError

@@ -13,7 +13,7 @@ from viewing.runs import Growing
 from viva.engine.budget import Price
 from viva.engine.folder import ModelRecord
 from viva.viewing.following import Tokens
-from viva.viewing.summaries import list_cost
+from viva.viewing.run_views import list_cost
 
 Visit = Callable[..., TestClient]
 

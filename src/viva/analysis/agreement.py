@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 import msgspec
+import numpy as np
 from msgspec import Struct
 
 from viva.analysis.consistency import cronbach
@@ -25,10 +26,9 @@ from viva.analysis.intraclass import IntraclassKind, intraclass
 from viva.analysis.kappa import MOST_MARKS, agreement, cohen, confusion, fleiss
 from viva.analysis.krippendorff import Level, krippendorff
 from viva.analysis.measure import Kind, Measure, bounded, mean_interval
-from viva.analysis.moments import pearson_of, spearman_of
 from viva.analysis.prediction import Powered, powered
 from viva.analysis.ratings import Ratings, marks_of, mean_of, nearest, typical
-from viva.analysis.resampling import NAME, Resampler, numbered
+from viva.analysis.resampling import NAME, Floats, Resampler, Statistic, Weights, midranks, numbered
 from viva.errors import DataError
 
 FEW = 5
@@ -324,3 +324,40 @@ def _ends(scale: Sequence[float], given: Column) -> tuple[float, float]:
     """The ends of the scale, or of what was given beyond it; of marks that are shares of 1 always 0 and 1."""
     known = [*scale, *(mark for mark in given if mark is not None)] or [0.0, 1.0]
     return (0.0, 1.0) if min(known) >= 0 and max(known) <= 1 else (min(known), max(known))
+
+
+def pearson_of(xs: Sequence[float], ys: Sequence[float]) -> Statistic:
+    """Pearson's coefficient."""
+    x, y = _scaled(xs), _scaled(ys)
+    products = np.column_stack([np.ones(len(x)), x, y, x * x, y * y, x * y])
+
+    def statistic(weights: Weights) -> Floats:
+        n, sx, sy, xx, yy, xy = (weights @ products).T
+        return _coefficient(n * xy - sx * sy, (n * xx - sx * sx) * (n * yy - sy * sy), n)
+
+    return statistic
+
+
+def spearman_of(xs: Sequence[float], ys: Sequence[float]) -> Statistic:
+    """Spearman's: Pearson's of the ranks that the items have in each resample."""
+    coded = [np.unique(np.asarray(values, dtype=float), return_inverse=True) for values in (xs, ys)]
+
+    def statistic(weights: Weights) -> Floats:
+        total = np.maximum(weights.sum(axis=1, keepdims=True), 1.0)
+        x, y = (midranks(weights, codes, len(kinds))[:, codes] / total - 0.5 for kinds, codes in coded)
+        both, own = (weights * x * y).sum(axis=1), (weights * x * x).sum(axis=1) * (weights * y * y).sum(axis=1)
+        return _coefficient(both, own, np.ones(len(weights)))
+
+    return statistic
+
+
+def _coefficient(together: Floats, own: Floats, n: Floats) -> Floats:
+    some = own > 1e-18 * n**4
+    return np.where(some, np.clip(together / np.sqrt(np.where(some, own, 1.0)), -1.0, 1.0), np.nan)
+
+
+def _scaled(values: Sequence[float]) -> Floats:
+    """About the mean and from -1 to 1, so that no digits are lost."""
+    found: Floats = np.asarray(values, dtype=float) - np.mean(values)
+    largest = float(np.abs(found).max(initial=0.0))
+    return np.divide(found, largest if largest > 0 else 1.0)

@@ -42,7 +42,6 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from viva.analysis.families import FamilyScatter, family_scatter, numbered
-from viva.analysis.mixture import NORMAL, mixture_quantile
 from viva.analysis.uncertainty import LEVEL, Z, t_quantile
 from viva.errors import DataError
 
@@ -489,3 +488,32 @@ def _component(fit: Fit, size: float) -> tuple[float, float, float] | None:
     variance = fit.new + float(g @ np.array(fit.covariance) @ g)
     degrees = fit.families.degrees(g) if fit.families is not None else fit.spare if fit.basis == "scatter" else NORMAL
     return float(curve(fit, size)), math.sqrt(max(variance, 0.0)), degrees
+
+
+NORMAL = 1e9
+"""Degrees of freedom of a normal component."""
+_HALVINGS = 60
+
+
+def mixture_quantile(
+    share: float,
+    centres: Sequence[float],
+    errors: Sequence[float],
+    degrees: Sequence[float],
+    weights: Sequence[float],
+) -> float:
+    """The value below which a share of the mixture lies: components centre + error·t(degrees), with weights of sum 1.
+
+    It lies between the smallest and the largest of the components' own quantiles, and is found by halving there.
+    """
+    from scipy.special import stdtr, stdtrit
+
+    middle, width, freedom = (np.asarray(each, dtype=np.float64) for each in (centres, errors, degrees))
+    ends = middle + width * stdtrit(freedom, share)
+    low, high = float(ends.min()), float(ends.max())
+    positive = np.maximum(width, 1e-300)
+    for _ in range(_HALVINGS):
+        at = (low + high) / 2
+        below = float(np.asarray(weights) @ stdtr(freedom, (at - middle) / positive))
+        low, high = (at, high) if below < share else (low, at)
+    return (low + high) / 2

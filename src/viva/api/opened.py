@@ -209,9 +209,6 @@ def open_run(path: str | PathLike[str], *, published_rows: str = "nearest") -> R
             canaries=found.canaries,
         )
         return Run(folder.path, report)
-    folder.lock()
-    try:
+    with folder.lock():
         output = OutputOptions(format=ALL_TABLES, published_rows=published_rows)
         return Run(folder.path, grade_run(prepare(folder, LimitOptions(progress="quiet")), output))
-    finally:
-        folder.unlock()

@@ -53,7 +53,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "training": ("viva.studies.training.study:study", "Scores over training: many checkpoints of one model."),
         "correlate": ("viva.studies.correlate.study:study", "How scores in formats or exams go together over models."),
         "scaling": ("viva.studies.scaling.study:study", "How scores grow with size: fits, predictions, breaks."),
-        "published": ("viva.cli.compare.published", "The papers' own tables, with sources and contradictions."),
+        "published": ("viva.cli.look.published", "The papers' own tables, with sources and contradictions."),
     },
     "Sets": {
         "init": ("viva.cli.sets.init", "Write the card that makes a table an exam."),

@@ -20,7 +20,7 @@ import re
 import secrets
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -190,8 +190,9 @@ class RunFolder:
             why = "it is nested too deep" if isinstance(problem, RecursionError) else problem
             raise StorageError(f"{path / 'run.json'} is damaged: {why}") from None
 
-    def lock(self) -> None:
-        """Make this process the folder's only writer; the lock goes with the process, however it ends."""
+    def lock(self) -> ExitStack:
+        """Make this process the folder's only writer; the lock goes with the process, however it ends, or with the
+        context that this returns."""
         try:
             self._lock = lock(self.path / ".lock")
         except LockedError as locked:
@@ -203,6 +204,9 @@ class RunFolder:
             raise StorageError(f"{self.path / '.lock'} is no lock of Viva's: remove it, if it is nothing of yours")
         os.ftruncate(self._lock, 0)
         os.pwrite(self._lock, f"pid {os.getpid()}".encode(), 0)
+        held = ExitStack()
+        held.callback(self.unlock)
+        return held
 
     @contextmanager
     def still(self) -> Iterator[None]:

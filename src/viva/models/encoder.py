@@ -11,7 +11,6 @@ the Hub or a folder is run, and nothing is sent but the requests for files.
 from __future__ import annotations
 
 import importlib
-import importlib.resources
 import importlib.util
 import os
 import re

@@ -29,6 +29,13 @@ KeyVariable = Annotated[
 ]
 
 
+JudgeUrl = Annotated[
+    str | None, note("The judge's server.  [default: that of the run's judges, else models]", metavar="URL")
+]
+"""Of a run that there is."""
+JudgeKey = Annotated[str | None, note("Environment variable with the judge's key.", metavar="NAME")]
+
+
 class ModelOptions(Struct, kw_only=True):
     """How models are reached."""
 
@@ -260,7 +267,7 @@ class JudgeOptions(Struct, kw_only=True):
     judge_base_url: Annotated[
         str | None, note("The judge's server.  [default: the examinee's server]", metavar="URL")
     ] = None
-    judge_key_env: Annotated[str | None, note("Environment variable with the judge's key.", metavar="NAME")] = None
+    judge_key_env: JudgeKey = None
     verdicts: Annotated[
         VerdictFormat,
         note(

@@ -7,15 +7,19 @@ handed in as a batch, and weights that open one after the other, wait for the wh
 from __future__ import annotations
 
 import asyncio
+import functools
 import itertools
+import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack
 
+from viva.analysis.uncertainty import wilson
+from viva.contracts import AdaptingModel
 from viva.engine.asking import Tally, Task
 from viva.engine.budget import Budget
 from viva.engine.comparing import run_comparisons
 from viva.engine.flow import Feed, Onward, upcoming
-from viva.engine.folder import RunFolder
+from viva.engine.folder import ModelRecord, RunFolder
 from viva.engine.journal import Journal
 from viva.engine.limitchanges import forget
 from viva.engine.programs import program_key, run_programs
@@ -35,7 +39,6 @@ from viva.engine.stages import (
 )
 from viva.errors import VivaError
 from viva.keytable import KeyTable
-from viva.runs.adaptations import keep_adaptations
 from viva.runs.answer_files import keep
 from viva.runs.ask import Queues, ask_all, ending_of, is_local, new_run
 from viva.runs.batches import Queue, open_batch_dispatcher
@@ -44,9 +47,62 @@ from viva.runs.live_line import Screen
 from viva.runs.messages import notify
 from viva.runs.open import UNPAID, OpenRun
 from viva.runs.placement import batches_at_once, open_sandbox
-from viva.runs.running_score import RunningScore
 from viva.runs.stage import Closing, Stage, say_endings, together, watched
-from viva.types import Execute
+from viva.types import UNANSWERED, Execute, points_of
+
+EVERY, SPENT = 0.5, 0.025
+"""Seconds between two rounds, and seconds of work in each at most: a twentieth of one core."""
+
+
+class RunningScore:
+    """Grades answers of a feed beside the run, as many as the time allows, and says in the tally what they come to.
+
+    What needs a sandbox, an encoder or a judge is not in it: tables alone have the score.
+    """
+
+    def __init__(self, feed: Feed[Ready], answers: Journal, tally: Tally, *, several: bool) -> None:
+        self._waiting = iter(feed)
+        self._answers = answers
+        self._tally = tally
+        self._several = several
+        self._sums: dict[int, tuple[int, float]] = {}
+
+    async def follow(self, ended: asyncio.Event) -> None:
+        """Go on until the run has `ended`."""
+        while not ended.is_set():
+            self._round()
+            try:
+                await asyncio.wait_for(ended.wait(), EVERY)
+            except TimeoutError:
+                continue
+
+    def _round(self) -> None:
+        until = time.monotonic() + SPENT
+        last = None
+        while time.monotonic() < until and (ready := next(self._waiting, None)) is not None:
+            last = ready.evaluation if self._count(ready) else last
+        if last is not None:
+            self._tally.score = self._said(last)
+
+    def _count(self, ready: Ready) -> bool:
+        entry = self._answers.read(ready.key)
+        if entry is None or entry.error:
+            return False
+        score = ready.evaluation.exam.score(ready.question, entry.response())
+        points = points_of(score.outcome, score.value)
+        if score.outcome in UNANSWERED or points is None:
+            return False
+        number, total = self._sums.get(id(ready.evaluation), (0, 0.0))
+        self._sums[id(ready.evaluation)] = number + 1, total + min(1.0, max(0.0, points))
+        return True
+
+    def _said(self, evaluation: Evaluation) -> str:
+        number, total = self._sums[id(evaluation)]
+        bounds = wilson(total, number)
+        of = f" {evaluation.label} {evaluation.model.name}" if self._several else ""
+        between = f" ({100 * bounds[0]:.0f}–{100 * bounds[1]:.0f})" if bounds else ""
+        return f"score{of} {100 * total / number:.1f}{between} of {number:,}"
+
 
 APART = 4
 """Verdicts between two canaries, as long as there are both."""
@@ -326,3 +382,19 @@ def _mixed(canaries: Iterator[Task], others: Iterator[Task | None]) -> Iterator[
         since += task is not None
         yield task
     yield from canaries
+
+
+def keep_adaptations(opened: OpenRun) -> None:
+    """From now on, of every model and judge of a run."""
+    record = opened.folder.record
+    judges = [judge.model for judge in opened.judge_panel.judges] if opened.judge_panel else []
+    for model, known in zip((*opened.models, *judges), (*record.models, *record.judges), strict=False):
+        if isinstance(model, AdaptingModel):
+            model.adapting.changed = functools.partial(_adapted, opened.folder, model, known)
+
+
+def _adapted(folder: RunFolder, model: AdaptingModel, known: ModelRecord, said: str) -> None:
+    notify(f"{known.shown or known.name}: {said}")
+    known.adapted = model.adapting.known
+    if folder.writable:
+        folder.remember(folder.record)

@@ -64,11 +64,8 @@ def regraded(path: Path) -> None:
 
     folder = RunFolder.open(path)
     opened = prepare(folder, LimitOptions(progress="quiet"))
-    folder.lock()
-    try:
+    with folder.lock():
         grade_run(opened, OutputOptions(published_rows="none"))
-    finally:
-        folder.unlock()
 
 
 def rows_by_evaluation(path: Path, record: RunRecord) -> Iterator[tuple[ExamRecord, str, Iterator[ScoreRow]]]:

@@ -18,7 +18,7 @@ from viva.engine.folder import ExamRecord, ModelRecord, RunRecord
 from viva.errors import VivaError
 from viva.fields import note
 from viva.prompting import merged
-from viva.runs.config import Panel
+from viva.runs.config import JudgeKey, JudgeUrl, Panel
 from viva.runs.exams import read_rubric, refuse_unused, reopen
 from viva.types import VerdictFormat
 
@@ -43,11 +43,8 @@ class RejudgeOptions(Struct, kw_only=True):
     judge_samples: Annotated[Annotated[int, Meta(ge=1)] | None, note("Verdicts per answer.  [default: the run's]")] = (
         None
     )
-    judge_base_url: Annotated[
-        str | None,
-        note("The judge's server.  [default: that of the run's judges, else of its models]", metavar="URL"),
-    ] = None
-    judge_key_env: Annotated[str | None, note("Environment variable with the judge's key.", metavar="NAME")] = None
+    judge_base_url: JudgeUrl = None
+    judge_key_env: JudgeKey = None
     verdicts: Annotated[
         VerdictFormat | None,
         note(

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
 from viva.shipped import shipped_table
 from viva.types import Question
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-_SAID = shipped_table(__file__, "golden.toml", dict[str, Any])
+_SAID = shipped_table(__file__, "golden.toml", dict[str, dict[str, tuple[str, ...]]])
 _SPAN = ("{0}", "“{0}”", "The answer is “{0}”.", "**{0}**")  # "Answer: none" may mean that there is none
 _OTHER = "987654321"
 _TERM = ("{0}", "{0}.", "**{0}**", "The answer is {0}")
@@ -22,14 +21,17 @@ def phrasings(question: Question, answer: str) -> Sequence[str]:
     if question.kind == "span":
         return [template.format(answer) for template in _SPAN]
     if question.kind == "truth":
-        return _SAID["truth"].get(question.language, _SAID["truth"]["en"])[answer]
+        return _SAID.get(question.language, _SAID["en"])[answer]
     if question.kind == "term":
         return [template.format(accepted) for accepted in _wordings(question, answer) for template in _TERM]
     if question.kind == "choices":
         named = [f"{letter}. {question.options[LETTERS.index(letter)]}" for letter in answer]
         return [", ".join(answer), answer, " and ".join(f"({letter})" for letter in answer), "\n".join(named)]
     text = question.options[LETTERS.index(answer)]
-    return [template.format(answer, text) for template in (*_ANYWHERE, *_SAID["choice"].get(question.language, ()))]
+    return [
+        template.format(answer, text)
+        for template in (*_ANYWHERE, *_SAID.get(question.language, {"choice": ()})["choice"])
+    ]
 
 
 def _wordings(question: Question, answer: str) -> Sequence[str]:

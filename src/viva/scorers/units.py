@@ -10,11 +10,11 @@ import csv
 import re
 from fractions import Fraction
 from functools import cache
-from pathlib import Path
 
 from msgspec import Struct
 
-_TABLE = Path(__file__).with_name("units.csv")
+from viva.shipped import shipped_text
+
 _WORD = re.compile(
     r"(?P<over>/|\bper\b|每)|(?P<word>[^\W\d_]+)\.?(?:\s*\^\s*\{?\s*(?P<power>-?\d)\s*\}?)?|(?P<other>[^\s.*()·{}])"
 )
@@ -76,6 +76,5 @@ def _named(word: str) -> tuple[str, Fraction] | None:
 
 @cache
 def _units() -> dict[str, tuple[str, Fraction]]:
-    with _TABLE.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = list(csv.DictReader(shipped_text(__file__, "units.csv").splitlines()))
     return {name: (row["quantity"], Fraction(row["factor"])) for row in rows for name in row["names"].split("|")}

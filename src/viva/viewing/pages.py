@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
+import threading
 import time
+from bisect import bisect_left
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec import UNSET
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -18,7 +23,7 @@ from viva.files import read_regular
 from viva.types import outcome_name
 from viva.viewing import filters
 from viva.viewing.comparing import Spans, compare_words
-from viva.viewing.filters import PAGE, Chosen
+from viva.viewing.filters import PAGE, Choices, Chosen, Place, choices, with_text, without_text
 from viva.viewing.folders import slug
 from viva.viewing.items import Item, item_of
 from viva.viewing.matrix import ROWS, SIGNS, Matrices, MatrixChoice
@@ -26,12 +31,59 @@ from viva.viewing.opened import ResultRow
 from viva.viewing.progress import Progress
 from viva.viewing.run_view import STEP, Graded, RunView
 from viva.viewing.run_views import RunViews
-from viva.viewing.searching import Searches
 from viva.visible import escape_invisible
 from viva.web.charts import outcome_style
 from viva.web.markdown import highlighted, rendered
 from viva.web.pages import asset, environment
 from viva.web.text import LONGEST
+
+KEPT = 16
+
+
+class Searches:
+    """What was found last, by run, grading and filter. Safe in several threads."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._found: OrderedDict[tuple[Path, int, Chosen], Sequence[Place]] = OrderedDict()
+        self._choices: OrderedDict[tuple[Path, int], Choices] = OrderedDict()
+
+    def find(self, view: RunView, graded: Graded, chosen: Chosen) -> Sequence[Place]:
+        """The answers of a filter, in the order of the run. Raises StorageError where a search cannot read them."""
+        key = (view.path, graded.number, msgspec.structs.replace(chosen, page=1))
+        with self._guard:
+            if key in self._found:
+                self._found.move_to_end(key)
+                return self._found[key]
+        found: Sequence[Place] = without_text(graded.sheets, chosen)
+        if chosen.text:
+            with view.answers.reading() as reader:
+                found = list(with_text(graded.sheets, found, chosen.text, reader))
+        with self._guard:
+            self._found[key] = found
+            while len(self._found) > KEPT:
+                self._found.popitem(last=False)
+        return found
+
+    def choices(self, view: RunView, graded: Graded) -> Choices:
+        """What the answers can be chosen by."""
+        key = (view.path, graded.number)
+        with self._guard:
+            if key in self._choices:
+                return self._choices[key]
+        made = choices(graded.sheets)
+        with self._guard:
+            self._choices[key] = made
+            while len(self._choices) > KEPT:
+                self._choices.popitem(last=False)
+        return made
+
+    @staticmethod
+    def position(found: Sequence[Place], place: Place) -> int | None:
+        """Where an answer stands among those found; None where it is not among them."""
+        at = bisect_left(found, place)
+        return at if at < len(found) and found[at] == place else None
+
 
 LISTED = 50
 """Runs on a page."""

@@ -7,18 +7,52 @@ import threading
 import time
 import traceback
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from types import MappingProxyType
 
-from viva.engine.folder import RunRecord
+from viva.engine.budget import Price, list_price
+from viva.engine.folder import ModelRecord, RunRecord
 from viva.errors import StorageError, VivaError
+from viva.types import Usage
 from viva.viewing import folders
 from viva.viewing.folders import RunEntry
+from viva.viewing.following import Tokens
 from viva.viewing.opened import Opener, ResultRow, ResultsReader
 from viva.viewing.progress import Progress, with_verdicts
 from viva.viewing.run_view import STEP, RunView
-from viva.viewing.summaries import list_cost, scored_at
+
+_VENDORS = frozenset({"openai", "anthropic", "google"})
+_UNPAID = ("baseline/", "replay/", "python/", "hf/")
+
+
+def scored_at(path: Path) -> int:
+    """When scores.jsonl was written, in nanoseconds since 1970; 0 where there is none."""
+    try:
+        return (path / "scores.jsonl").lstat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+def list_cost(
+    models: Sequence[ModelRecord], used: Mapping[str, Tokens], prices: Mapping[str, Price] = MappingProxyType({})
+) -> float | None:
+    """US dollars at the run's prices, else the vendors' list prices; None where one or a count of tokens is unknown."""
+    total = 0.0
+    for model in models:
+        tokens = used.get(model.shown or model.name) or used.get(model.name)
+        if model.name.startswith(_UNPAID) or tokens is None:
+            continue
+        provider, _, name = model.name.partition("/")
+        listed = provider in _VENDORS and model.base_url is None
+        price = prices.get(model.shown or model.name) or prices.get("")
+        price = price or (list_price(provider, name) if listed else None)
+        if price is None or tokens.uncounted:
+            return None
+        total += price.cost(Usage(tokens.input, tokens.output))
+    return total
+
 
 HELD = 4
 """Runs whose questions and rows are kept at once; those looked at longest ago are opened again when wanted."""

@@ -7,10 +7,8 @@ readings are here, and the difference is noted as a defect of the case.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Mapping
 from functools import cache
-from pathlib import Path
 from typing import Literal
 
 from msgspec import Struct
@@ -22,8 +20,8 @@ from viva.benchmarks.infibench.redefined import without_redefinitions
 from viva.benchmarks.infibench.rules import read_keywords
 from viva.scorers.rubric.code import canonical
 from viva.scorers.rubric.model import Overlap, Rubric, Similarity, Test, UnitTests
+from viva.shipped import shipped_table
 
-AREAS = Path(__file__).with_name("areas.toml")
 SECTIONS = ("keywords", "blank_filling", "unit_test", "similarity", "customized")
 METRICS = SECTIONS[:4]
 _GRADING = " ".join((*SECTIONS, "max_score", "min_score"))
@@ -73,8 +71,7 @@ class Area(Struct, frozen=True):
 @cache
 def areas() -> tuple[Area, ...]:
     """The paper's areas in its order."""
-    data = tomllib.loads(AREAS.read_text(encoding="utf-8"))
-    return tuple(Area(row["name"], row["number"], tuple(row["languages"])) for row in data["areas"])
+    return shipped_table(__file__, "areas.toml", dict[str, tuple[Area, ...]])["areas"]
 
 
 def area_of(identity: str, language: str) -> str:

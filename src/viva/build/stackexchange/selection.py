@@ -12,8 +12,9 @@ import heapq
 import math
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date
+from hashlib import blake2b
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -34,9 +35,7 @@ from viva.build.stackexchange.pool import (
     PoolAnswer,
     PoolQuestion,
 )
-from viva.build.stackexchange.quotas import quotas
 from viva.build.stackexchange.rows import Row
-from viva.build.stackexchange.sampling import Drawn, draw
 from viva.build.stackexchange.scan import EPOCH, LAST_DAY, Block, split_tags
 from viva.build.stackexchange.tagtree import NONE, SEVERAL, TagTree, read_tree
 from viva.build.stackexchange.view_line import Line, ViewAges
@@ -44,6 +43,57 @@ from viva.build.staging import staged
 from viva.contracts import WorkerPool
 from viva.errors import DataError, VivaError
 from viva.version import __version__
+
+
+def quotas(counts: Mapping[str, int], tree: TagTree, *, size: int, floor: int) -> dict[str, int]:
+    """The quota of each language of the tree; a language never gets more than it has questions.
+
+    `counts`: language → questions of the initial seed set. An area without questions leaves its budget unspent.
+    """
+    found: dict[str, int] = {}
+    budgets = largest_remainders({area.name: area.share for area in tree.areas}, size)
+    for area, budget in budgets.items():
+        own = {one.name: counts.get(one.name, 0) for one in tree.languages if one.area == area}
+        shared = largest_remainders(own, budget)
+        found |= {name: min(max(shared[name], floor), count) for name, count in own.items()}
+    return {one.name: found[one.name] for one in tree.languages}
+
+
+def largest_remainders(weights: Mapping[str, float], budget: int) -> dict[str, int]:
+    """A budget in whole numbers, in proportion to weights; what rounding down leaves goes to the largest remainders.
+
+    Of equal remainders the larger weight, then the one named first, comes first. Zeros all over where no weight is.
+    """
+    total = math.fsum(weights.values())
+    if not total:
+        return dict.fromkeys(weights, 0)
+    exact = {name: budget * weight / total for name, weight in weights.items()}
+    found = {name: math.floor(share) for name, share in exact.items()}
+    order = sorted(exact, key=lambda name: (found[name] - exact[name], -weights[name]))
+    for name in order[: budget - sum(found.values())]:
+        found[name] += 1
+    return found
+
+
+class Drawn(Struct, frozen=True):
+    """A question of the pool: its place in its language's sample, and whether it is beyond the quota."""
+
+    id: int
+    place: int
+    rank: int
+    reserve: bool
+
+
+def draw(ids: Iterable[int], *, place: int, quota: int, times: float, seed: int) -> list[Drawn]:
+    """`times` as many as the quota, rounded, or as many as there are; the first `quota` are no reserve."""
+    size = max(quota, round(quota * times))
+    lowest = heapq.nsmallest(size, ids, key=lambda one: (_number(seed, one), one))
+    return [Drawn(one, place, rank, rank > quota) for rank, one in enumerate(lowest, start=1)]
+
+
+def _number(seed: int, question: int) -> bytes:
+    return blake2b(f"{seed}:{question}".encode(), digest_size=16).digest()
+
 
 MAX_ANSWERS = 100
 """Answers of a question that are handed on, the best ones; the accepted one comes on top."""

@@ -7,21 +7,23 @@ reviews.jsonl      what people decided, append-only
 
 from __future__ import annotations
 
+import hashlib
+import json
+import re
 from collections import Counter
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property, partial
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
 from viva.benchmarks.csbench.files import Raw, RawSet, asked, named, read_set, text
-from viva.build.approval import State
+from viva.build.approval import Event, State, replay
 from viva.build.decision_file import DecisionFile
 from viva.build.files import replace_file
 from viva.build.project import TextProject
 from viva.build.spreadsheet import clean
-from viva.build.translation.approval import fold, headed, item_key, unheaded
 from viva.build.translation.checks import Finding, check_record
 from viva.build.translation.comparison import Reference, check_pair
 from viva.build.translation.prompt import (
@@ -40,6 +42,44 @@ from viva.engine.reviews import Review
 from viva.errors import DataError, VivaError
 from viva.review.items import Item
 from viva.types import Generate, Language, ReviewItem, Sampling
+
+
+def item_key(question: str, source: str, shown: str) -> str:
+    """32 hexadecimal digits for a text about a question; another source or translation is another item."""
+    content = json.dumps([question, source, shown]).encode()
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
+
+
+def fold(texts: Sequence[tuple[str, str, str]], events: Sequence[Event]) -> dict[str, State]:
+    """Question → where its translation stands. `texts`: question, source text, translation ("" for none)."""
+    histories, _ = replay([(start, partial(item_key, question, source)) for question, source, start in texts], events)
+    return {question: history.state() for (question, *_), history in zip(texts, histories, strict=True)}
+
+
+_HEADING = re.compile(r"^(\[+)(Question|A|B|C|D|Answer|Explanation)(\]+)$", re.MULTILINE)
+
+
+def headed(fields: Mapping[str, str]) -> str:
+    """Fields as one text: each below its heading, which has as many brackets as no line of a text has."""
+    if not fields:
+        return ""
+    most = max((len(found[1]) for value in fields.values() for found in _HEADING.finditer(value)), default=0)
+    left, right = "[" * (most + 1), "]" * (most + 1)
+    return "\n\n".join(f"{left}{name}{right}\n{value}" for name, value in fields.items())
+
+
+def unheaded(shown: str, wanted: Iterable[str]) -> dict[str, str] | None:
+    """The fields of such a text again; None where the headings are not those that are wanted, each once."""
+    first = _HEADING.match(shown.replace("\r\n", "\n").strip())
+    if first is None:
+        return None
+    pattern = re.compile(rf"^{re.escape(first[1])}([A-Z][a-z]*){re.escape(first[3])}[ \t]*$", re.MULTILINE)
+    parts = pattern.split(shown.replace("\r\n", "\n").strip())
+    names, values = parts[1::2], [value.strip() for value in parts[2::2]]
+    if len(first[1]) != len(first[3]) or parts[0].strip() or names != list(wanted):
+        return None
+    return dict(zip(names, values, strict=True))
+
 
 SETTINGS, TEMPLATES = "translation.json", "translating.toml"
 ASPECT = "translation"

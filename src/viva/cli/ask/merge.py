@@ -59,15 +59,13 @@ def merge_command(runs: tuple[Path, ...], into: Path, any_address: bool, **given
     found = merge(parts, record, into)
     print(f"run folder: {into}", file=sys.stderr)
     folder = RunFolder.open(into)
-    folder.lock()
     try:
-        opened = prepare(folder, LimitOptions(progress="quiet"))
-        report = grade_run(opened, output)
+        with folder.lock():
+            opened = prepare(folder, LimitOptions(progress="quiet"))
+            report = grade_run(opened, output)
     except KeyboardInterrupt:
         say(f"viva: {into} is merged, and not graded: viva score {into}")
         raise
-    finally:
-        folder.unlock()
     print_report(report, output)
     missing = sum(result.missing for result in report.results)
     counted = opened.answers_wanted - missing

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
-from viva.cli.configoptions import configure, with_config, write_config
 from viva.cli.consent import confirm_endpoints
 from viva.cli.grouped import GroupedCommand
 from viva.cli.options import (
@@ -29,9 +29,12 @@ from viva.cli.options import (
 )
 from viva.cli.output import check_writable, print_report
 from viva.engine.folder import RunFolder, find_run
-from viva.fields import pick
+from viva.errors import VivaError
+from viva.fields import Option, pick
+from viva.files import write_whole
 from viva.runs.batches import refuse_unbatched
-from viva.runs.config import LimitOptions, OutputOptions
+from viva.runs.config import CONSENT, LimitOptions, OutputOptions
+from viva.runs.configfile import Configuration, config_text, read_config
 from viva.runs.messages import conclusions_last
 from viva.runs.open import OpenRun, earlier_runs, open_encoder_of, prepare
 from viva.runs.plan import begin, plan_run, rejudge_records, remember_judges
@@ -40,6 +43,47 @@ from viva.runs.rejudge import RejudgeOptions, rejudge
 from viva.runs.score import grade_run
 from viva.runs.trust import keep_approval
 from viva.runs.ways import Way, way_of
+
+_READ = "viva.configuration"
+
+
+def configure(ctx: click.Context, _: click.Parameter, path: Path | None) -> None:
+    """Make the file's values the defaults of the command's options."""
+    if path is None:
+        return
+    read = ctx.meta[_READ] = read_config(path, _own(ctx))
+    values = dict(read.values)
+    ctx.default_map = {**values, **(ctx.default_map or {})}  # what --quiet and --json set comes first
+
+
+def with_config(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The options with the file's benchmarks and models, where the command line names none. Raises UsageError."""
+    read = click.get_current_context().meta.get(_READ, Configuration())
+    found = {**given, "benchmarks": given["benchmarks"] or read.benchmarks, "settings": {}}
+    if not given["models"]:
+        found |= {"models": read.models, "settings": read.settings}
+    if not found["benchmarks"]:
+        raise click.UsageError("Missing argument 'BENCHMARKS...'.")
+    return found
+
+
+def write_config(given: Mapping[str, Any]) -> None:
+    """Write the options as a configuration file. Raises VivaError where there is one already, StorageError."""
+    path: Path = given["write_config"]
+    if path.exists():
+        raise VivaError(f"{path} is there already; name another file, or remove it")
+    ctx = click.get_current_context()
+    options = {**ctx.params, **given}
+    content = config_text(given["benchmarks"], given["models"], given["settings"], options, _own(ctx))
+    write_whole(path, content.encode())
+    agreed = [f"--{name.replace('_', '-')}" for name in CONSENT if given.get(name)]
+    left_out = f" ({', '.join(agreed)} is not in it: say it each time)" if agreed else ""
+    click.echo(f"{path} written{left_out}; {ctx.command_path} --config {path}", err=True)
+
+
+def _own(ctx: click.Context) -> Mapping[str, Option]:
+    """The options that the command has beside those of `viva run`: a way of asking."""
+    return getattr(ctx.command, "own", {})
 
 
 @click.command(name="run", short_help="Examine models.", cls=GroupedCommand)
@@ -129,8 +173,7 @@ def resume_command(run: Path, reuse: tuple[Path, ...], way: Way | None = None, *
     folder = RunFolder.open(find_run(run))
     refuse_unknown(output.published_rows, settings_of(folder.record.exams))
     earlier = earlier_runs(reuse)
-    folder.lock()  # that somebody else works on it is said before files are read
-    try:
+    with folder.lock():  # that somebody else works on it is said before files are read
         folder.record = RunFolder.open(folder.path).record  # as it is now that nobody else can write it
         way = way or way_of(folder.record)
         if rejudging or way.judges_again:
@@ -140,8 +183,6 @@ def resume_command(run: Path, reuse: tuple[Path, ...], way: Way | None = None, *
         refuse_unbatched(opened)
         open_encoder_of(opened, new=False)
         return _finish(opened, earlier, output, way)
-    finally:
-        folder.unlock()
 
 
 def _rejudge_run(

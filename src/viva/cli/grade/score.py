@@ -47,10 +47,7 @@ def score_command(run: Path, **given: Any) -> int:
     folder = RunFolder.open(find_run(run))
     refuse_unknown(output.published_rows, settings_of(folder.record.exams))
     opened = prepare(folder, LimitOptions(progress=click.get_current_context().lookup_default("progress") or "auto"))
-    folder.lock()
-    try:
+    with folder.lock():
         report = grade_run(opened, output)
-    finally:
-        folder.unlock()
     print_report(report, output)
     return EXIT_INCOMPLETE if any(result.missing for result in report.results) else EXIT_OK

@@ -13,19 +13,21 @@ from msgspec import Struct
 
 from viva.benchmarks import BENCHMARKS, question_file
 from viva.benchmarks.outcomes import FINER, finer
-from viva.cli.ask.prompt import show_prompt
 from viva.cli.common import Choice, refuse_given
 from viva.cli.grouped import GroupedCommand
 from viva.cli.options import derive
+from viva.contracts import Exam
 from viva.engine.folder import RunFolder, find_run
 from viva.errors import VivaError
 from viva.fields import note, options, pick
+from viva.prompting import estimate_tokens, prompt_text
 from viva.reports.screen import LINES
 from viva.runs.config import LimitOptions, Positive, TaskOptions
 from viva.runs.described import described_answers
+from viva.runs.exams import open_exams
 from viva.runs.open import prepare
-from viva.types import OUTCOMES, StopReason, outcome_name
-from viva.visible import escaped, one_line, plural
+from viva.types import OUTCOMES, Choose, Question, Sampling, StopReason, outcome_name
+from viva.visible import escape_invisible, escaped, one_line, plural
 
 MOST = 20
 """Questions that --by-question lists."""
@@ -186,3 +188,35 @@ def _tell_counts(counts: Mapping[tuple[str, str], Sequence[int]], limit: int, *,
     closing = [f"{questions:,} of {len({question for question, _ in counts}):,} questions have such answers."]
     click.echo(grids_terminal([Grid("Such answers by question", header, cells)], closing), nl=False)
     return sum(count[0] for _, count in rows[:limit])
+
+
+def show_prompt(benchmark: str, identity: str | None, choice: TaskOptions, *, raw: bool) -> None:
+    """Print the prompt of one question, exemplars included; `raw`: as JSON, as it goes over the wire."""
+    exams = [exam for exam, _ in open_exams((benchmark,), choice, asking=True)]
+    for exam in exams:
+        question = next((q for q in exam.questions() if identity in (None, q.id)), None)
+        if question is not None:
+            _show(exam, question, raw=raw)
+            return
+    first = next(iter(exams[0].questions())).id
+    raise VivaError(f"{benchmark} has no question {identity!r} with these options; ids look like {first!r}")
+
+
+def _show(exam: Exam, question: Question, *, raw: bool) -> None:
+    """Print the prompt, with what is not part of it on stderr."""
+    request = exam.request(question, 0, Sampling(seed=exam.spec.seed))
+    prompt = request.prompt
+    if raw:
+        click.echo(escaped(msgspec.json.encode(prompt).decode()))
+        return
+    text = prompt_text(prompt)
+    if not isinstance(prompt, str):
+        click.echo(f"--- {len(prompt)} message(s), role {prompt[0].role} ---", err=True)
+    # Rendered text must be exact, but never able to drive the terminal.
+    click.echo(escape_invisible(text))
+    click.echo(f"--- {len(text):,} characters, roughly {estimate_tokens(text):,} tokens ---", err=True)
+    if request.dropped:
+        click.echo(f"--- {request.dropped} exemplars did not fit and were left out ---", err=True)
+    if isinstance(request, Choose):
+        shown = " ".join(repr(text) for text in request.continuations)
+        click.echo(f"--- one of these follows, by {request.by}: {escape_invisible(shown)} ---", err=True)

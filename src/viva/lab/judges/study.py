@@ -35,7 +35,7 @@ from viva.lab.judges.probes import (
 )
 from viva.runs.ask import ask_judges
 from viva.runs.batches import open_batch_dispatcher, refuse_unbatched
-from viva.runs.config import LimitOptions
+from viva.runs.config import JudgeKey, JudgeUrl, LimitOptions
 from viva.runs.estimate import estimate_verdicts
 from viva.runs.open import OpenRun, open_evidence, open_judge_panel, prepare
 from viva.runs.plan import rejudge_records
@@ -70,10 +70,8 @@ class JudgeBiasConfig(LimitOptions, kw_only=True):
     judge: Annotated[
         tuple[str, ...], note("Judge to examine; repeatable.  [default: the run's]", metavar="MODEL[@URL]")
     ] = ()
-    judge_base_url: Annotated[
-        str | None, note("The judge's server.  [default: that of the run's judges, else models]", metavar="URL")
-    ] = None
-    judge_key_env: Annotated[str | None, note("Environment variable with the judge's key.", metavar="NAME")] = None
+    judge_base_url: JudgeUrl = None
+    judge_key_env: JudgeKey = None
     answers: Annotated[
         int, Meta(ge=2, le=100_000, description="Answers, drawn at random of those that are judged.")
     ] = 100
@@ -105,11 +103,8 @@ def study(config: JudgeBiasConfig, confirm: Confirm = confirm_endpoints) -> Judg
     somebody's run.
     """
     folder = RunFolder.open(find_run(config.run))
-    folder.lock()
-    try:
+    with folder.lock():
         return _examined(folder, config, confirm)
-    finally:
-        folder.unlock()
 
 
 def _examined(folder: RunFolder, config: JudgeBiasConfig, confirm: Confirm) -> JudgeBias:
@@ -118,10 +113,7 @@ def _examined(folder: RunFolder, config: JudgeBiasConfig, confirm: Confirm) -> J
 
     limits = pick(LimitOptions, asdict(config))
     opened = prepare(folder, LimitOptions(progress="quiet"))
-    records = rejudge_records(
-        folder.record,
-        RejudgeOptions(judge=config.judge, judge_base_url=config.judge_base_url, judge_key_env=config.judge_key_env),
-    )
+    records = rejudge_records(folder.record, pick(RejudgeOptions, asdict(config)))
     if not records:
         raise VivaError(f"{folder.path} has no judge: name the one to examine with --judge MODEL")
     if limits.batch is None and BatchLog.begun(folder.path, (), BATCHES):

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from viva.commands import command
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, EXIT_REFUSED, VivaError
 from viva.fields import note
-from viva.runs.config import Positive, TaskOptions, WeightsOptions
+from viva.runs.config import BaseUrl, KeyVariable, Positive, TaskOptions, WeightsOptions
 from viva.runs.messages import notify
 from viva.studies.options import BenchmarkFiles, Languages, ProgressLine
 from viva.version import __version__
@@ -48,12 +48,8 @@ class PerplexityConfig(WeightsOptions, kw_only=True):
             metavar="hf/FOLDER|PROVIDER/NAME",
         ),
     ] = ()
-    base_url: Annotated[
-        str | None, note("OpenAI-compatible server of the openai/ models, ending in /v1.", metavar="URL")
-    ] = None
-    api_key_env: Annotated[
-        str | None, note("Environment variable with the key.  [default: the provider's own]", metavar="NAME")
-    ] = None
+    base_url: BaseUrl = None
+    api_key_env: KeyVariable = None
     field: Annotated[
         str,
         note("Of a question: question, options, answer, explanation, whole. Of a file: the column.", metavar="NAME"),

@@ -13,11 +13,22 @@ from viva.reports.canaries import canaries_grid
 from viva.reports.charts.scores import languages_chart, outcomes_chart, parts_chart, scores_chart, shown
 from viva.reports.consumption import consumption_grid, cut_off_notes
 from viva.reports.formats import legend
-from viva.reports.page.accounting import unscored
 from viva.reports.page.methods import methods, references
 from viva.reports.page.tables import TableMaker
 from viva.reports.page.writing import Page, PageChart, PageExam
-from viva.reports.result import Report, Result, comparable, footnotes, published_notes
+from viva.reports.result import (
+    UNSURE,
+    Grid,
+    Report,
+    Result,
+    bounds_text,
+    cell_text,
+    comparable,
+    footnotes,
+    percent,
+    published_notes,
+)
+from viva.types import SCORED, Outcome, outcome_name
 from viva.version import __version__
 from viva.visible import one_line
 
@@ -137,3 +148,42 @@ def _drawn(record: RunRecord) -> str:
     times = f", {record.repeats} times over" if record.repeats > 1 else ""
     samples = {exam.samples or record.samples for exam in record.exams}
     return f"{' or '.join(map(str, sorted(samples)))} to a question{times}; seed {record.seed}"
+
+
+WHY: dict[Outcome, tuple[str, str]] = {
+    "unparsed": ("the reply commits to no answer that can be read", "no point, stays in the denominator"),
+    "empty": ("nothing visible came back", "no point, stays in the denominator"),
+    "truncated": ("the token limit cut it off before it committed to anything", "no point, stays in the denominator"),
+    "refused": ("the model declines to answer", "no point, stays in the denominator"),
+    "error": ("no reply: an outage, a limit of the server", f"left out of the mean {UNSURE}, kept in the bounds"),
+    "not asked": (
+        "the run ended before its turn came, or its batch is not back",
+        f"left out of the mean {UNSURE}, kept in the bounds",
+    ),
+    "ungraded": (
+        "it needs a judge or a toolchain, and there was none, or no readable verdict",
+        f"left out of the mean {UNSURE}, kept in the bounds",
+    ),
+    "unsound": ("the data set has no usable gold answer", f"left out of the mean {UNSURE}, kept in the bounds"),
+}
+
+
+def unscored(results: Sequence[Result]) -> Grid:
+    """A row for every model, exam and outcome without a score; no rows where everything has one."""
+    header = ("model", "exam", "outcome", "answers", "of all, %", "because", "in the mean", "score", "bounds")
+    rows = [
+        (
+            result.model,
+            result.exam,
+            outcome_name(outcome),
+            f"{count:,}",
+            percent(count / result.overall.n),
+            *WHY[outcome],
+            cell_text(result.overall),
+            bounds_text(result.overall),
+        )
+        for result in results
+        for outcome, count in result.overall.outcomes.items()
+        if outcome not in SCORED and outcome in WHY
+    ]
+    return Grid("What was not scored, and why", header, tuple(rows))

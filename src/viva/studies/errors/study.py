@@ -27,7 +27,7 @@ from viva.prompting import read_templates
 from viva.reports.text import json_text
 from viva.runs.ask import ask_judges
 from viva.runs.batches import BatchDispatcher, open_batch_dispatcher, refuse_unbatched
-from viva.runs.config import LimitOptions
+from viva.runs.config import JudgeKey, JudgeUrl, LimitOptions
 from viva.runs.open import OpenRun, open_evidence, open_judge_panel, prepare
 from viva.runs.plan import rejudge_records
 from viva.runs.rejudge import RejudgeOptions
@@ -68,10 +68,8 @@ class ErrorsConfig(LimitOptions, kw_only=True):
         ),
     ]
     judge_samples: Annotated[int, Meta(ge=1, description="Replies per answer.")] = 1
-    judge_base_url: Annotated[
-        str | None, note("The judge's server.  [default: that of the run's judges, else models]", metavar="URL")
-    ] = None
-    judge_key_env: Annotated[str | None, note("Environment variable with the judge's key.", metavar="NAME")] = None
+    judge_base_url: JudgeUrl = None
+    judge_key_env: JudgeKey = None
     question_format: Annotated[
         tuple[QuestionFormat, ...],
         note(f"Wrong answers to questions of this format; repeatable.  [default: {PAPERS}, as in the paper]"),
@@ -94,11 +92,8 @@ def study(config: ErrorsConfig, confirm: Confirm = confirm_endpoints) -> ErrorTa
     Raises VivaError for a run without such answers, and where nobody agreed to the addresses in somebody's run.
     """
     folder = RunFolder.open(find_run(config.run))
-    folder.lock()
-    try:
+    with folder.lock():
         return _labelled(folder, config, confirm)
-    finally:
-        folder.unlock()
 
 
 def _labelled(folder: RunFolder, config: ErrorsConfig, confirm: Confirm) -> ErrorTables:
@@ -117,15 +112,15 @@ def _labelled(folder: RunFolder, config: ErrorsConfig, confirm: Confirm) -> Erro
             "(`viva run csbench --shots 5 --cot`; not --rationale, not --answer-by)"
         )
     _check_by(evaluations, config)
-    rejudging = RejudgeOptions(
-        judge=config.judge, judge_base_url=config.judge_base_url, judge_key_env=config.judge_key_env
-    )
     if limits.batch is None and BatchLog.begun(folder.path, (), BATCHES):
         limits.batch = True
     if not config.judge_base_url:  # a judge is where the run's judges or models are
         confirm(folder, limits)
     judge_panel = open_judge_panel(
-        rejudge_records(folder.record, rejudging), config.judge_samples, folder.record.seed, limits
+        rejudge_records(folder.record, pick(RejudgeOptions, asdict(config))),
+        config.judge_samples,
+        folder.record.seed,
+        limits,
     )
     with ExitStack() as stack:
         answers = folder.journal("responses", write=False)

@@ -1,1 +1,0 @@
-"""Commands that compare models, sets and published tables."""
