@@ -99,12 +99,12 @@ def test_a_package_that_fails_or_takes_a_name_of_vivas_is_named_and_stops_nothin
     with (place / "capitals-1.dist-info" / "entry_points.txt").open("a", encoding="utf-8") as file:
         file.write("[viva.benchmarks]\ncmmlu = capitals.benchmark\n")
     commands = place / "capitals" / "commands.py"
-    commands.write_text('COMMANDS = {"run": ("capitals.longest:study", "Mine."), "plan": ("x:y", "Mine.")}\n')
+    commands.write_text('COMMANDS = {"run": ("capitals.longest:study", "Mine."), "score": ("x:y", "Mine.")}\n')
     ended = viva_with(place, "--help")
     assert ended.returncode == 0
     assert "Mine." not in ended.stdout
     assert "capitals registers the command 'run', which Viva has" in ended.stderr
-    assert "registers the command 'plan'" in ended.stderr
+    assert "registers the command 'score'" in ended.stderr
     listed = viva_with(place, "list")
     assert listed.returncode == 0
     assert "capitals registers 'cmmlu'" in listed.stderr

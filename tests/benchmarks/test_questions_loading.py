@@ -19,7 +19,8 @@ from viva.benchmarks.custom.model import Example, QuestionFile
 from viva.benchmarks.custom.tables import tables
 from viva.errors import DataError
 from viva.sandbox.languages import languages
-from viva.scorers.rubric.code import LANGUAGES, canonical
+from viva.scorers.rubric import code
+from viva.scorers.rubric.code import canonical
 from viva.scorers.rubric.model import (
     Accepted,
     AllOf,
@@ -439,7 +440,9 @@ def test_a_file_with_warnings_can(tmp_path: Path) -> None:
 
 
 def test_every_testable_language_is_one_that_code_is_taken_from() -> None:
-    described = tomllib.loads(LANGUAGES.read_text(encoding="utf-8"))["languages"]
+    described = tomllib.loads(Path(code.__file__).with_name("code_languages.toml").read_text(encoding="utf-8"))[
+        "languages"
+    ]
     assert {canonical(name) for name in tables()["testable"]} <= set(described)
 
 

@@ -91,8 +91,6 @@ def test_a_command_that_needs_an_extra_names_it_in_its_last_line(folder: Path) -
         (("compare", "run", "run"), "polars", "analysis"),
         (("breakdown", "run"), "polars", "analysis"),
         (("leaderboard", "run", "--out", "site"), "polars", "analysis"),
-        (("item-analysis", "run"), "polars", "analysis"),
-        (("plan", "--score", "80", "--difference", "2"), "scipy", "analysis"),
     )
 
     with table() as row:

@@ -128,7 +128,6 @@ def test_outcomes_are_asked_for_in_the_words_of_the_screen_and_of_the_files(judg
             (("run", "cmmlu", "--limit", "0.1"), "is a share, and this takes a count"),
             (("run", "questions.csv", "--model", "baseline/random"), "`viva init questions.csv` writes the card"),
             (("--quiet", "run", "cmmlu"), "viva COMMAND --quiet"),
-            (("build", "--quiet"), "--quiet belongs after the command: "),
         ):
             with row(given):
                 ended = viva(*given)

@@ -200,7 +200,7 @@ def test_scores_beyond_full_marks_are_damage(tmp_path: Path, viva: Viva) -> None
         for value in (b"1.5", b"1e999", b"-1e300", b'"1"', b"9" * 400):
             with row(value):
                 (run / "scores.jsonl").write_bytes(re.sub(VALUE, b'"value":' + value, honest, count=1))
-                for command in (("report", run), ("breakdown", run, "--by", "kind"), ("item-analysis", run)):
+                for command in (("report", run), ("breakdown", run, "--by", "kind")):
                     ended = viva(*command)
                     assert ended.code == 5, ended.err
                     assert "is damaged" in ended.err

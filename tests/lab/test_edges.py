@@ -1,0 +1,66 @@
+"""What holds for every command, of those of the lab: extras that are missing, servers that are gone, damaged runs."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from cli.test_extras import bare
+from cli.test_ranges import folder as ranges
+from cli.test_ranges import viva as here
+from rows import table
+from servers.fixtures import Viva
+from servers.ports import closed_port
+from strangers.test_consent import VALUE
+from web.hostile import make_run
+
+__all__ = ["ranges"]
+
+
+def test_a_command_that_needs_an_extra_names_it(tmp_path: Path) -> None:
+    commands = {("item-analysis", "run"): "polars", ("plan", "--score", "80", "--difference", "2"): "scipy"}
+    with table() as row:
+        for (command, package), done in zip(commands.items(), bare(tmp_path, *commands), strict=True):
+            with row(command[0]):
+                assert done.code == 2, done.err
+                said = f"viva: this needs {package}, which is not installed: pip install 'viva[analysis]'"
+                assert done.err.splitlines()[-1].startswith(said)
+
+
+def test_a_server_that_is_not_there_is_named(viva: Viva) -> None:
+    url = f"http://127.0.0.1:{closed_port()}/v1"
+    (viva.folder / "texts.jsonl").write_text(json.dumps({"text": "some words"}))
+    ended = viva("perplexity", "texts.jsonl", "--field", "text", "--model", "openai/m", "--base-url", url)
+    assert ended.code == 3, ended.err
+    assert "nothing listens at 127.0.0.1:" in ended.err
+    assert "Error" not in ended.err
+
+
+def test_scores_beyond_full_marks_are_damage(tmp_path: Path, viva: Viva) -> None:
+    run = make_run(tmp_path / "made")
+    assert viva("score", run).code == 3
+    honest = (run / "scores.jsonl").read_bytes()
+    (run / "scores.made.json").unlink()
+    (run / "scores.jsonl").write_bytes(re.sub(VALUE, b'"value":1.5', honest, count=1))
+    ended = viva("item-analysis", run)
+    assert ended.code == 5, ended.err
+    assert "is damaged" in ended.err
+
+
+@pytest.mark.usefixtures("ranges")
+def test_questions_are_not_judged_by_answers_of_which_one_thing_could_be_said(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    capsys.readouterr()
+    here("item-analysis", "a", "b", "--items", "0")
+    said = capsys.readouterr().out
+    assert "0.00†" not in said, "a mean of the empty replies alone"
+    assert "0.00–" in said
+    assert "their score is a range" in " ".join(said.split())
+    here("item-analysis", "a", "b", "--format", "json")
+    models = json.loads(capsys.readouterr().out)["exams"][0]["models"]
+    assert [one["score"] for one in models] == [None, None]
+    assert all(low == 0.0 and high > 0.5 for low, high in (one["range"] for one in models))
