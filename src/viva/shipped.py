@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TypeVar
 
-import msgspec
-
 T = TypeVar("T")
 
 
@@ -17,4 +15,6 @@ def shipped_text(module: str, name: str) -> str:
 
 def shipped_table(module: str, name: str, kind: type[T]) -> T:
     """The content of a TOML file, as `kind`."""
+    import msgspec  # `viva --help` does without
+
     return msgspec.toml.decode(shipped_text(module, name), type=kind)
