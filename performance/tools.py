@@ -19,7 +19,7 @@ def _viva_scores(out: Path, _: Path) -> float:
 
 
 def _viva_graded(out: Path, bin_: Path) -> float:
-    subprocess.run([str(bin_ / "viva"), "score", str(out / "run"), "--summary"], capture_output=True, check=True)
+    subprocess.run([str(bin_ / "viva"), "score", str(out / "run")], capture_output=True, check=True)
     return _viva_scores(out, bin_)
 
 
