@@ -82,6 +82,8 @@ class Question(Struct, frozen=True, kw_only=True):
     tags: dict[str, str] = {}
     weight: int = 1
     """How often the set lists it. It is asked once, and counts so often."""
+    cluster: str = ""
+    """What it shares with others (a passage, a sentence), so that they are one observation; "" where it stands alone."""
     cell: dict[str, str] = {}
     """Of a question as one cell of a design asks it: factor → level, by their names."""
 
@@ -450,8 +452,9 @@ class ScoreRow(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """As in `Score`."""
     limits: dict[str, tuple[float, float]] = {}
     """As in `Score`."""
+    cluster: str = ""
     cell: dict[str, str] = {}
-    """As in `Question`."""
+    """Both as in `Question`."""
 
     @property
     def points(self) -> float | None:
@@ -515,6 +518,11 @@ class Defect(Struct, frozen=True):
     action: Literal["repaired", "unsound", "noted"]
 
 
+Measured = Literal["score", "share", "difference"]
+"""What is averaged: a score; whether something holds of an answer, which makes it neither right nor wrong; or a
+difference of shares, from −1 to 1."""
+
+
 class Aggregate(Struct, frozen=True):
     """A row or column of a table: which answers belong to it and how they are averaged.
 
@@ -534,8 +542,7 @@ class Aggregate(Struct, frozen=True):
     """Only answers count that have full marks in this part."""
     aspects: tuple[str, ...] = ()
     """Which aspects of an answer decide what is averaged; all of them if empty."""
-    signed: bool = False
-    """Whether the part is a difference of shares, from −1 to 1, even where no answer's is below 0."""
+    kind: Measured = "score"
 
 
 class TableSpec(Struct, frozen=True):

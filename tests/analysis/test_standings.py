@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.answers import row
 from viva.analysis.breakdown import Breakdown, frame
+from viva.analysis.columns import Columns, Text, coded
+from viva.analysis.estimate import Estimate as Score
 from viva.analysis.pairedranks import paired_ranks
-from viva.analysis.standings import Contender, Score, best_by, ranks, widest
+from viva.analysis.standings import Contender, best_by, ranks, widest
 from viva.analysis.uncertainty import wilson
 from viva.types import Aggregate
 
@@ -35,17 +37,23 @@ def test_overlapping_models_share_a_range_and_neighbours_need_not() -> None:
     assert [rank.text for rank in chain] == ["1–2", "1–3", "2–3"]
 
 
-def asked(scores: np.ndarray, lost: np.ndarray | None = None) -> pl.DataFrame:
+def asked(
+    scores: np.ndarray, lost: np.ndarray | None = None, groups: Sequence[str] = (), clusters: Sequence[str] = ()
+) -> Columns:
     """One model's questions, as `Breakdown.questions` has them; lost ones may be anything."""
     gone = np.zeros(len(scores), dtype=bool) if lost is None else lost
-    return pl.DataFrame(
-        {
-            "question": [f"{n:05d}" for n in range(len(scores))],
-            "n": np.ones(len(scores), dtype=np.int32),
-            "floor": np.where(gone, 0.0, scores),
-            "most": np.where(gone, 1.0, scores),
-        }
-    )
+    numbers = {
+        "n": np.ones(len(scores)), "floor": np.where(gone, 0.0, scores), "ceiling": np.where(gone, 1.0, scores)
+    }  # fmt: skip
+    names = {"question": [f"{n:05d}" for n in range(len(scores))], "tag:group": groups, "cluster": clusters}
+    texts = {
+        name: Text(
+            list(dict.fromkeys(values)), coded(values, {text: n for n, text in enumerate(dict.fromkeys(values))})
+        )
+        for name, values in names.items()
+        if values
+    }
+    return Columns(numbers, texts)
 
 
 def test_a_model_that_lost_hard_answers_is_not_first_for_certain() -> None:
@@ -58,8 +66,7 @@ def test_a_model_that_lost_hard_answers_is_not_first_for_certain() -> None:
     found = cell.cell(Aggregate("all"))
     assert found.mean is not None
     assert found.mean > 0.8
-    one = Score(mean=found.mean, low=found.least_low, high=found.most_high, floor=found.floor, ceiling=found.most)
-    scores = [one, score(0.67, 0.02), score(0.30, 0.02)]
+    scores = [found, score(0.67, 0.02), score(0.30, 0.02)]
     by_questions = paired_ranks([asked(hidden, lost), asked(better), asked(worse)])
     for ranges in (None, by_questions):
         ranked = ranks(scores, ranges)
@@ -101,18 +108,18 @@ def _wilson(scores: np.ndarray) -> dict[str, float]:
 
 def test_only_models_of_the_same_questions_are_paired() -> None:
     one = asked(np.ones(5))
-    other = one.with_columns(question=pl.Series([f"x{n}" for n in range(5)]))
+    other = Columns(one.numbers, {"question": Text([f"x{n}" for n in range(5)], np.arange(5, dtype=np.int32))})
     assert paired_ranks([one, other]) is None
     assert paired_ranks([]) is None
-    assert paired_ranks([one.head(1), one.head(1)]) is None
-    assert paired_ranks([one, one.sample(5, shuffle=True, seed=1)]) == [(1, 2), (1, 2)]
+    assert paired_ranks([one.take(np.arange(1))] * 2) is None
+    assert paired_ranks([one, one.take(np.array([3, 1, 0, 4, 2]))]) == [(1, 2), (1, 2)]
 
 
 def test_a_macro_average_is_ranked_by_its_own_shares() -> None:
     """One group of two hundred that the first gets right, and nine of ten that the second does."""
     groups = ["big"] * 200 + [f"small {n}" for n in range(9) for _ in range(10)]
-    first = asked(np.array([float(name == "big") for name in groups])).with_columns(pl.Series("tag:group", groups))
-    second = asked(np.array([float(name != "big") for name in groups])).with_columns(pl.Series("tag:group", groups))
+    first = asked(np.array([float(name == "big") for name in groups]), groups=groups)
+    second = asked(np.array([float(name != "big") for name in groups]), groups=groups)
     assert paired_ranks([first, second]) == [(1, 1), (2, 2)]
     assert paired_ranks([first, second], "group") == [(2, 2), (1, 1)]
 

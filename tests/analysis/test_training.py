@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.answers import cell, row
-from viva.analysis.breakdown import Cell, frame
+from viva.analysis.breakdown import frame
+from viva.analysis.estimate import Estimate as Cell
 from viva.analysis.training import Point, by_table, by_tag, measured, parts_of, training
 from viva.types import Aggregate, TableSpec
 

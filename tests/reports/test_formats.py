@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from benchmarks.explaining import opened
 from reports.samples import NOTHING, RIGHT, SHORT, UNGRADED, report, result, table
 from rows import table as rows_of
+from viva.analysis.wording import bounds_text, cell_text
 from viva.reports.formats import FORMATS, as_csv, as_json, as_latex, as_markdown, as_terminal
 from viva.reports.grids import grids_terminal
-from viva.reports.result import Grid, bounds_text, cell_text, footnotes, outcomes_text, side_by_side
+from viva.reports.result import Grid, footnotes, outcomes_text, side_by_side
 from viva.reports.summary import summary_terminal
 from viva.reports.text import latex, markdown
 from viva.types import OUTCOMES

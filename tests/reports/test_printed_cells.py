@@ -30,10 +30,11 @@ from viva.analysis.errortypes import Typed, counted
 from viva.analysis.ratings import Ratings
 from viva.analysis.slices import slices
 from viva.analysis.standings import Score, ranks
+from viva.analysis.wording import bounds_text, cell_text
 from viva.api.frames import scores_frame
 from viva.errors import DataError
 from viva.reports.formats import as_csv
-from viva.reports.result import Report, Result, bounds_text, cell_text
+from viva.reports.result import Report, Result
 from viva.reports.slices import Breakdowns, Shown
 from viva.types import UNANSWERED, Aggregate, Outcome, ScoreRow, TableSpec
 

@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
+from viva.analysis.wording import UNSURE
 from viva.io.tables import CsvText
 from viva.reports.canaries import canaries_grid
 from viva.reports.consumption import consumption_grid, cut_off_notes
 from viva.reports.grids import grids_latex, grids_markdown, grids_terminal
 from viva.reports.notebook import grids_html
 from viva.reports.result import (
+    LEFT_OUT,
     Grid,
     Report,
     Result,
@@ -36,10 +38,8 @@ def legend(results: Sequence[Result]) -> str:
     """What the figures are, and the marks that any of these tables has."""
     cells = [cell for one in results for table in one.tables for row in table.cells for cell in row]
     cells += [one.overall for one in results]
-    left = "; what was not answered or not graded is left out of a mean (†) and kept in its bounds"
-    zero = "; (0: …) counts answers not judged 0"
     marked = any(not cell.complete for cell in cells)
-    return f"{LEGEND}{left if marked else ''}{zero if any(cell.zeroed is not None for cell in cells) else ''}."
+    return f"{LEGEND}.{f' {UNSURE} {LEFT_OUT}.' if marked else ''}"
 
 
 def _grids(report: Report, *, details: bool) -> list[Grid]:
@@ -100,7 +100,7 @@ def as_csv(report: Report) -> str:
     Published figures have rows of their own, with a mean alone; `published` says where it stands and how it was asked.
     So have canaries, in the table `canaries`.
     """
-    measures = ("n", "mean", "low", "high", "floor", "ceiling", "sd", "zeroed")  # of a range there is no mean
+    measures = ("n", "mean", "low", "high", "floor", "ceiling", "sd", "clusters")  # of a range there is no mean
     table = CsvText(
         ["exam", "model", "table", "row", "column", *measures, *OUTCOMES, "trained", "signature", "published"]
     )
@@ -130,7 +130,7 @@ def _canary_lines(report: Report) -> Iterator[list[object]]:
 
 
 def _published_lines(result: Result) -> Iterator[list[object]]:
-    empty = [""] * (6 + len(OUTCOMES) + 2)  # intervals, bounds, sd and zeroed, outcomes, tokens and signature
+    empty = [""] * (6 + len(OUTCOMES) + 2)  # intervals, bounds, sd and clusters, outcomes, tokens and signature
     for one in result.beside:
         where = csv_safe(f"{one.source.cited}; {one.condition}")
         tables = {found.name: found for found in result.tables}

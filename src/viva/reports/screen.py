@@ -18,8 +18,9 @@ from textwrap import wrap
 
 from msgspec import Struct
 
+from viva.analysis.wording import UNSURE
 from viva.reports.grids import WORDS, folded, units
-from viva.reports.result import UNSURE, Grid
+from viva.reports.result import Grid
 from viva.visible import escape_invisible, plural
 
 LINES = 40

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from viva.analysis.breakdown import Cell
+from viva.analysis.estimate import Estimate
+from viva.analysis.wording import UNSURE, interval_text, percent, score_text
 from viva.engine.consumption import Consumed
 from viva.published import Neighbour
 from viva.reports.consumption import UNKNOWN, cut_off_notes, dollars, seconds_text
@@ -12,16 +13,13 @@ from viva.reports.grids import WORDS
 from viva.reports.result import (
     FILLED,
     LEFT_OUT,
-    UNSURE,
     Grid,
     Report,
     Result,
     comparable,
     counted_results,
+    groups_text,
     headline_column,
-    percent,
-    score_text,
-    zeroed_text,
 )
 from viva.reports.screen import SUMS_UP, screen_terminal
 from viva.reports.textchart import short_number
@@ -82,11 +80,11 @@ def _published(results: Sequence[Result]) -> list[tuple[str, Neighbour]]:
     return found
 
 
-def _cells(cell: Cell, count: str) -> tuple[str, ...]:
+def _cells(cell: Estimate, count: str) -> tuple[str, ...]:
     others = [(name, number) for name, number in cell.outcomes.items() if number and name not in _PLAIN]
     return (
-        score_text(cell) + zeroed_text(cell),
-        "" if cell.low is None else f"{percent(cell.low)}–{percent(cell.high)}",
+        score_text(cell),
+        interval_text(cell),
         count,
         _counted([one for one in others if one[0] not in UNANSWERED]),
         _counted([one for one in others if one[0] in UNANSWERED]),
@@ -111,18 +109,22 @@ def summary_lines(report: Report) -> list[str]:
     """What must be known beside the table, a line each."""
     lines: list[str] = []
     cells = [(result.overall, result.judged) for result in report.results]
-    if any(not cell.complete and not cell.one_sided for cell, _ in cells):
+    if any(not cell.complete and cell.mean is not None for cell, _ in cells):
         judge = any(cell.outcomes.get("ungraded") and not judged for cell, judged in cells)
         hint = "; open answers and rationales need --judge MODEL, programs a sandbox (viva doctor)" if judge else ""
-        zero = "; (0: …) counts answers not judged 0" if any(cell.zeroed is not None for cell, _ in cells) else ""
         estimated = any(result.estimated for result in report.results)
-        lines.append(f"{UNSURE} {FILLED if estimated else LEFT_OUT}{zero}{hint}.")
-    if any(cell.one_sided for cell, _ in cells):
+        lines.append(f"{UNSURE} {FILLED if estimated else LEFT_OUT}{hint}.")
+    lines += [
+        f"{one.model} on {one.exam}: the mean leaves out whole groups{groups}."
+        for one in report.results
+        if (groups := groups_text(one.overall)) and one.overall.mean is not None
+    ]
+    if any(cell.ranged for cell, _ in cells):
         lines.append(_WAITS)
     lines += [
         f"{one.model} on {one.exam}: no verdict can move the score, since what it takes besides is wrong already."
         for one in report.results
-        if one.overall.one_sided and one.overall.floor == one.overall.most
+        if one.overall.ranged and one.overall.floor == one.overall.ceiling
     ]
     lines += cut_off_notes(report.results)
     lines += [f"{one.model} on {one.exam}: {one.suspicious.note}." for one in report.results if one.suspicious.note]

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from msgspec import Struct
 
+from viva.analysis.wording import percent
 from viva.build.statistics.lengths import QUANTILES, Cross, Lengths
 from viva.reports.printing import StudyResult
-from viva.reports.result import Grid, percent
+from viva.reports.result import Grid
 from viva.visible import one_line
 
 

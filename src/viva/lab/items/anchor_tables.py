@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 from msgspec import Struct
 
+from viva.analysis.wording import percent
 from viva.lab.items.anchor_error import Validation, Way
 from viva.lab.items.tables import ITEM_WORDS
 from viva.reports.printing import StudyResult
-from viva.reports.result import Grid, percent
+from viva.reports.result import Grid
 
 COLUMNS = (
     *("question", "share", "facility", "discrimination", "curve", "exam", "of_questions", "models", "families"),

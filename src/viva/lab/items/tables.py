@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from viva.analysis.itemscores import Floats, ItemScores
 from viva.analysis.itemstatistics import FEWEST, ItemStatistics, Reliability
+from viva.analysis.wording import UNSURE, percent, range_text
 from viva.errors import VivaError
 from viva.lab.items.response import Fitted
 from viva.reports.grids import WORDS
 from viva.reports.printing import StudyResult
-from viva.reports.result import UNSURE, Grid, percent, range_text
+from viva.reports.result import Grid
 from viva.visible import one_line
 
 LEGEND = (

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 from msgspec import Struct
 
+from viva.analysis.wording import percent
 from viva.errors import EXIT_OK
 from viva.lab.judges.effects import PASSING, Control, Effect, Share
 from viva.reports.grids import WORDS
 from viva.reports.measures import number
 from viva.reports.printing import StudyResult
-from viva.reports.result import Grid, percent
+from viva.reports.result import Grid
 from viva.visible import one_line
 
 LEGEND = (

@@ -14,13 +14,15 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from viva.analysis.breakdown import Breakdown
+from viva.analysis.estimate import Estimate
 from viva.benchmarks import find_benchmark
 from viva.errors import DataError, VivaError
 from viva.reports.result import settings
 from viva.runs.item_scores import ScoreSet
-from viva.types import Language
+from viva.types import Aggregate, Language
 from viva.visible import one_line
 
 FACTORS: dict[str, tuple[str, ...]] = {
@@ -78,6 +80,15 @@ class Contestant(Struct, kw_only=True, eq=False):
     attempts: str = ""
     """As `Line.attempts`, where it is not the headline's own."""
     name: str = ""
+
+    def counted(self, lines: Sequence[Aggregate]) -> list[Aggregate]:
+        """Lines with its own way to count several answers."""
+        return [replace(line, attempts=self.attempts or line.attempts) for line in lines]
+
+    @property
+    def estimate(self) -> Estimate:
+        """Its score, over all questions that it was asked."""
+        return self.breakdown.cell(*self.counted([self.scored.headline]))
 
     def differs(self, other: Contestant) -> frozenset[str]:
         """The factors in which the two differ, as far as both say."""

@@ -17,9 +17,7 @@ from viva.studies.compare.config import FLIPS, MOST, POINTS, CompareConfig
 from viva.visible import plural
 
 if TYPE_CHECKING:
-    import polars as pl
-
-    from viva.analysis.comparing import Difference, Pairs
+    from viva.analysis.columns import Columns
     from viva.reports.comparing import Comparison, Row
     from viva.reports.printing import StudyResult
     from viva.studies.compare.contestants import Contestant
@@ -51,10 +49,8 @@ def _compared(paths: Sequence[Path], config: CompareConfig) -> list[Comparison]:
     from viva.runs.item_scores import score_sets
     from viva.studies.compare.contestants import chosen_pairs, contestants, grouped
 
-    tags = [config.cluster] if config.cluster else []
-    everybody = contestants(
-        score_sets(paths, config.by or EXAM, config.macro_average, tags), config.model, _ways(config)
-    )
+    found_sets = score_sets(paths, config.by or EXAM, config.macro_average, cluster=config.cluster or "")
+    everybody = contestants(found_sets, config.model, _ways(config))
     groups = grouped(everybody)
     chosen, problems = {}, [VivaError(_nobody(groups))]
     for title, group in groups:
@@ -71,7 +67,10 @@ def _compared(paths: Sequence[Path], config: CompareConfig) -> list[Comparison]:
             "whom to compare (--model NAME, --pairs FIRST=SECOND)"
         )
     flips = config.flips if config.flips is not None else FLIPS if pairs == 1 and not config.by else 0
-    found = [_comparison(title, group, chosen[title], flips, config) for title, group in groups if chosen.get(title)]
+    tests = sum(len(_lines(*two)) for every in chosen.values() for two in every) if config.correct != "none" else 1
+    found = [
+        _comparison(title, group, chosen[title], flips, tests, config) for title, group in groups if chosen.get(title)
+    ]
     if config.unpaired and (config.cluster or config.flips or config.bayesian or config.anytime):
         raise VivaError(
             "--unpaired compares means: without it, --cluster, --flips, --bayesian and --anytime have pairs"
@@ -105,6 +104,7 @@ def _comparison(
     group: Sequence[Contestant],
     pairs: Sequence[tuple[Contestant, Contestant]],
     flips: int,
+    tests: int,
     config: CompareConfig,
 ) -> Comparison:
     from viva.reports.comparing import Comparison, Side
@@ -114,7 +114,7 @@ def _comparison(
     sides: list[tuple[Contestant, Contestant]] = []
     notes: dict[str, None] = {}
     for first, second in pairs:
-        here = list(_rows(first, second, flips, config))
+        here = list(_rows(first, second, flips, tests, config))
         if any(row.found.n or row.found.unscored for row in here):
             rows += here
             sides += [(first, second)] * len(here)
@@ -132,12 +132,14 @@ def _comparison(
         by=config.by or "",
         correction=config.correct,
         contestants=tuple(
-            Side(name=one.name, source=str(one.scored.source), settings=one.settings)
+            Side(name=one.name, source=str(one.scored.source), settings=one.settings, estimate=one.estimate)
             for one in group
             if id(one) in compared
         ),
         rows=tuple(with_readings(rows, [(first.scored, second.scored) for first, second in sides])),
         notes=tuple(notes),
+        tests=tests,
+        ordered=config.anytime and any(not shuffled(one) for one in group),
     )
 
 
@@ -145,80 +147,84 @@ def _disjoint(first: Contestant, second: Contestant) -> str:
     return f"{first.name} and {second.name} have no question in common"
 
 
-def _rows(first: Contestant, second: Contestant, flips: int, config: CompareConfig) -> Iterator[Row]:
+def _lines(first: Contestant, second: Contestant) -> list[str]:
+    """The columns or values of --by, else one."""
+    return list(dict.fromkeys([*first.scored.lines, *second.scored.lines]))
+
+
+def _rows(first: Contestant, second: Contestant, flips: int, tests: int, config: CompareConfig) -> Iterator[Row]:
     """A row a column or value of --by, else one."""
-    names = dict.fromkeys([*first.scored.lines, *second.scored.lines])
-    for name in names:
+    for name in _lines(first, second):
         lines = first.scored.lines.get(name) or second.scored.lines[name]
-        found, pairs = _compared_on(first, second, lines, config)
-        if not config.by or found.n or found.unscored:
-            yield _row(first, second, name if config.by else "", pairs, found, flips, config)
+        row = _row(first, second, name, lines, flips, tests, config)
+        if not config.by or row.found.n or row.found.unscored:
+            yield row
 
 
-def _compared_on(
-    first: Contestant, second: Contestant, lines: Sequence[Aggregate], config: CompareConfig
-) -> tuple[Difference, Pairs | None]:
-    """The difference on the questions of these lines, and the pairs that it is of."""
-    from viva.analysis.comparing import compared, compared_apart, paired
-
-    over = next((line.over for line in lines if line.over), "")
-    sides = [_questions(first, second, lines), _questions(second, first, lines)]
-    if config.unpaired:
-        return compared_apart(sides[0], sides[1], over), None
-    pairs = paired(sides[0], sides[1], over, config.cluster or "")
-    return compared(pairs, config.seed), pairs
-
-
-def _questions(one: Contestant, other: Contestant, lines: Sequence[Aggregate]) -> pl.DataFrame:
+def _questions(one: Contestant, other: Contestant, lines: Sequence[Aggregate]) -> Columns:
     """A contestant's scores by question, numbered as the other's are where two languages ask the same."""
-    import polars as pl
-
+    from viva.analysis.columns import Columns, Text
     from viva.studies.compare.contestants import numbering
 
-    counted = (replace(line, attempts=one.attempts or line.attempts) for line in lines)
-    found = one.breakdown.questions(*counted)
+    found = one.breakdown.questions(*one.counted(lines))
     before = numbering(one, other)
     if before is None or one.scored.record is None:
         return found
-    numbers = [renumbered(question, before[one.scored.record.spec.language]) for question in found["question"]]
-    return found.with_columns(question=pl.Series(numbers, dtype=pl.String))
+    question, first = found.texts["question"], before[one.scored.record.spec.language]
+    named = Text([renumbered(name, first) for name in question.values], question.codes)
+    return Columns(found.numbers, {**found.texts, "question": named})
 
 
 def _row(
     first: Contestant,
     second: Contestant,
     part: str,
-    pairs: Pairs | None,
-    found: Difference,
+    lines: Sequence[Aggregate],
     limit: int,
+    tests: int,
     config: CompareConfig,
 ) -> Row:
+    """The difference on the questions of these lines, and what was asked of it."""
     from viva.analysis.anytime import anytime
-    from viva.analysis.comparing import counting_alike, flips
+    from viva.analysis.comparing import apart, compared, compared_apart, counting_alike, decided, flips, paired
     from viva.analysis.posterior import posterior
+    from viva.analysis.uncertainty import LEVEL
     from viva.reports.comparing import Row
 
+    over = next((line.over for line in lines if line.over), "")
+    sides = _questions(first, second, lines), _questions(second, first, lines)
+    pairs = None if config.unpaired else paired(*sides, over)
+    found = compared(pairs) if pairs else compared_apart(*sides, over)
     alike = counting_alike(pairs) if pairs and config.anytime else None
     margin = config.margin and config.margin / 100
-
+    worst = None
+    if margin is not None and found.low is not None:
+        worst = (pairs.spreads() if pairs else apart(*sides, over)).interval(1 - (1 - LEVEL) / tests)
     points = [f"{point:g}" for point in config.detect] or list(POINTS)
     return Row(
         first=first.name,
         second=second.name,
-        part=part,
+        part=part if config.by else "",
         found=found,
         smallest=found.smallest,
         questions={point: found.questions_for(float(point) / 100) for point in points},
         gained=tuple(flips(pairs, limit, "gained")) if pairs else (),
         lost=tuple(flips(pairs, limit, "lost")) if pairs else (),
         posterior=posterior(pairs, margin, config.seed) if pairs and config.bayesian else None,
-        anytime=None if alike is None else anytime(alike),
+        anytime=None if alike is None else anytime(alike, tests),
+        at_worst=worst,
+        decision=None if margin is None else decided(worst, margin),
     )
+
+
+def shuffled(one: Contestant) -> bool:
+    """Whether it is known to have been asked in a random order."""
+    return bool(one.scored.record and one.scored.record.spec.shuffle)
 
 
 def _notes(first: Contestant, second: Contestant, rows: Sequence[Row], config: CompareConfig) -> Iterator[str]:
     """What is unfair, and what is not in the numbers, of the whole set or of its largest part."""
-    from viva.reports.result import UNSURE
+    from viva.analysis.wording import UNSURE
     from viva.studies.compare.contestants import warnings
 
     both = f"{first.name} → {second.name}"
@@ -230,7 +236,7 @@ def _notes(first: Contestant, second: Contestant, rows: Sequence[Row], config: C
     if config.unpaired:
         yield f"{both}: means of two sets as if drawn apart; the same questions to both would show smaller differences."
         return
-    ordered = [one.name for one in (first, second) if not (one.scored.record and one.scored.record.spec.shuffle)]
+    ordered = [one.name for one in (first, second) if not shuffled(one)]
     if config.anytime and ordered:
         yield (
             f"{both}: not asked in a random order, or not known to be: {', '.join(ordered)}. The test at all times "
@@ -245,6 +251,5 @@ def _notes(first: Contestant, second: Contestant, rows: Sequence[Row], config: C
     if whole.unscored:
         yield (
             f"{UNSURE} {both}: {plural(whole.unscored, 'question has', 'questions have')} no score on one side or "
-            "both: left out; the bounds say what the difference would be if all of that spoke for the first, and for "
-            "the second."
+            "both: left out of the difference, and in its bounds and interval."
         )
