@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from analysis.answers import row
 from viva.analysis.breakdown import Breakdown, frame
 from viva.analysis.columns import Columns, Text, coded
-from viva.analysis.estimate import Estimate as Score
+from viva.analysis.estimate import Estimate
 from viva.analysis.pairedranks import paired_ranks
 from viva.analysis.standings import Contender, best_by, ranks, widest
 from viva.analysis.uncertainty import wilson
 from viva.types import Aggregate
 
 
-def score(mean: float, half: float | None = None) -> Score:
-    return Score(mean=mean) if half is None else Score(mean=mean, low=mean - half, high=mean + half)
+def score(mean: float, half: float | None = None) -> Estimate:
+    return Estimate(mean=mean) if half is None else Estimate(mean=mean, low=mean - half, high=mean + half)
 
 
 def test_clearly_different_models_have_one_rank_each() -> None:
@@ -93,7 +93,7 @@ def test_pairs_tell_apart_what_intervals_do_not() -> None:
     draw = np.random.default_rng(1)
     difficulty = draw.normal(0, 2, 400)
     scores = [(draw.random(400) < 1 / (1 + np.exp(difficulty - 0.25 * ability))).astype(float) for ability in range(10)]
-    apart = ranks([Score(mean=float(each.mean()), **_wilson(each)) for each in scores])
+    apart = ranks([Estimate(mean=float(each.mean()), **_wilson(each)) for each in scores])
     together = paired_ranks([asked(each) for each in scores])
     assert together is not None
     widths = [rank.last - rank.first + 1 for rank in apart if rank.first and rank.last]
@@ -187,7 +187,7 @@ def test_all_ranges_hold_the_true_ranks_at_least_95_times_of_100(models: int, sp
         truth = chances.mean(axis=1)  # on these very questions: what an endless number of repeats would give
         points = (draw.random((models, questions)) < chances).sum(axis=1)
         scores = [
-            Score(mean=n / questions, low=bounds[0], high=bounds[1])
+            Estimate(mean=n / questions, low=bounds[0], high=bounds[1])
             for n in points.tolist()
             if (bounds := wilson(n, questions))
         ]

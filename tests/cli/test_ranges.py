@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from cli.collected import answers, gold, write_jsonl
 from rows import table
-from viva.analysis.breakdown import Cell
+from viva.analysis.estimate import Estimate
 from viva.cli.main import main
 from viva.reports.formats import legend
 from viva.reports.site.assembling import figure_of
@@ -58,10 +58,10 @@ def test_what_is_left_out_for_being_a_range_is_named(folder: Path, capsys: pytes
 
 
 def test_a_range_has_both_ends_and_a_sign() -> None:
-    gap = figure_of(Cell(n=4, mean=None, low=-0.6, high=0.5, floor=-0.125, most=0.25, one_sided=True))
+    gap = figure_of(Estimate(n=4, mean=None, low=-0.6, high=0.5, floor=-0.125, most=0.25, one_sided=True))
     assert gap is not None
     assert (score_text(gap), gap.partial) == ("-12.50 to 25.00", True)
-    assert figure_of(Cell(n=4, mean=None)) is None
+    assert figure_of(Estimate(n=4, mean=None)) is None
 
 
 def test_the_legend_explains_the_marks_that_are_there() -> None:

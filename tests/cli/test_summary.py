@@ -12,17 +12,17 @@ from cli.collected import dangerous
 from reports.samples import report, result
 from rows import table
 from servers.fixtures import QUIET, LocalServer, Viva
-from viva.analysis.breakdown import Cell
+from viva.analysis.estimate import Estimate
 from viva.errors import VivaError
 from viva.reports.summary import summary_grid, summary_lines, summary_terminal
 
 ROOT = Path(__file__).parents[2]
-ROUGH = Cell(
+ROUGH = Estimate(
     n=1_520, mean=0.61204, low=0.5901, high=0.63251, floor=0.5, ceiling=0.7,
     outcomes={"right": 800, "wrong": 400, "unparsed": 24, "truncated": 12, "ungraded": 280, "error": 4},
 )  # fmt: skip
-PLAIN = Cell(n=96, mean=0.25, low=0.16, high=0.34, floor=0.25, ceiling=0.25, outcomes={"right": 24, "wrong": 72})
-NONE = Cell(n=5, mean=None, outcomes={"error": 5})
+PLAIN = Estimate(n=96, mean=0.25, low=0.16, high=0.34, floor=0.25, ceiling=0.25, outcomes={"right": 24, "wrong": 72})
+NONE = Estimate(n=5, mean=None, outcomes={"error": 5})
 INTERVAL = re.compile(r"59\.01–63\.25")
 
 

@@ -21,8 +21,8 @@ from cli.collected import dangerous
 from reports.samples import report, result
 from rows import table
 from viva.analysis.anytime import Anytime
-from viva.analysis.breakdown import Cell
 from viva.analysis.comparing import Difference
+from viva.analysis.estimate import Estimate
 from viva.analysis.posterior import Posterior
 from viva.engine.consumption import Consumed
 from viva.published import neighbours
@@ -39,12 +39,12 @@ INTERVAL = re.compile(r"\[[^\]]*$|^[^\[]*\]")
 """Half an interval: a bracket that is not closed, or not opened, on its line."""
 
 
-def cell(mean: float, n: int, **outcomes: int) -> Cell:
+def cell(mean: float, n: int, **outcomes: int) -> Estimate:
     left = sum(outcomes.get(name, 0) for name in ("ungraded", "error"))
     right = round(mean * (n - left))
     counts = {"right": right, "wrong": n - left - right - sum(outcomes.values()) + left, **outcomes}
     half = 1.96 * (mean * (1 - mean) / n) ** 0.5
-    return Cell(
+    return Estimate(
         n=n, mean=mean, low=max(0.0, mean - half), high=min(1.0, mean + half), floor=mean * (1 - left / n),
         ceiling=mean + (1 - mean) * left / n, outcomes=counts,
     )  # fmt: skip

@@ -18,7 +18,7 @@ from viva.analysis.best import all_at, best_at, pass_at
 from viva.analysis.columns import Columns, Numbers, Text, greatest, sums
 from viva.analysis.marks import graded_as
 from viva.errors import VivaError
-from viva.types import OUTCOMES
+from viva.types import NOT_ASKED, OUTCOMES
 
 Expected = Callable[[Sequence[float], int], float]
 """From some scores of a question, what k of them come to."""
@@ -108,5 +108,6 @@ def _reduced(
     more["points"] = np.where(known, np.clip(np.nan_to_num(points), bounds["floor"], bounds["ceiling"]), 0.0)
     outcome = answers.texts["outcome"].codes
     missing = greatest(np.where(numbers["answered"] == 1, -1, outcome), groups, count)
+    missing = np.where(missing < 0, OUTCOMES.index(NOT_ASKED), missing)
     codes = np.where(known, found.texts["outcome"].codes, missing).astype(np.int32)
     return Columns({**found.numbers, **more}, {**found.texts, "outcome": Text(OUTCOMES, codes)})
