@@ -105,8 +105,13 @@ class Estimate(Struct, frozen=True, kw_only=True):
 
     @property
     def sure(self) -> float:
-        """What the score is whatever became of the missing answers: what results are put in order by."""
+        """What the score is whatever became of the missing answers."""
         return (self.mean or 0.0) if self.complete else self.floor
+
+    @property
+    def order(self) -> tuple[float, float]:
+        """What results are put in order by: what is sure of them, then the most that they can be."""
+        return self.sure, self.mean or 0.0 if self.complete else self.ceiling
 
     @property
     def same_parts(self) -> bool:

@@ -18,11 +18,17 @@ def range_text(low: float, high: float) -> str:
     return f"{percent(low)}{' to ' if low < 0 else '–'}{percent(high)}"
 
 
-def score_text(cell: Estimate) -> str:
-    """`61.20`, `61.20† (55.10–70.00)`, `33.33–71.00†`, and a dash for none: an estimate without its interval."""
+def mean_text(cell: Estimate) -> str:
+    """`61.20`, `61.20†`, `33.33–71.00†`, and a dash for none: an estimate alone."""
     if cell.mean is None:
-        return f"{bounds_text(cell)}{UNSURE}" if cell.ranged else f"–{UNSURE}" if cell.n else "–"
-    return percent(cell.mean) + ("" if cell.complete else f"{UNSURE} ({bounds_text(cell)})")
+        return f"{range_text(cell.floor, cell.ceiling)}{UNSURE}" if cell.ranged else f"–{UNSURE}" if cell.n else "–"
+    return percent(cell.mean) + ("" if cell.complete else UNSURE)
+
+
+def score_text(cell: Estimate) -> str:
+    """`61.20`, `61.20† (55.10–70.00)`, `33.33–71.00†`: an estimate with its bounds, without its interval."""
+    bounds = bounds_text(cell)
+    return mean_text(cell) + (f" ({bounds})" if bounds else "")
 
 
 def interval_text(cell: Estimate) -> str:
@@ -31,8 +37,8 @@ def interval_text(cell: Estimate) -> str:
 
 
 def bounds_text(cell: Estimate) -> str:
-    """`60.10–62.00`: the least and the most that the score can be."""
-    return range_text(cell.floor, cell.ceiling)
+    """`60.10–62.00`: the least and the most that a marked mean can be; empty for any other."""
+    return "" if cell.complete or cell.mean is None else range_text(cell.floor, cell.ceiling)
 
 
 def cell_text(cell: Estimate) -> str:

@@ -13,7 +13,7 @@ from viva.analysis.comparing import Decision, Difference, Flip
 from viva.analysis.estimate import Estimate
 from viva.analysis.multiplicity import NAMES, Correction
 from viva.analysis.posterior import Posterior
-from viva.analysis.wording import UNSURE, interval_text, percent, range_text, score_text
+from viva.analysis.wording import UNSURE, interval_text, mean_text, percent, range_text
 from viva.errors import EXIT_OK
 from viva.reports.grids import WORDS
 from viva.reports.printing import StudyResult
@@ -331,7 +331,7 @@ def _held(row: Row) -> bool:
 def _matrix(one: Comparison, tests: int) -> Grid:
     """Everybody's own score, the best first, and who is how far behind whom: differences of the wholes."""
     pairs = _pairs(one)
-    sides = sorted(one.contestants, key=lambda side: -side.estimate.sure)
+    sides = sorted(one.contestants, key=lambda side: side.estimate.order, reverse=True)
     counts = {row.found.n for row in pairs.values()}
     digits = 1 if len(sides) <= _FEW else 0
 
@@ -350,7 +350,7 @@ def _matrix(one: Comparison, tests: int) -> Grid:
     header = ("", "model", "score", "95 % interval", *(str(number) for number in range(2, len(sides) + 1)))
     rows = tuple(
         (
-            str(place + 1), side.name, score_text(side.estimate), interval_text(side.estimate),
+            str(place + 1), side.name, mean_text(side.estimate), interval_text(side.estimate),
             *("" if at <= place else cell(side, other) for at, other in enumerate(sides) if at),
         )
         for place, side in enumerate(sides)

@@ -238,7 +238,7 @@ class ScoreTable(StudyResult):
         """A row a number, in shares of 1: `measure` is mean, best_grouped, best, pass or pass^."""
         counted = ("answers", "unscored", "published", "published_sd", "published_as")
         rows = (*self.board.standings, *self.board.parts)
-        return ("model", "tag", "value", "measure", "k", *_NUMBERS, *counted), [
+        return ("model", "tag", "value", "measure", "k", "estimate", *_NUMBERS[1:], *counted), [
             cells for row in rows for cells in _cells(row)
         ]
 

@@ -21,7 +21,7 @@ from viva.types import NOT_ASKED, UNANSWERED, StopReason, Suspicion, outcome_nam
 from viva.visible import one_line
 
 LEFT_OUT = (
-    "the mean leaves out what was not scored; in brackets the least and the most that the score can be when that is "
+    "the mean leaves out what was not scored; its bounds are the least and the most that the score can be when that is "
     "decided, and the interval holds whatever it is"
 )
 FILLED = "the estimate takes what was predicted for what was not scored"

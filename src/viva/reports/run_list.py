@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from viva.analysis.estimate import Estimate
-from viva.analysis.wording import UNSURE, interval_text, score_text
+from viva.analysis.wording import UNSURE, bounds_text, interval_text, mean_text
 from viva.reports.consumption import dollars
 from viva.reports.grids import WORDS
 from viva.reports.printing import StudyResult
@@ -61,16 +61,16 @@ class RunList(StudyResult):
 
     def tables(self) -> list[Grid]:
         """One table."""
-        header = ("run", "date", "model", "exam", "score", "95 % interval", "US$", "state")
+        header = ("run", "date", "model", "exam", "score", "bounds", "95 % interval", "US$", "state")
         rows = [cells for run in self.runs for cells in _rows(run)]
         several = any(len({one.exam for one in run.results}) > 1 for run in self.runs)
-        kept = [at for at, name in enumerate(header) if name != "US$" or any(row[at] for row in rows)]
+        kept = [at for at, name in enumerate(header) if name not in ("US$", "bounds") or any(row[at] for row in rows)]
         return [
             Grid(
                 "Runs, scores in per cent",
                 tuple(header[at] for at in kept),
                 tuple(tuple(row[at] for at in kept) for row in rows),
-                drop=("US$", "95 % interval", "date", *(() if several else ("exam",))),
+                drop=("US$", "95 % interval", "date", "bounds", *(() if several else ("exam",))),
                 keep=("model", "score", "state", *(("exam",) if several else ())),
             )
         ]
@@ -125,13 +125,14 @@ def _rows(run: ListedRun) -> list[tuple[str, ...]]:
     first = (one_line(run.path, 200), run.created[:16].replace("T", " "))
     state = one_line(run.state, 60)
     if not run.results:
-        return [(*first, _counted(run.models), _counted(run.exams), "", "", "", state)]
+        return [(*first, _counted(run.models), _counted(run.exams), *[""] * 4, state)]
     return [
         (
             *(first if not number else ("", "")),
             one.model,
             one.exam,
-            score_text(one.estimate),
+            mean_text(one.estimate),
+            bounds_text(one.estimate),
             interval_text(one.estimate),
             "" if one.cost is None else dollars(one.cost),
             state if not number else "",

@@ -45,7 +45,7 @@ _MISSING = re.compile(
 _FIRST = re.compile(r"\bnot the published sets?\b|: the score is\b")
 _ENDING = 5
 """Words in which notes end that say the same of something else."""
-_GIVES_WAY = ("outcomes", "bounds")
+_GIVES_WAY = ("outcomes",)
 SUMS_UP = ("overall", "average", "all", "total", "mean")
 _STYLES = {"other outcomes": "yellow", "not scored": "red", "failed": "red"}
 """Colours say: red, something has no score; yellow, something is neither right nor wrong or a mean lacks parts."""

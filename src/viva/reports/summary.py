@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from viva.analysis.estimate import Estimate
-from viva.analysis.wording import UNSURE, interval_text, percent, score_text
+from viva.analysis.wording import UNSURE, bounds_text, interval_text, mean_text, percent, score_text
 from viva.engine.consumption import Consumed
 from viva.published import Neighbour
 from viva.reports.consumption import UNKNOWN, cut_off_notes, dollars, seconds_text
@@ -27,9 +27,9 @@ from viva.types import UNANSWERED, outcome_name
 from viva.visible import one_line
 
 _HEADER = (
-    "model", "exam", "score", "95 % interval", "", "other outcomes", "not scored", "US$", "tokens in+out", "s each",
+    "model", "exam", "score", "bounds", "95 % interval", "", "other outcomes", "not scored", "US$", "tokens in+out", "s each",
 )  # fmt: skip
-"""The fifth is called by what it counts; seconds are the median of an answer."""
+"""The sixth is called by what it counts; seconds are the median of an answer."""
 _DROP = ("tokens in+out", "s each", "US$")
 """Given up first on a narrow screen; then the number of answers and the outcomes, never the interval."""
 _WAITS = (
@@ -65,7 +65,7 @@ def summary_grid(results: Sequence[Result]) -> Grid:
 
     return Grid(
         title, kept(header), tuple(map(kept, rows)),
-        drop=(*_DROP, unit, "other outcomes", "not scored"), keep=("exam", "score", "95 % interval"),
+        drop=(*_DROP, unit, "other outcomes", "not scored"), keep=("exam", "score", "bounds", "95 % interval"),
         dim=len(published),
     )  # fmt: skip
 
@@ -83,7 +83,8 @@ def _published(results: Sequence[Result]) -> list[tuple[str, Neighbour]]:
 def _cells(cell: Estimate, count: str) -> tuple[str, ...]:
     others = [(name, number) for name, number in cell.outcomes.items() if number and name not in _PLAIN]
     return (
-        score_text(cell),
+        mean_text(cell),
+        bounds_text(cell),
         interval_text(cell),
         count,
         _counted([one for one in others if one[0] not in UNANSWERED]),

@@ -430,7 +430,7 @@ class Pages:
 def drawing_order(results: Sequence[ResultRow]) -> list[ResultRow]:
     """Exam by exam, the best model first."""
     exams = list(dict.fromkeys(one.exam for one in results))
-    return sorted(results, key=lambda one: (-exams.index(one.exam), one.estimate.sure), reverse=True)
+    return sorted(results, key=lambda one: (-exams.index(one.exam), one.estimate.order), reverse=True)
 
 
 def _number(text: str) -> int:

@@ -200,8 +200,8 @@ class Card:
         return [
             (
                 exam,
-                max(own, key=lambda one: one.estimate.sure),
-                min(own, key=lambda one: one.estimate.sure) if len(own) > 1 else None,
+                max(own, key=lambda one: one.estimate.order),
+                min(own, key=lambda one: one.estimate.order) if len(own) > 1 else None,
             )
             for exam, own in by_exam.items()
         ]
