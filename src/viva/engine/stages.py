@@ -545,6 +545,7 @@ def row_of(
         verdicts=score.verdicts,
         isolation=score.isolation,
         limits={name: limits for name, limits in score.limits.items() if not name or name in shown},
+        cluster=question.cluster,
         cell=question.cell,
     )
 

@@ -273,11 +273,14 @@ def _nearest(found: Sequence[tuple[Contestant, Contestant]]) -> list[tuple[Conte
 
 def _matching(group: Sequence[Contestant], name: str) -> list[Contestant]:
     """Whole names before models, models before parts of a name."""
-    wanted = name.strip().casefold()
+    wanted = name.strip().casefold().rstrip("/")
     for test in (
         lambda one: one.name.casefold() == wanted,
         lambda one: wanted in (one.settings["model"].casefold(), one.settings["model"].casefold().rpartition("/")[2]),
-        lambda one: wanted in one.name.casefold() or wanted == one.scored.source.name.casefold(),
+        lambda one: (
+            wanted in one.name.casefold()
+            or wanted in (one.scored.source.name.casefold(), str(one.scored.source).casefold().rstrip("/"))
+        ),
     ):
         found = [one for one in group if wanted and test(one)]
         if found:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from viva.commands import command
-from viva.errors import DataError, VivaError
+from viva.errors import EXIT_GATE, EXIT_OK, DataError, VivaError
 from viva.languages import renumbered
 from viva.runs.item_scores import EXAM, existing
 from viva.studies.compare.config import FLIPS, MOST, POINTS, CompareConfig
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from viva.types import Aggregate
 
 
-_AGGREGATE = re.compile(r"mean|best|(best|pass)@[1-9][0-9]{0,3}")
+_AGGREGATE = re.compile(r"mean|best|(best@|pass@|pass\^)[1-9][0-9]{0,3}")
+_NAMED = 3
+"""Pairs that a failed gate names."""
 
 
 @command(CompareConfig, chart="Draw it")
@@ -40,11 +42,52 @@ def study(config: CompareConfig) -> StudyResult:
         return compare_sweep(config)
     if len(config.sources) == 1 and config.sources[0] in PUBLISHED and not Path(config.sources[0]).exists():
         return compare_published(config.sources[0], config)
-    found = tuple(_compared(existing(config.sources, PUBLISHED), config))
-    return Comparisons(found, config.margin, bayesian=config.bayesian, anytime=config.anytime)
+    if config.fail_if and config.margin is None:
+        raise VivaError(f"--fail-if {config.fail_if}: say how much worse matters: --margin POINTS")
+    found, alone = _compared(existing(config.sources, PUBLISHED), config)
+    verdict, failed = _gate(found, alone, config) if config.fail_if else ("", False)
+    return Comparisons(
+        tuple(found), config.margin, bayesian=config.bayesian, anytime=config.anytime, verdict=verdict,
+        exit_code=EXIT_GATE if failed else EXIT_OK,
+    )  # fmt: skip
 
 
-def _compared(paths: Sequence[Path], config: CompareConfig) -> list[Comparison]:
+def _gate(found: Sequence[Comparison], alone: Sequence[str], config: CompareConfig) -> tuple[str, bool]:
+    """What the gate says in a sentence, and whether it fails: of any pair, or of an exam that only one was asked."""
+    rows = [(one, row) for one in found for row in one.rows]
+    worse = config.fail_if == "worse"
+    bad = [
+        (one, row)
+        for one, row in rows
+        if (
+            row.decision == "worse by more"
+            if worse
+            else row.decision not in ("no worse", "equivalent", "better by more")
+        )
+    ]
+    missing = [] if worse else [f"{title}: one contestant alone" for title in alone]
+    named = [
+        f"{one.title}{f' {row.part}' if row.part else ''}: {row.second} against {row.first} ({_at_worst(row)})"
+        for one, row in bad[:_NAMED]
+    ]
+    more = len(bad) - len(named)
+    said = "; ".join([*named, *([f"{more:,} more"] if more > 0 else []), *missing])
+    wanted = "worse by more than" if worse else "not shown to be no worse by"
+    count = plural(len(rows), "decision")
+    if said:
+        return f"gate failed, {wanted} {config.margin:g} points: {said}; of {count}", True
+    held = "none is shown to be worse by more than" if worse else "all are shown to be no worse by"
+    return f"gate passed: of {count} {held} {config.margin:g} points", False
+
+
+def _at_worst(row: Row) -> str:
+    if row.at_worst is None:
+        return "nothing to decide by"
+    return " to ".join(f"{100 * end:+.2f}" for end in row.at_worst)
+
+
+def _compared(paths: Sequence[Path], config: CompareConfig) -> tuple[list[Comparison], list[str]]:
+    """Comparisons, benchmark by benchmark, and the benchmarks of which there is one contestant alone."""
     from viva.analysis.multiplicity import adjusted
     from viva.runs.item_scores import score_sets
     from viva.studies.compare.contestants import chosen_pairs, contestants, grouped
@@ -83,10 +126,11 @@ def _compared(paths: Sequence[Path], config: CompareConfig) -> list[Comparison]:
     if not any(one.rows for one in found):
         raise DataError(f"no two of these were asked a question in common. {' '.join(found[0].notes[:3])}")
     every = iter(adjusted([row.found.p for one in found for row in one.rows], config.correct))
+    alone = [title for title, _ in groups if not chosen.get(title)]
     return [
         replace(one, rows=tuple(replace(row, found=replace(row.found, adjusted=next(every))) for row in one.rows))
         for one in found
-    ]
+    ], alone
 
 
 def _nobody(groups: Sequence[tuple[str, list[Contestant]]]) -> str:
@@ -100,7 +144,7 @@ def _ways(config: CompareConfig) -> list[str]:
     ways = [way.strip() for way in config.aggregate.split(",")]
     for way in ways:
         if not _AGGREGATE.fullmatch(way):
-            raise VivaError(f"--aggregate {way!r}: write mean, best, best@K or pass@K, as in best@1,best@10")
+            raise VivaError(f"--aggregate {way!r}: write mean, best, best@K, pass@K or pass^K, as in best@1,best@10")
     return list(dict.fromkeys(ways))
 
 
