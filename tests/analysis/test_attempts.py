@@ -118,8 +118,12 @@ def test_what_is_expected_of_a_question_is_its_outcome() -> None:
     assert not found.complete
 
 
-def test_more_draws_than_answers_take_all_answers() -> None:
-    assert cell(answers("a", [0.25, 0.5]), Aggregate("", attempts="best@10")).mean == pytest.approx(0.5)
+def test_more_draws_than_answers_are_not_known() -> None:
+    found = cell(answers("a", [0.25, 0.5]), Aggregate("", attempts="best@10"))
+    assert (found.mean, found.floor, found.ceiling) == (None, 0.5, 1.0)
+    assert found.outcomes == {"not asked": 1}
+    uneven = cell(answers("a", [0.25]) + answers("b", [0.0, 1.0]), Aggregate("", attempts="best@2"))
+    assert uneven.mean == pytest.approx((0.25 + 0.5 + 1) / 2), "a second answer adds .5 where there is one"
 
 
 def test_an_unknown_way_to_count_is_refused() -> None:

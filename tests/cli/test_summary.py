@@ -28,10 +28,19 @@ INTERVAL = re.compile(r"59\.01–63\.25")
 
 def test_a_line_has_score_interval_number_and_whatever_is_neither_right_nor_wrong() -> None:
     grid = summary_grid([result(overall=ROUGH), result(overall=NONE, model="openai/b")])
-    assert grid.header == ("model", "exam", "score", "95 % interval", "answers", "other outcomes", "not scored")
+    assert grid.header == (
+        "model",
+        "exam",
+        "score",
+        "bounds",
+        "95 % interval",
+        "answers",
+        "other outcomes",
+        "not scored",
+    )
     assert [row[2:] for row in grid.rows] == [
-        ("61.20†", "59.01–63.25", "1,520", "unparsed 24, truncated 12", "not judged 280, error 4"),
-        ("–†", "", "5", "", "error 5"),
+        ("61.20†", "50.00–70.00", "59.01–63.25", "1,520", "unparsed 24, truncated 12", "not judged 280, error 4"),
+        ("–†", "", "", "5", "", "error 5"),
     ]
     alone = summary_grid([result(overall=PLAIN, model="openai/\x1b[31mevil")])
     assert alone.header == ("exam", "score", "95 % interval", "answers")
@@ -55,7 +64,7 @@ def test_the_lines_below_say_what_is_needed_and_count_the_rest() -> None:
     lines = summary_lines(many)
     assert "--judge MODEL" in lines[0]
     assert lines[1:] == [f"note {number}" for number in range(9)]
-    assert f"2 more notes (viva score {many.run} --all)." in summary_terminal(many), "ten lines in all"
+    assert f"3 more notes (viva score {many.run} --all)." in summary_terminal(many), "ten lines in all"
     assert summary_lines(report(result(overall=PLAIN))) == []
 
 

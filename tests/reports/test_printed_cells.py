@@ -156,10 +156,11 @@ def test_every_cell_of_a_table_holds_together_and_its_bounds_hold_every_completi
         assert (completed.rows, completed.columns) == (found.rows, found.columns)
         for label, cells, others in zip(found.rows, found.cells, completed.cells, strict=True):
             for column, cell, other in zip(found.columns, cells, others, strict=True):
-                assert (other.mean is None) == (cell.n == 0), (label, column)
+                if column != "best@2":  # of which some were asked but once
+                    assert (other.mean is None) == (cell.n == 0), (label, column)
+                    assert other.complete or not cell.n
                 if other.mean is not None:
                     assert cell.floor - ROUNDING <= other.mean <= cell.ceiling + ROUNDING, (label, column)
-                    assert other.complete
 
 
 PRINTED = re.compile(r"([\d.]+)(?:† \(([\d.]+)–([\d.]+)\))?(?: ± [\d.]+)?(?: \[([\d.]+), ([\d.]+)\])?")
@@ -343,8 +344,9 @@ def test_every_estimate_from_a_score_table_holds_together_and_its_bounds_hold_ev
         holds_together(cell)
         other = completed.measures[name]
         holds_together(other)
-        assert other.mean is not None, name
-        assert cell.floor - ROUNDING <= other.mean <= cell.ceiling + ROUNDING, name
+        assert other.mean is not None or "@" in name or "^" in name, "of more answers than there are nothing is known"
+        if other.mean is not None:
+            assert cell.floor - ROUNDING <= other.mean <= cell.ceiling + ROUNDING, name
 
 
 @LESS

@@ -31,7 +31,8 @@ WAY = re.compile(r"(best@|pass@|pass\^)([1-9][0-9]{0,4})")
 def best_of_repeats(marked: Columns, tags: Sequence[str]) -> Columns:
     """Reduce to one row a question and repeat: the best of its answers.
 
-    The bounds take a missing answer as the worst and as the best that it can be.
+    Repeats that were asked fewer times count as they are, as the paper's last groups do (InfiBench, NeurIPS 2024). The
+    bounds take a missing answer as the worst and as the best that it can be.
     """
     answered = marked.numbers["answered"] == 1
     in_line = marked.take(np.lexsort((-marked.numbers["points"], ~answered)))  # the best first, missing ones last
@@ -42,15 +43,16 @@ def best_of_repeats(marked: Columns, tags: Sequence[str]) -> Columns:
     bounds = {"floor": np.where(np.isfinite(known), known, floor), "ceiling": ceiling}
     points = numbers["points"][starts]
     if not answered.all():
-        points = _expected(in_line, groups, best_at, int(np.bincount(groups).max(initial=1)))
+        asked = np.bincount(groups)
+        points = _expected(in_line, groups, best_at, int(asked.max()), asked)
     return _reduced(in_line, groups, starts, points, bounds)
 
 
 def drawn(marked: Columns, tags: Sequence[str], attempts: str) -> Columns:
     """Reduce to one row a question: what to expect of k of its answers ("best@5", "pass@5", "pass^5").
 
-    The bounds are the same expectation with a missing answer worth nothing, and worth full marks. A question that was
-    asked fewer times counts with all its answers. Raises VivaError for another word.
+    The bounds are the same expectation with a missing answer worth nothing, and worth full marks. Raises VivaError for
+    another word.
     """
     way = WAY.fullmatch(attempts)
     if way is None:
@@ -58,10 +60,13 @@ def drawn(marked: Columns, tags: Sequence[str], attempts: str) -> Columns:
     expect, count = WAYS[way[1]], int(way[2])
     groups, starts = marked.groups("question", *tags)
     bounds = {
-        end: np.array([expect(each, min(count, len(each))) for each in _split(marked.numbers[end], groups)])
-        for end in ("floor", "ceiling")
+        end: np.array(
+            [expect([*each, *[worth] * (count - len(each))], count) for each in _split(marked.numbers[end], groups)],
+            dtype=float,
+        )
+        for end, worth in (("floor", 0.0), ("ceiling", 1.0))
     }
-    points = _expected(marked, groups, expect, count)
+    points = _expected(marked, groups, expect, count, np.full(len(starts), count))
     found = _reduced(marked, groups, starts, points, bounds)
     outcome = np.where(found.numbers["answered"] == 1, graded_as(found.numbers["points"]), found.texts["outcome"].codes)
     texts = {**found.texts, "outcome": Text(OUTCOMES, outcome.astype(np.int32))}
@@ -74,27 +79,21 @@ def _split(values: Numbers, groups: Numbers) -> list[list[float]]:
     return [each.tolist() for each in np.split(values[np.argsort(groups, kind="stable")], ends)] if len(values) else []
 
 
-def _expected(answers: Columns, groups: Numbers, expect: Expected, count: int) -> NDArray[np.float64]:
-    """What `count` of each group's answers come to; nan where that cannot be told."""
+def _expected(answers: Columns, groups: Numbers, expect: Expected, count: int, wanted: Numbers) -> NDArray[np.float64]:
+    """What as many of each group's answers as are wanted come to, at most `count`; nan where that cannot be told."""
     points, answered = (_split(answers.numbers[name], groups) for name in ("points", "answered"))
     known = [[v for v, there in zip(*each, strict=True) if there] for each in zip(points, answered, strict=True)]
     whole = [scores for scores in known if len(scores) >= count]
-    short = {
-        len(scores) for scores, asked in zip(known, points, strict=True) if 0 < len(scores) < min(count, len(asked))
-    }
+    short = {len(scores) for scores, most in zip(known, wanted.tolist(), strict=True) if 0 < len(scores) < most}
     if short and len(whole) < max(1.0, ENOUGH * len(known)):
         return np.full(len(known), np.nan)
     gains = {few: statistics.fmean(expect(scores, count) - expect(scores, few) for scores in whole) for few in short}
-    return np.array(
-        [
-            expect(scores, min(count, len(scores)))
-            + (gains[len(scores)] if len(scores) < min(count, len(asked)) else 0.0)
-            if scores
-            else np.nan
-            for scores, asked in zip(known, points, strict=True)
-        ],
-        dtype=float,
-    )
+
+    def value(scores: list[float], most: int) -> float:
+        few = min(len(scores), count)
+        return expect(scores, few) + (gains[few] if few < most else 0.0) if few else np.nan
+
+    return np.array(list(map(value, known, wanted.tolist())), dtype=float)
 
 
 def _reduced(

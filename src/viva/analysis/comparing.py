@@ -34,7 +34,6 @@ Floats = NDArray[np.float64]
 POWER = 0.80
 SEEN = Z + NormalDist().inv_cdf(POWER)
 """A difference of so many standard errors is significant at 5 % in 80 % of all sets: 2.80."""
-SIDES = ("first", "second")
 Decision = Literal["better by more", "no worse", "equivalent", "no better", "worse by more", "open"]
 """What an interval says of the second contestant next to a margin."""
 _SAME = 1e-9

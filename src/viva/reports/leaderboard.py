@@ -184,7 +184,10 @@ def _grid(title: str, first: str, rows: Sequence[LeaderboardRow]) -> Grid:
             (row.value or "(none)") if row.tag else row.model,
             f"{row.questions:,}",
             f"{row.most:,}" if row.fewest == row.most else f"{row.fewest:,} to {row.most:,}",
-            *map(cell_text, row.measures.values()),
+            *(
+                cell_text(found if name == "best" else msgspec.structs.replace(found, sd=None))
+                for name, found in row.measures.items()
+            ),
         ]
         line += [f"{row.unscored:,}"] if unscored else []
         line += [_published(row), row.published_as] if published else []
