@@ -118,6 +118,26 @@ def test_a_preference_for_a_letter_is_told_from_a_preference_for_an_option() -> 
     assert {row["less"] for row in frame.iter_rows(named=True)} == {"", frame["model"][7]}
 
 
+def test_what_chance_does_as_well_is_no_finding() -> None:
+    Path("other.toml").write_text('[other]\ntask = "只写无。"\n')
+
+    def moved(prompt: Prompt) -> str:
+        return "" if "只写无" in prompt else "A"
+
+    ask = partial(viva.lab.variance_run, "cmmlu", vary="prompt=other.toml,order=2")
+    ask(model="baseline/random", run="guessed")
+    guessed = viva.lab.variance("guessed", budget=400)
+    assert "Not shown to be moved by anything that was varied (p above 0.05): baseline/random.\n" in guessed.to_text()
+    assert "(least)" not in guessed.to_text()
+    assert guessed.contestants[0].by_chance == pytest.approx(2.059 * (0.25 * 0.75 / 96) ** 0.5, rel=0.1), "of four"
+    assert {row[-1] for row in guessed.tables()[2].rows if "chance" not in row[0]} == {"–"}
+    ask(model=moved, run="moved")
+    found = viva.lab.variance("moved", budget=400)
+    assert "(least)" in found.to_text()
+    assert "Not shown to be moved" not in found.to_text()
+    assert next(row for row in found.tables()[2].rows if row[0] == "prompt")[-1] == "99 %"
+
+
 def test_exports_views_and_tables_take_such_a_run(viva: Viva) -> None:
     ended = viva(
         "variance", "run", "cmmlu", "--model", "baseline/random", "--vary", VARY, "--limit", 10, "--run", "run", *QUIET
