@@ -238,11 +238,9 @@ def sums(data: Columns, tag: str = "") -> dict[str, Sums]:
     for series, (values, weights) in SERIES.items():
         if series and whole:
             break
-        v, w = known[values], known[weights]
-        away = np.abs(v)
-        own = {"v": v, "w": w, "vv": v * v, "vw": v * w, "ww": w * w, "heard": w > 0, "size": away}
-        fraction = known.get("fraction", np.zeros(1))  # of differences whether the scores are no 0 or 1
-        own |= {"odd": (away > 0) & (away != w) | (fraction > 0), "beyond": away > w + _SAME}
+        v = known[values]
+        own = _moments(v, known[weights])
+        own["odd"] |= known.get("fraction", np.zeros(1)) > 0  # of differences whether the scores are no 0 or 1
         columns |= {f"{series}{column}": one for column, one in own.items()}
         least = np.full(len(there) and int(there[-1]) + 1, np.inf)
         np.minimum.at(least, places, v)
@@ -252,6 +250,21 @@ def sums(data: Columns, tag: str = "") -> dict[str, Sums]:
     rows = zip(*(column.tolist() for column in found.values()), strict=True)
     named = (data.texts[name].values[place - 1] if place else "" for place in there.tolist())
     return {value: dict(zip(found, row, strict=True)) for value, row in zip(named, rows, strict=True)}
+
+
+def _moments(v: Numbers, w: Numbers) -> dict[str, Numbers]:
+    size = np.abs(v)
+    return {
+        "v": v,
+        "w": w,
+        "vv": v * v,
+        "vw": v * w,
+        "ww": w * w,
+        "heard": w > 0,
+        "size": size,
+        "odd": (size > 0) & (size != w),
+        "beyond": size > w + _SAME,
+    }
 
 
 def clusters_of(questions: Columns) -> NDArray[np.int64] | None:
@@ -322,6 +335,13 @@ def spreads(groups: Sequence[Sums], *, signed: bool = False, clustered: Clustere
     assert floor is not None
     assert ceiling is not None
     return Spreads(mean=mean, floor=floor, ceiling=ceiling)
+
+
+def mean_of(values: Numbers, questions: Numbers, *, signed: bool = False) -> Spreads:
+    """The mean of values, one or more a question; `questions` are the numbers of theirs."""
+    v, w = np.bincount(questions, weights=values), np.bincount(questions).astype(np.float64)
+    own = {name: float(one.sum()) for name, one in _moments(v, w).items()}
+    return spreads([own | {"lowest": float(v.min())}], signed=signed)
 
 
 def _spread(series: str, groups: Sequence[Sums], signed: bool, clustered: Clustered | None) -> Spread | None:

@@ -138,20 +138,6 @@ def share_interval(mean: float, variance: float, questions: float, degrees: floa
     return _around(mean, shrunk * (1 - shrunk) / doubt, t_quantile(degrees, level), level)
 
 
-def interval_of_scores(
-    mean: float, squares: float, questions: int, answers: float, level: float = LEVEL, *, zero_one: bool
-) -> Interval | None:
-    """The interval around a mean of answers to `questions`, all in 0..1; None for no question.
-
-    `squares` and `answers` as in `mean_variance`. That of 0/1 scores for `zero_one`, where each question counts once,
-    and where all questions agree: a variance says nothing then, though the sample is finite, and this interval has a
-    width. It is safe for fractions too: no score in 0..1 varies more than a 0/1 score of the same mean.
-    """
-    if zero_one or squares < ALIKE:
-        return zero_one_interval(mean * questions, questions, level)
-    return share_interval(mean, mean_variance(squares, questions, answers), questions, questions - 1, level)
-
-
 class Wald(Struct, frozen=True, kw_only=True):
     """The adjusted Wald interval of a mean difference, within −1..1."""
 

@@ -6,11 +6,8 @@ answers are nor how strict the judge is has a part in the difference (paired cou
 compared with as much neutral text, or a judge that likes long answers would seem to like whatever was added. Marks are
 shares of the full mark. Several answers to one question are one cluster.
 
-- The mean change has the adjusted Wald interval over questions (`uncertainty.adjusted_wald`), which keeps a width where
-  few marks change, and shares of marks that rise or fall the interval of means over questions.
-- p is that of the sign-flip test over questions (`signflip`). A judge without bias gives either form as if it drew from
-  the same marks: which of the two is the higher is then chance, whatever its noise, and the test is exact. Holm's
-  correction over the probes of a judge: of a judge without any bias, one is named in 5 % of the studies at most.
+- The mean change has the interval and the p of differences (`estimate`), the shares of marks that rise or fall those of
+  means. Holm's correction over the probes of a judge: of a judge without any bias, one is named in 5 % of the studies.
 - Self-preference has no counterfactual: no answer can be somebody else's. Where answers of the judge's own model are
   better, others' with the same reference mark (an expert's, else other judges') are worse than these, since some have
   it by an error of the reference; so a judge without any preference gives them less. Comparing others' answers to which
@@ -31,10 +28,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from viva.analysis.estimate import mean_of
 from viva.analysis.multiplicity import adjusted
 from viva.analysis.resampling import numbered
-from viva.analysis.signflip import sign_flip
-from viva.analysis.uncertainty import adjusted_wald, interval_of_scores, mean_variance, t_quantile
+from viva.analysis.uncertainty import t_quantile
 
 Floats = NDArray[np.float64]
 LEAST = 10
@@ -104,22 +101,20 @@ def effect(probe: str, pairs: Sequence[Pair]) -> Effect:
     found = Effect(probe=probe, answers=len(given), lost=len(pairs) - len(given))
     if not pairs:
         return replace(found, reason="none of these answers can be given this form")
-    sums, counts = np.bincount(clusters, weights=changes), np.bincount(clusters)
-    if len(sums) < 2:
+    if len({*clusters.tolist()}) < 2:
         return replace(
             found, reason=f"it takes both marks of answers to two questions; {found.lost} of {len(pairs)} lack one"
         )
-    mean = math.fsum(changes) / len(changes)
-    variance = mean_variance(float(((sums - mean * counts) ** 2).sum()), len(sums), len(changes))
-    interval = adjusted_wald(mean, math.sqrt(variance), len(sums), len(sums) - 1).interval
+    mean = mean_of(changes, clusters, signed=True)
+    low, high = mean.interval() or (None, None)
     return replace(
         found,
-        change=mean,
-        low=min(interval[0], mean),
-        high=max(interval[1], mean),
+        change=mean.floor.mean,
+        low=low,
+        high=high,
         up=_share(changes > 0, clusters),
         down=_share(changes < 0, clusters),
-        p=sign_flip(sums.tolist()).p,
+        p=mean.p(),
     )
 
 
@@ -205,8 +200,4 @@ def _by_question(given: Sequence[tuple[str, float]]) -> tuple[Floats, NDArray[np
 
 def _share(hits: NDArray[np.bool_], clusters: NDArray[np.int64]) -> Share:
     """A share of answers with its interval over questions."""
-    mean = float(hits.mean())
-    sums, counts = np.bincount(clusters, weights=hits), np.bincount(clusters)
-    squares = float(((sums - mean * counts) ** 2).sum())
-    interval = interval_of_scores(mean, squares, len(sums), len(hits), zero_one=len(sums) == len(hits))
-    return Share(mean, *(interval or (0.0, 1.0)))
+    return Share(float(hits.mean()), *(mean_of(hits, clusters).interval() or (0.0, 1.0)))

@@ -19,7 +19,7 @@ from viva.visible import one_line
 LEGEND = (
     "change: of the mean mark, when the same judge marks the same answers in another form; of style, authority, echo "
     "and instruction beside as much neutral text. higher, lower: per cent of marks that rose and fell. […]: 95 % "
-    "interval over questions. p: sign-flip test over questions, by Holm over the probes of a judge."
+    "interval over questions. p: by inverting it, by Holm over the probes of a judge."
 )
 NO_TEST = (
     "self-preference has no p and is no verdict: the reference (experts, or else judges whose model answered nothing) "

@@ -100,4 +100,4 @@ class CompareConfig(Struct, kw_only=True):
     anytime: Annotated[
         bool, note("A test that holds however often it is looked at, of questions asked in a random order.")
     ] = False
-    seed: Annotated[int, note("Of permutation tests by random signs.")] = 0
+    seed: Annotated[int, note("Of what --bayesian draws.")] = 0
