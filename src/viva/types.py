@@ -81,9 +81,9 @@ class Question(Struct, frozen=True, kw_only=True):
     explanation: str = ""
     tags: dict[str, str] = {}
     weight: int = 1
-    """How often the set lists it. It is asked once, and counts so often."""
+    """How often the set lists it: asked once, it counts so often."""
     cluster: str = ""
-    """What it shares with others (a passage, a sentence), so that they are one observation; "" where it stands alone."""
+    """What it shares with others (a passage, a sentence), as one observation; "" where it stands alone."""
     cell: dict[str, str] = {}
     """Of a question as one cell of a design asks it: factor → level, by their names."""
 
@@ -432,7 +432,7 @@ class ScoreRow(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
 
     benchmark: str
     exam: str
-    """The benchmark with the settings that tell this run's exams apart ("csbench-en")."""
+    """With the settings that tell this run's exams apart ("csbench-en")."""
     model: str
     question: str
     sample: Place
@@ -447,14 +447,11 @@ class ScoreRow(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     weight: Annotated[int, Meta(ge=0, le=1_000_000)] = 1
     decided: dict[str, Decider] = {}
     verdicts: dict[str, tuple[float, ...]] = {}
-    """What the judges gave it, as in `Score`; an aspect that waits for a judge has none."""
+    """As in `Score`, as the two after it; an aspect that waits for a judge has none."""
     isolation: Isolation = ""
-    """As in `Score`."""
     limits: dict[str, tuple[float, float]] = {}
-    """As in `Score`."""
-    cluster: str = ""
+    cluster: str = ""  # both as in `Question`
     cell: dict[str, str] = {}
-    """Both as in `Question`."""
 
     @property
     def points(self) -> float | None:
@@ -518,11 +515,6 @@ class Defect(Struct, frozen=True):
     action: Literal["repaired", "unsound", "noted"]
 
 
-Measured = Literal["score", "share", "difference"]
-"""What is averaged: a score; whether something holds of an answer, which makes it neither right nor wrong; or a
-difference of shares, from −1 to 1."""
-
-
 class Aggregate(Struct, frozen=True):
     """A row or column of a table: which answers belong to it and how they are averaged.
 
@@ -542,13 +534,14 @@ class Aggregate(Struct, frozen=True):
     """Only answers count that have full marks in this part."""
     aspects: tuple[str, ...] = ()
     """Which aspects of an answer decide what is averaged; all of them if empty."""
-    kind: Measured = "score"
+    kind: Literal["score", "share", "difference"] = "score"
+    """What is averaged: a score; a share of answers, which makes none right or wrong; or a difference of shares."""
 
 
 class TableSpec(Struct, frozen=True):
     """The shape of a published table: rows by columns. A `detail` is long, and shown in the terminal on request.
 
-    A table `across` models has one row, and is printed with a row a model where several sat the exam.
+    A table `across` models has one row, printed with a row a model where several sat the exam.
     """
 
     name: str

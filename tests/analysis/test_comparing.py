@@ -497,11 +497,14 @@ def test_what_lost_answers_would_have_to_be_to_change_the_order() -> None:
             ("the second's: 2 of 10 right", [1.0] * 18 + [0.0] * 12, [1.0] * 18 + [0.0, 0.0] + [None] * 10, None),
             ("both sides', of the same questions", [0.0, 0.0] + [1.0] * 18 + [None] * 10, [1.0] * 20 + [None] * 10,
              (0.4, 10, 10)),
-            ("the second's, who can be no further ahead", [0.0] * 6 + [1.0] * 14, [1.0] * 10 + [None] * 10, (0.4, 0, 10)),
-            ("the second's, who is ahead", [0.0] * 4 + [1.0] * 6 + [0.0] * 4 + [1.0] * 6, [1.0] * 10 + [None] * 10, (0.2, 0, 10)),
+            ("the second's, who can be no further ahead", [0.0] * 6 + [1.0] * 14, [1.0] * 10 + [None] * 10,
+             (0.4, 0, 10)),
+            ("the second's, who is ahead", [0.0] * 4 + [1.0] * 6 + [0.0] * 4 + [1.0] * 6, [1.0] * 10 + [None] * 10,
+             (0.2, 0, 10)),
             ("the first's, who is behind", [None] * 10 + [1.0] * 8 + [0.0] * 2, [1.0] * 8 + [0.0] * 2 + [1.0] * 10,
              (0.0, 10, 0)),
-            ("the other way round", [1.0] * 10 + [None] * 10, [0.0] * 4 + [1.0] * 6 + [0.0] * 4 + [1.0] * 6, (0.2, 10, 0)),
+            ("the other way round", [1.0] * 10 + [None] * 10, [0.0] * 4 + [1.0] * 6 + [0.0] * 4 + [1.0] * 6,
+             (0.2, 10, 0)),
             ("whatever they are", [0.0] * 10 + [1.0] * 5 + [None] * 5, [1.0] * 20, (-2.0, 5, 0)),
         ):  # fmt: skip
             with row(name):

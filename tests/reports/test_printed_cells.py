@@ -326,6 +326,9 @@ SCORES = st.lists(
 )  # fmt: skip
 
 
+TAGS: dict[str, dict[str, str]] = {question: {} for question in "abcdefgh"}
+
+
 @given(SCORES, st.integers(1, 5), st.randoms(use_true_random=False))
 def test_every_estimate_from_a_score_table_holds_together_and_its_bounds_hold_every_completion(
     questions: list[list[float | None]], k: int, dice: random.Random
@@ -334,7 +337,7 @@ def test_every_estimate_from_a_score_table_holds_together_and_its_bounds_hold_ev
     found, completed = (
         standing(
             "m",
-            list(table_rows("", "m", ModelScores(dict(zip("abcdefgh", each)), dict.fromkeys("abcdefgh", {})), k)),
+            list(table_rows("", "m", ModelScores(dict(zip("abcdefgh", each, strict=False)), TAGS), k)),
             k,
             (k,),
         )

@@ -1,8 +1,8 @@
 """What several answers to one question count as: the best of each repeat, or what to expect of k drawn from all.
 
-Rows come marked (see marks.py): points, answered, floor, ceiling, outcome. The best of nine answers is less than that of
-ten: where fewer than k are known, what more of them add on the questions that have k is added; where hardly any question
-has k, only the bounds are known. Whether a question counts never depends on how good its known answers are.
+Rows come marked (see marks.py): points, answered, floor, ceiling, outcome. The best of nine answers is less than that
+of ten: where fewer than k are known, what more of them add on the questions that have k is added; where hardly any
+question has k, only the bounds are known. Whether a question counts never depends on how good its known answers are.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 The maximum to expect of k answers drawn from the n without replacement. Of the sorted answers, the i-th from the top is
 the maximum of C(n-i, k-1) of the C(n, k) draws. With scores of 0 and 1 that is pass@k of Chen et al. 2021 (arXiv
 2107.03374); that all of k are right, pass^k, is Yao et al.'s (2024, arXiv 2406.12045, section 3). Grouped, as the
-InfiBench paper reports it, answers in their order are cut into groups of k, whose maxima are averaged (`attempts`): both
-expect the same, and the unbiased one scatters less.
+InfiBench paper reports it, answers in their order are cut into groups of k, whose maxima are averaged (`attempts`):
+both expect the same, and the unbiased one scatters less.
 """
 
 from __future__ import annotations

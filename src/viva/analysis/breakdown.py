@@ -6,9 +6,9 @@ mean, marks it as incomplete, and is never a zero. The bounds have it worth the 
 
 Several answers to a question count as their mean, or as the best of each repeat, as a line says (`Aggregate.attempts`).
 A question that the set lists several times counts so often (`ScoreRow.weight`), and is one question to the intervals;
-questions of one `ScoreRow.cluster` are one observation. A line may average a part of the scores in place of their values
-(`Aggregate.part`); an answer whose part is known counts there even where its score is not (its answer is graded, its
-rationale waits for a judge). What a score is made of its questions, `estimate` says.
+questions of one `ScoreRow.cluster` are one observation. A line may average a part of the scores in place of their
+values (`Aggregate.part`); an answer whose part is known counts there even where its score is not (its answer is graded,
+its rationale waits for a judge). What a score is made of its questions, `estimate` says.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A score with all that belongs to it: mean, 95 % interval, bounds, counts. Every number of Viva's over questions is made here.
+"""A score with all that belongs to it: mean, 95 % interval, bounds, counts. All numbers over questions are made here.
 
 From questions with the sums of their answers (`Breakdown`): `points` of the `answered` ones, and the least and the most
 (`floor`, `ceiling`) that all `n` can come to when what is missing is decided. A reply that cannot be read is wrong and
@@ -7,9 +7,9 @@ not missing.
     mean       Σ points / Σ answered; over groups of questions first, where an exam averages so; and never outside of
                its bounds, where a part of what waits is known already
     bounds     Σ floor / Σ n and Σ ceiling / Σ n, likewise
-    interval   of the mean where nothing is missing (`uncertainty`); else the mean lies between floor and ceiling, and the
-               interval goes from the lower limit of the floor to the upper limit of the ceiling (Imbens and Manski 2004,
-               Econometrica 72:1845-1857): it holds whatever the missing answers are worth
+    interval   of the mean where nothing is missing (`uncertainty`); else the mean lies between floor and ceiling, and
+               it goes from the lower limit of the floor to the upper limit of the ceiling (Imbens and Manski
+               2004, Econometrica 72:1845-1857): it holds whatever the missing answers are worth
     clusters   questions that belong together (about one passage) are one observation (Miller 2024, arXiv 2411.00640,
                section 2.2)
 
@@ -45,7 +45,7 @@ from viva.analysis.uncertainty import (
     t_quantile,
     zero_one_interval,
 )
-from viva.types import OUTCOMES, SCORED, UNANSWERED, Measured
+from viva.types import OUTCOMES, SCORED, UNANSWERED
 
 Scale = Literal["shares", "signed", "below zero", "any"]
 """What scores are: in 0..1, differences of such scores, at most 1 and some below 0, or differences of those."""
@@ -225,8 +225,8 @@ def sums(data: Columns, tag: str = "") -> dict[str, Sums]:
     """Add up questions (`Breakdown.questions`), those with each value of a tag by themselves: value → sums.
 
     The columns of each of `SERIES`: v and w what is averaged and its weight, vv, vw and ww their products, `heard` the
-    questions with a weight, `odd` those whose v is neither 0 nor all of w, `beyond` those where it is more than w, `size`
-    v without its sign, and the `lowest` v. Where nothing is missing the bounds are the mean, without sums.
+    questions with a weight, `odd` those whose v is neither 0 nor all of w, `beyond` those where it is more than w,
+    `size` v without its sign, and the `lowest` v. Where nothing is missing the bounds are the mean, without sums.
     """
     known = data.numbers
     name = f"tag:{tag}"
@@ -287,7 +287,7 @@ def clustered(questions: Columns, over: str = "") -> Clustered | None:
 
 
 class Clustered(Struct, frozen=True, eq=False):
-    """Questions that belong together: what each adds to each of `SERIES`, its group of a mean over groups, its cluster."""
+    """Questions that belong together: what each adds to each of `SERIES`, the group it is averaged in, its cluster."""
 
     columns: Mapping[str, Numbers]
     groups: NDArray[np.int64]
@@ -409,7 +409,7 @@ def silent(questions: Columns) -> bool:
 def estimate(
     groups: Sequence[Sums],
     *,
-    kind: Measured = "score",
+    kind: str = "score",
     clustered: Clustered | None = None,
     unit: Literal["answers", "questions"] = "answers",
     over: bool = False,

@@ -200,7 +200,7 @@ def t_quantile(degrees: float, level: float = LEVEL) -> float:
 
 
 def identified_level(width: float, error: float, level: float = LEVEL) -> float:
-    """At which two-sided level the ends of an identified set are to be taken for a coverage (of 95 %) of the mean in it.
+    """At which two-sided level the ends of an identified set are taken for a coverage (of 95 %) of the mean in it.
 
     The mean lies somewhere between a floor and a ceiling `width` apart, each estimated with a standard error of at most
     `error`: c with Φ(c + width/error) − Φ(−c) = 0.95 (Imbens and Manski 2004, Econometrica 72:1845-1857, equation 7),

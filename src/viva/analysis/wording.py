@@ -42,8 +42,8 @@ def bounds_text(cell: Estimate) -> str:
 
 
 def cell_text(cell: Estimate) -> str:
-    """`61.20 [59.10, 63.25]`, with ± sd over repeats; `33.33–71.00† [28.10, 76.05]` where there is a range in place of a
-    mean, and with its bounds where a mean leaves something out: `61.20† (55.10–70.00) [50.85, 74.90]`."""
+    """`61.20 [59.10, 63.25]`, with ± sd over repeats; `33.33–71.00† [28.10, 76.05]` where there is a range in place of
+    a mean, and with its bounds where a mean leaves something out: `61.20† (55.10–70.00) [50.85, 74.90]`."""
     text = score_text(cell)
     if cell.sd is not None:
         text += f" ± {percent(cell.sd)}"

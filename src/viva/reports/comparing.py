@@ -26,8 +26,8 @@ LEGEND = (
     "interval."
 )
 _MARKED = (
-    f"{UNSURE} answers are missing: in brackets the least and the most that it can be when they are decided; interval and "
-    "p hold whatever they are (– where they can make either the better one)."
+    f"{UNSURE} answers are missing: in brackets the least and the most that it can be when they are decided; interval "
+    "and p hold whatever they are (– where they can make either the better one)."
 )
 _ADJUSTED = "p ({name}): adjusted for the {count} tests of this report; ≤ 0.05 holds for all of them together."
 _FALSE = (
@@ -53,10 +53,10 @@ POSTERIOR = (
     "for several comparisons."
 )
 ANYTIME = (
-    "Looked at as often as you like: e, the evidence against no difference ({limit} and more is significant at 5 %{of_all}), "
-    "its p, and the interval hold after every question at once and whenever you stop, if the questions so far are a "
-    "random draw (asked in a random order). –: where questions do not count alike (--macro-average question), or belong "
-    "together."
+    "Looked at as often as you like: e, the evidence against no difference ({limit} and more is significant at 5 "
+    "%{of_all}), its p, and the interval hold after every question at once and whenever you stop, if the questions "
+    "so far are a random draw (asked in a random order). –: where questions do not count alike (--macro-average "
+    "question), or belong together."
 )
 _TIPPING = 3
 """Pairs of which it is said what missing answers could change."""

@@ -198,10 +198,10 @@ def _grid(title: str, first: str, rows: Sequence[LeaderboardRow]) -> Grid:
 def legend(group: int) -> str:
     """How to read the columns."""
     return (
-        f"Per cent with 95 % intervals over questions. best@{group} ± sd: the best of each group of {group} answers in "
-        "their order, averaged; sd (n-1) over the groups' means, as in the paper. Unbiased: to expect of k answers "
-        "drawn from all. pass@k: the share of questions with full marks once in k answers; pass^k: in all k. Published: "
-        "the authors' best@10 ± sd."
+        f"Per cent with 95 % intervals over questions. best@{group} ± sd: the best of each group of {group} answers "
+        "in their order, averaged; sd (n-1) over the groups' means, as in the paper. Unbiased: to expect of k "
+        "answers drawn from all. pass@k: the share of questions with full marks once in k answers; pass^k: in all k. "
+        "Published: the authors' best@10 ± sd."
     )
 
 
@@ -213,8 +213,8 @@ def notes_on(board: Leaderboard) -> list[str]:
             notes.append(f"{UNSURE} {row.model}: none of its {row.answers:,} answers has a score.")
         elif row.unscored:
             notes.append(
-                f"{UNSURE} {row.model}: {row.unscored:,} of {row.answers:,} answers have no score. A question counts where "
-                f"as many answers have one as a measure takes: {LEFT_OUT}."
+                f"{UNSURE} {row.model}: {row.unscored:,} of {row.answers:,} answers have no score. A question counts "
+                f"where as many answers have one as a measure takes: {LEFT_OUT}."
             )
         if row.fewest != row.most:
             notes.append(

@@ -31,9 +31,9 @@ _NAMED = 4
 _NO_REPLY = frozenset({"error", NOT_ASKED, "unsound"})
 RANGE = (
     "there is no mean, since what is decided there depends on what it is worth (a similarity can only say right, an "
-    "unreadable reply can only be wrong) and says nothing of the answers that wait for a verdict. The range is from the "
-    "least to the most that the score can be when they are decided; the interval holds it whatever they are (by Imbens "
-    "and Manski)"
+    "unreadable reply can only be wrong) and says nothing of the answers that wait for a verdict. The range is from "
+    "the least to the most that the score can be when they are decided; the interval holds it whatever they are (by "
+    "Imbens and Manski)"
 )
 """Why a cell has no mean."""
 

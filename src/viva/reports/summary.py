@@ -27,7 +27,8 @@ from viva.types import UNANSWERED, outcome_name
 from viva.visible import one_line
 
 _HEADER = (
-    "model", "exam", "score", "bounds", "95 % interval", "", "other outcomes", "not scored", "US$", "tokens in+out", "s each",
+    "model", "exam", "score", "bounds", "95 % interval", "", "other outcomes", "not scored", "US$", "tokens in+out",
+    "s each",
 )  # fmt: skip
 """The sixth is called by what it counts; seconds are the median of an answer."""
 _DROP = ("tokens in+out", "s each", "US$")

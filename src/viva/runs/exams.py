@@ -233,8 +233,8 @@ def set_notes(exam: Exam) -> list[str]:
         )
     if shared := _shared_texts(exam):
         notes.append(
-            f"{name}: {shared:,} questions share a text with others, and no `cluster` says so: intervals and tests take "
-            "each for an observation, and are too narrow (docs/cards.md)."
+            f"{name}: {shared:,} questions share a text with others, and no `cluster` says so: intervals and tests "
+            "take each for an observation, and are too narrow (docs/cards.md)."
         )
     counted: dict[tuple[str, str], int] = {}
     for defect in exam.defects:

@@ -72,10 +72,9 @@ def score_sets(
     alone; None for the exam's first table with a row a model, else the tag `format`; `AUTO` for these or, where there
     is neither, the headline alone. `over`: the tag whose values the headline averages first, `PLAIN` for none; None for
     the headline of the exam's paper (of a table of item scores, which knows no exam: the plain mean). `tags`: what else
-    the scores of a table are to keep; those of a run keep all. `cluster`: the tag whose values belong together, in place
-    of what the data declare. `first_cell`: of a run with a design the answers of its
-    first combination alone, as a plain run asks. Raises VivaError for what is no source, damaged, not graded, or has no
-    such table or tag.
+    the scores of a table are to keep; those of a run keep all. `cluster`: the tag whose values belong together, in
+    place of what the data declare. `first_cell`: of a run with a design the answers of its first combination alone, as
+    a plain run asks. Raises VivaError for what is no source, damaged, not graded, or has no such table or tag.
     """
     wanted = None if over is None else Aggregate("mean", over="" if over == UNGROUPED else over)
     for source in sources:

@@ -92,12 +92,12 @@ class CompareConfig(Struct, kw_only=True):
     fail_if: Annotated[
         Gate | None,
         note(
-            "End with code 6 if the second is shown to be worse by more than --margin (worse), or is not shown to be no "
-            "worse (not-shown): of any pair, for all of them at once."
+            "End with code 6 if the second is shown to be worse by more than --margin (worse), or is not shown to be "
+            "no worse (not-shown): of any pair, for all of them at once."
         ),
     ] = None
     bayesian: Annotated[bool, note("How probable is it that the second is better? Beside the test.")] = False
     anytime: Annotated[
         bool, note("A test that holds however often it is looked at, of questions asked in a random order.")
     ] = False
-    seed: Annotated[int, note("Of what --bayesian draws.")] = 0
+    seed: Annotated[int, note("Of the draws that say how probable it is.")] = 0

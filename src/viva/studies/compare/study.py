@@ -98,9 +98,8 @@ def _compared(paths: Sequence[Path], config: CompareConfig) -> tuple[list[Compar
     chosen, problems = {}, [VivaError(_nobody(groups))]
     for at, (title, group) in enumerate(groups):
         if len(group) > 2 and not (config.pairs or config.baseline or config.between):
-            group = sorted(
-                group, key=lambda one: one.estimate.order, reverse=True
-            )  # the second is behind, in every table
+            # The second is behind, in every table.
+            group = sorted(group, key=lambda one: one.estimate.order, reverse=True)  # noqa: PLW2901
             groups[at] = title, group
         try:  # what one benchmark's contestants do not differ in, another's may
             chosen[title] = chosen_pairs(group, config.between, config.baseline, config.pairs) if len(group) > 1 else []
