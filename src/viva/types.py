@@ -98,7 +98,7 @@ Prompt = tuple[Message, ...] | str
 
 
 class Sampling(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How the next token is drawn. None leaves a setting to the server. `seed` goes up by one with every sample."""
+    """How the next token is drawn. None leaves a setting to the server. `seed` is the run's: see `Generate.seed`."""
 
     temperature: float | None = 0.0
     top_p: float | None = None
@@ -133,7 +133,20 @@ class Generate(Struct, frozen=True, kw_only=True):
     """The JSON schema that the server is to hold the reply to; empty for plain text."""
     dropped: int = 0
     """Exemplars that were left out, since they did not fit the context."""
+    drawn: int | None = None
+    """The seed that was drawn for this request (`engine.keys.with_seed`)."""
 
+    @property
+    def seed(self) -> int | None:
+        """The seed that is sent: drawn for this request or, in runs of an earlier Viva, one number for all questions
+        that goes up by one with every sample."""
+        if self.drawn is None and self.sampling.seed is not None:
+            return self.sampling.seed + self.sample
+        return self.drawn
+
+
+SeedRule = Literal["shared", "per question"]
+"""How seeds are drawn, as run.json names it; in runs of an earlier Viva all questions share one."""
 
 VerdictFormat = Literal["line", "nonce", "json"]
 """How a judge must write its verdict: as a bare line `VERDICT: n`, as one that carries a nonce, or as JSON with it."""

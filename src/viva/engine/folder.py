@@ -32,7 +32,7 @@ from viva.engine.journal import Journal
 from viva.errors import MissingRunError, StorageError, VivaError
 from viva.files import UNREADABLE, LockedError, lock, read_regular, refuse_depth, write_whole
 from viva.requesting import Adaptation, RequestOptions
-from viva.types import Canary, ExamSpec, Sampling, VerdictFormat
+from viva.types import Canary, ExamSpec, Sampling, SeedRule, VerdictFormat
 from viva.weights import Weights
 
 FORMAT = 2
@@ -120,10 +120,16 @@ class RunRecord(Struct, kw_only=True):
     samples: Times = 1
     repeats: Times = 1
     seed: Annotated[int, Meta(ge=-(2**62), le=2**62)] = 0
+    seed_rule: SeedRule = "shared"
     sampling: Sampling = Sampling()
     adaptive: AdaptiveRecord | None = None
     prices: dict[str, Price] = {}
     """What the user said that models and judges cost, by their names, "" for all others. No score depends on it."""
+
+    @property
+    def judge_seed(self) -> int | None:
+        """The seed by which those that judges are sent are drawn; None where judges are sent none."""
+        return self.sampling.seed if self.seed_rule == "per question" else None
 
     @property
     def shard(self) -> str:

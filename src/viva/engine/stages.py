@@ -19,7 +19,7 @@ from viva.engine.budget import Price
 from viva.engine.comparing import Comparison, comparison_key, read_similarity
 from viva.engine.flow import Feed, Onward
 from viva.engine.journal import Entry, Journal
-from viva.engine.keys import Keys
+from viva.engine.keys import Keys, with_seed
 from viva.engine.nonces import nonces, with_nonce
 from viva.engine.programs import Program, program_key, read_execution
 from viva.engine.reviews import item_key
@@ -43,6 +43,7 @@ from viva.types import (
     Sampling,
     Score,
     ScoreRow,
+    SeedRule,
     Suspicion,
     VerdictFormat,
 )
@@ -73,6 +74,7 @@ class Evaluation(Struct):
     """Exemplars that did not fit, each prompt counted once, once a first pass has rendered them all."""
     system: str = ""
     """A text of the user's before every prompt of messages."""
+    seed_rule: SeedRule = "shared"
 
     @classmethod
     def of(
@@ -85,14 +87,19 @@ class Evaluation(Struct):
         repeats: int,
         price: Price | None,
         system: str = "",
+        seed_rule: SeedRule = "shared",
     ) -> Evaluation:
         """A sitting with its keys."""
         keys = Keys(model.identity, exam.spec.benchmark)
-        return cls(exam, label, model, sampling, samples * repeats, samples, keys, price, system=system)
+        each = samples * repeats
+        return cls(exam, label, model, sampling, each, samples, keys, price, system=system, seed_rule=seed_rule)
 
     def request(self, question: Question, sample: int) -> Request:
         """What the model is asked: the exam's prompt, after the user's system text where there is one."""
         request = self.exam.request(question, sample, self.sampling, self.model.context_window)
+        base = self.sampling.seed
+        if self.seed_rule == "per question" and base is not None and isinstance(request, Generate):
+            request = with_seed(request, base, request.question)
         if not self.system:
             return request
         return msgspec.structs.replace(request, prompt=with_system(request.prompt, self.system))
@@ -138,6 +145,8 @@ class JudgePanel(Struct):
     judges: tuple[Judge, ...]
     samples: int
     verdicts: VerdictFormat = "line"
+    seed: int | None = None
+    """The run's, from which the seeds are drawn that judges are sent; None where they are sent none."""
     _nonces: list[Callable[[bytes], str]] = []
 
     def nonce(self, key: bytes) -> str:
@@ -160,14 +169,18 @@ class JudgePanel(Struct):
         """The key of a request that holds no nonce yet."""
         form = self.form(judge, exam)
         keys = Keys(judge.identity, "judge" if form == "line" else f"judge {form}")
-        return keys.of(request, own_question=False)
+        return keys.of(self._seeded(request), own_question=False)
+
+    def _seeded(self, request: Generate) -> Generate:
+        """The request with its seed, which equal requests about several questions share."""
+        return request if self.seed is None else with_seed(request, self.seed, request.prompt)
 
     def task(self, judge: Judge, exam: Exam, question: Question, key: bytes, request: Generate) -> Task:
-        """What is sent to a judge: the request with its nonce, and how to tell whether the reply can be read."""
+        """What is sent to a judge: the request with seed and nonce, and how to tell whether the reply can be read."""
         form = self.form(judge.model, exam)
         nonce = "" if form == "line" else self.nonce(key)
         accept = _reader(exam, question, judge.model.name, request.aspect)
-        sent = with_nonce(request, nonce, form)
+        sent = with_nonce(self._seeded(request), nonce, form)
         return Task(key, exam.spec.benchmark, sent, judge.model, judge.price, accept, nonce)
 
     def form(self, judge: Model, exam: Exam) -> VerdictFormat:

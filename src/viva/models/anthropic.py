@@ -167,7 +167,7 @@ class AnthropicModel(TextOnly):
         if isinstance(request.prompt, str):
             raise ModelError("rejected", "Anthropic has chat models only: leave out --form base", fatal=True)
         sampling = request.sampling
-        if sampling.seed is not None:
+        if request.seed is not None:
             leave_out(self.adapting, "seed", "Anthropic's API has none")
         drawn = {"temperature": sampling.temperature, "top_p": sampling.top_p}
         if self._more.get("thinking", _OFF) != _OFF:

@@ -101,7 +101,7 @@ class GoogleModel(TextOnly):
             "temperature": sampling.temperature,
             "top_p": sampling.top_p,
             "max_output_tokens": limit,
-            "seed": None if sampling.seed is None else sampling.seed + request.sample,
+            "seed": request.seed,
             "stop_sequences": list(sampling.stop) or None,
             "system_instruction": "\n".join(turn.content for turn in prompt if turn.role == "system") or None,
         }

@@ -119,7 +119,7 @@ class OpenAIModel:
         body = self._body(request.prompt, limit)
         body.temperature = sampling.temperature
         body.top_p = sampling.top_p
-        body.seed = None if sampling.seed is None else sampling.seed + request.sample
+        body.seed = request.seed
         body.stop = sampling.stop
         if request.json_schema and body.messages:
             schema = {"name": "reply", "strict": True, "schema": msgspec.Raw(request.json_schema.encode())}

@@ -115,7 +115,7 @@ class ResponsesModel(TextOnly):
 
     async def _answer(self, request: Generate, limit: int | None) -> Response:
         sampling = request.sampling
-        if sampling.seed is not None:
+        if request.seed is not None:
             leave_out(self.adapting, "seed", "the Responses API has none")
         if sampling.stop:
             leave_out(self.adapting, "stop", "the Responses API has none")

@@ -120,7 +120,9 @@ def _examined(folder: RunFolder, config: JudgeBiasConfig, confirm: Confirm) -> J
         limits.batch = True
     if not config.judge_base_url:  # a judge is where the run's judges or models are
         confirm(folder, limits)
-    judge_panel = replace(open_judge_panel(records, 1, folder.record.seed, limits), verdicts=folder.record.verdicts)
+    record = folder.record
+    judge_panel = open_judge_panel(records, 1, record.seed, limits)
+    judge_panel = replace(judge_panel, verdicts=record.verdicts, seed=record.judge_seed)
     with ExitStack() as stack:
         answers = folder.journal("responses", write=False)
         stack.callback(answers.close)
