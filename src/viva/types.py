@@ -174,12 +174,41 @@ class Choose(Struct, frozen=True, kw_only=True):
 Request = Generate | Choose
 
 
+LARGEST_COUNT = 1_000_000_000
+"""No request takes more tokens, and no batch has more requests."""
+
+
 class Usage(Struct, frozen=True, omit_defaults=True):
     """Tokens as the server counted them; `reasoning` are those of `output` that it says went into thinking."""
 
     input: int = 0
     output: int = 0
     reasoning: int = 0
+
+    @classmethod
+    def read(cls, input: object, output: object, reasoning: object = None) -> Usage | None:
+        """Return what a server wrote as numbers of tokens, in whatever form: `12`, `12.0`, `"12"`.
+
+        None, which is "not counted", where neither prompt nor reply has a number, or one has what is none.
+        """
+        counts = read_count(input), read_count(output)
+        if input is output is None or counts[0] is None or counts[1] is None:
+            return None
+        return cls(counts[0], counts[1], read_count(reasoning) or 0)
+
+
+def read_count(value: object) -> int | None:
+    """Return a number as a server counts, 0 where nothing is written; None for what is no such number."""
+    if isinstance(value, str) and len(value) < 32:
+        try:
+            value = float(value)
+        except ValueError:
+            return None
+    if value is None:
+        return 0
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= LARGEST_COUNT or value % 1:
+        return None
+    return int(value)
 
 
 class Quota(Struct, frozen=True):

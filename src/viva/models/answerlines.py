@@ -212,12 +212,9 @@ def answer_row(row: Mapping[str, object], where: str) -> AnswerRow:
 
 def _usage(given: object) -> Usage | None:
     """Tokens, where a row says them as Viva does."""
-    if not isinstance(given, dict):
+    if not isinstance(given, dict) or not {"input", "output"} <= given.keys():
         return None
-    counts = given.get("input"), given.get("output")
-    if not all(isinstance(count, int) and not isinstance(count, bool) and 0 <= count < 2**53 for count in counts):
-        return None
-    return Usage(*cast("tuple[int, int]", counts))
+    return Usage.read(given["input"], given["output"])
 
 
 def _mended(line: bytes) -> dict[str, object] | None:

@@ -8,19 +8,21 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import Struct
 
 from viva.errors import ModelError, VivaError
 from viva.models import Endpoint
 from viva.models.adapting import Adapting
+from viva.models.openaiwire import decode_json
 from viva.models.ratelimits import retry_after
 from viva.models.secrecy import Secrecy
 from viva.models.sending import Refusal, adapted, decoded, headers_of, kept, refusal, refuse_foreign
 from viva.models.textonly import TextOnly
-from viva.models.thoughts import cut_at, separate_thoughts
+from viva.models.thoughts import cut_at, separate_thoughts, stop_reason
 from viva.models.unreachable import unreachable
 from viva.prompting import prompt_text, without_system
 from viva.requesting import Adaptation, RequestOptions
-from viva.types import Generate, Response, StopReason, Usage
+from viva.types import Generate, Response, StopReason, Usage, read_count
 
 if TYPE_CHECKING:
     from google import genai
@@ -42,6 +44,7 @@ _THINKING = re.compile(r"thinking|thoughts|budget|level", re.IGNORECASE)
 _STOP_REASONS: dict[str, StopReason] = {
     "STOP": "stop",
     "MAX_TOKENS": "length",
+    "CONTINUATION": "length",
     "SAFETY": "filter",
     "PROHIBITED_CONTENT": "filter",
     "BLOCKLIST": "filter",
@@ -116,7 +119,7 @@ class GoogleModel(TextOnly):
             if turn.role != "system"
         ]
         more = types.HttpOptions(headers=headers_of(self._said, self._secrecy), extra_body=self._fields or None)
-        config = types.GenerateContentConfig(**sent, http_options=more)
+        config = types.GenerateContentConfig(**sent, http_options=more, should_return_http_response=True)
         try:
             reply = await self._client.aio.models.generate_content(model=self._model, contents=turns, config=config)
         except errors.APIError as problem:
@@ -127,7 +130,10 @@ class GoogleModel(TextOnly):
         except Exception as problem:
             # The SDK lets its HTTP library's own exceptions through, and that library changes between versions.
             raise self._lost(problem) from None
-        return _read(reply)
+        try:
+            return _read((reply.sdk_http_response and reply.sdk_http_response.body) or "")
+        except msgspec.DecodeError as problem:
+            raise ModelError("body", self._clean(f"the reply is no completion ({problem})"), retry=True) from None
 
     def _thinking(self, parameters: Mapping[str, str]) -> dict[str, Any]:
         """How much to think, and whether to show it: the thoughts of a model that is known to have some."""
@@ -200,29 +206,49 @@ def _camel(name: str) -> str:
     return re.sub("_([a-z])", lambda found: found[1].upper(), name)
 
 
-def _read(reply: types.GenerateContentResponse) -> Response:
+class _Part(Struct):
+    text: str | None = None
+    thought: object = None
+
+
+class _Content(Struct):
+    parts: list[_Part] | None = None
+
+
+class _Candidate(Struct, rename="camel"):
+    content: _Content | None = None
+    finish_reason: object = "STOP"
+
+
+class _Reply(Struct, rename="camel"):
+    candidates: list[_Candidate] | None = None
+    prompt_feedback: object = None
+    usage_metadata: object = None
+
+
+def _read(content: str) -> Response:
+    """A reply as the API writes it; the SDK reads none that has an odd number in it. Raises msgspec.DecodeError."""
+    reply = decode_json(content.encode("utf-8", "surrogatepass"), _Reply)
     if not reply.candidates and not reply.prompt_feedback:
         raise ModelError("body", "the reply has neither candidates nor a reason for having none", retry=True)
-    candidate = reply.candidates[0] if reply.candidates else None
-    reason = str(getattr(candidate.finish_reason, "value", "STOP")) if candidate else "SAFETY"
-    parts = (candidate.content.parts if candidate and candidate.content else None) or []
-    counts = reply.usage_metadata
-    thought = (counts.thoughts_token_count or 0) if counts else 0
+    candidate = reply.candidates[0] if reply.candidates else _Candidate(finish_reason="SAFETY")
+    parts = (candidate.content.parts if candidate.content else None) or []
+    counts = reply.usage_metadata if isinstance(reply.usage_metadata, dict) else {}
+    sent, written, pondered = (counts.get(f"{name}TokenCount") for name in ("prompt", "candidates", "thoughts"))
+    usage, thought = Usage.read(sent, written), read_count(pondered)
     text, thoughts, stop = separate_thoughts(
         "".join(part.text or "" for part in parts if not part.thought),
         "".join(part.text or "" for part in parts if part.thought),
-        _STOP_REASONS.get(reason, "other"),
+        stop_reason(candidate.finish_reason, _STOP_REASONS),
         thought=bool(thought),
         quoting=True,
     )
-    usage = None
-    if counts:
-        usage = Usage(counts.prompt_token_count or 0, (counts.candidates_token_count or 0) + thought, thought)
-    return Response(text=text, reasoning=thoughts, stop_reason=stop, usage=usage)
+    counted = None if usage is None or thought is None else Usage(usage.input, usage.output + thought, thought)
+    return Response(text=text, reasoning=thoughts, stop_reason=stop, usage=counted)
 
 
 if TYPE_CHECKING:
-    from google.genai import errors, types
+    from google.genai import errors
 
 
 def connect(name: str, endpoint: Endpoint) -> GoogleModel:

@@ -30,9 +30,7 @@ from viva.models.openaiwire import (
     Completion,
     Wire,
     base_url,
-    decode_leniently,
     joined,
-    streamed,
     text_of,
     thoughts_of,
 )
@@ -40,7 +38,7 @@ from viva.models.ratelimits import quotas
 from viva.models.reasoning import fields_for, merged
 from viva.models.sending import Refusal, adapted, kept, refusal
 from viva.models.servedmodels import hint, owner_of, says_no_model
-from viva.models.thoughts import cut_at, separate_thoughts
+from viva.models.thoughts import cut_at, separate_thoughts, stop_reason
 from viva.models.unreachable import OPTION, silent
 from viva.prompting import without_system
 from viva.requesting import Adaptation, RequestOptions
@@ -60,12 +58,11 @@ _SILENT = {408, 504, 524}
 _STREAM = re.compile(r"non-?streaming|only support\w* stream|stream(?:ing)? (?:mode )?(?:is )?(?:required|only)", re.I)
 NOTHING_SAID = RequestOptions()
 _FORMAT = re.compile(rb"response_format|json_schema")
-_STOP_REASONS: dict[str | None, StopReason] = {
+_STOP_REASONS: dict[str, StopReason] = {
     "stop": "stop",
     "eos": "stop",
     "length": "length",
     "content_filter": "filter",
-    None: "stop",
 }
 
 
@@ -100,7 +97,6 @@ class OpenAIModel:
         self._answered = False
         self._hint: str | None = None  # what the list of models says of the name, once it was looked up
         self._encode = msgspec.json.Encoder().encode
-        self._decode = msgspec.json.Decoder(Completion).decode
         self._lists = LISTS[0]
         self._unfinished: dict[Choose, dict[str, _Weighed]] = {}
         self._shown: set[bool] = set()  # whether the server has shown numbers, with echo (True) and without
@@ -173,7 +169,7 @@ class OpenAIModel:
         self._shown.add(False)
         return Response(
             likelihoods=next_token(tokens[0].listed, request.continuations, chat=not isinstance(request.prompt, str)),
-            usage=scored.usage.usage() if scored.usage else None,
+            usage=scored.counted,
         )
 
     async def token_logprobs(self, text: str) -> list[float]:
@@ -217,7 +213,7 @@ class OpenAIModel:
                 if not problem.retry:
                     self._unfinished.pop(request, None)
                 raise
-            found[continuation] = _Weighed(weighed, scored.usage.usage() if scored.usage else None)
+            found[continuation] = _Weighed(weighed, scored.counted)
             self._shown.add(True)
         self._unfinished.pop(request, None)
         return Response(
@@ -245,7 +241,7 @@ class OpenAIModel:
         return ModelError("logprobs", message, fatal=echo not in self._shown)
 
     def _tokens(self, scored: Scored, *, echo: bool = False) -> list[Token]:
-        tokens = tokens_of(scored.choices[0].logprobs)
+        tokens = tokens_of(scored.logprobs)
         if tokens is None:
             raise self._unfit("returns no logprobs, although it was asked for them", echo=echo)
         return tokens
@@ -368,35 +364,23 @@ class OpenAIModel:
 
     async def _score(self, body: Body) -> Scored:
         content, _ = await self._ask(body)
-        try:
-            scored = joined_scored(content) if streamed(content) else msgspec.json.decode(content, type=Scored)
-        except msgspec.DecodeError as problem:
-            kept = decode_leniently(content, Scored)
-            if kept is None:
-                raise self._wire.unreadable(content, problem) from None
-            scored = kept
+        scored = self._wire.decoded(content, Scored, joined_scored)
         if not scored.choices:
             raise ModelError("body", "the reply has no choices", retry=True)
         return scored
 
     def _read(self, content: bytes, left: tuple[Quota, ...] = (), request: Generate | None = None) -> Response:
-        try:
-            completion = joined(content) if streamed(content) else self._decode(content)
-        except msgspec.DecodeError as problem:
-            kept = decode_leniently(content, Completion)
-            if kept is None:
-                raise self._wire.unreadable(content, problem) from None
-            completion = kept
+        completion = self._wire.decoded(content, Completion, joined)
         if not completion.choices:
             raise self._wire.failed(completion.error)
         choice = completion.choices[0]
         if choice.message is None and choice.text is None:
             raise ModelError("body", "the reply's choice has neither message nor text", retry=True)
-        usage = completion.usage.usage() if completion.usage else None
+        usage = completion.counted
         text, thoughts, stop = separate_thoughts(
             text_of(choice),
             thoughts_of(choice),
-            _STOP_REASONS.get(choice.finish_reason, "other"),
+            stop_reason(choice.finish_reason, _STOP_REASONS),
             thought=bool(usage and usage.reasoning),
             quoting=bool(request and request.aspect),
         )

@@ -19,16 +19,16 @@ from viva.errors import ModelError, VivaError
 from viva.models import Endpoint
 from viva.models.adapting import CUT_HERE, Adapting
 from viva.models.openai import NOTHING_SAID, address
-from viva.models.openaiwire import Wire, decode_leniently, events, streamed
+from viva.models.openaiwire import Envelope, Wire, events
 from viva.models.ratelimits import quotas
 from viva.models.reasoning import merged
 from viva.models.sending import Refusal, adapted, decoded, kept, leave_out, refusal, refuse_foreign
 from viva.models.textonly import TextOnly
-from viva.models.thoughts import cut_at, separate_thoughts
+from viva.models.thoughts import cut_at, separate_thoughts, stop_reason
 from viva.models.unreachable import OPTION
 from viva.prompting import prompt_text, without_system
 from viva.requesting import Adaptation, RequestOptions
-from viva.types import Generate, Request, Response, StopReason, Usage
+from viva.types import Generate, Request, Response, StopReason
 
 LEAST = 16
 """Tokens that a reply has to be allowed."""
@@ -40,43 +40,26 @@ _REASONS: dict[str, StopReason] = {"max_output_tokens": "length", "content_filte
 
 
 class _Part(Struct):
-    type: str = ""
-    text: str = ""
-    refusal: str = ""
+    text: str | None = None
+    refusal: str | None = None
 
 
 class _Item(Struct):
-    type: str = ""
-    content: list[_Part] | None = None
-    summary: list[_Part] | None = None
+    type: object = None
+    content: object = None
+    summary: object = None
 
 
-class _Details(Struct):
-    reasoning_tokens: int = 0
-
-
-class _Counts(Struct):
-    input_tokens: int = 0
-    output_tokens: int = 0
-    output_tokens_details: _Details | None = None
-
-
-class _Incomplete(Struct):
-    reason: str | None = None
-
-
-class _Reply(Struct):
+class _Reply(Envelope):
     output: list[_Item] | None = None
-    status: str | None = None
-    incomplete_details: _Incomplete | None = None
-    error: object = None
-    usage: _Counts | None = None
+    status: object = None
+    incomplete_details: object = None
 
 
 class _Event(Struct):
-    type: str = ""
+    type: object = None
     response: _Reply | None = None
-    message: str = ""
+    message: object = None
 
 
 class ResponsesModel(TextOnly):
@@ -187,30 +170,23 @@ class ResponsesModel(TextOnly):
         return {name: value for name, value in body.items() if value is not None}
 
     def _read(self, content: bytes, *, quoting: bool) -> Response:
-        try:
-            reply = _last(content) if streamed(content) else msgspec.json.decode(content, type=_Reply)
-        except msgspec.DecodeError as problem:
-            lenient = decode_leniently(content, _Reply)
-            if lenient is None:
-                raise self._wire.unreadable(content, problem) from None
-            reply = lenient
+        reply = self._wire.decoded(content, _Reply, _last)
         if reply.output is None or reply.status in ("failed", "cancelled"):
             raise self._wire.failed(reply.error)
-        counts = reply.usage
-        usage = None
-        if counts is not None:
-            details = counts.output_tokens_details or _Details()
-            usage = Usage(counts.input_tokens, counts.output_tokens, details.reasoning_tokens)
-        said = [part for item in reply.output if item.type == "message" for part in item.content or ()]
-        thought = [
-            part for item in reply.output if item.type == "reasoning" for part in item.content or item.summary or ()
-        ]
+        try:
+            said = msgspec.convert(
+                [item.content or [] for item in reply.output if item.type == "message"], list[list[_Part]]
+            )
+        except msgspec.ValidationError as problem:
+            raise ModelError("body", f"the reply has no text ({problem})", retry=True) from None
         stop: StopReason = "stop"
         if reply.status == "incomplete":
-            stop = _REASONS.get((reply.incomplete_details and reply.incomplete_details.reason) or "", "other")
+            why = reply.incomplete_details.get("reason") if isinstance(reply.incomplete_details, dict) else None
+            stop = stop_reason(why or "", _REASONS)
+        usage = reply.counted
         text, thoughts, stop = separate_thoughts(
-            "".join(part.text or part.refusal for part in said),
-            "\n\n".join(part.text for part in thought),
+            "".join(part.text or part.refusal or "" for parts in said for part in parts),
+            "\n\n".join(text for item in reply.output if item.type == "reasoning" for text in _thoughts(item)),
             stop,
             thought=bool(usage and usage.reasoning),
             quoting=quoting,
@@ -222,6 +198,13 @@ class ResponsesModel(TextOnly):
     async def close(self) -> None:
         """Close the connections."""
         await self._wire.close()
+
+
+def _thoughts(item: _Item) -> list[str]:
+    """The texts of an item that is a thought: its own, or their summary."""
+    parts = item.content or item.summary
+    texts = [part.get("text") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+    return [text for text in texts if isinstance(text, str)]
 
 
 def _limit(limit: int | None, becomes: str) -> int | None:

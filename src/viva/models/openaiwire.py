@@ -31,34 +31,41 @@ LONGEST_BODY = 64 << 20
 LONGEST_ERROR = 65536
 CONNECTING, CONNECTING_AGAIN = 4.0, 30.0
 """Seconds that connecting may take: before the first reply, and to a server that may have too much to do."""
+LONGEST_INTEGER = 300
+"""Digits; Python reads some thousand, msgspec fewer."""
 NEVER = -9999.0
 """A log-probability that servers write for "practically never"; some write -Infinity, which JSON does not have."""
 _TIMEOUTS = {
     replied: aiohttp.ClientTimeout(total=None, sock_connect=seconds)
     for replied, seconds in ((False, CONNECTING), (True, CONNECTING_AGAIN))
 }
+_DONE = b"[DONE]"
 _RETRY = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
 _OVERLOAD = {429, 503, 529}
 _FATAL = {401, 402, 403, 404, 405}
 _FATAL_CODES = {"insufficient_quota", "model_not_found", "invalid_api_key", "billing_not_active", "account_deactivated"}
 
+_STREAMED = (b"data:", b":", b"event:")
+"""How a body begins that is a stream of events; gateways begin one with a comment."""
 _DATA = b"data:"
 """What an event has in it that is no sign of life alone."""
+_COUNTS = (("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens"))
+_THOUGHTS = ("reasoning_tokens", "thinking_tokens")
 T = TypeVar("T")
 
 
 class Part(Struct):
     """A piece of a message; some servers put thoughts into pieces of their own."""
 
-    text: str = ""
+    text: str | None = None
     thinking: object = None
 
 
 class Reply(Struct):
     """A message, whole or a piece of a stream."""
 
-    content: str | list[Part] | None = None
-    refusal: str | None = None
+    content: str | list[str | Part] | None = None
+    refusal: object = None
     reasoning_content: object = None
     reasoning: object = None
 
@@ -69,32 +76,30 @@ class Choice(Struct):
     message: Reply | None = None
     delta: Reply | None = None
     text: str | None = None
-    finish_reason: str | None = None
+    finish_reason: object = None
 
 
-class Counts(Struct):
-    """Tokens as the server counted them."""
+class Envelope(Struct):
+    """What a reply says besides its text, in whatever form: an answer that was paid for is not lost over any of it."""
 
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    completion_tokens_details: object = None
-
-    def usage(self) -> Usage | None:
-        """As the engine books it; None where the server counted nothing."""
-        if self.prompt_tokens is None and self.completion_tokens is None:
-            return None
-        details = self.completion_tokens_details
-        thought = details.get("reasoning_tokens") if isinstance(details, dict) else None
-        return Usage(self.prompt_tokens or 0, self.completion_tokens or 0, thought if isinstance(thought, int) else 0)
-
-
-class Completion(Struct):
-    """What comes back for a request."""
-
-    choices: list[Choice] = []
-    usage: Counts | None = None
+    usage: object = None
     error: object = None
     """Gateways tell of a failure behind them in a reply of status 200."""
+
+    @property
+    def counted(self) -> Usage | None:
+        """Tokens as the server counted them, by the names of any API; None where it did not."""
+        counts = self.usage if isinstance(self.usage, dict) else {}
+        sent, came = (counts.get(old, counts.get(new)) for old, new in _COUNTS)
+        details = counts.get("completion_tokens_details") or counts.get("output_tokens_details")
+        thought = (details.get(name) for name in _THOUGHTS) if isinstance(details, dict) else ()
+        return Usage.read(sent, came, next(filter(None, thought), None))
+
+
+class Completion(Envelope):
+    """What comes back for a request."""
+
+    choices: list[Choice] | None = None
 
 
 class Body(Struct, omit_defaults=True, kw_only=True):
@@ -289,10 +294,13 @@ class Wire:
         # Cleaned before it is cut: half a key would not be recognised.
         return " ".join(self.clean(content[:LONGEST_ERROR].decode("utf-8", "replace")).split())[:400]
 
-    def unreadable(self, content: bytes, problem: Exception) -> ModelError:
-        """The error for a body that is no completion."""
-        shown = self.clean(content[:LONGEST_ERROR].decode("utf-8", "replace"))[:200]
-        return ModelError("body", f"the reply is no completion ({problem}): {shown!r}", retry=True)
+    def decoded(self, content: bytes, kind: type[T], joined: Callable[[bytes], T]) -> T:
+        """A body, or a stream that is to be `joined`. Raises ModelError for what is no completion."""
+        try:
+            return reply_in(content, kind, joined)
+        except msgspec.DecodeError as problem:
+            shown = self.clean(content[:LONGEST_ERROR].decode("utf-8", "replace"))[:200]
+            raise ModelError("body", f"the reply is no completion ({problem}): {shown!r}", retry=True) from None
 
     def failed(self, error: object) -> ModelError:
         """The error for a reply without choices, which may say itself what failed behind a gateway."""
@@ -376,8 +384,8 @@ def events(stream: bytes, kind: type[T]) -> Iterator[T]:
     """What a stream of server-sent events holds. Raises msgspec.DecodeError for an event that is none."""
     for line in stream.splitlines():
         data = line.removeprefix(b"data:").strip()
-        if line.startswith(b"data:") and data != b"[DONE]":
-            yield msgspec.json.decode(data, type=kind)
+        if line.startswith(b"data:") and data not in (b"", _DONE):
+            yield decode_json(data, kind)
 
 
 def joined(stream: bytes) -> Completion:
@@ -386,11 +394,11 @@ def joined(stream: bytes) -> Completion:
     message: list[str] = []
     thoughts: list[str] = []
     texts: list[str] = []
-    usage, error = None, None
+    usage, error, begun = None, None, False
     for event in events(stream, Completion):
-        usage = event.usage or usage
+        usage = event.usage if event.counted else usage
         error = event.error or error
-        for choice in event.choices[:1]:
+        for choice in (event.choices or ())[:1]:
             if choice.delta is not None:
                 message.append(text_of(Choice(message=choice.delta)))
                 thoughts.append(thoughts_of(Choice(message=choice.delta)))
@@ -400,15 +408,16 @@ def joined(stream: bytes) -> Completion:
             else:
                 texts.append(choice.text or "")
             whole.finish_reason = choice.finish_reason or whole.finish_reason
+            begun = True
     if error is not None:
-        return Completion([], usage, error)
-    if whole.finish_reason is None:
+        return Completion(usage, error)
+    if whole.finish_reason is None and not (begun and stream.rstrip().endswith(_DONE)):
         raise ModelError("body", "the reply is a stream that broke off", retry=True)
     if message:
         whole.message = Reply("".join(message), reasoning="".join(thoughts))
     else:
         whole.text = "".join(texts)
-    return Completion([whole], usage)
+    return Completion(usage, choices=[whole])
 
 
 def text_of(choice: Choice) -> str:
@@ -417,8 +426,9 @@ def text_of(choice: Choice) -> str:
         return choice.text or ""
     content = choice.message.content
     if isinstance(content, list):
-        content = "".join(part.text for part in content)
-    return content or choice.message.refusal or ""
+        content = "".join((part if isinstance(part, str) else part.text) or "" for part in content)
+    refusal = choice.message.refusal
+    return content or (refusal if isinstance(refusal, str) else "")
 
 
 def thoughts_of(choice: Choice) -> str:
@@ -430,7 +440,7 @@ def thoughts_of(choice: Choice) -> str:
         if isinstance(field, str) and field:
             return field
     if isinstance(message.content, list):
-        return "".join(_thinking(part.thinking) for part in message.content)
+        return "".join(_thinking(part.thinking) for part in message.content if isinstance(part, Part))
     return ""
 
 
@@ -440,22 +450,26 @@ def _thinking(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def streamed(content: bytes) -> bool:
-    """Whether a body is a stream of events; gateways begin one with a comment."""
-    return content.startswith((b"data:", b":", b"event:"))
+def reply_in(content: bytes, kind: type[T], joined: Callable[[bytes], T]) -> T:
+    """A body, or a stream that is to be `joined`. Raises msgspec.DecodeError, and ModelError for a broken stream."""
+    return joined(content) if content.startswith(_STREAMED) else decode_json(content, kind)
 
 
-def decode_leniently(content: bytes, kind: type[T]) -> T | None:
-    """Some servers write half a surrogate pair where a token limit cut an emoji in two, or numbers that JSON lacks.
+def decode_json(content: bytes, kind: type[T]) -> T:
+    """JSON as a struct. Raises msgspec.DecodeError.
 
-    Such a reply is kept: -Infinity becomes `NEVER`, what is no number null. None for what cannot be read even so.
+    Some servers write half a surrogate pair where a token limit cut an emoji in two, or numbers that JSON lacks. Such a
+    reply is kept: -Infinity becomes `NEVER`, what is no number null.
     """
     try:
-        value = json.loads(content, parse_constant=_number, parse_float=_number)
-        text = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
-        return msgspec.json.decode(text, type=kind)
-    except (ValueError, RecursionError, msgspec.DecodeError):
-        return None
+        return msgspec.json.decode(content, type=kind)
+    except (ValueError, RecursionError, msgspec.DecodeError) as problem:
+        try:
+            value = json.loads(content, parse_constant=_number, parse_float=_number, parse_int=_integer)
+            text = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+            return msgspec.json.decode(text, type=kind)
+        except (ValueError, RecursionError, msgspec.DecodeError):
+            raise msgspec.DecodeError(str(problem)) from None
 
 
 def _number(text: str) -> float | None:
@@ -463,3 +477,7 @@ def _number(text: str) -> float | None:
     if math.isfinite(value):
         return value
     return NEVER if value < 0 else None
+
+
+def _integer(text: str) -> int | float | None:
+    return int(text) if len(text) < LONGEST_INTEGER else _number(text)

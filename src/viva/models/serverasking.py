@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Mapping
-from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -12,12 +12,11 @@ from msgspec import Struct
 from viva.errors import ModelError
 from viva.models.openaiecho import Echo, echo_of
 from viva.models.openailogprobs import Scored, joined_scored, tokens_of
-from viva.models.openaiwire import Body, Completion, Counts, Wire, decode_leniently, joined, text_of
+from viva.models.openaiwire import Body, Completion, Wire, decode_json, joined, reply_in, text_of
 from viva.models.ratelimits import retry_after
 from viva.models.servedmodels import names_in
-from viva.types import Message
+from viva.types import Message, Usage
 
-T = TypeVar("T")
 LONGEST = 4 << 20
 """Bytes of a reply to a question whose answer has a few tokens."""
 PATIENCE = 2
@@ -30,20 +29,19 @@ class Got(Struct, frozen=True):
     """A completion: its texts, one a choice."""
 
     texts: list[str]
-    reason: str | None
-    usage: Counts | None
+    reason: object
+    usage: Usage | None
     content: bytes
 
     def scored(self) -> Echo | None:
         """The first choice's tokens with their numbers; None where there are no logprobs. Raises ModelError."""
         try:
-            streamed = self.content.startswith(b"data:")
-            found = joined_scored(self.content) if streamed else _decoded(self.content, Scored)
+            found = reply_in(self.content, Scored, joined_scored)
         except msgspec.DecodeError:
-            found = None
-        if found is None or not found.choices:
+            found = Scored()
+        if not found.choices:
             raise ModelError("logprobs", "its logprobs are in no known shape")
-        tokens = tokens_of(found.choices[0].logprobs)
+        tokens = tokens_of(found.logprobs)
         return None if tokens is None else echo_of(tokens, found)
 
 
@@ -136,22 +134,17 @@ class Asking:
             return 0, problem.message.encode("utf-8", "replace"), {}
 
     def _trouble(self, status: int, content: bytes) -> Trouble:
-        said = _decoded(content, _Refusal)
-        words = self._wire.words(said.error.message.encode("utf-8", "replace") if said else content) or "no text"
+        with contextlib.suppress(msgspec.DecodeError):  # what says it in another form is shown as it is
+            content = decode_json(content, _Refusal).error.message.encode("utf-8", "replace")
+        words = self._wire.words(content) or "no text"
         return Trouble(f"HTTP {status}: {words}" if status else words, status)
 
     def _read(self, content: bytes) -> Got | Trouble:
         try:
-            found = joined(content) if content.startswith(b"data:") else _decoded(content, Completion)
-        except (msgspec.DecodeError, ModelError):
-            found = None
-        if found is None or not found.choices or (found.choices[0].message is None and found.choices[0].text is None):
+            found = self._wire.decoded(content, Completion, joined)
+        except ModelError:
+            found = Completion()
+        if not found.choices or (found.choices[0].message is None and found.choices[0].text is None):
             return Trouble(f"the reply is no completion: {self._wire.words(content)[:120]}")
-        return Got([text_of(choice) for choice in found.choices], found.choices[0].finish_reason, found.usage, content)
-
-
-def _decoded(content: bytes, kind: type[T]) -> T | None:
-    try:
-        return msgspec.json.decode(content, type=kind)
-    except msgspec.DecodeError:
-        return decode_leniently(content, kind)
+        texts = [text_of(choice) for choice in found.choices]
+        return Got(texts, found.choices[0].finish_reason, found.counted, content)

@@ -6,7 +6,7 @@ where the chat template wrote the first tag, with a closing tag alone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from viva.scorers.fold import CLOSINGS, OPENINGS, after_thinking
 from viva.types import StopReason
@@ -46,6 +46,11 @@ def _split(text: str, *, quoting: bool, cut: bool) -> tuple[str, str]:
     thoughts = text[:start]
     closed = next(tag for tag in CLOSINGS if thoughts.endswith(tag))
     return text[start:].lstrip(), thoughts.removesuffix(closed).strip()
+
+
+def stop_reason(word: object, known: Mapping[str, StopReason]) -> StopReason:
+    """Why a reply ended, by the server's `word` for it, in whatever form; one without a word just ended."""
+    return "stop" if word is None else known.get(word, "other") if isinstance(word, str) else "other"
 
 
 def cut_at(text: str, stops: Sequence[str], stop: StopReason) -> tuple[str, StopReason]:
