@@ -191,10 +191,10 @@ class Usage(Struct, frozen=True, omit_defaults=True):
 
         None, which is "not counted", where neither prompt nor reply has a number, or one has what is none.
         """
-        counts = read_count(input), read_count(output)
-        if input is output is None or counts[0] is None or counts[1] is None:
+        sent, came = read_count(input), read_count(output)
+        if input is output is None or sent is None or came is None:
             return None
-        return cls(counts[0], counts[1], read_count(reasoning) or 0)
+        return cls(sent, came, read_count(reasoning) or 0)
 
 
 def read_count(value: object) -> int | None:
@@ -209,6 +209,15 @@ def read_count(value: object) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= LARGEST_COUNT or value % 1:
         return None
     return int(value)
+
+
+class Served(Struct, frozen=True, omit_defaults=True):
+    """Who answered, by the reply's own word (hostile text): the model, the provider behind a router, and what tells
+    one configuration of a server from another. All are "" where nothing is said."""
+
+    model: str = ""
+    provider: str = ""
+    system_fingerprint: str = ""
 
 
 class Quota(Struct, frozen=True):
@@ -254,6 +263,7 @@ class Response(Struct, frozen=True, kw_only=True, omit_defaults=True):
     error: Failure | None = None
     likelihoods: tuple[Likelihood, ...] = ()
     quotas: tuple[Quota, ...] = ()  # what the server said of its limits; written down nowhere
+    served: Served = Served()
     first: float = 0.0  # seconds until something of a streamed reply came
 
 

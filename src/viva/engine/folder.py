@@ -127,8 +127,8 @@ class RunRecord(Struct, kw_only=True):
     """What the user said that models and judges cost, by their names, "" for all others. No score depends on it."""
 
     @property
-    def judge_seed(self) -> int | None:
-        """The seed by which those that judges are sent are drawn; None where judges are sent none."""
+    def base_seed(self) -> int | None:
+        """The seed from which those of requests are drawn; None where none is sent, or one for all questions."""
         return self.sampling.seed if self.seed_rule == "per question" else None
 
     @property

@@ -47,6 +47,6 @@ def with_seed(request: Generate, base: int, about: object) -> Generate:
     Servers that start their random numbers from it would otherwise draw the answers to all questions alike. What an
     exam makes of the run's seed (a level of a design) counts in place of the sample.
     """
-    number = (base if request.sampling.seed is None else request.sampling.seed) + request.sample
+    number = base + request.sample if request.seed is None else request.seed
     digest = hashlib.blake2b(msgspec.json.encode((base, number, about)), digest_size=4).digest()
     return msgspec.structs.replace(request, drawn=int.from_bytes(digest) >> 1)

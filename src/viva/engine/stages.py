@@ -43,7 +43,6 @@ from viva.types import (
     Sampling,
     Score,
     ScoreRow,
-    SeedRule,
     Suspicion,
     VerdictFormat,
 )
@@ -74,32 +73,14 @@ class Evaluation(Struct):
     """Exemplars that did not fit, each prompt counted once, once a first pass has rendered them all."""
     system: str = ""
     """A text of the user's before every prompt of messages."""
-    seed_rule: SeedRule = "shared"
-
-    @classmethod
-    def of(
-        cls,
-        exam: Exam,
-        label: str,
-        model: Model,
-        sampling: Sampling,
-        samples: int,
-        repeats: int,
-        price: Price | None,
-        system: str = "",
-        seed_rule: SeedRule = "shared",
-    ) -> Evaluation:
-        """A sitting with its keys."""
-        keys = Keys(model.identity, exam.spec.benchmark)
-        each = samples * repeats
-        return cls(exam, label, model, sampling, each, samples, keys, price, system=system, seed_rule=seed_rule)
+    seed: int | None = None
+    """The run's, from which the seed of each question is drawn; None where none is sent, or one for all questions."""
 
     def request(self, question: Question, sample: int) -> Request:
         """What the model is asked: the exam's prompt, after the user's system text where there is one."""
         request = self.exam.request(question, sample, self.sampling, self.model.context_window)
-        base = self.sampling.seed
-        if self.seed_rule == "per question" and base is not None and isinstance(request, Generate):
-            request = with_seed(request, base, request.question)
+        if self.seed is not None and isinstance(request, Generate):
+            request = with_seed(request, self.seed, request.question)
         if not self.system:
             return request
         return msgspec.structs.replace(request, prompt=with_system(request.prompt, self.system))

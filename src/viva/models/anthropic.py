@@ -12,15 +12,13 @@ import msgspec
 
 from viva.errors import ModelError, VivaError
 from viva.models import Endpoint
-from viva.models.adapting import Adapting, named
+from viva.models.adapting import named
 from viva.models.anthropicbatch import AnthropicBatches, AnthropicMessage
 from viva.models.openaiwire import decode_json
 from viva.models.ratelimits import quotas, retry_after
 from viva.models.reasoning import merged
-from viva.models.secrecy import Secrecy
-from viva.models.sending import Refusal, adapted, decoded, headers_of, kept, leave_out, refusal, refuse_foreign
-from viva.models.textonly import TextOnly
-from viva.models.thoughts import separate_thoughts, stop_reason
+from viva.models.sending import ApiModel, Refusal, decoded, headers_of, kept, leave_out, refusal, refuse_foreign
+from viva.models.thoughts import stop_reason
 from viva.models.unreachable import unreachable
 from viva.prompting import prompt_text, without_system
 from viva.requesting import Adaptation, RequestOptions
@@ -52,7 +50,7 @@ _STOP_REASONS: dict[str, StopReason] = {
 }
 
 
-class AnthropicModel(TextOnly):
+class AnthropicModel(ApiModel):
     """One model of Anthropic's.
 
     It thinks within a budget that comes out of `max_tokens`, or by an effort, adaptively; which of both, and whether at
@@ -67,25 +65,11 @@ class AnthropicModel(TextOnly):
         said: RequestOptions = NOTHING_SAID,
         known: Adaptation | None = None,
     ) -> None:
-        self.name = f"anthropic/{name}"
         endpoint = str(client.base_url).rstrip("/")
+        super().__init__("anthropic", name, endpoint, said, known, key)
         self.rate_limit_group = f"anthropic {endpoint}"
-        self.identity: Mapping[str, str] = {
-            "provider": "anthropic", "model": name, "endpoint": endpoint, **said.identity(),
-        }  # fmt: skip
-        self.adapting = Adapting(name, said, known)
-        self._model = name
         self._client = client
-        self._said = said
         self._more = merged(_thinking(said), decoded(said.fields))
-        self._secrecy = Secrecy(key)
-
-    async def answer(self, request: Generate) -> Response:
-        """One attempt; see `Model.answer`."""
-        return kept(await self.adapting.answer(request, self._answer), self._said)
-
-    async def _answer(self, request: Generate, limit: int | None) -> Response:
-        return await adapted(self.adapting, lambda parameters: self._attempt(request, limit, parameters))
 
     async def _attempt(self, request: Generate, limit: int | None, parameters: Mapping[str, str]) -> Response | Refusal:
         import anthropic
@@ -224,20 +208,8 @@ class AnthropicModel(TextOnly):
             raise ModelError("body", "the reply has a block of text without a text", retry=True)
         thoughts = "\n\n".join(block.thinking for block in reply.content if isinstance(block.thinking, str))
         thought = any(block.type in ("thinking", "redacted_thinking") for block in reply.content)
-        usage = reply.counted
         stop = stop_reason(reply.stop_reason, _STOP_REASONS)
-        text, thoughts, stop = separate_thoughts(
-            "".join(texts), thoughts, stop, thought=thought or bool(usage and usage.reasoning), quoting=True
-        )
-        return Response(
-            text=self._secrecy.in_reply(text),
-            reasoning=self._secrecy.in_reply(thoughts),
-            stop_reason=stop,
-            usage=usage,
-        )
-
-    def _clean(self, text: str) -> str:
-        return self._secrecy.in_error(text)[:400]
+        return reply.response(self._secrecy.in_reply, "".join(texts), thoughts, stop, quoting=True, thought=thought)
 
     async def close(self) -> None:
         """Close the connections."""

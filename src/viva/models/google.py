@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -12,13 +12,10 @@ from msgspec import Struct
 
 from viva.errors import ModelError, VivaError
 from viva.models import Endpoint
-from viva.models.adapting import Adapting
-from viva.models.openaiwire import decode_json
+from viva.models.openaiwire import Envelope, decode_json
 from viva.models.ratelimits import retry_after
-from viva.models.secrecy import Secrecy
-from viva.models.sending import Refusal, adapted, decoded, headers_of, kept, refusal, refuse_foreign
-from viva.models.textonly import TextOnly
-from viva.models.thoughts import cut_at, separate_thoughts, stop_reason
+from viva.models.sending import ApiModel, Refusal, decoded, headers_of, refusal, refuse_foreign
+from viva.models.thoughts import stop_reason
 from viva.models.unreachable import unreachable
 from viva.prompting import prompt_text, without_system
 from viva.requesting import Adaptation, RequestOptions
@@ -52,7 +49,7 @@ _STOP_REASONS: dict[str, StopReason] = {
 }
 
 
-class GoogleModel(TextOnly):
+class GoogleModel(ApiModel):
     """One Gemini model. From 3 on it is told a level of thinking, before that a budget of tokens; never both
     (ai.google.dev: gemini-api/docs/thinking)."""
 
@@ -64,34 +61,11 @@ class GoogleModel(TextOnly):
         said: RequestOptions = NOTHING_SAID,
         known: Adaptation | None = None,
     ) -> None:
-        self.name = f"google/{name}"
-        self.rate_limit_group = "google"
         endpoint = os.environ.get("GOOGLE_GEMINI_BASE_URL", "generativelanguage")
-        self.identity: Mapping[str, str] = {
-            "provider": "google", "model": name, "endpoint": endpoint, **said.identity(),
-        }  # fmt: skip
-        self.adapting = Adapting(name, said, known)
-        self._model = name
+        super().__init__("google", name, endpoint, said, known, key)
+        self.rate_limit_group = "google"
         self._client = client
-        self._said = said
         self._fields = decoded(said.fields)
-        self._secrecy = Secrecy(key)
-
-    async def answer(self, request: Generate) -> Response:
-        """One attempt; see `Model.answer`."""
-        return kept(await self.adapting.answer(request, self._answer), self._said)
-
-    async def _answer(self, request: Generate, limit: int | None) -> Response:
-        found = await adapted(self.adapting, lambda parameters: self._attempt(request, limit, parameters))
-        text, stop = found.text, found.stop_reason
-        if self.adapting.becomes("stop"):
-            text, stop = cut_at(text, request.sampling.stop, stop)
-        return msgspec.structs.replace(
-            found,
-            text=self._secrecy.in_reply(text),
-            reasoning=self._secrecy.in_reply(found.reasoning),
-            stop_reason=stop,
-        )
 
     async def _attempt(self, request: Generate, limit: int | None, parameters: Mapping[str, str]) -> Response | Refusal:
         from google.genai import errors, types
@@ -130,8 +104,9 @@ class GoogleModel(TextOnly):
         except Exception as problem:
             # The SDK lets its HTTP library's own exceptions through, and that library changes between versions.
             raise self._lost(problem) from None
+        body = reply.sdk_http_response.body if reply.sdk_http_response else None
         try:
-            return _read((reply.sdk_http_response and reply.sdk_http_response.body) or "")
+            return _read(body or "", self._secrecy.in_reply, sampling.stop if "stop" in parameters else ())
         except msgspec.DecodeError as problem:
             raise ModelError("body", self._clean(f"the reply is no completion ({problem})"), retry=True) from None
 
@@ -188,9 +163,6 @@ class GoogleModel(TextOnly):
         found.message = self._clean(found.message)
         return found
 
-    def _clean(self, text: str) -> str:
-        return self._secrecy.in_error(text)[:400]
-
     async def close(self) -> None:
         """Close the connections."""
         await self._client.aio.aclose()
@@ -220,31 +192,33 @@ class _Candidate(Struct, rename="camel"):
     finish_reason: object = "STOP"
 
 
-class _Reply(Struct, rename="camel"):
+class _Reply(Envelope):
     candidates: list[_Candidate] | None = None
-    prompt_feedback: object = None
-    usage_metadata: object = None
+    prompt_feedback: object = msgspec.field(name="promptFeedback", default=None)
+    usage: object = msgspec.field(name="usageMetadata", default=None)
+    model: object = msgspec.field(name="modelVersion", default=None)
+
+    @property
+    def counted(self) -> Usage | None:
+        """Tokens: those of thoughts are counted apart from those of the reply."""
+        counts = self.usage if isinstance(self.usage, dict) else {}
+        sent, written, thought = (counts.get(f"{name}TokenCount") for name in ("prompt", "candidates", "thoughts"))
+        usage, thought = Usage.read(sent, written), read_count(thought)
+        return None if usage is None or thought is None else Usage(usage.input, usage.output + thought, thought)
 
 
-def _read(content: str) -> Response:
+def _read(content: str, clean: Callable[[str], str], stops: Sequence[str]) -> Response:
     """A reply as the API writes it; the SDK reads none that has an odd number in it. Raises msgspec.DecodeError."""
     reply = decode_json(content.encode("utf-8", "surrogatepass"), _Reply)
     if not reply.candidates and not reply.prompt_feedback:
         raise ModelError("body", "the reply has neither candidates nor a reason for having none", retry=True)
     candidate = reply.candidates[0] if reply.candidates else _Candidate(finish_reason="SAFETY")
     parts = (candidate.content.parts if candidate.content else None) or []
-    counts = reply.usage_metadata if isinstance(reply.usage_metadata, dict) else {}
-    sent, written, pondered = (counts.get(f"{name}TokenCount") for name in ("prompt", "candidates", "thoughts"))
-    usage, thought = Usage.read(sent, written), read_count(pondered)
-    text, thoughts, stop = separate_thoughts(
-        "".join(part.text or "" for part in parts if not part.thought),
-        "".join(part.text or "" for part in parts if part.thought),
-        stop_reason(candidate.finish_reason, _STOP_REASONS),
-        thought=bool(thought),
-        quoting=True,
+    text, thoughts = (
+        "".join(part.text or "" for part in parts if bool(part.thought) == kind) for kind in (False, True)
     )
-    counted = None if usage is None or thought is None else Usage(usage.input, usage.output + thought, thought)
-    return Response(text=text, reasoning=thoughts, stop_reason=stop, usage=counted)
+    stop = stop_reason(candidate.finish_reason, _STOP_REASONS)
+    return reply.response(clean, text, thoughts, stop, quoting=True, stops=stops)
 
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ import asyncio
 import copy
 import os
 import re
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 from urllib.parse import quote
@@ -36,13 +35,24 @@ from viva.models.openaiwire import (
 )
 from viva.models.ratelimits import quotas
 from viva.models.reasoning import fields_for, merged
-from viva.models.sending import Refusal, adapted, kept, refusal
+from viva.models.sending import Refusal, adapted, decoded, kept, refusal
 from viva.models.servedmodels import hint, owner_of, says_no_model
-from viva.models.thoughts import cut_at, separate_thoughts, stop_reason
+from viva.models.thoughts import stop_reason
 from viva.models.unreachable import OPTION, silent
 from viva.prompting import without_system
 from viva.requesting import Adaptation, RequestOptions
-from viva.types import Choose, Generate, Likelihood, Message, Prompt, Quota, Request, Response, StopReason, Usage
+from viva.types import (
+    Choose,
+    Generate,
+    Likelihood,
+    Message,
+    Prompt,
+    Request,
+    Response,
+    Served,
+    StopReason,
+    Usage,
+)
 
 DEFAULT_URL = "https://api.openai.com/v1"
 CHAT, TEXT = "/chat/completions", "/completions"
@@ -54,7 +64,6 @@ SILENCE = 4.0
 """Seconds in which a server that is asked something long says which models it serves."""
 LISTS = (20, 5)
 """How many tokens are asked for at a place: what the chat allows at most, and the completions of old."""
-_SILENT = {408, 504, 524}
 _STREAM = re.compile(r"non-?streaming|only support\w* stream|stream(?:ing)? (?:mode )?(?:is )?(?:required|only)", re.I)
 NOTHING_SAID = RequestOptions()
 _FORMAT = re.compile(rb"response_format|json_schema")
@@ -108,7 +117,7 @@ class OpenAIModel:
 
     async def _answer(self, request: Generate, limit: int | None) -> Response:
         content, headers = await self._ask(self._generation(request, limit))
-        return self._read(content, quotas(headers), request)
+        return msgspec.structs.replace(self._read(content, request), quotas=quotas(headers))
 
     def _generation(self, request: Generate, limit: int | None) -> Body:
         sampling = request.sampling
@@ -170,6 +179,7 @@ class OpenAIModel:
         return Response(
             likelihoods=next_token(tokens[0].listed, request.continuations, chat=not isinstance(request.prompt, str)),
             usage=scored.counted,
+            served=scored.served(self._wire.reply),
         )
 
     async def token_logprobs(self, text: str) -> list[float]:
@@ -213,12 +223,13 @@ class OpenAIModel:
                 if not problem.retry:
                     self._unfinished.pop(request, None)
                 raise
-            found[continuation] = _Weighed(weighed, scored.counted)
+            found[continuation] = _Weighed(weighed, scored.counted, scored.served(self._wire.reply))
             self._shown.add(True)
         self._unfinished.pop(request, None)
         return Response(
             likelihoods=tuple(found[continuation].likelihood for continuation in request.continuations),
             usage=total([one.usage for one in found.values()]),
+            served=next(reversed(found.values())).served,
         )
 
     async def _echo(self, body: Body) -> Scored:
@@ -260,19 +271,13 @@ class OpenAIModel:
 
     async def _attempt(self, body: Body, parameters: Mapping[str, str]) -> tuple[bytes, Mapping[str, str]] | Refusal:
         sent = self._adapted(body, parameters)
-        began = time.monotonic()
-        try:
-            status, content, headers = await self._wire.ask(
-                CHAT if body.messages else TEXT, self._encoded(sent), stream=sent.stream
-            )
-        except ModelError:
-            self.adapting.lost(time.monotonic() - began)
-            raise
+        path = CHAT if body.messages else TEXT
+        status, content, headers = await self.adapting.watched(
+            self._wire.ask(path, self._encoded(sent), stream=sent.stream)
+        )
         if status == 200:
             self._answered = True
             return content, headers
-        if status in _SILENT:
-            self.adapting.lost(time.monotonic() - began)
         if status in (400, 422):
             words = self._wire.words(content)
             found = self._refusal(words, content, sent)
@@ -328,8 +333,8 @@ class OpenAIModel:
         except VivaError as problem:
             raise ModelError("parameter", str(problem), fatal=True) from None
         if said.template_options:
-            found = merged(found, {"chat_template_kwargs": _decoded(said.template_options)})
-        return merged(found, _decoded(said.fields))
+            found = merged(found, {"chat_template_kwargs": decoded(said.template_options)})
+        return merged(found, decoded(said.fields))
 
     async def _refuse(self, status: int, content: bytes, headers: Mapping[str, str], body: Body) -> NoReturn:
         """What a refusal stands for; before the first answer with what the server's list of models says of it."""
@@ -369,29 +374,18 @@ class OpenAIModel:
             raise ModelError("body", "the reply has no choices", retry=True)
         return scored
 
-    def _read(self, content: bytes, left: tuple[Quota, ...] = (), request: Generate | None = None) -> Response:
+    def _read(self, content: bytes, request: Generate | None = None) -> Response:
         completion = self._wire.decoded(content, Completion, joined)
         if not completion.choices:
             raise self._wire.failed(completion.error)
         choice = completion.choices[0]
         if choice.message is None and choice.text is None:
             raise ModelError("body", "the reply's choice has neither message nor text", retry=True)
-        usage = completion.counted
-        text, thoughts, stop = separate_thoughts(
-            text_of(choice),
-            thoughts_of(choice),
-            stop_reason(choice.finish_reason, _STOP_REASONS),
-            thought=bool(usage and usage.reasoning),
-            quoting=bool(request and request.aspect),
-        )
-        if request and self.adapting.becomes("stop"):
-            text, stop = cut_at(text, request.sampling.stop, stop)
-        return Response(
-            text=self._wire.reply(text),
-            reasoning=self._wire.reply(thoughts),
-            stop_reason=stop,
-            usage=usage,
-            quotas=left,
+        stops = request.sampling.stop if request and self.adapting.becomes("stop") else ()
+        stop = stop_reason(choice.finish_reason, _STOP_REASONS)
+        quoting = bool(request and request.aspect)
+        return completion.response(
+            self._wire.reply, text_of(choice), thoughts_of(choice), stop, quoting=quoting, stops=stops
         )
 
     async def close(self) -> None:
@@ -404,14 +398,11 @@ class _Weighed(Struct, frozen=True):
 
     likelihood: Likelihood
     usage: Usage | None
+    served: Served
 
 
 def _prompt_of(body: Body) -> str:
     return body.prompt or "\n".join(message.content for message in body.messages)
-
-
-def _decoded(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    return {name: msgspec.json.decode(value) for name, value in pairs}
 
 
 _DEFAULTS: dict[str, Any] = {"temperature": None, "top_p": None, "seed": None, "stop": (), "stream_options": None}

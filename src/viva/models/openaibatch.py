@@ -66,25 +66,6 @@ class _Page(Struct):
     data: list[_Named] = []
 
 
-class _Blame(Struct):
-    """Why a batch or a request of it failed, as far as the server says so."""
-
-    code: str = ""
-    message: str = ""
-    line: int | None = None
-
-    @classmethod
-    def of(cls, said: object) -> _Blame:
-        """What is said in any form."""
-        known = said if isinstance(said, dict) else {}
-        code, message, line = (known.get(name) for name in ("code", "message", "line"))
-        return cls(
-            str(code) if isinstance(code, str | int) else "",
-            message if isinstance(message, str) else "",
-            line if isinstance(line, int) else None,
-        )
-
-
 class _Batch(Struct):
     id: str = ""
     status: str = ""
@@ -259,17 +240,17 @@ class OpenAIBatches:
             raise ModelError("auth", why, fatal=True) from None
 
     def _failed(self, found: _Batch) -> BatchState:
-        said_of = found.errors.get("data") if isinstance(found.errors, dict) else None
-        blames = [_Blame.of(one) for one in said_of] if isinstance(said_of, list) else []
-        words = [self._wire.words((one.message or one.code).encode("utf-8", "replace")) for one in blames]
-        codes = {one.code for one in blames}
+        data = found.errors.get("data") if isinstance(found.errors, dict) else None
+        blames = list(map(_blame, data)) if isinstance(data, list) else []
+        words = [self._wire.words((message or code).encode("utf-8", "replace")) for code, message, _ in blames]
+        codes = {code for code, *_ in blames}
         said = "; ".join(dict.fromkeys(words[:3]))[:600]
         message = f"the provider refused a batch as a whole: {said or 'it does not say why'}"
         if codes & _FATAL:
             return BatchState(status="failed", problem=ModelError("status", message, fatal=True))
         if _TOO_MUCH in codes:
             return BatchState(status="failed", problem=ModelError("enqueued", message, retry=True))
-        lines = {one.line - 1: why for one, why in zip(blames, words, strict=True) if one.line is not None}
+        lines = {at - 1: why for (*_, at), why in zip(blames, words, strict=True) if isinstance(at, int)}
         return BatchState(status="failed", problem=ModelError("batch", message, retry=True), lines=lines)
 
     async def replies(self, batch: str) -> AsyncIterator[tuple[str, Response | ModelError]]:
@@ -303,12 +284,9 @@ class OpenAIBatches:
         try:
             status = read_count(found.response.status_code) if found.response else 0
             if found.response is None or not status:
-                blame = _Blame.of(found.error)
-                words = self._wire.words(
-                    (blame.message or blame.code or "the result holds no reply").encode("utf-8", "replace")
-                )
-                again = not found.error or blame.code in AGAIN
-                return ModelError(blame.code or "body", words, retry=again, fatal=blame.code in _FATAL)
+                code, message, _ = _blame(found.error)
+                words = self._wire.words((message or code or "the result holds no reply").encode("utf-8", "replace"))
+                return ModelError(code or "body", words, retry=not found.error or code in AGAIN, fatal=code in _FATAL)
             body = bytes(found.response.body)
             if status != 200:
                 self._refuse(status, body)
@@ -341,6 +319,12 @@ def _decoded(content: bytes, kind: type[T]) -> T | None:
         return decode_json(content, kind)
     except msgspec.DecodeError:
         return None
+
+
+def _blame(said: object) -> tuple[str, str, object]:
+    """Code, words and line of what failed, as far as a server says them."""
+    known = said if isinstance(said, dict) else {}
+    return str(known.get("code") or ""), str(known.get("message") or ""), known.get("line")
 
 
 def _file(label: str) -> str:

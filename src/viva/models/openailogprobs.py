@@ -93,16 +93,17 @@ def joined_scored(stream: bytes) -> Scored:
     """A stream that nobody asked for, put together. Raises msgspec.DecodeError for an event that is none."""
     whole = Logprobs()
     texts: list[str] = []
-    usage = None
+    found = Scored()
     for event in events(stream, Scored):
-        usage = event.usage if event.counted else usage
+        found.take(event)
         for choice in (event.choices or ())[:1]:
             texts.append(choice.text or "")
             for name in Logprobs.__struct_fields__ if choice.logprobs else ():
                 more = getattr(choice.logprobs, name)
                 if isinstance(more, list):
                     setattr(whole, name, [*(getattr(whole, name) or ()), *more])
-    return Scored(usage, choices=[ScoredChoice("".join(texts), whole)])
+    found.choices = [ScoredChoice("".join(texts), whole)]
+    return found
 
 
 def tokens_of(found: Logprobs | None) -> list[Token] | None:

@@ -8,7 +8,6 @@ stream, the last event holds the whole of it. Azure has the same, OpenRouter and
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,14 +16,12 @@ from msgspec import Struct
 
 from viva.errors import ModelError, VivaError
 from viva.models import Endpoint
-from viva.models.adapting import CUT_HERE, Adapting
 from viva.models.openai import NOTHING_SAID, address
 from viva.models.openaiwire import Envelope, Wire, events
 from viva.models.ratelimits import quotas
 from viva.models.reasoning import merged
-from viva.models.sending import Refusal, adapted, decoded, kept, leave_out, refusal, refuse_foreign
-from viva.models.textonly import TextOnly
-from viva.models.thoughts import cut_at, separate_thoughts, stop_reason
+from viva.models.sending import ApiModel, Refusal, decoded, leave_out, refusal, refuse_foreign
+from viva.models.thoughts import stop_reason
 from viva.models.unreachable import OPTION
 from viva.prompting import prompt_text, without_system
 from viva.requesting import Adaptation, RequestOptions
@@ -34,7 +31,6 @@ LEAST = 16
 """Tokens that a reply has to be allowed."""
 AT_LEAST = f"as {LEAST}"
 SUMMARY = "reasoning.summary"
-_CUT = {408, 504, 524}
 _ENDED = ("response.completed", "response.incomplete", "response.failed")
 _REASONS: dict[str, StopReason] = {"max_output_tokens": "length", "content_filter": "filter"}
 
@@ -62,7 +58,7 @@ class _Event(Struct):
     message: object = None
 
 
-class ResponsesModel(TextOnly):
+class ResponsesModel(ApiModel):
     """One model behind a URL that has /responses."""
 
     def __init__(
@@ -75,14 +71,8 @@ class ResponsesModel(TextOnly):
         known: Adaptation | None = None,
         option: str = OPTION,
     ) -> None:
-        self.name = f"openai-responses/{shown or name}"
+        super().__init__("openai-responses", name, url, said, known, key, shown or "", streams=True)
         self.rate_limit_group = f"openai {url}"  # one server, whichever of its protocols is spoken
-        self.identity: Mapping[str, str] = {
-            "provider": "openai-responses", "model": name, "endpoint": url, **said.identity(),
-        }  # fmt: skip
-        self.adapting = Adapting(name, said, known, streams=True)
-        self._model = name
-        self._said = said
         self._fields = decoded(said.fields)
         self._wire = Wire(url, key, headers=said.headers, api_version=said.api_version, option=option)
 
@@ -92,39 +82,23 @@ class ResponsesModel(TextOnly):
         if isinstance(request.prompt, str):
             raise VivaError(f"{self.name}: the Responses API takes messages only: leave out --form base")
 
-    async def answer(self, request: Generate) -> Response:
-        """One attempt; see `Model.answer`."""
-        return kept(await self.adapting.answer(request, self._answer), self._said)
-
     async def _answer(self, request: Generate, limit: int | None) -> Response:
-        sampling = request.sampling
         if request.seed is not None:
             leave_out(self.adapting, "seed", "the Responses API has none")
-        if sampling.stop:
+        if request.sampling.stop:
             leave_out(self.adapting, "stop", "the Responses API has none")
         if limit is not None and limit < LEAST:
             self.adapting.keep({"max_output_tokens": (AT_LEAST, f"the Responses API takes {LEAST} and more")})
-        found = await adapted(self.adapting, lambda parameters: self._attempt(request, limit, parameters))
-        if self.adapting.becomes("stop") == CUT_HERE:
-            text, stop = cut_at(found.text, sampling.stop, found.stop_reason)
-            return msgspec.structs.replace(found, text=text, stop_reason=stop)
-        return found
+        return await super()._answer(request, limit)
 
     async def _attempt(self, request: Generate, limit: int | None, parameters: Mapping[str, str]) -> Response | Refusal:
         body = self._body(request, limit, parameters)
-        began = time.monotonic()
-        try:
-            status, content, headers = await self._wire.ask(
-                "/responses", msgspec.json.encode(body), stream=bool(body.get("stream"))
-            )
-        except ModelError:
-            self.adapting.lost(time.monotonic() - began)
-            raise
+        status, content, headers = await self.adapting.watched(
+            self._wire.ask("/responses", msgspec.json.encode(body), stream=bool(body.get("stream")))
+        )
         if status == 200:
-            response = self._read(content, quoting=bool(request.aspect))
+            response = self._read(content, request)
             return msgspec.structs.replace(response, quotas=quotas(headers))
-        if status in _CUT:
-            self.adapting.lost(time.monotonic() - began)
         try:
             self._wire.refuse(status, content, headers, self._model)
         except ModelError as error:
@@ -169,7 +143,7 @@ class ResponsesModel(TextOnly):
         body = merged(body, self._fields)
         return {name: value for name, value in body.items() if value is not None}
 
-    def _read(self, content: bytes, *, quoting: bool) -> Response:
+    def _read(self, content: bytes, request: Generate) -> Response:
         reply = self._wire.decoded(content, _Reply, _last)
         if reply.output is None or reply.status in ("failed", "cancelled"):
             raise self._wire.failed(reply.error)
@@ -183,16 +157,10 @@ class ResponsesModel(TextOnly):
         if reply.status == "incomplete":
             why = reply.incomplete_details.get("reason") if isinstance(reply.incomplete_details, dict) else None
             stop = stop_reason(why or "", _REASONS)
-        usage = reply.counted
-        text, thoughts, stop = separate_thoughts(
-            "".join(part.text or part.refusal or "" for parts in said for part in parts),
-            "\n\n".join(text for item in reply.output if item.type == "reasoning" for text in _thoughts(item)),
-            stop,
-            thought=bool(usage and usage.reasoning),
-            quoting=quoting,
-        )
-        return Response(
-            text=self._wire.reply(text), reasoning=self._wire.reply(thoughts), stop_reason=stop, usage=usage
+        text = "".join(part.text or part.refusal or "" for parts in said for part in parts)
+        thoughts = "\n\n".join(text for item in reply.output if item.type == "reasoning" for text in _thoughts(item))
+        return reply.response(
+            self._wire.reply, text, thoughts, stop, quoting=bool(request.aspect), stops=request.sampling.stop
         )
 
     async def close(self) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn, TypeVar
 from urllib.parse import quote, urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -21,18 +21,19 @@ from viva.errors import ModelError, VivaError
 from viva.models.batchlines import Lines
 from viva.models.ratelimits import retry_after
 from viva.models.secrecy import Secrecy
+from viva.models.thoughts import cut_at, separate_thoughts
 from viva.models.unreachable import OPTION, speaks_tls, unreachable, wants_tls
 from viva.requesting import expanded, secrets
-from viva.types import Message, Usage
+from viva.types import Message, Response, Served, StopReason, Usage, read_count
 from viva.visible import one_line
 
 LONGEST_BODY = 64 << 20
 """Bytes of a reply that are read at most: a server that never ends must not fill the memory."""
 LONGEST_ERROR = 65536
+LONGEST_NAME = 100
+"""Characters of the name of a model, as a reply says it."""
 CONNECTING, CONNECTING_AGAIN = 4.0, 30.0
 """Seconds that connecting may take: before the first reply, and to a server that may have too much to do."""
-LONGEST_INTEGER = 300
-"""Digits; Python reads some thousand, msgspec fewer."""
 NEVER = -9999.0
 """A log-probability that servers write for "practically never"; some write -Infinity, which JSON does not have."""
 _TIMEOUTS = {
@@ -49,8 +50,6 @@ _STREAMED = (b"data:", b":", b"event:")
 """How a body begins that is a stream of events; gateways begin one with a comment."""
 _DATA = b"data:"
 """What an event has in it that is no sign of life alone."""
-_COUNTS = (("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens"))
-_THOUGHTS = ("reasoning_tokens", "thinking_tokens")
 T = TypeVar("T")
 
 
@@ -85,15 +84,50 @@ class Envelope(Struct):
     usage: object = None
     error: object = None
     """Gateways tell of a failure behind them in a reply of status 200."""
+    model: object = None
+    provider: object = None
+    system_fingerprint: object = None
 
     @property
     def counted(self) -> Usage | None:
         """Tokens as the server counted them, by the names of any API; None where it did not."""
-        counts = self.usage if isinstance(self.usage, dict) else {}
-        sent, came = (counts.get(old, counts.get(new)) for old, new in _COUNTS)
-        details = counts.get("completion_tokens_details") or counts.get("output_tokens_details")
-        thought = (details.get(name) for name in _THOUGHTS) if isinstance(details, dict) else ()
-        return Usage.read(sent, came, next(filter(None, thought), None))
+        count = self.usage.get if isinstance(self.usage, dict) else {}.get
+        details = count("completion_tokens_details") or count("output_tokens_details")
+        thought = details.get("reasoning_tokens") or details.get("thinking_tokens") if isinstance(details, dict) else 0
+        sent, came = count("prompt_tokens", count("input_tokens")), count("completion_tokens", count("output_tokens"))
+        return Usage.read(sent, came, thought)
+
+    def served(self, clean: Callable[[str], str]) -> Served:
+        """Who answered: each text is shortened after it is made `clean` of keys."""
+        said = (self.model, self.provider, self.system_fingerprint)
+        return Served(*(clean(one)[:LONGEST_NAME].strip() if isinstance(one, str) else "" for one in said))
+
+    def response(
+        self,
+        clean: Callable[[str], str],
+        text: str,
+        thoughts: str,
+        stop: StopReason,
+        *,
+        quoting: bool,
+        stops: Sequence[str] = (),
+        thought: bool = False,
+    ) -> Response:
+        """The reply for the engine, `clean` of keys, cut at `stops`; `thought`, `quoting`: see `separate_thoughts`."""
+        usage = self.counted
+        thought = thought or bool(usage and usage.reasoning)
+        text, thoughts, stop = separate_thoughts(text, thoughts, stop, thought=thought, quoting=quoting)
+        text, stop = cut_at(text, stops, stop)
+        return Response(
+            text=clean(text), reasoning=clean(thoughts), stop_reason=stop, usage=usage, served=self.served(clean)
+        )
+
+    def take(self, event: Envelope) -> None:
+        """Take in what an event of a stream says: of each field the last word counts."""
+        for name in Envelope.__struct_fields__:
+            value = getattr(event, name)
+            if value and (name != "usage" or event.counted):
+                setattr(self, name, value)
 
 
 class Completion(Envelope):
@@ -297,7 +331,7 @@ class Wire:
     def decoded(self, content: bytes, kind: type[T], joined: Callable[[bytes], T]) -> T:
         """A body, or a stream that is to be `joined`. Raises ModelError for what is no completion."""
         try:
-            return reply_in(content, kind, joined)
+            return joined(content) if content.startswith(_STREAMED) else decode_json(content, kind)
         except msgspec.DecodeError as problem:
             shown = self.clean(content[:LONGEST_ERROR].decode("utf-8", "replace"))[:200]
             raise ModelError("body", f"the reply is no completion ({problem}): {shown!r}", retry=True) from None
@@ -307,7 +341,7 @@ class Wire:
         if not isinstance(error, dict):
             return ModelError("body", "the reply has no choices", retry=True)
         code = error.get("code")
-        status = int(code) if isinstance(code, int | str) and str(code).isdecimal() else 0
+        status = read_count(code) or 0
         said = self.words(str(error.get("message", "")).encode("utf-8", "replace"))
         return ModelError(
             "auth" if status in (401, 403) else "status" if status else "body",
@@ -362,22 +396,13 @@ def _proxy_for(url: str) -> str | None:
     return getproxies().get(parts.scheme)
 
 
-class _Trouble(Struct):
-    code: str | int | None = None
-    type: str | None = None
-
-
-class _Error(Struct):
-    error: _Trouble
-
-
 def _codes(content: bytes) -> set[str]:
     """What an error calls itself; its text is for people, and may mention anything."""
     try:
-        trouble = msgspec.json.decode(content, type=_Error).error
-    except (msgspec.DecodeError, ValueError):
+        trouble = decode_json(content, Envelope).error
+    except msgspec.DecodeError:
         return set()
-    return {str(trouble.code), str(trouble.type)}
+    return {str(trouble.get("code")), str(trouble.get("type"))} if isinstance(trouble, dict) else set()
 
 
 def events(stream: bytes, kind: type[T]) -> Iterator[T]:
@@ -390,34 +415,26 @@ def events(stream: bytes, kind: type[T]) -> Iterator[T]:
 
 def joined(stream: bytes) -> Completion:
     """Some servers stream although nobody asked for it: the events of such a reply, put together as one completion."""
-    whole = Choice()
-    message: list[str] = []
-    thoughts: list[str] = []
+    found, whole = Completion(), Choice()
     texts: list[str] = []
-    usage, error, begun = None, None, False
+    thoughts: list[str] = []
     for event in events(stream, Completion):
-        usage = event.usage if event.counted else usage
-        error = event.error or error
+        found.take(event)
         for choice in (event.choices or ())[:1]:
-            if choice.delta is not None:
-                message.append(text_of(Choice(message=choice.delta)))
-                thoughts.append(thoughts_of(Choice(message=choice.delta)))
-            elif choice.message is not None:
-                message.append(text_of(choice))
-                thoughts.append(thoughts_of(choice))
-            else:
-                texts.append(choice.text or "")
+            choice.message = choice.delta or choice.message
+            whole.message = choice.message or whole.message
+            texts.append(text_of(choice))
+            thoughts.append(thoughts_of(choice))
             whole.finish_reason = choice.finish_reason or whole.finish_reason
-            begun = True
-    if error is not None:
-        return Completion(usage, error)
-    if whole.finish_reason is None and not (begun and stream.rstrip().endswith(_DONE)):
+    if found.error is not None:
+        return found
+    if whole.finish_reason is None and not (texts and stream.rstrip().endswith(_DONE)):
         raise ModelError("body", "the reply is a stream that broke off", retry=True)
-    if message:
-        whole.message = Reply("".join(message), reasoning="".join(thoughts))
-    else:
-        whole.text = "".join(texts)
-    return Completion(usage, choices=[whole])
+    whole.text = "".join(texts)
+    if whole.message is not None:
+        whole.message = Reply(whole.text, reasoning="".join(thoughts))
+    found.choices = [whole]
+    return found
 
 
 def text_of(choice: Choice) -> str:
@@ -450,11 +467,6 @@ def _thinking(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def reply_in(content: bytes, kind: type[T], joined: Callable[[bytes], T]) -> T:
-    """A body, or a stream that is to be `joined`. Raises msgspec.DecodeError, and ModelError for a broken stream."""
-    return joined(content) if content.startswith(_STREAMED) else decode_json(content, kind)
-
-
 def decode_json(content: bytes, kind: type[T]) -> T:
     """JSON as a struct. Raises msgspec.DecodeError.
 
@@ -472,12 +484,12 @@ def decode_json(content: bytes, kind: type[T]) -> T:
             raise msgspec.DecodeError(str(problem)) from None
 
 
+def _integer(text: str) -> int | float | None:
+    return int(text) if len(text) < 300 else _number(text)  # neither Python nor msgspec reads those of any length
+
+
 def _number(text: str) -> float | None:
     value = float(text)
     if math.isfinite(value):
         return value
     return NEVER if value < 0 else None
-
-
-def _integer(text: str) -> int | float | None:
-    return int(text) if len(text) < LONGEST_INTEGER else _number(text)

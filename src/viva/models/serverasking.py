@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -12,7 +13,7 @@ from msgspec import Struct
 from viva.errors import ModelError
 from viva.models.openaiecho import Echo, echo_of
 from viva.models.openailogprobs import Scored, joined_scored, tokens_of
-from viva.models.openaiwire import Body, Completion, Wire, decode_json, joined, reply_in, text_of
+from viva.models.openaiwire import Body, Completion, Envelope, Wire, decode_json, joined, text_of
 from viva.models.ratelimits import retry_after
 from viva.models.servedmodels import names_in
 from viva.types import Message, Usage
@@ -21,6 +22,7 @@ LONGEST = 4 << 20
 """Bytes of a reply to a question whose answer has a few tokens."""
 PATIENCE = 2
 """So many replies that never came, and nothing more is asked."""
+T = TypeVar("T")
 LONGEST_PAUSE = 10.0
 """Seconds that a busy server is waited for, once a request."""
 
@@ -31,18 +33,14 @@ class Got(Struct, frozen=True):
     texts: list[str]
     reason: object
     usage: Usage | None
-    content: bytes
+    found: Scored
 
     def scored(self) -> Echo | None:
         """The first choice's tokens with their numbers; None where there are no logprobs. Raises ModelError."""
-        try:
-            found = reply_in(self.content, Scored, joined_scored)
-        except msgspec.DecodeError:
-            found = Scored()
-        if not found.choices:
+        if not self.found.choices:
             raise ModelError("logprobs", "its logprobs are in no known shape")
-        tokens = tokens_of(found.logprobs)
-        return None if tokens is None else echo_of(tokens, found)
+        tokens = tokens_of(self.found.logprobs)
+        return None if tokens is None else echo_of(tokens, self.found)
 
 
 class Trouble(Struct, frozen=True):
@@ -60,14 +58,6 @@ class Trouble(Struct, frozen=True):
     def refused(self) -> bool:
         """Whether the server will not do what was asked."""
         return 400 <= self.status < 500 and not self.missing and self.status not in (408, 429)
-
-
-class _Said(Struct):
-    message: str
-
-
-class _Refusal(Struct):
-    error: _Said
 
 
 class Asking:
@@ -135,16 +125,20 @@ class Asking:
 
     def _trouble(self, status: int, content: bytes) -> Trouble:
         with contextlib.suppress(msgspec.DecodeError):  # what says it in another form is shown as it is
-            content = decode_json(content, _Refusal).error.message.encode("utf-8", "replace")
+            said = decode_json(content, Envelope).error
+            content = str(said["message"]).encode() if isinstance(said, dict) and said.get("message") else content
         words = self._wire.words(content) or "no text"
         return Trouble(f"HTTP {status}: {words}" if status else words, status)
 
     def _read(self, content: bytes) -> Got | Trouble:
-        try:
-            found = self._wire.decoded(content, Completion, joined)
-        except ModelError:
-            found = Completion()
+        found, scored = self._decoded(content, Completion, joined), self._decoded(content, Scored, joined_scored)
         if not found.choices or (found.choices[0].message is None and found.choices[0].text is None):
             return Trouble(f"the reply is no completion: {self._wire.words(content)[:120]}")
         texts = [text_of(choice) for choice in found.choices]
-        return Got(texts, found.choices[0].finish_reason, found.counted, content)
+        return Got(texts, found.choices[0].finish_reason, found.counted, scored)
+
+    def _decoded(self, content: bytes, kind: type[T], joined: Callable[[bytes], T]) -> T:
+        try:
+            return self._wire.decoded(content, kind, joined)
+        except ModelError:
+            return kind()

@@ -8,7 +8,7 @@ import msgspec
 
 from viva.io.tables import CsvText
 from viva.reports.canaries import canaries_grid
-from viva.reports.consumption import consumption_grid, cut_off_notes
+from viva.reports.consumption import consumption_grid, cut_off_notes, served_grid
 from viva.reports.grids import grids_latex, grids_markdown, grids_terminal
 from viva.reports.notebook import grids_html
 from viva.reports.result import (
@@ -56,7 +56,7 @@ def _grids(report: Report, *, details: bool) -> list[Grid]:
     grids.extend(side_by_side(results))
     if results and len(report.results) > 1:
         grids.append(summary(report.results))
-    grids += [consumption_grid(results), canaries_grid(report.canaries)]
+    grids += [consumption_grid(results), served_grid(results), canaries_grid(report.canaries)]
     return [found for found in grids if found.rows]
 
 

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from viva.analysis.breakdown import Cell
 from viva.engine.consumption import Consumed
 from viva.published import Neighbour
-from viva.reports.consumption import UNKNOWN, cut_off_notes, dollars, seconds_text
+from viva.reports.consumption import UNKNOWN, cut_off_notes, dollars, seconds_text, served_grid
 from viva.reports.grids import WORDS
 from viva.reports.result import (
     FILLED,
     LEFT_OUT,
+    MIXED,
     UNSURE,
     Grid,
     Report,
@@ -19,6 +20,8 @@ from viva.reports.result import (
     comparable,
     counted_results,
     headline_column,
+    mixed,
+    mixed_notes,
     percent,
     score_text,
     zeroed_text,
@@ -48,9 +51,15 @@ def summary_grid(results: Sequence[Result]) -> Grid:
     models = list(dict.fromkeys([result.model for result in results] + [one.model for _, one in published]))
     title = "Scores in per cent" + (f" · {models[0]}" if len(models) == 1 else "")
     unit, counts = counted_results(results)
+    marked = mixed(results)
     header = tuple(name or unit for name in _HEADER)
     rows = [
-        (result.model, result.exam, *_cells(result.overall, count), *_took(result.consumed))
+        (
+            result.model,
+            result.exam,
+            *_cells(result.overall, count, MIXED if result.model in marked else ""),
+            *_took(result.consumed),
+        )
         for result, count in zip(results, counts, strict=True)
     ]
     rows += [
@@ -82,10 +91,10 @@ def _published(results: Sequence[Result]) -> list[tuple[str, Neighbour]]:
     return found
 
 
-def _cells(cell: Cell, count: str) -> tuple[str, ...]:
+def _cells(cell: Cell, count: str, mark: str) -> tuple[str, ...]:
     others = [(name, number) for name, number in cell.outcomes.items() if number and name not in _PLAIN]
     return (
-        score_text(cell) + zeroed_text(cell),
+        score_text(cell) + zeroed_text(cell) + mark,
         "" if cell.low is None else f"{percent(cell.low)}–{percent(cell.high)}",
         count,
         _counted([one for one in others if one[0] not in UNANSWERED]),
@@ -124,6 +133,7 @@ def summary_lines(report: Report) -> list[str]:
         for one in report.results
         if one.overall.one_sided and one.overall.floor == one.overall.most
     ]
+    lines += mixed_notes(mixed(report.results))
     lines += cut_off_notes(report.results)
     lines += [f"{one.model} on {one.exam}: {one.suspicious.note}." for one in report.results if one.suspicious.note]
     sources = dict.fromkeys((exam, one.source.cited, one.condition) for exam, one in _published(report.results))
@@ -152,4 +162,5 @@ def summary_terminal(report: Report, *, width: int | None = None, colour: bool =
     words = {*WORDS, "other outcomes", "not scored"}
     grid, lines = summary_grid(report.results), summary_lines(report)
     more = f"viva score {one_line(report.run, 200)} --all"
-    return screen_terminal([grid], lines, width=width, colour=colour, words=words, more=more)
+    grids = [grid, served_grid(report.results)] if mixed(report.results) else [grid]
+    return screen_terminal(grids, lines, width=width, colour=colour, words=words, more=more)

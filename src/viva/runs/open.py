@@ -17,6 +17,7 @@ from viva.distributed import refuse_no_place
 from viva.engine.batchlog import BatchLog
 from viva.engine.budget import Price, list_price
 from viva.engine.folder import EncoderRecord, ModelRecord, RunFolder, RunRecord, find_run
+from viva.engine.keys import Keys
 from viva.engine.reviews import ReviewLog
 from viva.engine.stages import RECORDED, Evaluation, EvidenceStore, Judge, JudgePanel, SimilarityStore
 from viva.errors import MissingEncoderError, VivaError
@@ -134,23 +135,24 @@ def prepare(
     if twice:
         raise VivaError(f"two models are both called {twice[0]}: nobody could tell their results apart")
     evaluations = [
-        Evaluation.of(
-            exam,
-            label(exam),
-            model,
-            remembered.sampling or record.sampling,
-            remembered.samples or record.samples,
-            record.repeats,
-            _price(model, prices, limits),
-            known.request.system if known.request else "",
-            record.seed_rule,
+        Evaluation(
+            exam=exam,
+            label=label(exam),
+            model=model,
+            sampling=remembered.sampling or record.sampling,
+            samples=(remembered.samples or record.samples) * record.repeats,
+            per_repeat=remembered.samples or record.samples,
+            keys=Keys(model.identity, exam.spec.benchmark),
+            price=_price(model, prices, limits),
+            system=known.request.system if known.request else "",
+            seed=record.base_seed,
         )
         for model, known in zip(models, record.models, strict=True)
         for exam, remembered in zip(opened, record.exams, strict=True)
     ]
     judges = [placed(reach(judge, record.seed), limits) for judge in record.judges]
     asked = tuple(Judge(model, _price(model, prices, limits)) for model in judges)
-    judge_panel = JudgePanel(asked, record.judge_samples, record.verdicts, record.judge_seed)
+    judge_panel = JudgePanel(asked, record.judge_samples, record.verdicts, record.base_seed)
     _check_limits(limits, (*models, *judges), prices)
     for judge in judges if record.verdicts == "json" else ():
         if judge.identity.get("provider") not in ("openai", "openai-responses", *RECORDED):

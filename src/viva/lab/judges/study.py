@@ -122,7 +122,7 @@ def _examined(folder: RunFolder, config: JudgeBiasConfig, confirm: Confirm) -> J
         confirm(folder, limits)
     record = folder.record
     judge_panel = open_judge_panel(records, 1, record.seed, limits)
-    judge_panel = replace(judge_panel, verdicts=record.verdicts, seed=record.judge_seed)
+    judge_panel = replace(judge_panel, verdicts=record.verdicts, seed=record.base_seed)
     with ExitStack() as stack:
         answers = folder.journal("responses", write=False)
         stack.callback(answers.close)
