@@ -186,26 +186,29 @@ class Usage(Struct, frozen=True, omit_defaults=True):
     reasoning: int = 0
 
     @classmethod
-    def read(cls, input: object, output: object, reasoning: object = None) -> Usage | None:
-        """Return what a server wrote as numbers of tokens, in whatever form: `12`, `12.0`, `"12"`.
+    def read(
+        cls, counts: object, input: Sequence[str], output: Sequence[str], reasoning: object = None
+    ) -> Usage | None:
+        """Return what a server wrote under these names, added up, in whatever form: `12`, `12.0`, `"12"`.
 
-        None, which is "not counted", where neither prompt nor reply has a number, or one has what is none.
+        None, which is "not counted", where none of the names is there, or one of them has what is no number of tokens.
         """
-        sent, came = read_count(input), read_count(output)
-        if input is output is None or sent is None or came is None:
+        known = counts if isinstance(counts, dict) else {}
+        there = {name: read_count(known[name]) for name in (*input, *output) if name in known}
+        found = {name: count for name, count in there.items() if count is not None}
+        if not there or len(found) < len(there):
             return None
+        sent, came = (sum(found.get(name, 0) for name in names) for names in (input, output))
         return cls(sent, came, read_count(reasoning) or 0)
 
 
 def read_count(value: object) -> int | None:
-    """Return a number as a server counts, 0 where nothing is written; None for what is no such number."""
+    """Return a number as a server counts; None for what is no such number."""
     if isinstance(value, str) and len(value) < 32:
         try:
             value = float(value)
         except ValueError:
             return None
-    if value is None:
-        return 0
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= LARGEST_COUNT or value % 1:
         return None
     return int(value)

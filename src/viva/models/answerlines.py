@@ -212,9 +212,7 @@ def answer_row(row: Mapping[str, object], where: str) -> AnswerRow:
 
 def _usage(given: object) -> Usage | None:
     """Tokens, where a row says them as Viva does."""
-    if not isinstance(given, dict) or not {"input", "output"} <= given.keys():
-        return None
-    return Usage.read(given["input"], given["output"])
+    return Usage.read(given, ["input"], ["output"])
 
 
 def _mended(line: bytes) -> dict[str, object] | None:

@@ -56,6 +56,7 @@ class Block(Struct):
 class AnthropicMessage(Envelope, kw_only=True):
     """A message, as it comes alone or in a line of a batch."""
 
+    names = ("input_tokens",), ("output_tokens",)
     content: list[Block]
     stop_reason: object = None
 

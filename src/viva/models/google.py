@@ -19,7 +19,7 @@ from viva.models.thoughts import stop_reason
 from viva.models.unreachable import unreachable
 from viva.prompting import prompt_text, without_system
 from viva.requesting import Adaptation, RequestOptions
-from viva.types import Generate, Response, StopReason, Usage, read_count
+from viva.types import Generate, Response, StopReason
 
 if TYPE_CHECKING:
     from google import genai
@@ -193,18 +193,11 @@ class _Candidate(Struct, rename="camel"):
 
 
 class _Reply(Envelope):
+    names = ("promptTokenCount",), ("candidatesTokenCount", "thoughtsTokenCount")
     candidates: list[_Candidate] | None = None
     prompt_feedback: object = msgspec.field(name="promptFeedback", default=None)
     usage: object = msgspec.field(name="usageMetadata", default=None)
     model: object = msgspec.field(name="modelVersion", default=None)
-
-    @property
-    def counted(self) -> Usage | None:
-        """Tokens: those of thoughts are counted apart from those of the reply."""
-        counts = self.usage if isinstance(self.usage, dict) else {}
-        sent, written, thought = (counts.get(f"{name}TokenCount") for name in ("prompt", "candidates", "thoughts"))
-        usage, thought = Usage.read(sent, written), read_count(thought)
-        return None if usage is None or thought is None else Usage(usage.input, usage.output + thought, thought)
 
 
 def _read(content: str, clean: Callable[[str], str], stops: Sequence[str]) -> Response:

@@ -71,8 +71,7 @@ class Scored(Envelope):
     @property
     def written(self) -> int:
         """Tokens that the server wrote after an echoed text: as it counts them, or the one that was asked for."""
-        counts = self.usage if isinstance(self.usage, dict) else {}
-        written = Usage.read(None, counts.get("completion_tokens"))
+        written = Usage.read(self.usage, (), self.names[1])
         return written.output if written else 1
 
 

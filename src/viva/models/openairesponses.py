@@ -47,6 +47,7 @@ class _Item(Struct):
 
 
 class _Reply(Envelope):
+    names = ("input_tokens",), ("output_tokens",)
     output: list[_Item] | None = None
     status: object = None
     incomplete_details: object = None

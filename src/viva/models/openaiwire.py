@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from typing import Any, NoReturn, TypeVar
+from typing import Any, ClassVar, NoReturn, TypeVar
 from urllib.parse import quote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -48,6 +49,7 @@ _FATAL_CODES = {"insufficient_quota", "model_not_found", "invalid_api_key", "bil
 
 _STREAMED = (b"data:", b":", b"event:")
 """How a body begins that is a stream of events; gateways begin one with a comment."""
+_THOUGHTS = ("reasoning_tokens", "thinking_tokens", "thoughtsTokenCount")
 _DATA = b"data:"
 """What an event has in it that is no sign of life alone."""
 T = TypeVar("T")
@@ -81,6 +83,8 @@ class Choice(Struct):
 class Envelope(Struct):
     """What a reply says besides its text, in whatever form: an answer that was paid for is not lost over any of it."""
 
+    names: ClassVar[tuple[Sequence[str], Sequence[str]]] = ("prompt_tokens",), ("completion_tokens",)
+    """What the usage calls tokens of prompts and of replies; the first of these may have details."""
     usage: object = None
     error: object = None
     """Gateways tell of a failure behind them in a reply of status 200."""
@@ -90,12 +94,11 @@ class Envelope(Struct):
 
     @property
     def counted(self) -> Usage | None:
-        """Tokens as the server counted them, by the names of any API; None where it did not."""
-        count = self.usage.get if isinstance(self.usage, dict) else {}.get
-        details = count("completion_tokens_details") or count("output_tokens_details")
-        thought = details.get("reasoning_tokens") or details.get("thinking_tokens") if isinstance(details, dict) else 0
-        sent, came = count("prompt_tokens", count("input_tokens")), count("completion_tokens", count("output_tokens"))
-        return Usage.read(sent, came, thought)
+        """Tokens as the server counted them; None where it did not."""
+        known = self.usage if isinstance(self.usage, dict) else {}
+        details = known.get(f"{self.names[1][0]}_details", known)
+        thought = (details.get(name) for name in _THOUGHTS) if isinstance(details, dict) else ()
+        return Usage.read(known, *self.names, next(filter(None, thought), None))
 
     def served(self, clean: Callable[[str], str]) -> Served:
         """Who answered: each text is shortened after it is made `clean` of keys."""
@@ -484,8 +487,8 @@ def decode_json(content: bytes, kind: type[T]) -> T:
             raise msgspec.DecodeError(str(problem)) from None
 
 
-def _integer(text: str) -> int | float | None:
-    return int(text) if len(text) < 300 else _number(text)  # neither Python nor msgspec reads those of any length
+def _integer(text: str) -> float:
+    return int(text) if len(text) < 300 else sys.float_info.max  # nobody reads integers of any length
 
 
 def _number(text: str) -> float | None:

@@ -130,7 +130,7 @@ def _item(sample: EvalSample, file: Path, group: str) -> Item:
 def _given(sample: EvalSample) -> Given:
     number = max(0, sample.epoch - 1)
     usage = next(iter(sample.model_usage.values()), None) if len(sample.model_usage) == 1 else sample.output.usage
-    counted = Usage.read(usage.input_tokens, usage.output_tokens) if usage else None
+    counted = Usage(max(0, usage.input_tokens), max(0, usage.output_tokens)) if usage else None
     if sample.error is not None:
         return Given(
             text=None, sample=number, error=f"error: {_first_line(Exception(sample.error.message))}", usage=counted
