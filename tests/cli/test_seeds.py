@@ -1,4 +1,4 @@
-"""The seeds that requests are sent: each question's own, whoever asks it in whatever order; old runs keep their rule."""
+"""The seeds that requests are sent: each question's own, in whatever order; runs of an earlier Viva keep their rule."""
 
 from __future__ import annotations
 
@@ -67,8 +67,9 @@ def test_every_question_and_sample_has_a_seed_of_31_bits_however_it_is_asked(ser
             merge_command(["shards", "--out", "merged"], standalone_mode=False)
             viva.resume("merged")
             assert not sent(server), "the merged run has the keys of a whole one"
-        with row("stopped and resumed"), pytest.warns(viva.UnansweredWarning):
-            run(server, "stopped", max_requests=9)
+        with row("stopped and resumed"):
+            with pytest.warns(viva.UnansweredWarning):
+                run(server, "stopped", max_requests=9)
             viva.resume("stopped")
             assert sent(server) == plain
         with row("reused"):
