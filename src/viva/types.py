@@ -145,9 +145,6 @@ class Generate(Struct, frozen=True, kw_only=True):
         return self.drawn
 
 
-SeedRule = Literal["shared", "per question"]
-"""How seeds are drawn, as run.json names it; in runs of an earlier Viva all questions share one."""
-
 VerdictFormat = Literal["line", "nonce", "json"]
 """How a judge must write its verdict: as a bare line `VERDICT: n`, as one that carries a nonce, or as JSON with it."""
 
@@ -174,44 +171,12 @@ class Choose(Struct, frozen=True, kw_only=True):
 Request = Generate | Choose
 
 
-LARGEST_COUNT = 1_000_000_000
-"""No request takes more tokens, and no batch has more requests."""
-
-
 class Usage(Struct, frozen=True, omit_defaults=True):
     """Tokens as the server counted them; `reasoning` are those of `output` that it says went into thinking."""
 
     input: int = 0
     output: int = 0
     reasoning: int = 0
-
-    @classmethod
-    def read(
-        cls, counts: object, input: Sequence[str], output: Sequence[str], reasoning: object = None
-    ) -> Usage | None:
-        """Return what a server wrote under these names, added up, in whatever form: `12`, `12.0`, `"12"`.
-
-        None, which is "not counted", where none of the names is there, or one of them has what is no number of tokens.
-        """
-        known = counts if isinstance(counts, dict) else {}
-        there = {name: read_count(known[name]) for name in (*input, *output) if name in known}
-        found = {name: count for name, count in there.items() if count is not None}
-        if not there or len(found) < len(there):
-            return None
-        sent, came = (sum(found.get(name, 0) for name in names) for names in (input, output))
-        return cls(sent, came, read_count(reasoning) or 0)
-
-
-def read_count(value: object) -> int | None:
-    """Return a number as a server counts; None for what is no such number."""
-    if isinstance(value, str) and len(value) < 32:
-        try:
-            value = float(value)
-        except ValueError:
-            return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= LARGEST_COUNT or value % 1:
-        return None
-    return int(value)
 
 
 class Served(Struct, frozen=True, omit_defaults=True):
@@ -370,18 +335,6 @@ class Opinion(Struct, frozen=True):
     nonce: str = ""
 
 
-class Canary(Struct, frozen=True, kw_only=True):
-    """An answer whose mark is known, put before judges among the others, who do not know which it is.
-
-    `mark` is a share of the full mark, of every aspect that is judged of it. It is nobody's answer, and in no mean.
-    """
-
-    exam: str
-    question: str
-    text: str
-    mark: float
-
-
 class Mark(Struct, frozen=True):
     """What one expert gives one aspect of an answer: a share of the full mark."""
 
@@ -389,33 +342,6 @@ class Mark(Struct, frozen=True):
     aspect: str
     value: float
     comment: str = ""
-
-
-class Flag(Struct, frozen=True):
-    """A construct in a program that honest solutions rarely need, why that is so, and the first line that has it
-    (hostile text; "" where it is not known). A remark that never scores."""
-
-    construct: str
-    reason: str
-    line: str
-
-
-class Suspicion(Struct, frozen=True, kw_only=True):
-    """What should be looked at in the programs of an answer. It never scores.
-
-    `passed`: whether any passed; `examined`: whether every one that passed was looked through for constructs, and
-    `flags` what was found; `twin`: whether one passed a twin of its test as well, which expects something else.
-    """
-
-    passed: bool
-    examined: bool
-    flags: tuple[Flag, ...]
-    twin: bool
-
-    @property
-    def any(self) -> bool:
-        """Whether there is anything."""
-        return self.twin or bool(self.flags)
 
 
 class Evidence(Struct, frozen=True, kw_only=True):

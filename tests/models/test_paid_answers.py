@@ -25,7 +25,8 @@ from viva.errors import ModelError
 from viva.models import Endpoint, connect
 from viva.models.answerlines import answer_row
 from viva.models.openaiwire import LONGEST_NAME
-from viva.types import LARGEST_COUNT, Choose, Message, Response, Usage, read_count
+from viva.models.thoughts import LARGEST_COUNT, read_count, read_usage
+from viva.types import Choose, Message, Response, Usage
 
 Serve = Callable[..., LocalServer]
 JSON: st.SearchStrategy[Any] = st.recursive(
@@ -67,8 +68,8 @@ def test_a_count_is_a_whole_number_within_bounds_or_none(value: object) -> None:
 def test_usage_of_any_form_is_read_or_not_counted_and_can_be_journaled(
     given: object, counts: dict[str, object], thought: object
 ) -> None:
-    assert Usage.read(None if isinstance(given, dict) else given, ("sent",), ("came",)) is None
-    usage = Usage.read(counts, ("sent",), ("came", "more"), thought)
+    assert read_usage(None if isinstance(given, dict) else given, ("sent",), ("came",)) is None
+    usage = read_usage(counts, ("sent",), ("came", "more"), thought)
     assert (usage is None) == (not counts or None in map(read_count, counts.values()))
     if usage is not None:
         assert msgspec.json.decode(msgspec.json.encode(usage), type=Usage) == usage

@@ -22,7 +22,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct
@@ -32,7 +32,7 @@ from viva.engine.journal import Journal
 from viva.errors import MissingRunError, StorageError, VivaError
 from viva.files import UNREADABLE, LockedError, lock, read_regular, refuse_depth, write_whole
 from viva.requesting import Adaptation, RequestOptions
-from viva.types import Canary, ExamSpec, Sampling, SeedRule, VerdictFormat
+from viva.types import ExamSpec, Sampling, VerdictFormat
 from viva.weights import Weights
 
 FORMAT = 2
@@ -41,6 +41,8 @@ _HOLDER = re.compile(rb"(pid \d{1,10}\s*)?")
 """What stands in a lock file."""
 
 
+SeedRule = Literal["shared", "per question"]
+"""How the seeds of requests are drawn; in runs of an earlier Viva all questions share one."""
 Times = Annotated[int, Meta(ge=1, le=1_000_000)]
 """How often: whoever wrote a run.json, nobody is kept busy for ever by one number in it."""
 
@@ -81,6 +83,18 @@ class ModelRecord(Struct, kw_only=True):
     """What the user says of its requests; None where that is nothing."""
     adapted: Adaptation | None = None
     """How requests were adapted to its server; None where nothing had to be."""
+
+
+class Canary(Struct, frozen=True, kw_only=True):
+    """An answer whose mark is known, put before judges among the others, who do not know which it is.
+
+    `mark` is a share of the full mark, of every aspect that is judged of it. It is nobody's answer, and in no mean.
+    """
+
+    exam: str
+    question: str
+    text: str
+    mark: float
 
 
 class EncoderRecord(Struct, kw_only=True):

@@ -13,11 +13,12 @@ from functools import partial
 import msgspec
 from msgspec import Struct
 
-from viva.contracts import Exam, Model
+from viva.contracts import Exam, Flag, Model, Suspicion
 from viva.engine.asking import Tally, Task
 from viva.engine.budget import Price
 from viva.engine.comparing import Comparison, comparison_key, read_similarity
 from viva.engine.flow import Feed, Onward
+from viva.engine.folder import Canary
 from viva.engine.journal import Entry, Journal
 from viva.engine.keys import Keys, with_seed
 from viva.engine.nonces import nonces, with_nonce
@@ -29,11 +30,9 @@ from viva.types import (
     CUT_OFF,
     NOT_ASKED,
     NOTHING,
-    Canary,
     Evidence,
     Execution,
     Failure,
-    Flag,
     Generate,
     Mark,
     Opinion,
@@ -43,7 +42,6 @@ from viva.types import (
     Sampling,
     Score,
     ScoreRow,
-    Suspicion,
     VerdictFormat,
 )
 

@@ -28,7 +28,8 @@ from viva.contracts import BatchState
 from viva.errors import ModelError
 from viva.models.batchlines import LONGEST_LINE, Lines, lost
 from viva.models.openaiwire import Envelope, decode_json
-from viva.types import Generate, Response, read_count
+from viva.models.thoughts import read_count
+from viva.types import Generate, Response
 
 if TYPE_CHECKING:
     import anthropic

@@ -30,7 +30,8 @@ from viva.contracts import BatchState
 from viva.errors import ModelError
 from viva.models.batchlines import LONGEST_LINE, lost
 from viva.models.openaiwire import Wire, decode_json
-from viva.types import Generate, Response, read_count
+from viva.models.thoughts import read_count
+from viva.types import Generate, Response
 
 MOST_REQUESTS = 50_000
 MOST_BYTES = 200_000_000

@@ -15,7 +15,8 @@ from msgspec import Struct
 
 from viva.errors import ModelError
 from viva.models.openaiwire import NEVER, Envelope, events
-from viva.types import Likelihood, Usage
+from viva.models.thoughts import read_usage
+from viva.types import Likelihood
 from viva.visible import one_line
 
 SLACK = 1e-4
@@ -71,7 +72,7 @@ class Scored(Envelope):
     @property
     def written(self) -> int:
         """Tokens that the server wrote after an echoed text: as it counts them, or the one that was asked for."""
-        written = Usage.read(self.usage, (), self.names[1])
+        written = read_usage(self.usage, (), self.names[1])
         return written.output if written else 1
 
 

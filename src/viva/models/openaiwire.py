@@ -22,10 +22,10 @@ from viva.errors import ModelError, VivaError
 from viva.models.batchlines import Lines
 from viva.models.ratelimits import retry_after
 from viva.models.secrecy import Secrecy
-from viva.models.thoughts import cut_at, separate_thoughts
+from viva.models.thoughts import cut_at, read_count, read_usage, separate_thoughts
 from viva.models.unreachable import OPTION, speaks_tls, unreachable, wants_tls
 from viva.requesting import expanded, secrets
-from viva.types import Message, Response, Served, StopReason, Usage, read_count
+from viva.types import Message, Response, Served, StopReason, Usage
 from viva.visible import one_line
 
 LONGEST_BODY = 64 << 20
@@ -98,7 +98,7 @@ class Envelope(Struct):
         known = self.usage if isinstance(self.usage, dict) else {}
         details = known.get(f"{self.names[1][0]}_details", known)
         thought = (details.get(name) for name in _THOUGHTS) if isinstance(details, dict) else ()
-        return Usage.read(known, *self.names, next(filter(None, thought), None))
+        return read_usage(known, *self.names, next(filter(None, thought), None))
 
     def served(self, clean: Callable[[str], str]) -> Served:
         """Who answered: each text is shortened after it is made `clean` of keys."""

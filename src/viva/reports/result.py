@@ -11,11 +11,12 @@ from msgspec import Struct
 
 from viva.analysis.breakdown import Cell, Table
 from viva.analysis.canaries import CanaryMarks
+from viva.contracts import Suspicion
 from viva.engine.consumption import Consumed, who_answered
 from viva.engine.signing import settings as settings  # noqa: PLC0414
 from viva.engine.signing import signature as signature  # noqa: PLC0414
 from viva.published import Neighbour
-from viva.types import NOT_ASKED, UNANSWERED, Served, StopReason, Suspicion, outcome_name
+from viva.types import NOT_ASKED, UNANSWERED, Served, StopReason, outcome_name
 from viva.visible import one_line
 
 UNSURE = "†"
