@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from viva.errors import ModelError, VivaError
 from viva.models import Endpoint, templates
-from viva.models.adapting import RENAMED, TOO_LONG, Adapting, total
+from viva.models.adapting import RENAMED, TOO_LONG, total
 from viva.models.openaibatch import OpenAIBatches
 from viva.models.openaiecho import Echo, echo_of, likelihood, text_logprobs
 from viva.models.openailogprobs import Scored, Token, joined_scored, next_token, tokens_of
@@ -35,7 +35,7 @@ from viva.models.openaiwire import (
 )
 from viva.models.ratelimits import quotas
 from viva.models.reasoning import fields_for, merged
-from viva.models.sending import Refusal, adapted, decoded, kept, refusal
+from viva.models.sending import ApiModel, Refusal, adapted, decoded, kept, refusal
 from viva.models.servedmodels import hint, owner_of, says_no_model
 from viva.models.thoughts import stop_reason
 from viva.models.unreachable import OPTION, silent
@@ -75,7 +75,7 @@ _STOP_REASONS: dict[str, StopReason] = {
 }
 
 
-class OpenAIModel:
+class OpenAIModel(ApiModel):
     """One model behind an OpenAI-compatible URL. `template` is a family's, or `RAW`; none where it is empty."""
 
     def __init__(
@@ -89,18 +89,13 @@ class OpenAIModel:
         known: Adaptation | None = None,
         option: str = OPTION,
     ) -> None:
-        self.name = f"openai/{shown or name}"
+        super().__init__("openai", name, url, said, known, key, shown or "", streams=True)
         self.rate_limit_group = f"openai {url}"
-        self.context_window = None
-        self.adapting = Adapting(name, said, known, streams=True)
-        self.identity: Mapping[str, str] = {"provider": "openai", "model": name, "endpoint": url, **said.identity()}
         if template:
             self.identity = {**self.identity, "template": templates.version(template)}
-        self._model = name
         self._url = url
         self._template = template
         self._key = key
-        self._said = said
         self._wire = Wire(url, key, headers=said.headers, api_version=said.api_version, option=option)
         self._more: dict[str, Any] | None = None  # fields beside those of a `Body`, once they are known
         self._answered = False
@@ -267,9 +262,9 @@ class OpenAIModel:
     async def _ask(self, body: Body) -> tuple[bytes, Mapping[str, str]]:
         if self._more is None:
             self._more = await self._fields()
-        return await adapted(self.adapting, lambda parameters: self._attempt(body, parameters))
+        return await adapted(self.adapting, lambda parameters: self._send(body, parameters))
 
-    async def _attempt(self, body: Body, parameters: Mapping[str, str]) -> tuple[bytes, Mapping[str, str]] | Refusal:
+    async def _send(self, body: Body, parameters: Mapping[str, str]) -> tuple[bytes, Mapping[str, str]] | Refusal:
         sent = self._adapted(body, parameters)
         path = CHAT if body.messages else TEXT
         status, content, headers = await self.adapting.watched(
@@ -283,7 +278,7 @@ class OpenAIModel:
             found = self._refusal(words, content, sent)
             if not found.names and self._wants_stream(sent, words):
                 self.adapting.stream(words)
-                return await self._attempt(body, parameters)
+                return await self._send(body, parameters)
             if found.names or found.error.fatal:
                 return found
         await self._refuse(status, content, headers, body)
