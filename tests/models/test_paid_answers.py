@@ -26,7 +26,7 @@ from viva.models import Endpoint, connect
 from viva.models.answerlines import answer_row
 from viva.models.openaiwire import LONGEST_NAME
 from viva.models.thoughts import LARGEST_COUNT, read_count, read_usage
-from viva.types import Choose, Message, Response, Usage
+from viva.types import Choose, Message, Response, Served, Usage
 
 Serve = Callable[..., LocalServer]
 JSON: st.SearchStrategy[Any] = st.recursive(
@@ -238,6 +238,14 @@ def test_an_answer_is_there_whatever_form_the_rest_of_its_reply_has(
                 assert isinstance(reply, Response), reply
                 assert (reply.text, reply.usage) == ("B", usage)
                 assert all(len(text) <= LONGEST_NAME for text in msgspec.structs.astuple(reply.served))
+
+
+@pytest.mark.parametrize("wire", WIRES.values(), ids=WIRES.keys())
+def test_every_wire_says_who_answered(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = {"model": "M-1", "modelVersion": "M-1", "provider": "P", "system_fingerprint": "f" * 200}
+    (reply,) = replies([written(wire.reply | said)], wire.provider, monkeypatch, text=wire.text)
+    assert isinstance(reply, Response)
+    assert reply.served == Served("M-1", "P", "f" * LONGEST_NAME)
 
 
 def test_an_answer_in_a_stream_is_there_whatever_form_the_rest_of_its_events_has(

@@ -102,8 +102,10 @@ class ServedChanges:
 
     def shortened(self, entry: Entry) -> Entry:
         """The next line as it is written."""
-        served = self._kept(entry.model, entry.served or NOBODY)
-        same = served == self._last.get(entry.model, NOBODY) or (entry.error and served == NOBODY)
+        served, last = entry.served or NOBODY, self._last.get(entry.model, NOBODY)
+        if served != last:
+            served = self._kept(entry.model, served)
+        same = served == last or (entry.error and served == NOBODY)
         by = "" if same or (digest := _digest(served)) not in self._full else digest
         return msgspec.structs.replace(entry, served=None if same or by else served, by=by)
 

@@ -58,6 +58,7 @@ class AnthropicMessage(Envelope, kw_only=True):
     """A message, as it comes alone or in a line of a batch."""
 
     names = ("input_tokens",), ("output_tokens",)
+    thinking = "thinking_tokens"
     content: list[Block]
     stop_reason: object = None
 

@@ -194,6 +194,7 @@ class _Candidate(Struct, rename="camel"):
 
 class _Reply(Envelope):
     names = ("promptTokenCount",), ("candidatesTokenCount", "thoughtsTokenCount")
+    thinking = "thoughtsTokenCount"
     candidates: list[_Candidate] | None = None
     prompt_feedback: object = msgspec.field(name="promptFeedback", default=None)
     usage: object = msgspec.field(name="usageMetadata", default=None)

@@ -112,7 +112,8 @@ class OpenAIModel(ApiModel):
 
     async def _answer(self, request: Generate, limit: int | None) -> Response:
         content, headers = await self._ask(self._generation(request, limit))
-        return msgspec.structs.replace(self._read(content, request), quotas=quotas(headers))
+        response, left = self._read(content, request), quotas(headers)
+        return msgspec.structs.replace(response, quotas=left) if left else response
 
     def _generation(self, request: Generate, limit: int | None) -> Body:
         sampling = request.sampling

@@ -49,7 +49,6 @@ _FATAL_CODES = {"insufficient_quota", "model_not_found", "invalid_api_key", "bil
 
 _STREAMED = (b"data:", b":", b"event:")
 """How a body begins that is a stream of events; gateways begin one with a comment."""
-_THOUGHTS = ("reasoning_tokens", "thinking_tokens", "thoughtsTokenCount")
 _DATA = b"data:"
 """What an event has in it that is no sign of life alone."""
 T = TypeVar("T")
@@ -84,7 +83,9 @@ class Envelope(Struct):
     """What a reply says besides its text, in whatever form: an answer that was paid for is not lost over any of it."""
 
     names: ClassVar[tuple[Sequence[str], Sequence[str]]] = ("prompt_tokens",), ("completion_tokens",)
-    """What the usage calls tokens of prompts and of replies; the first of these may have details."""
+    thinking: ClassVar[str] = "reasoning_tokens"
+    """What the usage calls tokens of prompts, of replies, and of thoughts, in its details of the second where it has
+    some."""
     usage: object = None
     error: object = None
     """Gateways tell of a failure behind them in a reply of status 200."""
@@ -96,14 +97,15 @@ class Envelope(Struct):
     def counted(self) -> Usage | None:
         """Tokens as the server counted them; None where it did not."""
         known = self.usage if isinstance(self.usage, dict) else {}
-        details = known.get(f"{self.names[1][0]}_details", known)
-        thought = (details.get(name) for name in _THOUGHTS) if isinstance(details, dict) else ()
-        return read_usage(known, *self.names, next(filter(None, thought), None))
+        sent, came = self.names
+        details = known.get(f"{came[0]}_details", known)
+        thought = details.get(self.thinking) if isinstance(details, dict) else None
+        return read_usage(known, sent, came, thought)
 
     def served(self, clean: Callable[[str], str]) -> Served:
         """Who answered: each text is shortened after it is made `clean` of keys."""
         said = (self.model, self.provider, self.system_fingerprint)
-        return Served(*(clean(one)[:LONGEST_NAME].strip() if isinstance(one, str) else "" for one in said))
+        return Served(*[clean(one)[:LONGEST_NAME].strip() if one and isinstance(one, str) else "" for one in said])
 
     def response(
         self,

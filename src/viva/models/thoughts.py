@@ -61,17 +61,20 @@ def read_usage(counts: object, input: Sequence[str], output: Sequence[str], reas
 
     None, which is "not counted", where none of the names is there, or one of them has what is no number of tokens.
     """
-    known = counts if isinstance(counts, dict) else {}
-    there = {name: read_count(known[name]) for name in (*input, *output) if name in known}
-    found = {name: count for name, count in there.items() if count is not None}
-    if not there or len(found) < len(there):
-        return None
-    sent, came = (sum(found.get(name, 0) for name in names) for names in (input, output))
-    return Usage(sent, came, read_count(reasoning) or 0)
+    sums, known = [0, 0], counts if isinstance(counts, dict) else {}
+    there = [(at, known[name]) for at, names in enumerate((input, output)) for name in names if name in known]
+    for at, value in there:
+        count = read_count(value)
+        if count is None:
+            return None
+        sums[at] += count
+    return Usage(sums[0], sums[1], read_count(reasoning) or 0) if there else None
 
 
 def read_count(value: object) -> int | None:
     """Return a number as a server counts; None for what is no such number."""
+    if type(value) is int and 0 <= value <= LARGEST_COUNT:  # in nearly every reply
+        return value
     if isinstance(value, str) and len(value) < 32:
         try:
             value = float(value)
