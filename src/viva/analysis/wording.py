@@ -42,6 +42,10 @@ def bounds_text(cell: Estimate) -> str:
     return "" if cell.complete or cell.mean is None else range_text(cell.floor, cell.ceiling)
 
 
+APART = "questions that belong together count each by itself here: what is said of errors is too small."
+"""Where a measure knows no clusters."""
+
+
 def clusters_text(clusters: int) -> str:
     """What intervals of so many clusters count."""
     return (
