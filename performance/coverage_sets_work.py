@@ -165,8 +165,11 @@ def cells(scores: Floats, line: Aggregate = WHOLE, shape: Shape = Shape()) -> li
 
 
 def questions_of(scores: Floats, line: Aggregate = WHOLE, shape: Shape = Shape()) -> Iterator[Columns]:
-    """Every set's questions, as what compares models takes them."""
-    return (found.questions(line, its) for found, its in breakdowns(scores, line, shape))
+    """Every set's questions, as what compares models takes them: the n-th has one name in all sets."""
+    for found, its in breakdowns(scores, line, shape):
+        own = found.questions(line, its)
+        names = own.texts["question"]
+        yield Columns(own.numbers, {**own.texts, "question": Text(names.values, names.codes % scores.shape[1])})
 
 
 def drawn(dice: np.random.Generator, kind: str, shape: tuple[int, int], mean: float | Floats) -> Floats:
