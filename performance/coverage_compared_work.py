@@ -11,9 +11,7 @@ import numpy as np
 from coverage_means_work import small_groups
 from coverage_sets_work import (
     LEVEL,
-    MACRO,
     MEANS,
-    WHOLE,
     Floats,
     Rate,
     Row,

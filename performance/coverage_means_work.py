@@ -82,9 +82,7 @@ GROUPINGS: dict[str, Grouping] = {
 }
 
 
-def _by_group(
-    dice: np.random.Generator, kind: str, groups: Codes, sets: int, mean: float
-) -> tuple[Floats, Floats]:
+def _by_group(dice: np.random.Generator, kind: str, groups: Codes, sets: int, mean: float) -> tuple[Floats, Floats]:
     """Scores of sets whose groups differ in difficulty (beta, a + b = 8), and each set's true macro mean."""
     count = int(groups.max()) + 1
     inner = mean if 0 < mean < 1 else 0.5
@@ -191,8 +189,8 @@ STUDIES = [
     *(
         Study(
             f"Answers lost{', wrong ones three times as often' if hard else ' at random'}",
-            "The interval reaches from the lower limit of the floor to the upper limit of the ceiling. The truth is the "
-            "mean of all questions that might have been asked, nothing lost.",
+            "The interval reaches from the lower limit of the floor to the upper limit of the ceiling. The truth is "
+            "the mean of all questions that might have been asked, nothing lost.",
             COLUMNS,
             [
                 part(of_lost, kind, share, hard, grouping)

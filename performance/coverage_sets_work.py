@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,11 +77,14 @@ class Study(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """What is the same of the questions in all sets: how often each is listed, the group it is averaged in, its text."""
+    """What is the same in all sets: how often each question is listed, the group it is averaged in, its text."""
 
     weights: Codes | None = None
     groups: Codes | None = None
     clusters: Codes | None = None
+
+
+PLAIN = Shape()
 
 
 def sets_of(repetitions: int, rows: int) -> int:
@@ -112,11 +116,11 @@ def sound(one: Estimate | Difference) -> None:
     ends = [one.low, one.floor, mean if mean is not None else one.floor, one.ceiling, one.high]
     line = [value for value in ends if value is not None]
     assert all(map(math.isfinite, line)), one
-    assert all(left <= right + _ROUNDING for left, right in zip(line, line[1:], strict=False)), one
+    assert all(left <= right + _ROUNDING for left, right in itertools.pairwise(line)), one
     assert not line or (line[0] >= -1 - _ROUNDING and line[-1] <= 1 + _ROUNDING), one
 
 
-def frame_of(scores: Floats, shape: Shape = Shape()) -> Columns:
+def frame_of(scores: Floats, shape: Shape = PLAIN) -> Columns:
     """Scores of sets × questions × answers, nan where lost, as a run's scores are (`analysis.breakdown.frame`)."""
     sets, questions, answers = scores.shape
     values, ones = scores.ravel(), np.ones(questions, dtype=np.int64)
@@ -124,13 +128,13 @@ def frame_of(scores: Floats, shape: Shape = Shape()) -> Columns:
     def each(codes: Codes) -> Codes:
         return np.tile(np.repeat(codes, answers), sets)
 
-    numbers = {
+    numbers: dict[str, NDArray[Any]] = {
         "value": values,
         "repeat": np.zeros(len(values), dtype=np.int32),
         "weight": each(ones if shape.weights is None else shape.weights).astype(np.int32),
     }
     lost = np.where(np.isnan(values), OUTCOMES.index("error"), graded_as(values))
-    texts = {
+    texts: dict[str, Text] = {
         "question": _numbers(np.repeat(np.arange(sets * questions), answers)),
         "tag:set": _numbers(np.repeat(np.arange(sets), questions * answers)),
         "outcome": Text(OUTCOMES, lost.astype(np.int32)),
@@ -144,7 +148,9 @@ def _numbers(codes: Codes) -> Text:
     return Text([str(number) for number in range(int(codes.max()) + 1)], codes.astype(np.int32))
 
 
-def breakdowns(scores: Floats, line: Aggregate = WHOLE, shape: Shape = Shape()) -> Iterator[tuple[Breakdown, Aggregate]]:
+def breakdowns(
+    scores: Floats, line: Aggregate = WHOLE, shape: Shape = PLAIN
+) -> Iterator[tuple[Breakdown, Aggregate]]:
     """Every set of sets × questions × answers: a breakdown, and which of its questions are the set's.
 
     Several sets share a breakdown, unless one would learn of the others what more answers to a question add.
@@ -157,14 +163,14 @@ def breakdowns(scores: Floats, line: Aggregate = WHOLE, shape: Shape = Shape()) 
         yield from ((found, Aggregate("", where={"set": (str(place),)})) for place in range(len(part)))
 
 
-def cells(scores: Floats, line: Aggregate = WHOLE, shape: Shape = Shape()) -> list[Estimate]:
+def cells(scores: Floats, line: Aggregate = WHOLE, shape: Shape = PLAIN) -> list[Estimate]:
     """Every set's cell."""
     if len(scores) > 1 and np.array_equal(scores, np.broadcast_to(scores[:1], scores.shape), equal_nan=True):
         return cells(scores[:1], line, shape) * len(scores)
     return [found.cell(line, its) for found, its in breakdowns(scores, line, shape)]
 
 
-def questions_of(scores: Floats, line: Aggregate = WHOLE, shape: Shape = Shape()) -> Iterator[Columns]:
+def questions_of(scores: Floats, line: Aggregate = WHOLE, shape: Shape = PLAIN) -> Iterator[Columns]:
     """Every set's questions, as what compares models takes them: the n-th has one name in all sets."""
     for found, its in breakdowns(scores, line, shape):
         own = found.questions(line, its)
