@@ -9,17 +9,19 @@ import msgspec
 from viva.analysis.wording import UNSURE
 from viva.io.tables import CsvText
 from viva.reports.canaries import canaries_grid
-from viva.reports.consumption import consumption_grid, cut_off_notes
+from viva.reports.consumption import consumption_grid, cut_off_notes, served_grid
 from viva.reports.grids import grids_latex, grids_markdown, grids_terminal
 from viva.reports.notebook import grids_html
 from viva.reports.result import (
     LEFT_OUT,
+    MIXED,
     Grid,
     Report,
     Result,
     across_models,
     footnotes,
     grid,
+    mixed,
     published_notes,
     side_by_side,
     summary,
@@ -45,9 +47,12 @@ def legend(results: Sequence[Result]) -> str:
 def _grids(report: Report, *, details: bool) -> list[Grid]:
     grids: list[Grid] = []
     results = [result for result in report.results if result.answered]
+    marked = mixed(report.results)
     for result in results:
-        shown = (table for table in result.tables if not table.across and (details or not table.detail))
-        grids.extend(grid(table, result.beside) for table in shown)
+        tables = [table for table in result.tables if not table.across and (details or not table.detail)]
+        for shown in (grid(table, result.beside) for table in tables):
+            mark = f" {MIXED}" if result.model in marked else ""
+            grids.append(msgspec.structs.replace(shown, title=shown.title + mark))
         grids.extend(
             Grid(f"{found.title} · {result.exam} · {result.model}", found.header, found.rows)
             for found in result.decided
@@ -56,7 +61,7 @@ def _grids(report: Report, *, details: bool) -> list[Grid]:
     grids.extend(side_by_side(results))
     if results and len(report.results) > 1:
         grids.append(summary(report.results))
-    grids += [consumption_grid(results), canaries_grid(report.canaries)]
+    grids += [consumption_grid(results), served_grid(results), canaries_grid(report.canaries)]
     return [found for found in grids if found.rows]
 
 

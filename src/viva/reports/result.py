@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Self
 
 import msgspec
@@ -13,13 +13,16 @@ from viva.analysis.breakdown import Table
 from viva.analysis.canaries import CanaryMarks
 from viva.analysis.estimate import Estimate
 from viva.analysis.wording import UNSURE, bounds_text, cell_text, percent
-from viva.engine.consumption import Consumed
+from viva.contracts import Suspicion
+from viva.engine.consumption import Consumed, who_answered
 from viva.engine.signing import settings as settings  # noqa: PLC0414
 from viva.engine.signing import signature as signature  # noqa: PLC0414
 from viva.published import Neighbour
-from viva.types import NOT_ASKED, UNANSWERED, StopReason, Suspicion, outcome_name
+from viva.types import NOT_ASKED, UNANSWERED, Served, StopReason, outcome_name
 from viva.visible import one_line
 
+MIXED = "§"
+"""Marks a score of answers of several models or providers."""
 LEFT_OUT = (
     "the mean leaves out what was not scored; its bounds are the least and the most that the score can be when that is "
     "decided, and the interval holds whatever it is"
@@ -266,9 +269,16 @@ def _published_columns(table: Table, beside: Sequence[Neighbour]) -> tuple[int, 
 def summary(results: Sequence[Result]) -> Grid:
     """A row a model and exam: the overall score."""
     unit, counts = counted_results(results)
+    marked = mixed(results)
     header = ("model", "exam", "score", unit, "outcomes")
     rows = tuple(
-        (result.model, result.exam, cell_text(result.overall), count, outcomes_text(result.overall))
+        (
+            result.model,
+            result.exam,
+            cell_text(result.overall) + (MIXED if result.model in marked else ""),
+            count,
+            outcomes_text(result.overall),
+        )
         for result, count in zip(results, counts, strict=True)
     )
     return Grid("Summary (per cent, 95 % interval)", header, rows)
@@ -388,9 +398,22 @@ def groups_text(cell: Estimate) -> str:
     return f", and is over {cell.scored_groups:,} of {cell.groups:,} groups" if some else ""
 
 
+def mixed(results: Sequence[Result]) -> dict[str, str]:
+    """Models that several models or providers answered for, over all exams → who they are."""
+    served: dict[str, list[Served]] = {}
+    for one in results:
+        served.setdefault(one.model, []).extend(one.consumed.served if one.consumed else ())
+    return {model: said for model, found in served.items() if (said := who_answered(found))}
+
+
+def mixed_notes(models: Mapping[str, str]) -> list[str]:
+    """What the mark behind the scores of such models says."""
+    return [f"{MIXED} {one_line(model, 60)}: {said}." for model, said in models.items()]
+
+
 def footnotes(results: Sequence[Result]) -> list[str]:
     """What a reader must know about marked means; every one that leaves something out has its bounds in the table."""
-    notes: list[str] = []
+    notes = mixed_notes(mixed(results))
     for result in results:
         if result.programs:
             notes.append(

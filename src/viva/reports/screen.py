@@ -40,7 +40,7 @@ _SHORT = 12
 """A name of so many is not shortened."""
 _SHORTEST = 8
 _MISSING = re.compile(
-    r"\b[Ll]eft out\b|^†|\bnot tested\b|\bmissing\b|\bcut off\b|\bwith care\b|\bdefects in the data\b"
+    r"\b[Ll]eft out\b|^[†§]|\bnot tested\b|\bmissing\b|\bcut off\b|\bwith care\b|\bdefects in the data\b"
 )
 _FIRST = re.compile(r"\bnot the published sets?\b|: the score is\b")
 _ENDING = 5

@@ -8,11 +8,12 @@ from viva.analysis.estimate import Estimate
 from viva.analysis.wording import UNSURE, bounds_text, interval_text, mean_text, percent, score_text
 from viva.engine.consumption import Consumed
 from viva.published import Neighbour
-from viva.reports.consumption import UNKNOWN, cut_off_notes, dollars, seconds_text
+from viva.reports.consumption import UNKNOWN, cut_off_notes, dollars, seconds_text, served_grid
 from viva.reports.grids import WORDS
 from viva.reports.result import (
     FILLED,
     LEFT_OUT,
+    MIXED,
     Grid,
     Report,
     Result,
@@ -20,6 +21,8 @@ from viva.reports.result import (
     counted_results,
     groups_text,
     headline_column,
+    mixed,
+    mixed_notes,
 )
 from viva.reports.screen import SUMS_UP, screen_terminal
 from viva.reports.textchart import short_number
@@ -47,9 +50,15 @@ def summary_grid(results: Sequence[Result]) -> Grid:
     models = list(dict.fromkeys([result.model for result in results] + [one.model for _, one in published]))
     title = "Scores in per cent" + (f" · {models[0]}" if len(models) == 1 else "")
     unit, counts = counted_results(results)
+    marked = mixed(results)
     header = tuple(name or unit for name in _HEADER)
     rows = [
-        (result.model, result.exam, *_cells(result.overall, count), *_took(result.consumed))
+        (
+            result.model,
+            result.exam,
+            *_cells(result.overall, count, MIXED if result.model in marked else ""),
+            *_took(result.consumed),
+        )
         for result, count in zip(results, counts, strict=True)
     ]
     rows += [
@@ -81,10 +90,10 @@ def _published(results: Sequence[Result]) -> list[tuple[str, Neighbour]]:
     return found
 
 
-def _cells(cell: Estimate, count: str) -> tuple[str, ...]:
+def _cells(cell: Estimate, count: str, mark: str) -> tuple[str, ...]:
     others = [(name, number) for name, number in cell.outcomes.items() if number and name not in _PLAIN]
     return (
-        mean_text(cell),
+        mean_text(cell) + mark,
         bounds_text(cell),
         interval_text(cell),
         count,
@@ -128,6 +137,7 @@ def summary_lines(report: Report) -> list[str]:
         for one in report.results
         if one.overall.ranged and one.overall.floor == one.overall.ceiling
     ]
+    lines += mixed_notes(mixed(report.results))
     lines += cut_off_notes(report.results)
     lines += [f"{one.model} on {one.exam}: {one.suspicious.note}." for one in report.results if one.suspicious.note]
     sources = dict.fromkeys((exam, one.source.cited, one.condition) for exam, one in _published(report.results))
@@ -156,4 +166,5 @@ def summary_terminal(report: Report, *, width: int | None = None, colour: bool =
     words = {*WORDS, "other outcomes", "not scored"}
     grid, lines = summary_grid(report.results), summary_lines(report)
     more = f"viva score {one_line(report.run, 200)} --all"
-    return screen_terminal([grid], lines, width=width, colour=colour, words=words, more=more)
+    grids = [grid, served_grid(report.results)] if mixed(report.results) else [grid]
+    return screen_terminal(grids, lines, width=width, colour=colour, words=words, more=more)

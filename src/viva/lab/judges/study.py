@@ -121,7 +121,8 @@ def _examined(folder: RunFolder, config: JudgeBiasConfig, confirm: Confirm) -> J
         limits.batch = True
     if not config.judge_base_url:  # a judge is where the run's judges or models are
         confirm(folder, limits)
-    judge_panel = replace(open_judge_panel(records, 1, folder.record.seed, limits), verdicts=folder.record.verdicts)
+    panel = open_judge_panel(records, 1, folder.record.seed, limits)
+    judge_panel = replace(panel, verdicts=folder.record.verdicts, seed=folder.record.base_seed)
     with ExitStack() as stack:
         answers = folder.journal("responses", write=False)
         stack.callback(answers.close)
