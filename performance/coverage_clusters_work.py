@@ -36,6 +36,7 @@ from viva.analysis.columns import Columns
 from viva.analysis.comparing import compared, compared_apart, paired
 from viva.analysis.posterior import posterior
 from viva.analysis.slices import slices
+from viva.types import Aggregate
 
 MEANS = (0.1, 0.5, 0.8, 0.98)
 OWN = 1.0
@@ -79,7 +80,7 @@ class Design(NamedTuple):
         return f"{self.sizes}{self.groups}"
 
     @property
-    def line(self):  # noqa: ANN201
+    def line(self) -> Aggregate:
         return MACRO if self.groups else WHOLE
 
     @property
@@ -158,9 +159,7 @@ def _sides(
     return zip(*(questions_of(side, shape=shape) for side in sides), strict=True)
 
 
-def of_differences(
-    design: Design, worse: float, asked: Asked, pairs: bool, repetitions: int, n: int
-) -> Row:
+def of_differences(design: Design, worse: float, asked: Asked, pairs: bool, repetitions: int, n: int) -> Row:
     """Whether the interval of a difference holds it, or the test finds one that is none."""
     rates = []
     for mean in MEANS:
@@ -248,9 +247,7 @@ part = functools.partial
 COLUMNS = [f"mean {mean:g}" for mean in MEANS]
 TEXTS = (6, 10, 20, 50, 120)
 FIVE, MANY = "5 questions a text", "18 to 24 a text"
-TEXT = (
-    "n texts; the logits of being right have a standard deviation of 1.5 over texts, of which two models share 1.1. "
-)
+TEXT = "n texts; the logits of being right have a standard deviation of 1.5 over texts, of which two models share 1.1. "
 STUDIES = [
     Study(
         "Questions about shared texts: means",

@@ -148,9 +148,7 @@ def _numbers(codes: Codes) -> Text:
     return Text([str(number) for number in range(int(codes.max()) + 1)], codes.astype(np.int32))
 
 
-def breakdowns(
-    scores: Floats, line: Aggregate = WHOLE, shape: Shape = PLAIN
-) -> Iterator[tuple[Breakdown, Aggregate]]:
+def breakdowns(scores: Floats, line: Aggregate = WHOLE, shape: Shape = PLAIN) -> Iterator[tuple[Breakdown, Aggregate]]:
     """Every set of sets × questions × answers: a breakdown, and which of its questions are the set's.
 
     Several sets share a breakdown, unless one would learn of the others what more answers to a question add.
