@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
@@ -19,6 +19,7 @@ from viva.errors import VivaError
 from viva.visible import one_line
 
 S = TypeVar("S", bound=Struct)
+_DEFAULT = re.compile(r"  \[default: [^]]*\]")
 
 
 def note(text: str, *, metavar: str = "", spelled: tuple[str, ...] = (), argument: bool = False) -> Meta:
@@ -80,8 +81,9 @@ class Option(Struct, frozen=True):
             ) from None
 
 
-def options(*kinds: type[Struct], without: Iterable[str] = ()) -> dict[str, Option]:
-    """The fields of option structs by name; of two of one name, the first's."""
+def options(*kinds: type[Struct], without: Iterable[str] = (), inherited: Collection[str] = ()) -> dict[str, Option]:
+    """The fields of option structs by name; of two of one name, the first's. Those `inherited` are None where they are
+    not given: a run has its own."""
     found: dict[str, Option] = {}
     for kind in kinds:
         hints = get_type_hints(kind, include_extras=True)
@@ -92,7 +94,10 @@ def options(*kinds: type[Struct], without: Iterable[str] = ()) -> dict[str, Opti
                 required = field.default is NODEFAULT
                 meta = notes[-1]
                 said = meta.extra or {}
-                known = (hints[field.name], plain, default, meta.description)
+                text = meta.description or ""
+                if field.name in inherited:
+                    default, text = None, f"{_DEFAULT.sub('', text)}  [default: the run's]"
+                known = (hints[field.name], plain, default, text)
                 found[field.name] = Option(field.name, *known, required=required, **said)
     return found
 

@@ -62,6 +62,13 @@ def plural(number: float, one: str, many: str = "") -> str:
     return f"{number:,.15g} {one if number == 1 else many or one + 's'}"
 
 
+def dollars(amount: float) -> str:
+    """`12.34`, `0.0123`, `0.0000045`: two digits after the point, or two that are no zeros."""
+    if amount >= 0.1 or not amount:
+        return f"{amount:,.2f}"
+    return f"{amount:.10f}".rstrip("0") if amount < 1e-8 else f"{float(f'{amount:.2g}'):.10f}".rstrip("0")
+
+
 def brief(value: object, limit: int = 60) -> str:
     """The beginning of a value as Python writes it, for errors."""
     text = repr(value)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -18,21 +19,16 @@ from viva.api.model_arguments import Answers, ModelArgument, ResolvedModels, ans
 from viva.api.opened import ALL_TABLES, Run
 from viva.api.threads import run_in_thread
 from viva.contracts import Model
-from viva.engine.folder import ModelRecord, RunFolder, find_run
+from viva.engine.folder import ModelRecord, RunFolder
 from viva.errors import EXIT_INTERRUPTED, EXIT_REFUSED, RefusedError, VivaError
-from viva.fields import pick
 from viva.models.called import PROVIDER, Called
 from viva.models.replay import KEPT, Replay
 from viva.runs.answer_files import Collected
-from viva.runs.config import LimitOptions, OutputOptions
+from viva.runs.config import OutputOptions
 from viva.runs.configfile import Configuration, read_config
-from viva.runs.grading import plan_grading
 from viva.runs.messages import Caller
-from viva.runs.open import OpenRun, earlier_runs, open_encoder_of, prepare
-from viva.runs.plan import begin, create_folder, plan_run
-from viva.runs.score import grade_run
-from viva.runs.trust import confirm_endpoints
-from viva.runs.ways import Way, way_of
+from viva.runs.session import Session
+from viva.runs.ways import Way
 
 
 class UnansweredWarning(UserWarning):
@@ -76,11 +72,8 @@ def run(
     }
 
     def work(caller: Caller) -> Run:
-        opened, earlier = plan_run(given, resolved.own, way)
-        opened.kept |= resolved.kept
-        _sign(opened, "viva.run", names)
-        opened = begin(opened, given, way)
-        return _through(opened, earlier, given, caller, way or Way())
+        command = ["viva.run", *names]
+        return _through(Session.begun(given, way, resolved.own, resolved.kept, command), given, caller)
 
     return _warned(run_in_thread(work))
 
@@ -95,21 +88,15 @@ def resume(
 ) -> Run:
     """Ask only what is missing or failed in a run (a run folder, or a folder of runs: the newest in it).
 
-    `model`: the functions that the run asked, where it asked any; all else is as the run began. The options are limits
-    and prices, as for `viva resume`. Waits and raises as `viva.run` does.
+    `model`: the functions that the run asked, where it asked any; all else is as the run began, its limits, too. The
+    options are those of `viva resume`: limits and prices, and who judges again. Waits and raises as `viva.run` does.
     """
     given = keywords(RESUME_OPTIONS, options, "viva.resume")
     resolved = resolve_models(model) if model is not None else ResolvedModels()
 
     def work(caller: Caller) -> Run:
-        folder = RunFolder.open(find_run(Path(run)))
-        limits = pick(LimitOptions, given)
-        confirm_endpoints(folder, limits)
-        opened = prepare(folder, limits, own=_given_again(resolved, folder), asking=True)
-        earlier = earlier_runs(given["reuse"])
-        open_encoder_of(opened, new=False)
-        folder.lock()
-        return _through(opened, earlier, given, caller, way_of(folder.record))
+        own = partial(_given_again, resolved)
+        return _through(Session.resumed(Path(run), given, own=own), given, caller)
 
     return _warned(run_in_thread(work))
 
@@ -137,11 +124,8 @@ def grade(
     given = keywords(GRADE_OPTIONS, options, "viva.grade")
 
     def work(caller: Caller) -> Run:
-        opened, _ = plan_grading(name, paths, given["run"], given, collected, way)
-        _sign(opened, "viva.grade", [name, *map(str, paths)])
-        open_encoder_of(opened, new=True)
-        create_folder(opened)
-        return _through(opened, [], given, caller, way or Way())
+        command = ["viva.grade", name, *map(str, paths)]
+        return _through(Session.graded(name, paths, given, way, collected, command)[0], given, caller)
 
     return _warned(run_in_thread(work))
 
@@ -152,11 +136,6 @@ def _collected(answers: Answers) -> Collected:
     replay = Replay(Path("answers.jsonl"), content=content)
     record = ModelRecord(name=f"replay/{KEPT}answers.jsonl", shown=replay.name)
     return Collected(replays=[replay], models=[record], kept={"answers.jsonl": content})
-
-
-def _sign(opened: OpenRun, command: str, arguments: Sequence[str]) -> None:
-    """run.json says which function was called: the program's own command line says nothing of it."""
-    opened.folder.record.command = [command, *arguments]
 
 
 def _given_again(resolved: ResolvedModels, folder: RunFolder) -> dict[str, Model]:
@@ -173,20 +152,14 @@ def _given_again(resolved: ResolvedModels, folder: RunFolder) -> dict[str, Model
     return own
 
 
-def _through(opened: OpenRun, earlier: list[RunFolder], given: Mapping[str, Any], caller: Caller, way: Way) -> Run:
+def _through(session: Session, given: Mapping[str, Any], caller: Caller) -> Run:
     """Ask and grade. The folder is locked, and free again at the end."""
-    folder = opened.folder
-    output = OutputOptions(format=ALL_TABLES, published_rows=given["published_rows"])
-    try:
-        code = way.carry_out(opened, earlier)
-        if code == EXIT_INTERRUPTED or caller.interrupted:
-            raise KeyboardInterrupt
-        report = grade_run(opened, output)
-    finally:
-        folder.unlock()
+    code, report = session.through(OutputOptions(format=ALL_TABLES, published_rows=given["published_rows"]))
+    if code == EXIT_INTERRUPTED or caller.interrupted:
+        raise KeyboardInterrupt
     if code == EXIT_REFUSED:
         raise RefusedError("; ".join(caller.messages))
-    return Run(folder.path, report, caller.messages)
+    return Run(session.opened.folder.path, report, caller.messages)
 
 
 def _warned(run: Run) -> Run:

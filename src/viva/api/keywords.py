@@ -8,15 +8,17 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from viva.engine.limits import RunLimits
 from viva.errors import VivaError
 from viva.fields import Option, convert, options, unknown
 from viva.runs.config import GRADE, RESUME, RUN
+from viva.runs.rejudge import RejudgeOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 RUN_OPTIONS = options(*RUN, without=("trust_endpoints",))
 GRADE_OPTIONS = options(*GRADE, without=("trust_endpoints", "trust_remote_code", "reuse", "shuffle"))
-RESUME_OPTIONS = options(*RESUME, without=("run",))
+RESUME_OPTIONS = options(RejudgeOptions, *RESUME, without=("run",), inherited=RunLimits.__struct_fields__)
 
 
 def keywords(known: Mapping[str, Option], given: Mapping[str, object], function: str) -> dict[str, Any]:

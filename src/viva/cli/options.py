@@ -12,6 +12,7 @@ from typing import Any, TypeVar, get_args
 import click
 from msgspec import Struct
 
+from viva.engine.limits import PaceOptions, RunLimits
 from viva.fields import Option as Field
 from viva.fields import bounds, choices, options, plain_types
 from viva.runs.config import (
@@ -21,7 +22,6 @@ from viva.runs.config import (
     LimitOptions,
     ModelOptions,
     OutputOptions,
-    PaceOptions,
     PublishedRows,
     SamplingOptions,
     ServerOptions,
@@ -49,9 +49,10 @@ def derive(
     *kinds: type[Struct],
     only: Collection[str] = (),
     without: Collection[str] = (),
+    inherited: Collection[str] = (),
 ) -> Callable[[F], F]:
     """The click options of option structs, in their order: all fields but arguments, or those named."""
-    known = options(*kinds, without=without)
+    known = options(*kinds, without=without, inherited=inherited)
     names = [name for name in known if name in only or (not only and not known[name].argument)]
     return stack(*(option(known[name]) for name in names))
 
@@ -125,6 +126,7 @@ weights_options = derive(WeightsOptions)
 server_options = derive(ServerOptions)
 pace_options = derive(PaceOptions)
 engine_options = derive(LimitOptions, without=CONSENTS)
+resumed_options = derive(LimitOptions, without=CONSENTS, inherited=RunLimits.__struct_fields__)
 consent_options = derive(LimitOptions, only=CONSENTS)
 judge_options = derive(JudgeOptions, TaskOptions, only=(*JudgeOptions.__struct_fields__, "panel", "rubric"))
 place_options = derive(FolderOptions)

@@ -11,7 +11,7 @@ import itertools
 import os
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -132,14 +132,14 @@ class BatchLog:
             set_torn_tail_aside(self._file, end, self.path.with_suffix(".torn"))
 
     @staticmethod
-    def begun(folder: Path, command: Sequence[str], file: str = FILE) -> bool:
-        """Whether this run asks through batches: it was started so or went over to it, and did not leave it since."""
+    def begun(folder: Path, file: str = FILE) -> bool:
+        """Whether this run has asked through batches, and did not leave it since."""
         try:
             with reading(folder / file) as content:
                 content.seek(-min(LEFT_BEHIND, os.fstat(content.fileno()).st_size), os.SEEK_END)
                 lines = content.read().splitlines()
         except OSError:
-            return "--batch" in command
+            return False
         return not (lines and b'"event":"left"' in lines[-1])
 
     def _load(self) -> int:

@@ -11,6 +11,7 @@ from msgspec import Meta, Struct
 from viva.contracts import AdaptingModel
 from viva.prompting import estimate_tokens, prompt_text
 from viva.types import Generate, Request, Usage
+from viva.visible import dollars, plural
 
 ASSUMED_REPLY = 4096
 """Tokens that a reply without a limit is assumed to have, when its cost is reserved."""
@@ -64,14 +65,29 @@ def worst_case(request: Request, model: object = None) -> Usage:
     return Usage(whole, len(request.continuations))
 
 
-class Budget:
-    """Limits of a whole run. Money is reserved before it is spent, so the limit holds with many requests in flight."""
+class Spent(Struct, frozen=True):
+    """What was taken out of a run's budget: requests, and US dollars, the most possible where nobody counted."""
 
-    def __init__(self, max_requests: int | None = None, max_cost: float | None = None) -> None:
+    requests: Annotated[int, Meta(ge=0)] = 0
+    cost: Annotated[float, Meta(ge=0)] = 0.0
+
+
+class Budget:
+    """Limits of a whole run. Money is reserved before it is spent, so the limit holds with many requests in flight.
+
+    `before`: what the run has spent already.
+    """
+
+    def __init__(
+        self, max_requests: int | None = None, max_cost: float | None = None, before: Spent | None = None
+    ) -> None:
         self.max_requests = max_requests
         self.max_cost = max_cost
-        self.requests = 0
-        self.cost = 0.0
+        self.before = before or Spent()
+        self.requests = self.before.requests
+        self.cost = self.before.cost
+        self.short = 0.0
+        """US dollars that the request may cost which did not fit."""
         self._reserved = 0.0
         self._in_flight = 0
         self._extending = 0
@@ -86,6 +102,7 @@ class Budget:
             amount = price.cost(worst_case(request, model))
             while self.cost + self._reserved + amount > self.max_cost:
                 if not self._in_flight:
+                    self.short = amount
                     return None
                 self._change.clear()
                 await self._change.wait()
@@ -105,6 +122,7 @@ class Budget:
         try:
             while self.max_cost is not None and self.cost + self._reserved + amount > self.max_cost:
                 if self._extending >= self._in_flight:
+                    self.short = amount
                     return False
                 self._change.clear()
                 await self._change.wait()
@@ -119,6 +137,7 @@ class Budget:
         if self.max_requests is not None and self.requests >= self.max_requests:
             return False
         if self.max_cost is not None and self.cost + self._reserved + amount > self.max_cost:
+            self.short = amount
             return False
         self.requests += 1
         self.hold(amount)
@@ -128,6 +147,23 @@ class Budget:
         """Reserve what a request may still cost that was sent before this budget began."""
         self._reserved += amount
         self._in_flight += 1
+
+    @property
+    def spent(self) -> Spent:
+        """What the run has spent so far."""
+        return Spent(self.requests, self.cost)
+
+    @property
+    def full(self) -> tuple[str, str, str]:
+        """Which limit is reached, what one more takes, in words, and the option that would be enough for some more."""
+        if self.max_cost is None or (self.max_requests is not None and self.requests >= self.max_requests):
+            made = f"{self.requests:,} of {plural(self.max_requests or 0, 'request')} made (--max-requests)"
+            return made, "", f"--max-requests {2 * self.requests}"
+        return (
+            f"spent ${dollars(self.cost)} of ${dollars(self.max_cost)} (--max-cost)",
+            f"one more question may cost ${dollars(self.short)}; ",
+            f"--max-cost {dollars(2 * max(self.max_cost, self.cost + self.short)).replace(',', '')}",
+        )
 
     def settle(self, reserved: float, cost: float) -> None:
         """Give the reservation back and book what it came to."""

@@ -27,8 +27,9 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from viva.engine.budget import Price
+from viva.engine.budget import Price, Spent
 from viva.engine.journal import Journal
+from viva.engine.limits import RunLimits
 from viva.errors import MissingRunError, StorageError, VivaError
 from viva.files import UNREADABLE, LockedError, lock, read_regular, refuse_depth, write_whole
 from viva.requesting import Adaptation, RequestOptions
@@ -139,6 +140,10 @@ class RunRecord(Struct, kw_only=True):
     adaptive: AdaptiveRecord | None = None
     prices: dict[str, Price] = {}
     """What the user said that models and judges cost, by their names, "" for all others. No score depends on it."""
+    limits: RunLimits | None = None
+    """None in runs of an earlier Viva."""
+    spent: Spent = Spent()
+    """What it took out of its budget until its last end; what a process that was killed asked is in the journals."""
 
     @property
     def base_seed(self) -> int | None:

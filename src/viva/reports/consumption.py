@@ -10,7 +10,7 @@ from viva.engine.consumption import SHARES, Consumed, who_answered
 from viva.reports.result import Grid, Result, mixed_notes
 from viva.reports.textchart import short_number
 from viva.scorers.grading import CUT_OFF_WORDS
-from viva.visible import one_line, plural
+from viva.visible import dollars, one_line, plural
 
 UNKNOWN = "unknown"
 """What stands where a server counted nothing: never a zero."""
@@ -86,13 +86,6 @@ def judging_notes(took: Mapping[str, Consumed]) -> list[str]:
         for judge, one in took.items()
         if one.priced and one.cost != 0
     ]
-
-
-def dollars(amount: float) -> str:
-    """`12.34`, `0.0123`, `0.0000045`: two digits after the point, or two that are no zeros."""
-    if amount >= 0.1 or not amount:
-        return f"{amount:,.2f}"
-    return f"{amount:.10f}".rstrip("0") if amount < 1e-8 else f"{float(f'{amount:.2g}'):.10f}".rstrip("0")
 
 
 def seconds_text(value: float) -> str:

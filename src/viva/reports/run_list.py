@@ -11,11 +11,10 @@ from msgspec import Struct
 
 from viva.analysis.estimate import Estimate
 from viva.analysis.wording import UNSURE, bounds_text, interval_text, mean_text
-from viva.reports.consumption import dollars
 from viva.reports.grids import WORDS
 from viva.reports.printing import StudyResult
 from viva.reports.result import FILLED, LEFT_OUT, Grid
-from viva.visible import one_line, plural
+from viva.visible import dollars, one_line, plural
 
 JUDGED = 5
 """Runs of which a line below the table says what their judges cost."""

@@ -8,7 +8,7 @@ from viva.analysis.estimate import Estimate
 from viva.analysis.wording import UNSURE, bounds_text, interval_text, mean_text, percent, score_text
 from viva.engine.consumption import Consumed
 from viva.published import Neighbour
-from viva.reports.consumption import UNKNOWN, cut_off_notes, dollars, seconds_text, served_grid
+from viva.reports.consumption import UNKNOWN, cut_off_notes, seconds_text, served_grid
 from viva.reports.grids import WORDS
 from viva.reports.result import (
     FILLED,
@@ -27,7 +27,7 @@ from viva.reports.result import (
 from viva.reports.screen import SUMS_UP, screen_terminal
 from viva.reports.textchart import short_number
 from viva.types import UNANSWERED, outcome_name
-from viva.visible import one_line
+from viva.visible import dollars, one_line
 
 _HEADER = (
     "model", "exam", "score", "bounds", "95 % interval", "", "other outcomes", "not scored", "US$", "tokens in+out",

@@ -70,7 +70,7 @@ def open_batch_dispatcher(opened: OpenRun, stack: ExitStack, file: str = FILE) -
     With --no-batch it is the way out of them, where there is still something to come.
     """
     limits, path = opened.limits, opened.folder.path
-    leave = limits.batch is False and BatchLog.begun(path, opened.folder.record.command, file)
+    leave = limits.batch is False and BatchLog.begun(path, file)
     if not limits.batch and not leave:
         return None
     log = BatchLog(path, file)

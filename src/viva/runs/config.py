@@ -11,6 +11,7 @@ from typing import Annotated, Literal, cast
 
 from msgspec import Meta, Struct
 
+from viva.engine.limits import Positive, RunLimits
 from viva.errors import VivaError
 from viva.fields import note
 from viva.interop.reading import FORMS
@@ -20,7 +21,6 @@ from viva.types import Choosing, Extraction, VerdictFormat
 from viva.weights import Dtype, Weights
 
 Panel = Literal["mean", "median", "majority"]
-Positive = Annotated[int, Meta(ge=1)]
 
 
 BaseUrl = Annotated[str | None, note("OpenAI-compatible server of the openai/ models, ending in /v1.", metavar="URL")]
@@ -287,49 +287,12 @@ class JudgeOptions(Struct, kw_only=True):
     ] = ()
 
 
-Timeout = Annotated[float, Meta(ge=0.1), note("Seconds for one attempt.")]
-MaxAttempts = Annotated[int, Meta(ge=1), note("Tries for each question.")]
-MaxRequests = Annotated[Positive | None, note("Stop after so many requests, retries and judge included.")]
-MaxCost = Annotated[Annotated[float, Meta(gt=0)] | None, note("Never spend more US dollars than this.")]
 Progress = Annotated[Literal["auto", "live", "plain", "quiet"], note("A live line, plain lines for logs, or nothing.")]
 
 
-class PaceOptions(Struct, kw_only=True):
-    """How many requests at once, and in a minute."""
-
-    concurrency: Annotated[
-        tuple[str, ...],
-        note(
-            "Requests in flight per endpoint: a number, `auto`, or for one provider `openai=64`.  [default: auto]",
-            metavar="N|auto",
-        ),
-    ] = ()
-    requests_per_minute: Annotated[tuple[str, ...], note("Pace; for one provider `openai=500`.", metavar="N|none")] = ()
-    tokens_per_minute: Annotated[
-        tuple[str, ...],
-        note(
-            "The same in tokens, prompt and reply: estimated, then as the server counts them.",
-            metavar="N|none",
-        ),
-    ] = ()
-
-
-class LimitOptions(PaceOptions, kw_only=True):
+class LimitOptions(RunLimits, kw_only=True):
     """How hard and how long to ask."""
 
-    timeout: Timeout = 300.0
-    question_timeout: Annotated[float, Meta(ge=0.1), note("Seconds for one question with all its retries.")] = 1200.0
-    max_attempts: MaxAttempts = 8
-    wait_for_server: Annotated[
-        float,
-        Meta(ge=0),
-        note(
-            "Wait so long for a server that does not listen yet, such as one that loads its model.",
-            metavar="SECONDS",
-        ),
-    ] = 0.0
-    max_requests: MaxRequests = None
-    max_cost: MaxCost = None
     price: Annotated[
         tuple[str, ...],
         note(
@@ -352,14 +315,6 @@ class LimitOptions(PaceOptions, kw_only=True):
             metavar="local|ray[://HOST:PORT]",
         ),
     ] = "local"
-    batch: Annotated[
-        bool | None,
-        note(
-            "Ask through the provider's batch API (OpenAI, Anthropic): half the price; answers can take hours. "
-            "A resumed run goes on in this way; --no-batch cancels its open batches.",
-            spelled=("--batch/--no-batch",),
-        ),
-    ] = None
     no_wait: Annotated[bool, note("--batch: submit requests, read finished ones, and end; resume goes on.")] = False
     poll: Annotated[
         float, Meta(ge=0.01), note("--batch: between two looks at what is handed in.", metavar="SECONDS")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from viva.engine.asking import FOR_GOOD, LASTING, Run, Tally, disk_full
-from viva.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK, EXIT_REFUSED
+from viva.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK, EXIT_REFUSED, VivaError
 from viva.runs.messages import conclude
 
 
@@ -27,7 +27,10 @@ def ending_of_asking(run: Run, path: Path, resume: str = "", *, verdicts: bool =
     if run.stop == "interrupted":
         said, code = f"interrupted, {left}{yet}; go on with: {resume}", EXIT_INTERRUPTED
     elif run.stop == "budget":
-        said = f"the limit of this run is reached{_held(tally)}, {left}{yet}; go on with: {resume}"
+        full, more, larger = run.budget.full
+        said = f"{full}{_held(tally)}, {left}{yet}; {more}go on with: {resume} {'' if elsewhere else 'with '}{larger}"
+        if run.budget.spent == run.budget.before and not (tally.answered or tally.failed):
+            raise VivaError(said)
     elif run.refused:
         said = f"{left}; once that is right, go on with: {resume}"
         if elsewhere and "parameter" in tally.failures:

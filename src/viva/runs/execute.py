@@ -13,15 +13,19 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack
 
+import msgspec
+from msgspec.structs import asdict
+
 from viva.analysis.uncertainty import wilson
 from viva.contracts import AdaptingModel
 from viva.engine.asking import Tally, Task
-from viva.engine.budget import Budget
+from viva.engine.budget import Budget, Spent
 from viva.engine.comparing import run_comparisons
 from viva.engine.flow import Feed, Onward, upcoming
 from viva.engine.folder import ModelRecord, RunFolder
 from viva.engine.journal import Journal
 from viva.engine.limitchanges import forget
+from viva.engine.limits import RunLimits
 from viva.engine.programs import program_key, run_programs
 from viva.engine.stages import (
     Answered,
@@ -38,6 +42,7 @@ from viva.engine.stages import (
     taken,
 )
 from viva.errors import VivaError
+from viva.fields import pick
 from viva.keytable import KeyTable
 from viva.runs.answer_files import keep
 from viva.runs.ask import Queues, ask_all, ending_of, is_local, new_run
@@ -104,6 +109,24 @@ class RunningScore:
         return f"score{of} {100 * total / number:.1f}{between} of {number:,}"
 
 
+def spent(opened: OpenRun) -> Spent:
+    """What the run has spent so far: as it remembers or, where the last to ask was killed, as its journals say."""
+    known, limits = opened.folder.record.spent, opened.limits
+    if limits.max_cost is None and limits.max_requests is None:
+        return known
+    prices = {one.model.name: one.price for one in opened.evaluations}
+    prices |= {judge.model.name: judge.price for judge in (opened.judge_panel.judges if opened.judge_panel else ())}
+    requests, cost = 0, 0.0
+    for stage in ("responses", "annotations"):
+        journal = opened.folder.journal(stage, write=False)
+        for entry in journal.lines():
+            price = prices.get(entry.model)
+            requests += 0 if entry.reused else entry.attempts
+            cost += price.cost(entry.usage) if price and entry.usage and not entry.reused else 0.0
+        journal.close()
+    return Spent(max(requests, known.requests), max(cost, known.cost))
+
+
 APART = 4
 """Verdicts between two canaries, as long as there are both."""
 End = Callable[[Stage], Awaitable[None]]
@@ -125,8 +148,7 @@ def execute_run(opened: OpenRun, earlier: list[RunFolder], more: Callable[[], bo
         execution = _Execution(opened, earlier, stack, more)
         asyncio.run(watched(execution.stages, opened.limits.progress, execution.work))
         execution.count_the_rest()
-        if opened.limits.price:  # not before: run.json is one of the files that scores vouch for
-            folder.remember(folder.record)
+        execution.remember()
         code, undone = say_endings(execution.stages, folder.path)
         opened.resumable |= undone
     return code
@@ -145,7 +167,7 @@ class _Execution:
         self._journals: dict[str, Journal] = {}
         self._dispatcher = open_batch_dispatcher(opened, stack)
         limits = opened.limits
-        budget = Budget(limits.max_requests, limits.max_cost)
+        self._budget = budget = Budget(limits.max_requests, limits.max_cost, spent(opened))
         self._answers = self._journal("responses")
         self._new = not self._answers.answered
         asking = new_run(limits, self._answers, budget)
@@ -237,6 +259,14 @@ class _Execution:
             )
         limits, run = self._opened.limits, self._asking.run
         await together(run, ask_all(asked, limits, self._dispatcher, run), *works)
+
+    def remember(self) -> None:
+        """Write limits, prices and what was spent to run.json: at the end, since scores vouch for that file."""
+        record = self._opened.folder.record
+        before = msgspec.structs.replace(record)
+        record.limits, record.spent = pick(RunLimits, asdict(self._opened.limits)), self._budget.spent
+        if record != before or self._opened.limits.price:
+            self._opened.folder.remember(record)
 
     def count_the_rest(self) -> None:
         """Note in the tallies where it is not known how much is left to do."""

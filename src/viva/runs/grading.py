@@ -12,6 +12,7 @@ from viva.benchmarks import find_benchmark
 from viva.benchmarks.sharding import unsharded
 from viva.contracts import Exam
 from viva.engine.folder import RunFolder, RunRecord, new_run_path
+from viva.engine.limits import RunLimits
 from viva.errors import DataError
 from viva.fields import pick
 from viva.io.tables import CsvText
@@ -71,6 +72,7 @@ def plan_grading(
         repeats=repeats,
         seed=choice.seed or 0,
         sampling=Sampling(),
+        limits=pick(RunLimits, given),
     )
     record = (way or Way()).judging(record, exams)
     limits, output = pick(LimitOptions, given), pick(OutputOptions, given)

@@ -118,7 +118,7 @@ def prepare(
     record = folder.record if asking else without_consent(folder.record)
     if asking:
         refuse_inherited_code((*record.models, *record.judges), limits)
-    if limits.batch is None and BatchLog.begun(folder.path, record.command):  # it goes on as it was begun
+    if limits.batch is None and BatchLog.begun(folder.path):  # as a run of an earlier Viva was begun
         limits = msgspec.structs.replace(limits, batch=True)
     opened = exams or [_drawn(reopen(exam), folder) for exam in record.exams]
     prices = prices_of(record, prices_said(limits.price))

@@ -14,6 +14,7 @@ from viva.benchmarks import find_benchmark
 from viva.benchmarks.sharding import unsharded
 from viva.contracts import Exam, Model
 from viva.engine.folder import ExamRecord, ModelRecord, RunFolder, RunRecord, new_run_path
+from viva.engine.limits import RunLimits
 from viva.errors import MissingEncoderError, VivaError
 from viva.fields import pick
 from viva.requesting import RequestOptions
@@ -97,6 +98,7 @@ def plan_run(
         seed=choice.seed or 0,
         seed_rule="per question",
         sampling=sampling(draw, choice.seed),
+        limits=pick(RunLimits, given),
     )
     record, kept = way.plan(way.judging(record, exams), exams, limits)
     names = [Path(name).stem for name in dict.fromkeys(benchmarks)]

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from viva.engine.asking import Tally
 from viva.runs.live_line import Mode, Screen, columns
-from viva.visible import one_line, plural
+from viva.visible import dollars, one_line, plural
 
 _log = logging.getLogger("viva")
 """Errors on the way, for `--verbose`."""
@@ -63,16 +63,11 @@ def _fitting(parts: Sequence[tuple[int, str]], width: int | None) -> list[str]:
 
 def cost_text(tally: Tally) -> str:
     """`$0.52`; where servers counted no tokens, what is not known and what it is at most; empty for nothing."""
-    known = dollars(tally.cost) if tally.cost else ""
+    known = f"${dollars(tally.cost)}" if tally.cost else ""
     if not tally.at_most:
         return known
-    unknown = f"unknown cost of {tally.uncounted:,} replies (estimated at most {dollars(tally.at_most)})"
+    unknown = f"unknown cost of {tally.uncounted:,} replies (estimated at most ${dollars(tally.at_most)})"
     return f"{known} + {unknown}" if known else unknown
-
-
-def dollars(amount: float) -> str:
-    """US dollars, finer where it is less than a cent."""
-    return f"${amount:.2f}" if amount >= 0.01 else f"${amount:.4f}"
 
 
 def clock(seconds: float) -> str:

@@ -20,6 +20,7 @@ from viva.cli.options import (
     model_options,
     place_options,
     report_options,
+    resumed_options,
     reuse_option,
     sampling_options,
     server_options,
@@ -28,21 +29,17 @@ from viva.cli.options import (
     weights_options,
 )
 from viva.cli.output import check_writable, print_report
-from viva.engine.folder import RunFolder, find_run
 from viva.errors import VivaError
 from viva.fields import Option, pick
 from viva.files import write_whole
-from viva.runs.batches import refuse_unbatched
-from viva.runs.config import CONSENT, LimitOptions, OutputOptions
+from viva.runs.config import CONSENT, OutputOptions
 from viva.runs.configfile import Configuration, config_text, read_config
 from viva.runs.messages import conclusions_last
-from viva.runs.open import OpenRun, earlier_runs, open_encoder_of, prepare
-from viva.runs.plan import begin, plan_run, rejudge_records, remember_judges
-from viva.runs.published_rows import refuse_unknown, settings_of
-from viva.runs.rejudge import RejudgeOptions, rejudge
-from viva.runs.score import grade_run
-from viva.runs.trust import keep_approval
-from viva.runs.ways import Way, way_of
+from viva.runs.open import OpenRun
+from viva.runs.plan import plan_run
+from viva.runs.rejudge import RejudgeOptions
+from viva.runs.session import Session
+from viva.runs.ways import Way
 
 _READ = "viva.configuration"
 
@@ -140,84 +137,45 @@ def run_command(way: Way | None = None, **given: Any) -> int:
     if given["write_config"]:
         write_config(given)
         return 0
-    way = way or Way()
-    opened, earlier = plan_run(given, way=way)
     if given["estimate"]:
         from viva.cli.output import print_estimate as estimate
 
-        estimate(opened)
+        estimate(plan_run(given, way=way)[0])
         return 0
-    return _finish(begin(opened, given, way), earlier, pick(OutputOptions, given), way)
+    return _shown(Session.begun(given, way), pick(OutputOptions, given))
 
 
 @click.command(name="resume", short_help="Go on with a run.", cls=GroupedCommand)
 @click.argument("run", type=click.Path(path_type=Path))
 @derive(RejudgeOptions)
-@engine_options
+@resumed_options
 @consent_options
 @reuse_option
 @report_options
-def resume_command(run: Path, reuse: tuple[Path, ...], way: Way | None = None, **given: Any) -> int:
+def resume_command(run: Path, way: Way | None = None, **given: Any) -> int:
     """Ask only what is missing or failed in RUN (a run folder, or a folder of runs: the newest in it).
 
-    Exams, models, prompts and sampling are those of the run. Limits, prices, judges and the encoder may be given anew:
-    models are not asked again for that, and verdicts of a judge that was used before are reused.
+    Exams, models, prompts, sampling and limits are those of the run; caps count all that it ever spent. Limits, prices,
+    judges and the encoder may be given anew: models are not asked again for that, and verdicts of a judge that was used
+    before are reused.
 
     \b
     viva resume runs/NAME
     viva resume runs/NAME --judge openai/a --judge anthropic/b --panel majority
     viva resume runs/of-somebody-else --trust-endpoints     its addresses are yours, and may have your keys
     """
-    output, limits, rejudging = pick(OutputOptions, given), pick(LimitOptions, given), pick(RejudgeOptions, given)
+    output = pick(OutputOptions, given)
     check_writable(output.out)
-    folder = RunFolder.open(find_run(run))
-    refuse_unknown(output.published_rows, settings_of(folder.record.exams))
-    earlier = earlier_runs(reuse)
-    with folder.lock():  # that somebody else works on it is said before files are read
-        folder.record = RunFolder.open(folder.path).record  # as it is now that nobody else can write it
-        way = way or way_of(folder.record)
-        if rejudging or way.judges_again:
-            return _rejudge_run(folder, rejudging, limits, earlier, output, way)
-        confirm_endpoints(folder, limits)
-        opened = prepare(folder, limits, asking=True)
-        refuse_unbatched(opened)
-        open_encoder_of(opened, new=False)
-        return _finish(opened, earlier, output, way)
+    return _shown(Session.resumed(run, given, way, confirm=confirm_endpoints), output)
 
 
-def _rejudge_run(
-    folder: RunFolder,
-    rejudging: RejudgeOptions,
-    limits: LimitOptions,
-    earlier: list[RunFolder],
-    output: OutputOptions,
-    way: Way,
-) -> int:
-    """Rewrite run.json, then go on as with any run."""
-    confirm_endpoints(folder, limits)
-    record, exams = rejudge(folder.record, rejudging, rejudge_records(folder.record, rejudging))
-    record = way.judging(record, exams)
-    folder.record = record  # all that can be refused is refused before run.json changes
-    opened = prepare(folder, limits, exams, asking=True)
-    refuse_unbatched(opened)
-    open_encoder_of(opened, new=rejudging.encoder is not None)
-    remember_judges(record, opened)
-    folder.remember(record)
-    keep_approval(folder)
-    return _finish(opened, earlier, output, way)
-
-
-def _finish(opened: OpenRun, earlier: list[RunFolder], output: OutputOptions, way: Way) -> int:
-    folder = opened.folder
+def _shown(session: Session, output: OutputOptions) -> int:
+    opened = session.opened
     quiet = opened.limits.progress == "quiet"
     if not quiet:
-        print(f"run folder: {folder.path}", file=sys.stderr)
+        print(f"run folder: {opened.folder.path}", file=sys.stderr)
     with conclusions_last() as conclusions:
-        try:
-            code = way.carry_out(opened, earlier)
-            report = grade_run(opened, output)
-        finally:
-            folder.unlock()
+        code, report = session.through(output)
         answered = any(result.answered for result in report.results)
         to_screen = output.format == "terminal" and output.out is None
         if answered or not to_screen:  # tables of nothing would hide why

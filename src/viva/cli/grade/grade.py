@@ -23,11 +23,9 @@ from viva.errors import EXIT_INCOMPLETE, EXIT_OK
 from viva.fields import pick
 from viva.runs.answer_files import UNMATCHED
 from viva.runs.config import AnswerFileOptions, OutputOptions
-from viva.runs.grading import plan_grading, scores_csv
+from viva.runs.grading import scores_csv
 from viva.runs.messages import conclusions_last
-from viva.runs.open import open_encoder_of
-from viva.runs.plan import create_folder
-from viva.runs.score import grade_run
+from viva.runs.session import Session
 from viva.runs.ways import Way
 
 
@@ -54,7 +52,6 @@ def grade_command(
     benchmark: str,
     answers: tuple[Path, ...],
     scores: Path | None,
-    run: Path | None,
     way: Way | None = None,
     **given: Any,
 ) -> int:
@@ -74,20 +71,13 @@ def grade_command(
     viva grade csbench replies/ --question-column prompt --text-column response    a folder of Parquet
     """
     check_writable(scores)
-    way = way or Way()
-    opened, replay = plan_grading(benchmark, answers, run, given, way=way)
     output = pick(OutputOptions, given)
-    open_encoder_of(opened, new=True)
-    create_folder(opened)
+    session, question_column = Session.graded(benchmark, answers, given, way)
     with conclusions_last():
-        try:
-            code = way.carry_out(opened, [])
-            report = grade_run(opened, output)
-        finally:
-            opened.folder.unlock()
+        code, report = session.through(output)
         print_report(report, output)
-    if code == EXIT_OK and UNMATCHED in opened.kept:
+    if code == EXIT_OK and UNMATCHED in session.opened.kept:
         code = EXIT_INCOMPLETE
     if scores:
-        emit(scores_csv(score_rows(opened.folder.path), replay.question_column), scores)
+        emit(scores_csv(score_rows(session.opened.folder.path), question_column), scores)
     return code

@@ -18,11 +18,12 @@ from viva.cli.grouped import GroupedCommand
 from viva.cli.options import derive
 from viva.contracts import Exam
 from viva.engine.folder import RunFolder, find_run
+from viva.engine.limits import Positive
 from viva.errors import VivaError
 from viva.fields import note, options, pick
 from viva.prompting import estimate_tokens, prompt_text
 from viva.reports.screen import LINES
-from viva.runs.config import LimitOptions, Positive, TaskOptions
+from viva.runs.config import LimitOptions, TaskOptions
 from viva.runs.described import described_answers
 from viva.runs.exams import open_exams
 from viva.runs.open import prepare

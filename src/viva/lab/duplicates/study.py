@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta, Struct
 
 from viva.commands import command
+from viva.engine.limits import Positive
 from viva.errors import EXIT_INCOMPLETE, DataError, VivaError
 from viva.fields import note
 from viva.lab.duplicates.corpora import Unit
-from viva.runs.config import Positive, TaskOptions
+from viva.runs.config import TaskOptions
 from viva.runs.live_line import Mode, Screen
 from viva.studies.options import BenchmarkFiles, Languages, ProgressLine
 from viva.version import __version__

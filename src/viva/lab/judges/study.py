@@ -117,7 +117,7 @@ def _examined(folder: RunFolder, config: JudgeBiasConfig, confirm: Confirm) -> J
     records = rejudge_records(folder.record, pick(RejudgeOptions, asdict(config)))
     if not records:
         raise VivaError(f"{folder.path} has no judge: name the one to examine with --judge MODEL")
-    if limits.batch is None and BatchLog.begun(folder.path, (), BATCHES):
+    if limits.batch is None and BatchLog.begun(folder.path, BATCHES):
         limits.batch = True
     if not config.judge_base_url:  # a judge is where the run's judges or models are
         confirm(folder, limits)

@@ -8,11 +8,10 @@ from typing import NamedTuple
 
 from viva.lab.planning import power
 from viva.lab.planning.power import Basis
-from viva.reports.consumption import dollars
 from viva.reports.grids import WORDS
 from viva.reports.printing import StudyResult
 from viva.reports.result import Grid
-from viva.visible import one_line
+from viva.visible import dollars, one_line
 
 _TOO_MANY = 1_000_000
 """More questions than any set has."""

@@ -11,9 +11,10 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from viva.commands import command
+from viva.engine.limits import Positive
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, EXIT_REFUSED, VivaError
 from viva.fields import note
-from viva.runs.config import BaseUrl, KeyVariable, Positive, TaskOptions, WeightsOptions
+from viva.runs.config import BaseUrl, KeyVariable, TaskOptions, WeightsOptions
 from viva.runs.messages import notify
 from viva.studies.options import BenchmarkFiles, Languages, ProgressLine
 from viva.version import __version__

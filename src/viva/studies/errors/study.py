@@ -112,7 +112,7 @@ def _labelled(folder: RunFolder, config: ErrorsConfig, confirm: Confirm) -> Erro
             "(`viva run csbench --shots 5 --cot`; not --rationale, not --answer-by)"
         )
     _check_by(evaluations, config)
-    if limits.batch is None and BatchLog.begun(folder.path, (), BATCHES):
+    if limits.batch is None and BatchLog.begun(folder.path, BATCHES):
         limits.batch = True
     if not config.judge_base_url:  # a judge is where the run's judges or models are
         confirm(folder, limits)

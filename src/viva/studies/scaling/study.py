@@ -11,9 +11,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from viva.commands import command
+from viva.engine.limits import Positive
 from viva.errors import DataError, VivaError
 from viva.fields import note
-from viva.runs.config import Positive
 from viva.studies.families import NONE, Families, read_families
 from viva.studies.options import Sources
 from viva.studies.scaling.sources import Parameters, ScalingData, Source, found_in, read_sizes
