@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import shlex
@@ -14,6 +15,7 @@ import click
 import pytest
 
 from rows import table
+from viva import plugins
 from viva.cli.main import cli
 
 ROOT = Path(__file__).parents[1]
@@ -99,6 +101,20 @@ def test_commands_in_pages_are_there_with_their_options() -> None:
                     with row((str(page.relative_to(ROOT)), " ".join(words))):
                         assert unknown(words) == ""
     assert seen > 200
+
+
+def test_an_option_that_moved_is_where_it_is_said_to_be() -> None:
+    packages = [importlib.import_module(one.value) for one in plugins.entry_points("viva.commands")]
+    moved = {(command, name) for one in packages for command, names in one.MOVED.items() for name in names}
+    assert {("run", "vary"), ("build translate", "check")} <= moved
+    with table() as row:
+        for command, name in moved:
+            with row((command, name)):
+                option = f"--{name.replace('_', '-')}"
+                assert unknown([*command.split(), option]) == option
+                now = plugins.moved(command, option).strip("`").split()
+                assert now[0] == "viva"
+                assert unknown(now[1:]) == ""
 
 
 @pytest.mark.peers("mkdocs")

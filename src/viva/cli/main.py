@@ -223,6 +223,10 @@ def main(arguments: list[str] | None = None) -> None:
             if inside and problem.option_name in OF_EVERY_COMMAND and isinstance(inside.command, click.Group):
                 where = f"{inside.command_path} COMMAND {problem.option_name}"
                 problem = click.UsageError(f"{problem.option_name} belongs after the command: {where}", inside)
+            elif inside:
+                command = inside.command_path.removeprefix(inside.find_root().command_path).strip()
+                if place := plugins.moved(command, problem.option_name):
+                    problem = click.UsageError(f"there is no {problem.option_name} here; did you mean {place}?", inside)
         problem.show()
         code = problem.exit_code
     except (click.exceptions.Abort, KeyboardInterrupt) as stopped:
