@@ -177,7 +177,7 @@ def _shown(session: Session, output: OutputOptions) -> int:
     with conclusions_last() as conclusions:
         code, report = session.through(output)
         answered = any(result.answered for result in report.results)
-        to_screen = output.format == "terminal" and output.out is None
+        to_screen = output.form == "terminal" and output.out is None
         if answered or not to_screen:  # tables of nothing would hide why
             print_report(report, output)
             sys.stdout.flush()

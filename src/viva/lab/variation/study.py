@@ -23,7 +23,7 @@ from viva.runs.config import LimitOptions
 from viva.runs.exams import reopen
 from viva.runs.graded import refuse_adaptive, rows_by_evaluation, runs_in
 from viva.runs.open import open_evidence, prepare
-from viva.studies.options import OnlyExams, OnlyModels, Runs
+from viva.studies.options import OnlyExams, OnlyModels
 from viva.types import ScoreRow
 from viva.visible import one_line
 
@@ -50,7 +50,7 @@ class VarianceConfig(Struct, kw_only=True):
     viva variance runs/NAME --chart moved.svg
     """
 
-    runs: Runs
+    runs: Annotated[tuple[Path, ...], note("Run folders, folders of runs.", metavar="RUN...", argument=True)]
     budget: Annotated[
         Annotated[int, Meta(ge=2, le=10**9)] | None,
         note(
