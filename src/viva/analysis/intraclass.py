@@ -8,7 +8,7 @@ stricter by as much costs agreement. With the mean squares of rows (items), colu
 
 over the items that all k raters rated. Shrout and Fleiss (1979), Psychological Bulletin 86:420-428; McGraw and Wong
 (1996), Psychological Methods 1:30-46. The interval for marks that are about normal is theirs (an F with Satterthwaite's
-degrees of freedom; other raters of the kind could have been asked). Else it is a bootstrap over items, which takes the
+degrees of freedom; other raters of the kind could have been asked). Else it is that of `tilting`, which takes the
 raters as they are.
 """
 
@@ -19,49 +19,48 @@ from typing import Literal
 
 import numpy as np
 
-from viva.analysis.consistency import complete_ratings
 from viva.analysis.measure import Measure, bounded
-from viva.analysis.resampling import NAME, Floats, Resampler, Weights
+from viva.analysis.tilting import Floats, Rows, Statistic, Weights, estimated, usable, valued
 from viva.analysis.uncertainty import LEVEL, Interval
 
 IntraclassKind = Literal["icc", "icc_mean"]
 
 
-def intraclass(
-    rows: Sequence[Sequence[float | None]], kind: IntraclassKind, resampler: Resampler, *, normal: bool = True
-) -> Measure:
+def intraclass(rows: Rows, kind: IntraclassKind, questions: Sequence[int], *, normal: bool = True) -> Measure:
     """The correlation of one rater (`icc`) or of their mean (`icc_mean`), items × raters, over complete items.
 
     `left_out` counts the others. The interval is McGraw and Wong's where `normal`.
     """
-    none, complete = complete_ratings(rows, kind)
-    if not complete:
-        return none
-    values = np.array([rows[index] for index in complete], dtype=float)
-    values, raters = values - values.mean(), values.shape[1]
-    if float(np.ptp(values)) < 1e-12:
-        return bounded(none, None, "", "every rating is the same mark: there is no variance to share out")
+    measure, values, asked = usable(kind, rows, questions)
+    if not measure.reason and float(np.ptp(values)) < 1e-12:
+        return bounded(measure, None, "", "every rating is the same mark: there is no variance to share out")
 
-    def statistic(weights: Weights) -> Floats:
-        return _correlation(kind, _mean_squares(values, weights), weights.sum(axis=1), raters)
+    def coefficient(values: Floats) -> Statistic:
+        centred, raters = values - values.mean(), values.shape[1]
+        return lambda weights: _correlation(kind, _mean_squares(centred, weights), weights.sum(axis=1), raters)
 
-    value = float(statistic(np.ones((1, len(complete))))[0])
-    if not np.isfinite(value):
-        return bounded(none, None, "", "the raters agree less than chance would: their mean has no reliability")
-    found = Measure(kind=kind, value=value, n=none.n, left_out=none.left_out)
-    if normal:
-        interval, reason = _satterthwaite(values), "no rater strays from the others' order: there is no error to go by"
-        if interval is not None and kind == "icc_mean":
-            interval, reason = _of_mean(interval, raters), "so few items leave open whether the mean is reliable at all"
-        return bounded(found, interval, "McGraw and Wong", reason)
-    drawn, reason = resampler.interval(statistic, complete, value)
-    return bounded(found, drawn, NAME, reason)
+    none = "the raters agree less than chance would: their mean has no reliability"
+    if not normal:
+        return estimated(measure, values, asked, coefficient, none)
+    found = valued(measure, values, coefficient, none)
+    if found.value is None:
+        return found
+    interval, reason = (
+        _satterthwaite(values - values.mean()),
+        "no rater strays from the others' order: there is no error to go by",
+    )
+    if interval is not None and kind == "icc_mean":
+        interval, reason = (
+            _of_mean(interval, values.shape[1]),
+            "so few items leave open whether the mean is reliable at all",
+        )
+    return bounded(found, interval, "McGraw and Wong", reason)
 
 
 def _mean_squares(values: Floats, weights: Weights) -> tuple[Floats, Floats, Floats]:
-    """Mean squares of items, raters and error, a value a resample."""
+    """Mean squares of items, raters and error, a value a distribution."""
     raters = values.shape[1]
-    total = np.maximum(weights.sum(axis=1), 2.0)  # a resample of one item has no mean squares; nan comes of it below
+    total = np.maximum(weights.sum(axis=1), 2.0)  # one item has no mean squares; nan comes of it below
     means = values.mean(axis=1)
     grand = weights @ means / total
     columns = weights @ values / total[:, None]

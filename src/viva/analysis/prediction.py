@@ -44,7 +44,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from viva.analysis.resampling import numbered
+from viva.analysis.tilting import numbered
 from viva.analysis.uncertainty import Interval, t_quantile
 
 Reading = Literal["questions", "run"]

@@ -28,8 +28,8 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from viva.analysis.multiplicity import holm
-from viva.analysis.resampling import numbered
 from viva.analysis.signflip import sign_flip
+from viva.analysis.tilting import numbered
 from viva.analysis.uncertainty import Interval, adjusted_wald, interval_of_scores, mean_variance, t_quantile
 
 LEAST = 10
