@@ -1,8 +1,9 @@
 """Alphas and kappas against published examples, against other people's packages, and what must hold for any ratings.
 
 tests/golden/agreement.jsonl holds ratings drawn with a seed and what other packages make of them: krippendorff 0.9.0
-(`alpha`, three levels), pingouin 0.7.0 (`cronbach_alpha` over complete items, with Feldt's interval to three digits),
-pingouin 0.6.1 (`intraclass_corr` over complete items, ICC(A,1) and ICC(A,k), with intervals to two digits), statsmodels
+(`alpha`, three levels), pingouin 0.7.0 (`cronbach_alpha` over complete items; its second and third figure are Feldt's
+interval, which Viva had), pingouin 0.6.1 (`intraclass_corr` over complete items, ICC(A,1) and ICC(A,k); the same with
+McGraw and Wong's), statsmodels
 0.15.0 (`fleiss_kappa` over complete items; `cohens_kappa` of the first two raters with weights |a − b|^p), irrCAC 0.4.4
 (`gwet` with identity, quadratic and ordinal weights).
 """
@@ -23,7 +24,7 @@ from scipy import stats
 
 from rows import table
 from viva.analysis.agreement import _pearson, _spearman, correlated
-from viva.analysis.consistency import cronbach, feldt
+from viva.analysis.consistency import cronbach
 from viva.analysis.correlation import coefficient
 from viva.analysis.gwet import gwet
 from viva.analysis.intraclass import intraclass
@@ -93,13 +94,10 @@ def test_a_textbook_cronbach() -> None:
 def test_shrout_and_fleiss_of_1979() -> None:
     # Tables 2 and 4: six targets, four judges; ICC(2,1) is .29 and ICC(2,4) .62.
     rows = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
-    for kind, value, low, high in (("icc", 0.2898, 0.019, 0.761), ("icc_mean", 0.6201, 0.071, 0.927)):
+    for kind, value in (("icc", 0.2898), ("icc_mean", 0.6201)):
         found = intraclass(rows, kind, range(6))  # type: ignore[arg-type]
         assert found.value == pytest.approx(value, abs=5e-5), kind
-        assert (found.low, found.high) == pytest.approx((low, high), abs=1e-3), kind
-        tilted = intraclass(rows, kind, range(6), normal=False)  # type: ignore[arg-type]
-        assert tilted.value == found.value
-        assert tilted.interval == NAME
+        assert found.interval == NAME
 
 
 def test_gwets_example() -> None:
@@ -142,19 +140,16 @@ RARE = (0.81, 0.09, 0.09, 0.01)
 def test_of_rare_marks_without_agreement_the_intervals_of_kappa_and_alpha_hold() -> None:
     """Of 50 items 55 and 40 % held. 94.5 % of 400 less three standard errors are 91."""
     dice, kinds = np.random.default_rng(12), [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
-    held, sets = {"kappa": 0, "nominal": 0, "fleiss": 0, "icc": 0, "pearson": 0}, 400
-    for counts in dice.multinomial(50, RARE, size=sets):
+    held, sets = {"kappa": 0, "krippendorff": 0, "fleiss": 0}, 400
+    for counts, times in zip(
+        *np.unique(dice.multinomial(50, RARE, size=sets), axis=0, return_counts=True), strict=True
+    ):
         rows = [kind for kind, count in zip(kinds, counts, strict=True) for _ in range(count)]
         first, second = (list(column) for column in zip(*rows, strict=True))
-        for name, one in (
-            ("kappa", cohen(first, second, range(50))),
-            ("nominal", krippendorff(rows, "nominal", range(50))),
-            ("fleiss", fleiss(rows, range(50))),
-            ("icc", intraclass(rows, "icc", range(50), normal=False)),
-            ("pearson", correlated("pearson", first, second, range(50), False)),
-        ):
+        asked = range(50)
+        for one in cohen(first, second, asked), krippendorff(rows, "nominal", asked), fleiss(rows, asked):
             # What is not shown cannot be wrong; there are few such sets.
-            held[name] += one.low is None or one.high is None or one.low <= 0 <= one.high
+            held[one.kind] += times * (one.low is None or one.high is None or one.low <= 0 <= one.high)
     assert min(held.values()) >= 0.91 * sets, held
 
 
@@ -184,18 +179,10 @@ def test_other_packages() -> None:
                 draws = range(len(rows))
                 for level in LEVELS:
                     assert krippendorff(rows, level, draws).value == pytest.approx(case[level], abs=1e-8), level
-                alpha = cronbach(rows, draws)
-                assert alpha.value == pytest.approx(case["cronbach"][0], abs=1e-8)
-                assert (alpha.low, alpha.high) == pytest.approx(
-                    tuple(case["cronbach"][1:]), abs=6e-4 * max(1, abs(alpha.low or 0))
-                )
+                assert cronbach(rows, draws).value == pytest.approx(case["cronbach"][0], abs=1e-8)
                 for which, expected in zip(("icc", "icc_mean"), case["icc"], strict=True):
                     one = intraclass(rows, which, draws)  # type: ignore[arg-type]
                     assert one.value == pytest.approx(expected[0], abs=1e-8), which
-                    if expected[1] > 1:  # beyond the formula's pole
-                        assert one.low is None
-                    else:
-                        assert (one.low, one.high) == pytest.approx(tuple(expected[1:]), abs=6e-3), which
                 marks = marks_of(rows)
                 ac: list[Measure] = [
                     gwet(rows, "ac1", marks, "nominal", draws),
@@ -216,7 +203,7 @@ def all_of(rows: list[list[float | None]], draws: Sequence[int]) -> list[Measure
         *(krippendorff(rows, level, draws) for level in LEVELS),
         fleiss(rows, draws),
         agreement(rows, draws),
-        *(intraclass(rows, kind, draws, normal=normal) for kind in ("icc", "icc_mean") for normal in (True, False)),
+        *(intraclass(rows, kind, draws) for kind in ("icc", "icc_mean")),
         *(gwet(rows, "ac1", marks_of(rows), level, draws) for level in LEVELS[:1]),
         *(gwet(rows, "ac2", marks_of(rows), level, draws) for level in LEVELS[1:]),
         *(cohen(first, second, draws, kind) for kind in ("kappa", "kappa_linear", "kappa_quadratic")),
@@ -226,11 +213,11 @@ def all_of(rows: list[list[float | None]], draws: Sequence[int]) -> list[Measure
 @pytest.mark.parametrize(
     ("rows", "without"),
     [
-        ([], 16),
-        ([[1.0, 0.0]], 16),
-        ([[1.0], [0.0], [1.0]], 16),
-        ([[1.0, None], [None, 0.0]], 16),
-        ([[1.0, 1.0], [1.0, 1.0], [1.0, 1.0]], 15),
+        ([], 14),
+        ([[1.0, 0.0]], 14),
+        ([[1.0], [0.0], [1.0]], 14),
+        ([[1.0, None], [None, 0.0]], 14),
+        ([[1.0, 1.0], [1.0, 1.0], [1.0, 1.0]], 13),
     ],
 )
 def test_where_there_is_nothing_to_measure_it_is_said_why(rows: list[list[float | None]], without: int) -> None:
@@ -245,13 +232,10 @@ def test_full_agreement_is_one_and_may_be_less() -> None:
     rows: list[list[float | None]] = [[float(index % 3)] * 3 for index in range(12)]
     for one in all_of(rows, range(12)):
         assert one.value == pytest.approx(1.0)
-        if one.interval in ("", "McGraw and Wong", "Feldt"):
-            assert (one.low, bool(one.reason)) == (None, True), "theirs would have no width"
-        else:
-            assert one.low is not None
-            # Up to a quarter of such items may be otherwise: (1 - 0.22)^12 = 0.05.
-            assert one.low < 0.95, one
-            assert one.high == pytest.approx(1.0)
+        assert one.low is not None
+        # Up to a fifth of such items may be otherwise: (1 - 0.22)^12 = 0.05.
+        assert one.low < 0.95, one
+        assert one.high == pytest.approx(1.0)
 
 
 def test_a_stricter_rater_costs_agreement_and_no_consistency() -> None:
@@ -289,7 +273,7 @@ def test_any_ratings(rows: list[list[float | None]], together: int) -> None:
             assert one.low <= one.high <= 1 + 1e-9
             assert one.interval
     mirrored = all_of([row[::-1] for row in rows], draws)
-    for one, other in zip(found[:13], mirrored[:13], strict=True):
+    for one, other in zip(found[:11], mirrored[:11], strict=True):
         assert other.value == pytest.approx(one.value), "the order of raters does not matter"
     turned = all_of([[None if mark is None else 7 - 2 * mark for mark in row] for row in rows], draws)
     for one, other in zip(found, turned, strict=True):
@@ -324,13 +308,6 @@ def test_weighted_coefficients_are_those_of_the_repeated_rows(kind: Any) -> None
         expected = coefficient(kind, list(np.repeat(xs, counts)), list(np.repeat(ys, counts)))
         assert expected is not None
         assert value == pytest.approx(expected[0])
-
-
-def test_feldts_interval_by_hand() -> None:
-    low, high = feldt(0.8, 50, 4) or (0, 0)
-    # F of 49 and 147 degrees of freedom is 1.54435 at 0.975 and 0.61368 at 0.025.
-    assert (low, high) == pytest.approx((1 - 0.2 * 1.54435, 1 - 0.2 * 0.61368), abs=1e-5)
-    assert feldt(1.0, 50, 4) is None
 
 
 def test_one_mark_for_several_people() -> None:

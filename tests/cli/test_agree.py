@@ -62,7 +62,13 @@ def test_the_published_design_from_a_file() -> None:
     assert alpha["low"] < 0.9687 < alpha["high"], "the population's, of rounded marks"
     assert pearson["low"] < 0.9375 < pearson["high"]
     text = run("r.csv", "--judge", "judge")
-    for said in ("3 people among each other", "judge against the people", "Two by two", "Cronbach's alpha", "Feldt"):
+    for said in (
+        "3 people among each other",
+        "judge against the people",
+        "Two by two",
+        "Cronbach's alpha",
+        "score (tilted)",
+    ):
         assert said in text
 
 

@@ -3,9 +3,6 @@
 `agree` takes anybody's ratings and gives every measure that fits them. With a judge named, the others are people: their
 reliability comes first, because nobody can agree better with them than they do with each other. The judge is then held
 against the mean human (correlation, bias) and against the typical human mark (kappas, confusion table).
-
-Fisher's and Feldt's intervals take marks as about normal. On marks of few kinds they promise too much (on 0/1 marks of
-three good raters they hold 80 %, not 95), so that up to FEW kinds of marks all intervals are those of `tilting`.
 """
 
 from __future__ import annotations
@@ -20,7 +17,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from viva.analysis.consistency import cronbach
-from viva.analysis.correlation import interval
 from viva.analysis.gwet import gwet
 from viva.analysis.intraclass import IntraclassKind, intraclass
 from viva.analysis.kappa import MOST_MARKS, agreement, cohen, confusion, fleiss
@@ -28,15 +24,13 @@ from viva.analysis.krippendorff import Level, krippendorff
 from viva.analysis.measure import Kind, Measure, bounded
 from viva.analysis.prediction import Powered, powered
 from viva.analysis.ratings import Ratings, marks_of, mean_of, nearest, typical
-from viva.analysis.tilting import Floats, Ints, Statistic, Weights, estimated, midranks, numbered, usable, valued
+from viva.analysis.tilting import Floats, Ints, Statistic, Weights, estimated, midranks, numbered, usable
 from viva.analysis.uncertainty import adjusted_wald, mean_variance
 from viva.errors import DataError
 
 FEWEST = 3
 """Items that a figure takes: of fewer, chance is nearly all that it shows."""
 _FEW = f"it takes {FEWEST} items; there are {{}}"
-FEW = 5
-"""Kinds of marks up to which no interval rests on a normal distribution."""
 MOST_PAIRS = 45
 """Pairs of raters up to which each is shown: ten raters."""
 DRAWN = 25
@@ -105,11 +99,6 @@ class _Marks(Struct, frozen=True, kw_only=True):
     scale: tuple[float, ...]
     questions: tuple[int, ...]
     """The question of each item."""
-
-    @property
-    def normal(self) -> bool:
-        """Whether an interval may rest on a normal distribution."""
-        return len(set(self.questions)) == len(self.questions) and len(self.scale) > FEW
 
 
 def agree(
@@ -207,8 +196,8 @@ def _among(rows: Sequence[Column], marks: _Marks) -> tuple[Measure, ...]:
     unrated = sum(mean_of(row) is None for row in rows)
     found = [krippendorff(rows, marks.level, marks.questions)]
     if marks.level != "nominal":
-        one, mean = (intraclass(rows, kind, marks.questions, normal=marks.normal) for kind in _INTRACLASS)
-        found = [cronbach(rows, marks.questions, normal=marks.normal), one, mean, *found]
+        one, mean = (intraclass(rows, kind, marks.questions) for kind in _INTRACLASS)
+        found = [cronbach(rows, marks.questions), one, mean, *found]
     found += [fleiss(rows, marks.questions), *_gwet(rows, marks), agreement(rows, marks.questions)]
     # What only the judge has marked is nothing that they left out.
     return tuple(replace(one, left_out=one.left_out - unrated) for one in found)
@@ -242,21 +231,14 @@ def _on_scale(column: Column, marks: _Marks) -> list[float | None]:
 
 def _related(first: Column, second: Column, marks: _Marks) -> tuple[Measure, ...]:
     """Pearson's and Spearman's coefficients."""
-    return tuple(correlated(kind, first, second, marks.questions, marks.normal) for kind in _CORRELATIONS)
+    return tuple(correlated(kind, first, second, marks.questions) for kind in _CORRELATIONS)
 
 
-def correlated(kind: Correlation, first: Column, second: Column, questions: Sequence[int], normal: bool) -> Measure:
-    """Pearson's or Spearman's coefficient over the items that have both; Fisher's interval where `normal`."""
-    measure, values, asked = usable(kind, list(zip(first, second, strict=True)), questions)
+def correlated(kind: Correlation, first: Column, second: Column, questions: Sequence[int]) -> Measure:
+    """Pearson's or Spearman's coefficient over the items that have both."""
+    found = usable(kind, list(zip(first, second, strict=True)), questions)
     of = _pearson if kind == "pearson" else _spearman
-    none = "one of the two gave every item the same mark"
-    if not normal:
-        return estimated(measure, values, asked, of, none)
-    found = valued(measure, values, of, none)
-    if found.value is None:
-        return found
-    reason = "it takes four items" if found.n < 4 else "a full correlation: an interval would have no width"
-    return bounded(found, interval(kind, found.value, found.n), "Fisher", reason)
+    return estimated(*found, of, "one of the two gave every item the same mark")
 
 
 def _judged(
@@ -271,8 +253,7 @@ def _judged(
     found: list[Measure] = []
     if marks.level != "nominal":
         both = [[mark, mean] for mark, mean in zip(given, means, strict=True)]
-        # The judge is no sample of judges: an interval that takes the two as they are.
-        alike = intraclass(both, "icc", marks.questions, normal=False)
+        alike = intraclass(both, "icc", marks.questions)
         found += [*_related(given, means, marks), alike, *_differences(given, means, marks)]
     on_scale = _on_scale(given, marks)
     found += _by_category(on_scale, humans, marks)

@@ -5,9 +5,7 @@
 over the items that all k raters rated. It is the share of the mean's variance that would return if other raters of the
 kind gave the marks, and blind to a rater who is always stricter by as much: that is consistency, not agreement.
 
-Cronbach (1951), Psychometrika 16:297-334. The interval is Feldt's (1965, Psychometrika 30:357-370): (1 − α)/(1 − α̂) as
-an F of n − 1 and (n − 1)(k − 1) degrees of freedom, for marks that are about normal with raters of equal reliability.
-Else it is that of `tilting`.
+Cronbach (1951), Psychometrika 16:297-334. The interval is that of `tilting`.
 """
 
 from __future__ import annotations
@@ -16,34 +14,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from viva.analysis.measure import Measure, bounded
-from viva.analysis.tilting import Floats, Rows, Statistic, Weights, estimated, usable, valued
-from viva.analysis.uncertainty import LEVEL, Interval
+from viva.analysis.measure import Measure
+from viva.analysis.tilting import Floats, Rows, Statistic, Weights, estimated, usable
 
 
-def cronbach(rows: Rows, questions: Sequence[int], *, normal: bool = True) -> Measure:
-    """Alpha of items × raters, over complete items; `left_out` counts the others. Feldt's interval where `normal`."""
-    measure, values, asked = usable("cronbach", rows, questions)
-    none = "the raters' sums do not vary from item to item"
-    if not normal:
-        return estimated(measure, values, asked, _alpha, none)
-    found = valued(measure, values, _alpha, none)
-    if found.value is None:
-        return found
-    interval = feldt(found.value, found.n, values.shape[1])
-    reason = "the raters agree in full: an interval would have no width"
-    return bounded(found, interval, "Feldt", reason)
-
-
-def feldt(alpha: float, items: int, raters: int) -> Interval | None:
-    """Feldt's 95 % interval; None where it has no width."""
-    from scipy.special import fdtri
-
-    if 1 - alpha < 1e-12:
-        return None
-    above, within = items - 1, (items - 1) * (raters - 1)
-    low, high = (float(fdtri(above, within, share)) for share in ((1 + LEVEL) / 2, (1 - LEVEL) / 2))
-    return 1 - (1 - alpha) * low, 1 - (1 - alpha) * high
+def cronbach(rows: Rows, questions: Sequence[int]) -> Measure:
+    """Alpha of items × raters, over complete items; `left_out` counts the others."""
+    return estimated(*usable("cronbach", rows, questions), _alpha, "the raters' sums do not vary from item to item")
 
 
 def _alpha(values: Floats) -> Statistic:

@@ -10,8 +10,12 @@ in ten has the rarer mark hardly one has it twice; a variance taken from them kn
 kappa without agreement a bootstrap's (BCa) hold 55 %, a jackknife's 57 %, these 97 %.
 
 What no item shows has a little weight too (`SUPPORT` items in all), or nothing could be tilted to it: half of it for
-items of full agreement, half for those where one rater strays, by as many steps of the scale as any does and a quarter
-of the scale more. Of many marks, `MOST_LEVELS` quantiles take their place.
+items of full agreement, half for those where one rater strays by a step of the scale more than any does (two steps of
+eight marks and more). Of many marks, `MOST_LEVELS` quantiles take their place.
+
+Nothing is taken as normal. Fisher's, Feldt's and McGraw and Wong's intervals are: of eight marks of which 70 to 90 % are
+the lowest they hold correlations, Cronbach's alpha and ICC of good raters in 41 to 77 %, with 200 items, too. Where
+marks are normal, these are wider with few items (a correlation of 0.9: 0.21 in place of 0.11 with 50, as wide with 200).
 
 Items that answer one question are tilted together, and n counts questions. Nothing is drawn: the same ratings give the
 same interval, in any order. Coverage by simulation: performance/README.md, and `performance/coverage.py --only raters`.
@@ -45,7 +49,7 @@ FEWEST = 3
 one in twenty is 1, those of fewer hold kappa in 89 %."""
 SUPPORT = 0.5
 """The weight, in items, of what no item shows. Of 0.25 to 1 coverage is alike; with 2, a high kappa is lost."""
-MOST_LEVELS = 12
+MOST_LEVELS = 20
 _PATTERNS = 1000
 """About as many imagined items, at most; of more raters there are fewer levels."""
 _UNITS = 1000
@@ -81,24 +85,20 @@ def usable(
     return bounded(measure, None, "", reason), values, asked
 
 
-def valued(measure: Measure, values: Floats, of: Coefficient, undefined: str) -> Measure:
-    """A measure of `usable` with its value; `undefined` says why there is none where it is not defined."""
-    if measure.reason:
-        return measure
-    value = float(of(values)(np.ones((1, len(values))))[0])
-    return replace(measure, value=value) if np.isfinite(value) else replace(measure, reason=undefined)
-
-
 def estimated(
     measure: Measure, values: Floats, questions: Ints, of: Coefficient, undefined: str, scale: Sequence[float] = ()
 ) -> Measure:
-    """The same with the score interval. `scale`: the marks that can be given, where the coefficient knows others than
-    were given."""
-    found = valued(measure, values, of, undefined)
-    if found.value is None:
-        return found
-    interval, reason = score_interval(values, questions, of, found.value, scale)
-    return bounded(found, interval, NAME, reason)
+    """A measure of `usable` with its value and interval; `undefined` says why there is no value where there is none.
+
+    `scale`: the marks that can be given, where the coefficient knows others than were given.
+    """
+    if measure.reason:
+        return measure
+    value = float(of(values)(np.ones((1, len(values))))[0])
+    if not np.isfinite(value):
+        return bounded(measure, None, "", undefined)
+    interval, reason = score_interval(values, questions, of, value, scale)
+    return bounded(replace(measure, value=value), interval, NAME, reason)
 
 
 def score_interval(
@@ -157,7 +157,7 @@ def _imagined(values: Floats, marks: Floats) -> tuple[Floats, Floats]:
     levels = np.searchsorted((marks[1:] + marks[:-1]) / 2, values)
     share = (np.bincount(levels[given], minlength=len(marks)) + 0.5) / (given.sum() + len(marks) / 2)
     highest, lowest = np.where(given, levels, -1).max(axis=1), np.where(given, levels, len(marks)).min(axis=1)
-    reach = int((highest - lowest).max()) + max(1, len(marks) // 4)
+    reach = int((highest - lowest).max()) + 1 + (len(marks) > 7)
     steps = np.abs(np.subtract.outer(np.arange(len(marks)), np.arange(len(marks))))
     one, rest = np.nonzero((steps > 0) & (steps <= reach))
     straying = np.where(np.eye(raters, dtype=bool), marks[one][:, None, None], marks[rest][:, None, None])
