@@ -27,10 +27,11 @@ from viva.analysis.ratings import Ratings, marks_of, mean_of, nearest, typical
 from viva.analysis.tilting import Floats, Ints, Statistic, Weights, estimated, midranks, numbered, usable
 from viva.analysis.uncertainty import adjusted_wald, mean_variance
 from viva.errors import DataError
+from viva.visible import plural
 
 FEWEST = 3
 """Items that a figure takes: of fewer, chance is nearly all that it shows."""
-_FEW = f"it takes {FEWEST} items; there are {{}}"
+_FEW = f"{{}} of {FEWEST} that a figure takes"
 MOST_PAIRS = 45
 """Pairs of raters up to which each is shown: ten raters."""
 DRAWN = 25
@@ -166,8 +167,10 @@ def _enough(found: Iterable[Measure]) -> tuple[Measure, ...]:
     """The measures, those of too few items without a figure."""
     return tuple(
         one
-        if one.n >= FEWEST or one.value is None
-        else Measure(kind=one.kind, value=None, n=one.n, left_out=one.left_out, reason=_FEW.format(one.n))
+        if one.n >= FEWEST
+        else Measure(
+            kind=one.kind, value=None, n=one.n, left_out=one.left_out, reason=_FEW.format(plural(one.n, "item"))
+        )
         for one in found
     )
 
@@ -293,7 +296,10 @@ def _bias(measure: Measure, away: Floats, asked: Ints, scale: Sequence[float]) -
 def _table(rows: str, columns: str, first: Column, second: Column, scale: tuple[float, ...]) -> Confusion | None:
     if not 1 < len(scale) <= min(DRAWN, MOST_MARKS):
         return None
-    return Confusion(rows=rows, columns=columns, scale=scale, counts=confusion(first, second, scale))
+    counts = confusion(first, second, scale)
+    return (
+        Confusion(rows=rows, columns=columns, scale=scale, counts=counts) if sum(map(sum, counts)) >= FEWEST else None
+    )
 
 
 def _powered(

@@ -11,14 +11,14 @@ kappa without agreement a bootstrap's (BCa) hold 55 %, a jackknife's 57 %, these
 
 What no item shows has a little weight too (`SUPPORT` items in all), or nothing could be tilted to it: half of it for
 items of full agreement, half for those where one rater strays by a step of the scale more than any does (two steps of
-eight marks and more). Of many marks, `MOST_LEVELS` quantiles take their place.
+eight marks and more, and for AC1 and AC2). Of many marks, `MOST_LEVELS` quantiles take their place.
 
-Nothing is taken as normal. Fisher's, Feldt's and McGraw and Wong's intervals are: of eight marks of which 70 to 90 % are
-the lowest they hold correlations, Cronbach's alpha and ICC of good raters in 41 to 77 %, with 200 items, too. Where
-marks are normal, these are wider with few items (a correlation of 0.9: 0.21 in place of 0.11 with 50, as wide with 200).
+Nothing is taken as normal. Fisher's, Feldt's and McGraw and Wong's intervals are: of eight marks of which 70 to 90 %
+are the lowest they hold correlations, Cronbach's alpha and ICC of good raters in 41 to 77 %, with 200 items, too.
+Where marks are normal, these are wider (a correlation of 0.9 of 50 items: 0.21 in place of 0.11).
 
 Items that answer one question are tilted together, and n counts questions. Nothing is drawn: the same ratings give the
-same interval, in any order. Coverage by simulation: performance/README.md, and `performance/coverage.py --only raters`.
+same interval, in any order. Coverage by simulation: performance/README.md, `performance/coverage.py --only raters`.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def score_interval(
     other = (np.isfinite(values) & (values != marks[counts.argmax()])).any(axis=1)
     if not len(scale) and (rare := len(np.unique(questions[other]))) < FEWEST:
         return None, f"{rare} questions have another mark than the commonest; an interval takes {FEWEST}"
-    imagined, mass = _imagined(values, np.union1d(marks, scale))
+    imagined, mass = _imagined(values, np.union1d(marks, scale), 1 + (len(marks) > 7 or len(scale) > 0))
     values, unit, weights = _units(values, questions)
     n = float(weights.sum())
     statistic = of(np.concatenate([values, imagined]))
@@ -147,8 +147,11 @@ def _units(values: Floats, questions: Ints) -> tuple[Floats, Ints, Floats]:
     return values, unit, np.ones(count)
 
 
-def _imagined(values: Floats, marks: Floats) -> tuple[Floats, Floats]:
-    """Items that might have been, and their weights: full agreement on each mark, and one rater who strays."""
+def _imagined(values: Floats, marks: Floats, beyond: int) -> tuple[Floats, Floats]:
+    """Items that might have been, and their weights: full agreement on each mark, and one rater who strays.
+
+    `beyond`: by how many steps more than any rater does.
+    """
     given, raters = np.isfinite(values), values.shape[1]
     most = min(MOST_LEVELS, max(2, round((_PATTERNS / raters) ** 0.5)))
     if len(marks) > most:
@@ -157,7 +160,7 @@ def _imagined(values: Floats, marks: Floats) -> tuple[Floats, Floats]:
     levels = np.searchsorted((marks[1:] + marks[:-1]) / 2, values)
     share = (np.bincount(levels[given], minlength=len(marks)) + 0.5) / (given.sum() + len(marks) / 2)
     highest, lowest = np.where(given, levels, -1).max(axis=1), np.where(given, levels, len(marks)).min(axis=1)
-    reach = int((highest - lowest).max()) + 1 + (len(marks) > 7)
+    reach = int((highest - lowest).max()) + beyond
     steps = np.abs(np.subtract.outer(np.arange(len(marks)), np.arange(len(marks))))
     one, rest = np.nonzero((steps > 0) & (steps <= reach))
     straying = np.where(np.eye(raters, dtype=bool), marks[one][:, None, None], marks[rest][:, None, None])

@@ -92,7 +92,7 @@ def agreement_page(path: Path) -> str:
         result = study(AgreementConfig(source=path))
     except VivaError as problem:
         return html_agreement((), (), (str(problem),))
-    return html_agreement(result.found, result.scores, result.notes())
+    return html_agreement(result.found, result.scores, result.closing())
 
 
 def _compared(ratings: Ratings, title: str, config: AgreementConfig, word: str) -> list[Agreement]:
