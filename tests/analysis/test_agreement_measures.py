@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from rows import table
-from viva.analysis.agreement import _pearson, _spearman, correlated
+from viva.analysis.agreement import _pearson, _spearman
 from viva.analysis.consistency import cronbach
 from viva.analysis.correlation import coefficient
 from viva.analysis.gwet import gwet

@@ -185,7 +185,7 @@ def _limits(start: Floats, influence: Floats, seen: float, n: float) -> Floats:
         return found, math.log(total) + top, mean, max(float(found @ (influence - mean) ** 2), 1e-300)
 
     def between(accepts: Callable[[float], bool], inside: float, outside: float) -> float:
-        for _ in range(50):
+        for _ in range(32):
             middle = (inside + outside) / 2
             inside, outside = (middle, outside) if accepts(middle) else (inside, middle)
         return inside
