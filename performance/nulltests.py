@@ -5,8 +5,9 @@
 
 One answer against ten (`viva compare`), the break of two lines where scatter changes with size (`viva scaling`), a
 judge corrected by few labels (`viva agreement`), ranks by paired differences with lost answers (`viva leaderboard`),
-models of one family (`viva correlate`), and tests that are looked at while answers come (`viva compare --anytime`). A
-line is a design: what is measured, what it should be, and what it is.
+models of one family (`viva correlate`), tests that are looked at while answers come (`viva compare --anytime`), judges
+of their own model's answers (`viva judge-bias`), and guessers in the cells of a design (`viva variance`). A line is a
+design: what is measured, what it should be, and what it is.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ from viva.analysis.correlation import by_families
 from viva.analysis.pairedranks import paired_ranks
 from viva.analysis.prediction import powered
 from viva.analysis.segments import fit_segments
+from viva.lab.judges.effects import self_preference
+from viva.lab.variation.cells import factorial
+from viva.lab.variation.components import QUESTION, estimate, range_by_chance
 from viva.types import Aggregate
 
 Found = tuple[str, str, float]
@@ -139,6 +143,91 @@ def of_families(repetitions: int) -> Iterator[Found]:
             yield f"Pearson's r {rho:g}, {n} families of six", wanted, alarms / repetitions
 
 
+_KINDS = {
+    "own 80 % right, others 40 %, both err in 15 %": ([0.2, 0.8], [0.6, 0.4], [0.15, 0.85], [0.15, 0.85]),
+    "own 80 %, others 40 %, judge 5 %, reference 10 %": ([0.2, 0.8], [0.6, 0.4], [0.05, 0.95], [0.1, 0.9]),
+    "own 80 %, others 40 %, judge 10 %, reference 5 %": ([0.2, 0.8], [0.6, 0.4], [0.1, 0.9], [0.05, 0.95]),
+    "own 40 %, others 80 %, both err in 15 %": ([0.6, 0.4], [0.2, 0.8], [0.15, 0.85], [0.15, 0.85]),
+    "own 95 %, others 50 %, judge 2 %, reference 30 %": ([0.05, 0.95], [0.5, 0.5], [0.02, 0.98], [0.3, 0.7]),
+    "own 30 %, others 10 %, judge passes 30 % of wrong": ([0.7, 0.3], [0.9, 0.1], [0.3, 0.98], [0.15, 0.85]),
+    "five grades, own better, judge kinder": (
+        *([0.05, 0.1, 0.2, 0.3, 0.35], [0.3, 0.25, 0.2, 0.15, 0.1]),
+        *([0.12, 0.5, 0.88, 0.98, 1], [0.02, 0.1, 0.32, 0.68, 0.9]),
+    ),
+    "own better on hard questions, reference errs there": (
+        *([0.05, 0.15, 0.35, 0.45], [0.05, 0.3, 0.2, 0.45]),
+        *([0.05, 0.2, 0.8, 0.95], [0.05, 0.3, 0.7, 0.95]),
+    ),
+    "most own half right, judge passes these": ([0.2, 0.6, 0.2], [0.4, 0.2, 0.4], [0.02, 0.8, 0.98], [0.02, 0.2, 0.98]),
+}
+"""How many of its own answers are of each grade, and of others'; how often judge and reference pass one of a grade."""
+
+
+def of_own(repetitions: int) -> Iterator[Found]:
+    """A judge without preference for its own model's answers, half of which others gave, and judges with one: how often
+    0 is outside of what is printed. The last kind is one that marks cannot tell from a preference."""
+    even = [0.5, 0.5]
+    prefers = {f"equally good, both err in {e:.0%}": (even, even, [e, 1 - e], [e, 1 - e]) for e in (0.05, 0.15)}
+    told = [(name, kind, 0.0) for name, kind in _KINDS.items()]
+    told += [(f"{name}, {p:.0%} passed as its own", kind, p) for name, kind in prefers.items() for p in (0.3, 0.5)]
+    for name, (own, others, judge, reference), lift in told:
+        for n, steps in ((30, 1), (100, 1), (400, 1), (100, 4)):
+            dice, outside = np.random.default_rng(n), 0
+            mine = np.arange(n) % 2 == 0
+            for _ in range(repetitions):
+                drawn = [dice.choice(len(own), n, p=shares) for shares in (own, others)]
+                worth = np.where(mine, *drawn)
+                marks, marked = (dice.binomial(steps, np.array(each)[worth]) / steps for each in (judge, reference))
+                marks[mine & (dice.random(n) < lift)] = 1.0
+                asked = [str(place // 2) for place in range(n)]
+                found = self_preference("", mine.tolist(), marks.tolist(), marked.tolist(), asked)
+                outside += found.low is not None and found.high is not None and not found.low <= 0 <= found.high
+            marks_in = f"{n} marks in {steps} step{'s' * (steps > 1)}"
+            yield f"{name}, {marks_in}", "more is better" if lift else "0 outside: 5 % at most", outside / repetitions
+
+
+def of_cells(repetitions: int) -> Iterator[Found]:
+    """A guesser whom nothing moves: how often anything that was varied is shown to move the score or has a share, the
+    range of its cells, and what is printed of it by chance; and a model that loses `lost` by the second prompt, which
+    answers each tenth question anew under each prompt, and each twentieth in each cell."""
+    designs = {"2 × 2": ([2, 2], None), "4 × 4": ([4, 4], None), "4 × 4 in 8": ([4, 4], 8), "3": ([3], None)}
+    for design, (sizes, part) in designs.items():
+        cells = factorial(sizes, part)
+        names = [str(place) for place in range(len(sizes))]
+        for n, samples, right in ((10, 1, 0.25), (30, 3, 0.25), (96, 1, 0.25), (500, 1, 0.25), (96, 3, 0.9)):
+            dice, shown, ranges = np.random.default_rng(n), [], []
+            for _ in range(repetitions):
+                values = (dice.random((n, len(cells), samples)) < right).astype(float)
+                found = estimate(values, cells, names)
+                varied = [one.shown for one in found.components if "chance" not in one.name and one.name != QUESTION]
+                shown.append((found.p <= 0.05, any(varied)))
+                ranges.append((np.ptp(values.mean(axis=(0, 2))), range_by_chance(values.mean(axis=2))))
+            name = f"{design}, {n} questions × {samples}, {right:.0%} right"
+            yield f"{name}: moved", "p <= .05 in 5 % at most", float(np.mean(shown, axis=0)[0])
+            yield f"{name}: any share of it", "5 % at most", float(np.mean(shown, axis=0)[1])
+            yield f"{name}: points from cell to cell", "", 100 * float(np.mean(ranges, axis=0)[0])
+            yield f"{name}: printed for chance", "the same", 100 * float(np.mean(ranges, axis=0)[1])
+        for n, lost in ((500, 0.0), (500, 0.04), (1500, 0.02), (1500, 0.04)):
+            dice, moved = np.random.default_rng(n), 0
+            sets = max(2, repetitions // 3)
+            for _ in range(sets):
+                moved += estimate(_moved(dice, n, np.array(cells), lost), cells, names).p <= 0.05
+            wanted = "more is better" if lost else "p <= .05 in 5 % at most"
+            yield f"{design}, {n} questions, {100 * lost:g} points lost by a prompt", wanted, moved / sets
+
+
+def _moved(dice: np.random.Generator, n: int, cells: np.ndarray, lost: float) -> np.ndarray:
+    """Questions × cells × 1."""
+    chances = 1 / (1 + np.exp(-dice.normal(0.8, 1.5, (n, 1))))
+    prompts = cells[:, 0]
+    own = dice.random((n, prompts.max() + 1)) < chances
+    right = np.where(dice.random(own.shape) < 0.1, own, own[:, :1])
+    right[:, 1] &= dice.random(n) >= lost / chances.mean()
+    again = dice.random((n, len(cells))) < 0.05
+    values = np.where(again, dice.random(again.shape) < chances, right[:, prompts])
+    return values[:, :, None].astype(float)
+
+
 def _asked(scores: np.ndarray, lost: np.ndarray) -> pl.DataFrame:
     names = [f"{n:05d}" for n in range(len(scores))]
     ends = {"floor": np.where(lost, 0.0, scores), "most": np.where(lost, 1.0, scores)}
@@ -151,9 +240,9 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=600, help="simulated sets a line")
     add_tiny(parser, repetitions=4)
     repetitions = parser.parse_args().repetitions
-    for design in (of_unequal, of_breaks, of_labels, of_ranks, of_families, of_peeking):
+    for design in (of_unequal, of_breaks, of_labels, of_ranks, of_families, of_peeking, of_own, of_cells):
         for name, wanted, found in design(repetitions):
-            print(f"{name:58} {wanted:28} {found:8.3f}", flush=True)
+            print(f"{name:78} {wanted:28} {found:8.3f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,8 @@ EXIT_REFUSED = 4
 """The endpoint refuses this key or this model: nothing more was sent."""
 EXIT_STORAGE = 5
 """The run folder cannot be written: disk full, read-only, or held by another process."""
+EXIT_GATE = 6
+"""A gate that the user asked for does not hold (`viva compare --fail-if`): all was computed and printed."""
 EXIT_INTERRUPTED = 130
 """Ctrl-C, as shells expect it."""
 

@@ -81,7 +81,9 @@ class Question(Struct, frozen=True, kw_only=True):
     explanation: str = ""
     tags: dict[str, str] = {}
     weight: int = 1
-    """How often the set lists it. It is asked once, and counts so often."""
+    """How often the set lists it: asked once, it counts so often."""
+    cluster: str = ""
+    """What it shares with others (a passage, a sentence), as one observation; "" where it stands alone."""
     cell: dict[str, str] = {}
     """Of a question as one cell of a design asks it: factor → level, by their names."""
 
@@ -98,7 +100,7 @@ Prompt = tuple[Message, ...] | str
 
 
 class Sampling(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How the next token is drawn. None leaves a setting to the server. `seed` goes up by one with every sample."""
+    """How the next token is drawn. None leaves a setting to the server. `seed` is the run's: see `Generate.seed`."""
 
     temperature: float | None = 0.0
     top_p: float | None = None
@@ -133,6 +135,16 @@ class Generate(Struct, frozen=True, kw_only=True):
     """The JSON schema that the server is to hold the reply to; empty for plain text."""
     dropped: int = 0
     """Exemplars that were left out, since they did not fit the context."""
+    drawn: int | None = None
+    """The seed that was drawn for this request (`engine.keys.with_seed`)."""
+
+    @property
+    def seed(self) -> int | None:
+        """The seed that is sent: drawn for this request or, in runs of an earlier Viva, one number for all questions
+        that goes up by one with every sample."""
+        if self.drawn is None and self.sampling.seed is not None:
+            return self.sampling.seed + self.sample
+        return self.drawn
 
 
 VerdictFormat = Literal["line", "nonce", "json"]
@@ -167,6 +179,15 @@ class Usage(Struct, frozen=True, omit_defaults=True):
     input: int = 0
     output: int = 0
     reasoning: int = 0
+
+
+class Served(Struct, frozen=True, omit_defaults=True):
+    """Who answered, by the reply's own word (hostile text): the model, the provider behind a router, and what tells
+    one configuration of a server from another. All are "" where nothing is said."""
+
+    model: str = ""
+    provider: str = ""
+    system_fingerprint: str = ""
 
 
 class Quota(Struct, frozen=True):
@@ -212,6 +233,7 @@ class Response(Struct, frozen=True, kw_only=True, omit_defaults=True):
     error: Failure | None = None
     likelihoods: tuple[Likelihood, ...] = ()
     quotas: tuple[Quota, ...] = ()  # what the server said of its limits; written down nowhere
+    served: Served = Served()
     first: float = 0.0  # seconds until something of a streamed reply came
 
 
@@ -315,18 +337,6 @@ class Opinion(Struct, frozen=True):
     nonce: str = ""
 
 
-class Canary(Struct, frozen=True, kw_only=True):
-    """An answer whose mark is known, put before judges among the others, who do not know which it is.
-
-    `mark` is a share of the full mark, of every aspect that is judged of it. It is nobody's answer, and in no mean.
-    """
-
-    exam: str
-    question: str
-    text: str
-    mark: float
-
-
 class Mark(Struct, frozen=True):
     """What one expert gives one aspect of an answer: a share of the full mark."""
 
@@ -334,33 +344,6 @@ class Mark(Struct, frozen=True):
     aspect: str
     value: float
     comment: str = ""
-
-
-class Flag(Struct, frozen=True):
-    """A construct in a program that honest solutions rarely need, why that is so, and the first line that has it
-    (hostile text; "" where it is not known). A remark that never scores."""
-
-    construct: str
-    reason: str
-    line: str
-
-
-class Suspicion(Struct, frozen=True, kw_only=True):
-    """What should be looked at in the programs of an answer. It never scores.
-
-    `passed`: whether any passed; `examined`: whether every one that passed was looked through for constructs, and
-    `flags` what was found; `twin`: whether one passed a twin of its test as well, which expects something else.
-    """
-
-    passed: bool
-    examined: bool
-    flags: tuple[Flag, ...]
-    twin: bool
-
-    @property
-    def any(self) -> bool:
-        """Whether there is anything."""
-        return self.twin or bool(self.flags)
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
@@ -430,7 +413,7 @@ class ScoreRow(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
 
     benchmark: str
     exam: str
-    """The benchmark with the settings that tell this run's exams apart ("csbench-en")."""
+    """With the settings that tell this run's exams apart ("csbench-en")."""
     model: str
     question: str
     sample: Place
@@ -445,13 +428,11 @@ class ScoreRow(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     weight: Annotated[int, Meta(ge=0, le=1_000_000)] = 1
     decided: dict[str, Decider] = {}
     verdicts: dict[str, tuple[float, ...]] = {}
-    """What the judges gave it, as in `Score`; an aspect that waits for a judge has none."""
+    """As in `Score`, as the two after it; an aspect that waits for a judge has none."""
     isolation: Isolation = ""
-    """As in `Score`."""
     limits: dict[str, tuple[float, float]] = {}
-    """As in `Score`."""
+    cluster: str = ""  # both as in `Question`
     cell: dict[str, str] = {}
-    """As in `Question`."""
 
     @property
     def points(self) -> float | None:
@@ -534,14 +515,14 @@ class Aggregate(Struct, frozen=True):
     """Only answers count that have full marks in this part."""
     aspects: tuple[str, ...] = ()
     """Which aspects of an answer decide what is averaged; all of them if empty."""
-    signed: bool = False
-    """Whether the part is a difference of shares, from −1 to 1, even where no answer's is below 0."""
+    kind: Literal["score", "share", "difference"] = "score"
+    """What is averaged: a score; a share of answers, which makes none right or wrong; or a difference of shares."""
 
 
 class TableSpec(Struct, frozen=True):
     """The shape of a published table: rows by columns. A `detail` is long, and shown in the terminal on request.
 
-    A table `across` models has one row, and is printed with a row a model where several sat the exam.
+    A table `across` models has one row, printed with a row a model where several sat the exam.
     """
 
     name: str

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from viva.analysis.breakdown import Breakdown, Cell, frame
+from viva.analysis.breakdown import Breakdown, frame
+from viva.analysis.estimate import Estimate
 from viva.types import Aggregate, Decider, Outcome, ScoreRow
 
 VALUES: dict[Outcome, float | None] = {"right": 1.0, "wrong": 0.0, "partly": 0.5}
@@ -23,6 +24,7 @@ def row(
     weight: int = 1,
     decided: Mapping[str, Decider] | None = None,
     limits: Mapping[str, tuple[float, float]] | None = None,
+    cluster: str = "",
 ) -> ScoreRow:
     """One answer's score; the value follows from the outcome unless given."""
     return ScoreRow(
@@ -41,9 +43,10 @@ def row(
         weight=weight,
         decided=dict(decided or {}),
         limits=dict(limits or {}),
+        cluster=cluster,
     )
 
 
-def cell(rows: Iterable[ScoreRow], *lines: Aggregate) -> Cell:
+def cell(rows: Iterable[ScoreRow], *lines: Aggregate) -> Estimate:
     """The cell that all `lines` share; everything without any."""
     return Breakdown(frame(rows)).cell(*(lines or (EVERYTHING,)))

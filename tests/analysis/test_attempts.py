@@ -53,14 +53,17 @@ def test_with_one_answer_a_repeat_best_and_mean_are_the_same() -> None:
     assert (best.mean, best.n, best.sd) == (mean.mean, mean.n, mean.sd)
 
 
-def test_a_question_with_a_missing_answer_counts_with_its_known_ones_however_good_they_are() -> None:
+def test_a_question_with_a_missing_answer_counts_however_good_its_known_ones_are() -> None:
+    """The best of the known answers, and what a second one adds where there are two: nothing, here."""
     found = cell(answers("a", [0.5, "error"]) + answers("b", [1.0, "error"]) + answers("c", [0.0, 0.0]), BEST)
     assert found.mean == pytest.approx(0.5)
     assert (found.floor, found.ceiling) == (pytest.approx(0.5), pytest.approx(2 / 3))
     assert found.outcomes == {"right": 1, "partly": 1, "wrong": 1}
-    assert found.short == 2
     assert not found.complete
     assert cell(answers("a", ["error", "error"]) + answers("b", [1.0, 1.0]), BEST).outcomes == {"right": 1, "error": 1}
+    nobody = cell(answers("a", [0.5, "error"]) + answers("b", [1.0, "ungraded"]), BEST)
+    assert (nobody.mean, nobody.floor, nobody.ceiling) == (None, 0.75, 1.0), "no question has two answers"
+    assert nobody.outcomes == {"error": 1, "ungraded": 1}
 
 
 @pytest.mark.parametrize("attempts", ["best", "best@10", "best@3", "pass@1", "pass@10"])
@@ -89,7 +92,7 @@ def test_an_unreadable_answer_never_beats_a_scored_one() -> None:
 
 def test_points_below_zero_are_better_than_no_answer_only_in_the_bounds() -> None:
     found = cell(answers("a", [-0.5, -0.25]) + answers("b", [-0.5, "error"]), BEST)
-    assert found.mean == pytest.approx(-0.375)
+    assert found.mean == pytest.approx((-0.25 - 0.5 + 0.125) / 2)
     assert found.floor == pytest.approx(-0.375)
     assert not found.complete
 
@@ -115,8 +118,12 @@ def test_what_is_expected_of_a_question_is_its_outcome() -> None:
     assert not found.complete
 
 
-def test_more_draws_than_answers_take_all_answers() -> None:
-    assert cell(answers("a", [0.25, 0.5]), Aggregate("", attempts="best@10")).mean == pytest.approx(0.5)
+def test_more_draws_than_answers_are_not_known() -> None:
+    found = cell(answers("a", [0.25, 0.5]), Aggregate("", attempts="best@10"))
+    assert (found.mean, found.floor, found.ceiling) == (None, 0.5, 1.0)
+    assert found.outcomes == {"not asked": 1}
+    uneven = cell(answers("a", [0.25]) + answers("b", [0.0, 1.0]), Aggregate("", attempts="best@2"))
+    assert uneven.mean == pytest.approx((0.25 + 0.5 + 1) / 2), "a second answer adds .5 where there is one"
 
 
 def test_an_unknown_way_to_count_is_refused() -> None:

@@ -26,7 +26,7 @@ MACRO = Aggregate("macro", over="subject")
 def test_what_cannot_be_read_earns_no_point_and_stays_in_the_denominator(outcome: Outcome) -> None:
     found = cell([row(1, "right"), row(2, "right"), row(3, "wrong"), row(4, outcome)])
     assert found.mean == pytest.approx(2 / 4)
-    assert (found.floor, found.ceiling) == (pytest.approx(2 / 4), pytest.approx(3 / 4))
+    assert (found.floor, found.ceiling) == (pytest.approx(2 / 4), pytest.approx(2 / 4)), "wrong, and not missing"
     assert found.complete
     assert found.outcomes == {"right": 2, "wrong": 1, outcome: 1}
 
@@ -49,25 +49,10 @@ def test_where_nothing_is_answered_there_is_no_mean(outcome: Outcome) -> None:
         assert (found.floor, found.ceiling) == (0.0, 1.0)
 
 
-def test_a_mean_that_counts_ungraded_answers_0_stands_beside() -> None:
-    law, physics = {"subject": "law"}, {"subject": "physics"}
-    rows = [
-        *(row(1, "right", tags=law), row(2, "partly", tags=law), row(3, "ungraded", tags=law)),
-        *(row(4, "right", tags=physics), row(5, "ungraded", tags=physics, weight=3), row(6, "error", tags=physics)),
-    ]
-    found = cell(rows)
-    assert found.mean == pytest.approx(2.5 / 3)
-    assert found.zeroed == pytest.approx(2.5 / 7)  # what was never answered is no opting out
-    assert cell(rows, MACRO).zeroed == pytest.approx((1.5 / 3 + 1 / 4) / 2)
-    assert cell([row(1, "right"), row(2, "error"), row(3, "unsound")]).zeroed is None
-    assert cell([row(1, "ungraded")]).zeroed == 0.0
-    assert cell([row(1, "ungraded", tags=law)], MACRO).zeroed == 0.0
-
-
 def test_a_published_quarter_for_an_unparsed_reply_counts_in_the_mean() -> None:
     found = cell([row(1, "right"), row(2, "wrong"), row(3, "unparsed", 0.25), row(4, "empty", 0.25)])
     assert found.mean == pytest.approx(1.5 / 4)
-    assert (found.floor, found.ceiling) == (pytest.approx(1 / 4), pytest.approx(3 / 4))
+    assert (found.floor, found.ceiling) == (pytest.approx(1.5 / 4), pytest.approx(1.5 / 4))
     assert found.complete
 
 
@@ -117,8 +102,8 @@ def test_bounds_hold_the_mean_and_the_interval_whatever_the_outcomes(
         if found.low is not None:
             assert found.high is not None
             assert found.mean is not None
-            assert 0 <= found.low <= found.mean + 1e-9
-            assert found.mean - 1e-9 <= found.high <= 1
+            assert 0 <= found.low <= found.floor + 1e-9
+            assert found.ceiling - 1e-9 <= found.high <= 1
     if answered:
         by_hand = statistics.fmean(r.value or 0.0 for r in answered)
         assert cell(rows).mean == pytest.approx(by_hand)
@@ -137,7 +122,10 @@ def test_the_bounds_of_a_macro_average_by_hand() -> None:
     found = cell(rows, MACRO)
     assert found.mean == pytest.approx((1 + 0) / 2)
     assert found.floor == pytest.approx((0.5 + 0) / 2)
-    assert found.ceiling == pytest.approx((1 + 0.5) / 2)
+    assert found.ceiling == pytest.approx((1 + 0) / 2), "what cannot be read stays wrong"
+    lost = cell([*rows, row("maths/0", "error", tags={"subject": "maths"})], MACRO)
+    assert (lost.groups, lost.scored_groups) == (3, 2)
+    assert (lost.floor, lost.ceiling) == (pytest.approx((0.5 + 0 + 0) / 3), pytest.approx((1 + 0 + 1) / 3))
 
 
 def test_the_same_answers_give_the_same_number_to_the_last_digit() -> None:

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import msgspec
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +15,7 @@ from hypothesis import strategies as st
 from analysis.answers import cell, row
 from rows import table
 from viva.analysis.breakdown import Breakdown, frame
+from viva.analysis.columns import Columns
 from viva.analysis.comparing import compared, paired
 from viva.analysis.slices import slices
 from viva.analysis.uncertainty import Z, identified_level
@@ -88,19 +88,19 @@ def test_who_decided_says_whether_there_is_a_mean() -> None:
                 found = cell(one.rows, one.line)
                 assert found.mean == one.mean
                 decided = any(each.outcome != "ungraded" for each in one.rows)
-                assert found.one_sided == (one.mean is None and decided)
+                assert found.ranged == (one.mean is None and decided)
 
 
 def test_a_row_without_an_answer_like_the_gold_is_a_range_where_others_have_some() -> None:
     """The similarity decides there, too, and found nothing: what waits was not like the gold."""
     rows = [alike(1, part="x"), row(2, "right", tags={"part": "y"}), unlike(3, part="y")]
     found = cell(rows, Aggregate("y", {"part": ("y",)}))
-    assert (found.mean, found.floor, found.most) == (None, 0.5, 1.0)
+    assert (found.mean, found.floor, found.ceiling) == (None, 0.5, 1.0)
 
 
 def test_a_range_has_the_interval_of_its_ends() -> None:
     found = cell([*(alike(n) for n in range(100)), *(unlike(n) for n in range(100, 300))])
-    assert (found.mean, found.floor, found.most) == (None, pytest.approx(1 / 3), 1.0)
+    assert (found.mean, found.floor, found.ceiling) == (None, pytest.approx(1 / 3), 1.0)
     assert found.low is not None
     assert found.high is not None
     assert found.low == pytest.approx(0.290, abs=0.001)  # Wilson's lower limit at 90 %: the ends lie far apart
@@ -110,12 +110,12 @@ def test_a_range_has_the_interval_of_its_ends() -> None:
 def test_limits_of_a_part_bound_it() -> None:
     rows = [row(n, "ungraded", limits={"": (0.0, 0.5), "g": (-0.5, 0.0)}) for n in range(5)]
     rows += [row(9, "right", decided={RATIONALE: "similarity"}, parts={"g": 0.0})]
-    whole, gap = cell(rows), cell(rows, Aggregate("gap", part="g", signed=True))
-    assert (whole.floor, whole.most) == (pytest.approx(1 / 6), pytest.approx(3.5 / 6))
-    assert (gap.mean, gap.floor, gap.most) == (None, pytest.approx(-2.5 / 6), 0.0)
+    whole, gap = cell(rows), cell(rows, Aggregate("gap", part="g", kind="difference"))
+    assert (whole.floor, whole.ceiling) == (pytest.approx(1 / 6), pytest.approx(3.5 / 6))
+    assert (gap.mean, gap.floor, gap.ceiling) == (None, pytest.approx(-2.5 / 6), 0.0)
     assert gap.low is not None
     assert gap.high is not None
-    assert gap.low <= gap.floor <= gap.most <= gap.high
+    assert gap.low <= gap.floor <= gap.ceiling <= gap.high
 
 
 @given(
@@ -144,10 +144,9 @@ def test_a_range_and_its_interval_hold_every_completion(said: list[tuple[str, bo
     ]
     truth = cell(done, line)
     assert truth.mean is not None
-    assert found.floor - 1e-9 <= truth.mean <= found.most + 1e-9
-    if found.least_low is not None and found.most_high is not None:
-        assert found.least_low - 1e-9 <= found.floor <= found.most <= found.most_high + 1e-9
-    if found.one_sided and found.low is not None and found.high is not None:
+    assert found.floor - 1e-9 <= truth.mean <= found.ceiling + 1e-9
+    if found.low is not None and found.high is not None:
+        assert found.low - 1e-9 <= found.floor <= found.ceiling <= found.high + 1e-9
         assert found.low - 1e-9 <= truth.mean <= found.high + 1e-9
 
 
@@ -165,8 +164,8 @@ def test_the_critical_value_is_that_of_imbens_and_manski() -> None:
     assert np.mean(hits) == pytest.approx(0.95, abs=0.01)
 
 
-def test_a_range_of_one_sign_has_the_largest_p_of_its_completions() -> None:
-    def asked(scores: Sequence[float | None]) -> pl.DataFrame:
+def test_a_range_of_one_sign_has_a_p_and_any_other_has_none() -> None:
+    def asked(scores: Sequence[float | None]) -> Columns:
         rows = [
             row(n, "ungraded") if value is None else row(n, "partly", value, decided={ANSWER: "judge"})
             for n, value in enumerate(scores)
@@ -178,13 +177,18 @@ def test_a_range_of_one_sign_has_the_largest_p_of_its_completions() -> None:
         first, second = generator.choice([0.0, 0.5, 1.0], size=(2, 7), p=(0.4, 0.2, 0.4)).tolist()
         first[:2], second[:2] = [0.0] * 2, generator.choice([0.5, 1.0], size=2).tolist()
         theirs = asked(first)
-        found = compared(paired(theirs, asked([*second[:5], None, None])))
-        assert found.one_sided
+        pairs = paired(theirs, asked([*second[:5], None, None]))
+        found = compared(pairs)
+        assert found.ranged
         ends = itertools.product((0.0, 0.25, 1.0), repeat=2)
         every = [compared(paired(theirs, asked([*second[:5], *end]))) for end in ends]
         signs.append(min(one.difference or 0.0 for one in every) > 0)
+        if not signs[-1]:
+            assert found.p is None
+            continue
         largest = max(one.p or 0.0 for one in every)
-        assert found.p == (pytest.approx(largest) if signs[-1] else None)
+        assert found.p is not None
+        assert largest / 2 - 1e-9 <= found.p <= largest + 1e-9, "one side of it alone can be"
     assert 0 < sum(signs) < len(signs), "some of either kind"
 
 
@@ -194,7 +198,7 @@ def test_two_ranges_have_a_range_of_differences_and_no_p() -> None:
 
     line = ALL
     found = compared(paired(asked(3).questions(line), asked(4).questions(line)))
-    assert (found.difference, found.p, found.first, found.wins, found.one_sided) == (None, None, None, None, True)
+    assert (found.difference, found.p, found.first, found.wins, found.ranged) == (None, None, None, None, True)
     assert (found.floor, found.ceiling) == (pytest.approx(0.25 - 1), pytest.approx(1 - 1 / 3))
     assert found.first_range == pytest.approx((1 / 3, 1.0))
     assert found.low is not None

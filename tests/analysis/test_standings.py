@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.answers import row
 from viva.analysis.breakdown import Breakdown, frame
+from viva.analysis.columns import Columns, Text, coded
+from viva.analysis.estimate import Estimate
 from viva.analysis.pairedranks import paired_ranks
-from viva.analysis.standings import Contender, Score, best_by, ranks, widest
+from viva.analysis.standings import Contender, best_by, ranks, widest
 from viva.analysis.uncertainty import wilson
 from viva.types import Aggregate
 
 
-def score(mean: float, half: float | None = None) -> Score:
-    return Score(mean=mean) if half is None else Score(mean=mean, low=mean - half, high=mean + half)
+def score(mean: float, half: float | None = None) -> Estimate:
+    return Estimate(mean=mean) if half is None else Estimate(mean=mean, low=mean - half, high=mean + half)
 
 
 def test_clearly_different_models_have_one_rank_each() -> None:
@@ -35,17 +37,23 @@ def test_overlapping_models_share_a_range_and_neighbours_need_not() -> None:
     assert [rank.text for rank in chain] == ["1–2", "1–3", "2–3"]
 
 
-def asked(scores: np.ndarray, lost: np.ndarray | None = None) -> pl.DataFrame:
+def asked(
+    scores: np.ndarray, lost: np.ndarray | None = None, groups: Sequence[str] = (), clusters: Sequence[str] = ()
+) -> Columns:
     """One model's questions, as `Breakdown.questions` has them; lost ones may be anything."""
     gone = np.zeros(len(scores), dtype=bool) if lost is None else lost
-    return pl.DataFrame(
-        {
-            "question": [f"{n:05d}" for n in range(len(scores))],
-            "n": np.ones(len(scores), dtype=np.int32),
-            "floor": np.where(gone, 0.0, scores),
-            "most": np.where(gone, 1.0, scores),
-        }
-    )
+    numbers = {
+        "n": np.ones(len(scores)), "floor": np.where(gone, 0.0, scores), "ceiling": np.where(gone, 1.0, scores)
+    }  # fmt: skip
+    names = {"question": [f"{n:05d}" for n in range(len(scores))], "tag:group": groups, "cluster": clusters}
+    texts = {
+        name: Text(
+            list(dict.fromkeys(values)), coded(values, {text: n for n, text in enumerate(dict.fromkeys(values))})
+        )
+        for name, values in names.items()
+        if values
+    }
+    return Columns(numbers, texts)
 
 
 def test_a_model_that_lost_hard_answers_is_not_first_for_certain() -> None:
@@ -58,8 +66,7 @@ def test_a_model_that_lost_hard_answers_is_not_first_for_certain() -> None:
     found = cell.cell(Aggregate("all"))
     assert found.mean is not None
     assert found.mean > 0.8
-    one = Score(mean=found.mean, low=found.least_low, high=found.most_high, floor=found.floor, ceiling=found.most)
-    scores = [one, score(0.67, 0.02), score(0.30, 0.02)]
+    scores = [found, score(0.67, 0.02), score(0.30, 0.02)]
     by_questions = paired_ranks([asked(hidden, lost), asked(better), asked(worse)])
     for ranges in (None, by_questions):
         ranked = ranks(scores, ranges)
@@ -86,7 +93,7 @@ def test_pairs_tell_apart_what_intervals_do_not() -> None:
     draw = np.random.default_rng(1)
     difficulty = draw.normal(0, 2, 400)
     scores = [(draw.random(400) < 1 / (1 + np.exp(difficulty - 0.25 * ability))).astype(float) for ability in range(10)]
-    apart = ranks([Score(mean=float(each.mean()), **_wilson(each)) for each in scores])
+    apart = ranks([Estimate(mean=float(each.mean()), **_wilson(each)) for each in scores])
     together = paired_ranks([asked(each) for each in scores])
     assert together is not None
     widths = [rank.last - rank.first + 1 for rank in apart if rank.first and rank.last]
@@ -101,18 +108,18 @@ def _wilson(scores: np.ndarray) -> dict[str, float]:
 
 def test_only_models_of_the_same_questions_are_paired() -> None:
     one = asked(np.ones(5))
-    other = one.with_columns(question=pl.Series([f"x{n}" for n in range(5)]))
+    other = Columns(one.numbers, {"question": Text([f"x{n}" for n in range(5)], np.arange(5, dtype=np.int32))})
     assert paired_ranks([one, other]) is None
     assert paired_ranks([]) is None
-    assert paired_ranks([one.head(1), one.head(1)]) is None
-    assert paired_ranks([one, one.sample(5, shuffle=True, seed=1)]) == [(1, 2), (1, 2)]
+    assert paired_ranks([one.take(np.arange(1))] * 2) is None
+    assert paired_ranks([one, one.take(np.array([3, 1, 0, 4, 2]))]) == [(1, 2), (1, 2)]
 
 
 def test_a_macro_average_is_ranked_by_its_own_shares() -> None:
     """One group of two hundred that the first gets right, and nine of ten that the second does."""
     groups = ["big"] * 200 + [f"small {n}" for n in range(9) for _ in range(10)]
-    first = asked(np.array([float(name == "big") for name in groups])).with_columns(pl.Series("tag:group", groups))
-    second = asked(np.array([float(name != "big") for name in groups])).with_columns(pl.Series("tag:group", groups))
+    first = asked(np.array([float(name == "big") for name in groups]), groups=groups)
+    second = asked(np.array([float(name != "big") for name in groups]), groups=groups)
     assert paired_ranks([first, second]) == [(1, 1), (2, 2)]
     assert paired_ranks([first, second], "group") == [(2, 2), (1, 1)]
 
@@ -180,7 +187,7 @@ def test_all_ranges_hold_the_true_ranks_at_least_95_times_of_100(models: int, sp
         truth = chances.mean(axis=1)  # on these very questions: what an endless number of repeats would give
         points = (draw.random((models, questions)) < chances).sum(axis=1)
         scores = [
-            Score(mean=n / questions, low=bounds[0], high=bounds[1])
+            Estimate(mean=n / questions, low=bounds[0], high=bounds[1])
             for n in points.tolist()
             if (bounds := wilson(n, questions))
         ]

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.answers import cell, row
-from viva.analysis.breakdown import Cell, frame
+from viva.analysis.breakdown import frame
+from viva.analysis.estimate import Estimate
 from viva.analysis.training import Point, by_table, by_tag, measured, parts_of, training
 from viva.types import Aggregate, TableSpec
 
@@ -21,8 +22,8 @@ ROWS = [
 ]
 
 
-def cells(**means: float | None) -> dict[str, Cell]:
-    return {name: Cell(n=1, mean=mean) for name, mean in means.items()}
+def cells(**means: float | None) -> dict[str, Estimate]:
+    return {name: Estimate(n=1, mean=mean) for name, mean in means.items()}
 
 
 def point(at: float, **means: float | None) -> Point:

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from analysis.answers import cell, row
 from rows import table
+from viva.analysis.estimate import Spread
 from viva.analysis.uncertainty import (
     adjusted_wald,
-    interval_below_zero,
     mean_variance,
     share_interval,
     standard_deviation,
@@ -110,9 +110,13 @@ def test_nearly_all_wrong_counts_as_many_questions_as_there_are() -> None:
 
 
 def test_the_interval_of_scores_below_zero_is_the_t_interval_and_ends_at_1() -> None:
-    assert interval_below_zero(0.1, 0.04**2, 11) == pytest.approx((0.1 - 2.200985160 * 0.04, 0.1 + 2.200985160 * 0.04))
-    assert interval_below_zero(0.99, 0.04**2, 11)[1] == 1.0
-    assert interval_below_zero(-4.0, 0.04**2, 11)[0] < -4.0, "points taken away know no limit"
+    def interval(mean: float) -> tuple[float, float]:
+        spread = Spread(mean=mean, variance=0.04**2, worth=12, degrees=11, scale="below zero")
+        return spread.interval() or (0.0, 0.0)
+
+    assert interval(0.1) == pytest.approx((0.1 - 2.200985160 * 0.04, 0.1 + 2.200985160 * 0.04))
+    assert interval(0.99)[1] == 1.0
+    assert interval(-4.0)[0] < -4.0, "points taken away know no limit"
 
 
 def test_the_adjusted_wald_interval_is_of_two_more_differences() -> None:
@@ -207,7 +211,8 @@ def test_a_subject_of_one_question_takes_its_spread_from_the_others() -> None:
     assert found.low < 0.6
     single = cell(grouped({"law": [1], "arts": [0], "logic": [1], "art": [0]}), MACRO)
     assert (single.low, single.high) == pytest.approx(share_interval(0.5, 1 / 3 / 4, 4, 3))
-    assert cell(grouped({"law": [0.5]}), MACRO).low is None
+    alone = grouped({"law": [0.5]})
+    assert (cell(alone, MACRO).low, cell(alone, MACRO).high) == (cell(alone).low, cell(alone).high)
 
 
 # Asking again is not new evidence

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from viva.analysis.breakdown import Breakdown, Cell, frame
+from viva.analysis.breakdown import Breakdown, frame
+from viva.analysis.estimate import Estimate
 from viva.benchmarks import open_exam
 from viva.contracts import Exam
 from viva.types import (
@@ -85,7 +86,7 @@ def layout(exam: Exam, name: str) -> TableSpec:
     return next(table for table in exam.layouts() if table.name == name)
 
 
-def cells(exam: Exam, rows: Iterable[ScoreRow], table: str, of: str = "Overall") -> dict[str, Cell]:
+def cells(exam: Exam, rows: Iterable[ScoreRow], table: str, of: str = "Overall") -> dict[str, Estimate]:
     """Column → cell of one row of a table."""
     shape = layout(exam, table)
     filled = Breakdown(frame(rows)).table(shape, "exam", "m")

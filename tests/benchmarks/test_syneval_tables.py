@@ -19,7 +19,8 @@ from viva.engine.stages import parts_shown
 from viva.types import Question, Response, Score, ScoreRow
 
 if TYPE_CHECKING:  # polars takes a while
-    from viva.analysis.breakdown import Breakdown, Cell, Table
+    from viva.analysis.breakdown import Breakdown, Table
+    from viva.analysis.estimate import Estimate
 
 Reply = Callable[[Question], str]
 
@@ -66,7 +67,7 @@ def mixed(question: Question) -> str:
     return str(question.answer).split()[-1] if number % 2 else str(question.answer)
 
 
-def cells(sat: Exam, reply: Reply = mixed) -> dict[str, dict[str, Cell]]:
+def cells(sat: Exam, reply: Reply = mixed) -> dict[str, dict[str, Estimate]]:
     """The table by knowledge point: row → column → cell."""
     found = {table.name: table for table in tables(sat, reply)}["points"]
     return {row: dict(zip(found.columns, line, strict=True)) for row, line in zip(found.rows, found.cells, strict=True)}

@@ -222,7 +222,7 @@ def test_a_chart_is_of_one_exam(viva: Viva) -> None:
 def test_what_is_not_graded_is_marked_and_explained(viva: Viva) -> None:
     assert viva("run", "csbench", "--model", "baseline/first", "--run", "run", *QUIET).code == 0
     text = breakdown(viva.folder / "run", "--by", "format", "--min", 2)
-    assert "†: the mean leaves out what was not graded" in text
+    assert "†: the mean leaves out what was not scored" in text
     assert "not judged" in text
 
 

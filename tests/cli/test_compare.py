@@ -187,9 +187,10 @@ def test_tables_of_item_scores_by_hand() -> None:
     rows += [("b", q, s, v) for q, values in (("q1", "11"), ("q2", "10"), ("q4", "11")) for s, v in enumerate(values)]
     (row,) = compared(item_scores("t.csv", *rows))
     found = row["found"]
-    assert (found["n"], found["only_first"], found["only_second"]) == (2, 1, 1)
+    assert (found["n"], found["unscored"], found["only_first"]) == (2, 2, 0), "the set is what the table has"
     assert (found["first"], found["second"]) == (0.25, 0.75)
-    assert found["p"] == 0.5, "two questions of one size: both up in 1 of 4, both down in 1 of 4"
+    assert (found["floor"], found["ceiling"]) == (pytest.approx((0.5 + 0.5 - 1 + 0) / 4), pytest.approx(2 / 4))
+    assert found["p"] is None, "the missing answers can make either the better one"
     ways = compared("t.csv", "--aggregate", "best@1,best@2", "--model", "a")
     assert names(ways) == [("best@1", "best@2")]
     assert (ways[0]["found"]["first"], ways[0]["found"]["second"]) == (0.5, pytest.approx(2 / 3))
@@ -226,7 +227,11 @@ def test_questions_about_one_text_are_no_two() -> None:
     one = item_scores("t.csv", *rows, header="model,question,sample,score,text")
     (alone,), (together,) = compared(one), compared(one, "--cluster", "text")
     assert alone["found"]["p"] == pytest.approx(2 * 0.5**6)
-    assert together["found"]["p"] == pytest.approx(2 * 0.5**3), "three texts, not six questions"
+    assert together["found"]["p"] > 2 * alone["found"]["p"], "three texts, not six questions"
+    low, high = together["found"]["low"], together["found"]["high"]
+    assert low < 0 < high, "p and the interval say the same"
+    declared = item_scores("c.csv", *rows, header="model,question,sample,score,cluster")
+    assert compared(declared)[0]["found"] == together["found"], "what is declared needs no option"
     assert together["found"]["difference"] == alone["found"]["difference"]
 
 
@@ -342,7 +347,7 @@ def test_wrong_use_is_one_sentence() -> None:
             (("t.csv", "--pairs", "a=z"), r"--pairs 'z': nobody"),
             (("t.csv", "--between", "shots"), "do not differ in that, but in: models"),
             (("t.csv", "--by", "colour"), "no column 'colour'"),
-            (("t.csv", "--aggregate", "best@0"), "write mean, best, best@K or pass@K"),
+            (("t.csv", "--aggregate", "best@0"), "write mean, best, best@K, pass@K or"),
             (("t.csv", "--chart", "x.gif"), "a chart is written as"),
         ]:
             with row(arguments), pytest.raises(VivaError, match=said):

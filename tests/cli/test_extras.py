@@ -57,6 +57,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def scores() -> str:
+    """A table of two models' item scores."""
+    rows = [f"{model},q{number},0,{(number + place) % 2}" for place, model in enumerate("ab") for number in range(9)]
+    return "\n".join(["model,question,sample,score", *rows])
+
+
 def test_a_run_is_asked_graded_and_looked_at_without_extras(folder: Path) -> None:
     answers = folder / "answers.jsonl"
     answers.write_text('{"question": "astronomy/0", "text": "A"}\n', encoding="utf-8")
@@ -84,13 +90,13 @@ def test_a_run_is_asked_graded_and_looked_at_without_extras(folder: Path) -> Non
 
 
 def test_a_command_that_needs_an_extra_names_it_in_its_last_line(folder: Path) -> None:
+    (folder / "scores.csv").write_text(scores(), encoding="utf-8")
     commands = (
         (("report", "run"), "altair", "pages"),
         (("view", "."), "starlette", "pages"),
         (("review", "run"), "starlette", "pages"),
-        (("compare", "run", "run"), "polars", "analysis"),
-        (("breakdown", "run"), "polars", "analysis"),
-        (("leaderboard", "run", "--out", "site"), "polars", "analysis"),
+        (("compare", "scores.csv"), "scipy", "analysis"),
+        (("leaderboard", "run", "--out", "site"), "scipy", "analysis"),
     )
 
     with table() as row:

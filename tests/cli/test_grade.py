@@ -17,7 +17,7 @@ from rows import table
 from servers.fixtures import QUIET, Ended, LocalServer, Viva
 
 SCORES = ("--out", "scores.csv")
-COLUMNS = ["question", "sample", "score", "outcome", "read", "model"]
+COLUMNS = ["question", "sample", "score", "outcome", "read", "cluster", "model"]
 
 
 # Happy paths

@@ -10,11 +10,10 @@ from msgspec.structs import replace
 
 from cli.collected import answers, gold, write_jsonl
 from rows import table
-from viva.analysis.breakdown import Cell
+from viva.analysis.estimate import Estimate
+from viva.analysis.wording import cell_text, score_text
 from viva.cli.main import main
 from viva.reports.formats import legend
-from viva.reports.site.assembling import figure_of
-from viva.reports.site.pages import score_text
 from viva.types import Question
 
 from reports.samples import RIGHT, SHORT, result  # isort: skip
@@ -58,15 +57,12 @@ def test_what_is_left_out_for_being_a_range_is_named(folder: Path, capsys: pytes
 
 
 def test_a_range_has_both_ends_and_a_sign() -> None:
-    gap = figure_of(Cell(n=4, mean=None, low=-0.6, high=0.5, floor=-0.125, most=0.25, one_sided=True))
-    assert gap is not None
-    assert (score_text(gap), gap.partial) == ("-12.50 to 25.00", True)
-    assert figure_of(Cell(n=4, mean=None)) is None
+    gap = Estimate(n=4, mean=None, low=-0.6, high=0.5, floor=-0.125, ceiling=0.25, outcomes={"ungraded": 4})
+    assert (score_text(gap), cell_text(gap)) == ("-12.50 to 25.00†", "-12.50 to 25.00† [-60.00, 50.00]")
+    assert cell_text(Estimate(n=4, mean=None, outcomes={"error": 4})) == "–†"
 
 
 def test_the_legend_explains_the_marks_that_are_there() -> None:
     whole = replace(result(overall=RIGHT), tables=())
     assert "†" not in legend([whole])
-    assert "(0: …)" not in legend([whole])
     assert "†" in legend([whole, replace(whole, overall=SHORT)])
-    assert "(0: …)" in legend([replace(whole, overall=replace(SHORT, zeroed=0.4))])

@@ -12,13 +12,13 @@ import pytest
 from cli.collected import answers, write_jsonl
 from cli.told import told
 from servers.fixtures import QUIET
+from viva.analysis.wording import percent
 from viva.cli.ask.run import run_command
 from viva.cli.grade.score import score_command
 from viva.cli.look.report import report_command
 from viva.engine.folder import RunFolder
 from viva.errors import StorageError, VivaError
 from viva.published import neighbours
-from viva.reports.result import percent
 from viva.runs.answers import answered, is_fresh
 from viva.runs.config import LimitOptions
 from viva.runs.open import prepare

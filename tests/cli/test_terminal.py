@@ -21,6 +21,7 @@ from rich.cells import cell_len
 from cli.collected import dangerous
 from rows import table
 from servers.fixtures import QUIET, LocalServer, Viva
+from viva.analysis.estimate import Estimate
 from viva.engine.asking import Tally
 from viva.errors import VivaError
 from viva.reports.run_list import ListedResult, ListedRun, RunList
@@ -162,10 +163,8 @@ def test_grading_says_how_far_it_is(viva: Viva) -> None:
 def test_a_list_of_models_does_not_read_as_one() -> None:
     many = ListedRun(path="r", state="asking", models=tuple(f"openai/m{at}" for at in range(16)), exams=("x",))
     assert "openai/m0 and 15 more" in RunList((many,)).to_screen(80)
-    one = ListedResult(
-        exam="", model="openai/m", score=0.5, floor=None, ceiling=None, low=0.4, high=0.6, n=4, partial=False,
-        unscored=0, cost=None, estimated=0,
-    )  # fmt: skip
+    known = Estimate(n=4, mean=0.5, low=0.4, high=0.6, floor=0.5, ceiling=0.5)
+    one = ListedResult(exam="", model="openai/m", estimate=known, cost=None, estimated=0)
     several = tuple(replace(one, exam=exam) for exam in ("csbench-en", "csbench-zh"))
     run = ListedRun(path=f"runs/{'long-' * 4}", created="2026-11-23T19:41:00", state="done", results=several)
     for width in (60, 80):

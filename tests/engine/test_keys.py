@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rows import table
-from viva.engine.keys import Keys
+from viva.engine.keys import Keys, with_seed
 from viva.models import Endpoint, connect
 from viva.types import Choose, Generate, Message, Prompt, Sampling
 
@@ -138,3 +138,36 @@ def test_two_requests_share_a_key_only_if_they_are_equal(
 ) -> None:
     keys = [key(question=question, sample=sample, prompt=prompt) for question, sample, prompt in (one, other)]
     assert (keys[0] == keys[1]) == (one == other)
+
+
+ASKED = st.tuples(st.integers(-(2**62), 2**62), st.integers(0, 5), TEXTS)
+
+
+@given(st.lists(ASKED, min_size=1, max_size=20, unique=True))
+def test_seeds_have_31_bits_and_are_others_for_every_run_question_and_sample(asked: list[tuple[int, int, str]]) -> None:
+    def seeded(base: int, sample: int, question: str) -> Generate:
+        request = Generate(question=question, sample=sample, prompt="?", sampling=Sampling(seed=base))
+        return with_seed(request, base, question)
+
+    drawn = [seeded(*one) for one in asked]
+    assert all(one.seed is not None and 0 <= one.seed < 2**31 for one in drawn)
+    assert len({one.seed for one in drawn}) == len({Keys({}, "b").of(one) for one in drawn}) == len(asked)
+    assert drawn == [seeded(*one) for one in asked]
+
+
+def test_seeds_fill_their_31_bits_evenly_and_a_seed_shares_none_with_the_next() -> None:
+    requests = [
+        (base, Generate(question=f"law/{number}", sample=sample, prompt="?", sampling=Sampling(seed=base)))
+        for base in range(2) for sample in range(5) for number in range(400)
+    ]  # fmt: skip
+    seeds = [with_seed(request, base, request.question).drawn or 0 for base, request in requests]
+    assert len(set(seeds)) > len(seeds) - 10  # by chance, 4,000 of 2^31 share 0.004
+    for bit in range(31):
+        assert 0.45 < sum(seed >> bit & 1 for seed in seeds) / len(seeds) < 0.55
+
+
+def test_a_request_that_no_seed_was_drawn_for_has_the_key_and_the_seed_of_an_earlier_viva() -> None:
+    assert key().hex() == "ebe19711b6e19a5a317a60a281e144d9"
+    assert REQUEST.seed == 5
+    assert msgspec.structs.replace(REQUEST, sampling=Sampling()).seed is None
+    assert Keys({}, "b").of(with_seed(REQUEST, 3, "law/3")) != Keys({}, "b").of(REQUEST)

@@ -15,13 +15,15 @@ import pytest
 
 from engine.sample import prompts
 from servers.fixtures import SAMPLE, Going, LocalServer, Viva, wait_until
+from viva.engine.keys import with_seed
+from viva.types import Generate, Sampling
 
 Serve = Callable[..., LocalServer]
 KILLS = int(os.environ.get("VIVA_KILLS", "6"))
 SEED = int(os.environ.get("VIVA_SEED", "0"))
 CONCURRENCY = 8
 SEEDED = 5
-"""The seed of sample 0, so that a body tells its sample."""
+"""The run's seed, so that a body tells its sample."""
 
 
 @dataclasses.dataclass
@@ -91,16 +93,22 @@ def test_killed_at_random_moments_every_question_is_answered_once_and_scores_are
     )
 
 
+def seed(question: str, sample: int) -> int | None:
+    """The seed that a request is sent."""
+    request = Generate(question=question, sample=sample, prompt="", sampling=Sampling(seed=SEEDED))
+    return with_seed(request, SEEDED, question).seed
+
+
 def check_survivor(victim: Victim, total: int) -> int:
     """Everything is answered once, nothing that was journaled was asked again. Returns how many were asked again."""
     server, viva = victim.server, victim.viva
     entries = viva.entries(victim.run)
     assert len(entries) == len(viva.answered(victim.run)) == total
-    questions = {prompt: question.id for prompt, question in prompts().items()}
-    asked = [
-        (questions[event["body"]["messages"][-1]["content"]], event["body"]["seed"] - SEEDED)
-        for event in server.events("asked")
-    ]
+    requests = {
+        (prompt, seed(question.id, n)): (question.id, n) for prompt, question in prompts().items() for n in range(3)
+    }
+    bodies = [event["body"] for event in server.events("asked")]
+    asked = [requests[body["messages"][-1]["content"], body["seed"]] for body in bodies]
     assert set(asked) == viva.answered(victim.run)
     assert len(asked) - total <= len(victim.kills) * CONCURRENCY
     held_before: set[tuple[str, int]] = set()
@@ -108,7 +116,7 @@ def check_survivor(victim: Victim, total: int) -> int:
         assert held_before <= held, "an answer that was in the journal is gone"
         assert not held & set(asked[seen:]), "an answer that was in the journal was asked for again"
         held_before = held
-    given = {(questions[event["prompt"]], event["seed"] - SEEDED): event["text"] for event in server.events("answered")}
+    given = {requests[event["prompt"], event["seed"]]: event["text"] for event in server.events("answered")}
     assert {(entry["question"], entry.get("sample", 0)): entry["text"] for entry in entries} == given
     return len(asked) - total
 

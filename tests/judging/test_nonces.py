@@ -223,7 +223,7 @@ def test_an_answer_cannot_opt_out_through_a_judge_that_quotes_it(viva: Viva, jud
     assert bare.code == 3  # as it was: three of seven verdicts cannot be read
     left_out = bare.report["results"][0]["overall"]
     assert left_out["outcomes"]["ungraded"] == 3
-    assert left_out["zeroed"] == 0.0  # beside the mean that leaves them out
+    assert left_out["floor"] == 0.0  # next to the mean that leaves them out
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.test_extras import bare
+from cli.test_extras import bare, scores
 from cli.test_ranges import folder as ranges
 from cli.test_ranges import viva as here
 from rows import table
@@ -21,7 +21,8 @@ __all__ = ["ranges"]
 
 
 def test_a_command_that_needs_an_extra_names_it(tmp_path: Path) -> None:
-    commands = {("item-analysis", "run"): "polars", ("plan", "--score", "80", "--difference", "2"): "scipy"}
+    (tmp_path / "scores.csv").write_text(scores(), encoding="utf-8")
+    commands = {("item-analysis", "scores.csv"): "scipy", ("plan", "--score", "80", "--difference", "2"): "scipy"}
     with table() as row:
         for (command, package), done in zip(commands.items(), bare(tmp_path, *commands), strict=True):
             with row(command[0]):

@@ -176,18 +176,21 @@ def test_an_answer_that_says_nothing_must_fail(viva: Viva, server: Weak) -> None
     assert "100.0 % of marks for an empty answer are 0.5 or more" in str(ended.report["notes"])
 
 
-def test_a_judge_that_likes_its_own_model_is_found(viva: Viva, server: Weak) -> None:
+def test_what_a_judge_gives_its_own_model_is_shown_and_is_no_verdict(viva: Viva, server: Weak) -> None:
     asked = ("--model", "openai/own", "--model", "openai/another", "--base-url", server.url)
     ended = viva("run", "csbench", "--language", "en,zh", *asked, "--judge", "openai/fair", "--run", "run", *QUIET)
     assert ended.code == 0, ended.err
     found = bias(viva, server, "own")
-    assert found.code == 0, found.err
-    assert biased(found) == ["self-preference"]
-    assert effects(found)["self-preference"]["change"] > 0.3
-    assert effects(found)["self-preference"]["answers"] == 2 * JUDGED
+    own = effects(found)["self-preference"]
+    assert (biased(found), own["low"] > 0.1, own["answers"], own["p"]) == ([], True, 2 * JUDGED, None)
+    said = found.report["notes"]
+    assert "openai/own (answer): no bias shows where there is a p." in said[0]
+    assert any(line.startswith("self-preference has no p and is no verdict: ") for line in said)
     other = bias(viva, server, "another")
-    assert biased(other) == []
     assert effects(other)["self-preference"]["change"] == pytest.approx(0)
+    assert viva("resume", "run", "--judge", "openai/another", "--judge-base-url", server.url, *QUIET).code == 0
+    said = " ".join(bias(viva, server, "own").report["notes"])
+    assert "no expert and no judge whose model answered nothing has marked these answers" in said
 
 
 def test_killed_in_the_middle_it_goes_on_and_asks_nobody_twice(viva: Viva, server: Weak) -> None:

@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from scipy.special import stdtr
 from scipy.stats import ttest_1samp
 
 from rows import table
-from viva.analysis.signflip import sign_flip, sign_test
+from viva.analysis.comparing import sign_test
+from viva.analysis.estimate import Clustered, mean_of
 from viva.lab.planning.power import (
     Clusters,
     Discordance,
@@ -74,7 +76,7 @@ def test_the_promised_power_holds_for_several_answers() -> None:
                 hits = 0
                 for _ in range(TIMES // 2):
                     first, second = answers(random, needed, samples, 0.25)
-                    hits += sign_flip(second - first, turns=500).p <= 0.05
+                    hits += (mean_of(second - first, np.arange(needed), signed=True).p() or 0.0) <= 0.05
                 assert BAND[0] - 0.015 <= hits / (TIMES // 2) <= BAND[1] + 0.015  # twice the error of 600 draws
 
 
@@ -90,16 +92,22 @@ def pilot(random: np.random.Generator, size: int, clusters: int) -> tuple[Scatte
     return found.scatter, found.mean
 
 
-def in_clusters(random: np.random.Generator, sizes: np.ndarray, spread: float) -> np.ndarray:
-    """Each cluster's sum of the differences of two models: normal, of mean .05 and variance .3 within."""
-    shared = 0.05 + random.normal(0, spread, len(sizes))
-    return sizes * shared + np.sqrt(0.3 * sizes) * random.normal(0, 1, len(sizes))
+def p_of_clusters(random: np.random.Generator, sizes: np.ndarray, spread: float) -> float:
+    """p of the differences -1, 0 and 1 of two models: each cluster's mean is normal around .05, its variance .3."""
+    clusters = np.repeat(np.arange(len(sizes)), sizes)
+    means = np.clip(0.05 + random.normal(0, spread, len(sizes)), -0.83, 0.83)[clusters]
+    drawn, differing = random.random(len(clusters)), 0.3 + means**2
+    values = np.where(drawn < (differing + means) / 2, 1.0, np.where(drawn < differing, -1.0, 0.0))
+    alone = mean_of(values, np.arange(len(values)), signed=True).floor
+    columns = {"points": values, "answered": np.ones(len(values))}
+    variance, worth, degrees = Clustered(columns, 0 * clusters, clusters).variance("", [alone.mean], alone)
+    spread_of = replace(alone, variance=variance, worth=worth, degrees=degrees, zero_one=False)
+    return float(2 * stdtr(degrees, -spread_of.statistic))
 
 
 def detected(random: np.random.Generator, sizes: Callable[[], np.ndarray], spread: float) -> float:
     """How often the test that `viva compare` decides by finds the difference, in clusters of such sizes."""
-    found = [sign_flip(in_clusters(random, sizes(), spread), turns=1999).p <= 0.05 for _ in range(TIMES)]
-    return float(np.mean(found))
+    return float(np.mean([p_of_clusters(random, sizes(), spread) <= 0.05 for _ in range(TIMES)]))
 
 
 @pytest.mark.slow
@@ -151,10 +159,10 @@ def test_the_power_of_clusters_is_that_of_students_t() -> None:
                 means = gap + random.normal(0, 1, (40_000, number)) * scatter.error(number * size) * number**0.5
                 seen = ttest_1samp(means, 0, axis=1).pvalue <= 0.05
                 assert power(scatter, gap, number * size) == pytest.approx(seen.mean(), abs=0.01)
-    five = Scatter(between=0.25, within=0.0, clusters=Clusters.so_many(5))
-    assert power(five, 0.9, 10_000) == 0.0, "five clusters are never significant"
-    assert smallest_difference(five, 10_000, 0.8) is None
-    assert questions_for_difference(five, 0.9, 0.8) is None
+    one = Scatter(between=0.25, within=0.0, clusters=Clusters.so_many(1))
+    assert power(one, 0.9, 10_000) == 0.0, "one cluster tells nothing of others"
+    assert smallest_difference(one, 10_000, 0.8) is None
+    assert questions_for_difference(one, 0.9, 0.8) is None
     assert half_width(Scatter(between=0.25, within=0.0, clusters=Clusters.of_size(50)), 40) == math.inf
 
 

@@ -16,7 +16,6 @@ from click.testing import CliRunner
 import viva
 from judging.reading import read
 from judging.serving import Body, JudgeServer
-from rows import table
 from servers.fixtures import QUIET, Viva
 from viva.cli.ask.merge import merge_command
 from viva.errors import DataError, VivaError
@@ -116,6 +115,26 @@ def test_a_preference_for_a_letter_is_told_from_a_preference_for_an_option() -> 
     assert asked.startswith("Standard error in points, where a model gives 500 answers\n"), "--budget asks for it"
     frame = viva.lab.variance("run").to_frame()
     assert {row["less"] for row in frame.iter_rows(named=True)} == {"", frame["model"][7]}
+
+
+def test_what_chance_does_as_well_is_no_finding() -> None:
+    Path("other.toml").write_text('[other]\ntask = "只写无。"\n')
+
+    def moved(prompt: Prompt) -> str:
+        return "" if "只写无" in prompt else "A"
+
+    ask = partial(viva.lab.variance_run, "cmmlu", vary="prompt=other.toml,order=2")
+    ask(model="baseline/random", run="guessed")
+    guessed = viva.lab.variance("guessed", budget=400)
+    assert "Not shown to be moved by anything that was varied (p above 0.05): baseline/random.\n" in guessed.to_text()
+    assert "(least)" not in guessed.to_text()
+    assert guessed.contestants[0].by_chance == pytest.approx(2.059 * (0.25 * 0.75 / 96) ** 0.5, rel=0.1), "of four"
+    assert {row[-1] for row in guessed.tables()[2].rows if "chance" not in row[0]} == {"–"}
+    ask(model=moved, run="moved")
+    found = viva.lab.variance("moved", budget=400)
+    assert "(least)" in found.to_text()
+    assert "Not shown to be moved" not in found.to_text()
+    assert next(row for row in found.tables()[2].rows if row[0] == "prompt")[-1] == "99 %"
 
 
 def test_exports_views_and_tables_take_such_a_run(viva: Viva) -> None:
@@ -266,33 +285,24 @@ def test_judges_that_were_asked_nothing_are_no_factor(judges: str) -> None:
 
 def test_seeds_are_sent_and_said(judges: str) -> None:
     def run(**more: object) -> None:
-        viva.lab.variance_run("cmmlu", model="openai/m", base_url=judges, vary="seed=4", run="run", limit=12, **more)
+        given = {"vary": "seed=4", "model": "openai/m", "base_url": judges, "limit": 12} | more
+        viva.lab.variance_run("cmmlu", **given)
+
+    def sent(run: str) -> dict[tuple[str, int], str]:
+        entries = [json.loads(line) for line in lines(Path(run, "responses.jsonl"))]
+        return {(entry["question"], entry.get("sample", 0)): entry["text"].split()[2] for entry in entries}
 
     with pytest.raises(VivaError, match=r"vary seed: say which seed is the first, such as .*seed 0"):
         run()
     with pytest.raises(VivaError, match=r"nothing is drawn at temperature 0; say another, such as .*temperature 0.7"):
         run(seed=0)
-    run(seed=3, temperature="1")
-    entries = [json.loads(line) for line in lines(Path("run/responses.jsonl"))]
-    sent = {(entry.get("sample", 0), entry["text"].split()[2]) for entry in entries}
-    assert sent == {(0, "3"), (1, "4"), (2, "5"), (3, "6")}
-
-
-def test_a_seed_that_all_questions_share_is_said_where_it_can_count(judges: str) -> None:
-    asked: dict[str, object] = {"model": "openai/m", "base_url": judges, "limit": 4}
-    with table() as row:
-        for name, more, said in (
-            ("drawn", {"seed": 3, "temperature": "1"}, True),
-            ("the server's temperature", {"seed": 3, "temperature": "server"}, True),
-            ("nothing is drawn", {"seed": 3}, False),
-            ("no seed", {"temperature": "1"}, False),
-            ("a factor", {"seed": 3, "temperature": "1", "vary": "seed=2"}, False),
-            ("no server", {"seed": 3, "temperature": "1", "model": "baseline/random", "base_url": None}, False),
-        ):
-            with row(name):
-                ask = viva.lab.variance_run if "vary" in more else viva.run
-                notes = ask("cmmlu", run=name, **(asked | more)).report.notes
-                assert any("sends the same number with every question" in note for note in notes) is said
+    run(seed=3, temperature="1", run="run")
+    viva.run("cmmlu", model="openai/m", base_url=judges, limit=12, seed=3, temperature="1", samples=4, run="plain")
+    run(seed=3, temperature="1", run="both", vary="order=2,seed=4")
+    varied, plain, both = (sent(name) for name in ("run", "plain", "both"))
+    assert varied == plain, "a level is the seed that a sample of a run without a design is sent"
+    assert len(set(varied.values())) == 12 * 4
+    assert all(both[question, sample] == plain[question, sample % 4] for question, sample in both)
 
 
 @pytest.mark.parametrize(

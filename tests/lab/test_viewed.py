@@ -55,7 +55,7 @@ def test_an_adaptive_run_shows_its_estimate_and_no_mean_of_what_was_drawn(
     asked = ("--model", "baseline/first", "--calibration", tmp_path / "known", "--until", 30)
     assert viva("adaptive", "run", "cmmlu", *asked, "--run", tmp_path / "runs" / "some").code == 0
     (run,) = json.loads(viva("runs", tmp_path / "runs", "--format", "json").out)["runs"]
-    score = f"{100 * run['results'][0]['score']:.2f}"
+    score = f"{100 * run['results'][0]['estimate']['mean']:.2f}"
     visitor = visit(tmp_path / "runs")
     listed = visitor.get("/").text
     assert f'<b class="score">{score}</b>' in listed

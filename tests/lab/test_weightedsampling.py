@@ -86,7 +86,7 @@ def test_everything_asked_is_the_full_score_without_doubt() -> None:
     answers = asked(frame, values, np.full(40, 0.3), [40], 0)
     full = pytest.approx(float(frame.shares @ values))
     for found in (fixed(answers, len(answers.draws)), anytime(answers, [0.05])):
-        assert (found.value, found.low, found.high) == (full, full, full)
+        assert (found.mean, found.low, found.high) == (full, full, full)
 
 
 def test_of_equal_questions_drawn_at_random_it_is_their_mean_with_the_finite_population_in_its_error() -> None:
@@ -94,7 +94,7 @@ def test_of_equal_questions_drawn_at_random_it_is_their_mean_with_the_finite_pop
     answers = asked(frame_of(np.ones(400)), values, np.full(400, 0.5), [200], 2)
     found, mean = fixed(answers, 200), float(answers.values.mean())
     half = 1.972 * math.sqrt(mean * (1 - mean) / 199 * (1 - 200 / 400))
-    assert found.value == pytest.approx(mean, abs=0.15 * half), "weighed by precision, which grows as few are left"
+    assert found.mean == pytest.approx(mean, abs=0.15 * half), "weighed by precision, which grows as few are left"
     assert (found.high - found.low) / 2 == pytest.approx(half, rel=0.05)
 
 
@@ -115,7 +115,7 @@ def test_no_bet_can_lose_more_than_is_safe_and_its_bound_holds_for_any_answers(s
     answers = Answers(draws=drawn[: size // 2 + 1], values=values[frame.places(drawn[: size // 2 + 1])], lowest=lowest)
     found = anytime(answers, [0.5, 0.01])
     least, most = answers.possible()
-    assert least - 1e-9 <= found.low <= found.value <= found.high <= most + 1e-9
+    assert least - 1e-9 <= found.low <= found.mean <= found.high <= most + 1e-9
     assert 0 < SAFE < 1
 
 
@@ -178,7 +178,7 @@ def covered(times: int, *, spoiled: bool) -> None:
     noise = 3 * math.sqrt(0.05 * 0.95 / times)
     assert np.mean([one.low <= full <= one.high for full, one, _ in found]) > 0.945 - noise
     assert np.mean([out for *_, out in found]) < 0.05 + noise
-    error = math.sqrt(np.mean([(one.value - full) ** 2 for full, one, _ in found]))
+    error = math.sqrt(np.mean([(one.mean - full) ** 2 for full, one, _ in found]))
     random = math.sqrt(0.24 / 120 * (1 - 120 / 400))
     assert (error < 0.9 * random) if not spoiled else (error < 1.3 * random)
 

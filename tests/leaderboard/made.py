@@ -6,10 +6,10 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-from viva.analysis.standings import Score
+from viva.analysis.estimate import Estimate
 from viva.analysis.uncertainty import wilson
 from viva.reports.site.assembling import Entry, Heading, site
-from viva.reports.site.content import Board, Dimension, Facts, Figure, Row, Site
+from viva.reports.site.content import Board, Dimension, Facts, Row, Site
 from viva.reports.site.published import published_boards
 
 FAMILIES = ("Alpaca", "Bison", "Camel", "Dingo")
@@ -27,17 +27,20 @@ SETTINGS: dict[str, str | int] = {
 }  # fmt: skip
 
 
-def score(points: int, n: int = 400) -> Score:
+def score(points: int, n: int = 400) -> Estimate:
     bounds = wilson(points, n)
     assert bounds is not None
-    return Score(mean=points / n, low=bounds[0], high=bounds[1])
+    mean = points / n
+    return Estimate(n=n, mean=mean, low=bounds[0], high=bounds[1], floor=mean, ceiling=mean)
 
 
 def entry(model: str, points: int, *, benchmark: str = "csbench", facts: Facts | None = None, **settings: Any) -> Entry:
     """A model's result with figures around its score."""
     draw = random.Random(f"{model}{points}")
     share = points / 400
-    figures = tuple(Figure(min(1.0, max(0.0, share + draw.uniform(-0.1, 0.1))), 0.0, 1.0) for _ in DIMENSIONS)
+    figures = tuple(
+        Estimate(mean=min(1.0, max(0.0, share + draw.uniform(-0.1, 0.1))), low=0.0, high=1.0) for _ in DIMENSIONS
+    )
     said = {**SETTINGS, "benchmark": f"{benchmark}.1", "model": model, **settings}
     row = Row(
         model=model,
@@ -45,7 +48,6 @@ def entry(model: str, points: int, *, benchmark: str = "csbench", facts: Facts |
         score=score(points),
         facts=facts or Facts(),
         figures=figures,
-        n=400,
         origin="run-1",
         signature="|".join(f"{name}:{value}" for name, value in said.items()),
     )

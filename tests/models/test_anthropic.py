@@ -14,12 +14,13 @@ from servers.fixtures import QUIET, LocalServer, Viva
 from viva.contracts import Model
 from viva.errors import VivaError
 from viva.models import Endpoint, connect
-from viva.types import Message, Response, Usage
+from viva.types import Message, Response, Served, Usage
 
 pytestmark = pytest.mark.peers("anthropic")
 
 Serve = Callable[..., LocalServer]
 KEY = "the-good-key"
+SERVED = Served("claude-x")
 
 
 @pytest.fixture
@@ -47,7 +48,7 @@ def error(kind: str, text: str = "So it is.") -> str:
 
 
 def test_a_reply_with_its_usage(model: Model) -> None:
-    assert answer(model) == Response(text="A", usage=Usage(2095, 503))
+    assert answer(model) == Response(text="A", usage=Usage(2095, 503), served=SERVED)
 
 
 def test_what_is_sent(vendor: LocalServer, model: Model) -> None:
@@ -88,7 +89,7 @@ def test_why_a_reply_ended(vendor: LocalServer) -> None:
 
 def test_an_empty_reply_is_an_answer(vendor: LocalServer, model: Model) -> None:
     vendor.control(text="", stop="refusal")
-    assert answer(model) == Response(text="", stop_reason="filter", usage=Usage(2095, 503))
+    assert answer(model) == Response(text="", stop_reason="filter", usage=Usage(2095, 503), served=SERVED)
 
 
 def test_thinking_is_not_the_answer(vendor: LocalServer, model: Model) -> None:
@@ -97,7 +98,7 @@ def test_thinking_is_not_the_answer(vendor: LocalServer, model: Model) -> None:
         "id": "m", "type": "message", "role": "assistant", "model": "claude-x", "content": blocks,
         "stop_reason": "end_turn", "stop_sequence": None, "usage": {"input_tokens": 1, "output_tokens": 2},
     }))  # fmt: skip
-    assert answer(model) == Response(text="A", reasoning="B?", usage=Usage(1, 2))
+    assert answer(model) == Response(text="A", reasoning="B?", usage=Usage(1, 2), served=SERVED)
 
 
 REFUSALS: dict[int, tuple[str, dict[str, Any]]] = {

@@ -14,7 +14,7 @@ from servers.fixtures import QUIET, LocalServer, Viva
 from viva.contracts import Model
 from viva.errors import VivaError
 from viva.models import Endpoint, connect
-from viva.types import Message, Response, Usage
+from viva.types import Message, Response, Served, Usage
 
 pytestmark = pytest.mark.peers("google.genai")
 
@@ -48,7 +48,7 @@ def error(code: int, status: str, *details: dict[str, Any]) -> str:
 
 
 def test_a_reply_with_its_usage_thoughts_included(model: Model) -> None:
-    assert answer(model) == Response(text="A", usage=Usage(4, 9 + 7, 7))
+    assert answer(model) == Response(text="A", usage=Usage(4, 9 + 7, 7), served=Served("g"))
 
 
 def test_what_is_sent(vendor: LocalServer, model: Model) -> None:

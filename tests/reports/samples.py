@@ -6,13 +6,16 @@ from typing import Any
 
 import msgspec
 
-from viva.analysis.breakdown import Cell, Table
+from viva.analysis.breakdown import Table
+from viva.analysis.estimate import Estimate
 from viva.engine.folder import ExamRecord, ModelRecord, RunRecord
 from viva.reports.result import Report, Result
 from viva.types import ExamSpec, Sampling
 
-RIGHT = Cell(n=40, mean=0.625, low=0.47, high=0.7578, floor=0.625, ceiling=0.625, outcomes={"right": 25, "wrong": 15})
-SHORT = Cell(
+RIGHT = Estimate(
+    n=40, mean=0.625, low=0.47, high=0.7578, floor=0.625, ceiling=0.625, outcomes={"right": 25, "wrong": 15}
+)
+SHORT = Estimate(
     n=50,
     mean=0.5,
     low=0.366,
@@ -22,12 +25,12 @@ SHORT = Cell(
     sd=0.021,
     outcomes={"right": 20, "wrong": 20, "error": 7, "ungraded": 3},
 )
-NOTHING = Cell(n=0, mean=None, floor=0.0, ceiling=1.0)
-UNGRADED = Cell(n=8, mean=None, floor=0.0, ceiling=1.0, outcomes={"ungraded": 8})
+NOTHING = Estimate(n=0, mean=None, floor=0.0, ceiling=1.0)
+UNGRADED = Estimate(n=8, mean=None, floor=0.0, ceiling=1.0, outcomes={"ungraded": 8})
 
 
 def table(
-    cells: tuple[tuple[Cell, ...], ...] = ((RIGHT, SHORT), (NOTHING, UNGRADED)),
+    cells: tuple[tuple[Estimate, ...], ...] = ((RIGHT, SHORT), (NOTHING, UNGRADED)),
     *,
     exam: str = "csbench-en",
     model: str = "openai/m",
@@ -41,7 +44,9 @@ def table(
     )
 
 
-def result(*tables: Table, overall: Cell = SHORT, model: str = "openai/m", language: str = "en", **more: Any) -> Result:
+def result(
+    *tables: Table, overall: Estimate = SHORT, model: str = "openai/m", language: str = "en", **more: Any
+) -> Result:
     fields: dict[str, Any] = {
         "exam": f"csbench-{language}",
         "benchmark": "csbench",

@@ -10,7 +10,8 @@ import msgspec
 
 from reports.samples import RIGHT, SHORT, report, result, table
 from rows import table as rows_table
-from viva.analysis.breakdown import Cell, Table
+from viva.analysis.breakdown import Table
+from viva.analysis.estimate import Estimate
 from viva.published import Neighbour, about, neighbours
 from viva.reports.formats import as_csv, as_json, as_latex, as_markdown, as_terminal
 from viva.reports.result import comparable, grid
@@ -99,14 +100,14 @@ def test_a_hostile_name_is_spelled_out() -> None:
         assert "\u202e" not in text
 
 
-def lacking(*names: str, **more: object) -> Cell:
+def lacking(*names: str, **more: object) -> Estimate:
     return msgspec.structs.replace(SHORT, lacks=names, **more)  # type: ignore[arg-type]
 
 
 def test_a_published_figure_stands_only_beside_a_mean_over_the_same_parts() -> None:
     partial, few = (
         lacking("Open-ended"),
-        Cell(n=50, mean=0.5, floor=0.2, ceiling=0.8, outcomes={"right": 10, "error": 40}),
+        Estimate(n=50, mean=0.5, floor=0.2, ceiling=0.8, outcomes={"right": 10, "error": 40}),
     )
     mixed = table(((RIGHT, RIGHT), (RIGHT, partial)))
     rows = {
@@ -136,5 +137,5 @@ def test_what_is_withheld_is_said() -> None:
     assert "too little of Fill-in-the-blank, Open-ended is scored for a published score beside this one" in text
 
 
-def replace_cells(one: Table, cell: Cell) -> Table:
+def replace_cells(one: Table, cell: Estimate) -> Table:
     return msgspec.structs.replace(one, cells=tuple(tuple(cell for _ in row) for row in one.cells))

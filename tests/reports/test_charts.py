@@ -13,7 +13,7 @@ from msgspec.structs import replace as changed
 
 from reports.samples import report, result, table
 from rows import table as rows_of
-from viva.analysis.breakdown import Cell
+from viva.analysis.estimate import Estimate
 from viva.errors import VivaError
 from viva.reports import charts
 from viva.reports.charts.scores import outcomes_chart, parts_chart, scores_chart
@@ -102,7 +102,7 @@ def test_a_result_is_drawn_with_what_it_rests_on() -> None:
 
 def test_parts_are_drawn_in_the_headlines_average() -> None:
     """As CMMLU's, whose published average is over subjects: the first of two columns, not the last."""
-    subjects, questions = (Cell(n=4, mean=mean, low=0.1, high=0.9) for mean in (0.25, 0.5))
+    subjects, questions = (Estimate(n=4, mean=mean, low=0.1, high=0.9) for mean in (0.25, 0.5))
     rows = ("STEM", "Average")
     two = changed(table(), rows=rows, columns=("Macro", "Micro"), cells=((questions, subjects), (subjects, questions)))
     drawn = parts_chart([changed(result(two), overall=subjects)], 0)
@@ -138,7 +138,11 @@ SNIPPET = "window.drawn=1;"
 
 def test_the_pass_line_is_in_charts_and_under_tables() -> None:
     cells = tuple(
-        (Cell(n=400, mean=mean, low=mean - 0.05, high=mean + 0.05, floor=mean, ceiling=mean, outcomes={"right": 1}),)
+        (
+            Estimate(
+                n=400, mean=mean, low=mean - 0.05, high=mean + 0.05, floor=mean, ceiling=mean, outcomes={"right": 1}
+            ),
+        )
         for mean in (0.7, 0.62, 0.5)
     )
     parts = table(cells, rows=("STEM", "Other", "Humanities"), columns=("Macro",))

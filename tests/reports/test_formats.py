@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from benchmarks.explaining import opened
 from reports.samples import NOTHING, RIGHT, SHORT, UNGRADED, report, result, table
 from rows import table as rows_of
+from viva.analysis.wording import bounds_text, cell_text
 from viva.reports.formats import FORMATS, as_csv, as_json, as_latex, as_markdown, as_terminal
 from viva.reports.grids import grids_terminal
-from viva.reports.result import Grid, bounds_text, cell_text, footnotes, outcomes_text, side_by_side
+from viva.reports.result import Grid, footnotes, outcomes_text, side_by_side
 from viva.reports.summary import summary_terminal
 from viva.reports.text import latex, markdown
 from viva.types import OUTCOMES
@@ -74,9 +75,9 @@ def test_every_form_renders_numbers_intervals_and_signatures() -> None:
 def test_a_mean_that_leaves_something_out_is_marked_and_bounded() -> None:
     cells = (
         (RIGHT, "62.50 [47.00, 75.78]", ""),
-        (SHORT, "50.00† ± 2.10 [36.60, 63.40]", "40.00–60.00"),
+        (SHORT, "50.00† (40.00–60.00) ± 2.10 [36.60, 63.40]", "40.00–60.00"),
         (NOTHING, "–", ""),
-        (UNGRADED, "–†", "0.00–100.00"),
+        (UNGRADED, "–†", ""),
     )
     with rows_of() as row:
         for cell, text, bounds in cells:
@@ -85,15 +86,15 @@ def test_a_mean_that_leaves_something_out_is_marked_and_bounded() -> None:
                 assert bounds_text(cell) == bounds
 
 
-def test_the_mean_that_counts_ungraded_answers_0_stands_in_every_form() -> None:
-    left_out = SHORT.__class__(n=4, mean=0.75, zeroed=0.5625, outcomes={"right": 3, "ungraded": 1})
-    assert cell_text(left_out) == "75.00† (0: 56.25)"
+def test_the_bounds_stand_in_every_form() -> None:
+    left_out = SHORT.__class__(n=4, mean=0.75, floor=0.5625, ceiling=0.8125, outcomes={"right": 3, "ungraded": 1})
+    assert cell_text(left_out) == "75.00† (56.25–81.25)"
     shown = report(result(table(((left_out,),), rows=("OS",), columns=("Score",)), overall=left_out))
     for form in (summary_terminal, as_terminal, as_markdown, as_latex):
-        assert "(0: 56.25)" in form(shown)
-        assert "counts answers not judged 0" in form(shown)
+        assert re.search("56.25(–|--)81.25", form(shown))
+        assert "its bounds are the least and the most" in form(shown)
     (line,) = csv.DictReader(io.StringIO(as_csv(shown)))
-    assert (line["mean"], line["zeroed"]) == ("0.75", "0.5625")
+    assert (line["mean"], line["floor"], line["ceiling"]) == ("0.75", "0.5625", "0.8125")
 
 
 def test_outcomes_are_counted_in_words() -> None:
@@ -253,7 +254,7 @@ def _whole_in_latex(name: str) -> None:
     body = text[text.index(r"\midrule") : text.index(r"\bottomrule")].splitlines()[1:]
     assert len(body) == 2, "a row a line"
     assert all(line.endswith(r" \\") for line in body)
-    assert all(len(re.findall(r"(?<!\\)&", line)) == 5 for line in body)
+    assert all(len(re.findall(r"(?<!\\)&", line)) == 4 for line in body)
     code = "\n".join(line for line in text.splitlines() if not line.startswith("%"))
     assert set(re.findall(r"\\([a-zA-Z]+)", code)) <= {
         *("begin", "end", "caption", "toprule", "midrule", "bottomrule"),

@@ -20,21 +20,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import Struct
+from msgspec.structs import replace
 
 from analysis.answers import row
 from viva.analysis.agreement import agree
-from viva.analysis.best import Estimate, best_in_groups, best_of, mean_score, passing
-from viva.analysis.breakdown import Breakdown, Cell, frame
+from viva.analysis.breakdown import Breakdown, frame
+from viva.analysis.columns import Columns
 from viva.analysis.comparing import Difference, compared, compared_apart, paired
 from viva.analysis.errortypes import Typed, counted
+from viva.analysis.estimate import Estimate
 from viva.analysis.ratings import Ratings
 from viva.analysis.slices import slices
-from viva.analysis.standings import Score, ranks
+from viva.analysis.standings import ranks
+from viva.analysis.wording import bounds_text, cell_text
 from viva.api.frames import scores_frame
 from viva.errors import DataError
 from viva.reports.formats import as_csv
-from viva.reports.result import Report, Result, bounds_text, cell_text
+from viva.reports.leaderboard import standing
+from viva.reports.result import Report, Result
 from viva.reports.slices import Breakdowns, Shown
+from viva.runs.item_scores import table_rows
+from viva.runs.score_table import ModelScores
 from viva.types import UNANSWERED, Aggregate, Outcome, ScoreRow, TableSpec
 
 ROUNDING = 1e-9
@@ -81,16 +87,16 @@ _single = st.builds(
 QUESTIONS = st.one_of(st.lists(_question, min_size=1, max_size=14), st.lists(_single, min_size=1, max_size=40))
 
 
-def rows_of(questions: Sequence[Question], fill: random.Random | None = None, *, unread: bool = True) -> list[ScoreRow]:
-    """The rows of a table; `fill` gives every answer that has no score one, as likely at an end as between; without
-    `unread` not those that cannot be read, which are wrong."""
+def rows_of(questions: Sequence[Question], fill: random.Random | None = None) -> list[ScoreRow]:
+    """The rows of a table; `fill` decides every answer that is missing, as likely at an end as between. What cannot be
+    read is wrong, and not missing."""
     found: list[ScoreRow] = []
     for number, one in enumerate(questions):
         sample = 0
         for repeat, answers in enumerate(one.answers):
             for answer in answers:
                 value = answer
-                if fill is not None and isinstance(value, str) and (unread or value in UNANSWERED):
+                if fill is not None and isinstance(value, str) and value in UNANSWERED:
                     value = fill.choice([0.0, 1.0, fill.random()])
                 if isinstance(value, str):
                     outcome: Outcome = value  # type: ignore[assignment]
@@ -119,34 +125,21 @@ def table_of(rows: Sequence[ScoreRow], attempts: str = "") -> Any:
     return Breakdown(frame(rows), attempts).table(LAYOUT, "b-en", "m")
 
 
-def holds_together(cell: Cell | Estimate) -> None:
-    """The mean lies within its bounds and its interval, and all of them in the scale."""
-    if isinstance(cell, Cell):
-        floor, ceiling = cell.floor, cell.ceiling
-        assert cell.n == sum(cell.outcomes.values())
-        if not cell.n:
-            assert (cell.mean, cell.low, cell.high) == (None, None, None)
-            return
-        if cell.one_sided:  # a range in place of a mean, and its interval around it
-            assert cell.mean is None
-            assert (cell.low is None) == (cell.high is None)
-            assert floor - ROUNDING <= cell.most <= ceiling + ROUNDING
-            if cell.low is not None and cell.high is not None:
-                assert 0.0 <= cell.low <= floor + ROUNDING
-                assert cell.most - ROUNDING <= cell.high <= 1.0
-                assert cell.low < cell.high
-            return
-    else:
-        floor, ceiling = (cell.mean if bound is None else bound for bound in (cell.floor, cell.ceiling))
+def holds_together(cell: Estimate) -> None:
+    """The mean lies within its bounds, these within the interval, and all of them in the scale."""
+    assert cell.n == sum(cell.outcomes.values())
+    assert -ROUNDING <= cell.floor <= cell.ceiling + ROUNDING <= 1 + 2 * ROUNDING
     assert (cell.low is None) == (cell.high is None)
+    if not cell.n:
+        assert (cell.mean, cell.low, cell.high) == (None, None, None)
     if cell.mean is not None:
-        assert -ROUNDING <= floor <= cell.mean + ROUNDING
-        assert cell.mean - ROUNDING <= ceiling <= 1 + ROUNDING
+        assert cell.floor - ROUNDING <= cell.mean <= cell.ceiling + ROUNDING
+        assert cell.complete == (cell.ceiling - cell.floor < ROUNDING and not cell.unanswered)
     if cell.low is not None and cell.high is not None:
-        assert cell.mean is not None
-        assert 0.0 <= cell.low <= cell.mean + ROUNDING
-        assert cell.mean - ROUNDING <= cell.high <= 1.0
+        assert 0.0 <= cell.low <= cell.floor + ROUNDING
+        assert cell.ceiling - ROUNDING <= cell.high <= 1.0
         assert cell.low < cell.high, "no finite sample is certain"
+        assert cell.ranged == (cell.mean is None)
 
 
 @LESS
@@ -163,13 +156,14 @@ def test_every_cell_of_a_table_holds_together_and_its_bounds_hold_every_completi
         assert (completed.rows, completed.columns) == (found.rows, found.columns)
         for label, cells, others in zip(found.rows, found.cells, completed.cells, strict=True):
             for column, cell, other in zip(found.columns, cells, others, strict=True):
-                assert (other.mean is None) == (cell.n == 0), (label, column)
+                if column != "best@2":  # of which some were asked but once
+                    assert (other.mean is None) == (cell.n == 0), (label, column)
+                    assert other.complete or not cell.n
                 if other.mean is not None:
                     assert cell.floor - ROUNDING <= other.mean <= cell.ceiling + ROUNDING, (label, column)
-                    assert other.complete
 
 
-PRINTED = re.compile(r"([\d.]+)(†?)(?: ± [\d.]+)?(?: \[([\d.]+), ([\d.]+)\])?(?: \(0: ([\d.]+)\))?")
+PRINTED = re.compile(r"([\d.]+)(?:† \(([\d.]+)–([\d.]+)\))?(?: ± [\d.]+)?(?: \[([\d.]+), ([\d.]+)\])?")
 SHOWN = 0.0501
 """Half of the last digit of an interval's ends, in per cent."""
 
@@ -198,18 +192,16 @@ def test_what_is_printed_of_a_cell_holds_together_too(questions: list[Question])
     for cell in (cell for cells in found.cells for cell in cells if cell.mean is not None):
         printed = PRINTED.fullmatch(cell_text(cell))
         assert printed, cell_text(cell)
-        mean, low, high = (None if printed[place] is None else float(printed[place]) for place in (1, 3, 4))
-        assert bool(printed[2]) == (not cell.complete)
+        mean, floor, ceiling, low, high = (None if one is None else float(one) for one in printed.groups())
+        assert (floor is None) == cell.complete
         assert mean is not None
-        if printed[5] is not None:  # with ungraded answers counted 0
-            assert 0 <= float(printed[5]) <= mean
         if low is not None and high is not None:
             assert 0 <= low <= mean + SHOWN
             assert mean - SHOWN <= high <= 100
-        if bounds := bounds_text(cell):
-            floor, ceiling = map(float, bounds.split("–"))
+        if floor is not None and ceiling is not None:
             assert 0 <= floor <= mean <= ceiling <= 100
-        else:  # nothing is lost, or nothing that could change it: the best of several is full marks already
+            assert bounds_text(cell) == f"{floor:.2f}–{ceiling:.2f}"
+        else:
             assert cell.floor == pytest.approx(cell.mean)
 
 
@@ -219,8 +211,7 @@ def test_the_points_of_a_frame_have_the_mean_of_the_table(questions: list[Questi
     cell = Breakdown(frame(rows)).cell(WHOLE)
     points, weight = pl.col("points"), pl.col("weight")
     known = scores_frame(rows).filter(points.is_not_null())
-    if cell.one_sided:  # what is known is wrong, and says nothing of the rest
-        assert cell.mean is None
+    if cell.ranged:  # what is known is wrong, and says nothing of the rest
         assert known["points"].max() == 0.0
     elif cell.mean is None:
         assert not known.height
@@ -236,29 +227,20 @@ def apart(questions: Sequence[Question], others: Sequence[Question]) -> tuple[li
 
 
 def holds_difference(found: Difference) -> None:
-    if found.one_sided:  # a range in place of a difference, and its interval around it
-        assert found.difference is None
+    if found.floor is not None and found.ceiling is not None:
+        assert -1 - ROUNDING <= found.floor <= found.ceiling + ROUNDING <= 1 + 2 * ROUNDING
+        if found.difference is not None:
+            assert found.floor - ROUNDING <= found.difference <= found.ceiling + ROUNDING
         if found.low is not None and found.high is not None:
-            assert found.floor is not None
-            assert found.ceiling is not None
             assert -1 <= found.low <= found.floor + ROUNDING
             assert found.ceiling - ROUNDING <= found.high <= 1
-        assert found.p is None or 0 < found.p <= 1
-        return
-    if found.difference is not None:
-        assert found.floor is not None
-        assert found.ceiling is not None
-        assert -1 - ROUNDING <= found.floor <= found.difference + ROUNDING
-        assert found.difference - ROUNDING <= found.ceiling <= 1 + ROUNDING
-    if found.low is not None and found.high is not None:
-        assert found.difference is not None
-        assert -1 <= found.low <= found.difference + ROUNDING
-        assert found.difference - ROUNDING <= found.high <= 1
-        assert found.low < found.high
-        assert found.error is not None
+            assert found.low < found.high
+    if found.error is not None:
         assert found.error > 0
     if found.p is not None:
         assert 0 < found.p <= 1
+        if not found.complete and found.low is not None and found.high is not None:
+            assert (found.p <= 0.05) == (not found.low <= 0 <= found.high) or found.p == pytest.approx(0.05, abs=0.02)
     if found.wins is not None and found.ties is not None and found.losses is not None:
         assert found.wins + found.ties + found.losses == found.n
 
@@ -275,17 +257,19 @@ def test_every_difference_holds_together_and_its_bounds_hold_every_completion(
     if not all(any(question.subject != "-" for question in side) for side in sides):
         over = cluster = ""
 
-    def difference(fill: random.Random | None, *, unread: bool = True) -> Difference:
-        rows = [rows_of(side, fill, unread=unread) for side in sides]
-        first, second = (Breakdown(frame(each)).questions(WHOLE) for each in rows)
-        return compared(paired(first, second, over, cluster)) if paired_up else compared_apart(first, second, over)
+    def difference(fill: random.Random | None) -> Difference:
+        scores = [frame(rows_of(side, fill)) for side in sides]
+        if cluster:
+            scores = [Columns(s.numbers, {**s.texts, "cluster": s.texts[f"tag:{cluster}"]}) for s in scores]
+        first, second = (Breakdown(each).questions(WHOLE) for each in scores)
+        return compared(paired(first, second, over)) if paired_up else compared_apart(first, second, over)
 
     found = difference(None)
     holds_difference(found)
     assert found.floor is not None
     assert found.ceiling is not None
     for _ in range(2):
-        completed = difference(dice, unread=not found.one_sided)  # a range takes what cannot be read for wrong
+        completed = difference(dice)
         holds_difference(completed)
         assert completed.unscored == 0
         assert completed.difference is not None
@@ -306,11 +290,12 @@ def test_a_tag_that_nothing_has_makes_one_group_in_a_table_and_is_refused_where_
 
 
 def test_the_bounds_of_a_difference_hold_it_where_one_side_of_a_lost_pair_is_known() -> None:
-    """Over the two pairs the second is 87.5 points better; over all three questions it can be 80.6 at most."""
+    """Over the two pairs the second is 87.5 points better; over all three questions it can be 80.6 at most, and is not
+    said to be more."""
     first = [Question("a", 1, [["error"]]), Question("a", 1, [[0.0]]), Question("a", 1, [[0.0]])]
     second = [Question("a", 1, [[0.0, "error", "error"]]), Question("a", 1, [[1.0]]), Question("a", 1, [[0.75]])]
     found = compared(paired(*(Breakdown(frame(rows_of(side))).questions(WHOLE) for side in (first, second))))
-    assert found.difference == found.ceiling == pytest.approx(0.875)
+    assert found.difference == found.ceiling == pytest.approx((2 / 3 + 1.75) / 3)
     assert found.floor == pytest.approx((-1 + 1.75) / 3)
 
 
@@ -341,19 +326,30 @@ SCORES = st.lists(
 )  # fmt: skip
 
 
+TAGS: dict[str, dict[str, str]] = {question: {} for question in "abcdefgh"}
+
+
 @given(SCORES, st.integers(1, 5), st.randoms(use_true_random=False))
 def test_every_estimate_from_a_score_table_holds_together_and_its_bounds_hold_every_completion(
     questions: list[list[float | None]], k: int, dice: random.Random
 ) -> None:
     filled = [[dice.choice([0.0, 1.0, dice.random()]) if s is None else s for s in scores] for scores in questions]
-    for reduce in (mean_score, lambda q: best_of(q, k), lambda q: passing(q, k), lambda q: best_in_groups(q, k)):
-        found, completed = reduce(questions), reduce(filled)
-        holds_together(found)
-        holds_together(completed)
-        if found.floor is not None and found.ceiling is not None and completed.mean is not None:
-            assert found.floor - ROUNDING <= completed.mean <= found.ceiling + ROUNDING
-        elif found.mean is not None:
-            assert completed.mean == pytest.approx(found.mean)
+    found, completed = (
+        standing(
+            "m",
+            list(table_rows("", "m", ModelScores(dict(zip("abcdefgh", each, strict=False)), TAGS), k)),
+            k,
+            (k,),
+        )
+        for each in (questions, filled)
+    )
+    for name, cell in found.measures.items():
+        holds_together(cell)
+        other = completed.measures[name]
+        holds_together(other)
+        assert other.mean is not None or "@" in name or "^" in name, "of more answers than there are nothing is known"
+        if other.mean is not None:
+            assert cell.floor - ROUNDING <= other.mean <= cell.ceiling + ROUNDING, name
 
 
 @LESS
@@ -367,16 +363,10 @@ def test_every_rank_range_holds_the_rank_of_every_completion(
     scores = []
     for place in kept:
         cell = cells[place]
-        assert cell.mean is not None
-        if cell.complete:
-            low, high = (cell.mean, cell.mean) if exact else (cell.low, cell.high)
-            scores.append(Score(mean=cell.mean, low=low, high=high))
-        else:
-            low, high = (cell.floor, cell.most) if exact else (cell.least_low, cell.most_high)
-            scores.append(Score(mean=cell.mean, low=low, high=high, floor=cell.floor, ceiling=cell.most))
+        scores.append(replace(cell, low=cell.floor, high=cell.ceiling) if exact else cell)
     found = ranks(scores)
     for _ in range(2):
-        filled = (rows_of(models[place], dice, unread=False) for place in kept)
+        filled = (rows_of(models[place], dice) for place in kept)
         truths = [Breakdown(frame(rows)).cell(WHOLE).mean or 0.0 for rows in filled]
         for place, (rank, truth) in enumerate(zip(found, truths, strict=True)):
             if rank.first is not None and rank.last is not None:

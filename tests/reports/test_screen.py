@@ -21,12 +21,12 @@ from cli.collected import dangerous
 from reports.samples import report, result
 from rows import table
 from viva.analysis.anytime import Anytime
-from viva.analysis.breakdown import Cell
-from viva.analysis.comparing import Difference
+from viva.analysis.comparing import Difference, decided
+from viva.analysis.estimate import Estimate
 from viva.analysis.posterior import Posterior
 from viva.engine.consumption import Consumed
 from viva.published import neighbours
-from viva.reports.comparing import Comparison, Comparisons, Row
+from viva.reports.comparing import Comparison, Comparisons, Row, Side
 from viva.reports.grids import folded
 from viva.reports.result import Grid, Report
 from viva.reports.screen import LINES, screen_terminal
@@ -39,12 +39,12 @@ INTERVAL = re.compile(r"\[[^\]]*$|^[^\[]*\]")
 """Half an interval: a bracket that is not closed, or not opened, on its line."""
 
 
-def cell(mean: float, n: int, **outcomes: int) -> Cell:
+def cell(mean: float, n: int, **outcomes: int) -> Estimate:
     left = sum(outcomes.get(name, 0) for name in ("ungraded", "error"))
     right = round(mean * (n - left))
     counts = {"right": right, "wrong": n - left - right - sum(outcomes.values()) + left, **outcomes}
     half = 1.96 * (mean * (1 - mean) / n) ** 0.5
-    return Cell(
+    return Estimate(
         n=n, mean=mean, low=max(0.0, mean - half), high=min(1.0, mean + half), floor=mean * (1 - left / n),
         ceiling=mean + (1 - mean) * left / n, outcomes=counts,
     )  # fmt: skip
@@ -94,7 +94,11 @@ def comparisons() -> Comparisons:
                     wins=20, ties=30, losses=10,
                 )  # fmt: skip
                 rows.append(Row(first=first, second=second, part=part, found=found, smallest=0.2, questions={"1": 3}))
-    one = Comparison(title="item scores", by="category", correction="holm", contestants=(), rows=tuple(rows))
+    sides = [
+        Side(name=name, source="scores.csv", settings={}, estimate=cell(0.3 + 0.025 * at, 840, error=at == 3))
+        for at, name in enumerate(names)
+    ]
+    one = Comparison(title="item scores", by="category", correction="holm", contestants=tuple(sides), rows=tuple(rows))
     return Comparisons((one,))
 
 
@@ -157,7 +161,14 @@ def asked_for(models: int) -> Comparisons:
     anytime = Anytime(n=60, e=1.5, p=0.66, low=-0.1, high=0.3)
     (one,) = comparisons().found
     rows = [row for row in one.rows if row.part == "mean" and {row.first, row.second} <= names]
-    told = tuple(replace(row, part="", posterior=posterior, anytime=anytime) for row in rows)
+    told = tuple(
+        replace(
+            row, part="", posterior=posterior, anytime=anytime, at_worst=(row.found.low, row.found.high),
+            decision=decided((row.found.low, row.found.high), 0.05),
+        )
+        for row in rows
+        if row.found.low is not None and row.found.high is not None
+    )  # fmt: skip
     return Comparisons((replace(one, rows=told),), margin=5, bayesian=True, anytime=True)
 
 
@@ -199,25 +210,25 @@ def test_what_missing_answers_would_have_to_be_comes_first_and_names_whose_they_
     row = next(row for row in one.rows if row.part == "mean")
     with table() as rows:
         for first, second, tipping, said in (
-            (0, 26, 0.44, "B's missing or unreadable answers (26 questions) were right."),
+            (0, 26, 0.44, "B's missing answers (26 questions) were right."),
             (
                 26,
                 0,
                 0.44,
-                "A would be ahead of B if more than 56 % of A's missing or unreadable answers (26 questions)",
+                "A would be ahead of B if more than 56 % of A's missing answers (26 questions)",
             ),
             (
                 1,
                 26,
                 0.44,
-                "if less than 44 % of B's missing or unreadable answers (26 questions) and more than 56 % of A's",
+                "if less than 44 % of B's missing answers (26 questions) and more than 56 % of A's",
             ),
-            (1, 26, -0.2, "B is ahead of A whatever became of A's missing or unreadable answers (1 question) and B's"),
+            (1, 26, -0.2, "B is ahead of A whatever became of A's missing answers (1 question) and B's"),
             (0, 26, 0.0004, "less than 0.04 % of B's"),
         ):
             with rows(said):
                 lost = replace(row.found, difference=0.03, unscored=26, first_unscored=first, second_unscored=second,
-                               tipping=tipping)  # fmt: skip
+                               floor=-0.1, ceiling=0.1, tipping=tipping)  # fmt: skip
                 pair = replace(row, first="A", second="B", part="", found=lost)
                 assert said in Comparisons((replace(one, rows=(pair,)),), margin=5).closing()[1]
 

@@ -242,7 +242,8 @@ class Vendor(PlannedServer):
         if self.plan.failed:
             job.errors = self.plan.failed.pop(0)
         self.jobs[job.id] = job
-        self.note("created", batch=job.id, names=[one["custom_id"] for one in job.requests], prompts=prompts(job))
+        names, seeds = [one["custom_id"] for one in job.requests], [one["body"].get("seed") for one in job.requests]
+        self.note("created", batch=job.id, names=names, prompts=prompts(job), seeds=seeds)
         return await self.replied(request, "create", openai_batch(job))
 
     async def list_batches(self, request: web.Request) -> web.StreamResponse:

@@ -42,6 +42,7 @@ class Plan:
     texts: list[str] = dataclasses.field(default_factory=list)  # the nth reply to a body, in place of a letter
     padding: int = 0  # so many spaces after a reply
     usage: bool = True
+    says: list[dict[str, Any]] = dataclasses.field(default_factory=list)  # fields of replies besides, in turn
     verbatim: str = ""  # the body of every reply with status `status`
     status: int = 200
     headers: dict[str, str] = dataclasses.field(default_factory=dict)
@@ -54,6 +55,7 @@ class Server(PlannedServer):
 
     def begin(self, log: Path, plan: dict[str, Any]) -> None:
         self.counts: dict[str, dict[str, int]] = {}
+        self.turn = 0
         super().begin(log, plan)
 
     def routes(self, router: web.UrlDispatcher) -> None:
@@ -130,6 +132,9 @@ class Server(PlannedServer):
         reply: dict[str, Any] = {"id": "x", "object": "completion", "model": body["model"], "choices": [choice]}
         if self.plan.usage:
             reply["usage"] = {"prompt_tokens": tokens, "completion_tokens": 1, "total_tokens": tokens + 1}
+        if self.plan.says:
+            reply |= self.plan.says[self.turn % len(self.plan.says)]
+            self.turn += 1
         return json.dumps(reply, ensure_ascii=False).encode()
 
     async def show_counts(self, request: web.Request) -> web.Response:

@@ -28,10 +28,11 @@ def test_the_list_has_the_scores_of_viva_runs(visit: Visit, growing: Growing, vi
     assert viva("score", growing.path).code == 3
     page = visitor.get("/").text
     listed = json.loads(viva("runs", growing.root, "--format", "json").out)["runs"][0]["results"]
-    best, worst = sorted(listed, key=lambda one: -one["score"])
+    best, worst = sorted((one["estimate"] for one in listed), key=lambda one: -one["floor"])
     low, high = (f"{100 * best[name]:.2f}" for name in ("low", "high"))
-    assert f'<b class="score">{100 * best["score"]:.2f}</b> <span class="quiet">({low}–{high})</span>' in page
-    assert f'to</span> <b class="score">{100 * worst["score"]:.2f}†</b>' in page, "it leaves a failure out"
+    assert f'<b class="score">{100 * best["mean"]:.2f}</b> <span class="quiet">[{low}–{high}]</span>' in page
+    bounds = "–".join(f"{100 * worst[name]:.2f}" for name in ("floor", "ceiling"))
+    assert f'to</span> <b class="score">{100 * worst["mean"]:.2f}† ({bounds})</b>' in page, "it leaves a failure out"
     assert 'aria-label="right 13, wrong 6, error 1"' in page
     (growing.path / "scores.jsonl").write_text("[" * 10_000)
     assert "not graded" in visitor.get("/").text

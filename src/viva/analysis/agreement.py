@@ -17,6 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from viva.analysis.consistency import cronbach
+from viva.analysis.estimate import mean_of as mean_over
 from viva.analysis.gwet import gwet
 from viva.analysis.intraclass import IntraclassKind, intraclass
 from viva.analysis.kappa import MOST_MARKS, agreement, cohen, confusion, fleiss
@@ -25,7 +26,6 @@ from viva.analysis.measure import Kind, Measure, bounded
 from viva.analysis.prediction import Powered, powered
 from viva.analysis.ratings import Ratings, marks_of, mean_of, nearest, typical
 from viva.analysis.tilting import Floats, Ints, Statistic, Weights, estimated, midranks, numbered, usable
-from viva.analysis.uncertainty import adjusted_wald, mean_variance
 from viva.errors import DataError
 from viva.visible import plural
 
@@ -284,13 +284,11 @@ def _differences(given: Column, means: Column, marks: _Marks) -> list[Measure]:
 
 def _bias(measure: Measure, away: Floats, asked: Ints, scale: Sequence[float]) -> Measure:
     """The mean difference, with the adjusted Wald interval of differences up to the largest seen (or a step)."""
-    value, places = float(away.mean()), np.unique(asked, return_inverse=True)[1]
-    count = int(places.max()) + 1
     largest = max(float(np.abs(away).max()), min(np.diff(scale), default=1.0))
-    squares = float((np.bincount(places, weights=away - value) ** 2).sum())
-    error = math.sqrt(mean_variance(squares, count, len(away)))
-    low, high = (largest * end for end in adjusted_wald(value / largest, error / largest, count, count - 1).interval)
-    return bounded(replace(measure, value=value), (min(low, value), max(high, value)), "adjusted Wald")
+    interval = mean_over(away / largest, asked, signed=True).interval()
+    assert interval is not None  # there are two questions
+    ends = (largest * interval[0], largest * interval[1])
+    return bounded(replace(measure, value=float(away.mean())), ends, "adjusted Wald")
 
 
 def _table(rows: str, columns: str, first: Column, second: Column, scale: tuple[float, ...]) -> Confusion | None:

@@ -37,6 +37,7 @@ PRIOR = 5.0
 questions of a test with a fixed number, and half of the tests end at about that number (`performance/nulltests.py`)."""
 NODES = 128
 LIMIT = 1 / (1 - LEVEL)
+"""Of one test; of several that are to hold at once, so often as many."""
 _HALVINGS = 40
 
 
@@ -52,31 +53,34 @@ class Anytime(Struct, frozen=True, kw_only=True):
     """The 95 % interval of the difference that holds at all times at once."""
 
 
-def anytime(differences: Floats) -> Anytime | None:
-    """The e-value and interval of paired differences, each in -1..1; None for none, and for any beyond that."""
+def anytime(differences: Floats, tests: int = 1) -> Anytime | None:
+    """The e-value and interval of paired differences, each in -1..1; None for none, and for any beyond that.
+
+    `tests`: how many intervals and p are to hold at once (Bonferroni's).
+    """
     if not len(differences) or float(np.abs(differences).max()) > 1 + 1e-9:
         return None
     values, counts = np.unique(np.round((1 + np.clip(differences, -1, 1)) / 2, 12), return_counts=True)
     middle = float(np.average(values, weights=counts))
     capital = _log_capital(values, counts, 0.5)
-    ends = [_end(values, counts, middle, limit) for limit in (0.0, 1.0)]
+    ends = [_end(values, counts, middle, limit, math.log(LIMIT * tests)) for limit in (0.0, 1.0)]
     return Anytime(
         n=len(differences),
         e=math.exp(capital) if capital < 700 else math.inf,
-        p=min(1.0, math.exp(-capital)),
+        p=min(1.0, tests * math.exp(-capital)),
         low=2 * ends[0] - 1,
         high=2 * ends[1] - 1,
     )
 
 
-def _end(values: Floats, counts: NDArray[np.int64], middle: float, limit: float) -> float:
-    """Where, from the mean to a limit, the capital reaches 20; the limit where it does not."""
+def _end(values: Floats, counts: NDArray[np.int64], middle: float, limit: float, enough: float) -> float:
+    """Where, from the mean to a limit, the logarithm of the capital is enough; the limit where it never is."""
     near, far = middle, limit
-    if _log_capital(values, counts, limit) < math.log(LIMIT):
+    if _log_capital(values, counts, limit) < enough:
         return limit
     for _ in range(_HALVINGS):
         at = (near + far) / 2
-        near, far = (near, at) if _log_capital(values, counts, at) >= math.log(LIMIT) else (at, far)
+        near, far = (near, at) if _log_capital(values, counts, at) >= enough else (at, far)
     return far
 
 

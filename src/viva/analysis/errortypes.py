@@ -1,17 +1,18 @@
 """How often each type of error occurs among wrong answers, with intervals over questions.
 
 Several types may apply to one answer, so that shares can add up to more than 1. A share is of the answers that were
-labelled; what no judge labelled is counted, and in no share. Wilson's interval where every question has one wrong
-answer at most, and for the effective number of questions otherwise (`uncertainty`).
+labelled; what no judge labelled is counted, and in no share.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 from msgspec import Struct
 
-from viva.analysis.uncertainty import interval_of_scores
+from viva.analysis.estimate import mean_of
+from viva.analysis.tilting import numbered
 
 Vote = tuple[str, ...] | None
 """One judge's labels for an answer: () for none of the types, None for no readable reply."""
@@ -89,7 +90,8 @@ def counted(exam: str, answers: Sequence[Typed], groups: Mapping[str, Sequence[s
 
 
 def _errors(exam: str, model: str, group: str, value: str, wrong: Sequence[Typed], types: Sequence[str]) -> Errors:
-    known = [(one.question, one.labels) for one in wrong if one.labels is not None]
+    known = [one.labels for one in wrong if one.labels is not None]
+    questions = numbered([one.question for one in wrong if one.labels is not None], 0)
     return Errors(
         exam=exam,
         model=model,
@@ -97,20 +99,13 @@ def _errors(exam: str, model: str, group: str, value: str, wrong: Sequence[Typed
         value=value,
         wrong=len(wrong),
         labelled=len(known),
-        fitting=sum(bool(labels) for _, labels in known),
-        shares=tuple(_share(name, [(question, name in labels) for question, labels in known]) for name in types),
+        fitting=sum(map(bool, known)),
+        shares=tuple(_share(name, [name in labels for labels in known], questions) for name in types),
     )
 
 
-def _share(name: str, answers: Sequence[tuple[str, bool]]) -> Share:
-    count = sum(has for _, has in answers)
-    if not answers:
+def _share(name: str, has: Sequence[bool], questions: Sequence[int]) -> Share:
+    if not has:
         return Share(type=name, count=0, share=None)
-    mean = count / len(answers)
-    by_question: dict[str, list[bool]] = {}
-    for question, has in answers:
-        by_question.setdefault(question, []).append(has)
-    squares = sum((sum(those) - mean * len(those)) ** 2 for those in by_question.values())
-    once = len(by_question) == len(answers)
-    low, high = interval_of_scores(mean, squares, len(by_question), len(answers), zero_one=once) or (None, None)
-    return Share(type=name, count=count, share=mean, low=low, high=high)
+    low, high = mean_of(np.array(has), np.array(questions)).interval() or (None, None)
+    return Share(type=name, count=sum(has), share=sum(has) / len(has), low=low, high=high)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import polars as pl
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from viva.analysis.breakdown import Breakdown, one_sided
+from viva.analysis.breakdown import Breakdown
 from viva.analysis.columns import Columns
+from viva.analysis.comparing import names_of
 from viva.types import UNANSWERED, Aggregate
 
 Floats = NDArray[np.float64]
@@ -30,7 +30,7 @@ class ItemScores(Struct, frozen=True, kw_only=True, eq=False):
     unasked: int = 0
     """Questions that were left out, as no model has a score on them."""
     ranges: Mapping[str, tuple[float, float]] = {}
-    """Models whose scores depend on who could decide (`breakdown.one_sided`) → where their headline lies."""
+    """Models whose score is a range (`Estimate.ranged`) → where it lies."""
     tags: Mapping[str, Mapping[str, str]] = {}
     """Question → tag → value, of questions that have any."""
 
@@ -58,25 +58,29 @@ def item_scores(exam: str, frames: Mapping[str, Columns], headline: Aggregate) -
     for model, scores in frames.items():
         tag = f"tag:{headline.over}"
         breakdown = Breakdown(scores, headline.attempts)
-        summed = breakdown.questions(headline)
-        if one_sided(summed):
-            cell = breakdown.cell(headline)
-            ranges[model] = (cell.floor, cell.most)
-        rows = summed.select(
-            "question",
-            pl.when(pl.col("answered") > 0).then(pl.col("points") / pl.col("answered")).alias("score"),
-            (pl.col(tag).cast(pl.String).fill_null("") if tag in summed.columns else pl.lit("")).alias("group"),
-            "weight",
-        )
-        named = [name for name in summed.columns if name.startswith("tag:")]
-        for row in summed.select("question", *named).iter_rows() if named else ():
-            if row[0] not in tags:
-                given = zip(named, row[1:], strict=True)
-                tags[row[0]] = {name.removeprefix("tag:"): str(value) for name, value in given if value is not None}
+        summed, cell = breakdown.questions(headline), breakdown.cell(headline)
+        if cell.ranged:
+            ranges[model] = (cell.floor, cell.ceiling)
+        names = names_of(summed)
+        words = {
+            name.removeprefix("tag:"): [*text.values, ""]
+            for name, text in summed.texts.items()
+            if name.startswith("tag:")
+        }
+        for place, name in enumerate(names) if words else ():
+            if name not in tags:
+                tags[name] = {
+                    tag: text
+                    for tag, values in words.items()
+                    if (text := values[summed.texts[f"tag:{tag}"].codes[place]])
+                }
         mine = columns.setdefault(model, {})
-        for question, score, group, weight in rows.iter_rows():
-            mine[question] = np.nan if score is None else score
-            groups.setdefault(question, (group, float(weight)))
+        group_codes = summed.texts[tag].codes.tolist() if tag in summed.texts else [-1] * len(names)
+        grouped = [*summed.texts[tag].values, ""] if tag in summed.texts else [""]
+        points, answered, weights = (summed.numbers[column].tolist() for column in ("points", "answered", "weight"))
+        for name, score, heard, code, weight in zip(names, points, answered, group_codes, weights, strict=True):
+            mine[name] = score / heard if heard else np.nan
+            groups.setdefault(name, (grouped[code], float(weight)))
     everything = list(groups)
     matrix = np.array([[found.get(name, np.nan) for name in everything] for found in columns.values()], dtype=float)
     asked = np.isfinite(matrix).any(axis=0) if matrix.size else np.zeros(len(everything), dtype=bool)

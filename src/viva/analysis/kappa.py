@@ -19,9 +19,9 @@ from functools import partial
 import numpy as np
 from msgspec.structs import replace
 
+from viva.analysis.estimate import mean_of
 from viva.analysis.measure import Kind, Measure, bounded
 from viva.analysis.tilting import Floats, Rows, Statistic, Weights, estimated, usable
-from viva.analysis.uncertainty import interval_of_scores
 
 MOST_MARKS = 100
 """Different marks up to which a measure on categories makes sense, and fits into memory."""
@@ -54,7 +54,7 @@ def fleiss(rows: Rows, questions: Sequence[int]) -> Measure:
 def agreement(rows: Rows, questions: Sequence[int]) -> Measure:
     """The share of pairs of ratings of an item that are equal, a mean over items with two ratings and more.
 
-    The interval is that of a mean score over questions (`uncertainty`).
+    The interval is that of a mean score over questions (`estimate`).
     """
     measure, values, asked = usable("agreement", rows, questions, 2)
     if measure.reason:
@@ -62,11 +62,8 @@ def agreement(rows: Rows, questions: Sequence[int]) -> Measure:
     counts = (values[:, :, None] == np.unique(values[np.isfinite(values)])).sum(axis=1)
     sizes = counts.sum(axis=1)
     shares = (counts * (counts - 1)).sum(axis=1) / (sizes * (sizes - 1))
-    value, (places, each) = float(shares.mean()), np.unique(asked, return_inverse=True, return_counts=True)[1:]
-    squares = float((np.bincount(places, weights=shares - value) ** 2).sum())
-    zero_one = int(each.max()) == 1 and bool(np.isin(shares, (0, 1)).all())
-    around = interval_of_scores(value, squares, len(each), len(shares), zero_one=zero_one)
-    return bounded(replace(measure, value=value), around, "Wilson")
+    around = mean_of(shares, asked).interval()
+    return bounded(replace(measure, value=float(shares.mean())), around, "Wilson")
 
 
 def confusion(first: Column, second: Column, scale: Sequence[float]) -> tuple[tuple[int, ...], ...]:

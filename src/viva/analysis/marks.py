@@ -41,14 +41,11 @@ def marked(scores: Columns, part: str = "", aspects: tuple[str, ...] = ()) -> Co
         "gated": waiting & alike.any(),
         "settled": ~unscored & ~alike & ~absent,
         "waiting": waiting,
-        "short": np.zeros(scores.height),
-        "fraction": (points != 0.0) & (points != 1.0),
     }
     found = scores.replace(
         points=points,
-        floor=np.where(unscored, np.nan_to_num(worst), points),
-        ceiling=np.where(unscored, np.nan_to_num(best, nan=1.0), points),
-        most=np.where(unanswered, np.nan_to_num(best, nan=1.0), points),
+        floor=np.where(unanswered, np.nan_to_num(worst), points),
+        ceiling=np.where(unanswered, np.nan_to_num(best, nan=1.0), points),
         **{name: values.astype(np.int32) for name, values in counts.items()},
     )
     return Columns(found.numbers, {**scores.texts, "outcome": Text(OUTCOMES, outcome.astype(np.int32))})

@@ -22,11 +22,13 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import polars as pl
 from msgspec import Struct
 from numpy.typing import NDArray
 from scipy import special
 
+from viva.analysis.columns import Columns
+from viva.analysis.comparing import names_of
+from viva.analysis.estimate import clusters_of
 from viva.analysis.uncertainty import LEVEL, SMALL_GROUP
 
 Floats = NDArray[np.float64]
@@ -43,10 +45,11 @@ class _Ends(Struct, frozen=True, eq=False):
     most: Floats
     shares: Floats
     groups: NDArray[np.int64]
+    clusters: NDArray[np.int64]
 
 
 def paired_ranks(
-    models: Sequence[pl.DataFrame], over: str = "", *, level: float = LEVEL, seed: int = 0
+    models: Sequence[Columns], over: str = "", *, level: float = LEVEL, seed: int = 0
 ) -> list[tuple[int, int]] | None:
     """The first and the last rank of each model, from their questions (`Breakdown.questions`).
 
@@ -64,27 +67,33 @@ def paired_ranks(
     ]
 
 
-def _ends(models: Sequence[pl.DataFrame], over: str) -> _Ends | None:
-    questions = models[0]["question"].sort() if models else pl.Series(dtype=pl.String)
-    if len(questions) < 2 or questions.n_unique() < len(questions):
+def _ends(models: Sequence[Columns], over: str) -> _Ends | None:
+    names = [names_of(one) for one in models]
+    if not models or len(set(names[0])) < max(2, len(names[0])) or any(set(own) != set(names[0]) for own in names):
         return None
-    rows = [one.sort("question") for one in models]
-    if any(not one["question"].equals(questions) for one in rows):
+    orders = [sorted(range(len(own)), key=own.__getitem__) for own in names]
+    if any(len(order) != len(orders[0]) for order in orders):
         return None
-    groups = np.zeros(len(questions), dtype=np.int64)
-    if over:
-        groups = np.unique(rows[0][f"tag:{over}"].cast(pl.String).fill_null("").to_numpy(), return_inverse=True)[1]
-        groups = groups.astype(np.int64)
-    n = np.stack([one["n"].to_numpy().astype(np.float64) for one in rows])
+    rows = [one.take(np.array(order)) for one, order in zip(models, orders, strict=True)]
+    tag = rows[0].texts.get(f"tag:{over}")
+    groups = np.zeros(rows[0].height, dtype=np.int64) if tag is None else np.unique(tag.codes, return_inverse=True)[1]
+    clusters = clusters_of(rows[0])
+    n = np.stack([one.numbers["n"].astype(np.float64) for one in rows])
     whole = np.stack([np.bincount(groups, weights=each) for each in n])
-    least, most = (np.stack([one[name].to_numpy() for one in rows]) / n for name in ("floor", "most"))
-    return _Ends(least, most, n / whole[:, groups] / whole.shape[1], groups)
+    least, most = (np.stack([one.numbers[name] for one in rows]) / n for name in ("floor", "ceiling"))
+    return _Ends(
+        least,
+        most,
+        n / whole[:, groups] / whole.shape[1],
+        groups,
+        np.arange(rows[0].height) if clusters is None else np.unique(clusters, return_inverse=True)[1],
+    )
 
 
 def _better(ends: _Ends, level: float, seed: int) -> NDArray[np.bool_]:
     """Who is shown to be better than whom: models × models."""
-    size = 1 / float((ends.shares**2).sum(axis=1).max())  # so many questions of equal weight, of the least sure model
-    away = [ends.shares * _centred(values, ends) for values in (ends.least, ends.most)]
+    size = 1 / float((_together(ends.shares, ends) ** 2).sum(axis=1).max())  # questions, or texts that they are about
+    away = [_together(ends.shares * _centred(values, ends), ends) for values in (ends.least, ends.most)]
     floors, ceilings = ((ends.shares * values).sum(axis=1) for values in (ends.least, ends.most))
     squares = [(each**2).sum(axis=1) for each in away]
     variances = np.maximum(0.0, squares[0][:, None] + squares[1][None, :] - 2 * away[0] @ away[1].T)
@@ -105,6 +114,11 @@ def _better(ends: _Ends, level: float, seed: int) -> NDArray[np.bool_]:
         found |= shown
         left &= ~shown
     return found
+
+
+def _together(values: Floats, ends: _Ends) -> Floats:
+    """The sums over questions that belong together."""
+    return np.stack([np.bincount(ends.clusters, weights=each) for each in values])
 
 
 def _centred(values: Floats, ends: _Ends) -> Floats:

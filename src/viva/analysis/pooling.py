@@ -25,7 +25,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from viva.analysis.uncertainty import ALIKE, LEVEL, interval_of_scores
+from viva.analysis.estimate import Spread
+from viva.analysis.uncertainty import ALIKE, LEVEL, mean_variance
 
 Floats = NDArray[np.float64]
 
@@ -78,7 +79,9 @@ def _plain(group: Scored) -> Pooled:
     most = group.questions * group.mean * (1 - group.mean)
     zero_one = abs(group.squares - most) < ALIKE  # of 0 and 1 alone
     n = group.questions
-    low, high = interval_of_scores(group.mean, group.squares, n, n, zero_one=zero_one) or (0.0, 1.0)
+    variance = mean_variance(group.squares, n, n) if n > 1 else 0.0
+    spread = Spread(mean=group.mean, variance=variance, worth=n, degrees=n - 1, zero_one=zero_one)
+    low, high = spread.interval() or (0.0, 1.0)
     return Pooled(mean=group.mean, low=low, high=high)
 
 

@@ -28,8 +28,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from viva.analysis.comparing import Pairs, weighed
-from viva.analysis.signflip import Floats
+from viva.analysis.comparing import Floats, Pairs, weighed
 from viva.analysis.uncertainty import LEVEL
 
 DRAWS = 20_000
@@ -56,10 +55,10 @@ class Posterior(Struct, frozen=True, kw_only=True):
 
 def posterior(pairs: Pairs, margin: float | None = None, seed: int = 0, draws: int = DRAWS) -> Posterior | None:
     """The posterior of the difference of the questions that both have a score for; None for none, for scores that leave
-    0..1, and where what is decided says nothing of what is not (`Pairs.one_sided`)."""
+    0..1, and where what is decided says nothing of what is not."""
     from scipy.special import betainc
 
-    found = None if pairs.one_sided else weighed(pairs)
+    found = weighed(pairs)
     if found is None or float(np.abs(found.differences).max()) > 1 + 1e-9:
         return None
     generator = np.random.default_rng(seed)
@@ -67,7 +66,7 @@ def posterior(pairs: Pairs, margin: float | None = None, seed: int = 0, draws: i
     worth = generator.beta(found.worth, 2 * _PRIOR, draws)
     means = worth * drawn + (1 - worth) * (2 * generator.beta(_PRIOR, _PRIOR, draws) - 1)
     better = float(np.mean(means > 0))
-    if pairs.zero_one:
+    if (mean := pairs.spreads().mean) is not None and mean.zero_one:
         gained, lost = int((found.differences > 0).sum()), int((found.differences < 0).sum())
         better = 1 - float(betainc(gained + _PRIOR, lost + _PRIOR, 0.5))
     low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])

@@ -11,7 +11,8 @@ Test. That the slice is no other than questions drawn at random: the permutation
 chance of a sum as far from what is to be expected. For 0/1 scores of questions asked once it is computed exactly, which
 is Fisher's exact test with the tables ordered by that distance; else it is drawn (seeded), or normal with the
 distribution's own variance where slice and rest both have hundreds of questions, and enough of these are off the mean.
-It takes no score to be normal, and holds for the smallest slices.
+It takes no score to be normal, and holds for the smallest slices. Where questions belong together, or answers are
+missing, no question can be exchanged for another, and p is by inverting the interval of the difference.
 
 Many slices. p-values are adjusted for the number of different comparisons (`multiplicity`): a slice and its complement
 are one comparison, and so are two slices of the same questions. The slice with the lowest mean of many is lowest partly
@@ -22,18 +23,21 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from statistics import NormalDist
 
 import msgspec
 import numpy as np
-import polars as pl
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from viva.analysis.breakdown import Breakdown, Cell, mean_of
-from viva.analysis.columns import Columns, Numbers
+from viva.analysis.breakdown import Breakdown
+from viva.analysis.columns import Columns
+from viva.analysis.estimate import Estimate, Spread, Spreads, clustered, clusters_of, silent, spreads
+from viva.analysis.estimate import sums as sums_by
 from viva.analysis.multiplicity import Correction, adjusted
 from viva.analysis.pooling import Pooled, Scored, pooled
+from viva.analysis.uncertainty import identified_level
 from viva.errors import DataError
 from viva.types import Aggregate
 
@@ -46,8 +50,6 @@ MOST_DRAWS = 99_999
 """Permutations to draw: so many, or more where many slices make for small adjusted levels."""
 _LARGE = 400
 """Questions on both sides from which the sum of a slice is taken to be normal."""
-_COUNTED = ("points", "fraction", "gated", "settled", "answered", "waiting")
-"""Columns of questions that `mean_of` takes."""
 _ENOUGH = 30
 """Questions off the mean to be expected in a slice, or its rest, from which its sum is taken to be normal: five scores
 below full marks in four thousand are in it or not, and that is no bell."""
@@ -58,6 +60,8 @@ _WHOLE = 20_000
 which is on the safe side: the variance is too large by less than 400 in 20,000."""
 _AT_ONCE = 4_000_000
 """Numbers of one chunk of permutations: 32 MB."""
+_FURTHEST, _HALVINGS = 12.0, 40
+"""Standard errors up to which p is looked for: 1e-32."""
 
 _PLAIN = Aggregate("mean")
 
@@ -72,7 +76,7 @@ class Slice(Struct, frozen=True, kw_only=True):
     where: Where
     questions: int
     """Questions with an answer that counts."""
-    cell: Cell
+    cell: Estimate
     rest: float | None = None
     """The mean over all other questions."""
     difference: float | None = None
@@ -85,7 +89,7 @@ class Slice(Struct, frozen=True, kw_only=True):
     adjusted: float | None = None
     """p for the number of comparisons."""
     test: str = ""
-    """What p is from: "exact", "permutation", "normal"."""
+    """What p is from: "exact", "permutation", "normal", "interval"."""
     pooled: Pooled | None = None
     """Its mean given all slices by the same tags, where that was asked for and scores are in 0..1."""
 
@@ -107,7 +111,7 @@ class Slices(Struct, frozen=True, kw_only=True):
     model: str
     tags: tuple[tuple[str, ...], ...]
     """The combinations of tags that were cut by."""
-    overall: Cell
+    overall: Estimate
     slices: tuple[Slice, ...]
     compared: int
     """Different comparisons that the p-values are adjusted for."""
@@ -162,11 +166,13 @@ def slices(
     measure = msgspec.structs.replace(headline, over="")
     questions = breakdown.questions(measure)
     cuts = list(_cut(questions, tags))
-    numbers = {name: questions[name].to_numpy() for name in _COUNTED}
-    heard = numbers["answered"] > 0
-    found = [_described(breakdown, measure, Columns(numbers, {}), where, mask) for where, mask in cuts]
-    if pool and not measure.signed and float(numbers["points"].min(initial=0)) >= 0:
-        found = _pooled(found, numbers, [mask & heard for _, mask in cuts])
+    heard = questions.numbers["answered"] > 0
+    inverted = clusters_of(questions) is not None or not bool(
+        np.array_equal(questions.numbers["floor"], questions.numbers["ceiling"])
+    )
+    found = [_described(breakdown, measure, questions, where, mask, inverted=inverted) for where, mask in cuts]
+    if pool and measure.kind == "score" and float(questions.numbers["points"].min(initial=0)) >= 0:
+        found = _pooled(found, questions, [mask & heard for _, mask in cuts])
     # A slice and its complement are one comparison; so are two slices of the same questions.
     keys = [min(np.packbits(one & heard).tobytes() for one in (mask, ~mask)) for _, mask in cuts]
     testable = [
@@ -175,10 +181,15 @@ def slices(
     ]
     distinct = {key: index for index, key in enumerate(keys) if testable[index]}
     chosen = [cuts[index][1] for index in distinct.values()]
-    tested = dict(zip(distinct, _p_values(questions, chosen, seed), strict=True))
+    if inverted:
+        tested = {key: (found[index].p, "interval") for key, index in distinct.items()}
+    else:
+        tested = dict(zip(distinct, _p_values(questions, chosen, seed), strict=True))
     corrected = dict(zip(tested, adjusted([p for p, _ in tested.values()], correct), strict=True))
     whole = tuple(
-        _tested(one, *tested[key], corrected[key]) if able else one
+        msgspec.structs.replace(one, p=tested[key][0], adjusted=corrected[key], test=tested[key][1] if able else "")
+        if able
+        else msgspec.structs.replace(one, p=None)
         for one, key, able in zip(found, keys, testable, strict=True)
     )
     return Slices(
@@ -199,52 +210,87 @@ def difference_interval(first: tuple[float, float, float], second: tuple[float, 
     return a - b - math.hypot(a - a_low, b_high - b), a - b + math.hypot(a_high - a, b - b_low)
 
 
-def _cut(questions: pl.DataFrame, tags: Sequence[tuple[str, ...]]) -> Iterator[tuple[Where, NDArray[np.bool_]]]:
+def _between(first: Spreads, second: Spreads, level: float) -> tuple[float, float] | None:
+    """The same of two means that lie somewhere between their bounds."""
+    ends = (first.floor, second.ceiling), (first.ceiling, second.floor)
+    low, high = (_apart(*end, level) for end in ends)
+    if low is None or high is None:
+        return None
+    width = ends[1][0].mean - ends[1][1].mean - ends[0][0].mean + ends[0][1].mean
+    if width > 1e-9:
+        far = max(ends[0][0].mean - ends[0][1].mean - low[0], high[1] - ends[1][0].mean + ends[1][1].mean)
+        level = identified_level(width, far / NormalDist().inv_cdf(0.5 + level / 2), level)
+        low, high = (_apart(*end, level) for end in ends)
+    return None if low is None or high is None else (low[0], high[1])
+
+
+def _apart(first: Spread, second: Spread, level: float) -> tuple[float, float] | None:
+    one, other = first.interval(level), second.interval(level)
+    return None if one is None or other is None else difference_interval((first.mean, *one), (second.mean, *other))
+
+
+def _inverted(first: Spreads, second: Spreads) -> float:
+    """The p at which the interval of the difference just reaches 0."""
+    inside, outside = 0.0, _FURTHEST
+    for _ in range(_HALVINGS):
+        z = (inside + outside) / 2
+        between = _between(first, second, 1 - math.erfc(z / math.sqrt(2)))
+        inside, outside = (z, outside) if between is None or not between[0] <= 0 <= between[1] else (inside, z)
+    return math.erfc(inside / math.sqrt(2))
+
+
+def _cut(questions: Columns, tags: Sequence[tuple[str, ...]]) -> Iterator[tuple[Where, NDArray[np.bool_]]]:
     """Every combination of values that some question has, with which questions those are."""
     for combination in dict.fromkeys(tags):
-        columns = [f"tag:{tag}" for tag in combination]
-        groups = (
-            questions.select(pl.col(columns).cast(pl.String), pl.int_range(pl.len()).alias("place"))
-            .drop_nulls()
-            .group_by(columns, maintain_order=True)
-            .agg("place")
-        )
-        for *values, places in groups.iter_rows():
-            mask = np.zeros(questions.height, dtype=bool)
-            mask[places] = True
-            yield tuple(zip(combination, values, strict=True)), mask
+        texts = [questions.texts[f"tag:{tag}"] for tag in combination]
+        groups, starts = questions.groups(*(f"tag:{tag}" for tag in combination))
+        for group, start in enumerate(starts.tolist()):
+            codes = [int(text.codes[start]) for text in texts]
+            if min(codes) >= 0:
+                values = [text.values[code] for text, code in zip(texts, codes, strict=True)]
+                yield tuple(zip(combination, values, strict=True)), groups == group
 
 
 def _described(
-    breakdown: Breakdown, measure: Aggregate, questions: Columns, where: Where, mask: NDArray[np.bool_]
+    breakdown: Breakdown,
+    measure: Aggregate,
+    questions: Columns,
+    where: Where,
+    mask: NDArray[np.bool_],
+    *,
+    inverted: bool,
 ) -> Slice:
-    """The slice's cell, and its difference from the rest."""
+    """The slice's cell, and its difference from the rest; with its p where that is by the interval."""
     cell = breakdown.cell(measure, Aggregate("", where={tag: (value,) for tag, value in where}))
-    rest, low, high = mean_of(questions.take(~mask))
-    difference = between = None
-    if cell.mean is not None and rest is not None:
-        difference = cell.mean - rest
-        if cell.low is not None and cell.high is not None and low is not None and high is not None:
-            between = difference_interval((cell.mean, cell.low, cell.high), (rest, low, high))
-    return Slice(
-        where=where,
-        questions=int((mask & (questions.numbers["answered"] > 0)).sum()),
-        cell=cell,
-        rest=rest,
-        difference=difference,
-        low=between[0] if between else None,
-        high=between[1] if between else None,
+    found = Slice(where=where, questions=int((mask & (questions.numbers["answered"] > 0)).sum()), cell=cell)
+    rest = questions.take(~mask)
+    if cell.mean is None or not rest.height or silent(rest):
+        return found
+    inside, outside = (_spreads(part, measure) for part in (questions.take(mask), rest))
+    if outside.mean is None:
+        return found
+    low, high = _between(inside, outside, 1 - LEVEL) or (None, None)
+    return msgspec.structs.replace(
+        found,
+        rest=outside.mean.mean,
+        difference=cell.mean - outside.mean.mean,
+        low=low,
+        high=high,
+        p=_inverted(inside, outside) if inverted and low is not None else None,
     )
 
 
-def _pooled(
-    found: Sequence[Slice], numbers: Mapping[str, Numbers], members: Sequence[NDArray[np.bool_]]
-) -> list[Slice]:
+def _spreads(part: Columns, measure: Aggregate) -> Spreads:
+    groups = list(sums_by(part).values())
+    return spreads(groups, signed=measure.kind == "difference", clustered=clustered(part))
+
+
+def _pooled(found: Sequence[Slice], questions: Columns, members: Sequence[NDArray[np.bool_]]) -> list[Slice]:
     """The slices, those by the same tags pooled; without what has no mean."""
     by_tags: dict[tuple[str, ...], dict[int, Scored]] = {}
     for index, (one, mask) in enumerate(zip(found, members, strict=True)):
         if one.cell.mean is not None:
-            points, answered = numbers["points"][mask], numbers["answered"][mask]
+            points, answered = (questions.numbers[name][mask] for name in ("points", "answered"))
             mean, each = points.sum() / answered.sum(), answered.mean()
             squares = (((points - mean * answered) / each) ** 2).sum()
             scored = Scored(mean=float(mean), questions=len(points), squares=float(squares))
@@ -257,13 +303,9 @@ def _pooled(
     return [msgspec.structs.replace(one, pooled=known.get(index)) for index, one in enumerate(found)]
 
 
-def _tested(one: Slice, p: float, test: str, corrected: float | None) -> Slice:
-    return msgspec.structs.replace(one, p=p, adjusted=corrected, test=test)
-
-
-def _p_values(questions: pl.DataFrame, masks: Sequence[NDArray[np.bool_]], seed: int) -> list[tuple[float, str]]:
+def _p_values(questions: Columns, masks: Sequence[NDArray[np.bool_]], seed: int) -> list[tuple[float, str]]:
     """p and the test it is from, a comparison."""
-    points, answered = (questions[name].to_numpy().astype(np.float64) for name in ("points", "answered"))
+    points, answered = (questions.numbers[name].astype(np.float64) for name in ("points", "answered"))
     heard = answered > 0
     points, answered = points[heard], answered[heard]
     members = [mask[heard] for mask in masks]

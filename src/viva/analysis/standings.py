@@ -20,31 +20,11 @@ from statistics import NormalDist
 
 from msgspec import Struct
 
+from viva.analysis.estimate import Estimate
 from viva.analysis.uncertainty import LEVEL, Z, zero_one_interval
 
 THRESHOLDS: tuple[float, ...] = (3.0, 8.0, 15.0, 35.0, 80.0)
 """Sizes, in billions of parameters, below which the best is looked for: they lie between the sizes that models have."""
-
-
-class Score(Struct, frozen=True, kw_only=True):
-    """A mean with its 95 % interval, all shares of 1; no interval where nothing tells how sure it is.
-
-    Where answers are missing the mean of the others is not the model's: with `floor` and `ceiling`, the mean if all
-    that is missing were wrong, and right, the interval is from the lower limit of the floor to the upper limit of the
-    ceiling (Imbens and Manski 2004, Econometrica 72:1845-1857).
-    """
-
-    mean: float | None
-    """None where there is no mean, but a range from floor to ceiling (`breakdown.one_sided`)."""
-    low: float | None = None
-    high: float | None = None
-    floor: float | None = None
-    ceiling: float | None = None
-
-    @property
-    def sure(self) -> float:
-        """What the model has whatever became of the missing answers: what it is placed by."""
-        return self.mean or 0.0 if self.floor is None else self.floor
 
 
 class Rank(Struct, frozen=True, kw_only=True):
@@ -64,7 +44,7 @@ class Rank(Struct, frozen=True, kw_only=True):
 
 
 def ranks(
-    scores: Sequence[Score], ranges: Sequence[tuple[int, int]] | None = None, *, level: float = LEVEL
+    scores: Sequence[Estimate], ranges: Sequence[tuple[int, int]] | None = None, *, level: float = LEVEL
 ) -> list[Rank]:
     """Everyone's rank, in the order of `scores`. With `level` confidence all ranges hold the true ranks.
 
@@ -92,7 +72,7 @@ def ranks(
     return found
 
 
-def _widened(score: Score, count: int, level: float) -> tuple[float, float] | None:
+def _widened(score: Estimate, count: int, level: float) -> tuple[float, float] | None:
     """The 95 % interval made one of level 1 − (1 − level)/count, each side by as much as a normal error would be.
 
     What missing answers leave open is not sampling error, and is not widened.
@@ -100,7 +80,7 @@ def _widened(score: Score, count: int, level: float) -> tuple[float, float] | No
     if score.low is None or score.high is None:
         return None
     factor = NormalDist().inv_cdf(1 - (1 - level) / (2 * count)) / Z
-    floor, ceiling = (score.sure if bound is None else bound for bound in (score.floor, score.ceiling))
+    floor, ceiling = (score.sure, score.sure) if score.complete else (score.floor, score.ceiling)
     return floor - factor * (floor - score.low), ceiling + factor * (score.high - ceiling)
 
 
@@ -117,7 +97,7 @@ class Contender(Struct, frozen=True, kw_only=True):
     """One row that may be the best of its kind. `size`: billions of parameters in all; None where unknown."""
 
     model: str
-    score: Score
+    score: Estimate
     words: Mapping[str, str] = {}
     """What it is: family, type, domain, access."""
     size: float | None = None
@@ -176,7 +156,7 @@ def _best(contenders: Sequence[Contender], words: tuple[str, ...], limit: float 
     return Best(kind=words, below=limit, index=ordered[0], among=len(inside), level=level)
 
 
-def _overlap(one: Score, other: Score) -> bool:
+def _overlap(one: Estimate, other: Estimate) -> bool:
     """Whether two 95 % intervals share a value; who has none overlaps only with its equals."""
     if one.low is None or one.high is None or other.low is None or other.high is None:
         return one.mean == other.mean

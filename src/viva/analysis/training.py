@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from viva.analysis.breakdown import Breakdown, Cell
+from viva.analysis.breakdown import Breakdown
 from viva.analysis.columns import Columns
 from viva.analysis.correlation import coefficient
+from viva.analysis.estimate import Estimate
 from viva.types import Aggregate, TableSpec
 
 Lines = dict[str, tuple[Aggregate, ...]]
@@ -26,7 +27,7 @@ class Point(Struct, frozen=True, kw_only=True):
     checkpoint: str
     at: float
     """Training tokens (or steps, as the axis says); 0 is before training."""
-    cells: dict[str, Cell]
+    cells: dict[str, Estimate]
 
 
 class Curve(Struct, frozen=True, kw_only=True):
@@ -77,7 +78,7 @@ def by_rows(layout: TableSpec, headline: Aggregate) -> Lines:
     return {row.label: (replace(row, over=headline.over),) if row.where else (headline,) for row in layout.rows}
 
 
-def measured(scores: Columns, lines: Lines, attempts: str) -> dict[str, Cell]:
+def measured(scores: Columns, lines: Lines, attempts: str) -> dict[str, Estimate]:
     """One model's scores on one exam by curve. `attempts`: what several answers count as in the exam's headline."""
     breakdown = Breakdown(scores, attempts)
     return {name: breakdown.cell(*shared) for name, shared in lines.items()}

@@ -30,6 +30,8 @@ RARE = (0.0513, 0.3554, 0.8177, 1.3663, 1.9701, 2.6130, 3.2853, 3.9808, 4.6952, 
 """The one-sided 95 % lower limits of a Poisson mean of which 1, 2, ... 10 were seen: χ²(0.05; 2k)/2."""
 ALIKE = 1e-9
 """Summed squares below which scores do not differ but by rounding."""
+_STEPS = 40
+"""Halvings of −1..1: to 1e-12."""
 SMALL_GROUP = 5
 """Questions in a group from which its spread is its own, and not pooled with that of other small groups."""
 
@@ -136,20 +138,6 @@ def share_interval(mean: float, variance: float, questions: float, degrees: floa
     return _around(mean, shrunk * (1 - shrunk) / doubt, t_quantile(degrees, level), level)
 
 
-def interval_of_scores(
-    mean: float, squares: float, questions: int, answers: float, level: float = LEVEL, *, zero_one: bool
-) -> Interval | None:
-    """The interval around a mean of answers to `questions`, all in 0..1; None for no question.
-
-    `squares` and `answers` as in `mean_variance`. That of 0/1 scores for `zero_one`, where each question counts once,
-    and where all questions agree: a variance says nothing then, though the sample is finite, and this interval has a
-    width. It is safe for fractions too: no score in 0..1 varies more than a 0/1 score of the same mean.
-    """
-    if zero_one or squares < ALIKE:
-        return zero_one_interval(mean * questions, questions, level)
-    return share_interval(mean, mean_variance(squares, questions, answers), questions, questions - 1, level)
-
-
 class Wald(Struct, frozen=True, kw_only=True):
     """The adjusted Wald interval of a mean difference, within −1..1."""
 
@@ -174,10 +162,36 @@ def adjusted_wald(mean: float, error: float, questions: float, degrees: float, l
     return Wald(interval=(max(-1.0, centre - half), min(1.0, centre + half)), centre=centre, error=adjusted)
 
 
-def interval_below_zero(mean: float, variance: float, degrees: float, level: float = LEVEL) -> Interval:
-    """Student's t around a mean of scores of which some are below 0, with no limit there, and none is above 1."""
-    half = t_quantile(degrees, level) * math.sqrt(variance)
-    return mean - half, min(1.0, mean + half)
+def score_interval(up: float, down: float, n: float, quantile: float = Z) -> Interval:
+    """Tango's interval of `up` − `down`, the shares of `n` pairs in which the second is better and worse.
+
+    It holds the differences that the score test does not refuse, with their own variance and not the sample's (Tango
+    1998, Statistics in Medicine 17:891-908). `n` may be an effective number, and the shares means of the positive and
+    the negative differences. The adjusted Wald interval errs where changes go one way alone: where the second is worse
+    by exactly 2 points and never better, 6.0 % of sets of 300 questions are called "no worse by 2 points", which ought
+    to be 2.5; Tango's errs at the other end (4.1 %). The further limit of the two at each end errs in at most 2.75 %
+    (exact sums: 20 to 300 questions, margins of 1 to 20 points, up to 30 % gained; 3.1 % at 30).
+    """
+    return _lowest(up, down, n, quantile), -_lowest(down, up, n, quantile)
+
+
+def _lowest(up: float, down: float, n: float, quantile: float) -> float:
+    found = up - down
+    refused, held = -1.0, found
+    for _ in range(_STEPS):
+        middle = (refused + held) / 2
+        if n * (found - middle) ** 2 > quantile**2 * _variance(up, down, middle):
+            refused = middle
+        else:
+            held = middle
+    return refused
+
+
+def _variance(up: float, down: float, difference: float) -> float:
+    """Of one pair's difference, if the true mean is `difference`: by the likeliest share of losses (Tango, p. 894)."""
+    b = (2 - up + down) * difference - up - down
+    losses = (math.sqrt(max(0.0, b * b + 8 * down * difference * (1 - difference))) - b) / 4
+    return 2 * losses + difference * (1 - difference)
 
 
 def t_quantile(degrees: float, level: float = LEVEL) -> float:
@@ -185,8 +199,8 @@ def t_quantile(degrees: float, level: float = LEVEL) -> float:
     return quantiles.t_quantile(degrees, level)
 
 
-def identified_level(width: float, error: float) -> float:
-    """At which two-sided level the ends of an identified set are to be taken for 95 % coverage of the mean in it.
+def identified_level(width: float, error: float, level: float = LEVEL) -> float:
+    """At which two-sided level the ends of an identified set are taken for a coverage (of 95 %) of the mean in it.
 
     The mean lies somewhere between a floor and a ceiling `width` apart, each estimated with a standard error of at most
     `error`: c with Φ(c + width/error) − Φ(−c) = 0.95 (Imbens and Manski 2004, Econometrica 72:1845-1857, equation 7),
@@ -194,10 +208,10 @@ def identified_level(width: float, error: float) -> float:
     """
     normal = NormalDist()
     apart = width / error if error > 0 else math.inf
-    low, high = normal.inv_cdf(LEVEL), Z
+    low, high = normal.inv_cdf(max(level, 0.5)), _quantile(level)
     while high - low > 1e-9:
         middle = (low + high) / 2
-        enough = normal.cdf(middle + apart) - normal.cdf(-middle) >= LEVEL
+        enough = normal.cdf(middle + apart) - normal.cdf(-middle) >= level
         low, high = (low, middle) if enough else (middle, high)
     return 2 * normal.cdf(high) - 1
 

@@ -30,6 +30,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from viva.analysis.draw import Draw
+from viva.analysis.estimate import Estimate
 from viva.analysis.uncertainty import LEVEL, t_quantile
 
 Floats = NDArray[np.float64]
@@ -42,14 +43,6 @@ NORMAL = 200
 BOLD = 0.9
 """What `SAFE` is to an interval for one small number: there is no later bet to save for."""
 _HALVINGS = 40
-
-
-class Estimate(Struct, frozen=True, kw_only=True):
-    """A mean over all questions with its 95 % interval, shares of 1."""
-
-    value: float
-    low: float
-    high: float
 
 
 class Answers(Struct, frozen=True, kw_only=True, eq=False):
@@ -101,7 +94,7 @@ def fixed(answers: Answers, number: int) -> Estimate:
     """
     low, high = answers.possible()
     if not answers.draws:
-        return Estimate(value=(low + high) / 2, low=low, high=high)
+        return Estimate(mean=(low + high) / 2, low=low, high=high)
     series = _series(answers)
     weights = series.precision / series.precision.sum()
     value, n = float(weights @ series.estimates), len(weights)
@@ -121,7 +114,7 @@ def anytime(answers: Answers, halves: Sequence[float]) -> Estimate:
     """
     least, most = answers.possible()
     if not answers.draws:
-        return Estimate(value=(least + most) / 2, low=least, high=most)
+        return Estimate(mean=(least + most) / 2, low=least, high=most)
     series = _series(answers)
     return _by_betting(answers, series, np.outer(halves, series.precision), SAFE)
 
@@ -156,4 +149,6 @@ def _limit(estimates: Floats, bets: Floats, lowest: float, highest: float) -> fl
 def _within(value: float, low: float, high: float, least: float, most: float) -> Estimate:
     """Held to what is possible; and an interval holds its estimate."""
     value = min(max(value, least), most)
-    return Estimate(value=value, low=min(max(low, least), value), high=max(min(high, most), value))
+    return Estimate(
+        mean=value, low=min(max(low, least), value), high=max(min(high, most), value), floor=value, ceiling=value
+    )

@@ -16,7 +16,7 @@ _CHUNK = 4096
 _NAMES = {"exam": pl.String, "model": pl.String, "question": pl.String, "sample": pl.Int32, "repeat": pl.Int32}
 SCORES: Mapping[str, type[pl.DataType]] = {
     **_NAMES, "score": pl.Float64, "points": pl.Float64, "outcome": pl.String, "read": pl.String,
-    "explanation": pl.String, "weight": pl.Int32,
+    "explanation": pl.String, "weight": pl.Int32, "cluster": pl.String,
 }  # fmt: skip
 ANSWERS: Mapping[str, type[pl.DataType]] = {
     **_NAMES, "asked": pl.String, "prompt": pl.String, "reply": pl.String, "gold": pl.String, "read": pl.String,

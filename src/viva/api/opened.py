@@ -7,10 +7,11 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from viva.analysis.wording import cell_text
 from viva.engine.folder import RunFolder, RunRecord, find_run
 from viva.engine.scorefile import score_rows
 from viva.errors import VivaError, missing_extras
-from viva.reports.result import Report, Result, cell_text
+from viva.reports.result import Report, Result
 from viva.runs.answers import answered
 from viva.runs.config import LimitOptions, OutputOptions
 from viva.runs.graded import is_fresh
@@ -25,7 +26,8 @@ from viva.visible import one_line
 if TYPE_CHECKING:
     import polars as pl
 
-    from viva.analysis.breakdown import Cell, Table
+    from viva.analysis.breakdown import Table
+    from viva.analysis.estimate import Estimate
     from viva.reports.printing import StudyResult
 
 ALL_TABLES: Literal["json"] = "json"
@@ -76,7 +78,7 @@ class Run:
         return found[0]
 
     @property
-    def overall(self) -> Cell:
+    def overall(self) -> Estimate:
         """The only result's overall cell: mean, interval, bounds, outcomes."""
         return self.result().overall
 

@@ -5,7 +5,8 @@
 A sample of a question is asked in one cell (`Design`). Sample 0 is the request of a run that varies nothing, so answers
 can be taken over between them. Options are rotated: each stands at every letter when there are as many orders as
 options (cyclic permutations, as in Zheng et al., arXiv 2309.03882, section 2). A question of which an option speaks of
-others ("all of the above") keeps its order. A level of `seed` is one seed for all questions, in all cells that have it.
+others ("all of the above") keeps its order. A level of `seed` is the same number in all cells that have it, from which
+each question's seed is drawn.
 """
 
 from __future__ import annotations
@@ -141,7 +142,7 @@ class Varied(ExamWrapper):
             said = with_system(request.prompt, self._texts.system[system - 1])
             request = msgspec.structs.replace(request, prompt=said)
         if self._seeds and isinstance(request, Generate):
-            # What is sent goes up by one with every sample; here it is the level's in all of its cells.
+            # The number of a request goes up by one with every sample; here it is the level's in all of its cells.
             seed = (request.sampling.seed or 0) + self._seeds * (sample // len(self._design.cells))
             own = msgspec.structs.replace(request.sampling, seed=seed + cell["seed"] - sample)
             request = msgspec.structs.replace(request, sampling=own)

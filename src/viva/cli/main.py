@@ -199,7 +199,7 @@ def cli() -> None:
     """\b
     Ask models published question sets, and know how far to trust the number.
     Exit codes: 0 done, 2 wrong use, 3 something missing or failed, 4 key or model
-    refused, 5 cannot write, 130 interrupted.
+    refused, 5 cannot write, 6 a gate fails, 130 interrupted.
     """
 
 

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from viva.contracts import Model
 from viva.engine.budget import Budget, Price
+from viva.engine.consumption import who_answered
 from viva.engine.journal import Entry, Journal
 from viva.engine.limits import Policy
 from viva.engine.slots import Slots
@@ -197,7 +198,7 @@ def write(
         known = run.journal.read(task.key) if response.usage is None and not batch else None
         if known is not None and known.error == failure:
             return
-    run.journal.append(
+    stranger = run.journal.append(
         Entry(
             key=task.key.hex(),
             benchmark=task.benchmark,
@@ -216,13 +217,25 @@ def write(
             at=round(time.time(), 3),
             batch=batch,
             nonce=task.nonce,
+            served=response.served,
         )
     )
+    if stranger:
+        _say_who_answered(run, task)
     run.journal.keep_reserve(run.tally.in_flight)
     if failure is None and task.arrived is not None:
         task.arrived()
     if run.journal.full:
         run.finish("disk")
+
+
+def _say_who_answered(run: Run, task: Task) -> None:
+    """Say at once that another model answers than the one that was asked, and that several do."""
+    every = run.journal.served(task.model.name)
+    for asked in (task.model.identity.get("model", ""), ""):
+        if (said := who_answered(every, asked)) and not who_answered(every[:-1], asked):
+            run.say(f"{task.model.name}: {said}")
+            return
 
 
 def _count_cut_off(run: Run, task: Task, response: Response) -> None:

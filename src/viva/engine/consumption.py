@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from array import array
+from collections import Counter
+from collections.abc import Sequence
 from statistics import median_low
 
 import msgspec
@@ -10,10 +13,42 @@ from msgspec import Struct
 
 from viva.engine.budget import Price, both
 from viva.engine.journal import Entry
-from viva.types import CUT_OFF, ScoreRow, StopReason, Usage
+from viva.types import CUT_OFF, ScoreRow, Served, StopReason, Usage
+from viva.visible import one_line
 
 SHARES = (50, 90, 99)
 """Percentiles of the latency that are told."""
+
+
+_VERSION = re.compile(r"[-@:._](latest|\d{3,4}|\d{6}|\d{8}|(\d{4}-)?\d\d-\d\d)([-_]?v\d+(:\d+)?)?$")
+"""What a served name has behind the one that was asked for: a date, or the number of a version."""
+_NAMED = 4
+
+
+class ServedAnswers(Served, frozen=True, omit_defaults=False):
+    """How many answers came from one that answered."""
+
+    answers: int = 0
+
+
+def who_answered(served: Sequence[Served], asked: str = "") -> str:
+    """Return what to say of those that answered for a model: that they are several models or providers or, where it is
+    known what was `asked` for, that it is another model; "" for nothing."""
+    said = []
+    for what in ("model", "provider"):
+        names = [name for name in dict.fromkeys(getattr(one, what) for one in served) if name]
+        shown = ", ".join(one_line(name, 60) for name in names[:_NAMED]) + (", …" if names[_NAMED:] else "")
+        if len(names) > 1:
+            said.append(f"{len(names)} {what}s ({shown})")
+        elif asked and what == "model" and names and not _is_version(names[0], asked):
+            said.append(f"{shown}, as the server says")
+    return f"answered by {' of '.join(said)}" if said else ""
+
+
+def _is_version(served: str, asked: str) -> bool:
+    """Whether a served name is the asked one, or a dated version of it."""
+    name, wanted = (one.rpartition("/")[2].casefold() for one in (served, asked.removesuffix("-latest")))
+    return wanted in (name, _VERSION.sub("", name))
 
 
 class Consumed(Struct, frozen=True, kw_only=True):
@@ -23,7 +58,8 @@ class Consumed(Struct, frozen=True, kw_only=True):
     thought; `reasoning` is None where their server does not say how many tokens that took. `cost`, in US dollars, is of
     all replies, None where tokens or price (`priced`) are unknown. `right` is how many answers are right. `latency` is
     percentile → seconds, by the nearest rank, of the `timed` replies whose last attempt was timed; `first` is the
-    median of the seconds until something came, of those that were streamed.
+    median of the seconds until something came, of those that were streamed. `served` is who answered, the most frequent
+    first; empty where no reply says it.
     """
 
     replies: int = 0
@@ -38,6 +74,7 @@ class Consumed(Struct, frozen=True, kw_only=True):
     timed: int = 0
     latency: dict[int, float] = {}
     first: float | None = None
+    served: tuple[ServedAnswers, ...] = ()
 
     @property
     def mean_output(self) -> float | None:
@@ -73,6 +110,7 @@ class Consumption(Struct):
     right: int = 0
     seconds: array[float] = msgspec.field(default_factory=lambda: array("d"))
     firsts: array[float] = msgspec.field(default_factory=lambda: array("d"))
+    served: Counter[Served] = msgspec.field(default_factory=Counter)
 
     def count(self, entry: Entry, row: ScoreRow | None = None) -> None:
         """Take in one more answer, with its score where that is at hand."""
@@ -80,6 +118,7 @@ class Consumption(Struct):
         if entry.error:
             return
         self.replies += 1
+        self.served[entry.served or Served()] += 1
         usage = entry.usage
         if entry.reasoning or entry.stop_reason == "thinking" or (usage and usage.reasoning):
             self.thoughts += 1
@@ -100,6 +139,9 @@ class Consumption(Struct):
     def consumed(self, right: int | None = None) -> Consumed:
         """What it comes to; `right` where answers were counted without their outcomes."""
         ordered = sorted(self.seconds)
+        served = tuple(
+            ServedAnswers(**msgspec.structs.asdict(one), answers=count) for one, count in self.served.most_common()
+        )
         whole = self.replies and self.counted == self.replies and self.price
         return Consumed(
             replies=self.replies,
@@ -114,4 +156,5 @@ class Consumption(Struct):
             timed=len(ordered),
             latency={share: ordered[-(-share * len(ordered) // 100) - 1] for share in SHARES} if ordered else {},
             first=median_low(self.firsts) if self.firsts else None,
+            served=served if self.served.keys() - {Served()} else (),
         )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from viva.types import Choose, Evidence, Request, Response, Suspicion
+from viva.contracts import Suspicion
+from viva.types import Choose, Evidence, Request, Response
 
 
 def describe_evidence(evidence: Evidence, suspicion: Suspicion) -> Iterator[tuple[str, str]]:

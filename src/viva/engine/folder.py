@@ -22,7 +22,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct
@@ -32,7 +32,7 @@ from viva.engine.journal import Journal
 from viva.errors import MissingRunError, StorageError, VivaError
 from viva.files import UNREADABLE, LockedError, lock, read_regular, refuse_depth, write_whole
 from viva.requesting import Adaptation, RequestOptions
-from viva.types import Canary, ExamSpec, Sampling, VerdictFormat
+from viva.types import ExamSpec, Sampling, VerdictFormat
 from viva.weights import Weights
 
 FORMAT = 2
@@ -41,6 +41,8 @@ _HOLDER = re.compile(rb"(pid \d{1,10}\s*)?")
 """What stands in a lock file."""
 
 
+SeedRule = Literal["shared", "per question"]
+"""How the seeds of requests are drawn; in runs of an earlier Viva all questions share one."""
 Times = Annotated[int, Meta(ge=1, le=1_000_000)]
 """How often: whoever wrote a run.json, nobody is kept busy for ever by one number in it."""
 
@@ -83,6 +85,18 @@ class ModelRecord(Struct, kw_only=True):
     """How requests were adapted to its server; None where nothing had to be."""
 
 
+class Canary(Struct, frozen=True, kw_only=True):
+    """An answer whose mark is known, put before judges among the others, who do not know which it is.
+
+    `mark` is a share of the full mark, of every aspect that is judged of it. It is nobody's answer, and in no mean.
+    """
+
+    exam: str
+    question: str
+    text: str
+    mark: float
+
+
 class EncoderRecord(Struct, kw_only=True):
     """The encoder as run.json remembers it: its name, and all that a similarity depends on."""
 
@@ -120,10 +134,16 @@ class RunRecord(Struct, kw_only=True):
     samples: Times = 1
     repeats: Times = 1
     seed: Annotated[int, Meta(ge=-(2**62), le=2**62)] = 0
+    seed_rule: SeedRule = "shared"
     sampling: Sampling = Sampling()
     adaptive: AdaptiveRecord | None = None
     prices: dict[str, Price] = {}
     """What the user said that models and judges cost, by their names, "" for all others. No score depends on it."""
+
+    @property
+    def base_seed(self) -> int | None:
+        """The seed from which those of requests are drawn; None where none is sent, or one for all questions."""
+        return self.sampling.seed if self.seed_rule == "per question" else None
 
     @property
     def shard(self) -> str:

@@ -7,6 +7,7 @@ instant loses only what was still in flight. A line that a crash tore is set asi
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 from array import array
 from collections.abc import Iterator
@@ -19,13 +20,16 @@ from viva.engine.lines import set_torn_tail_aside, whole_lines
 from viva.errors import StorageError
 from viva.files import UNREADABLE, new_file, open_regular
 from viva.keytable import KeyTable, read_key
-from viva.types import Failure, Likelihood, Response, StopReason, Usage
+from viva.types import Failure, Likelihood, Response, Served, StopReason, Usage
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 BALLAST = 4 << 20
 """Bytes kept in reserve while a run is going on: on a full disk they make room for the answers still in flight."""
 MOST_BALLAST = 1 << 30
 """It grows with what is in flight, up to this."""
+MOST_SERVED = 1000
+NOBODY, OTHERS = Served(), Served(model="(others)")
+"""So many that answered are told apart in a journal; what is written of others, and of replies that do not say it."""
 
 
 class Entry(Struct, kw_only=True, omit_defaults=True):
@@ -34,7 +38,8 @@ class Entry(Struct, kw_only=True, omit_defaults=True):
     `key` identifies the request by content, `reasoning` is what the model thought before its reply, `seconds` is the
     last attempt's latency, `first` that until something of a streamed reply came, `attempts` counts all of them, `at`
     is seconds since 1970, `reused` names the run that the answer was taken from, `batch` the provider's batch that it
-    came in (its latency is then not known). `nonce` is what a judge's verdict must carry.
+    came in (its latency is then not known). `nonce` is what a judge's verdict must carry. `served` and `by` say who
+    answered; see `ServedChanges`.
     """
 
     key: str
@@ -55,6 +60,8 @@ class Entry(Struct, kw_only=True, omit_defaults=True):
     reused: str = ""
     batch: str = ""
     nonce: str = ""
+    served: Served | None = None
+    by: str = ""
 
     def response(self) -> Response:
         """The reply without its circumstances."""
@@ -66,6 +73,51 @@ class Entry(Struct, kw_only=True, omit_defaults=True):
             error=self.error,
             likelihoods=self.likelihoods,
         )
+
+
+class ServedChanges:
+    """Who answered the requests of a file's lines. A line says so where it is another than in the line of the same
+    model before: in full, or by the digest of one that an earlier line has in full (`by`).
+
+    A reply that does not say it, after one that did, has an empty one; a line without a reply says nothing.
+    """
+
+    def __init__(self) -> None:
+        self.known: dict[tuple[str, Served], Served] = {}
+        """(model, who answered for it), in the order in which they did first."""
+        self._full: dict[str, Served] = {}
+        self._last: dict[str, Served] = {}
+
+    def resolve(self, entry: Entry) -> None:
+        """Fill in who answered the next line."""
+        if entry.served is not None:
+            self._full[_digest(entry.served)] = entry.served
+        elif entry.by:
+            entry.served = self._full.get(entry.by, NOBODY)
+        if entry.served is None:
+            entry.served = self._last.get(entry.model)
+        else:
+            self._last[entry.model] = entry.served = self._kept(entry.model, entry.served)
+        entry.by = ""
+
+    def shortened(self, entry: Entry) -> Entry:
+        """The next line as it is written."""
+        served, last = entry.served or NOBODY, self._last.get(entry.model, NOBODY)
+        if served != last:
+            served = self._kept(entry.model, served)
+        same = served == last or (entry.error and served == NOBODY)
+        by = "" if same or (digest := _digest(served)) not in self._full else digest
+        return msgspec.structs.replace(entry, served=None if same or by else served, by=by)
+
+    def _kept(self, model: str, served: Served) -> Served:
+        """The same, kept once; one for all others of a server that makes up a name for every reply."""
+        if served != NOBODY and (model, served) not in self.known and len(self.known) >= MOST_SERVED:
+            served = OTHERS
+        return self.known.setdefault((model, served), served)
+
+
+def _digest(served: Served) -> str:
+    return hashlib.blake2b(msgspec.json.encode(served), digest_size=6).hexdigest()
 
 
 class Requests:
@@ -94,6 +146,9 @@ class Journal:
         self._offsets, self._lengths = array("Q"), array("I")
         self._failures = bytearray()
         """By a key's number: where its line begins, its bytes, and whether it says why there is no answer."""
+        self._changes = ServedChanges()
+        self._served: list[Served | None] = []
+        """Who answered, by a key's number."""
         self.answered, self.failed = (Requests(self._keys, self._failures, failed) for failed in (False, True))
         self.full = False
         self._encode = msgspec.json.Encoder().encode
@@ -126,19 +181,22 @@ class Journal:
                 raise StorageError(
                     f"{self.path}, line {number} is damaged ({problem}); remove that line to go on without it"
                 ) from None
-            self._remember(key, entry.error, offset, len(line))
+            self._remember(key, entry, offset, len(line))
             offset += len(line)
         return offset
 
-    def _remember(self, key: bytes, error: Failure | None, offset: int, length: int) -> None:
+    def _remember(self, key: bytes, entry: Entry, offset: int, length: int) -> None:
+        error = entry.error
+        self._changes.resolve(entry)
         number = self._keys.add(key)
         if number == len(self._failures):
             self._offsets.append(offset)
             self._lengths.append(length)
+            self._served.append(entry.served)
             self._failures.append(error is not None)
             (self.answered if error is None else self.failed).count += 1
         elif error is None or self._failures[number]:  # an answer stands, whatever fails after it
-            self._offsets[number], self._lengths[number] = offset, length
+            self._offsets[number], self._lengths[number], self._served[number] = offset, length, entry.served
             if error is None and self._failures[number]:
                 self._failures[number] = False
                 self.answered.count += 1
@@ -178,8 +236,13 @@ class Journal:
         self.full = True
         self._ballast.unlink(missing_ok=True)
 
-    def append(self, entry: Entry) -> None:
-        """Write one line. On a full disk the ballast makes room, and `full` asks the caller to stop."""
+    def append(self, entry: Entry) -> bool:
+        """Write one line. On a full disk the ballast makes room, and `full` asks the caller to stop.
+
+        Returns whether somebody answered who has not answered for this model before.
+        """
+        known = len(self._changes.known)
+        entry = self._changes.shortened(entry)
         line = self._encode(entry) + b"\n"
         try:
             self._write(line)
@@ -192,11 +255,12 @@ class Journal:
                 self._write(line)
             except OSError as again:
                 raise StorageError(f"cannot write {self.path}: {again.strerror}; free some space") from None
-        self._remember(bytes.fromhex(entry.key), entry.error, self._end, len(line))
+        self._remember(bytes.fromhex(entry.key), entry, self._end, len(line))
         self._end += len(line)
         self._lines += 1
         self._written += len(line)
         self._longest = max(self._longest, len(line))
+        return len(self._changes.known) > known
 
     def _write(self, line: bytes) -> None:
         written = 0
@@ -214,12 +278,21 @@ class Journal:
         return None if number is None else self._entry(number)
 
     def _entry(self, number: int) -> Entry:
-        return self._decode(os.pread(self._file, self._lengths[number], self._offsets[number]))
+        entry = self._decode(os.pread(self._file, self._lengths[number], self._offsets[number]))
+        entry.served, entry.by = self._served[number], ""
+        return entry
+
+    def served(self, model: str) -> list[Served]:
+        """All that answered for a model, in the order in which they did first."""
+        return [served for name, served in self._changes.known if name == model]
 
     def lines(self) -> Iterator[Entry]:
         """Every line, also those that a later one replaces: what was asked again was paid again."""
+        changes = ServedChanges()
         for _, line in whole_lines(self._file, self.path) if self._file >= 0 else ():
-            yield self._decode(line)
+            entry = self._decode(line)
+            changes.resolve(entry)
+            yield entry
 
     def entries(self) -> Iterator[Entry]:
         """The latest word on every request, in the order in which they first came."""

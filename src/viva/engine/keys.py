@@ -1,7 +1,7 @@
-"""What makes two requests the same: the key under which an answer is remembered.
+"""What makes two requests the same: the key under which an answer is remembered; and the seed that a request is sent.
 
-The key covers everything that a reply depends on (provider, model, endpoint, prompt, sampling, number of the sample)
-and nothing else, so that an earlier run's answer to the identical request can be reused, and no other.
+The key covers everything that a reply depends on (provider, model, endpoint, prompt, sampling, seed, number of the
+sample) and nothing else, so that an earlier run's answer to the identical request can be reused, and no other.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from viva.types import Choose, Request
+from viva.types import Choose, Generate, Request
 
 
 class Keys:
@@ -35,5 +35,18 @@ class Keys:
             asked: tuple[object, ...] = (question, request.sample, request.prompt, request.by, request.continuations)
         else:
             asked = (question, request.sample, request.prompt, request.sampling)
+            if request.drawn is not None:
+                asked = (*asked, request.drawn)
         key.update(self._encode(asked))
         return key.digest()
+
+
+def with_seed(request: Generate, base: int, about: object) -> Generate:
+    """Return the request with a seed of 31 bits, drawn from the run's `base`, what is asked `about`, and the sample.
+
+    Servers that start their random numbers from it would otherwise draw the answers to all questions alike. What an
+    exam makes of the run's seed (a level of a design) counts in place of the sample.
+    """
+    number = base + request.sample if request.seed is None else request.seed
+    digest = hashlib.blake2b(msgspec.json.encode((base, number, about)), digest_size=4).digest()
+    return msgspec.structs.replace(request, drawn=int.from_bytes(digest) >> 1)

@@ -1,7 +1,8 @@
 """The journals and marks of several runs as those of one: streamed, in memory are keys alone.
 
-A line is taken over as it is. Of a request that several runs answered, the first one's answer counts; a failure stays
-only where nobody answered, so that it is asked again on resume.
+A line is taken over as it is, but for its key and for who answered (`journal.ServedChanges`). Of a request that several
+runs answered, the first one's answer counts; a failure stays only where nobody answered, so that it is asked again on
+resume.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from viva.engine.journal import Entry
+from viva.engine.journal import Entry, ServedChanges
 from viva.engine.lines import whole_lines
 from viva.engine.reviews import Review
 from viva.errors import StorageError
@@ -33,6 +34,7 @@ class JournalMerge:
         """Answers that another run had given already."""
         self._decode = msgspec.json.Decoder(Entry).decode
         self._encode = msgspec.json.Encoder().encode
+        self._written = ServedChanges()
         try:
             self._out = path.open("xb")
         except OSError as problem:
@@ -46,12 +48,14 @@ class JournalMerge:
         `keys`: what a request's key is in the merged run, where it is another. Raises StorageError for a line that is
         damaged, and where the journal cannot be written.
         """
-        for line in _lines(source, self._decode):
-            entry, raw = line
-            key = bytes.fromhex(entry.key)
-            if keys and key in keys:
+        read = ServedChanges()
+        for entry, raw in _lines(source, self._decode):
+            key, said = bytes.fromhex(entry.key), (entry.served, entry.by)
+            read.resolve(entry)
+            moved = keys is not None and key in keys
+            if keys and moved:
                 key = keys[key]
-                raw = self._encode(msgspec.structs.replace(entry, key=key.hex())) + b"\n"
+                entry.key = key.hex()
             self.lines += 1
             if self.lines % 4096 == 0:
                 told()
@@ -60,7 +64,9 @@ class JournalMerge:
                 continue
             if entry.error is None:
                 self.answered.add(key)
-            self._write(raw)
+            written = self._written.shortened(entry)
+            self._write(self._encode(written) + b"\n" if moved or (written.served, written.by) != said else raw)
+            self._written.resolve(written)
 
     def _write(self, raw: bytes) -> None:
         try:

@@ -13,13 +13,14 @@ from functools import partial
 import msgspec
 from msgspec import Struct
 
-from viva.contracts import Exam, Model
+from viva.contracts import Exam, Flag, Model, Suspicion
 from viva.engine.asking import Tally, Task
 from viva.engine.budget import Price
 from viva.engine.comparing import Comparison, comparison_key, read_similarity
 from viva.engine.flow import Feed, Onward
+from viva.engine.folder import Canary
 from viva.engine.journal import Entry, Journal
-from viva.engine.keys import Keys
+from viva.engine.keys import Keys, with_seed
 from viva.engine.nonces import nonces, with_nonce
 from viva.engine.programs import Program, program_key, read_execution
 from viva.engine.reviews import item_key
@@ -29,11 +30,9 @@ from viva.types import (
     CUT_OFF,
     NOT_ASKED,
     NOTHING,
-    Canary,
     Evidence,
     Execution,
     Failure,
-    Flag,
     Generate,
     Mark,
     Opinion,
@@ -43,7 +42,6 @@ from viva.types import (
     Sampling,
     Score,
     ScoreRow,
-    Suspicion,
     VerdictFormat,
 )
 
@@ -73,26 +71,14 @@ class Evaluation(Struct):
     """Exemplars that did not fit, each prompt counted once, once a first pass has rendered them all."""
     system: str = ""
     """A text of the user's before every prompt of messages."""
-
-    @classmethod
-    def of(
-        cls,
-        exam: Exam,
-        label: str,
-        model: Model,
-        sampling: Sampling,
-        samples: int,
-        repeats: int,
-        price: Price | None,
-        system: str = "",
-    ) -> Evaluation:
-        """A sitting with its keys."""
-        keys = Keys(model.identity, exam.spec.benchmark)
-        return cls(exam, label, model, sampling, samples * repeats, samples, keys, price, system=system)
+    seed: int | None = None
+    """The run's, from which the seed of each question is drawn; None where none is sent, or one for all questions."""
 
     def request(self, question: Question, sample: int) -> Request:
         """What the model is asked: the exam's prompt, after the user's system text where there is one."""
         request = self.exam.request(question, sample, self.sampling, self.model.context_window)
+        if self.seed is not None and isinstance(request, Generate):
+            request = with_seed(request, self.seed, request.question)
         if not self.system:
             return request
         return msgspec.structs.replace(request, prompt=with_system(request.prompt, self.system))
@@ -138,6 +124,8 @@ class JudgePanel(Struct):
     judges: tuple[Judge, ...]
     samples: int
     verdicts: VerdictFormat = "line"
+    seed: int | None = None
+    """The run's, from which the seeds are drawn that judges are sent; None where they are sent none."""
     _nonces: list[Callable[[bytes], str]] = []
 
     def nonce(self, key: bytes) -> str:
@@ -160,14 +148,18 @@ class JudgePanel(Struct):
         """The key of a request that holds no nonce yet."""
         form = self.form(judge, exam)
         keys = Keys(judge.identity, "judge" if form == "line" else f"judge {form}")
-        return keys.of(request, own_question=False)
+        return keys.of(self._seeded(request), own_question=False)
+
+    def _seeded(self, request: Generate) -> Generate:
+        """The request with its seed, which equal requests about several questions share."""
+        return request if self.seed is None else with_seed(request, self.seed, request.prompt)
 
     def task(self, judge: Judge, exam: Exam, question: Question, key: bytes, request: Generate) -> Task:
-        """What is sent to a judge: the request with its nonce, and how to tell whether the reply can be read."""
+        """What is sent to a judge: the request with seed and nonce, and how to tell whether the reply can be read."""
         form = self.form(judge.model, exam)
         nonce = "" if form == "line" else self.nonce(key)
         accept = _reader(exam, question, judge.model.name, request.aspect)
-        sent = with_nonce(request, nonce, form)
+        sent = with_nonce(self._seeded(request), nonce, form)
         return Task(key, exam.spec.benchmark, sent, judge.model, judge.price, accept, nonce)
 
     def form(self, judge: Model, exam: Exam) -> VerdictFormat:
@@ -545,6 +537,7 @@ def row_of(
         verdicts=score.verdicts,
         isolation=score.isolation,
         limits={name: limits for name, limits in score.limits.items() if not name or name in shown},
+        cluster=question.cluster,
         cell=question.cell,
     )
 

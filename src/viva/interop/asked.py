@@ -15,7 +15,8 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from viva.analysis.breakdown import Breakdown, Cell, frame
+from viva.analysis.breakdown import Breakdown, frame
+from viva.analysis.estimate import Estimate
 from viva.benchmarks import find_benchmark, open_exam
 from viva.benchmarks.sources import fetched_folder
 from viva.contracts import Exam
@@ -218,7 +219,7 @@ class Marked(Struct, frozen=True):
     weight: int = 1
 
 
-def overall(marked: Sequence[Marked], line: Aggregate, group: int = 1) -> Cell:
+def overall(marked: Sequence[Marked], line: Aggregate, group: int = 1) -> Estimate:
     """The exam's one number over answers, as Viva's tables have it; `group` answers to a question are a repeat."""
     rows = (
         ScoreRow(

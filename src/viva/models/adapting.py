@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -35,6 +36,9 @@ TOO_LONG = re.compile(r"context (?:length|window|size)|token count|maximum[^.]{0
 """The words of a refusal of more tokens than fit."""
 _MARKS = "'\"`."
 LONGEST = 65536
+_LOST = {408, 504, 524}
+HttpReply = tuple[int, bytes, Mapping[str, str]]
+"""Status, body and headers."""
 SILENT = 20.0
 """Seconds of silence after which a lost request may have been cut off for it."""
 
@@ -180,6 +184,18 @@ class Adapting:
         so that nothing is silent."""
         if self._streams and seconds >= SILENT:
             self.stream(f"a request was cut off after {seconds:.0f} s of silence")
+
+    async def watched(self, asked: Awaitable[HttpReply]) -> HttpReply:
+        """What comes of a request; one that was lost is noted. Raises ModelError."""
+        began = time.monotonic()
+        try:
+            reply = await asked
+        except ModelError:
+            self.lost(time.monotonic() - began)
+            raise
+        if reply[0] in _LOST:
+            self.lost(time.monotonic() - began)
+        return reply
 
     def stream(self, why: str) -> None:
         """From now on replies are streamed."""

@@ -23,6 +23,7 @@ from msgspec import Struct
 from viva.errors import DataError
 from viva.files import UNREADABLE, lines, reading, refuse_depth
 from viva.keytable import KeyTable, text_key
+from viva.models.thoughts import read_usage
 from viva.types import Response, StopReason, Usage
 
 _QUESTION = ("question", "question_id", "id", "ID", "case")
@@ -212,12 +213,7 @@ def answer_row(row: Mapping[str, object], where: str) -> AnswerRow:
 
 def _usage(given: object) -> Usage | None:
     """Tokens, where a row says them as Viva does."""
-    if not isinstance(given, dict):
-        return None
-    counts = given.get("input"), given.get("output")
-    if not all(isinstance(count, int) and not isinstance(count, bool) and 0 <= count < 2**53 for count in counts):
-        return None
-    return Usage(*cast("tuple[int, int]", counts))
+    return read_usage(given, ["input"], ["output"])
 
 
 def _mended(line: bytes) -> dict[str, object] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import re
 import sys
@@ -13,18 +12,17 @@ import msgspec
 
 from viva.errors import ModelError, VivaError
 from viva.models import Endpoint
-from viva.models.adapting import Adapting, named
-from viva.models.anthropicbatch import AnthropicBatches
+from viva.models.adapting import named
+from viva.models.anthropicbatch import AnthropicBatches, AnthropicMessage
+from viva.models.openaiwire import decode_json
 from viva.models.ratelimits import quotas, retry_after
 from viva.models.reasoning import merged
-from viva.models.secrecy import Secrecy
-from viva.models.sending import Refusal, adapted, decoded, headers_of, kept, leave_out, refusal, refuse_foreign
-from viva.models.textonly import TextOnly
-from viva.models.thoughts import separate_thoughts
+from viva.models.sending import ApiModel, Refusal, decoded, headers_of, kept, leave_out, refusal, refuse_foreign
+from viva.models.thoughts import stop_reason
 from viva.models.unreachable import unreachable
 from viva.prompting import prompt_text, without_system
 from viva.requesting import Adaptation, RequestOptions
-from viva.types import Generate, Message, Response, StopReason, Usage
+from viva.types import Generate, Message, Response, StopReason
 
 if TYPE_CHECKING:
     import anthropic
@@ -44,7 +42,7 @@ _OTHERWISE = {
     True: "not every model takes a budget (of 1,024 tokens and more, below --max-tokens): say --reasoning-effort",
     False: "not every model takes every effort: say another, or --reasoning-budget TOKENS",
 }
-_STOP_REASONS: dict[str | None, StopReason] = {
+_STOP_REASONS: dict[str, StopReason] = {
     "end_turn": "stop",
     "stop_sequence": "stop",
     "max_tokens": "length",
@@ -52,7 +50,7 @@ _STOP_REASONS: dict[str | None, StopReason] = {
 }
 
 
-class AnthropicModel(TextOnly):
+class AnthropicModel(ApiModel):
     """One model of Anthropic's.
 
     It thinks within a budget that comes out of `max_tokens`, or by an effort, adaptively; which of both, and whether at
@@ -67,25 +65,11 @@ class AnthropicModel(TextOnly):
         said: RequestOptions = NOTHING_SAID,
         known: Adaptation | None = None,
     ) -> None:
-        self.name = f"anthropic/{name}"
         endpoint = str(client.base_url).rstrip("/")
+        super().__init__("anthropic", name, endpoint, said, known, key)
         self.rate_limit_group = f"anthropic {endpoint}"
-        self.identity: Mapping[str, str] = {
-            "provider": "anthropic", "model": name, "endpoint": endpoint, **said.identity(),
-        }  # fmt: skip
-        self.adapting = Adapting(name, said, known)
-        self._model = name
         self._client = client
-        self._said = said
         self._more = merged(_thinking(said), decoded(said.fields))
-        self._secrecy = Secrecy(key)
-
-    async def answer(self, request: Generate) -> Response:
-        """One attempt; see `Model.answer`."""
-        return kept(await self.adapting.answer(request, self._answer), self._said)
-
-    async def _answer(self, request: Generate, limit: int | None) -> Response:
-        return await adapted(self.adapting, lambda parameters: self._attempt(request, limit, parameters))
 
     async def _attempt(self, request: Generate, limit: int | None, parameters: Mapping[str, str]) -> Response | Refusal:
         import anthropic
@@ -98,8 +82,7 @@ class AnthropicModel(TextOnly):
             reply = await self._client.messages.with_raw_response.create(
                 **needed, extra_body=params, extra_headers=headers_of(self._said, self._secrecy)
             )
-            parsed: Any = reply.parse()  # a coroutine in the SDK's version 1, the message itself before
-            message = await parsed if inspect.isawaitable(parsed) else parsed
+            message = decode_json(reply.http_response.content, AnthropicMessage)
         except anthropic.APIStatusError as problem:
             error = self._problem(problem)
             if problem.status_code != 400:
@@ -149,7 +132,7 @@ class AnthropicModel(TextOnly):
 
         return AnthropicBatches(client, params, self._problem, self._read_one, self._refused_one)
 
-    def _read_one(self, message: Any) -> Response:
+    def _read_one(self, message: AnthropicMessage) -> Response:
         response = self._read(message)
         self.adapting.note(response)
         return kept(response, self._said)
@@ -167,7 +150,7 @@ class AnthropicModel(TextOnly):
         if isinstance(request.prompt, str):
             raise ModelError("rejected", "Anthropic has chat models only: leave out --form base", fatal=True)
         sampling = request.sampling
-        if sampling.seed is not None:
+        if request.seed is not None:
             leave_out(self.adapting, "seed", "Anthropic's API has none")
         drawn = {"temperature": sampling.temperature, "top_p": sampling.top_p}
         if self._more.get("thinking", _OFF) != _OFF:
@@ -217,29 +200,16 @@ class AnthropicModel(TextOnly):
             return ModelError("body", self._clean(f"the reply is no message: {problem}"), retry=True)
         raise problem
 
-    def _read(self, reply: Any) -> Response:
-        """A message, as the SDK or a line of a batch has it."""
-        try:
-            blocks = [(block.type, block) for block in reply.content]
-            text = "".join(block.text for kind, block in blocks if kind == "text")
-            thoughts = "\n\n".join(block.thinking for kind, block in blocks if kind == "thinking")
-            thought = any(kind in ("thinking", "redacted_thinking") for kind, _ in blocks)
-            usage = _usage(reply.usage) if reply.usage else None
-        except (AttributeError, TypeError) as problem:  # the SDK hands on what it cannot read as it is
-            raise ModelError("body", self._clean(f"the reply is no message: {problem}"), retry=True) from None
-        stop = _STOP_REASONS.get(reply.stop_reason, "other")
-        text, thoughts, stop = separate_thoughts(
-            text, thoughts, stop, thought=thought or bool(usage and usage.reasoning), quoting=True
-        )
-        return Response(
-            text=self._secrecy.in_reply(text),
-            reasoning=self._secrecy.in_reply(thoughts),
-            stop_reason=stop,
-            usage=usage,
-        )
-
-    def _clean(self, text: str) -> str:
-        return self._secrecy.in_error(text)[:400]
+    def _read(self, reply: AnthropicMessage) -> Response:
+        """A message. Raises ModelError for a block of text without one."""
+        blocks = [block.text for block in reply.content if block.type == "text"]
+        texts = [text for text in blocks if isinstance(text, str)]
+        if len(texts) < len(blocks):
+            raise ModelError("body", "the reply has a block of text without a text", retry=True)
+        thoughts = "\n\n".join(block.thinking for block in reply.content if isinstance(block.thinking, str))
+        thought = any(block.type in ("thinking", "redacted_thinking") for block in reply.content)
+        stop = stop_reason(reply.stop_reason, _STOP_REASONS)
+        return reply.response(self._secrecy.in_reply, "".join(texts), thoughts, stop, quoting=True, thought=thought)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -258,11 +228,6 @@ def _thinking(said: RequestOptions) -> dict[str, Any]:
     if said.effort:
         found["output_config"] = {"effort": said.effort}
     return found
-
-
-def _usage(counts: Any) -> Usage:
-    details = getattr(counts, "output_tokens_details", None)
-    return Usage(counts.input_tokens, counts.output_tokens, getattr(details, "thinking_tokens", 0) or 0)
 
 
 def _turn(message: Message) -> dict[str, str]:

@@ -27,7 +27,8 @@ from msgspec import Struct
 from viva.contracts import BatchState
 from viva.errors import ModelError
 from viva.models.batchlines import LONGEST_LINE, Lines, lost
-from viva.models.openaiwire import decode_leniently
+from viva.models.openaiwire import Envelope, decode_json
+from viva.models.thoughts import read_count
 from viva.types import Generate, Response
 
 if TYPE_CHECKING:
@@ -45,26 +46,21 @@ _AGAIN = {"api_error", "overloaded_error", "rate_limit_error", "timeout_error"}
 _FATAL = {"authentication_error", "permission_error", "not_found_error", "billing_error"}
 
 
-class _Block(Struct):
-    type: str = ""
-    text: str = ""
-    thinking: str = ""
+class Block(Struct):
+    """A part of a message."""
+
+    type: str
+    text: object = None
+    thinking: object = None
 
 
-class _Details(Struct):
-    thinking_tokens: int = 0
+class AnthropicMessage(Envelope, kw_only=True):
+    """A message, as it comes alone or in a line of a batch."""
 
-
-class _Tokens(Struct):
-    input_tokens: int = 0
-    output_tokens: int = 0
-    output_tokens_details: _Details | None = None
-
-
-class _Message(Struct):
-    content: list[_Block]
-    stop_reason: str | None = None
-    usage: _Tokens | None = None
+    names = ("input_tokens",), ("output_tokens",)
+    thinking = "thinking_tokens"
+    content: list[Block]
+    stop_reason: object = None
 
 
 class _Trouble(Struct, frozen=True):
@@ -78,7 +74,7 @@ class _Error(Struct):
 
 class _Result(Struct):
     type: str = ""
-    message: _Message | None = None
+    message: AnthropicMessage | None = None
     error: _Error | None = None
 
 
@@ -103,7 +99,7 @@ class AnthropicBatches:
         client: Callable[[], anthropic.AsyncAnthropic],
         params: Callable[[Generate], dict[str, Any]],
         problem: Callable[[Exception], ModelError],
-        read: Callable[[Any], Response],
+        read: Callable[[AnthropicMessage], Response],
         refused: Callable[[str], bool],
     ) -> None:
         self._connect = client
@@ -163,7 +159,7 @@ class AnthropicBatches:
     async def state(self, batch: str) -> BatchState:
         """See `Batches.state`."""
         found = await self._retrieve(batch)
-        done, total = _total(found) - found.request_counts.processing, _total(found)
+        done, total = _total(found) - _count(found, "processing"), _total(found)
         return BatchState(status="ended" if found.processing_status == "ended" else "working", done=done, total=total)
 
     async def _retrieve(self, batch: str) -> anthropic.types.messages.MessageBatch:
@@ -219,10 +215,8 @@ class AnthropicBatches:
     def _result(self, line: bytes) -> tuple[str, Response | ModelError] | None:
         """One result; None for a line that is none."""
         try:
-            found: _Line | None = msgspec.json.decode(line, type=_Line)
-        except (msgspec.DecodeError, ValueError, RecursionError):
-            found = decode_leniently(line, _Line)
-        if found is None:
+            found = decode_json(line, _Line)
+        except msgspec.DecodeError:
             return None
         result = found.result
         if result.type == "succeeded" and result.message is not None:
@@ -266,5 +260,9 @@ async def _read(reply: Any) -> AsyncIterator[bytes]:
 
 
 def _total(batch: anthropic.types.messages.MessageBatch) -> int:
-    counts = batch.request_counts
-    return counts.processing + counts.succeeded + counts.errored + counts.canceled + counts.expired
+    return sum(_count(batch, name) for name in ("processing", "succeeded", "errored", "canceled", "expired"))
+
+
+def _count(batch: anthropic.types.messages.MessageBatch, name: str) -> int:
+    """Requests of one kind: the SDK hands on what it cannot read as it is."""
+    return read_count(getattr(batch.request_counts, name, None)) or 0

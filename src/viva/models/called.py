@@ -12,6 +12,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import cast
 
+import msgspec
+
 from viva.errors import ModelError, VivaError
 from viva.models import Endpoint
 from viva.models.textonly import TextOnly
@@ -44,6 +46,8 @@ class Prompt(str):
         )
         made.messages = tuple({"role": role, "content": content} for role, content in turns)
         made.sampling, made.question, made.sample = request.sampling, request.question, request.sample
+        if request.drawn is not None:
+            made.sampling = msgspec.structs.replace(made.sampling, seed=request.drawn)
         return made
 
 

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import Struct
 
 from viva.errors import ModelError, VivaError
 from viva.models import Endpoint
-from viva.models.adapting import Adapting
+from viva.models.openaiwire import Envelope, decode_json
 from viva.models.ratelimits import retry_after
-from viva.models.secrecy import Secrecy
-from viva.models.sending import Refusal, adapted, decoded, headers_of, kept, refusal, refuse_foreign
-from viva.models.textonly import TextOnly
-from viva.models.thoughts import cut_at, separate_thoughts
+from viva.models.sending import ApiModel, Refusal, decoded, headers_of, refusal, refuse_foreign
+from viva.models.thoughts import stop_reason
 from viva.models.unreachable import unreachable
 from viva.prompting import prompt_text, without_system
 from viva.requesting import Adaptation, RequestOptions
-from viva.types import Generate, Response, StopReason, Usage
+from viva.types import Generate, Response, StopReason
 
 if TYPE_CHECKING:
     from google import genai
@@ -42,6 +41,7 @@ _THINKING = re.compile(r"thinking|thoughts|budget|level", re.IGNORECASE)
 _STOP_REASONS: dict[str, StopReason] = {
     "STOP": "stop",
     "MAX_TOKENS": "length",
+    "CONTINUATION": "length",
     "SAFETY": "filter",
     "PROHIBITED_CONTENT": "filter",
     "BLOCKLIST": "filter",
@@ -49,7 +49,7 @@ _STOP_REASONS: dict[str, StopReason] = {
 }
 
 
-class GoogleModel(TextOnly):
+class GoogleModel(ApiModel):
     """One Gemini model. From 3 on it is told a level of thinking, before that a budget of tokens; never both
     (ai.google.dev: gemini-api/docs/thinking)."""
 
@@ -61,34 +61,11 @@ class GoogleModel(TextOnly):
         said: RequestOptions = NOTHING_SAID,
         known: Adaptation | None = None,
     ) -> None:
-        self.name = f"google/{name}"
-        self.rate_limit_group = "google"
         endpoint = os.environ.get("GOOGLE_GEMINI_BASE_URL", "generativelanguage")
-        self.identity: Mapping[str, str] = {
-            "provider": "google", "model": name, "endpoint": endpoint, **said.identity(),
-        }  # fmt: skip
-        self.adapting = Adapting(name, said, known)
-        self._model = name
+        super().__init__("google", name, endpoint, said, known, key)
+        self.rate_limit_group = "google"
         self._client = client
-        self._said = said
         self._fields = decoded(said.fields)
-        self._secrecy = Secrecy(key)
-
-    async def answer(self, request: Generate) -> Response:
-        """One attempt; see `Model.answer`."""
-        return kept(await self.adapting.answer(request, self._answer), self._said)
-
-    async def _answer(self, request: Generate, limit: int | None) -> Response:
-        found = await adapted(self.adapting, lambda parameters: self._attempt(request, limit, parameters))
-        text, stop = found.text, found.stop_reason
-        if self.adapting.becomes("stop"):
-            text, stop = cut_at(text, request.sampling.stop, stop)
-        return msgspec.structs.replace(
-            found,
-            text=self._secrecy.in_reply(text),
-            reasoning=self._secrecy.in_reply(found.reasoning),
-            stop_reason=stop,
-        )
 
     async def _attempt(self, request: Generate, limit: int | None, parameters: Mapping[str, str]) -> Response | Refusal:
         from google.genai import errors, types
@@ -101,7 +78,7 @@ class GoogleModel(TextOnly):
             "temperature": sampling.temperature,
             "top_p": sampling.top_p,
             "max_output_tokens": limit,
-            "seed": None if sampling.seed is None else sampling.seed + request.sample,
+            "seed": request.seed,
             "stop_sequences": list(sampling.stop) or None,
             "system_instruction": "\n".join(turn.content for turn in prompt if turn.role == "system") or None,
         }
@@ -116,7 +93,7 @@ class GoogleModel(TextOnly):
             if turn.role != "system"
         ]
         more = types.HttpOptions(headers=headers_of(self._said, self._secrecy), extra_body=self._fields or None)
-        config = types.GenerateContentConfig(**sent, http_options=more)
+        config = types.GenerateContentConfig(**sent, http_options=more, should_return_http_response=True)
         try:
             reply = await self._client.aio.models.generate_content(model=self._model, contents=turns, config=config)
         except errors.APIError as problem:
@@ -127,7 +104,11 @@ class GoogleModel(TextOnly):
         except Exception as problem:
             # The SDK lets its HTTP library's own exceptions through, and that library changes between versions.
             raise self._lost(problem) from None
-        return _read(reply)
+        body = reply.sdk_http_response.body if reply.sdk_http_response else None
+        try:
+            return _read(body or "", self._secrecy.in_reply, sampling.stop if "stop" in parameters else ())
+        except msgspec.DecodeError as problem:
+            raise ModelError("body", self._clean(f"the reply is no completion ({problem})"), retry=True) from None
 
     def _thinking(self, parameters: Mapping[str, str]) -> dict[str, Any]:
         """How much to think, and whether to show it: the thoughts of a model that is known to have some."""
@@ -182,9 +163,6 @@ class GoogleModel(TextOnly):
         found.message = self._clean(found.message)
         return found
 
-    def _clean(self, text: str) -> str:
-        return self._secrecy.in_error(text)[:400]
-
     async def close(self) -> None:
         """Close the connections."""
         await self._client.aio.aclose()
@@ -200,29 +178,45 @@ def _camel(name: str) -> str:
     return re.sub("_([a-z])", lambda found: found[1].upper(), name)
 
 
-def _read(reply: types.GenerateContentResponse) -> Response:
+class _Part(Struct):
+    text: str | None = None
+    thought: object = None
+
+
+class _Content(Struct):
+    parts: list[_Part] | None = None
+
+
+class _Candidate(Struct, rename="camel"):
+    content: _Content | None = None
+    finish_reason: object = "STOP"
+
+
+class _Reply(Envelope):
+    names = ("promptTokenCount",), ("candidatesTokenCount", "thoughtsTokenCount")
+    thinking = "thoughtsTokenCount"
+    candidates: list[_Candidate] | None = None
+    prompt_feedback: object = msgspec.field(name="promptFeedback", default=None)
+    usage: object = msgspec.field(name="usageMetadata", default=None)
+    model: object = msgspec.field(name="modelVersion", default=None)
+
+
+def _read(content: str, clean: Callable[[str], str], stops: Sequence[str]) -> Response:
+    """A reply as the API writes it; the SDK reads none that has an odd number in it. Raises msgspec.DecodeError."""
+    reply = decode_json(content.encode("utf-8", "surrogatepass"), _Reply)
     if not reply.candidates and not reply.prompt_feedback:
         raise ModelError("body", "the reply has neither candidates nor a reason for having none", retry=True)
-    candidate = reply.candidates[0] if reply.candidates else None
-    reason = str(getattr(candidate.finish_reason, "value", "STOP")) if candidate else "SAFETY"
-    parts = (candidate.content.parts if candidate and candidate.content else None) or []
-    counts = reply.usage_metadata
-    thought = (counts.thoughts_token_count or 0) if counts else 0
-    text, thoughts, stop = separate_thoughts(
-        "".join(part.text or "" for part in parts if not part.thought),
-        "".join(part.text or "" for part in parts if part.thought),
-        _STOP_REASONS.get(reason, "other"),
-        thought=bool(thought),
-        quoting=True,
+    candidate = reply.candidates[0] if reply.candidates else _Candidate(finish_reason="SAFETY")
+    parts = (candidate.content.parts if candidate.content else None) or []
+    text, thoughts = (
+        "".join(part.text or "" for part in parts if bool(part.thought) == kind) for kind in (False, True)
     )
-    usage = None
-    if counts:
-        usage = Usage(counts.prompt_token_count or 0, (counts.candidates_token_count or 0) + thought, thought)
-    return Response(text=text, reasoning=thoughts, stop_reason=stop, usage=usage)
+    stop = stop_reason(candidate.finish_reason, _STOP_REASONS)
+    return reply.response(clean, text, thoughts, stop, quoting=True, stops=stops)
 
 
 if TYPE_CHECKING:
-    from google.genai import errors, types
+    from google.genai import errors
 
 
 def connect(name: str, endpoint: Endpoint) -> GoogleModel:

@@ -11,7 +11,6 @@ import asyncio
 import copy
 import os
 import re
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 from urllib.parse import quote
@@ -21,7 +20,7 @@ from msgspec import Struct
 
 from viva.errors import ModelError, VivaError
 from viva.models import Endpoint, templates
-from viva.models.adapting import RENAMED, TOO_LONG, Adapting, total
+from viva.models.adapting import RENAMED, TOO_LONG, total
 from viva.models.openaibatch import OpenAIBatches
 from viva.models.openaiecho import Echo, echo_of, likelihood, text_logprobs
 from viva.models.openailogprobs import Scored, Token, joined_scored, next_token, tokens_of
@@ -30,21 +29,30 @@ from viva.models.openaiwire import (
     Completion,
     Wire,
     base_url,
-    decode_leniently,
     joined,
-    streamed,
     text_of,
     thoughts_of,
 )
 from viva.models.ratelimits import quotas
 from viva.models.reasoning import fields_for, merged
-from viva.models.sending import Refusal, adapted, kept, refusal
+from viva.models.sending import ApiModel, Refusal, adapted, decoded, kept, refusal
 from viva.models.servedmodels import hint, owner_of, says_no_model
-from viva.models.thoughts import cut_at, separate_thoughts
+from viva.models.thoughts import stop_reason
 from viva.models.unreachable import OPTION, silent
 from viva.prompting import without_system
 from viva.requesting import Adaptation, RequestOptions
-from viva.types import Choose, Generate, Likelihood, Message, Prompt, Quota, Request, Response, StopReason, Usage
+from viva.types import (
+    Choose,
+    Generate,
+    Likelihood,
+    Message,
+    Prompt,
+    Request,
+    Response,
+    Served,
+    StopReason,
+    Usage,
+)
 
 DEFAULT_URL = "https://api.openai.com/v1"
 CHAT, TEXT = "/chat/completions", "/completions"
@@ -56,20 +64,18 @@ SILENCE = 4.0
 """Seconds in which a server that is asked something long says which models it serves."""
 LISTS = (20, 5)
 """How many tokens are asked for at a place: what the chat allows at most, and the completions of old."""
-_SILENT = {408, 504, 524}
 _STREAM = re.compile(r"non-?streaming|only support\w* stream|stream(?:ing)? (?:mode )?(?:is )?(?:required|only)", re.I)
 NOTHING_SAID = RequestOptions()
 _FORMAT = re.compile(rb"response_format|json_schema")
-_STOP_REASONS: dict[str | None, StopReason] = {
+_STOP_REASONS: dict[str, StopReason] = {
     "stop": "stop",
     "eos": "stop",
     "length": "length",
     "content_filter": "filter",
-    None: "stop",
 }
 
 
-class OpenAIModel:
+class OpenAIModel(ApiModel):
     """One model behind an OpenAI-compatible URL. `template` is a family's, or `RAW`; none where it is empty."""
 
     def __init__(
@@ -83,24 +89,18 @@ class OpenAIModel:
         known: Adaptation | None = None,
         option: str = OPTION,
     ) -> None:
-        self.name = f"openai/{shown or name}"
+        super().__init__("openai", name, url, said, known, key, shown or "", streams=True)
         self.rate_limit_group = f"openai {url}"
-        self.context_window = None
-        self.adapting = Adapting(name, said, known, streams=True)
-        self.identity: Mapping[str, str] = {"provider": "openai", "model": name, "endpoint": url, **said.identity()}
         if template:
             self.identity = {**self.identity, "template": templates.version(template)}
-        self._model = name
         self._url = url
         self._template = template
         self._key = key
-        self._said = said
         self._wire = Wire(url, key, headers=said.headers, api_version=said.api_version, option=option)
         self._more: dict[str, Any] | None = None  # fields beside those of a `Body`, once they are known
         self._answered = False
         self._hint: str | None = None  # what the list of models says of the name, once it was looked up
         self._encode = msgspec.json.Encoder().encode
-        self._decode = msgspec.json.Decoder(Completion).decode
         self._lists = LISTS[0]
         self._unfinished: dict[Choose, dict[str, _Weighed]] = {}
         self._shown: set[bool] = set()  # whether the server has shown numbers, with echo (True) and without
@@ -112,14 +112,15 @@ class OpenAIModel:
 
     async def _answer(self, request: Generate, limit: int | None) -> Response:
         content, headers = await self._ask(self._generation(request, limit))
-        return self._read(content, quotas(headers), request)
+        response, left = self._read(content, request), quotas(headers)
+        return msgspec.structs.replace(response, quotas=left) if left else response
 
     def _generation(self, request: Generate, limit: int | None) -> Body:
         sampling = request.sampling
         body = self._body(request.prompt, limit)
         body.temperature = sampling.temperature
         body.top_p = sampling.top_p
-        body.seed = None if sampling.seed is None else sampling.seed + request.sample
+        body.seed = request.seed
         body.stop = sampling.stop
         if request.json_schema and body.messages:
             schema = {"name": "reply", "strict": True, "schema": msgspec.Raw(request.json_schema.encode())}
@@ -173,7 +174,8 @@ class OpenAIModel:
         self._shown.add(False)
         return Response(
             likelihoods=next_token(tokens[0].listed, request.continuations, chat=not isinstance(request.prompt, str)),
-            usage=scored.usage.usage() if scored.usage else None,
+            usage=scored.counted,
+            served=scored.served(self._wire.reply),
         )
 
     async def token_logprobs(self, text: str) -> list[float]:
@@ -217,12 +219,13 @@ class OpenAIModel:
                 if not problem.retry:
                     self._unfinished.pop(request, None)
                 raise
-            found[continuation] = _Weighed(weighed, scored.usage.usage() if scored.usage else None)
+            found[continuation] = _Weighed(weighed, scored.counted, scored.served(self._wire.reply))
             self._shown.add(True)
         self._unfinished.pop(request, None)
         return Response(
             likelihoods=tuple(found[continuation].likelihood for continuation in request.continuations),
             usage=total([one.usage for one in found.values()]),
+            served=next(reversed(found.values())).served,
         )
 
     async def _echo(self, body: Body) -> Scored:
@@ -245,7 +248,7 @@ class OpenAIModel:
         return ModelError("logprobs", message, fatal=echo not in self._shown)
 
     def _tokens(self, scored: Scored, *, echo: bool = False) -> list[Token]:
-        tokens = tokens_of(scored.choices[0].logprobs)
+        tokens = tokens_of(scored.logprobs)
         if tokens is None:
             raise self._unfit("returns no logprobs, although it was asked for them", echo=echo)
         return tokens
@@ -260,29 +263,23 @@ class OpenAIModel:
     async def _ask(self, body: Body) -> tuple[bytes, Mapping[str, str]]:
         if self._more is None:
             self._more = await self._fields()
-        return await adapted(self.adapting, lambda parameters: self._attempt(body, parameters))
+        return await adapted(self.adapting, lambda parameters: self._send(body, parameters))
 
-    async def _attempt(self, body: Body, parameters: Mapping[str, str]) -> tuple[bytes, Mapping[str, str]] | Refusal:
+    async def _send(self, body: Body, parameters: Mapping[str, str]) -> tuple[bytes, Mapping[str, str]] | Refusal:
         sent = self._adapted(body, parameters)
-        began = time.monotonic()
-        try:
-            status, content, headers = await self._wire.ask(
-                CHAT if body.messages else TEXT, self._encoded(sent), stream=sent.stream
-            )
-        except ModelError:
-            self.adapting.lost(time.monotonic() - began)
-            raise
+        path = CHAT if body.messages else TEXT
+        status, content, headers = await self.adapting.watched(
+            self._wire.ask(path, self._encoded(sent), stream=sent.stream)
+        )
         if status == 200:
             self._answered = True
             return content, headers
-        if status in _SILENT:
-            self.adapting.lost(time.monotonic() - began)
         if status in (400, 422):
             words = self._wire.words(content)
             found = self._refusal(words, content, sent)
             if not found.names and self._wants_stream(sent, words):
                 self.adapting.stream(words)
-                return await self._attempt(body, parameters)
+                return await self._send(body, parameters)
             if found.names or found.error.fatal:
                 return found
         await self._refuse(status, content, headers, body)
@@ -332,8 +329,8 @@ class OpenAIModel:
         except VivaError as problem:
             raise ModelError("parameter", str(problem), fatal=True) from None
         if said.template_options:
-            found = merged(found, {"chat_template_kwargs": _decoded(said.template_options)})
-        return merged(found, _decoded(said.fields))
+            found = merged(found, {"chat_template_kwargs": decoded(said.template_options)})
+        return merged(found, decoded(said.fields))
 
     async def _refuse(self, status: int, content: bytes, headers: Mapping[str, str], body: Body) -> NoReturn:
         """What a refusal stands for; before the first answer with what the server's list of models says of it."""
@@ -368,46 +365,23 @@ class OpenAIModel:
 
     async def _score(self, body: Body) -> Scored:
         content, _ = await self._ask(body)
-        try:
-            scored = joined_scored(content) if streamed(content) else msgspec.json.decode(content, type=Scored)
-        except msgspec.DecodeError as problem:
-            kept = decode_leniently(content, Scored)
-            if kept is None:
-                raise self._wire.unreadable(content, problem) from None
-            scored = kept
+        scored = self._wire.decoded(content, Scored, joined_scored)
         if not scored.choices:
             raise ModelError("body", "the reply has no choices", retry=True)
         return scored
 
-    def _read(self, content: bytes, left: tuple[Quota, ...] = (), request: Generate | None = None) -> Response:
-        try:
-            completion = joined(content) if streamed(content) else self._decode(content)
-        except msgspec.DecodeError as problem:
-            kept = decode_leniently(content, Completion)
-            if kept is None:
-                raise self._wire.unreadable(content, problem) from None
-            completion = kept
+    def _read(self, content: bytes, request: Generate | None = None) -> Response:
+        completion = self._wire.decoded(content, Completion, joined)
         if not completion.choices:
             raise self._wire.failed(completion.error)
         choice = completion.choices[0]
         if choice.message is None and choice.text is None:
             raise ModelError("body", "the reply's choice has neither message nor text", retry=True)
-        usage = completion.usage.usage() if completion.usage else None
-        text, thoughts, stop = separate_thoughts(
-            text_of(choice),
-            thoughts_of(choice),
-            _STOP_REASONS.get(choice.finish_reason, "other"),
-            thought=bool(usage and usage.reasoning),
-            quoting=bool(request and request.aspect),
-        )
-        if request and self.adapting.becomes("stop"):
-            text, stop = cut_at(text, request.sampling.stop, stop)
-        return Response(
-            text=self._wire.reply(text),
-            reasoning=self._wire.reply(thoughts),
-            stop_reason=stop,
-            usage=usage,
-            quotas=left,
+        stops = request.sampling.stop if request and self.adapting.becomes("stop") else ()
+        stop = stop_reason(choice.finish_reason, _STOP_REASONS)
+        quoting = bool(request and request.aspect)
+        return completion.response(
+            self._wire.reply, text_of(choice), thoughts_of(choice), stop, quoting=quoting, stops=stops
         )
 
     async def close(self) -> None:
@@ -420,14 +394,11 @@ class _Weighed(Struct, frozen=True):
 
     likelihood: Likelihood
     usage: Usage | None
+    served: Served
 
 
 def _prompt_of(body: Body) -> str:
     return body.prompt or "\n".join(message.content for message in body.messages)
-
-
-def _decoded(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    return {name: msgspec.json.decode(value) for name, value in pairs}
 
 
 _DEFAULTS: dict[str, Any] = {"temperature": None, "top_p": None, "seed": None, "stop": (), "stream_options": None}

@@ -29,7 +29,8 @@ from msgspec import Struct
 from viva.contracts import BatchState
 from viva.errors import ModelError
 from viva.models.batchlines import LONGEST_LINE, lost
-from viva.models.openaiwire import Wire, decode_leniently
+from viva.models.openaiwire import Wire, decode_json
+from viva.models.thoughts import read_count
 from viva.types import Generate, Response
 
 MOST_REQUESTS = 50_000
@@ -66,31 +67,20 @@ class _Page(Struct):
     data: list[_Named] = []
 
 
-class _Blame(Struct):
-    code: str | int | None = None
-    message: str | None = None
-    line: int | None = None
-
-
-class _Blames(Struct):
-    data: list[_Blame] | None = None
-
-
-class _Counts(Struct):
-    total: int | None = None
-    completed: int | None = None
-    failed: int | None = None
-
-
 class _Batch(Struct):
     id: str = ""
     status: str = ""
-    metadata: dict[str, object] | None = None
+    metadata: object = None
     input_file_id: str | None = None
     output_file_id: str | None = None
     error_file_id: str | None = None
-    request_counts: _Counts | None = None
-    errors: _Blames | None = None
+    request_counts: object = None
+    errors: object = None
+
+    def counted(self, *names: str) -> int:
+        """Requests of these kinds, as far as the server counts them."""
+        counts = self.request_counts if isinstance(self.request_counts, dict) else {}
+        return sum(read_count(counts.get(name)) or 0 for name in names)
 
 
 class _Batches(Struct):
@@ -99,14 +89,14 @@ class _Batches(Struct):
 
 
 class _Reply(Struct):
-    status_code: int = 0
+    status_code: object = 0
     body: msgspec.Raw = msgspec.Raw(b"null")
 
 
 class _Line(Struct):
     custom_id: str = ""
     response: _Reply | None = None
-    error: _Blame | None = None
+    error: object = None
 
 
 class OpenAIBatches:
@@ -195,7 +185,8 @@ class OpenAIBatches:
             cursor = f"&after={quote(behind, safe='')}" if behind else ""
             page = await self._listed(f"/batches?limit={PAGE}{cursor}", label)
             for batch in page.data:
-                if batch.id and ((batch.metadata or {}).get(MARK) == label or batch.input_file_id in files):
+                kept = batch.metadata if isinstance(batch.metadata, dict) else {}
+                if batch.id and (kept.get(MARK) == label or batch.input_file_id in files):
                     return [batch.id]
             if not page.has_more or not page.data or page.data[-1].id == behind:
                 return []
@@ -237,11 +228,8 @@ class OpenAIBatches:
         found = await self._batch(batch)
         if found.status == "failed":
             return self._failed(found)
-        counts = found.request_counts or _Counts()
-        done = (counts.completed or 0) + (counts.failed or 0)
-        return BatchState(
-            status="ended" if found.status in ENDED else "working", done=max(0, done), total=max(0, counts.total or 0)
-        )
+        done, total = found.counted("completed", "failed"), found.counted("total")
+        return BatchState(status="ended" if found.status in ENDED else "working", done=done, total=total)
 
     async def _batch(self, batch: str) -> _Batch:
         try:
@@ -253,22 +241,23 @@ class OpenAIBatches:
             raise ModelError("auth", why, fatal=True) from None
 
     def _failed(self, found: _Batch) -> BatchState:
-        blames = (found.errors.data if found.errors else None) or []
-        words = [self._wire.words((one.message or str(one.code)).encode("utf-8", "replace")) for one in blames]
-        codes = {str(one.code) for one in blames}
+        data = found.errors.get("data") if isinstance(found.errors, dict) else None
+        blames = list(map(_blame, data)) if isinstance(data, list) else []
+        words = [self._wire.words((message or code).encode("utf-8", "replace")) for code, message, _ in blames]
+        codes = {code for code, *_ in blames}
         said = "; ".join(dict.fromkeys(words[:3]))[:600]
         message = f"the provider refused a batch as a whole: {said or 'it does not say why'}"
         if codes & _FATAL:
             return BatchState(status="failed", problem=ModelError("status", message, fatal=True))
         if _TOO_MUCH in codes:
             return BatchState(status="failed", problem=ModelError("enqueued", message, retry=True))
-        lines = {one.line - 1: why for one, why in zip(blames, words, strict=True) if one.line is not None}
+        lines = {at - 1: why for (*_, at), why in zip(blames, words, strict=True) if isinstance(at, int)}
         return BatchState(status="failed", problem=ModelError("batch", message, retry=True), lines=lines)
 
     async def replies(self, batch: str) -> AsyncIterator[tuple[str, Response | ModelError]]:
         """Both files, one after the other."""
         found = await self._batch(batch)
-        left = 2 * max(MOST_REQUESTS, (found.request_counts or _Counts()).total or 0)  # a file that never ends, does
+        left = 2 * max(MOST_REQUESTS, found.counted("total"))  # a file that never ends, does
         for file in (found.output_file_id, found.error_file_id):
             if not file:
                 continue
@@ -294,14 +283,14 @@ class OpenAIBatches:
 
     def _outcome(self, found: _Line) -> Response | ModelError:
         try:
-            if found.response is None or not found.response.status_code:
-                code = str(found.error.code) if found.error else ""
-                said = (found.error.message if found.error else None) or code or "the result holds no reply"
-                words = self._wire.words(said.encode("utf-8", "replace"))
+            status = read_count(found.response.status_code) if found.response else 0
+            if found.response is None or not status:
+                code, message, _ = _blame(found.error)
+                words = self._wire.words((message or code or "the result holds no reply").encode("utf-8", "replace"))
                 return ModelError(code or "body", words, retry=not found.error or code in AGAIN, fatal=code in _FATAL)
             body = bytes(found.response.body)
-            if found.response.status_code != 200:
-                self._refuse(found.response.status_code, body)
+            if status != 200:
+                self._refuse(status, body)
             return self._read(body)
         except ModelError as problem:
             return problem
@@ -328,9 +317,15 @@ class OpenAIBatches:
 
 def _decoded(content: bytes, kind: type[T]) -> T | None:
     try:
-        return msgspec.json.decode(content, type=kind)
-    except (msgspec.DecodeError, ValueError, RecursionError):
-        return decode_leniently(content, kind)
+        return decode_json(content, kind)
+    except msgspec.DecodeError:
+        return None
+
+
+def _blame(said: object) -> tuple[str, str, object]:
+    """Code, words and line of what failed, as far as a server says them."""
+    known = said if isinstance(said, dict) else {}
+    return str(known.get("code") or ""), str(known.get("message") or ""), known.get("line")
 
 
 def _file(label: str) -> str:

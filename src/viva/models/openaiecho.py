@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, cast
 
 from msgspec import Struct
 
@@ -51,9 +51,9 @@ class Echo(Struct, frozen=True):
 
 def echo_of(tokens: Sequence[Token], scored: Scored) -> Echo:
     """The tokens with what else the reply says of them."""
-    logprobs = scored.choices[0].logprobs
-    written = scored.usage.completion_tokens if scored.usage else None
-    return Echo(tokens, (logprobs.text_offset if logprobs else None) or (), 1 if written is None else max(0, written))
+    offsets = scored.logprobs.text_offset if scored.logprobs else None
+    known = isinstance(offsets, list) and all(isinstance(one, int) for one in offsets)
+    return Echo(tokens, cast("list[int]", offsets) if known else (), scored.written)
 
 
 def likelihood(echo: Echo, prompt: str, continuation: str) -> Likelihood:

@@ -14,7 +14,8 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from viva.errors import ModelError
-from viva.models.openaiwire import NEVER, Counts, events
+from viva.models.openaiwire import NEVER, Envelope, events
+from viva.models.thoughts import read_usage
 from viva.types import Likelihood
 from viva.visible import one_line
 
@@ -32,7 +33,7 @@ class Listed(Struct):
 
     token: str = ""
     logprob: float | None = None
-    bytes: list[int] | None = None
+    bytes: object = None
 
 
 class Position(Listed):
@@ -48,7 +49,7 @@ class Logprobs(Struct):
     tokens: list[str] | None = None
     token_logprobs: list[float | None] | None = None
     top_logprobs: list[Mapping[str, float | None] | None] | None = None
-    text_offset: list[int] | None = None
+    text_offset: object = None
 
 
 class ScoredChoice(Struct):
@@ -58,11 +59,21 @@ class ScoredChoice(Struct):
     logprobs: Logprobs | None = None
 
 
-class Scored(Struct):
+class Scored(Envelope):
     """A completion whose logprobs matter, not its text."""
 
-    choices: list[ScoredChoice]
-    usage: Counts | None = None
+    choices: list[ScoredChoice] | None = None
+
+    @property
+    def logprobs(self) -> Logprobs | None:
+        """Those of its one choice."""
+        return self.choices[0].logprobs if self.choices else None
+
+    @property
+    def written(self) -> int:
+        """Tokens that the server wrote after an echoed text: as it counts them, or the one that was asked for."""
+        written = read_usage(self.usage, (), self.names[1])
+        return written.output if written else 1
 
 
 class Token(Struct, frozen=True):
@@ -82,16 +93,17 @@ def joined_scored(stream: bytes) -> Scored:
     """A stream that nobody asked for, put together. Raises msgspec.DecodeError for an event that is none."""
     whole = Logprobs()
     texts: list[str] = []
-    usage = None
+    found = Scored()
     for event in events(stream, Scored):
-        usage = event.usage or usage
-        for choice in event.choices[:1]:
+        found.take(event)
+        for choice in (event.choices or ())[:1]:
             texts.append(choice.text or "")
             for name in Logprobs.__struct_fields__ if choice.logprobs else ():
                 more = getattr(choice.logprobs, name)
-                if more is not None:
+                if isinstance(more, list):
                     setattr(whole, name, [*(getattr(whole, name) or ()), *more])
-    return Scored([ScoredChoice("".join(texts), whole)], usage)
+    found.choices = [ScoredChoice("".join(texts), whole)]
+    return found
 
 
 def tokens_of(found: Logprobs | None) -> list[Token] | None:
@@ -122,8 +134,8 @@ def tokens_of(found: Logprobs | None) -> list[Token] | None:
     ]
 
 
-def _content(text: str, given: list[int] | None) -> bytes:
-    if given and all(0 <= one <= 255 for one in given):
+def _content(text: str, given: object) -> bytes:
+    if isinstance(given, list) and given and all(isinstance(one, int) and 0 <= one <= 255 for one in given):
         return bytes(given)
     spelled = _SPELLED.fullmatch(text)
     if spelled:

@@ -8,7 +8,6 @@ stream, the last event holds the whole of it. Azure has the same, OpenRouter and
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,69 +16,50 @@ from msgspec import Struct
 
 from viva.errors import ModelError, VivaError
 from viva.models import Endpoint
-from viva.models.adapting import CUT_HERE, Adapting
 from viva.models.openai import NOTHING_SAID, address
-from viva.models.openaiwire import Wire, decode_leniently, events, streamed
+from viva.models.openaiwire import Envelope, Wire, events
 from viva.models.ratelimits import quotas
 from viva.models.reasoning import merged
-from viva.models.sending import Refusal, adapted, decoded, kept, leave_out, refusal, refuse_foreign
-from viva.models.textonly import TextOnly
-from viva.models.thoughts import cut_at, separate_thoughts
+from viva.models.sending import ApiModel, Refusal, decoded, leave_out, refusal, refuse_foreign
+from viva.models.thoughts import stop_reason
 from viva.models.unreachable import OPTION
 from viva.prompting import prompt_text, without_system
 from viva.requesting import Adaptation, RequestOptions
-from viva.types import Generate, Request, Response, StopReason, Usage
+from viva.types import Generate, Request, Response, StopReason
 
 LEAST = 16
 """Tokens that a reply has to be allowed."""
 AT_LEAST = f"as {LEAST}"
 SUMMARY = "reasoning.summary"
-_CUT = {408, 504, 524}
 _ENDED = ("response.completed", "response.incomplete", "response.failed")
 _REASONS: dict[str, StopReason] = {"max_output_tokens": "length", "content_filter": "filter"}
 
 
 class _Part(Struct):
-    type: str = ""
-    text: str = ""
-    refusal: str = ""
+    text: str | None = None
+    refusal: str | None = None
 
 
 class _Item(Struct):
-    type: str = ""
-    content: list[_Part] | None = None
-    summary: list[_Part] | None = None
+    type: object = None
+    content: object = None
+    summary: object = None
 
 
-class _Details(Struct):
-    reasoning_tokens: int = 0
-
-
-class _Counts(Struct):
-    input_tokens: int = 0
-    output_tokens: int = 0
-    output_tokens_details: _Details | None = None
-
-
-class _Incomplete(Struct):
-    reason: str | None = None
-
-
-class _Reply(Struct):
+class _Reply(Envelope):
+    names = ("input_tokens",), ("output_tokens",)
     output: list[_Item] | None = None
-    status: str | None = None
-    incomplete_details: _Incomplete | None = None
-    error: object = None
-    usage: _Counts | None = None
+    status: object = None
+    incomplete_details: object = None
 
 
 class _Event(Struct):
-    type: str = ""
+    type: object = None
     response: _Reply | None = None
-    message: str = ""
+    message: object = None
 
 
-class ResponsesModel(TextOnly):
+class ResponsesModel(ApiModel):
     """One model behind a URL that has /responses."""
 
     def __init__(
@@ -92,14 +72,8 @@ class ResponsesModel(TextOnly):
         known: Adaptation | None = None,
         option: str = OPTION,
     ) -> None:
-        self.name = f"openai-responses/{shown or name}"
+        super().__init__("openai-responses", name, url, said, known, key, shown or "", streams=True)
         self.rate_limit_group = f"openai {url}"  # one server, whichever of its protocols is spoken
-        self.identity: Mapping[str, str] = {
-            "provider": "openai-responses", "model": name, "endpoint": url, **said.identity(),
-        }  # fmt: skip
-        self.adapting = Adapting(name, said, known, streams=True)
-        self._model = name
-        self._said = said
         self._fields = decoded(said.fields)
         self._wire = Wire(url, key, headers=said.headers, api_version=said.api_version, option=option)
 
@@ -109,39 +83,23 @@ class ResponsesModel(TextOnly):
         if isinstance(request.prompt, str):
             raise VivaError(f"{self.name}: the Responses API takes messages only: leave out --form base")
 
-    async def answer(self, request: Generate) -> Response:
-        """One attempt; see `Model.answer`."""
-        return kept(await self.adapting.answer(request, self._answer), self._said)
-
     async def _answer(self, request: Generate, limit: int | None) -> Response:
-        sampling = request.sampling
-        if sampling.seed is not None:
+        if request.seed is not None:
             leave_out(self.adapting, "seed", "the Responses API has none")
-        if sampling.stop:
+        if request.sampling.stop:
             leave_out(self.adapting, "stop", "the Responses API has none")
         if limit is not None and limit < LEAST:
             self.adapting.keep({"max_output_tokens": (AT_LEAST, f"the Responses API takes {LEAST} and more")})
-        found = await adapted(self.adapting, lambda parameters: self._attempt(request, limit, parameters))
-        if self.adapting.becomes("stop") == CUT_HERE:
-            text, stop = cut_at(found.text, sampling.stop, found.stop_reason)
-            return msgspec.structs.replace(found, text=text, stop_reason=stop)
-        return found
+        return await super()._answer(request, limit)
 
     async def _attempt(self, request: Generate, limit: int | None, parameters: Mapping[str, str]) -> Response | Refusal:
         body = self._body(request, limit, parameters)
-        began = time.monotonic()
-        try:
-            status, content, headers = await self._wire.ask(
-                "/responses", msgspec.json.encode(body), stream=bool(body.get("stream"))
-            )
-        except ModelError:
-            self.adapting.lost(time.monotonic() - began)
-            raise
+        status, content, headers = await self.adapting.watched(
+            self._wire.ask("/responses", msgspec.json.encode(body), stream=bool(body.get("stream")))
+        )
         if status == 200:
-            response = self._read(content, quoting=bool(request.aspect))
+            response = self._read(content, request)
             return msgspec.structs.replace(response, quotas=quotas(headers))
-        if status in _CUT:
-            self.adapting.lost(time.monotonic() - began)
         try:
             self._wire.refuse(status, content, headers, self._model)
         except ModelError as error:
@@ -186,42 +144,36 @@ class ResponsesModel(TextOnly):
         body = merged(body, self._fields)
         return {name: value for name, value in body.items() if value is not None}
 
-    def _read(self, content: bytes, *, quoting: bool) -> Response:
-        try:
-            reply = _last(content) if streamed(content) else msgspec.json.decode(content, type=_Reply)
-        except msgspec.DecodeError as problem:
-            lenient = decode_leniently(content, _Reply)
-            if lenient is None:
-                raise self._wire.unreadable(content, problem) from None
-            reply = lenient
+    def _read(self, content: bytes, request: Generate) -> Response:
+        reply = self._wire.decoded(content, _Reply, _last)
         if reply.output is None or reply.status in ("failed", "cancelled"):
             raise self._wire.failed(reply.error)
-        counts = reply.usage
-        usage = None
-        if counts is not None:
-            details = counts.output_tokens_details or _Details()
-            usage = Usage(counts.input_tokens, counts.output_tokens, details.reasoning_tokens)
-        said = [part for item in reply.output if item.type == "message" for part in item.content or ()]
-        thought = [
-            part for item in reply.output if item.type == "reasoning" for part in item.content or item.summary or ()
-        ]
+        try:
+            said = msgspec.convert(
+                [item.content or [] for item in reply.output if item.type == "message"], list[list[_Part]]
+            )
+        except msgspec.ValidationError as problem:
+            raise ModelError("body", f"the reply has no text ({problem})", retry=True) from None
         stop: StopReason = "stop"
         if reply.status == "incomplete":
-            stop = _REASONS.get((reply.incomplete_details and reply.incomplete_details.reason) or "", "other")
-        text, thoughts, stop = separate_thoughts(
-            "".join(part.text or part.refusal for part in said),
-            "\n\n".join(part.text for part in thought),
-            stop,
-            thought=bool(usage and usage.reasoning),
-            quoting=quoting,
-        )
-        return Response(
-            text=self._wire.reply(text), reasoning=self._wire.reply(thoughts), stop_reason=stop, usage=usage
+            why = reply.incomplete_details.get("reason") if isinstance(reply.incomplete_details, dict) else None
+            stop = stop_reason(why or "", _REASONS)
+        text = "".join(part.text or part.refusal or "" for parts in said for part in parts)
+        thoughts = "\n\n".join(text for item in reply.output if item.type == "reasoning" for text in _thoughts(item))
+        return reply.response(
+            self._wire.reply, text, thoughts, stop, quoting=bool(request.aspect), stops=request.sampling.stop
         )
 
     async def close(self) -> None:
         """Close the connections."""
         await self._wire.close()
+
+
+def _thoughts(item: _Item) -> list[str]:
+    """The texts of an item that is a thought: its own, or their summary."""
+    parts = item.content or item.summary
+    texts = [part.get("text") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+    return [text for text in texts if isinstance(text, str)]
 
 
 def _limit(limit: int | None, becomes: str) -> int | None:

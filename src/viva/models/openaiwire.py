@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from typing import Any, NoReturn, TypeVar
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, NoReturn, TypeVar
 from urllib.parse import quote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -21,14 +22,17 @@ from viva.errors import ModelError, VivaError
 from viva.models.batchlines import Lines
 from viva.models.ratelimits import retry_after
 from viva.models.secrecy import Secrecy
+from viva.models.thoughts import cut_at, read_count, read_usage, separate_thoughts
 from viva.models.unreachable import OPTION, speaks_tls, unreachable, wants_tls
 from viva.requesting import expanded, secrets
-from viva.types import Message, Usage
+from viva.types import Message, Response, Served, StopReason, Usage
 from viva.visible import one_line
 
 LONGEST_BODY = 64 << 20
 """Bytes of a reply that are read at most: a server that never ends must not fill the memory."""
 LONGEST_ERROR = 65536
+LONGEST_NAME = 100
+"""Characters of the name of a model, as a reply says it."""
 CONNECTING, CONNECTING_AGAIN = 4.0, 30.0
 """Seconds that connecting may take: before the first reply, and to a server that may have too much to do."""
 NEVER = -9999.0
@@ -37,11 +41,14 @@ _TIMEOUTS = {
     replied: aiohttp.ClientTimeout(total=None, sock_connect=seconds)
     for replied, seconds in ((False, CONNECTING), (True, CONNECTING_AGAIN))
 }
+_DONE = b"[DONE]"
 _RETRY = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
 _OVERLOAD = {429, 503, 529}
 _FATAL = {401, 402, 403, 404, 405}
 _FATAL_CODES = {"insufficient_quota", "model_not_found", "invalid_api_key", "billing_not_active", "account_deactivated"}
 
+_STREAMED = (b"data:", b":", b"event:")
+"""How a body begins that is a stream of events; gateways begin one with a comment."""
 _DATA = b"data:"
 """What an event has in it that is no sign of life alone."""
 T = TypeVar("T")
@@ -50,15 +57,15 @@ T = TypeVar("T")
 class Part(Struct):
     """A piece of a message; some servers put thoughts into pieces of their own."""
 
-    text: str = ""
+    text: str | None = None
     thinking: object = None
 
 
 class Reply(Struct):
     """A message, whole or a piece of a stream."""
 
-    content: str | list[Part] | None = None
-    refusal: str | None = None
+    content: str | list[str | Part] | None = None
+    refusal: object = None
     reasoning_content: object = None
     reasoning: object = None
 
@@ -69,32 +76,69 @@ class Choice(Struct):
     message: Reply | None = None
     delta: Reply | None = None
     text: str | None = None
-    finish_reason: str | None = None
+    finish_reason: object = None
 
 
-class Counts(Struct):
-    """Tokens as the server counted them."""
+class Envelope(Struct):
+    """What a reply says besides its text, in whatever form: an answer that was paid for is not lost over any of it."""
 
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    completion_tokens_details: object = None
-
-    def usage(self) -> Usage | None:
-        """As the engine books it; None where the server counted nothing."""
-        if self.prompt_tokens is None and self.completion_tokens is None:
-            return None
-        details = self.completion_tokens_details
-        thought = details.get("reasoning_tokens") if isinstance(details, dict) else None
-        return Usage(self.prompt_tokens or 0, self.completion_tokens or 0, thought if isinstance(thought, int) else 0)
-
-
-class Completion(Struct):
-    """What comes back for a request."""
-
-    choices: list[Choice] = []
-    usage: Counts | None = None
+    names: ClassVar[tuple[Sequence[str], Sequence[str]]] = ("prompt_tokens",), ("completion_tokens",)
+    thinking: ClassVar[str] = "reasoning_tokens"
+    """What the usage calls tokens of prompts, of replies, and of thoughts, in its details of the second where it has
+    some."""
+    usage: object = None
     error: object = None
     """Gateways tell of a failure behind them in a reply of status 200."""
+    model: object = None
+    provider: object = None
+    system_fingerprint: object = None
+
+    @property
+    def counted(self) -> Usage | None:
+        """Tokens as the server counted them; None where it did not."""
+        known = self.usage if isinstance(self.usage, dict) else {}
+        sent, came = self.names
+        details = known.get(f"{came[0]}_details", known)
+        thought = details.get(self.thinking) if isinstance(details, dict) else None
+        return read_usage(known, sent, came, thought)
+
+    def served(self, clean: Callable[[str], str]) -> Served:
+        """Who answered: each text is shortened after it is made `clean` of keys."""
+        said = (self.model, self.provider, self.system_fingerprint)
+        return Served(*[clean(one)[:LONGEST_NAME].strip() if one and isinstance(one, str) else "" for one in said])
+
+    def response(
+        self,
+        clean: Callable[[str], str],
+        text: str,
+        thoughts: str,
+        stop: StopReason,
+        *,
+        quoting: bool,
+        stops: Sequence[str] = (),
+        thought: bool = False,
+    ) -> Response:
+        """The reply for the engine, `clean` of keys, cut at `stops`; `thought`, `quoting`: see `separate_thoughts`."""
+        usage = self.counted
+        thought = thought or bool(usage and usage.reasoning)
+        text, thoughts, stop = separate_thoughts(text, thoughts, stop, thought=thought, quoting=quoting)
+        text, stop = cut_at(text, stops, stop)
+        return Response(
+            text=clean(text), reasoning=clean(thoughts), stop_reason=stop, usage=usage, served=self.served(clean)
+        )
+
+    def take(self, event: Envelope) -> None:
+        """Take in what an event of a stream says: of each field the last word counts."""
+        for name in Envelope.__struct_fields__:
+            value = getattr(event, name)
+            if value and (name != "usage" or event.counted):
+                setattr(self, name, value)
+
+
+class Completion(Envelope):
+    """What comes back for a request."""
+
+    choices: list[Choice] | None = None
 
 
 class Body(Struct, omit_defaults=True, kw_only=True):
@@ -289,17 +333,20 @@ class Wire:
         # Cleaned before it is cut: half a key would not be recognised.
         return " ".join(self.clean(content[:LONGEST_ERROR].decode("utf-8", "replace")).split())[:400]
 
-    def unreadable(self, content: bytes, problem: Exception) -> ModelError:
-        """The error for a body that is no completion."""
-        shown = self.clean(content[:LONGEST_ERROR].decode("utf-8", "replace"))[:200]
-        return ModelError("body", f"the reply is no completion ({problem}): {shown!r}", retry=True)
+    def decoded(self, content: bytes, kind: type[T], joined: Callable[[bytes], T]) -> T:
+        """A body, or a stream that is to be `joined`. Raises ModelError for what is no completion."""
+        try:
+            return joined(content) if content.startswith(_STREAMED) else decode_json(content, kind)
+        except msgspec.DecodeError as problem:
+            shown = self.clean(content[:LONGEST_ERROR].decode("utf-8", "replace"))[:200]
+            raise ModelError("body", f"the reply is no completion ({problem}): {shown!r}", retry=True) from None
 
     def failed(self, error: object) -> ModelError:
         """The error for a reply without choices, which may say itself what failed behind a gateway."""
         if not isinstance(error, dict):
             return ModelError("body", "the reply has no choices", retry=True)
         code = error.get("code")
-        status = int(code) if isinstance(code, int | str) and str(code).isdecimal() else 0
+        status = read_count(code) or 0
         said = self.words(str(error.get("message", "")).encode("utf-8", "replace"))
         return ModelError(
             "auth" if status in (401, 403) else "status" if status else "body",
@@ -354,61 +401,45 @@ def _proxy_for(url: str) -> str | None:
     return getproxies().get(parts.scheme)
 
 
-class _Trouble(Struct):
-    code: str | int | None = None
-    type: str | None = None
-
-
-class _Error(Struct):
-    error: _Trouble
-
-
 def _codes(content: bytes) -> set[str]:
     """What an error calls itself; its text is for people, and may mention anything."""
     try:
-        trouble = msgspec.json.decode(content, type=_Error).error
-    except (msgspec.DecodeError, ValueError):
+        trouble = decode_json(content, Envelope).error
+    except msgspec.DecodeError:
         return set()
-    return {str(trouble.code), str(trouble.type)}
+    return {str(trouble.get("code")), str(trouble.get("type"))} if isinstance(trouble, dict) else set()
 
 
 def events(stream: bytes, kind: type[T]) -> Iterator[T]:
     """What a stream of server-sent events holds. Raises msgspec.DecodeError for an event that is none."""
     for line in stream.splitlines():
         data = line.removeprefix(b"data:").strip()
-        if line.startswith(b"data:") and data != b"[DONE]":
-            yield msgspec.json.decode(data, type=kind)
+        if line.startswith(b"data:") and data not in (b"", _DONE):
+            yield decode_json(data, kind)
 
 
 def joined(stream: bytes) -> Completion:
     """Some servers stream although nobody asked for it: the events of such a reply, put together as one completion."""
-    whole = Choice()
-    message: list[str] = []
-    thoughts: list[str] = []
+    found, whole = Completion(), Choice()
     texts: list[str] = []
-    usage, error = None, None
+    thoughts: list[str] = []
     for event in events(stream, Completion):
-        usage = event.usage or usage
-        error = event.error or error
-        for choice in event.choices[:1]:
-            if choice.delta is not None:
-                message.append(text_of(Choice(message=choice.delta)))
-                thoughts.append(thoughts_of(Choice(message=choice.delta)))
-            elif choice.message is not None:
-                message.append(text_of(choice))
-                thoughts.append(thoughts_of(choice))
-            else:
-                texts.append(choice.text or "")
+        found.take(event)
+        for choice in (event.choices or ())[:1]:
+            choice.message = choice.delta or choice.message
+            whole.message = choice.message or whole.message
+            texts.append(text_of(choice))
+            thoughts.append(thoughts_of(choice))
             whole.finish_reason = choice.finish_reason or whole.finish_reason
-    if error is not None:
-        return Completion([], usage, error)
-    if whole.finish_reason is None:
+    if found.error is not None:
+        return found
+    if whole.finish_reason is None and not (texts and stream.rstrip().endswith(_DONE)):
         raise ModelError("body", "the reply is a stream that broke off", retry=True)
-    if message:
-        whole.message = Reply("".join(message), reasoning="".join(thoughts))
-    else:
-        whole.text = "".join(texts)
-    return Completion([whole], usage)
+    whole.text = "".join(texts)
+    if whole.message is not None:
+        whole.message = Reply(whole.text, reasoning="".join(thoughts))
+    found.choices = [whole]
+    return found
 
 
 def text_of(choice: Choice) -> str:
@@ -417,8 +448,9 @@ def text_of(choice: Choice) -> str:
         return choice.text or ""
     content = choice.message.content
     if isinstance(content, list):
-        content = "".join(part.text for part in content)
-    return content or choice.message.refusal or ""
+        content = "".join((part if isinstance(part, str) else part.text) or "" for part in content)
+    refusal = choice.message.refusal
+    return content or (refusal if isinstance(refusal, str) else "")
 
 
 def thoughts_of(choice: Choice) -> str:
@@ -430,7 +462,7 @@ def thoughts_of(choice: Choice) -> str:
         if isinstance(field, str) and field:
             return field
     if isinstance(message.content, list):
-        return "".join(_thinking(part.thinking) for part in message.content)
+        return "".join(_thinking(part.thinking) for part in message.content if isinstance(part, Part))
     return ""
 
 
@@ -440,22 +472,25 @@ def _thinking(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def streamed(content: bytes) -> bool:
-    """Whether a body is a stream of events; gateways begin one with a comment."""
-    return content.startswith((b"data:", b":", b"event:"))
+def decode_json(content: bytes, kind: type[T]) -> T:
+    """JSON as a struct. Raises msgspec.DecodeError.
 
-
-def decode_leniently(content: bytes, kind: type[T]) -> T | None:
-    """Some servers write half a surrogate pair where a token limit cut an emoji in two, or numbers that JSON lacks.
-
-    Such a reply is kept: -Infinity becomes `NEVER`, what is no number null. None for what cannot be read even so.
+    Some servers write half a surrogate pair where a token limit cut an emoji in two, or numbers that JSON lacks. Such a
+    reply is kept: -Infinity becomes `NEVER`, what is no number null.
     """
     try:
-        value = json.loads(content, parse_constant=_number, parse_float=_number)
-        text = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
-        return msgspec.json.decode(text, type=kind)
-    except (ValueError, RecursionError, msgspec.DecodeError):
-        return None
+        return msgspec.json.decode(content, type=kind)
+    except (ValueError, RecursionError, msgspec.DecodeError) as problem:
+        try:
+            value = json.loads(content, parse_constant=_number, parse_float=_number, parse_int=_integer)
+            text = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+            return msgspec.json.decode(text, type=kind)
+        except (ValueError, RecursionError, msgspec.DecodeError):
+            raise msgspec.DecodeError(str(problem)) from None
+
+
+def _integer(text: str) -> float:
+    return int(text) if len(text) < 300 else sys.float_info.max  # nobody reads integers of any length
 
 
 def _number(text: str) -> float | None:

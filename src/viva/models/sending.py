@@ -11,8 +11,9 @@ from msgspec import Struct
 from viva.errors import ModelError, VivaError
 from viva.models.adapting import Adapting, Tried, named
 from viva.models.secrecy import Secrecy
-from viva.requesting import RequestOptions, expanded, secrets
-from viva.types import Response
+from viva.models.textonly import TextOnly
+from viva.requesting import Adaptation, RequestOptions, expanded, secrets
+from viva.types import Generate, Response
 
 T = TypeVar("T")
 
@@ -59,6 +60,47 @@ async def adapted(adapting: Adapting, attempt: Callable[[Mapping[str, str]], Awa
 def kept(response: Response, said: RequestOptions) -> Response:
     """Without its thoughts where the user does not keep them."""
     return response if said.keep_reasoning else msgspec.structs.replace(response, reasoning="")
+
+
+class ApiModel(TextOnly):
+    """A model of an API: what it is asked is adapted to what it refuses (`_attempt`, with what became of parameters).
+
+    `name` is the API's, `shown` what tables call it where that is another.
+    """
+
+    def __init__(
+        self,
+        provider: str,
+        name: str,
+        endpoint: str,
+        said: RequestOptions,
+        known: Adaptation | None,
+        key: str | None,
+        shown: str = "",
+        *,
+        streams: bool = False,
+    ) -> None:
+        self.name = f"{provider}/{shown or name}"
+        self.identity: Mapping[str, str] = {
+            "provider": provider, "model": name, "endpoint": endpoint, **said.identity(),
+        }  # fmt: skip
+        self.adapting = Adapting(name, said, known, streams=streams)
+        self._model = name
+        self._said = said
+        self._secrecy = Secrecy(key)
+
+    def _clean(self, text: str) -> str:
+        return self._secrecy.in_error(text)[:400]
+
+    async def answer(self, request: Generate) -> Response:
+        """One attempt; see `Model.answer`."""
+        return kept(await self.adapting.answer(request, self._answer), self._said)
+
+    async def _answer(self, request: Generate, limit: int | None) -> Response:
+        return await adapted(self.adapting, lambda parameters: self._attempt(request, limit, parameters))
+
+    async def _attempt(self, request: Generate, limit: int | None, parameters: Mapping[str, str]) -> Response | Refusal:
+        raise NotImplementedError
 
 
 def leave_out(adapting: Adapting, name: str, why: str) -> None:

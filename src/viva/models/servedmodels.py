@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from viva.errors import ModelError
-from viva.models.openaiwire import Wire, decode_leniently
+from viva.models.openaiwire import Wire, decode_json
 from viva.visible import one_line
 
 SHOWN = 20
@@ -39,13 +39,9 @@ class _Listing(Struct):
 def names_in(content: bytes) -> list[str] | None:
     """The names that a body of GET /models lists; None for what is no list of models."""
     try:
-        found = msgspec.json.decode(content, type=_Listing)
+        return [one.id for one in decode_json(content, _Listing).data if one.id]
     except msgspec.DecodeError:
-        kept = decode_leniently(content, _Listing)
-        if kept is None:
-            return None
-        found = kept
-    return [one.id for one in found.data if one.id]
+        return None
 
 
 def says_no_model(status: int, content: bytes) -> bool:

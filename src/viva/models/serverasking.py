@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 import msgspec
@@ -12,16 +13,16 @@ from msgspec import Struct
 from viva.errors import ModelError
 from viva.models.openaiecho import Echo, echo_of
 from viva.models.openailogprobs import Scored, joined_scored, tokens_of
-from viva.models.openaiwire import Body, Completion, Counts, Wire, decode_leniently, joined, text_of
+from viva.models.openaiwire import Body, Completion, Envelope, Wire, decode_json, joined, text_of
 from viva.models.ratelimits import retry_after
 from viva.models.servedmodels import names_in
-from viva.types import Message
+from viva.types import Message, Usage
 
-T = TypeVar("T")
 LONGEST = 4 << 20
 """Bytes of a reply to a question whose answer has a few tokens."""
 PATIENCE = 2
 """So many replies that never came, and nothing more is asked."""
+T = TypeVar("T")
 LONGEST_PAUSE = 10.0
 """Seconds that a busy server is waited for, once a request."""
 
@@ -30,21 +31,16 @@ class Got(Struct, frozen=True):
     """A completion: its texts, one a choice."""
 
     texts: list[str]
-    reason: str | None
-    usage: Counts | None
-    content: bytes
+    reason: object
+    usage: Usage | None
+    found: Scored
 
     def scored(self) -> Echo | None:
         """The first choice's tokens with their numbers; None where there are no logprobs. Raises ModelError."""
-        try:
-            streamed = self.content.startswith(b"data:")
-            found = joined_scored(self.content) if streamed else _decoded(self.content, Scored)
-        except msgspec.DecodeError:
-            found = None
-        if found is None or not found.choices:
+        if not self.found.choices:
             raise ModelError("logprobs", "its logprobs are in no known shape")
-        tokens = tokens_of(found.choices[0].logprobs)
-        return None if tokens is None else echo_of(tokens, found)
+        tokens = tokens_of(self.found.logprobs)
+        return None if tokens is None else echo_of(tokens, self.found)
 
 
 class Trouble(Struct, frozen=True):
@@ -62,14 +58,6 @@ class Trouble(Struct, frozen=True):
     def refused(self) -> bool:
         """Whether the server will not do what was asked."""
         return 400 <= self.status < 500 and not self.missing and self.status not in (408, 429)
-
-
-class _Said(Struct):
-    message: str
-
-
-class _Refusal(Struct):
-    error: _Said
 
 
 class Asking:
@@ -136,22 +124,21 @@ class Asking:
             return 0, problem.message.encode("utf-8", "replace"), {}
 
     def _trouble(self, status: int, content: bytes) -> Trouble:
-        said = _decoded(content, _Refusal)
-        words = self._wire.words(said.error.message.encode("utf-8", "replace") if said else content) or "no text"
+        with contextlib.suppress(msgspec.DecodeError):  # what says it in another form is shown as it is
+            said = decode_json(content, Envelope).error
+            content = str(said["message"]).encode() if isinstance(said, dict) and said.get("message") else content
+        words = self._wire.words(content) or "no text"
         return Trouble(f"HTTP {status}: {words}" if status else words, status)
 
     def _read(self, content: bytes) -> Got | Trouble:
-        try:
-            found = joined(content) if content.startswith(b"data:") else _decoded(content, Completion)
-        except (msgspec.DecodeError, ModelError):
-            found = None
-        if found is None or not found.choices or (found.choices[0].message is None and found.choices[0].text is None):
+        found, scored = self._decoded(content, Completion, joined), self._decoded(content, Scored, joined_scored)
+        if not found.choices or (found.choices[0].message is None and found.choices[0].text is None):
             return Trouble(f"the reply is no completion: {self._wire.words(content)[:120]}")
-        return Got([text_of(choice) for choice in found.choices], found.choices[0].finish_reason, found.usage, content)
+        texts = [text_of(choice) for choice in found.choices]
+        return Got(texts, found.choices[0].finish_reason, found.counted, scored)
 
-
-def _decoded(content: bytes, kind: type[T]) -> T | None:
-    try:
-        return msgspec.json.decode(content, type=kind)
-    except msgspec.DecodeError:
-        return decode_leniently(content, kind)
+    def _decoded(self, content: bytes, kind: type[T], joined: Callable[[bytes], T]) -> T:
+        try:
+            return self._wire.decoded(content, kind, joined)
+        except ModelError:
+            return kind()

@@ -15,7 +15,7 @@ from msgspec import Struct
 from viva.errors import ModelError
 from viva.models.openaiecho import Echo, marks_before, offsets_span, text_logprobs
 from viva.models.openailogprobs import ROUNDING, Token
-from viva.models.openaiwire import NEVER, Counts
+from viva.models.openaiwire import NEVER
 from viva.models.serverasking import Asking, Got, Trouble
 from viva.types import Message
 
@@ -292,7 +292,7 @@ class Probes:
             self._note_trouble("max_tokens", reply)
             return
         text, whole = reply.texts[0], self.got.texts[0] if self.got else ""
-        count = reply.usage.completion_tokens if reply.usage else None
+        count = reply.usage.output if reply.usage else None
         if count is not None and count > 2:
             self._note("max_tokens", "no", f"{count} tokens where 2 are the limit", text)
         elif len(text) < len(whole) and (reply.reason == "length" or whole.startswith(text)):
@@ -315,9 +315,9 @@ class Probes:
 
     def usage(self) -> None:
         """Whether tokens are counted."""
-        counts = (self.got.usage if self.got else None) or Counts()
-        if counts.prompt_tokens and counts.completion_tokens:
-            detail = f"{counts.prompt_tokens} tokens in, {counts.completion_tokens} out"
+        counts = self.got.usage if self.got else None
+        if counts and counts.input and counts.output:
+            detail = f"{counts.input} tokens in, {counts.output} out"
             self._note("usage", "yes", detail)
         else:
             self._note("usage", "no", "tokens are not counted")

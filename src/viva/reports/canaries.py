@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from viva.analysis.canaries import NEAR, CanaryMarks
-from viva.reports.result import Grid, percent
+from viva.analysis.wording import percent
+from viva.reports.result import Grid
 
 POOR = 0.9
 """Below this share of verdicts that agree, a note says so."""

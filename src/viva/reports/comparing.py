@@ -9,18 +9,25 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from viva.analysis.anytime import Anytime
-from viva.analysis.comparing import Difference, Flip
+from viva.analysis.comparing import Decision, Difference, Flip
+from viva.analysis.estimate import Estimate
 from viva.analysis.multiplicity import NAMES, Correction
 from viva.analysis.posterior import Posterior
+from viva.analysis.wording import UNSURE, interval_text, mean_text, percent, range_text
+from viva.errors import EXIT_OK
 from viva.reports.grids import WORDS
 from viva.reports.printing import StudyResult
-from viva.reports.result import RANGE, UNSURE, Grid, p_text, percent, signed
+from viva.reports.result import RANGE, Grid, p_text, signed
 from viva.types import outcome_name
 from viva.visible import one_line, plural
 
 LEGEND = (
     "Per cent. Difference: the second minus the first, over the questions that both have a score for, with its 95 % "
-    "interval; wins: questions on which the second is better."
+    "interval."
+)
+_MARKED = (
+    f"{UNSURE} answers are missing: in brackets the least and the most that it can be when they are decided; interval "
+    "and p hold whatever they are (– where they can make either the better one)."
 )
 _ADJUSTED = "p ({name}): adjusted for the {count} tests of this report; ≤ 0.05 holds for all of them together."
 _FALSE = (
@@ -33,34 +40,28 @@ POWER = (
 TESTS = {
     "Welch's t": "Welch's t test of two means",
     "McNemar, exact": "McNemar's exact test",
-    "adjusted Wald": (
-        "a t test with two more questions, one a whole point up and one down (the two were not asked equally often)"
-    ),
-    "sign, exact": "an exact sign test",
-    "sign, nearly exact": "a sign test",
-    "permutation, exact": "a sign-flip permutation test of all signs",
-    "permutation, nearly exact": "a sign-flip permutation test of all signs (nearly exact: some answers are missing)",
-    "permutation, random": "a sign-flip permutation test of random signs (the smallest p it can give: {resolution})",
+    "interval": "inverting the interval",
 }
 MARGIN = (
-    "Margin: by where the whole 95 % interval lies (one-sided 2.5 %), at worst: moved outwards as far as answers "
-    "without a score could move it. No worse: above minus the margin; equivalent: within it on both sides; open: "
-    "neither."
+    "Margin: by where the whole interval at the right lies{of_all}, whatever the missing answers are worth (one-sided "
+    "2.5 %). No worse: above minus the margin; equivalent: within it on both sides; open: neither."
 )
-LARGEST = "the largest that it can be, whatever the verdicts are that are not there"
+_OF_ALL = ", which holds for all {count} of this report at once"
 POSTERIOR = (
     "P(second better): how probable it is that the second is better, given the questions that both have a score for, "
     "if before them both were as likely to be; the difference is 95 % probable to lie in its interval. Not adjusted "
     "for several comparisons."
 )
 ANYTIME = (
-    "Looked at as often as you like: e, the evidence against no difference (20 and more is significant at 5 %), its p, "
-    "and the interval hold after every question at once and whenever you stop, if the questions so far are a random "
-    "draw (asked in a random order). –: where questions do not count alike (--macro-average question), or belong "
-    "together."
+    "Looked at as often as you like: e, the evidence against no difference ({limit} and more is significant at 5 "
+    "%{of_all}), its p, and the interval hold after every question at once and whenever you stop, if the questions "
+    "so far are a random draw (asked in a random order). –: where questions do not count alike (--macro-average "
+    "question), or belong together."
 )
 _TIPPING = 3
 """Pairs of which it is said what missing answers could change."""
+_FEW = 8
+"""Contestants whose differences are told to a tenth of a point."""
 _LISTED = 12
 """Notes of a kind that are shown; the others are counted."""
 
@@ -71,6 +72,8 @@ class Side(Struct, frozen=True, kw_only=True):
     name: str
     source: str
     settings: dict[str, str]
+    estimate: Estimate
+    """Its own score, over all questions that it was asked."""
 
 
 class Row(Struct, frozen=True, kw_only=True):
@@ -88,6 +91,9 @@ class Row(Struct, frozen=True, kw_only=True):
     lost: tuple[Flip, ...] = ()
     posterior: Posterior | None = None
     anytime: Anytime | None = None
+    at_worst: tuple[float, float] | None = None
+    """The interval that decides up to a margin: of all decisions of the report at once."""
+    decision: Decision | None = None
 
 
 class Comparison(Struct, frozen=True, kw_only=True):
@@ -99,23 +105,25 @@ class Comparison(Struct, frozen=True, kw_only=True):
     contestants: tuple[Side, ...]
     rows: tuple[Row, ...]
     notes: tuple[str, ...] = ()
+    tests: int = 1
+    """Decisions, or tests at all times, that hold at once."""
+    ordered: bool = False
+    """Whether some are not known to have been asked in a random order."""
 
 
 def difference_text(found: Difference) -> str:
-    """`+3.20 [+0.40, +6.00]`, and `−9.00 to +31.00† [−14.20, +36.00]` where there is no difference but a range."""
-    if found.one_sided:
-        between = "" if found.low is None else f" [{signed(100 * found.low)}, {signed(100 * (found.high or 0))}]"
-        return f"{_bounds(found)}{UNSURE}{between}"
+    """`+3.20 [+0.40, +6.00]`; `+3.20† (−2.10 to +8.00) [−4.90, +10.80]` where answers are missing, and
+    `−9.00 to +31.00† [−14.20, +36.00]` where there is a range in place of a difference."""
     if found.difference is None:
-        return "–"
-    if found.low is None or found.high is None:
-        return signed(100 * found.difference)
-    return f"{signed(100 * found.difference)} [{signed(100 * found.low)}, {signed(100 * found.high)}]"
+        return "–" if found.low is None else f"{_bounds(found)}{UNSURE}{_interval(found)}"
+    marked = "" if found.complete else f"{UNSURE} ({_bounds(found)})"
+    return f"{signed(100 * found.difference)}{marked}{_interval(found)}"
 
 
-def test_text(p: float | None, found: Difference) -> str:
-    """`0.012`, and `≤ 0.012` where it depends on verdicts that are not there."""
-    return p_text(p) if p is None or p < 0.001 or not found.one_sided else f"≤ {p_text(p)}"
+def _interval(found: Difference) -> str:
+    return (
+        "" if found.low is None or found.high is None else f" [{signed(100 * found.low)}, {signed(100 * found.high)}]"
+    )
 
 
 def comparison_grids(one: Comparison, tests: int) -> list[Grid]:
@@ -141,27 +149,24 @@ def _names(one: Comparison, *, short: bool) -> tuple[tuple[str, ...], Callable[[
 
 def _differences(one: Comparison, tests: int) -> Grid:
     names, cells, title = _names(one, short=False)
-    bounded = any(_bounds(row.found) for row in one.rows)
     adjusted = one.correction != "none" and tests > 1
     header = (
         *names, "questions", "first %", "second %", "difference", "p",
-        *((f"p ({NAMES[one.correction]})",) if adjusted else ()), "wins", "ties", "losses",
-        *(("bounds",) if bounded else ()),
+        *((f"p ({NAMES[one.correction]})",) if adjusted else ()), "second better", "alike", "first better",
     )  # fmt: skip
     rows = tuple(
         (
-            *cells(row), f"{row.found.n:,}", _mean(row.found.first, row.found.first_range, row.found),
-            _mean(row.found.second, row.found.second_range, row.found), difference_text(row.found),
-            test_text(row.found.p, row.found), *((test_text(row.found.adjusted, row.found),) if adjusted else ()),
+            *cells(row), f"{row.found.n:,}", _mean(row.found.first, row.found.first_range),
+            _mean(row.found.second, row.found.second_range), difference_text(row.found),
+            p_text(row.found.p), *((p_text(row.found.adjusted),) if adjusted else ()),
             *("–" if count is None else f"{count:,}" for count in (row.found.wins, row.found.ties, row.found.losses)),
-            *((_bounds(row.found),) if bounded else ()),
         )
         for row in one.rows
     )  # fmt: skip
     return Grid(f"Comparison · {one.title}{title}", header, rows, drop=_DROP, keep=_KEEP)
 
 
-_DROP = ("losses", "ties", "wins", "questions", "bounds", "second %", "first %")
+_DROP = ("first better", "alike", "second better", "questions", "second %", "first %")
 _KEEP = ("first", "second", "difference")
 
 
@@ -171,17 +176,26 @@ def _decisions(one: Comparison, margin: float) -> Grid:
     rows = tuple(
         (
             *cells(row),
-            difference_text(row.found),
-            _between(row.found.whatever_is_lost()),
-            row.found.against(margin / 100),
+            _change(row.found),
+            _between(row.at_worst),
+            row.decision or "open",
         )
         for row in one.rows
     )
     header = (*names, "difference", "at worst", "the second is")
     return Grid(
         f"Up to a margin of {margin:g} points · {one.title}{title}", header, rows,
-        drop=("difference",), keep=("first", "second", "the second is"), asked=True, legend=MARGIN,
+        drop=("difference",), keep=("first", "second", "the second is"), asked=True, legend=_margin(one),
     )  # fmt: skip
+
+
+def _margin(one: Comparison) -> str:
+    return MARGIN.format(of_all=_OF_ALL.format(count=f"{one.tests:,}") if one.tests > 1 else "")
+
+
+def _looked_at(one: Comparison) -> str:
+    of_all = _OF_ALL.format(count=f"{one.tests:,}") if one.tests > 1 else ""
+    return ANYTIME.format(limit=f"{20 * one.tests:,}", of_all=of_all)
 
 
 def _beliefs(one: Comparison) -> Grid:
@@ -216,9 +230,11 @@ def _at_any_time(one: Comparison) -> Grid:
         for found in (row.anytime,)
     )  # fmt: skip
     header = (*names, "difference", "at all times", "e", "p, at all times")
+    unsure = " · not asked in a random order, or not known to be" if one.ordered else ""
     return Grid(
-        f"Looked at as often as you like · {one.title}{title}", header, rows,
-        drop=("difference",), keep=("first", "second", "at all times", "p, at all times"), asked=True, legend=ANYTIME,
+        f"Looked at as often as you like{unsure} · {one.title}{title}", header, rows,
+        drop=("difference",), keep=("first", "second", "at all times", "p, at all times"), asked=True,
+        legend=_looked_at(one),
     )  # fmt: skip
 
 
@@ -230,26 +246,22 @@ def _unclear_first(one: Comparison, margin: float | None) -> Comparison:
 
     def clear(row: Row) -> tuple[int, float]:
         away = abs(abs(row.found.difference or 0.0) - (margin or 0.0) / 100) / (row.found.error or 1.0)
-        return 0 if margin is None else _ORDER.index(row.found.against(margin / 100)), away
+        return 0 if margin is None else _ORDER.index(row.decision or "open"), away
 
     return replace(one, rows=tuple(sorted(one.rows, key=clear)))
 
 
 def _counted(one: Comparison, margin: float) -> Grid:
-    """The decisions of many pairs: how many there are of each, and the differences without their intervals."""
+    """The decisions of many pairs, and how many there are of each."""
     grid = _decisions(one, margin)
-    at = grid.header.index("difference")
-    rows = tuple(
-        (*cells[:at], _change(row.found), *cells[at + 1 :]) for cells, row in zip(grid.rows, one.rows, strict=True)
-    )
     decided = [row[-1] for row in grid.rows]
     counts = ", ".join(f"{decided.count(name):,} {name}" for name in _ORDER if name in decided)
     title = f"Up to a margin of {margin:g} points: {counts} · {one.title}"
-    return Grid(title, grid.header, rows, drop=("at worst",), keep=grid.keep, asked=True, legend=grid.legend)
+    return replace(grid, title=title, drop=("at worst",))
 
 
 def _change(found: Difference) -> str:
-    return "–" if found.difference is None else signed(100 * found.difference)
+    return "–" if found.difference is None else signed(100 * found.difference) + ("" if found.complete else UNSURE)
 
 
 def probability(value: float | None) -> str:
@@ -271,13 +283,13 @@ def _tipping(row: Row) -> str:
     sides = [(row.first, found.first_unscored), (row.second, found.second_unscored)]
     (ahead, missing), (behind, others) = reversed(sides) if found.difference > 0 else sides
     where = f"{row.part}: " if row.part else ""
-    lost = " and ".join(f"{name}'s missing or unreadable answers ({plural(n, 'question')})" for name, n in sides if n)
+    lost = " and ".join(f"{name}'s missing answers ({plural(n, 'question')})" for name, n in sides if n)
     if not 0 < found.tipping < 1:
         leader, other = (ahead, behind) if found.tipping <= 0 else (behind, ahead)
         return f"{where}{leader} is ahead of {other} whatever became of {lost}."
     digits = 0 if 0.01 <= found.tipping <= 0.99 else 2
     share, rest = (f"{100 * value:.{digits}f} %" for value in (found.tipping, 1 - found.tipping))
-    answers, need = "missing or unreadable answers", []
+    answers, need = "missing answers", []
     if missing:
         need.append(f"less than {share} of {ahead}'s {answers} ({plural(missing, 'question')})")
     if others:
@@ -299,19 +311,10 @@ def _fragile(one: Comparison) -> list[str]:
     return [count, *map(_tipping, loose[:_TIPPING])]
 
 
-def _left_out(found: Sequence[Comparison]) -> str:
-    """The notes on questions without a score, of many pairs in one."""
-    rows = [row.found for one in found for row in _pairs(one).values()]
-    lost = [row.unscored for row in rows if row.unscored]
-    return (
-        f"{UNSURE} {len(lost):,} of {len(rows):,} pairs leave out questions that have no score on one side or both, "
-        f"{min(lost, default=0):,} to {max(lost, default=0):,} of them; --all has each pair's bounds."
-    )
-
-
 _MATRIX = 3
 """From so many pairs on, a screen shows them as a matrix."""
-_STAR = "Matrix: row minus column, in points. *: p ≤ 0.05, adjusted for the {count} tests of this report."
+_STAR = "Matrix: the column minus the row, in points{over}. *: p ≤ 0.05, adjusted for the {count} tests of this report."
+_ALONE = "Score: each one's own, over all questions that it was asked; in order of what is sure of it."
 
 
 def _pairs(one: Comparison) -> dict[tuple[str, str], Row]:
@@ -326,32 +329,40 @@ def _held(row: Row) -> bool:
 
 
 def _matrix(one: Comparison, tests: int) -> Grid:
-    """Who is how far ahead of whom, the best first: differences of the wholes, row minus column."""
+    """Everybody's own score, the best first, and who is how far behind whom: differences of the wholes."""
     pairs = _pairs(one)
-    scores: dict[str, float] = {}
-    for (first, second), row in pairs.items():
-        for name, mean in ((first, row.found.first), (second, row.found.second)):
-            scores[name] = max(scores.get(name, -1.0), -1.0 if mean is None else mean)
-    names = sorted(scores, key=lambda name: -scores[name])
-    digits = 1 if len(names) <= 8 else 0
+    sides = sorted(one.contestants, key=lambda side: side.estimate.order, reverse=True)
+    counts = {row.found.n for row in pairs.values()}
+    digits = 1 if len(sides) <= _FEW else 0
 
-    def cell(above: str, below: str) -> str:
-        row, sign = (pairs.get((below, above)), 1) if (below, above) in pairs else (pairs.get((above, below)), -1)
-        if row is None or row.found.difference is None:
-            return "" if row is None else f"–{UNSURE}"
-        return signed(sign * 100 * row.found.difference, digits) + ("*" if _held(row) else "")
+    def cell(above: Side, below: Side) -> str:
+        row, sign = pairs.get((above.name, below.name)), 1
+        if row is None:
+            row, sign = pairs.get((below.name, above.name)), -1
+        if row is None:
+            return ""
+        if row.found.difference is None:
+            return f"–{UNSURE}"
+        mark = ("" if row.found.complete else UNSURE) + ("*" if _held(row) else "")
+        number = f" ({row.found.n:,})" if len(counts) > 1 and digits else ""
+        return signed(sign * 100 * row.found.difference, digits) + mark + number
 
-    header = ("", "model", "score", *(str(number) for number in range(2, len(names) + 1)))
+    header = ("", "model", "score", "95 % interval", *(str(number) for number in range(2, len(sides) + 1)))
     rows = tuple(
         (
-            str(place + 1), name, "–" if scores[name] < 0 else percent(scores[name], 1),
-            *("" if at <= place else cell(name, other) for at, other in enumerate(names) if at),
+            str(place + 1), side.name, mean_text(side.estimate), interval_text(side.estimate),
+            *("" if at <= place else cell(side, other) for at, other in enumerate(sides) if at),
         )
-        for place, name in enumerate(names)
+        for place, side in enumerate(sides)
     )  # fmt: skip
-    return Grid(
-        f"Comparison · {one.title}", header, rows, keep=("model", "score"), legend=_STAR.format(count=f"{tests:,}")
+    some = f"{min(counts):,} to {max(counts):,}" if len(counts) > 1 else f"{next(iter(counts)):,}"
+    over = f" on the {some} questions that both have a score for" + (
+        " (their number)" if len(counts) > 1 and digits else ""
     )
+    return Grid(
+        f"Comparison · {one.title}", header, rows, drop=("95 % interval",), keep=("model", "score"),
+        legend=_STAR.format(count=f"{tests:,}", over=over),
+    )  # fmt: skip
 
 
 def _holding(one: Comparison, tests: int) -> Grid:
@@ -362,16 +373,15 @@ def _holding(one: Comparison, tests: int) -> Grid:
     rows.sort(key=lambda row: -abs(row.found.difference or 0))
     title = f"{len(rows):,} of {tests:,} differences{f' by {one.by}' if has_parts else ''} hold · {one.title}"
     shown = _differences(replace(one, rows=tuple(rows)), tests)
-    at = [number for number, name in enumerate(shown.header) if name not in ("p", "wins", "ties", "losses", "bounds")]
+    left = ("p", "second better", "alike", "first better")
+    at = [number for number, name in enumerate(shown.header) if name not in left]
     drop = ("questions", "first %", "second %")
     cells = tuple(tuple(row[number] for number in at) for row in shown.rows)
     return Grid(title, tuple(shown.header[number] for number in at), cells, drop=drop, keep=_KEEP)
 
 
-def _mean(mean: float | None, between: tuple[float, float] | None, found: Difference) -> str:
-    if between is not None:
-        return f"{percent(between[0])}–{percent(between[1])}{UNSURE}"
-    return percent(mean) + (UNSURE if found.unscored and mean is not None else "")
+def _mean(mean: float | None, between: tuple[float, float] | None) -> str:
+    return percent(mean) if between is None else f"{range_text(*between)}{UNSURE}"
 
 
 def _power(one: Comparison) -> Grid | None:
@@ -445,9 +455,10 @@ def closing(found: Sequence[Comparison]) -> list[str]:
         lines.append(adjusted.format(name=NAMES[correction], count=f"{tests:,}"))
     if any(row.smallest is not None for row in rows):
         lines.append(POWER)
-    if any(row.found.one_sided for row in rows):
+    if any(not row.found.complete for row in rows):
+        lines.append(_MARKED)
+    if any(row.found.ranged for row in rows):
         lines.append(f"{UNSURE} after a range: {RANGE}.")
-        lines.append(f"p of a range: {LARGEST}; there is none where they can make either the better one.")
     for one in found:
         lines += one.notes[:_LISTED]
         if len(one.notes) > _LISTED:
@@ -461,16 +472,13 @@ def tests_of(found: Sequence[Comparison]) -> int:
 
 
 def _tests(rows: Sequence[Row]) -> str:
-    names = dict.fromkeys(row.found.test for row in rows)
-    finest = max((row.found.resolution or 0.0 for row in rows), default=0.0)
-    return ", ".join(TESTS[name].format(resolution=f"{finest:f}".rstrip("0")) for name in names if name in TESTS)
+    names = dict.fromkeys(row.found.test for row in rows if row.found.p is not None)
+    return ", ".join(TESTS[name] for name in names if name in TESTS)
 
 
 def _bounds(found: Difference) -> str:
-    """What the difference would be if all that is unscored counted for the one or the other."""
-    if found.floor is None or found.ceiling is None or found.ceiling - found.floor < 1e-9:
-        return ""
-    return f"{signed(100 * found.floor)} to {signed(100 * found.ceiling)}"
+    """What the difference can be when all that is missing is decided."""
+    return _between(None if found.floor is None or found.ceiling is None else (found.floor, found.ceiling))
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -482,6 +490,8 @@ class Comparisons(StudyResult):
     """Points up to which a difference does not matter."""
     bayesian: bool = False
     anytime: bool = False
+    exit_code: int = EXIT_OK
+    verdict: str = ""
     words = WORDS | {
         "the second is",
         "first",
@@ -505,28 +515,24 @@ class Comparisons(StudyResult):
         return grids + ([_at_any_time(one) for one in found] if self.anytime else [])
 
     def closing(self) -> list[str]:
-        """The legend, and what must be known beside the numbers."""
-        asked = ((self.margin is not None, MARGIN), (self.bayesian, POSTERIOR), (self.anytime, ANYTIME))
-        return [*(text for there, text in asked if there), *closing(self.found)]
+        """The legend, and what must be known next to the numbers."""
+        asked = ((self.margin is not None, _margin), (self.bayesian, lambda _: POSTERIOR), (self.anytime, _looked_at))
+        return [*(text(self.found[0]) for there, text in asked if there), *closing(self.found)]
 
     def overview(self) -> tuple[Sequence[Grid], Sequence[str]]:
-        """Of several pairs, a matrix of the differences in all, and the few of the parts that hold."""
+        """Of several pairs everybody's score with a matrix of the differences, and the few of the parts that hold."""
         if all(len(_pairs(one)) < _MATRIX for one in self.found):
             return self.tables(), self.closing()
         tests = tests_of(self.found)
         grids = [grid for one in self.found for grid in (_matrix(one, tests), _holding(one, tests))]
-        unsure = [note for one in self.found for note in one.notes if note.startswith(UNSURE)]
-        shown = self
-        if len(unsure) >= _MATRIX:
-            fewer = [replace(one, notes=tuple(note for note in one.notes if note not in unsure)) for one in self.found]
-            shown = dataclasses.replace(self, found=tuple(fewer))
-        lines = [line for line in shown.closing() if line != POWER]
-        lines += [] if shown is self else [_left_out(self.found)]
-        return [*self._decisions(many=True), *grids], [_STAR.format(count=f"{tests:,}"), *lines]
+        lines = [line for line in self.closing() if line != POWER]
+        legends = [grid.legend for grid in grids if grid.legend]
+        return [*self._decisions(many=True), *grids], [*legends, _ALONE, *lines]
 
     def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
         """A row a comparison, in shares of 1."""
-        numbers = [name for name in Difference.__struct_fields__ if name not in ("test", "first_range", "second_range")]
+        left = ("test", "first_range", "second_range")
+        numbers = [name for name in Difference.__struct_fields__ if name not in left]
         points = next((list(row.questions) for one in self.found for row in one.rows), [])
         header = ["comparison", "by", "part", "first_name", "second_name", "test", *numbers, "smallest"]
         more = [("posterior", each) for each in Posterior.__struct_fields__] if self.bayesian else []

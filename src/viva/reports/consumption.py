@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from viva.engine.consumption import SHARES, Consumed
-from viva.reports.result import Grid, Result
+import msgspec
+
+from viva.engine.consumption import SHARES, Consumed, who_answered
+from viva.reports.result import Grid, Result, mixed_notes
 from viva.reports.textchart import short_number
 from viva.scorers.grading import CUT_OFF_WORDS
 from viva.visible import one_line, plural
@@ -17,6 +19,7 @@ _HEADER = (
     "first in s", *(f"{share} % in s" for share in SHARES),
 )  # fmt: skip
 """Of short words: all of it stands in a terminal of 80 columns."""
+_SERVED = ("model", "exam", "served model", "provider", "fingerprint", "answers")
 
 
 def consumption_grid(results: Sequence[Result]) -> Grid:
@@ -25,10 +28,25 @@ def consumption_grid(results: Sequence[Result]) -> Grid:
     What recorded replies took is not known, and they have no row.
     """
     rows = [(result.model, result.exam, *_cells(result.consumed)) for result in results if result.consumed]
+    return _grid("What answers took, without judging", _HEADER, rows)
+
+
+def served_grid(results: Sequence[Result]) -> Grid:
+    """Who answered, by the replies' own word: a line each, the most frequent first."""
+    rows = [
+        (result.model, result.exam, *(one_line(str(value), 60) for value in msgspec.structs.astuple(one)))
+        for result in results
+        for one in (result.consumed.served if result.consumed else ())
+    ]
+    return _grid("Who answered", _SERVED, rows)
+
+
+def _grid(title: str, header: Sequence[str], rows: Sequence[tuple[str, ...]]) -> Grid:
+    """Rows without the columns in which nothing stands; where all have one model or exam, the title says which."""
     alone = next((at for at in (0, 1) if len({row[at] for row in rows}) == 1), None)
-    kept = [at for at in range(len(_HEADER)) if at != alone and any(row[at] for row in rows)]
-    title = "What answers took, without judging" + ("" if alone is None else f" · {rows[0][alone]}")
-    return Grid(title, tuple(_HEADER[at] for at in kept), tuple(tuple(row[at] for at in kept) for row in rows))
+    kept = [at for at in range(len(header)) if at != alone and any(row[at] for row in rows)]
+    title += "" if alone is None else f" · {rows[0][alone]}"
+    return Grid(title, tuple(header[at] for at in kept), tuple(tuple(row[at] for at in kept) for row in rows))
 
 
 def _cells(took: Consumed) -> tuple[str, ...]:
@@ -58,8 +76,10 @@ def _money(took: Consumed) -> str:
 
 
 def judging_notes(took: Mapping[str, Consumed]) -> list[str]:
-    """What each judge cost, where its price is known: US dollars, and the tokens of its prompts and replies."""
-    return [
+    """What each judge cost, where its price is known: US dollars, and the tokens of its prompts and replies. And which
+    judges are several models."""
+    mixed = {f"the judge {judge}": said for judge, one in took.items() if (said := who_answered(one.served))}
+    return mixed_notes(mixed) + [
         f"Judging, in no row of the table: {one_line(judge, 60)} US$ "
         f"{UNKNOWN if one.cost is None else dollars(one.cost)} "
         f"({short_number(one.input)}+{short_number(one.output)} tokens)."

@@ -9,9 +9,10 @@ from itertools import zip_longest
 from msgspec import Struct
 
 from viva.analysis.correlation import KINDS, Coefficient, Kind, Leaning, Pair
+from viva.analysis.wording import UNSURE
 from viva.reports.grids import WORDS
 from viva.reports.printing import StudyResult
-from viva.reports.result import UNSURE, Grid, p_text
+from viva.reports.result import Grid, p_text
 
 NAMES: dict[Kind, str] = {"kendall": "Kendall's tau-b", "pearson": "Pearson's r", "spearman": "Spearman's rho"}
 LEGEND = (

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import get_args
 
-from viva.reports.result import Grid, percent
+from viva.analysis.wording import percent
+from viva.reports.result import Grid
 from viva.scorers.resolution import spread
 from viva.types import ANSWER, SCORED, Decider, Score, ScoreRow
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from viva.analysis.errortypes import Errors, Share
+from viva.analysis.wording import percent
 from viva.errors import EXIT_OK, VivaError
 from viva.reports.grids import WORDS
 from viva.reports.printing import StudyResult
-from viva.reports.result import Grid, percent
+from viva.reports.result import Grid
 
 if TYPE_CHECKING:
     from viva.engine.labelling import Labelled

@@ -6,18 +6,22 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
+from viva.analysis.wording import UNSURE
 from viva.io.tables import CsvText
 from viva.reports.canaries import canaries_grid
-from viva.reports.consumption import consumption_grid, cut_off_notes
+from viva.reports.consumption import consumption_grid, cut_off_notes, served_grid
 from viva.reports.grids import grids_latex, grids_markdown, grids_terminal
 from viva.reports.notebook import grids_html
 from viva.reports.result import (
+    LEFT_OUT,
+    MIXED,
     Grid,
     Report,
     Result,
     across_models,
     footnotes,
     grid,
+    mixed,
     published_notes,
     side_by_side,
     summary,
@@ -36,18 +40,19 @@ def legend(results: Sequence[Result]) -> str:
     """What the figures are, and the marks that any of these tables has."""
     cells = [cell for one in results for table in one.tables for row in table.cells for cell in row]
     cells += [one.overall for one in results]
-    left = "; what was not answered or not graded is left out of a mean (†) and kept in its bounds"
-    zero = "; (0: …) counts answers not judged 0"
     marked = any(not cell.complete for cell in cells)
-    return f"{LEGEND}{left if marked else ''}{zero if any(cell.zeroed is not None for cell in cells) else ''}."
+    return f"{LEGEND}.{f' {UNSURE} {LEFT_OUT}.' if marked else ''}"
 
 
 def _grids(report: Report, *, details: bool) -> list[Grid]:
     grids: list[Grid] = []
     results = [result for result in report.results if result.answered]
+    marked = mixed(report.results)
     for result in results:
-        shown = (table for table in result.tables if not table.across and (details or not table.detail))
-        grids.extend(grid(table, result.beside) for table in shown)
+        tables = [table for table in result.tables if not table.across and (details or not table.detail)]
+        for shown in (grid(table, result.beside) for table in tables):
+            mark = f" {MIXED}" if result.model in marked else ""
+            grids.append(msgspec.structs.replace(shown, title=shown.title + mark))
         grids.extend(
             Grid(f"{found.title} · {result.exam} · {result.model}", found.header, found.rows)
             for found in result.decided
@@ -56,7 +61,7 @@ def _grids(report: Report, *, details: bool) -> list[Grid]:
     grids.extend(side_by_side(results))
     if results and len(report.results) > 1:
         grids.append(summary(report.results))
-    grids += [consumption_grid(results), canaries_grid(report.canaries)]
+    grids += [consumption_grid(results), served_grid(results), canaries_grid(report.canaries)]
     return [found for found in grids if found.rows]
 
 
@@ -100,7 +105,7 @@ def as_csv(report: Report) -> str:
     Published figures have rows of their own, with a mean alone; `published` says where it stands and how it was asked.
     So have canaries, in the table `canaries`.
     """
-    measures = ("n", "mean", "low", "high", "floor", "ceiling", "sd", "zeroed")  # of a range there is no mean
+    measures = ("n", "mean", "low", "high", "floor", "ceiling", "sd", "clusters")  # of a range there is no mean
     table = CsvText(
         ["exam", "model", "table", "row", "column", *measures, *OUTCOMES, "trained", "signature", "published"]
     )
@@ -130,7 +135,7 @@ def _canary_lines(report: Report) -> Iterator[list[object]]:
 
 
 def _published_lines(result: Result) -> Iterator[list[object]]:
-    empty = [""] * (6 + len(OUTCOMES) + 2)  # intervals, bounds, sd and zeroed, outcomes, tokens and signature
+    empty = [""] * (6 + len(OUTCOMES) + 2)  # intervals, bounds, sd and clusters, outcomes, tokens and signature
     for one in result.beside:
         where = csv_safe(f"{one.source.cited}; {one.condition}")
         tables = {found.name: found for found in result.tables}

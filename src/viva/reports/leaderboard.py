@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import msgspec
 from msgspec import Struct
 
-from viva.analysis.best import Estimate, Scores, best_in_groups, best_of, mean_score, passing
+from viva.analysis.breakdown import Breakdown, frame
+from viva.analysis.estimate import Estimate
+from viva.analysis.wording import UNSURE, cell_text, percent
 from viva.published import Entry, share
 from viva.reports.printing import StudyResult
-from viva.reports.result import UNSURE, Grid, percent
+from viva.reports.result import LEFT_OUT, Grid
+from viva.types import Aggregate, ScoreRow
 
 MOST_LOST = 0.05
 """The share of a row's questions without a score up to which a published figure stands beside it."""
-SHORT = "‡"
-"""Marks a best@k or pass@k for which some questions have fewer than k answers."""
 _FIGURES = {"level": "level_", "lang": "lang_", "language": "lang_", "type": ""}
 """Tag → what the published columns of its values begin with."""
 
@@ -32,19 +35,19 @@ class LeaderboardRow(Struct, frozen=True, kw_only=True):
     """Answers to the question that has fewest."""
     most: int
     answers: int
-    unscored: int
     group: int
-    mean: Estimate
-    grouped: Estimate
-    best: dict[int, Estimate]
-    """k → best@k, unbiased."""
-    passed: dict[int, Estimate]
-    """k → pass@k, unbiased."""
+    measures: dict[str, Estimate]
+    """mean, best (of each group), best@k, pass@k and pass^k, unbiased → its estimate."""
     published_as: str = ""
-    """The published row beside it; "" for none."""
+    """The published row next to it; "" for none."""
     published: float | None = None
     published_sd: float | None = None
     published_mean: float | None = None
+
+    @property
+    def unscored(self) -> int:
+        """Answers without a score."""
+        return self.measures["mean"].unanswered
 
 
 class Leaderboard(Struct, frozen=True, kw_only=True):
@@ -59,12 +62,22 @@ class Leaderboard(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
+def measures_of(group: int, ks: Iterable[int]) -> dict[str, Aggregate]:
+    """What a row has an estimate of: what a question's answers count as."""
+    ways = [
+        *(f"best@{k}" for k in ks),
+        *(f"pass@{k}" for k in dict.fromkeys((1, *ks))),
+        *(f"pass^{k}" for k in ks if k > 1),
+    ]
+    return {way: Aggregate(way, attempts=way) for way in ("mean", "best", *ways)}
+
+
 def standing(
-    model: str, questions: Sequence[Scores], group: int, ks: Iterable[int], published: Entry | None = None
+    model: str, rows: Sequence[ScoreRow], group: int, ks: Sequence[int], published: Entry | None = None
 ) -> LeaderboardRow:
-    """A model's row."""
-    found = _measured(model, questions, group, ks)
-    if published is None or not same_questions(questions):
+    """A model's row, of its scores with `group` answers to a repeat."""
+    found = _measured(model, Breakdown(frame(rows)), rows, group, ks)
+    if published is None or not same_questions(found):
         return found
     return msgspec.structs.replace(
         found,
@@ -75,14 +88,13 @@ def standing(
     )
 
 
-def same_questions(questions: Sequence[Scores]) -> bool:
+def same_questions(row: LeaderboardRow) -> bool:
     """Return whether a mean is over the questions that a published one is over, but for a few that were lost.
 
     A table of item scores does not say what is missing: more than a few may be a kind of question, as unit tests are
     where no program was run.
     """
-    lost = sum(all(score is None for score in scores) for scores in questions)
-    return lost <= MOST_LOST * len(questions)
+    return row.unscored <= MOST_LOST * row.answers
 
 
 def _deviation(published: Entry) -> float | None:
@@ -92,44 +104,45 @@ def _deviation(published: Entry) -> float | None:
 
 def parts(
     model: str,
-    scores: Mapping[str, Scores],
+    rows: Sequence[ScoreRow],
     tag: str,
-    values: Mapping[str, str],
     group: int,
-    ks: Iterable[int],
+    ks: Sequence[int],
     published: Entry | None = None,
 ) -> list[LeaderboardRow]:
-    """A model's rows by the values of a tag (question → value), in the order of the values."""
-    ks = tuple(ks)
-    questions: dict[str, list[Scores]] = {}
-    for question, answers in scores.items():
-        questions.setdefault(values[question], []).append(answers)
-    rows: list[LeaderboardRow] = []
-    for value in sorted(questions):
-        row = msgspec.structs.replace(_measured(model, questions[value], group, ks), tag=tag, value=value)
-        beside = published is not None and same_questions(questions[value])
-        figure = published.figures.get(_figure(tag, value)) if published and beside else None
+    """A model's rows by the values of a tag, in their order."""
+    breakdown = Breakdown(frame(rows))
+    found: list[LeaderboardRow] = []
+    for value in sorted({row.tags.get(tag, "") for row in rows}):
+        own = [row for row in rows if row.tags.get(tag, "") == value]
+        part = Breakdown(frame(own)) if not value else breakdown
+        where = {tag: (value,)} if value else {}
+        row = msgspec.structs.replace(_measured(model, part, own, group, ks, where), tag=tag, value=value)
+        figure = published.figures.get(_figure(tag, value)) if published and same_questions(row) else None
         if published and figure is not None:
             row = msgspec.structs.replace(row, published_as=published.name, published=share(figure))
-        rows.append(row)
-    return rows
+        found.append(row)
+    return found
 
 
-def _measured(model: str, questions: Sequence[Scores], group: int, ks: Iterable[int]) -> LeaderboardRow:
-    counts = [len(scores) for scores in questions]
-    wanted = tuple(ks)
+def _measured(
+    model: str,
+    breakdown: Breakdown,
+    rows: Sequence[ScoreRow],
+    group: int,
+    ks: Sequence[int],
+    where: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
+) -> LeaderboardRow:
+    counts = Counter(row.question for row in rows)
+    part = Aggregate("", where=dict(where))
     return LeaderboardRow(
         model=model,
-        questions=len(questions),
-        fewest=min(counts),
-        most=max(counts),
-        answers=sum(counts),
-        unscored=sum(1 for scores in questions for score in scores if score is None),
+        questions=len(counts),
+        fewest=min(counts.values()),
+        most=max(counts.values()),
+        answers=len(rows),
         group=group,
-        mean=mean_score(questions),
-        grouped=best_in_groups(questions, group),
-        best={k: best_of(questions, k) for k in wanted},
-        passed={k: passing(questions, k) for k in dict.fromkeys((1, *wanted))},
+        measures={name: breakdown.cell(part, line) for name, line in measures_of(group, ks).items()},
     )
 
 
@@ -139,23 +152,6 @@ def _figure(tag: str, value: str) -> str:
     if name not in _FIGURES:
         return ""
     return _FIGURES[name] + words.removeprefix(f"{name}_")
-
-
-def estimate_text(estimate: Estimate, *, unscored: int = 0) -> str:
-    """`70.50 ± 0.66 [65.80, 75.20]`, marked † where answers are left out and ‡ where there are too few."""
-    if estimate.mean is None:
-        return "–"
-    text = percent(estimate.mean) + (UNSURE if unscored else "") + (SHORT if estimate.short else "")
-    if estimate.sd is not None:
-        text += f" ± {percent(estimate.sd)}"
-    if estimate.low is not None:
-        text += f" [{percent(estimate.low)}, {percent(estimate.high)}]"
-    return text
-
-
-def _bounds(row: LeaderboardRow) -> str:
-    found = row.grouped
-    return "" if found.floor is None else f"{percent(found.floor)}–{percent(found.ceiling)}"
 
 
 def _published(row: LeaderboardRow) -> str:
@@ -175,22 +171,25 @@ def leaderboard_grids(board: Leaderboard) -> list[Grid]:
 
 
 def _grid(title: str, first: str, rows: Sequence[LeaderboardRow]) -> Grid:
-    ks, passes, group = list(rows[0].best), list(rows[0].passed), rows[0].group
+    group = rows[0].group
     unscored, published = any(row.unscored for row in rows), any(row.published is not None for row in rows)
-    header = [first, "questions", "samples", "mean@1", f"best@{group} ± sd"]
-    header += [f"best@{k} unbiased" for k in ks] + [f"pass@{k}" for k in passes]
-    header += ["unscored", f"bounds of best@{group}"] if unscored else []
+    called = {"mean": "mean@1", "best": f"best@{group} ± sd"}
+    called |= {name: f"{name} unbiased" for name in rows[0].measures if name.startswith("best@")}
+    header = [first, "questions", "samples", *(called.get(name, name) for name in rows[0].measures)]
+    header += ["unscored"] if unscored else []
     header += ["published best@10", "published as"] if published else []
     lines: list[tuple[str, ...]] = []
     for row in rows:
-        cells = [row.mean, row.grouped, *row.best.values(), *row.passed.values()]
         line = [
             (row.value or "(none)") if row.tag else row.model,
             f"{row.questions:,}",
             f"{row.most:,}" if row.fewest == row.most else f"{row.fewest:,} to {row.most:,}",
-            *(estimate_text(cell, unscored=row.unscored) for cell in cells),
+            *(
+                cell_text(found if name == "best" else msgspec.structs.replace(found, sd=None))
+                for name, found in row.measures.items()
+            ),
         ]
-        line += [f"{row.unscored:,}", _bounds(row)] if unscored else []
+        line += [f"{row.unscored:,}"] if unscored else []
         line += [_published(row), row.published_as] if published else []
         lines.append(tuple(line))
     return Grid(title, tuple(header), tuple(lines))
@@ -199,9 +198,10 @@ def _grid(title: str, first: str, rows: Sequence[LeaderboardRow]) -> Grid:
 def legend(group: int) -> str:
     """How to read the columns."""
     return (
-        f"Per cent with 95 % intervals over questions. best@{group} ± sd: the best of each group of {group} answers in "
-        "their order, averaged; sd (n-1) over the groups' means, as in the paper. Unbiased: to expect of k answers "
-        "drawn from all. pass: the share of questions with full marks. Published: the authors' best@10 ± sd."
+        f"Per cent with 95 % intervals over questions. best@{group} ± sd: the best of each group of {group} answers "
+        "in their order, averaged; sd (n-1) over the groups' means, as in the paper. Unbiased: to expect of k "
+        "answers drawn from all. pass@k: the share of questions with full marks once in k answers; pass^k: in all k. "
+        "Published: the authors' best@10 ± sd."
     )
 
 
@@ -213,28 +213,13 @@ def notes_on(board: Leaderboard) -> list[str]:
             notes.append(f"{UNSURE} {row.model}: none of its {row.answers:,} answers has a score.")
         elif row.unscored:
             notes.append(
-                f"{UNSURE} {row.model}: {row.unscored:,} of {row.answers:,} answers have no score and are left out. If "
-                f"they were worth nothing, or everything, best@{row.group} would be {_bounds(row)}."
+                f"{UNSURE} {row.model}: {row.unscored:,} of {row.answers:,} answers have no score. A question counts "
+                f"where as many answers have one as a measure takes: {LEFT_OUT}."
             )
         if row.fewest != row.most:
             notes.append(
                 f"{row.model}: not all questions have the same number of answers: {row.fewest:,} to {row.most:,}."
             )
-        if row.grouped.short:
-            notes.append(
-                f"{SHORT} {row.model}: {row.grouped.short:,} of {row.questions:,} questions have a last group of fewer "
-                f"than {row.group} answers, or fewer answers than others."
-            )
-        for k, found in row.best.items():
-            if found.mean is None and found.short:
-                notes.append(
-                    f"{row.model}: best@{k} and pass@{k} cannot be told, no question has {k:,} scored answers."
-                )
-            elif found.short:
-                notes.append(
-                    f"{SHORT} {row.model}: {found.short:,} of {row.questions:,} questions have fewer than {k:,} scored "
-                    f"answers; best@{k} and pass@{k} take all that they have."
-                )
     return notes
 
 
@@ -253,7 +238,7 @@ class ScoreTable(StudyResult):
         return [*self.board.notes, legend(self.board.group)]
 
     def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
-        """A row a number, in shares of 1: `measure` is mean, best_grouped, best or pass."""
+        """A row a number, in shares of 1: `measure` is mean, best_grouped, best, pass or pass^."""
         counted = ("answers", "unscored", "published", "published_sd", "published_as")
         rows = (*self.board.standings, *self.board.parts)
         return ("model", "tag", "value", "measure", "k", "estimate", *_NUMBERS[1:], *counted), [
@@ -265,18 +250,17 @@ class ScoreTable(StudyResult):
         return self.board
 
 
-_NUMBERS = ("mean", "low", "high", "sd", "floor", "ceiling", "questions", "short")
+_NUMBERS = ("mean", "low", "high", "sd", "floor", "ceiling", "n", "unanswered")
 
 
 def _cells(row: LeaderboardRow) -> Iterator[Sequence[object]]:
-    measures: list[tuple[str, int, Estimate]] = [("mean", 1, row.mean), ("best_grouped", row.group, row.grouped)]
-    measures += [("best", k, found) for k, found in row.best.items()]
-    measures += [("pass", k, found) for k, found in row.passed.items()]
-    for measure, k, found in measures:
+    for name, found in row.measures.items():
+        measure, _, k = name.replace("^", "^@").partition("@")
         beside: Sequence[object] = (None, None, "")
-        if measure == "best_grouped" and row.published is not None:
-            beside = (row.published, row.published_sd, row.published_as)
-        if measure == "mean" and row.published_mean is not None:
+        if name == "best":
+            measure, k = "best_grouped", str(row.group)
+            beside = beside if row.published is None else (row.published, row.published_sd, row.published_as)
+        if name == "mean" and row.published_mean is not None:
             beside = (row.published_mean, None, row.published_as)
         values = [getattr(found, number) for number in _NUMBERS]
-        yield row.model, row.tag, row.value, measure, k, *values, row.answers, row.unscored, *beside
+        yield row.model, row.tag, row.value, measure, int(k or 1), *values, row.answers, row.unscored, *beside

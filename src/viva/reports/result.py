@@ -3,34 +3,40 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Self
 
 import msgspec
 from msgspec import Struct
 
-from viva.analysis.breakdown import Cell, Table
+from viva.analysis.breakdown import Table
 from viva.analysis.canaries import CanaryMarks
-from viva.engine.consumption import Consumed
+from viva.analysis.estimate import Estimate
+from viva.analysis.wording import UNSURE, bounds_text, cell_text, percent
+from viva.contracts import Suspicion
+from viva.engine.consumption import Consumed, who_answered
 from viva.engine.signing import settings as settings  # noqa: PLC0414
 from viva.engine.signing import signature as signature  # noqa: PLC0414
 from viva.published import Neighbour
-from viva.types import NOT_ASKED, UNANSWERED, StopReason, Suspicion, outcome_name
+from viva.types import NOT_ASKED, UNANSWERED, Served, StopReason, outcome_name
 from viva.visible import one_line
 
-UNSURE = "†"
-LEFT_OUT = "the mean leaves out what was not scored"
+MIXED = "§"
+"""Marks a score of answers of several models or providers."""
+LEFT_OUT = (
+    "the mean leaves out what was not scored; its bounds are the least and the most that the score can be when that is "
+    "decided, and the interval holds whatever it is"
+)
 FILLED = "the estimate takes what was predicted for what was not scored"
 """What the mark says of a mean, and of the estimate of an adaptive run."""
-"""Marks a mean that leaves something out."""
 _NAMED = 4
 """Parts that a note names."""
 _NO_REPLY = frozenset({"error", NOT_ASKED, "unsound"})
 RANGE = (
     "there is no mean, since what is decided there depends on what it is worth (a similarity can only say right, an "
-    "unreadable reply can only be wrong) and says nothing of the answers that wait for a verdict. The range is what "
-    "the mean would be if all of these were wrong, and right; the interval holds the mean whatever they are (by Imbens "
-    "and Manski)"
+    "unreadable reply can only be wrong) and says nothing of the answers that wait for a verdict. The range is from "
+    "the least to the most that the score can be when they are decided; the interval holds it whatever they are (by "
+    "Imbens and Manski)"
 )
 """Why a cell has no mean."""
 
@@ -98,7 +104,7 @@ class Result(Struct, frozen=True, kw_only=True):
     benchmark: str
     language: str
     model: str
-    overall: Cell
+    overall: Estimate
     tables: tuple[Table, ...]
     signature: str
     judged: bool = False
@@ -176,11 +182,6 @@ def comparable(rows: Iterable[Neighbour], results: Sequence[Result]) -> tuple[Ne
     return tuple(one for one in kept if one.score is not None or one.figures)
 
 
-def percent(share: float | None, digits: int = 2) -> str:
-    """A share of 1 as per cent, without the sign; an en dash where there is none."""
-    return "–" if share is None else f"{100 * share:.{digits}f}"
-
-
 def signed(points: float, digits: int = 2) -> str:
     """A difference with its sign, nothing with none: `+3.20`, `−0.40`, `0.00`."""
     text = f"{points:+.{digits}f}"
@@ -192,28 +193,7 @@ def p_text(p: float | None) -> str:
     return "–" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def cell_text(cell: Cell) -> str:
-    """`61.20 [59.10, 63.25]`, marked when the mean leaves something out, with ± sd over repeats; `33.33–71.00†` where
-    there is no mean but a range.
-
-    Where answers are not judged, the mean that counts them 0 stands beside it: `61.20† [59.10, 63.25] (0: 55.10)`.
-    """
-    if cell.mean is None and not cell.one_sided:
-        return "–" if not cell.n else f"–{UNSURE}"
-    text = score_text(cell)
-    if cell.sd is not None:
-        text += f" ± {percent(cell.sd)}"
-    if cell.low is not None:
-        text += f" [{percent(cell.low)}, {percent(cell.high)}]"
-    return text + zeroed_text(cell)
-
-
-def zeroed_text(cell: Cell) -> str:
-    """` (0: 55.10)`: the mean with answers not judged counted 0; empty where there are none."""
-    return "" if cell.zeroed is None else f" (0: {percent(cell.zeroed)})"
-
-
-def counted(cells: Sequence[Cell]) -> tuple[str, list[str]]:
+def counted(cells: Sequence[Estimate]) -> tuple[str, list[str]]:
     """Return a column of what cells rest on: its name is what they count, or each says it where that differs."""
     units = {cell.unit for cell in cells if cell.n}
     if len(units) > 1:
@@ -228,13 +208,6 @@ def counted_results(results: Sequence[Result]) -> tuple[str, list[str]]:
     return unit, [count + more for count, more in zip(counts, of, strict=True)]
 
 
-def score_text(cell: Cell) -> str:
-    """`61.20`, `61.20†`, `33.33–71.00†`, and a dash for none: a cell without its interval."""
-    if cell.one_sided:
-        return f"{range_text(cell.floor, cell.most)}{UNSURE}"
-    return percent(cell.mean) + ("" if cell.complete else UNSURE)
-
-
 def left_out(models: Sequence[str]) -> str:
     """The models whose score is a range, and that a command of points leaves out, with the reason."""
     named = _some([one_line(model, 40) for model in models])
@@ -244,35 +217,20 @@ def left_out(models: Sequence[str]) -> str:
     )
 
 
-def outcomes_text(cell: Cell) -> str:
+def outcomes_text(cell: Estimate) -> str:
     """`right 812, wrong 500, unparsed 24`."""
     return ", ".join(f"{outcome_name(outcome)} {count}" for outcome, count in cell.outcomes.items()) or "–"
 
 
-def bounds_text(cell: Cell) -> str:
-    """`60.10–62.00`: the mean if all unscored were wrong, and right; empty when nothing is unscored."""
-    if cell.floor == cell.ceiling or not cell.n:
-        return ""
-    return range_text(cell.floor, cell.ceiling)
-
-
-def range_text(low: float, high: float) -> str:
-    """`60.10–62.00`; `-12.50 to 45.31` where a dash would be read as a sign."""
-    return f"{percent(low)}{' to ' if low < 0 else '–'}{percent(high)}"
-
-
 def grid(table: Table, beside: Sequence[Neighbour] = ()) -> Grid:
-    """A table's cells with, for every row, its number of answers, outcomes and bounds (of its last column).
+    """A table's cells with, for every row, its number of answers and their outcomes (of its last column).
 
     A published row is a column, right of the one that its figures stand for.
     """
     at, published = _published_columns(table, beside)
     totals = [cells[-1] for cells in table.cells]
-    bounded = any(bounds_text(total) for total in totals)
-    bounds = "bounds" if len(table.columns) == 1 else f"bounds ({table.columns[-1]})"
     columns = (*table.columns[:at], *published, *table.columns[at:])
     unit, counts = counted(totals)
-    header = ("", *columns, unit, "outcomes", *((bounds,) if bounded else ()))
     rows = tuple(
         (
             label,
@@ -281,12 +239,11 @@ def grid(table: Table, beside: Sequence[Neighbour] = ()) -> Grid:
             *map(cell_text, cells[at:]),
             count,
             outcomes_text(total),
-            *((bounds_text(total),) if bounded else ()),
         )
         for label, cells, total, count in zip(table.rows, table.cells, totals, counts, strict=True)
         if total.n
     )
-    return Grid(f"{table.title} · {table.exam} · {table.model}", header, rows)
+    return Grid(f"{table.title} · {table.exam} · {table.model}", ("", *columns, unit, "outcomes"), rows)
 
 
 def _published_columns(table: Table, beside: Sequence[Neighbour]) -> tuple[int, dict[str, dict[str, str]]]:
@@ -312,15 +269,15 @@ def _published_columns(table: Table, beside: Sequence[Neighbour]) -> tuple[int, 
 def summary(results: Sequence[Result]) -> Grid:
     """A row a model and exam: the overall score."""
     unit, counts = counted_results(results)
-    header = ("model", "exam", "score", unit, "outcomes", "bounds")
+    marked = mixed(results)
+    header = ("model", "exam", "score", unit, "outcomes")
     rows = tuple(
         (
             result.model,
             result.exam,
-            cell_text(result.overall),
+            cell_text(result.overall) + (MIXED if result.model in marked else ""),
             count,
             outcomes_text(result.overall),
-            bounds_text(result.overall),
         )
         for result, count in zip(results, counts, strict=True)
     )
@@ -405,7 +362,7 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED:,} more" if names[_NAMED:] else "")
 
 
-def headline_column(shown: Sequence[tuple[Table, Cell]]) -> int:
+def headline_column(shown: Sequence[tuple[Table, Estimate]]) -> int:
     """Which column averages as the headline does: it holds every model's overall score; the last one where none does.
 
     CMMLU's published average is over subjects, InfiBench's is the best of ten: neither is its tables' last column.
@@ -435,9 +392,28 @@ def _passed(result: Result) -> str:
     )
 
 
+def groups_text(cell: Estimate) -> str:
+    """`, and is over 4 of 8 groups`: where a mean over groups knows nothing of some; else empty."""
+    some = cell.scored_groups < cell.groups
+    return f", and is over {cell.scored_groups:,} of {cell.groups:,} groups" if some else ""
+
+
+def mixed(results: Sequence[Result]) -> dict[str, str]:
+    """Models that several models or providers answered for, over all exams → who they are."""
+    served: dict[str, list[Served]] = {}
+    for one in results:
+        served.setdefault(one.model, []).extend(one.consumed.served if one.consumed else ())
+    return {model: said for model, found in served.items() if (said := who_answered(found))}
+
+
+def mixed_notes(models: Mapping[str, str]) -> list[str]:
+    """What the mark behind the scores of such models says."""
+    return [f"{MIXED} {one_line(model, 60)}: {said}." for model, said in models.items()]
+
+
 def footnotes(results: Sequence[Result]) -> list[str]:
     """What a reader must know about marked means; every one that leaves something out has its bounds in the table."""
-    notes: list[str] = []
+    notes = mixed_notes(mixed(results))
     for result in results:
         if result.programs:
             notes.append(
@@ -459,20 +435,12 @@ def footnotes(results: Sequence[Result]) -> list[str]:
         if not result.answered:
             notes.append(f"{result.model} on {result.exam}: nothing was answered ({said}), so there is no table.")
             continue
-        if cell.one_sided:
-            waits = f"{cell.outcomes.get('ungraded', 0):,} of {cell.n:,} answers wait for a verdict (--judge MODEL)"
-            notes.append(f"{UNSURE} {result.model} on {result.exam}: {waits}, and the score is a range.")
-            continue
         if result.estimated:
             notes.append(
                 f"{UNSURE} {result.model} on {result.exam}: {said} of the questions drawn; the estimate takes what was "
                 "predicted for them."
             )
             continue
-        said = f"the mean leaves out {said}" if said else ""
-        if cell.short:
-            fewer = f"{cell.short:,} questions count with fewer answers than were asked for"
-            said = f"{said}, and {fewer}" if said else fewer
         hint = ""
         if "ungraded" in left:
             hint = " (blanks, open-ended answers and rationales need --judge MODEL)"
@@ -481,9 +449,14 @@ def footnotes(results: Sequence[Result]) -> list[str]:
                     " (the judges said `none` or had no majority, which stands; or a verdict is missing or unreadable: "
                     "`viva resume` asks for it)"
                 )
+        if cell.ranged:
+            notes.append(f"{UNSURE} {result.model} on {result.exam}: {said}{hint}, and the score is a range.")
+            continue
         bounds = f"over all {cell.n:,} the score lies between {bounds_text(cell).replace('–', ' and ')}"
-        notes.append(f"{UNSURE} {result.model} on {result.exam}: {said}{hint}; {bounds}.")
+        notes.append(
+            f"{UNSURE} {result.model} on {result.exam}: the mean leaves out {said}{hint}{groups_text(cell)}; {bounds}."
+        )
     printed = (cell for result in results for table in result.tables for row in table.cells for cell in row)
-    if any(cell.one_sided for cell in (*(result.overall for result in results), *printed)):
+    if any(cell.ranged for cell in (*(result.overall for result in results), *printed)):
         notes.append(f"{UNSURE} after a range: {RANGE}.")
     return notes

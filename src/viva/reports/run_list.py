@@ -9,10 +9,12 @@ from types import MappingProxyType
 import msgspec
 from msgspec import Struct
 
+from viva.analysis.estimate import Estimate
+from viva.analysis.wording import UNSURE, bounds_text, interval_text, mean_text
 from viva.reports.consumption import dollars
 from viva.reports.grids import WORDS
 from viva.reports.printing import StudyResult
-from viva.reports.result import FILLED, LEFT_OUT, UNSURE, Grid, percent
+from viva.reports.result import FILLED, LEFT_OUT, Grid
 from viva.visible import one_line, plural
 
 JUDGED = 5
@@ -20,22 +22,13 @@ JUDGED = 5
 
 
 class ListedResult(Struct, frozen=True, kw_only=True):
-    """A model on an exam: shares of 1, US dollars."""
+    """A model on an exam; US dollars."""
 
     exam: str
     model: str
-    score: float | None
-    """None where there is a range alone, from `floor` to `ceiling`: what is not scored wrong, and right."""
-    floor: float | None
-    ceiling: float | None
-    low: float | None
-    high: float | None
-    n: int
-    partial: bool
-    """Whether the score leaves something out."""
+    estimate: Estimate
     estimated: int
     """Questions that the score is an estimate for, where only some of them were asked; 0 where it is a mean."""
-    unscored: int
     cost: float | None
 
 
@@ -68,16 +61,16 @@ class RunList(StudyResult):
 
     def tables(self) -> list[Grid]:
         """One table."""
-        header = ("run", "date", "model", "exam", "score", "95 % interval", "US$", "state")
+        header = ("run", "date", "model", "exam", "score", "bounds", "95 % interval", "US$", "state")
         rows = [cells for run in self.runs for cells in _rows(run)]
         several = any(len({one.exam for one in run.results}) > 1 for run in self.runs)
-        kept = [at for at, name in enumerate(header) if name != "US$" or any(row[at] for row in rows)]
+        kept = [at for at, name in enumerate(header) if name not in ("US$", "bounds") or any(row[at] for row in rows)]
         return [
             Grid(
                 "Runs, scores in per cent",
                 tuple(header[at] for at in kept),
                 tuple(tuple(row[at] for at in kept) for row in rows),
-                drop=("US$", "95 % interval", "date", *(() if several else ("exam",))),
+                drop=("US$", "95 % interval", "date", "bounds", *(() if several else ("exam",))),
                 keep=("model", "score", "state", *(("exam",) if several else ())),
             )
         ]
@@ -86,7 +79,7 @@ class RunList(StudyResult):
         """The next commands."""
         more = [f"{plural(self.left_out, 'older run')}: viva runs --all."] if self.left_out else []
         every = [one for run in self.runs for one in run.results]
-        kinds = dict.fromkeys(FILLED if one.estimated else LEFT_OUT for one in every if one.partial)
+        kinds = dict.fromkeys(FILLED if one.estimated else LEFT_OUT for one in every if not one.estimate.complete)
         dagger = [f"{UNSURE} {'; '.join(kinds)}."] if kinds else []
         if len({bool(one.estimated) for one in every}) > 1:
             dagger.append(
@@ -105,22 +98,21 @@ class RunList(StudyResult):
 
     def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
         """A row a model and exam; of a run without results one row."""
-        names = ListedResult.__struct_fields__
-        return ("run", "created", "state", *names), [
-            (run.path, run.created, run.state, *(getattr(one, name) if one else None for name in names))
+        names = ("mean", "low", "high", "floor", "ceiling", "n", "unanswered")
+        empty = (None,) * (len(names) + 4)
+        return ("run", "created", "state", "exam", "model", *names, "estimated", "cost"), [
+            (run.path, run.created, run.state, *(cells or empty))
             for run in self.runs
-            for one in (run.results or (None,))
+            for cells in [
+                (one.exam, one.model, *(getattr(one.estimate, name) for name in names), one.estimated, one.cost)
+                for one in run.results
+            ]
+            or [()]
         ]
 
     def data(self) -> object:
         """All runs."""
         return {"runs": list(self.runs), "left_out": self.left_out}
-
-
-def _score(one: ListedResult) -> str:
-    if one.score is None and one.floor is not None and one.ceiling is not None:
-        return f"{percent(one.floor)}–{percent(one.ceiling)}"
-    return percent(one.score)
 
 
 def _counted(names: Sequence[str]) -> str:
@@ -133,14 +125,15 @@ def _rows(run: ListedRun) -> list[tuple[str, ...]]:
     first = (one_line(run.path, 200), run.created[:16].replace("T", " "))
     state = one_line(run.state, 60)
     if not run.results:
-        return [(*first, _counted(run.models), _counted(run.exams), "", "", "", state)]
+        return [(*first, _counted(run.models), _counted(run.exams), *[""] * 4, state)]
     return [
         (
             *(first if not number else ("", "")),
             one.model,
             one.exam,
-            _score(one) + (UNSURE if one.partial else ""),
-            "" if one.low is None else f"{percent(one.low)}–{percent(one.high)}",
+            mean_text(one.estimate),
+            bounds_text(one.estimate),
+            interval_text(one.estimate),
             "" if one.cost is None else dollars(one.cost),
             state if not number else "",
         )

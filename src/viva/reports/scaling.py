@@ -10,9 +10,10 @@ from msgspec import Struct
 from viva.analysis.scaling import Fit, Kind
 from viva.analysis.scalinggroups import Forecast, Group, Point
 from viva.analysis.segments import Bend, Segments
+from viva.analysis.wording import UNSURE, percent
 from viva.reports.grids import WORDS
 from viva.reports.printing import StudyResult, refuse_several
-from viva.reports.result import UNSURE, Grid, left_out, p_text, percent
+from viva.reports.result import Grid, left_out, p_text
 
 NAMES: dict[Kind, str] = {
     "family": "family", "log": "log-linear", "segments": "two segments", "logistic": "logistic", "power": "power law",

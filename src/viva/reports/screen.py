@@ -18,8 +18,9 @@ from textwrap import wrap
 
 from msgspec import Struct
 
+from viva.analysis.wording import UNSURE
 from viva.reports.grids import WORDS, folded, units
-from viva.reports.result import UNSURE, Grid
+from viva.reports.result import Grid
 from viva.visible import escape_invisible, plural
 
 LINES = 40
@@ -39,12 +40,12 @@ _SHORT = 12
 """A name of so many is not shortened."""
 _SHORTEST = 8
 _MISSING = re.compile(
-    r"\b[Ll]eft out\b|^†|\bnot tested\b|\bmissing\b|\bcut off\b|\bwith care\b|\bdefects in the data\b"
+    r"\b[Ll]eft out\b|^[†§]|\bnot tested\b|\bmissing\b|\bcut off\b|\bwith care\b|\bdefects in the data\b"
 )
 _FIRST = re.compile(r"\bnot the published sets?\b|: the score is\b")
 _ENDING = 5
 """Words in which notes end that say the same of something else."""
-_GIVES_WAY = ("outcomes", "bounds")
+_GIVES_WAY = ("outcomes",)
 SUMS_UP = ("overall", "average", "all", "total", "mean")
 _STYLES = {"other outcomes": "yellow", "not scored": "red", "failed": "red"}
 """Colours say: red, something has no score; yellow, something is neither right nor wrong or a mean lacks parts."""

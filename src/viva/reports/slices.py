@@ -9,21 +9,11 @@ from msgspec import Struct
 
 from viva.analysis.multiplicity import NAMES
 from viva.analysis.slices import LEVEL, Slice, Slices
+from viva.analysis.wording import UNSURE, cell_text, percent
 from viva.errors import VivaError
 from viva.reports.grids import WORDS
 from viva.reports.printing import StudyResult
-from viva.reports.result import (
-    RANGE,
-    UNSURE,
-    Grid,
-    bounds_text,
-    cell_text,
-    counted,
-    outcomes_text,
-    p_text,
-    percent,
-    signed,
-)
+from viva.reports.result import LEFT_OUT, RANGE, Grid, counted, outcomes_text, p_text, signed
 from viva.visible import one_line
 
 MARK = "*"
@@ -68,13 +58,12 @@ def _cut_by(one: Slices) -> str:
 
 
 def _grid(title: str, rows: Sequence[Slice], *, named: bool = False, pooled: bool = False) -> Grid:
-    bounded = any(bounds_text(one.cell) for one in rows)
     unit, counts = counted([one.cell for one in rows])
     beside = ("pooled",) if pooled else ()
     header = ("slice", unit, "score", *beside, "rest", "difference", "p", "adjusted p", "outcomes")
     return Grid(
         title,
-        (*header, *(("bounds",) if bounded else ())),
+        header,
         tuple(
             (
                 labelled(one) if named else one.name,
@@ -86,7 +75,6 @@ def _grid(title: str, rows: Sequence[Slice], *, named: bool = False, pooled: boo
                 p_text(one.p),
                 p_text(one.adjusted),
                 outcomes_text(one.cell),
-                *((bounds_text(one.cell),) if bounded else ()),
             )
             for one, count in zip(rows, counts, strict=True)
         ),
@@ -151,7 +139,11 @@ def legend(found: Sequence[Slices], shown: Shown) -> list[str]:
     }[correct]
     lines = [
         "difference: slice minus all other questions of the exam, in points of per cent, with its 95 % interval. p: "
-        "the chance that as many questions drawn at random lie as far from the rest.",
+        + (
+            "by inverting that interval."
+            if any(each.test == "interval" for one in found for each in one.slices)
+            else "the chance that as many questions drawn at random lie as far from the rest."
+        ),
         f"Adjusted p-values: {adjusted}. {MARK}: at most {LEVEL:g}.",
     ]
     if shown.pooled:
@@ -161,11 +153,8 @@ def legend(found: Sequence[Slices], shown: Shown) -> list[str]:
             "one unlike all others."
         )
     if not all(each.cell.complete for one in found for each in one.slices):
-        lines.append(
-            f"{UNSURE}: the mean leaves out what was not graded or not answered; bounds: over all n, if that were "
-            "wrong, and right."
-        )
-    if any(each.cell.one_sided for one in found for each in one.slices):
+        lines.append(f"{UNSURE}: {LEFT_OUT}.")
+    if any(each.cell.ranged for one in found for each in one.slices):
         lines.append(f"{UNSURE} after a range: {RANGE}; such a slice is compared with nothing.")
     if not shown.everything:
         lines.append(
@@ -209,7 +198,7 @@ def notes_on(found: Sequence[Slices]) -> list[str]:
 
 
 _COLUMNS = (
-    "exam", "model", "tags", "slice", "n", "questions", "mean", "low", "high", "floor", "ceiling", "zeroed", "outcomes",
+    "exam", "model", "tags", "slice", "n", "questions", "mean", "low", "high", "floor", "ceiling", "outcomes",
     "rest", "difference", "difference_low", "difference_high", "p", "adjusted_p", "test", "significant",
 )  # fmt: skip
 
@@ -255,7 +244,7 @@ def _record(one: Slices, each: Slice) -> Sequence[object]:
     cell = each.cell
     return (
         *(one.exam, one.model, " · ".join(tag for tag, _ in each.where), each.name, cell.n, each.questions, cell.mean),
-        *(cell.low, cell.high, cell.floor, cell.ceiling, cell.zeroed, outcomes_text(cell), each.rest, each.difference),
+        *(cell.low, cell.high, cell.floor, cell.ceiling, outcomes_text(cell), each.rest, each.difference),
         *(each.low, each.high, each.p, each.adjusted, each.test, "yes" if each.significant else "no"),
     )
 

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from viva.analysis.breakdown import Cell
+from viva.analysis.estimate import Estimate
+from viva.analysis.wording import UNSURE, bounds_text, interval_text, mean_text, percent, score_text
 from viva.engine.consumption import Consumed
 from viva.published import Neighbour
-from viva.reports.consumption import UNKNOWN, cut_off_notes, dollars, seconds_text
+from viva.reports.consumption import UNKNOWN, cut_off_notes, dollars, seconds_text, served_grid
 from viva.reports.grids import WORDS
 from viva.reports.result import (
     FILLED,
     LEFT_OUT,
-    UNSURE,
+    MIXED,
     Grid,
     Report,
     Result,
     comparable,
     counted_results,
+    groups_text,
     headline_column,
-    percent,
-    score_text,
-    zeroed_text,
+    mixed,
+    mixed_notes,
 )
 from viva.reports.screen import SUMS_UP, screen_terminal
 from viva.reports.textchart import short_number
@@ -29,9 +30,10 @@ from viva.types import UNANSWERED, outcome_name
 from viva.visible import one_line
 
 _HEADER = (
-    "model", "exam", "score", "95 % interval", "", "other outcomes", "not scored", "US$", "tokens in+out", "s each",
+    "model", "exam", "score", "bounds", "95 % interval", "", "other outcomes", "not scored", "US$", "tokens in+out",
+    "s each",
 )  # fmt: skip
-"""The fifth is called by what it counts; seconds are the median of an answer."""
+"""The sixth is called by what it counts; seconds are the median of an answer."""
 _DROP = ("tokens in+out", "s each", "US$")
 """Given up first on a narrow screen; then the number of answers and the outcomes, never the interval."""
 _WAITS = (
@@ -48,9 +50,15 @@ def summary_grid(results: Sequence[Result]) -> Grid:
     models = list(dict.fromkeys([result.model for result in results] + [one.model for _, one in published]))
     title = "Scores in per cent" + (f" · {models[0]}" if len(models) == 1 else "")
     unit, counts = counted_results(results)
+    marked = mixed(results)
     header = tuple(name or unit for name in _HEADER)
     rows = [
-        (result.model, result.exam, *_cells(result.overall, count), *_took(result.consumed))
+        (
+            result.model,
+            result.exam,
+            *_cells(result.overall, count, MIXED if result.model in marked else ""),
+            *_took(result.consumed),
+        )
         for result, count in zip(results, counts, strict=True)
     ]
     rows += [
@@ -67,7 +75,7 @@ def summary_grid(results: Sequence[Result]) -> Grid:
 
     return Grid(
         title, kept(header), tuple(map(kept, rows)),
-        drop=(*_DROP, unit, "other outcomes", "not scored"), keep=("exam", "score", "95 % interval"),
+        drop=(*_DROP, unit, "other outcomes", "not scored"), keep=("exam", "score", "bounds", "95 % interval"),
         dim=len(published),
     )  # fmt: skip
 
@@ -82,11 +90,12 @@ def _published(results: Sequence[Result]) -> list[tuple[str, Neighbour]]:
     return found
 
 
-def _cells(cell: Cell, count: str) -> tuple[str, ...]:
+def _cells(cell: Estimate, count: str, mark: str) -> tuple[str, ...]:
     others = [(name, number) for name, number in cell.outcomes.items() if number and name not in _PLAIN]
     return (
-        score_text(cell) + zeroed_text(cell),
-        "" if cell.low is None else f"{percent(cell.low)}–{percent(cell.high)}",
+        mean_text(cell) + mark,
+        bounds_text(cell),
+        interval_text(cell),
         count,
         _counted([one for one in others if one[0] not in UNANSWERED]),
         _counted([one for one in others if one[0] in UNANSWERED]),
@@ -111,19 +120,24 @@ def summary_lines(report: Report) -> list[str]:
     """What must be known beside the table, a line each."""
     lines: list[str] = []
     cells = [(result.overall, result.judged) for result in report.results]
-    if any(not cell.complete and not cell.one_sided for cell, _ in cells):
+    if any(not cell.complete and cell.mean is not None for cell, _ in cells):
         judge = any(cell.outcomes.get("ungraded") and not judged for cell, judged in cells)
         hint = "; open answers and rationales need --judge MODEL, programs a sandbox (viva doctor)" if judge else ""
-        zero = "; (0: …) counts answers not judged 0" if any(cell.zeroed is not None for cell, _ in cells) else ""
         estimated = any(result.estimated for result in report.results)
-        lines.append(f"{UNSURE} {FILLED if estimated else LEFT_OUT}{zero}{hint}.")
-    if any(cell.one_sided for cell, _ in cells):
+        lines.append(f"{UNSURE} {FILLED if estimated else LEFT_OUT}{hint}.")
+    lines += [
+        f"{one.model} on {one.exam}: the mean leaves out whole groups{groups}."
+        for one in report.results
+        if (groups := groups_text(one.overall)) and one.overall.mean is not None
+    ]
+    if any(cell.ranged for cell, _ in cells):
         lines.append(_WAITS)
     lines += [
         f"{one.model} on {one.exam}: no verdict can move the score, since what it takes besides is wrong already."
         for one in report.results
-        if one.overall.one_sided and one.overall.floor == one.overall.most
+        if one.overall.ranged and one.overall.floor == one.overall.ceiling
     ]
+    lines += mixed_notes(mixed(report.results))
     lines += cut_off_notes(report.results)
     lines += [f"{one.model} on {one.exam}: {one.suspicious.note}." for one in report.results if one.suspicious.note]
     sources = dict.fromkeys((exam, one.source.cited, one.condition) for exam, one in _published(report.results))
@@ -152,4 +166,5 @@ def summary_terminal(report: Report, *, width: int | None = None, colour: bool =
     words = {*WORDS, "other outcomes", "not scored"}
     grid, lines = summary_grid(report.results), summary_lines(report)
     more = f"viva score {one_line(report.run, 200)} --all"
-    return screen_terminal([grid], lines, width=width, colour=colour, words=words, more=more)
+    grids = [grid, served_grid(report.results)] if mixed(report.results) else [grid]
+    return screen_terminal(grids, lines, width=width, colour=colour, words=words, more=more)

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from msgspec import Struct
 
+from viva.analysis.wording import UNSURE, percent
 from viva.reports.grids import WORDS
 from viva.reports.printing import StudyResult
-from viva.reports.result import UNSURE, Grid, percent
+from viva.reports.result import Grid
 from viva.visible import one_line
 
 

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from viva.analysis.breakdown import Cell
+from viva.analysis.estimate import Estimate
 from viva.analysis.training import Curve, Training
+from viva.analysis.wording import UNSURE, cell_text, percent
 from viva.reports.grids import WORDS, grids_terminal
 from viva.reports.printing import StudyResult, refuse_several
-from viva.reports.result import RANGE, UNSURE, Grid, cell_text, counted, p_text, percent
+from viva.reports.result import RANGE, Grid, counted, p_text
 from viva.reports.screen import LINES, screen_terminal
 from viva.reports.textchart import Dot, Series, short_number, sparkline, text_chart
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-_NONE = Cell(n=0, mean=None)
+_NONE = Estimate()
 _CHART = 72
 """Columns that curves need on a screen."""
 
@@ -79,7 +80,7 @@ def legend(found: Training) -> list[str]:
                 f"{UNSURE} {point.checkpoint} on {found.exam}: some answers are missing or not graded "
                 f"({', '.join(partial[:4])}{', …' if len(partial) > 4 else ''}); its means leave them out."
             )
-    if any(cell.one_sided for point in found.points for cell in point.cells.values()):
+    if any(cell.ranged for point in found.points for cell in point.cells.values()):
         lines.append(f"{UNSURE} after a range: {RANGE}. It is no point of a curve.")
     if any(point.at == 0 for point in found.points) and any(point.at > 0 for point in found.points):
         lines.append(f"A logarithmic axis has no 0: the checkpoint at 0 {found.axis} is in the tables only.")

@@ -132,9 +132,9 @@ class TaskOptions(Struct, kw_only=True):
             metavar="FILE",
         ),
     ] = None
-    seed: Annotated[int | None, note("Draws exemplars and baselines; sent to the server when given.  [default: 0]")] = (
-        None
-    )
+    seed: Annotated[
+        int | None, note("Draws exemplars and baselines; when given, also the seed of every request.  [default: 0]")
+    ] = None
     prompts: Annotated[
         Path | None,
         note(

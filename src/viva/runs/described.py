@@ -7,13 +7,14 @@ from contextlib import ExitStack
 
 from msgspec import UNSET, Struct
 
+from viva.contracts import Suspicion
 from viva.engine.evidence_text import describe_evidence, thought_size
 from viva.engine.journal import Entry
 from viva.engine.stages import NO_REPLY_YET
 from viva.prompting import prompt_text
 from viva.runs.open import OpenRun, open_evidence
 from viva.scorers.grading import CUT_OFF_WORDS
-from viva.types import Choose, Generate, Question, Request, Response, Score, Suspicion, outcome_name
+from viva.types import Choose, Generate, Question, Request, Response, Score, outcome_name
 from viva.visible import escape_invisible
 
 _LINES, _CHARACTERS = 2, 300

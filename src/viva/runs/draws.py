@@ -22,9 +22,8 @@ from viva.types import Aggregate
 from viva.visible import one_line
 
 if TYPE_CHECKING:
-    from viva.analysis.breakdown import Cell
     from viva.analysis.columns import Columns
-    from viva.analysis.weightedsampling import Estimate
+    from viva.analysis.estimate import Estimate
 
 DRAWS = "draws.jsonl"
 HALVES = (0.16, 0.08, 0.04, 0.02, 0.01)
@@ -116,26 +115,15 @@ def estimate(draws: Sequence[Draw], scores: Sequence[Mapping[str, float]], targe
     if not missing.any():
         return of(0.0)
     middle, least, most = of([one.terms[target].predicted for one in draws]), of(lowest), of(1.0)
-    return msgspec.structs.replace(middle, low=least.low, high=most.high)
+    return msgspec.structs.replace(middle, low=least.low, high=most.high, floor=least.floor, ceiling=most.ceiling)
 
 
-def estimated_cell(cell: Cell, draws: Sequence[Draw], scores: Mapping[str, float], target: int, until: Until) -> Cell:
+def estimated_cell(
+    cell: Estimate, draws: Sequence[Draw], scores: Mapping[str, float], target: int, until: Until
+) -> Estimate:
     """A model's score: the cell of the questions drawn, with the estimate for all questions in place of their mean."""
     if not any(one.question in scores for one in draws):
         return cell  # what is predicted alone is no score
     found = estimate(draws, [scores], target, until)
-    bounds = (found.value, found.value) if all(one.question in scores for one in draws) else (found.low, found.high)
-    return msgspec.structs.replace(
-        cell,
-        mean=found.value,
-        low=found.low,
-        high=found.high,
-        floor=bounds[0],
-        ceiling=bounds[1],
-        most=bounds[1],
-        least_low=found.low,
-        most_high=found.high,
-        one_sided=False,
-        zeroed=None,
-        lacks=(),
-    )
+    numbers = {name: getattr(found, name) for name in ("mean", "low", "high", "floor", "ceiling")}
+    return msgspec.structs.replace(cell, **numbers, lacks=(), groups=0, scored_groups=0)

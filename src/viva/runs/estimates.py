@@ -61,9 +61,12 @@ def with_estimates(
     if until.kind == "difference":
         known = estimate(draws, found, len(found), until)
         a, b = (one_line(result.model, 40) for result in results)
-        better = f"{a} is better" if known.low > 0 else f"{b} is better" if known.high < 0 else "it is not known yet"
-        points = " to ".join(signed(100 * value) for value in (known.low, known.high))
-        notes.append(f"{a} less {b}: {signed(100 * known.value)} points ({points}, whenever one looks): {better}.")
+        low, high = known.low or 0.0, known.high or 0.0
+        better = f"{a} is better" if low > 0 else f"{b} is better" if high < 0 else "it is not known yet"
+        points = " to ".join(signed(100 * value) for value in (low, high))
+        notes.append(
+            f"{a} less {b}: {signed(100 * (known.mean or 0.0))} points ({points}, whenever one looks): {better}."
+        )
     return estimated, notes
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -159,6 +160,11 @@ def _of_the_paper(name: str) -> dict[str, object]:
     return read_templates(path)
 
 
+_PASSAGE = 100
+"""Characters from which a line that questions share is a passage."""
+_LOOKED_AT = 20_000
+
+
 def reopen(record: ExamRecord) -> Exam:
     """An exam as run.json describes it. Raises DataError when its data is not what it was."""
     data = Path(record.data) if record.data else None
@@ -225,6 +231,11 @@ def set_notes(exam: Exam) -> list[str]:
             f"{name}: only the {len(exam)} questions listed with --questions; their mean is no estimate of the whole "
             "exam's score (of anchors, `viva item-analysis --predict` makes one)."
         )
+    if shared := _shared_texts(exam):
+        notes.append(
+            f"{name}: {shared:,} questions share a text with others, and no `cluster` says so: intervals and tests "
+            "take each for an observation, and are too narrow (docs/cards.md)."
+        )
     counted: dict[tuple[str, str], int] = {}
     for defect in exam.defects:
         counted[defect.kind, defect.action] = counted.get((defect.kind, defect.action), 0) + 1
@@ -236,3 +247,20 @@ def set_notes(exam: Exam) -> list[str]:
             sound = sum(question.answer is not None for question in exam.questions())
             notes.append(f"{name}: scored are {sound:,} sound questions of {len(exam):,}.")
     return notes
+
+
+def _shared_texts(exam: Exam) -> int:
+    """How many questions have a paragraph in common with some others; 0 where clusters are declared.
+
+    A paragraph that most questions have is an instruction.
+    """
+    owners: dict[int, int] = {}
+    of_each: list[set[int]] = []
+    for question in itertools.islice(exam.questions(), _LOOKED_AT):
+        if question.cluster:
+            return 0
+        of_each.append({hash(text) for text in question.text.splitlines() if len(text) >= _PASSAGE})
+        for text in of_each[-1]:
+            owners[text] = owners.get(text, 0) + 1
+    most = max(2.0, len(of_each) / 2)
+    return sum(any(1 < owners[text] <= most for text in own) for own in of_each)

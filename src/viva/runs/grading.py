@@ -142,11 +142,11 @@ def _refuse_strangers(replays: Sequence[Replay], exams: list[Exam], answers: Pat
 
 def scores_csv(rows: Iterable[ScoreRow], question_column: str = "question") -> str:
     """A row an answer; the score is empty where an answer is unscored. Scores are exact: they can be compared."""
-    table = CsvText([question_column, "sample", "score", "outcome", "read", "model"])
+    table = CsvText([question_column, "sample", "score", "outcome", "read", "cluster", "model"])
     for row in rows:
         score = "" if row.value is None else _exactly(row.value)
-        question, answer, model = map(csv_safe, (row.question, row.answer[:200], row.model))
-        table.add([question, row.sample, score, row.outcome, answer, model])
+        question, answer, model, cluster = map(csv_safe, (row.question, row.answer[:200], row.model, row.cluster))
+        table.add([question, row.sample, score, row.outcome, answer, cluster, model])
     return table.text()
 
 

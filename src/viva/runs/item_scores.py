@@ -16,8 +16,8 @@ from viva.engine.folder import ExamRecord, ModelRecord, RunFolder, RunRecord
 from viva.errors import DataError
 from viva.runs.exams import reopen
 from viva.runs.graded import refuse_adaptive, rows_by_evaluation, runs_in
-from viva.runs.score_table import ModelScores, read_scores_table
-from viva.types import Aggregate, Outcome, ScoreRow, TableSpec
+from viva.runs.score_table import CLUSTER, ModelScores, read_scores_table
+from viva.types import NOT_ASKED, Aggregate, Outcome, ScoreRow, TableSpec
 
 if TYPE_CHECKING:
     from viva.analysis.columns import Columns
@@ -63,6 +63,7 @@ def score_sets(
     over: str | None = None,
     tags: Sequence[str] = (),
     *,
+    cluster: str = "",
     first_cell: bool = False,
 ) -> Iterator[ScoreSet]:
     """Everything that the sources hold, one at a time.
@@ -71,17 +72,33 @@ def score_sets(
     alone; None for the exam's first table with a row a model, else the tag `format`; `AUTO` for these or, where there
     is neither, the headline alone. `over`: the tag whose values the headline averages first, `PLAIN` for none; None for
     the headline of the exam's paper (of a table of item scores, which knows no exam: the plain mean). `tags`: what else
-    the scores of a table are to keep; those of a run keep all. `first_cell`: of a run with a design the answers of its
-    first combination alone, as a plain run asks. Raises VivaError for what is no source, damaged, not graded, or has no
-    such table or tag.
+    the scores of a table are to keep; those of a run keep all. `cluster`: the tag whose values belong together, in
+    place of what the data declare. `first_cell`: of a run with a design the answers of its first combination alone, as
+    a plain run asks. Raises VivaError for what is no source, damaged, not graded, or has no such table or tag.
     """
     wanted = None if over is None else Aggregate("mean", over="" if over == UNGROUPED else over)
     for source in sources:
         if source.is_dir():
             for folder in runs_in(source):
-                yield from _of_run(folder, by, wanted, first_cell)
+                for found in _of_run(folder, by, wanted, first_cell):
+                    yield _clustered(found, cluster)
         else:
-            yield from _of_table(source, by, wanted or Aggregate("mean"), tags)
+            for found in _of_table(source, by, wanted or Aggregate("mean"), (*tags, cluster)):
+                yield _clustered(found, cluster)
+
+
+def _clustered(found: ScoreSet, tag: str) -> ScoreSet:
+    """The scores with the values of a tag in place of declared clusters."""
+    from viva.analysis.columns import Columns
+
+    if not tag:
+        return found
+    texts = found.scores.texts
+    if f"tag:{tag}" not in texts:
+        known = ", ".join(name.removeprefix("tag:") for name in texts if name.startswith("tag:"))
+        raise DataError(f"--cluster {tag!r}: {found.exam} in {found.source} has no such tag; it has: {known or 'none'}")
+    scores = Columns(found.scores.numbers, {**texts, "cluster": texts[f"tag:{tag}"]})
+    return msgspec.structs.replace(found, scores=scores)
 
 
 def existing(sources: Sequence[str], published: Iterable[str]) -> list[Path]:
@@ -168,13 +185,20 @@ def _of_table(path: Path, by: str | None, headline: Aggregate, more: Sequence[st
     tag = "" if by == EXAM else by or FORMAT
     tags = tuple(dict.fromkeys(name for name in (tag, headline.over, *more) if name))
     for model, found in read_scores_table(path, tags).items():
-        scores = frame(_table_rows(path.name, model, found))
+        scores = frame(table_rows(path.name, model, found))
         lines = _lines(scores, by, headline, (), str(path))
         yield ScoreSet(source=path, exam=path.name, model=model, lines=lines, headline=headline, scores=scores)
 
 
-def _table_rows(exam: str, model: str, found: ModelScores) -> Iterator[ScoreRow]:
+def table_rows(exam: str, model: str, found: ModelScores, group: int = 0) -> Iterator[ScoreRow]:
+    """A model's rows of a table of item scores; `group` answers to a question are a repeat, all of them for 0.
+
+    A table says no more than the score: one that is missing is not the model's doing.
+    """
     for question, values in found.scores.items():
+        missing: Outcome = NOT_ASKED if question in found.missing else "ungraded"
+        tags = {tag: text for tag, text in found.tags[question].items() if text}
+        cluster = tags.pop(CLUSTER, "")
         for sample, value in enumerate(values):
             yield ScoreRow(
                 benchmark="",
@@ -182,17 +206,11 @@ def _table_rows(exam: str, model: str, found: ModelScores) -> Iterator[ScoreRow]
                 model=model,
                 question=question,
                 sample=sample,
-                repeat=0,
+                repeat=sample // group if group else 0,
                 value=value,
-                outcome=_outcome(value),
+                outcome=missing if value is None else "right" if value >= 1.0 else "partly" if value > 0.0 else "wrong",
                 answer="",
                 explanation="",
-                tags={tag: text for tag, text in found.tags[question].items() if text},
+                tags=tags,
+                cluster=cluster,
             )
-
-
-def _outcome(value: float | None) -> Outcome:
-    """A table says no more than the score: one that is missing is not the model's doing."""
-    if value is None:
-        return "ungraded"
-    return "right" if value >= 1.0 else "partly" if value > 0.0 else "wrong"

@@ -63,18 +63,7 @@ def graded_results(path: Path) -> list[ResultRow]:
 def _result_row(result: Result) -> ResultRow:
     from viva.viewing.opened import ResultRow
 
-    overall = result.overall
-    return ResultRow(
-        exam=result.exam,
-        model=result.model,
-        mean=overall.mean,
-        low=overall.low,
-        high=overall.high,
-        least=overall.floor,
-        most=overall.most,
-        complete=overall.complete,
-        outcomes=overall.outcomes,
-    )
+    return ResultRow(exam=result.exam, model=result.model, estimate=result.overall)
 
 
 def tables_so_far(opened: OpenRun, rows: Sequence[Sequence[ScoreRow]], signatures: Sequence[str]) -> Tables:

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import msgspec
-from msgspec import UNSET, Struct
+from msgspec import Struct
 
 from viva.benchmarks.selecting import Selected
 from viva.contracts import BatchModel, Encoder, Exam, Model
@@ -17,6 +17,7 @@ from viva.distributed import refuse_no_place
 from viva.engine.batchlog import BatchLog
 from viva.engine.budget import Price, list_price
 from viva.engine.folder import EncoderRecord, ModelRecord, RunFolder, RunRecord, find_run
+from viva.engine.keys import Keys
 from viva.engine.reviews import ReviewLog
 from viva.engine.stages import RECORDED, Evaluation, EvidenceStore, Judge, JudgePanel, SimilarityStore
 from viva.errors import MissingEncoderError, VivaError
@@ -75,25 +76,7 @@ class OpenRun(Struct, kw_only=True):
         ]
         about_data = [note for exam in self.exams for note in set_notes(exam)]
         first = [sample_note(samples)] if samples else []
-        return [*first, *about_data, *self._shared_draws(), *self._left_out(), *self.conflicts()]
-
-    def _shared_draws(self) -> Iterator[str]:
-        """That a server may give all questions the same draw: --seed is one number for all of them."""
-        if all(model.identity.get("provider") in UNPAID for model in self.models):
-            return
-        drawn = [
-            exam.spec.label
-            for exam in self.folder.record.exams
-            if (sampling := exam.sampling or self.folder.record.sampling).seed is not None
-            and sampling.temperature != 0
-            and (exam.spec.vary is UNSET or all(factor.name != "seed" for factor in exam.spec.vary.factors))
-        ]
-        if drawn:
-            yield (
-                f"{', '.join(drawn)}: --seed sends the same number with every question. A server that draws from it "
-                "alone gives all questions one draw, and the interval does not know of it; leave --seed out, or see "
-                "`viva variance run --vary seed=N`."
-            )
+        return [*first, *about_data, *self._left_out(), *self.conflicts()]
 
     def _left_out(self) -> Iterator[str]:
         """Exemplars that did not fit, an exam; and a model, where one fits more than another."""
@@ -152,23 +135,24 @@ def prepare(
     if twice:
         raise VivaError(f"two models are both called {twice[0]}: nobody could tell their results apart")
     evaluations = [
-        Evaluation.of(
-            exam,
-            label(exam),
-            model,
-            remembered.sampling or record.sampling,
-            remembered.samples or record.samples,
-            record.repeats,
-            _price(model, prices, limits),
-            known.request.system if known.request else "",
+        Evaluation(
+            exam=exam,
+            label=label(exam),
+            model=model,
+            sampling=remembered.sampling or record.sampling,
+            samples=(remembered.samples or record.samples) * record.repeats,
+            per_repeat=remembered.samples or record.samples,
+            keys=Keys(model.identity, exam.spec.benchmark),
+            price=_price(model, prices, limits),
+            system=known.request.system if known.request else "",
+            seed=record.base_seed,
         )
         for model, known in zip(models, record.models, strict=True)
         for exam, remembered in zip(opened, record.exams, strict=True)
     ]
     judges = [placed(reach(judge, record.seed), limits) for judge in record.judges]
-    judge_panel = JudgePanel(
-        tuple(Judge(model, _price(model, prices, limits)) for model in judges), record.judge_samples, record.verdicts
-    )
+    asked = tuple(Judge(model, _price(model, prices, limits)) for model in judges)
+    judge_panel = JudgePanel(asked, record.judge_samples, record.verdicts, record.base_seed)
     _check_limits(limits, (*models, *judges), prices)
     for judge in judges if record.verdicts == "json" else ():
         if judge.identity.get("provider") not in ("openai", "openai-responses", *RECORDED):

@@ -95,6 +95,7 @@ def plan_run(
         samples=draw.samples or 1,
         repeats=draw.repeats,
         seed=choice.seed or 0,
+        seed_rule="per question",
         sampling=sampling(draw, choice.seed),
     )
     record, kept = way.plan(way.judging(record, exams), exams, limits)

@@ -16,7 +16,7 @@ from viva.fields import note
 from viva.reports.result import Result
 from viva.reports.run_list import ListedResult, ListedRun, RunList
 from viva.runs.results import read_run
-from viva.types import NOT_ASKED, UNANSWERED, outcome_name
+from viva.types import NOT_ASKED, outcome_name
 from viva.viewing.writer import writer
 
 SHOWN = 20
@@ -71,15 +71,8 @@ def _listed(path: Path) -> ListedRun:
             ListedResult(
                 exam=result.exam,
                 model=result.model,
-                score=result.overall.mean,
-                floor=result.overall.floor,
-                ceiling=result.overall.ceiling,
-                low=result.overall.low,
-                high=result.overall.high,
-                n=result.overall.n,
-                partial=not result.overall.complete,
+                estimate=result.overall,
                 estimated=result.estimated,
-                unscored=sum(result.overall.outcomes.get(outcome, 0) for outcome in UNANSWERED),
                 cost=result.consumed.cost if result.consumed and result.consumed.priced else None,
             )
             for result in found.results

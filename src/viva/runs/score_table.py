@@ -4,8 +4,9 @@
     gpt-4-0613,0-0-0,0,1.0
 
 Columns: `model` (without one, the file is one model's), `case` or `question`, `sample`, `score` or `value` (a share
-of 1; empty: unscored), and optionally `repeat`, `outcome`, and tags by which tables break down. That is also what
-`viva grade --out` writes, and the scores.jsonl of a run.
+of 1; empty: unscored), and optionally `repeat`, `outcome`, `cluster` (what questions that belong together share), and
+tags by which tables break down. That is also what `viva grade --out` writes, and the scores.jsonl of a run. The set is
+all questions of the table: one that a model has no row of was not asked of it.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ MODEL = ("model",)
 QUESTION = ("case", "question", "question_id", "id")
 SAMPLE = ("sample",)
 SCORE = ("score", "value")
+CLUSTER = "cluster"
 
 Row = Mapping[str, object]
 
@@ -36,7 +38,9 @@ class ModelScores(Struct):
 
     scores: dict[str, list[float | None]] = {}
     tags: dict[str, dict[str, str]] = {}
-    """Question → tag → value, of the tags asked for."""
+    """Question → tag → value, of the tags asked for, and of `cluster`, where there is one."""
+    missing: frozenset[str] = frozenset()
+    """Questions that only other models have rows of."""
 
     @property
     def answers(self) -> int:
@@ -74,7 +78,7 @@ def read_scores_table(path: Path, tags: tuple[str, ...] = ()) -> dict[str, Model
             )
         given[place] = (line, _score(row, where))
         mine = found.setdefault(model, ModelScores()).tags.setdefault(question, {})
-        for tag in tags:
+        for tag in (*tags, CLUSTER) if CLUSTER in row else tags:
             value = _tag(row, tag, where)
             if mine.setdefault(tag, value) != value:
                 raise DataError(
@@ -84,6 +88,12 @@ def read_scores_table(path: Path, tags: tuple[str, ...] = ()) -> dict[str, Model
         raise DataError(f"the table {path} holds no scores; it needs rows of model, question, sample, score")
     for (model, question), given in answers.items():
         found[model].scores[question] = [given[place][1] for place in sorted(given)]
+    everything = {question: mine for own in reversed(found.values()) for question, mine in own.tags.items()}
+    for own in found.values():
+        most = max(map(len, own.scores.values()))
+        own.missing = frozenset(everything.keys() - own.scores.keys())
+        for question in (name for name in everything if name in own.missing):
+            own.scores[question], own.tags[question] = [None] * most, everything[question]
     return found
 
 

@@ -127,7 +127,7 @@ def _compared(folder: RunFolder, any_address: bool) -> dict[str, object]:
     content: dict[str, Any] = msgspec.to_builtins(folder.record)
     exams = [_exam(exam) for exam in content["exams"]]
     models = {kind: [_model(model, folder, any_address) for model in content[kind]] for kind in ("models", "judges")}
-    names = ("viva", "judge_samples", "verdicts", "encoder", "samples", "repeats", "seed", "sampling")
+    names = ("viva", "judge_samples", "verdicts", "encoder", "samples", "repeats", "seed", "seed_rule", "sampling")
     return {**dict(_flat("exam", exams)), **dict(_flat("", models)), **dict(_flat("", {n: content[n] for n in names}))}
 
 

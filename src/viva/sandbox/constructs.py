@@ -19,9 +19,9 @@ from pathlib import Path
 
 import msgspec
 
+from viva.contracts import Flag
 from viva.sandbox.languages import canonical, languages, missing_parts, package_folder
 from viva.shipped import shipped_table
-from viva.types import Flag
 
 LONGEST = 100_000
 """Characters of a program that is examined."""

@@ -158,7 +158,7 @@ def matrix(sheets: Sequence[Sheet], results: Sequence[ResultRow], choice: Matrix
     exam = next((one for one in labels if slug(one) == choice.chosen.exam), labels[0] if labels else "")
     own = [(number, sheet) for number, sheet in enumerate(sheets) if sheet.evaluation.label == exam]
     columns = [(number, sheet, _cells(sheet)) for number, sheet in own]
-    columns.sort(key=lambda one: results[one[0]].rank, reverse=True)
+    columns.sort(key=lambda one: results[one[0]].estimate.order, reverse=True)
     rows = []
     for number, question in enumerate(own[0][1].questions if own else ()):
         row = _row(number, question, [cells[number] for _, _, cells in columns])

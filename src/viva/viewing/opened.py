@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Protocol
 
 from msgspec import Struct
 
+from viva.analysis.estimate import Estimate
 from viva.engine.stages import Evaluation, EvidenceStore
 from viva.types import ScoreRow
 
@@ -33,25 +34,11 @@ class Grid(Protocol):
 
 
 class ResultRow(Struct, frozen=True, kw_only=True):
-    """One model's result on one exam, to be drawn. Shares are in 0..1."""
+    """One model's result on one exam, to be drawn."""
 
     exam: str
     model: str
-    mean: float | None
-    low: float | None
-    high: float | None
-    """The 95 % interval."""
-    least: float
-    most: float
-    """Where the mean can still go, whatever becomes of what is left out of it."""
-    complete: bool
-    """Whether the mean leaves nothing out."""
-    outcomes: Mapping[str, int]
-
-    @property
-    def rank(self) -> tuple[float, float]:
-        """What results are put in order by: the mean, else the least that it can be; then the most."""
-        return self.least if self.mean is None else self.mean, self.most
+    estimate: Estimate
 
 
 class Tables(Struct, frozen=True, kw_only=True):

@@ -18,6 +18,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
 
+from viva.analysis.wording import interval_text, percent, score_text
 from viva.errors import VivaError
 from viva.files import read_regular
 from viva.types import outcome_name
@@ -120,7 +121,9 @@ class Pages:
             "duration": duration,
             "value_of": value_of,
             "outcome_name": outcome_name,
-            "per_cent": per_cent,
+            "percent": percent,
+            "score_text": score_text,
+            "interval_text": interval_text,
             "rendered": rendered,
             "highlighted": highlighted,
             "views": VIEWS,
@@ -427,7 +430,7 @@ class Pages:
 def drawing_order(results: Sequence[ResultRow]) -> list[ResultRow]:
     """Exam by exam, the best model first."""
     exams = list(dict.fromkeys(one.exam for one in results))
-    return sorted(results, key=lambda one: (-exams.index(one.exam), one.rank), reverse=True)
+    return sorted(results, key=lambda one: (-exams.index(one.exam), one.estimate.order), reverse=True)
 
 
 def _number(text: str) -> int:
@@ -497,11 +500,6 @@ def value_of(text: str) -> str:
     """The number that a table's cell begins with, for sorting; "" where it begins with none."""
     found = _NUMBER.match(text.strip())
     return found[0].replace(",", "") if found else ""
-
-
-def per_cent(value: float) -> str:
-    """A value from 0 to 1 as tables say it: 61.25, in per cent."""
-    return f"{100 * value:.2f}"
 
 
 def duration(seconds: float) -> str:

@@ -132,7 +132,7 @@ def with_verdicts(progress: Progress, record: RunRecord, results: Sequence[Resul
 
     Verdicts were never asked for then; one that came can be `none`, which stands.
     """
-    unjudged = sum(one.outcomes.get("ungraded", 0) for one in results)
+    unjudged = sum(one.estimate.outcomes.get("ungraded", 0) for one in results)
     if progress.state != "finished" or not record.judges or unjudged <= progress.stages.get("annotations", 0):
         return progress
     said = _sentence("incomplete", 0, 0, 0, [f"{unjudged:,} {outcome_name('ungraded')}"], "")

@@ -188,7 +188,7 @@ class Card:
         """What became of the answers, over all results."""
         counted: Counter[str] = Counter()
         for one in self.results or ():
-            counted.update(one.outcomes)
+            counted.update(one.estimate.outcomes)
         return dict(counted)
 
     @property
@@ -198,6 +198,10 @@ class Card:
         for one in self.results or ():
             by_exam.setdefault(one.exam, []).append(one)
         return [
-            (exam, max(own, key=lambda one: one.rank), min(own, key=lambda one: one.rank) if len(own) > 1 else None)
+            (
+                exam,
+                max(own, key=lambda one: one.estimate.order),
+                min(own, key=lambda one: one.estimate.order) if len(own) > 1 else None,
+            )
             for exam, own in by_exam.items()
         ]

@@ -110,7 +110,7 @@ def _table(card: Card, files: Sequence[Path], seed: int) -> QuestionTable:
 def _meaning(card: Card) -> bytes:
     """What of a card its questions and their grading depend on; the prompt has a hash of its own."""
     named = msgspec.to_builtins(card)
-    for field in ("title", "data", "split", "exemplars", "prompt"):
+    for field in ("title", "data", "split", "exemplars", "prompt", "cluster"):
         del named[field]
     if not card.where:
         del named["where"]

@@ -19,7 +19,7 @@ import msgspec
 
 from viva.benchmarks import CARDS
 from viva.benchmarks.card.cells import FILE, ROW, Absent, cell, columns_of
-from viva.benchmarks.card.guesses import guesses, language_of, questions, table_of, tags_of
+from viva.benchmarks.card.guesses import clusters_of, guesses, language_of, questions, table_of, tags_of
 from viva.benchmarks.card.kinds import ENOUGH, Written, by_format, dict_of, partial_options
 from viva.benchmarks.card.model import Card, parse_card
 from viva.benchmarks.card.questions import read_row
@@ -357,16 +357,31 @@ def _text(
     card.pop("split", None)
     exemplars = dict(card.pop("exemplars", {}))
     exemplars.pop("data", None)
+    shared, others = clusters_of(table_of(rows), str(card.get("question", "")))
+    if shared and "cluster" not in card:
+        card["cluster"] = shared[0]
     card.pop("title", None)
     lines = ["# How a table is an exam; docs/cards.md has every field. Comments are what a value was guessed from."]
     lines.append(f"title: {_scalar(title)}")
     lines.append(f"data: {_scalar(data)}" + (f"  # {len(files):,} files" if len(files) > 1 else ""))
     if split:
         lines.append(f"split: {_scalar(split)}")
-    order = ("columns", "where", "format", "language", "id", "question", "options", "answer", "explanation", "tags")
+    order = (
+        "columns",
+        "where",
+        "format",
+        "language",
+        "id",
+        "question",
+        "options",
+        "answer",
+        "explanation",
+        "tags",
+        "cluster",
+    )
     for key in (*order, *(key for key in card if key not in order)):
         if key in card:
-            note = best.notes.get(key, "")
+            note = best.notes.get(key, "questions about one text are one observation" if key == "cluster" else "")
             lines.append(f"{key}: {_flow(card[key])}" + (f"  # {one_line(note, 120)}" if note else ""))
     if shown:
         lines.append(f"exemplars: {_flow({**exemplars, 'split': shown})}  # for --shots")
@@ -381,6 +396,8 @@ def _text(
         lines.append(
             f"# headline: {{macro: {_scalar(card['tags'][0])}}}  # the mean over its values, not over questions"
         )
+    if others and "cluster" not in card:
+        lines.append(f"# cluster: {_scalar(others[0])}  # if questions with one value are about one text")
     lines.append(
         "# The columns: " + ", ".join(one_line(repr(name), 40) for name in rows[0] if name not in (FILE, ROW))[:800]
     )

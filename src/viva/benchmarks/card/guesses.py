@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -67,6 +68,8 @@ _PAIRS = (
     {"正确", "错误"}, {"对", "错"}, {"是", "否"},
 )  # fmt: skip
 """How two truth values are written."""
+_LONG = 60
+"""Characters from which a text that questions share is a passage."""
 MOST_VALUES = 60
 """A tag has at most so many values."""
 
@@ -365,6 +368,22 @@ def tags_of(table: _Table) -> list[str]:
     others = {*table.golds(), *table.named(*EXPLANATIONS), *table.named(*IDS)}
     files = [FILE] if len({row[FILE] for row in table.rows}) > 1 else []
     return files + [name for name in [*table.names, *table.inner] if name not in others and _is_tag(table, name)]
+
+
+def clusters_of(table: _Table, question: str) -> tuple[list[str], list[str]]:
+    """The columns whose values repeat over consecutive rows: texts of the question's template, and other columns."""
+    shown, others = [], []
+    for name in [*table.names, *table.inner]:
+        values = [text_of(value) for value in table.values(name, 2_000)]
+        count, kinds = len(values), len(set(values))
+        runs = sum(one != other for one, other in itertools.pairwise(values)) + 1
+        if not count or runs == count or kinds < 2:
+            continue
+        if f"{{{name}}}" in question and sum(map(len, values)) >= _LONG * count:
+            shown.append(name)
+        elif kinds >= max(10, count // 20) and runs <= 1.1 * kinds and count >= 1.5 * kinds:
+            others.append(name)
+    return shown, others
 
 
 def language_of(values: Iterable[Any]) -> dict[str, Any]:

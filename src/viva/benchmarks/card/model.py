@@ -101,6 +101,8 @@ class Card(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, dict=T
     answer: str | Answer = ""
     explanation: str = ""
     tags: list[str] = []
+    cluster: str = ""
+    """A column, or a template of columns, whose values questions share that belong together: a passage."""
     exemplars: str | Exemplars = ""
     prompt: str | dict[str, str] = ""
     system: str = ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Mapping
+from hashlib import blake2b
 from typing import Any
 
 from msgspec import Struct
@@ -30,6 +31,8 @@ KINDS: dict[Format, Kind] = {
     "phrase": "span", "open": "open", "rubric": "free",
 }  # fmt: skip
 NO_COLUMN = "no such column"
+_SHORT = 40
+"""Characters up to which what questions share is called by its own text."""
 _TRUE = {"true", "yes", "1", "1.0", "t", "y", "correct", "right", "正确", "对", "是"}
 _FALSE = {"false", "no", "0", "0.0", "f", "n", "incorrect", "wrong", "错误", "错", "否"}
 _BEFORE = re.compile(r"\A\s*(?:A:\s*)?(?:Let(?:'|’)s think step by step\.?\s*)?")
@@ -63,6 +66,7 @@ def read_row(card: Card, row: Mapping[str, Any], place: str, seed: int) -> Read:
     options: tuple[str, ...] = ()
     rubric = Rubric()
     try:
+        made["cluster"] = cluster_of(card, row)
         text = filled(card.question, row).strip("\r\n").rstrip()
         if not text.strip():
             raise InvalidGold("no question", "its text is empty")
@@ -106,6 +110,14 @@ def read_row(card: Card, row: Mapping[str, Any], place: str, seed: int) -> Read:
 def identity_of(card: Card, row: Mapping[str, Any], place: str) -> str:
     """A row's id, or its place where it has none."""
     return (text_of(_maybe(row, card.id)).strip() if card.id else "") or place
+
+
+def cluster_of(card: Card, row: Mapping[str, Any]) -> str:
+    """What a row shares with others; a text of many words by its hash. Raises Absent."""
+    text = filled(card.cluster, row).strip() if card.cluster else ""
+    return (
+        text if len(text) <= _SHORT else f"text {blake2b(text.encode('utf-8', 'replace'), digest_size=6).hexdigest()}"
+    )
 
 
 def tag_values(card: Card, row: Mapping[str, Any]) -> dict[str, str]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from viva.benchmarks.card.cells import LETTERS
+from viva.benchmarks.card.cells import LETTERS, Absent
 from viva.benchmarks.card.lm_eval import LmEvalTask
 from viva.benchmarks.card.model import Card
-from viva.benchmarks.card.questions import InvalidGold, Read, identity_of, tag_values
+from viva.benchmarks.card.questions import NO_COLUMN, InvalidGold, Read, cluster_of, identity_of, tag_values
 from viva.benchmarks.card.templating import TemplateError, render
 from viva.prompting import replace_surrogates
 from viva.types import Defect, Kind, Question
@@ -25,6 +25,7 @@ def read_rendered(card: Card, task: LmEvalTask, row: Mapping[str, Any], place: s
     text = ""
     options: tuple[str, ...] = ()
     try:
+        made["cluster"] = cluster_of(card, row)
         fields = {"text": task.doc_to_text, "target": task.doc_to_target}
         found = _rendered(row, {**fields, **({"choices": task.doc_to_choice} if task.doc_to_choice else {})})
         text = _text(found["text"], task)
@@ -35,7 +36,8 @@ def read_rendered(card: Card, task: LmEvalTask, row: Mapping[str, Any], place: s
         else:
             golds = _golds(found["target"], choices)
             question = Question(**made, text=text, answer=golds[0], accepted=tuple(golds[1:]))
-    except InvalidGold as problem:
+    except (InvalidGold, Absent) as given:
+        problem = given if isinstance(given, InvalidGold) else InvalidGold(NO_COLUMN, f"it has no {given.args[0]!r}")
         why = f"{problem.kind}: {problem.detail}"
         question = Question(**made, text=text or "(no question)", options=options, answer=None, explanation=why)
         return Read(question, [Defect(identity, problem.kind, problem.detail, "unsound")])

@@ -31,7 +31,9 @@ def own_items(questions: Sequence[OwnQuestion], system: str, language: str = "en
     """Own questions as a rubric exam takes them."""
     return [
         Item(
-            question=Question(id=own.id, kind="free", text=own.text, language=language, answer="", tags=own.tags),
+            question=Question(
+                id=own.id, kind="free", text=own.text, language=language, answer="", tags=own.tags, cluster=own.cluster
+            ),
             rubric=own.rubric,
             system=system,
             examples=tuple(example.answer for example in own.examples),

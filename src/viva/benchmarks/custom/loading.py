@@ -172,7 +172,10 @@ class _Reader:
             first = next(problem for problem in notes.problems[found:] if problem.severity == "error")
             called = identity if len(self._lines) > known else f"{identity[:100]}#{number}"
             return LeftOut(called, text, f"line {first.line}: {first.text}")
-        return OwnQuestion(id=identity, text=text, rubric=rubric, tags=tags, examples=examples, line=node.line)
+        cluster = section.text("cluster").strip()
+        return OwnQuestion(
+            id=identity, text=text, rubric=rubric, tags=tags, cluster=cluster, examples=examples, line=node.line
+        )
 
     def _id(self, section: Section) -> str:
         if not section.need("id", "a short name of its own for every question"):

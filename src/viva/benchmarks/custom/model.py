@@ -45,6 +45,7 @@ class OwnQuestion(Struct, frozen=True, kw_only=True):
     text: str
     rubric: Rubric
     tags: dict[str, str] = {}
+    cluster: str = ""
     examples: tuple[Example, ...] = ()
     line: int = 0
 

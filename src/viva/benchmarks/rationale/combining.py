@@ -61,12 +61,12 @@ def defended(rows: TableSpec, over: str = "", *, first: bool = True) -> tuple[Ta
         Aggregate(Q_AR, over=over),
     )
     guesses = (
-        Aggregate("reply in form", part=IN_FORM, over=over),
-        Aggregate("guess gap (Q→A − Q→AR)", part=GAP, over=over, signed=True),
+        Aggregate("reply in form", part=IN_FORM, over=over, kind="share"),
+        Aggregate("guess gap (Q→A − Q→AR)", part=GAP, over=over, kind="difference"),
     )
     lucky = (
-        Aggregate("P(rationale not full | answer right)", part=FLAWED, given=Q_A, aspects=(RATIONALE,)),
-        Aggregate("P(rationale wrong | answer right)", part=WRONG, given=Q_A, aspects=(RATIONALE,)),
+        Aggregate("P(rationale not full | answer right)", part=FLAWED, given=Q_A, aspects=(RATIONALE,), kind="share"),
+        Aggregate("P(rationale wrong | answer right)", part=WRONG, given=Q_A, aspects=(RATIONALE,), kind="share"),
     )
     name, title, lines = rows.name, rows.title, rows.rows
     return (

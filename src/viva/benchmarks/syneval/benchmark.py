@@ -114,6 +114,7 @@ class SynEvalExam(GradedByRule):
             explanation=f"{item.file}, tree {item.tree}",
             tags=tags,
             weight=times,
+            cluster=f"{item.file}-{item.tree}",
         )
 
     def request(

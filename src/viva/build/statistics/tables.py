@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from msgspec import Struct
 
+from viva.analysis.wording import percent
 from viva.build.statistics.lengths import QUANTILES, Cross, Lengths
 from viva.reports.printing import StudyResult
-from viva.reports.result import Grid, percent
+from viva.reports.result import Grid
 from viva.visible import one_line
 
 
@@ -32,11 +33,6 @@ class SetStatistics(Struct, frozen=True, kw_only=True):
     counts: tuple[Counts, ...]
     crosses: tuple[Cross, ...]
     lengths: tuple[Lengths, ...]
-
-
-def grids(found: Sequence[SetStatistics]) -> list[Grid]:
-    """The tables of every set."""
-    return [grid for one in found for grid in _of(one)]
 
 
 def _of(one: SetStatistics) -> list[Grid]:
@@ -77,17 +73,6 @@ def _shown(value: str) -> str:
     return one_line(value, 60) or "(none)"
 
 
-def closing(found: Sequence[SetStatistics]) -> list[str]:
-    """How to read it."""
-    lines = [
-        "Words are what blanks part; in Chinese characters are counted, without blanks. Quantiles are interpolated, "
-        "and empty texts are left out."
-    ]
-    return lines + [
-        f"signature: set:{one.set}={one.fingerprint}|lang:{one.language}|field:{one.field}" for one in found
-    ]
-
-
 @dataclass(frozen=True, repr=False)
 class SetTables(StudyResult):
     """The statistics of every set."""
@@ -96,11 +81,17 @@ class SetTables(StudyResult):
 
     def tables(self) -> list[Grid]:
         """Counts, cross tables and lengths."""
-        return grids(self.found)
+        return [grid for one in self.found for grid in _of(one)]
 
     def closing(self) -> list[str]:
         """Notes and signatures."""
-        return closing(self.found)
+        lines = [
+            "Words are what blanks part; in Chinese characters are counted, without blanks. Quantiles are "
+            "interpolated, and empty texts are left out."
+        ]
+        return lines + [
+            f"signature: set:{one.set}={one.fingerprint}|lang:{one.language}|field:{one.field}" for one in self.found
+        ]
 
     def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
         """A row a figure: set, language, kind, the values it is of, the figure."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
-from viva.analysis.breakdown import Cell
+from viva.analysis.estimate import Estimate
 from viva.engine.answer import Answer
 from viva.engine.folder import ExamRecord, RunRecord
 from viva.types import Aggregate, BenchmarkInfo, ScoreRow
@@ -26,7 +26,7 @@ class EvaluationResult(Struct, frozen=True, kw_only=True):
     exam: ExamRecord
     about: BenchmarkInfo
     model: str
-    overall: Cell
+    overall: Estimate
     headline: Aggregate
     """How `overall` averages."""
     signature: str
@@ -77,7 +77,6 @@ class EvaluationResult(Struct, frozen=True, kw_only=True):
             "mean": cell.mean,
             "interval_95": [cell.low, cell.high] if cell.low is not None else None,
             "bounds_of_unscored": [cell.floor, cell.ceiling],
-            "mean_with_ungraded_as_0": cell.zeroed,
             "answers": cell.n,
             "answers_in_the_mean": self.scored,
             "outcomes": cell.outcomes,

@@ -94,7 +94,7 @@ def _refuse(exam: Exam, record: ExamRecord, asked: RunRecord, limits: LimitOptio
         )
     if limits.batch:
         raise VivaError("an adaptive run asks in rounds, and a batch may take a day for each: leave --batch out")
-    if headline.given or headline.where or headline.signed:
+    if headline.given or headline.where or headline.kind != "score":
         raise VivaError(f"an adaptive run estimates a mean over all questions, and the score of {spec.label} is none")
 
 

@@ -90,10 +90,11 @@ class Rounds:
         if until.kind == "number":
             return False
         known = estimate(drawn, found, len(found) if len(found) == 2 else 0, until)
+        low, high = known.low or 0.0, known.high or 0.0
         if until.kind == "interval":
-            return known.high - known.low < until.value
+            return high - low < until.value
         line = until.value if until.kind == "score" else 0.0
-        return not known.low <= line <= known.high
+        return not low <= line <= high
 
     def next(self, drawn: Sequence[Draw], found: Sequence[Mapping[str, float]]) -> list[Draw]:
         """The next round."""

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from msgspec import Struct
 
 from viva.analysis.leakage import Leak
+from viva.analysis.wording import percent
 from viva.errors import EXIT_OK
 from viva.reports.grids import WORDS, grids_terminal
 from viva.reports.printing import StudyResult
-from viva.reports.result import Grid, percent
+from viva.reports.result import Grid
 from viva.visible import one_line
 
 SHOWN = 20
@@ -132,33 +133,6 @@ def _titled(what: str, count: int, most: int | None) -> str:
     return f"{what}: {count:,}" if most is None or count <= most else f"{what}: the first {most:,} of {count:,}"
 
 
-def grids(found: Overlaps, most: int | None = None) -> list[Grid]:
-    """The counts, then what was found, the most alike first."""
-    tables = [_counts(found)]
-    tables += [one for one in (_near(found, most), _passages(found, most)) if one.rows]
-    return tables
-
-
-def closing(found: Overlaps) -> list[str]:
-    """How to read it."""
-    lines = [
-        "A question counts as leaked if a text is nearly the same (Jaccard index of their shingles at least "
-        f"{found.threshold:g}), or if at least {percent(found.share, 0)} % of its runs of {found.n} tokens stand "
-        "there. A token is a word or number, or one Chinese, Japanese or Korean character; case, width and "
-        "punctuation do not count.",
-        f"A pair at the threshold is found with a probability of {found.recall:.4f}, one above it with a higher one; "
-        "every pair that is told was compared exactly. The longest passage is where it was found first.",
-        f"{found.looked_for:,} of {found.questions:,} questions are long enough for runs; the others can only be "
-        "near-duplicates.",
-    ]
-    for one in found.beside:
-        if one.unread:
-            lines.append(
-                f"{one.name}: {one.unread:,} lines are no JSON objects and were left out ({one.unread_first})."
-            )
-    return [*lines, *found.notes, found.signature]
-
-
 @dataclass(frozen=True, repr=False)
 class OverlapTables(StudyResult):
     """What a set has in common with others, to be shown."""
@@ -170,17 +144,35 @@ class OverlapTables(StudyResult):
     verdict: str = ""
     words = WORDS | {"beside", "question", "place", "text of the set", "text there", "passage"}
 
-    def tables(self) -> list[Grid]:
+    def tables(self, most: int | None = None) -> list[Grid]:
         """The counts, then what was found, the most alike first."""
-        return grids(self.found)
+        tables = [_counts(self.found)]
+        tables += [one for one in (_near(self.found, most), _passages(self.found, most)) if one.rows]
+        return tables
 
     def closing(self) -> list[str]:
         """How to read it."""
-        return closing(self.found)
+        found = self.found
+        lines = [
+            "A question counts as leaked if a text is nearly the same (Jaccard index of their shingles at least "
+            f"{found.threshold:g}), or if at least {percent(found.share, 0)} % of its runs of {found.n} tokens stand "
+            "there. A token is a word or number, or one Chinese, Japanese or Korean character; case, width and "
+            "punctuation do not count.",
+            f"A pair at the threshold is found with a probability of {found.recall:.4f}, one above it with a higher "
+            "one; every pair that is told was compared exactly. The longest passage is where it was found first.",
+            f"{found.looked_for:,} of {found.questions:,} questions are long enough for runs; the others can only be "
+            "near-duplicates.",
+        ]
+        for one in found.beside:
+            if one.unread:
+                lines.append(
+                    f"{one.name}: {one.unread:,} lines are no JSON objects and were left out ({one.unread_first})."
+                )
+        return [*lines, *found.notes, found.signature]
 
     def to_terminal(self, width: int | None = None, *, colour: bool = False) -> str:
         """The first of what was found."""
-        tables = grids(self.found, None if self.everything else SHOWN)
+        tables = self.tables(None if self.everything else SHOWN)
         return grids_terminal(tables, self.closing(), width=width, colour=colour, words=self.words)
 
     def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:

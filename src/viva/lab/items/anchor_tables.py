@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 from msgspec import Struct
 
+from viva.analysis.wording import percent
 from viva.lab.items.anchor_error import Validation, Way
 from viva.lab.items.tables import ITEM_WORDS
 from viva.reports.printing import StudyResult
-from viva.reports.result import Grid, percent
+from viva.reports.result import Grid
 
 COLUMNS = (
     *("question", "share", "facility", "discrimination", "curve", "exam", "of_questions", "models", "families"),
@@ -75,29 +76,6 @@ class Prediction(Struct, frozen=True, kw_only=True):
     """Its true full score, where the run has all questions."""
 
 
-def anchor_grids(found: AnchorSet, validation: Validation, listed: int) -> list[Grid]:
-    """The errors side by side, then the anchors."""
-    ways = (validation.anchors, validation.halves, validation.plain, validation.calibrated, validation.nothing)
-    errors = tuple((_named(way, found), *_way(way)) for way in ways)
-    title = f"Predicting the full score from {len(found.anchors):,} of {found.of_questions:,} questions · {found.exam}"
-    grids = [Grid(title, ("asked and read", "error", "±", "bias", "worst"), errors)]
-    if listed:
-        rows = tuple(
-            (
-                one.question,
-                percent(one.facility),
-                "–" if one.discrimination is None else f"{one.discrimination:.3f}",
-            )
-            for one in found.anchors[:listed]
-        )
-        more = (
-            "" if len(found.anchors) <= listed else f" ({listed:,} of {len(found.anchors):,}; --out FILE.csv has all)"
-        )
-        header = ("question", "facility", "discrimination")
-        grids.append(Grid(f"Anchors · {found.exam}{more}", header, rows))
-    return grids
-
-
 def _named(way: Way, found: AnchorSet) -> str:
     return f"{len(found.anchors):,} {way.name}" if not way.name.startswith("nothing") else way.name
 
@@ -105,30 +83,6 @@ def _named(way: Way, found: AnchorSet) -> str:
 def _way(way: Way) -> tuple[str, str, str, str]:
     spread = f"{100 * way.spread:.2f}" if way.spread else "–"
     return f"{100 * way.error:.2f}", spread, f"{100 * way.bias:+.2f}".replace("-", "−"), f"{100 * way.worst:.2f}"
-
-
-def anchor_notes(found: AnchorSet, validation: Validation) -> list[str]:
-    """How the error was found, and in plain words whether choosing helped."""
-    v = validation
-    best, worst = (f"{100 * one:.2f}" for one in (min(v.halves.errors), max(v.halves.errors)))
-    notes = [
-        f"{v.models} models of {v.families} families in {v.folds} parts: curves, choice and reading are made without "
-        "the part that is predicted.",
-        f"Luck of the choice: among random halves of the questions, {len(v.halves.errors)} times, the anchors err by "
-        f"{best} to {worst} points; expect their {100 * v.halves.error:.2f}, whatever the first row says.",
-        _compared(v, v.plain, "random questions and their plain mean"),
-        _compared(v, v.calibrated, "random questions read by the same curves"),
-    ]
-    if v.anchors.error >= v.nothing.error:
-        notes.append(
-            "Asking nothing and calling the model average predicts as well: these models are too alike, or too few, "
-            "for so few anchors. Take more."
-        )
-    if v.families < 10:
-        notes.append(
-            f"An error found with {v.families} families is itself known to a factor of {_factor(v.families):.1f}."
-        )
-    return notes
 
 
 def _compared(v: Validation, other: Way, words: str) -> str:
@@ -167,14 +121,57 @@ class Anchors(StudyResult):
 
     def tables(self) -> list[Grid]:
         """The errors side by side, then the anchors."""
-        return anchor_grids(self.found, self.validation, self.listed)
+        found, validation, listed = self.found, self.validation, self.listed
+        ways = (validation.anchors, validation.halves, validation.plain, validation.calibrated, validation.nothing)
+        errors = tuple((_named(way, found), *_way(way)) for way in ways)
+        title = (
+            f"Predicting the full score from {len(found.anchors):,} of {found.of_questions:,} questions · {found.exam}"
+        )
+        grids = [Grid(title, ("asked and read", "error", "±", "bias", "worst"), errors)]
+        if listed:
+            rows = tuple(
+                (
+                    one.question,
+                    percent(one.facility),
+                    "–" if one.discrimination is None else f"{one.discrimination:.3f}",
+                )
+                for one in found.anchors[:listed]
+            )
+            more = (
+                ""
+                if len(found.anchors) <= listed
+                else f" ({listed:,} of {len(found.anchors):,}; --out FILE.csv has all)"
+            )
+            header = ("question", "facility", "discrimination")
+            grids.append(Grid(f"Anchors · {found.exam}{more}", header, rows))
+        return grids
 
     def closing(self) -> list[str]:
         """Legend and notes."""
         return [LEGEND, *self._notes()]
 
     def _notes(self) -> list[str]:
-        return [*self.more, *anchor_notes(self.found, self.validation)]
+        v = self.validation
+        best, worst = (f"{100 * one:.2f}" for one in (min(v.halves.errors), max(v.halves.errors)))
+        notes = [
+            *self.more,
+            f"{v.models} models of {v.families} families in {v.folds} parts: curves, choice and reading are made "
+            "without the part that is predicted.",
+            f"Luck of the choice: among random halves of the questions, {len(v.halves.errors)} times, the anchors err "
+            f"by {best} to {worst} points; expect their {100 * v.halves.error:.2f}, whatever the first row says.",
+            _compared(v, v.plain, "random questions and their plain mean"),
+            _compared(v, v.calibrated, "random questions read by the same curves"),
+        ]
+        if v.anchors.error >= v.nothing.error:
+            notes.append(
+                "Asking nothing and calling the model average predicts as well: these models are too alike, or too "
+                "few, for so few anchors. Take more."
+            )
+        if v.families < 10:
+            notes.append(
+                f"An error found with {v.families} families is itself known to a factor of {_factor(v.families):.1f}."
+            )
+        return notes
 
     def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
         """The file that `viva run --questions` and `viva item-analysis --predict` take."""
@@ -203,11 +200,53 @@ class Predictions(StudyResult):
 
     def tables(self) -> list[Grid]:
         """A row a model."""
-        return prediction_grids(self.found, self.anchors)
+        found, anchors = self.found, self.anchors
+        known = any(one.full is not None for one in found)
+        header = (
+            "model",
+            "predicted full score",
+            "anchor mean",
+            "anchors scored",
+            *(("true full score",) if known else ()),
+        )
+        rows = tuple(
+            (
+                one.model,
+                f"{percent(one.value)} [{percent(one.low)}, {percent(one.high)}]",
+                percent(one.anchor_mean),
+                f"{one.answered:,} of {one.of:,}",
+                *((percent(one.full),) if known else ()),
+            )
+            for one in found
+        )
+        title = f"Full scores predicted from {len(anchors.anchors):,} anchors · {anchors.exam}"
+        return [Grid(title, header, rows)]
 
     def closing(self) -> list[str]:
         """What the interval is, and where it does not hold."""
-        return prediction_notes(self.found, self.anchors)
+        found, anchors = self.found, self.anchors
+        notes = [
+            f"[…]: 95 %, from how unsure the anchors leave the ability, times the {anchors.inflation:.2f} by which "
+            f"predictions of {anchors.families} families ({anchors.models} models) that had no part in the choice "
+            f"erred more (Student's t). It holds for models like these, asked in the same way, about all "
+            f"{anchors.of_questions:,} questions."
+        ]
+        if any(one.full is not None for one in found):
+            notes.append(
+                "A model that the anchors were chosen by is predicted too far from the middle: which questions are "
+                "anchors, its own answers decided. Predictions are for models that had no part in that."
+            )
+        for one in found:
+            if not anchors.lowest - _ROUNDING <= one.value <= anchors.highest + _ROUNDING:
+                notes.append(
+                    f"{one.model}: {percent(one.value)} lies outside what the known models have "
+                    f"({percent(anchors.lowest)} to {percent(anchors.highest)}): nobody has seen such a model answer."
+                )
+            if one.answered < one.of:
+                notes.append(
+                    f"{one.model}: {one.of - one.answered:,} anchors have no score, and count as other questions."
+                )
+        return notes
 
     def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
         """A row a model, unrounded."""
@@ -223,51 +262,3 @@ class Predictions(StudyResult):
     def data(self) -> object:
         """Predictions and notes."""
         return {"exam": self.anchors.exam, "predictions": list(self.found), "notes": self.closing()}
-
-
-def prediction_grids(found: Sequence[Prediction], anchors: AnchorSet) -> list[Grid]:
-    """A row a model."""
-    known = any(one.full is not None for one in found)
-    header = (
-        "model",
-        "predicted full score",
-        "anchor mean",
-        "anchors scored",
-        *(("true full score",) if known else ()),
-    )
-    rows = tuple(
-        (
-            one.model,
-            f"{percent(one.value)} [{percent(one.low)}, {percent(one.high)}]",
-            percent(one.anchor_mean),
-            f"{one.answered:,} of {one.of:,}",
-            *((percent(one.full),) if known else ()),
-        )
-        for one in found
-    )
-    title = f"Full scores predicted from {len(anchors.anchors):,} anchors · {anchors.exam}"
-    return [Grid(title, header, rows)]
-
-
-def prediction_notes(found: Sequence[Prediction], anchors: AnchorSet) -> list[str]:
-    """What the interval is, and where it does not hold."""
-    notes = [
-        f"[…]: 95 %, from how unsure the anchors leave the ability, times the {anchors.inflation:.2f} by which "
-        f"predictions of {anchors.families} families ({anchors.models} models) that had no part in the choice erred "
-        f"more (Student's t). It holds for models like these, asked in the same way, about all "
-        f"{anchors.of_questions:,} questions."
-    ]
-    if any(one.full is not None for one in found):
-        notes.append(
-            "A model that the anchors were chosen by is predicted too far from the middle: which questions are "
-            "anchors, its own answers decided. Predictions are for models that had no part in that."
-        )
-    for one in found:
-        if not anchors.lowest - _ROUNDING <= one.value <= anchors.highest + _ROUNDING:
-            notes.append(
-                f"{one.model}: {percent(one.value)} lies outside what the known models have ({percent(anchors.lowest)} "
-                f"to {percent(anchors.highest)}): nobody has seen such a model answer."
-            )
-        if one.answered < one.of:
-            notes.append(f"{one.model}: {one.of - one.answered:,} anchors have no score, and count as other questions.")
-    return notes

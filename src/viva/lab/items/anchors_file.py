@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 from viva.errors import DataError
 from viva.lab.items.anchor_tables import COLUMNS, Anchor, AnchorSet
@@ -44,19 +45,11 @@ def read_anchors(path: Path) -> AnchorSet:
     if not 0 < math.fsum(one.share for one in anchors) <= 1 + _ROUNDING:
         raise DataError(f"{path}: the shares of the anchors add up to no share of a full score")
     where = f"{path}, line {line}"
-    return AnchorSet(
-        exam=unguarded(str(first["exam"])),
-        anchors=anchors,
-        rest=_curve(first, "rest", where),
-        scatter=_number(first, "scatter", where, least=0.0),
-        lowest=_number(first, "lowest", where),
-        highest=_number(first, "highest", where),
-        error=_number(first, "error", where),
-        inflation=_number(first, "inflation", where, least=0.0),
-        families=int(_number(first, "families", where)),
-        models=int(_number(first, "models", where)),
-        of_questions=int(_number(first, "of_questions", where)),
-    )
+    rest = _curve(first, "rest", where)
+    figures: dict[str, Any] = {name: _number(first, name, where) for name in ("lowest", "highest", "error")}
+    figures |= {name: _number(first, name, where, least=0.0) for name in ("scatter", "inflation")}
+    figures |= {name: int(_number(first, name, where)) for name in ("families", "models", "of_questions")}
+    return AnchorSet(exam=unguarded(str(first["exam"])), anchors=anchors, rest=rest, **figures)
 
 
 def _anchor(path: Path, line: int, row: Row) -> Anchor:

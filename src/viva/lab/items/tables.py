@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from viva.analysis.itemscores import Floats, ItemScores
 from viva.analysis.itemstatistics import FEWEST, ItemStatistics, Reliability
+from viva.analysis.wording import UNSURE, percent, range_text
 from viva.errors import VivaError
 from viva.lab.items.response import Fitted
 from viva.reports.grids import WORDS
 from viva.reports.printing import StudyResult
-from viva.reports.result import UNSURE, Grid, percent, range_text
+from viva.reports.result import Grid
 from viva.visible import one_line
 
 LEGEND = (
@@ -325,40 +326,10 @@ class ItemAnalysis(StudyResult):
         return (self.every[0],)
 
 
-def _cells(found: Examined) -> Iterator[Sequence[object]]:
-    stats, why = found.statistics, {flag.place: flag.why for flag in flags(found)}
-    for place, question in enumerate(found.scores.questions):
-        figures = (stats.facility[place], stats.discrimination[place], stats.p[place])
-        yield (
-            *(found.scores.exam, question, int(stats.models[place]), *(_null(float(figure)) for figure in figures)),
-            *(why.get(place, ""), *_response_fields(found, place)),
-        )
-
-
-def _response_fields(found: Examined, place: int) -> list[object]:
-    if not found.fits:
-        return [""] + [None] * 6
-    fit = found.fits[0]
-    i = fit.items
-    figures = (
-        i.difficulty,
-        i.difficulty_error,
-        i.discrimination,
-        i.discrimination_error,
-        i.infit,
-        i.outfit,
-    )
-    return [fit.logistic, *(_null(float(figure[place])) for figure in figures)]
-
-
-def _plain(found: Examined) -> dict[str, object]:
-    stats, scores, means = found.statistics, found.scores, _means(found.scores)
-    why = {flag.place: flag.why for flag in flags(found)}
-    columns: dict[str, Floats] = {
-        "facility": stats.facility,
-        "discrimination": stats.discrimination,
-        "p": stats.p,
-    }
+def _columns(found: Examined) -> dict[str, Floats]:
+    """Figures of questions by name."""
+    stats = found.statistics
+    columns = {"facility": stats.facility, "discrimination": stats.discrimination, "p": stats.p}
     if found.fits:
         i = found.fits[0].items
         columns |= {
@@ -369,6 +340,21 @@ def _plain(found: Examined) -> dict[str, object]:
             "infit": i.infit,
             "outfit": i.outfit,
         }
+    return columns
+
+
+def _cells(found: Examined) -> Iterator[Sequence[object]]:
+    columns, why = _columns(found).values(), {flag.place: flag.why for flag in flags(found)}
+    logistic = found.fits[0].logistic if found.fits else ""
+    for place, question in enumerate(found.scores.questions):
+        facility, discrimination, p, *fitted = (_null(float(column[place])) for column in columns)
+        named = (found.scores.exam, question, int(found.statistics.models[place]), facility, discrimination, p)
+        yield *named, why.get(place, ""), logistic, *(fitted or [None] * 6)
+
+
+def _plain(found: Examined) -> dict[str, object]:
+    stats, scores, means = found.statistics, found.scores, _means(found.scores)
+    columns, why = _columns(found), {flag.place: flag.why for flag in flags(found)}
     return {
         "exam": scores.exam,
         "models": [

@@ -12,13 +12,13 @@ from msgspec import Struct
 
 from viva.commands import command
 from viva.contracts import Exam
-from viva.engine.folder import RunRecord
+from viva.engine.folder import Canary, RunRecord
 from viva.errors import DataError, VivaError
 from viva.fields import note
 from viva.runs.rationale_check import reply_of
 from viva.runs.score_table import rows_of
 from viva.runs.ways import Way
-from viva.types import Canary, Question, Response
+from viva.types import Question, Response
 from viva.visible import one_line
 
 _MOST = 1000

@@ -6,15 +6,16 @@ answers are nor how strict the judge is has a part in the difference (paired cou
 compared with as much neutral text, or a judge that likes long answers would seem to like whatever was added. Marks are
 shares of the full mark. Several answers to one question are one cluster.
 
-- The mean change has the adjusted Wald interval over questions (`uncertainty.adjusted_wald`), which keeps a width where
-  few marks change, and shares of marks that rise or fall the interval of means over questions.
-- p is that of the sign-flip test over questions (`signflip`). A judge without bias gives either form as if it drew from
-  the same marks: which of the two is the higher is then chance, whatever its noise, and the test is exact. Holm's
-  correction over the probes of a judge: of a judge without any bias, one is named in 5 % of the studies at most.
-- Self-preference has no counterfactual: no answer can be somebody else's. The judge's marks of its own model's answers
-  are compared with those of others' answers that have the same reference mark (an expert's, else other judges'): the
-  slope of the mark on "own" with an intercept a reference mark, whose standard error is by question (Liang and Zeger
-  1986, with the small-sample factor G/(G − 1)), Student's t on G − 1.
+- The mean change has the interval and the p of differences (`estimate`), the shares of marks that rise or fall those of
+  means. Holm's correction over the probes of a judge: of a judge without any bias, one is named in 5 % of the studies.
+- Self-preference has no counterfactual: no answer can be somebody else's. Where answers of the judge's own model are
+  better, others' with the same reference mark (an expert's, else other judges') are worse than these, since some have
+  it by an error of the reference; so a judge without any preference gives them less. Comparing others' answers to which
+  the judge itself gave the same mark turns this round. What is compared with the one and with the other encloses the
+  truth (direct and reverse regression; Goldberger, Journal of Human Resources 19, 1984), as long as errors of both fall
+  on own and others' answers alike, and these differ in being better or worse alone. Since that cannot be seen in marks,
+  there is no p. Each side is the slope on "own" with an intercept a mark, whose standard error is by question (Liang
+  and Zeger 1986, with the small-sample factor G/(G − 1)), Student's t on G − 1.
 """
 
 from __future__ import annotations
@@ -27,11 +28,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from viva.analysis.multiplicity import holm
-from viva.analysis.signflip import sign_flip
+from viva.analysis.estimate import mean_of
+from viva.analysis.multiplicity import adjusted
 from viva.analysis.tilting import numbered
-from viva.analysis.uncertainty import Interval, adjusted_wald, interval_of_scores, mean_variance, t_quantile
+from viva.analysis.uncertainty import t_quantile
 
+Floats = NDArray[np.float64]
 LEAST = 10
 """Answers of its own, and of others, that self-preference is taken from at least."""
 PASSING = 0.5
@@ -92,122 +94,110 @@ class Control(Struct, frozen=True, kw_only=True):
     """Marks of PASSING and more; of the same answer asked again: marks that changed."""
 
 
-def effect(probe: str, pairs: Sequence[Pair], seed: int = 0) -> Effect:
+def effect(probe: str, pairs: Sequence[Pair]) -> Effect:
     """What one probe did to the marks; `adjusted` is still missing (see `corrected`)."""
-    changes, clusters, lost = _changes(pairs)
-    found = Effect(probe=probe, answers=len(changes), lost=lost)
-    sums = _sums(changes, clusters)
+    given = _changes(pairs)
+    changes, clusters = _by_question(given)
+    found = Effect(probe=probe, answers=len(given), lost=len(pairs) - len(given))
     if not pairs:
         return replace(found, reason="none of these answers can be given this form")
-    if len(sums) < 2:
+    if len({*clusters.tolist()}) < 2:
         return replace(
-            found, reason=f"it takes both marks of answers to two questions; {lost} of {len(pairs)} lack one"
+            found, reason=f"it takes both marks of answers to two questions; {found.lost} of {len(pairs)} lack one"
         )
-    mean = math.fsum(changes) / len(changes)
-    counts = np.bincount(clusters)
-    variance = mean_variance(float(((sums - mean * counts) ** 2).sum()), len(sums), len(changes))
-    interval = adjusted_wald(mean, math.sqrt(variance), len(sums), len(sums) - 1).interval
+    mean = mean_of(changes, clusters, signed=True)
+    low, high = mean.interval() or (None, None)
     return replace(
         found,
-        change=mean,
-        low=min(interval[0], mean),
-        high=max(interval[1], mean),
-        up=_share([float(one > 0) for one in changes], clusters),
-        down=_share([float(one < 0) for one in changes], clusters),
-        p=sign_flip(sums, seed).p,
+        change=mean.floor.mean,
+        low=low,
+        high=high,
+        up=_share(changes > 0, clusters),
+        down=_share(changes < 0, clusters),
+        p=mean.p(),
     )
 
 
 def corrected(effects: Sequence[Effect]) -> tuple[Effect, ...]:
     """All probes of one judge, with p corrected for how many they are."""
-    there = [one.p for one in effects if one.p is not None]
-    adjusted = iter(holm(there))
-    return tuple(one if one.p is None else replace(one, adjusted=next(adjusted)) for one in effects)
+    p_values = adjusted([one.p for one in effects], "holm")
+    return tuple(replace(one, adjusted=p) for one, p in zip(effects, p_values, strict=True))
 
 
 def asked_again(control: str, pairs: Sequence[Pair]) -> Control:
     """Test and retest: how far two marks of one judge for one answer lie apart, and how many differ."""
-    changes, clusters, lost = _changes(pairs)
-    if not changes:
-        return Control(control=control, answers=0, lost=lost)
-    return Control(
-        control=control,
-        answers=len(changes),
-        lost=lost,
-        mean=math.fsum(map(abs, changes)) / len(changes),
-        failed=_share([float(one != 0) for one in changes], clusters),
-    )
+    return _control(control, pairs, _changes(pairs), 1e-9)
 
 
 def negative_control(control: str, pairs: Sequence[Pair]) -> Control:
     """What deserves no mark: what it got, and how often it passed."""
-    given = [(one.question, one.changed) for one in pairs if one.changed is not None]
+    return _control(control, pairs, [(one.question, one.changed) for one in pairs if one.changed is not None], PASSING)
+
+
+def _control(control: str, pairs: Sequence[Pair], given: Sequence[tuple[str, float]], fails: float) -> Control:
+    """What marks, or changes of marks, come to; those of `fails` and more are failures."""
+    found = Control(control=control, answers=len(given), lost=len(pairs) - len(given))
     if not given:
-        return Control(control=control, answers=0, lost=len(pairs))
-    marks = [mark for _, mark in given]
-    clusters = numbered([question for question, _ in given], len(given))
-    return Control(
-        control=control,
-        answers=len(marks),
-        lost=len(pairs) - len(marks),
-        mean=math.fsum(marks) / len(marks),
-        failed=_share([float(mark >= PASSING) for mark in marks], clusters),
-    )
+        return found
+    values, clusters = _by_question(given)
+    sizes = np.abs(values)
+    return replace(found, mean=float(sizes.mean()), failed=_share(sizes >= fails, clusters))
 
 
 def self_preference(
     probe: str, own: Sequence[bool], marks: Sequence[float], references: Sequence[float], questions: Sequence[str]
 ) -> Effect:
-    """By how much higher a judge marks answers of its own model than others' with the same reference mark."""
-    y, x = np.array(marks, dtype=float), np.array(own, dtype=float)
-    clusters = np.array(numbered(questions, len(y)), dtype=np.int64)
-    found = Effect(probe=probe, answers=int(x.sum()))
-    for reference in set(references):
-        same = np.array([one == reference for one in references])
+    """By how much higher a judge marks answers of its own model than the reference does, as far as the two tell.
+
+    `low` to `high` goes from the lower end of one comparison to the higher end of the other, `change` is their middle.
+    """
+    clusters, found = numbered(questions, len(own)), Effect(probe=probe, answers=sum(own))
+    sides = [
+        side
+        for values, matched in ((marks, references), ([-one for one in references], marks))
+        if (side := _of_own(own, values, matched, clusters))
+    ]
+    if len(sides) < 2 or min(found.answers, len(own) - found.answers) < LEAST:
+        return replace(found, reason=f"it takes {LEAST} answers of its own and of others with the same marks")
+    changes, lows, highs = zip(*sides, strict=True)
+    return replace(found, change=math.fsum(changes) / 2, low=min(lows), high=max(highs))
+
+
+def _of_own(
+    own: Sequence[bool], values: Sequence[float], matched: Sequence[float], clusters: Sequence[int]
+) -> tuple[float, float, float] | None:
+    """How much higher the values of own answers are than of others that match to a tenth of the full mark, with the
+    95 % interval; None where fewer than LEAST questions have any to compare."""
+    (y, x), marks = np.array([values, own], dtype=float), np.rint(10 * np.array(matched))
+    for mark in np.unique(marks):
+        same = marks == mark
         y[same] -= y[same].mean()
         x[same] -= x[same].mean()
-    compared = np.abs(x) > 1e-12
+    count = len(np.unique(np.array(clusters)[np.abs(x) > 1e-12]))
+    if count < LEAST:
+        return None
     squares = float((x**2).sum())
-    fewest = min(found.answers, len(own) - found.answers)
-    count = len(set(clusters[compared].tolist()))
-    if fewest < LEAST or count < LEAST or squares < 1e-12:
-        return replace(found, reason=f"it takes {LEAST} answers of its own and of others with the same reference marks")
     slope = float((x * y).sum()) / squares
-    scores = _sums((x * (y - slope * x)).tolist(), clusters.tolist())
-    error = math.sqrt(float((scores**2).sum()) * count / (count - 1)) / squares
-    half = t_quantile(count - 1) * error
-    return replace(found, change=slope, low=slope - half, high=slope + half, p=_two_sided(slope, error, count - 1))
+    scores = np.bincount(clusters, weights=x * (y - slope * x))
+    half = t_quantile(count - 1) * math.sqrt(float((scores**2).sum()) * count / (count - 1)) / squares
+    return slope, slope - half, slope + half
 
 
-def _two_sided(value: float, error: float, degrees: int) -> float:
-    from scipy.special import stdtr
-
-    if error < 1e-12:
-        return 1.0 if abs(value) < 1e-12 else 0.0
-    return float(2 * stdtr(degrees, -abs(value) / error))
-
-
-def _changes(pairs: Sequence[Pair]) -> tuple[list[float], list[int], int]:
-    there = [
+def _changes(pairs: Sequence[Pair]) -> list[tuple[str, float]]:
+    """Question and change of the mark, of pairs of two marks."""
+    return [
         (one.question, round(one.changed - one.plain, 9))
         for one in pairs
         if one.plain is not None and one.changed is not None
     ]
-    return [change for _, change in there], numbered([name for name, _ in there], 0), len(pairs) - len(there)
 
 
-def _sums(values: Sequence[float], clusters: Sequence[int]) -> NDArray[np.float64]:
-    found: NDArray[np.float64] = np.bincount(clusters, weights=values).astype(float) if len(values) else np.zeros(0)
-    return found
+def _by_question(given: Sequence[tuple[str, float]]) -> tuple[Floats, NDArray[np.int64]]:
+    """Values, and the number of each one's question."""
+    clusters = numbered([question for question, _ in given], len(given))
+    return np.array([value for _, value in given]), np.array(clusters, dtype=np.int64)
 
 
-def _share(hits: Sequence[float], clusters: Sequence[int]) -> Share:
+def _share(hits: NDArray[np.bool_], clusters: NDArray[np.int64]) -> Share:
     """A share of answers with its interval over questions."""
-    mean = math.fsum(hits) / len(hits)
-    sums, counts = _sums(hits, clusters), np.bincount(clusters)
-    squares = float(((sums - mean * counts) ** 2).sum())
-    interval: Interval = interval_of_scores(mean, squares, len(sums), len(hits), zero_one=len(sums) == len(hits)) or (
-        0.0,
-        1.0,
-    )
-    return Share(mean, *interval)
+    return Share(float(hits.mean()), *(mean_of(hits, clusters).interval() or (0.0, 1.0)))

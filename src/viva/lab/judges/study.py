@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import heapq
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -120,7 +121,8 @@ def _examined(folder: RunFolder, config: JudgeBiasConfig, confirm: Confirm) -> J
         limits.batch = True
     if not config.judge_base_url:  # a judge is where the run's judges or models are
         confirm(folder, limits)
-    judge_panel = replace(open_judge_panel(records, 1, folder.record.seed, limits), verdicts=folder.record.verdicts)
+    panel = open_judge_panel(records, 1, folder.record.seed, limits)
+    judge_panel = replace(panel, verdicts=folder.record.verdicts, seed=folder.record.base_seed)
     with ExitStack() as stack:
         answers = folder.journal("responses", write=False)
         stack.callback(answers.close)
@@ -242,10 +244,8 @@ def _effects(
             return None
         return exam.mark(item.question, Opinion(judge.model.name, request.aspect, entry.text, entry.nonce))
 
-    def aspect_of(item: Probed) -> str:
-        return item.request.aspect
-
-    for aspect, found in groupby(sorted(items, key=aspect_of), key=aspect_of):
+    aspect_of = attrgetter("request.aspect")
+    for aspect, found in groupby(sorted(items, key=aspect_of), aspect_of):
         mine = list(found)
         plain = [mark(item, item.request) for item in mine]
         pairs: dict[str, list[Pair]] = defaultdict(list)
@@ -276,28 +276,34 @@ def _effects(
 def _self_preference(
     judge: Judge, items: Sequence[Probed], marks: Sequence[float | None], evidence_store: EvidenceStore
 ) -> Effect:
-    """Its marks of its own model's answers beside others' with the same mark by experts, or else by other judges."""
-    from viva.lab.judges.effects import self_preference
+    """Its marks of its own model's answers and of others' against those of experts, or else of other judges; a judge
+    whose model is among those that answered prefers these answers, maybe, and is no reference."""
+    from viva.lab.judges.effects import Effect, self_preference
 
-    def is_own(item: Probed) -> bool:
-        return dict(item.evaluation.model.identity) == dict(judge.model.identity)
+    answered = [dict(item.evaluation.model.identity) for item in items]
+    own = [one == dict(judge.model.identity) for one in answered]
+    if not any(own):
+        return Effect(probe=SELF, answers=0, reason="none of these answers is of its own model")
+    judges = {
+        one.model.name
+        for one in (evidence_store.judge_panel.judges if evidence_store.judge_panel else ())
+        if one.model.name != judge.model.name and dict(one.model.identity) not in answered
+    }
+    reason = "no expert and no judge whose model answered nothing has marked these answers"
+    found = Effect(probe=SELF, answers=0, reason=reason)
+    for references in zip(*(_references(item, judges, evidence_store) for item in items), strict=True):
+        known = [
+            (mine, mark, reference, f"{item.evaluation.label} {item.question.id}")
+            for item, mine, mark, reference in zip(items, own, marks, references, strict=True)
+            if mark is not None and reference is not None
+        ]
+        if known and found.change is None:
+            found = self_preference(SELF, *zip(*known, strict=True))
+    return found
 
-    own, given, references, questions = [], [], [], []
-    for item, mark in zip(items, marks, strict=True):
-        reference = _reference(judge, item, evidence_store)
-        if mark is not None and reference is not None:
-            own.append(is_own(item))
-            given.append(mark)
-            references.append(reference)
-            questions.append(f"{item.evaluation.label} {item.question.id}")
-    found = self_preference(SELF, own, given, references, questions)
-    if not any(map(is_own, items)):
-        return replace(found, reason="none of these answers is of its own model")
-    return found if own else replace(found, reason="no expert and no other judge has marked these answers")
 
-
-def _reference(judge: Judge, item: Probed, evidence_store: EvidenceStore) -> float | None:
-    """The mean mark of experts, else of the run's other judges; None where there is none."""
+def _references(item: Probed, judges: Collection[str], evidence_store: EvidenceStore) -> tuple[float | None, ...]:
+    """The mean mark of experts and that of judges; None where there is none."""
     exam, aspect = item.evaluation.exam, item.request.aspect
     evidence = evidence_store.about(item.evaluation, item.question, item.sample, item.response)
     people = [mark.value for mark in evidence.marks if mark.aspect == aspect]
@@ -305,8 +311,7 @@ def _reference(judge: Judge, item: Probed, evidence_store: EvidenceStore) -> flo
         mark
         for opinion in evidence.opinions
         if opinion.aspect == aspect
-        and opinion.judge != judge.model.name
+        and opinion.judge in judges
         and (mark := exam.mark(item.question, opinion)) is not None
     ]
-    found = people or others
-    return round(sum(found) / len(found), 9) if found else None
+    return tuple(round(sum(one) / len(one), 9) if one else None for one in (people, others))

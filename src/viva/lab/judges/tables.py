@@ -7,18 +7,26 @@ from dataclasses import dataclass
 
 from msgspec import Struct
 
+from viva.analysis.wording import percent
 from viva.errors import EXIT_OK
 from viva.lab.judges.effects import PASSING, Control, Effect, Share
 from viva.reports.grids import WORDS
 from viva.reports.measures import number
 from viva.reports.printing import StudyResult
-from viva.reports.result import Grid, percent
+from viva.reports.result import Grid, p_text
 from viva.visible import one_line
 
 LEGEND = (
     "change: of the mean mark, when the same judge marks the same answers in another form; of style, authority, echo "
     "and instruction beside as much neutral text. higher, lower: per cent of marks that rose and fell. […]: 95 % "
-    "interval over questions. p: sign-flip test over questions, by Holm over the probes of a judge."
+    "interval over questions. p: by inverting it, by Holm over the probes of a judge."
+)
+NO_TEST = (
+    "self-preference has no p and is no verdict: the reference (experts, or else judges whose model answered nothing) "
+    "errs, and where its own answers are better, others' with the same reference mark are worse than they look. So "
+    "the interval goes from the comparison with these to that with others' answers to which the judge itself gave the "
+    "same mark. Errors that are as frequent in all right and in all wrong answers do not explain one without 0; "
+    "answers that differ in kind (more of its own are half right, or long) may."
 )
 
 
@@ -65,6 +73,8 @@ class JudgeBias(StudyResult):
         if self.estimate:
             return list(self.estimate)
         legend = [LEGEND] if any(judged.known for judged in self.judges) else []
+        if any(one.p is None and one.change is not None for judged in self.judges for one in judged.effects):
+            legend.append(NO_TEST)
         return [*(line for judged in self.judges for line in verdict_lines(judged)), *legend, *self.notes]
 
     def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
@@ -98,10 +108,12 @@ def verdict_lines(judged: JudgeEffects) -> list[str]:
         for one in judged.effects
         if one.biased
     ]
-    there = [one for one in judged.effects if one.change is not None]
+    there = [one for one in judged.effects if one.p is not None]
     if there and not lines:
         most = max(max(abs(one.low or 0), abs(one.high or 0)) for one in there)
-        lines.append(f"{whose}: no bias shows. Intervals leave room for a change of up to {most:.3f}.")
+        lines.append(
+            f"{whose}: no bias shows where there is a p. Intervals leave room for a change of up to {most:.3f}."
+        )
     again, *failing = judged.controls
     if again.failed is not None and again.failed.value > 0:
         lines.append(
@@ -140,7 +152,7 @@ def _probes(judged: JudgeEffects) -> Grid:
             one.probe,
             f"{one.answers:,}",
             "–" if one.change is None else f"{one.change:+.3f} [{one.low:+.3f}, {one.high:+.3f}]",
-            "–" if one.adjusted is None else f"{one.adjusted:.3f}" if one.adjusted >= 0.0005 else "< 0.001",
+            p_text(one.adjusted),
             _share(one.up),
             _share(one.down),
         )

@@ -13,6 +13,7 @@ from msgspec import UNSET, Struct
 from numpy.typing import NDArray
 
 from viva.analysis.columns import sums
+from viva.analysis.estimate import clusters_of
 from viva.engine.budget import Price, list_price
 from viva.engine.consumption import Consumption
 from viva.engine.folder import ModelRecord, RunFolder
@@ -59,7 +60,7 @@ class Answers(Struct, frozen=True, eq=False, kw_only=True):
         return measured(self.means, self.squares, self.counts, self.cluster)
 
 
-def answers_of(one: ScoreSet, cluster: str | None) -> Answers:
+def answers_of(one: ScoreSet) -> Answers:
     """Sum up a model's scores. Raises DataError where too few questions have one."""
     rows = one.scores.take(~one.scores.among("outcome", UNANSWERED))
     points, (groups, starts) = np.nan_to_num(rows.numbers["value"]), rows.groups("question")
@@ -81,7 +82,7 @@ def answers_of(one: ScoreSet, cluster: str | None) -> Answers:
         asked=one.opened if one.opened and one.opened.name.partition("/")[0] not in RECORDED else None,
         squares=sums((points - means[groups]) ** 2, groups, len(starts)),
         counts=counts,
-        cluster=rows.texts[f"tag:{cluster}"].codes[starts].astype(np.int64) + 1 if cluster else None,
+        cluster=clusters_of(rows.take(starts)),
         zero_one=bool(np.isin(means, (0.0, 1.0)).all()) and counts.max() == 1,
     )
 

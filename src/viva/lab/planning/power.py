@@ -34,8 +34,6 @@ _LARGEST = 0.9999
 _HALVINGS = 20
 """Of all differences: until the smallest is known to a ten-thousandth of a point."""
 _NORMAL = NormalDist()
-_FEWEST = 6
-"""Clusters from which a test that flips their signs can come out at 5 %, two-sided: 2 / 2⁵ is more."""
 _MANY = 300
 """Degrees of freedom from which Student's t is taken as normal."""
 _CERTAIN = 8
@@ -124,11 +122,11 @@ def questions_for_width(scatter: Scatter, width: float, samples: int = 1) -> int
 def power(scatter: Scatter, difference: float, questions: int, samples: int = 1) -> float:
     """The chance that a true difference is significant at 5 %, two-sided, by the normal approximation.
 
-    Of questions in clusters: by the noncentral t distribution, and none of fewer than 6 clusters.
+    Of questions in clusters: by the noncentral t distribution.
     """
     shift = abs(difference) / max(scatter.error(questions, samples), 1e-12)
     degrees = scatter.degrees(questions)
-    if degrees < _FEWEST - 1:
+    if degrees < 1:
         return 0.0
     critical = _critical(LEVEL, degrees)
     if degrees > _MANY or shift > _CERTAIN:

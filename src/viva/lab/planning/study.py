@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from viva.lab.planning.answers import Answers, Took
     from viva.lab.planning.power import Basis, Scatter
     from viva.lab.planning.tables import Assumption, Plan
-    from viva.runs.item_scores import ScoreSet
 
 SCORE = 70.0
 CORRELATION = 0.35
@@ -193,7 +192,7 @@ def _answers(sources: Sequence[Path], config: PlanConfig) -> Iterator[Answers]:
             )
     found: dict[str, Answers] = {}
     exams: dict[str, None] = {}
-    for one in score_sets(sources, EXAM, tags=(config.cluster,) if config.cluster else (), first_cell=True):
+    for one in score_sets(sources, EXAM, cluster=config.cluster or "", first_cell=True):
         if (config.model and not one.is_called(config.model)) or (config.exam and one.exam not in config.exam):
             continue
         exams[one.exam] = None
@@ -201,19 +200,12 @@ def _answers(sources: Sequence[Path], config: PlanConfig) -> Iterator[Answers]:
             continue  # refused below, by all their names
         if one.model in found:
             raise DataError(f"{one_line(one.model, 60)} is in {one.source} and in a run before it: name one of them")
-        _refuse_unknown(one, config.cluster)
-        found[one.model] = answers_of(one, config.cluster)
+        found[one.model] = answers_of(one)
     if not found:
         raise VivaError(f"no scores of such a model or exam in {', '.join(map(str, sources))}")
     if len(exams) > 1:
         raise VivaError(f"a plan is for one exam, and here are {', '.join(exams)}: name one with --exam")
     yield from found.values()
-
-
-def _refuse_unknown(one: ScoreSet, cluster: str | None) -> None:
-    if cluster and f"tag:{cluster}" not in one.scores.columns:
-        known = ", ".join(name.removeprefix("tag:") for name in one.scores.columns if name.startswith("tag:"))
-        raise DataError(f"--cluster {cluster!r}: {one.exam} in {one.source} has no such tag; it has: {known or 'none'}")
 
 
 def _assumed(config: PlanConfig) -> tuple[Basis, list[Assumption]]:
@@ -248,10 +240,11 @@ def _clustered(basis: Basis, config: PlanConfig, runs: Sequence[Answers]) -> tup
         raise VivaError(
             f"--clusters {number} and --cluster-size {size}: name one of them; --questions says how many there are"
         )
-    if (number or size) and not config.cluster and config.icc is None:
+    together = any(one.cluster is not None for one in runs)
+    if (number or size) and not together and config.icc is None:
         option = f"--clusters {number}" if number else f"--cluster-size {size}"
         raise VivaError(f"{option}: say how alike the questions of one are: --icc, or --cluster TAG of runs")
-    if config.icc is None and not config.cluster:
+    if config.icc is None and not together:
         return basis, []
     measured = max(runs, key=lambda one: len(one.questions)).measured().scatter.clusters if runs else None
     design = Clusters.so_many(number) if number else Clusters.of_size(size) if size else measured
@@ -277,11 +270,11 @@ def _design(config: PlanConfig, runs: Sequence[Answers]) -> Assumption:
     first = max(runs, key=lambda one: len(one.questions))
     count = first.cluster_count
     if count < 2:
-        raise DataError(
-            f"--cluster {config.cluster!r}: all questions of {first.source} are of one, which tells nothing of others"
-        )
+        raise DataError(f"all questions of {first.source} are of one cluster, which tells nothing of others")
     return Assumption(
-        "clusters", f"{count:,} of {len(first.questions) / count:.3g} questions", f"{config.cluster} of the runs"
+        "clusters",
+        f"{count:,} of {len(first.questions) / count:.3g} questions",
+        f"{config.cluster or 'as declared,'} of the runs",
     )
 
 
@@ -345,7 +338,7 @@ def _measured(runs: Sequence[Answers], config: PlanConfig) -> tuple[Basis, list[
     ]
     consumed = took(runs, prices_said(config.price))
     pair = median_pair(runs)
-    grouped = bool(config.cluster) or config.icc is not None
+    grouped = config.icc is not None or any(one.cluster is not None for one in runs)
     if pair is None or config.correlation is not None:
         correlation = CORRELATION if config.correlation is None else config.correlation
         _, together, _ = _scatters(single.between + single.within, share, min(correlation, 1 - share))

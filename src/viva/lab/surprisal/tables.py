@@ -67,17 +67,6 @@ class Perplexities(Struct, frozen=True, kw_only=True):
         return f"Min-{self.k:g}%"
 
 
-def grids(found: Perplexities) -> list[Grid]:
-    """Sets by models, then every model's figures, then sets beside each other."""
-    tables = [_across(found, "per_token", "Perplexity per token")]
-    if len(found.models) > 1:
-        tables.append(_across(found, "bits_per_byte", "Bits per byte"))
-    tables += [_own(found, model) for model in found.models]
-    if found.beside:
-        tables.append(_compared(found))
-    return tables
-
-
 def _across(found: Perplexities, measure: str, title: str) -> Grid:
     """The paper's table: a row a set, a column a model."""
     cells = {(row.set, row.tag, row.model): row.figures for row in found.rows}
@@ -132,23 +121,6 @@ def _compared(found: Perplexities) -> Grid:
     return Grid(f"Sets beside each other · {found.field}", header, tuple(rows))
 
 
-def closing(found: Perplexities) -> list[str]:
-    """How to read it."""
-    lines = [
-        MEANING,
-        f"{found.min_k}: the mean log-probability of the {found.k:g} % least probable tokens of a text, a mean over "
-        "texts (Shi et al. 2023); nearer to 0 is less surprising.",
-    ]
-    if found.beside:
-        lines.append(
-            "Beside each other, over different texts that stand in one of the two only: the set's perplexity per "
-            f"token by the other's; its {found.min_k} less the other's; AUC: how often the text of the set has "
-            f"the higher {found.min_k}, of two texts drawn at random, one of each (0.5: no difference); p: Mann "
-            "and Whitney's rank test, two-sided, of each row alone."
-        )
-    return [*lines, PROOF, *found.notes, *found.signatures]
-
-
 def _places(found: Perplexities) -> tuple[str, ...]:
     return ("set", found.by) if found.by else ("set",)
 
@@ -197,11 +169,31 @@ class PerplexityTables(StudyResult):
 
     def tables(self) -> list[Grid]:
         """The table across sets, each model's own, and sets beside each other."""
-        return grids(self.found)
+        found = self.found
+        tables = [_across(found, "per_token", "Perplexity per token")]
+        if len(found.models) > 1:
+            tables.append(_across(found, "bits_per_byte", "Bits per byte"))
+        tables += [_own(found, model) for model in found.models]
+        if found.beside:
+            tables.append(_compared(found))
+        return tables
 
     def closing(self) -> list[str]:
         """How to read it, and what it does not prove."""
-        return closing(self.found)
+        found = self.found
+        lines = [
+            MEANING,
+            f"{found.min_k}: the mean log-probability of the {found.k:g} % least probable tokens of a text, a mean "
+            "over texts (Shi et al. 2023); nearer to 0 is less surprising.",
+        ]
+        if found.beside:
+            lines.append(
+                "Beside each other, over different texts that stand in one of the two only: the set's perplexity per "
+                f"token by the other's; its {found.min_k} less the other's; AUC: how often the text of the set has "
+                f"the higher {found.min_k}, of two texts drawn at random, one of each (0.5: no difference); p: Mann "
+                "and Whitney's rank test, two-sided, of each row alone."
+            )
+        return [*lines, PROOF, *found.notes, *found.signatures]
 
     def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
         """A row a set (and tag value) and model, unrounded; then a row a pair of sets, in the same columns."""

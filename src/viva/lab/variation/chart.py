@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from viva.designs import Design
 from viva.lab.variation.tables import Contestant
 from viva.reports.charts.theme import PER_CENT
+from viva.reports.result import p_text
 from viva.visible import one_line
 
 if TYPE_CHECKING:
@@ -59,16 +60,10 @@ def _cells(design: Design, found: Sequence[Contestant]) -> Panel:
     y = altair.Y("model:N", sort=None, title="model", axis=altair.Axis(labelLimit=240))
     x = altair.X("score:Q", title=f"score ({PER_CENT})", scale=altair.Scale(zero=False))
     base = altair.Chart(altair.InlineData(values=means)).encode(y=y)
-    shown = [
-        altair.Tooltip("model:N"),
-        altair.Tooltip("score:Q", format=".1f", title="mean over all cells"),
-        altair.Tooltip("low:Q", format=".1f", title="anything else: from"),
-        altair.Tooltip("high:Q", format=".1f", title="to"),
-    ]
+    shown = _tips(score="mean over all cells", low="anything else: from", high="to")
     tick = [
-        altair.Tooltip("model:N"),
+        *_tips(score="score"),
         altair.Tooltip("cell:N"),
-        altair.Tooltip("score:Q", format=".1f"),
         altair.Tooltip("rank:Q", title="rank in this cell"),
     ]
     return altair.layer(
@@ -83,6 +78,14 @@ def _cells(design: Design, found: Sequence[Contestant]) -> Panel:
     )
 
 
+def _tips(**titles: str) -> list[altair.Tooltip]:
+    """What is under the pointer: the model, and figures by what they are called."""
+    import altair
+
+    figures = [altair.Tooltip(f"{name}:Q", format=".1f", title=title) for name, title in titles.items()]
+    return [altair.Tooltip("model:N"), *figures]
+
+
 def _sources(found: Sequence[Contestant]) -> Panel:
     """The standard deviation of every source of each model's score, the part of intervals that fits."""
     import altair
@@ -94,6 +97,7 @@ def _sources(found: Sequence[Contestant]) -> Panel:
             "sd": 100 * source.sd,
             "low": 100 * source.low**0.5,
             "high": 100 * source.high**0.5,
+            "p": p_text(source.p),
             "share": "–" if share is None else f"{100 * share:.0f} %",
         }
         for one in found
@@ -109,11 +113,9 @@ def _sources(found: Sequence[Contestant]) -> Panel:
         yOffset=altair.YOffset("model:N", sort=None),
         color=altair.Color("model:N", sort=None, title="model", legend=altair.Legend(labelLimit=240, orient="bottom")),
         tooltip=[
-            altair.Tooltip("model:N"),
+            *_tips(sd="standard deviation", low="interval from", high="to"),
             altair.Tooltip("source:N"),
-            altair.Tooltip("sd:Q", format=".1f", title="standard deviation"),
-            altair.Tooltip("low:Q", format=".1f", title="interval from"),
-            altair.Tooltip("high:Q", format=".1f", title="to"),
+            altair.Tooltip("p:N"),
             altair.Tooltip("share:N", title="share of the error"),
         ],
     )

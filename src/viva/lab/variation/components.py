@@ -13,6 +13,11 @@ have none have as many degrees of freedom as a factor has levels, less one; thei
 (Biometrika 49, 1962; Burdick and Graybill, Confidence Intervals on Variance Components, 1992, section 3.3). It is wide,
 since three prompts say little about prompts.
 
+An estimate is more than 0 by chance alone in every second design. So each source has a p: of questions by a t-test of
+the figures that its estimate is the mean of; of levels by an F test of the differences between their means, against
+what these are on single questions (Box 1954), which asks for these very levels, since two or three of them can show
+hardly anything of others. Holm's correction over all sources: of a guesser one is shown in 5 % of designs at most.
+
 Judges who marked the same answers are one more factor, crossed with all others and with the answers: of each source
 there is what it is for all judges, and what it is for each of them (question × judge, chance × judge).
 """
@@ -26,13 +31,17 @@ import numpy as np
 from msgspec import Struct, structs
 from numpy.typing import NDArray
 
+from viva.analysis.multiplicity import adjusted
 from viva.analysis.uncertainty import LEVEL, t_quantile
 
 Floats = NDArray[np.float64]
+ALPHA = 0.05
+"""The p from which a source is not shown to be more than chance."""
 QUESTION, CELL, CHANCE, JUDGE = "question", "combination", "chance", "judge"
 _SINGULAR = 1e-9
 _MANY = 1e9
 """Degrees of freedom of what is known well."""
+_DRAWS = 10_000
 _NO_ERROR = 1e-6
 """A standard error below it, in shares, is one of rounding."""
 
@@ -50,6 +59,14 @@ class Component(Struct, frozen=True, kw_only=True):
     degrees: float
     in_mean: float
     """What it adds to the variance of the mean over all questions and cells that were asked."""
+    p: float | None
+    """Of chance doing as much, by Holm over the sources of a score: of a source with questions in it by a t-test (None
+    where all questions give one figure), of one without that these very levels differ on other questions."""
+
+    @property
+    def shown(self) -> bool:
+        """Whether it is more than chance."""
+        return self.p is not None and self.p <= ALPHA
 
     @property
     def of_questions(self) -> bool:
@@ -92,36 +109,49 @@ class Components(Struct, frozen=True, kw_only=True):
     """The same where only questions are: for these very prompts and orders."""
     questions_degrees: int
 
-    def interval(self, *, level: float = LEVEL, everything: bool = True) -> tuple[float, float]:
+    @property
+    def p(self) -> float:
+        """The least of the sources without questions: whether anything moves the mean."""
+        return min(one.p for one in self.components if one.p is not None and not one.of_questions)
+
+    @property
+    def moved(self) -> bool:
+        """Whether anything is shown that more variants of a question average out."""
+        return any(one.shown and one.of_answers and not one.of_questions for one in self.components)
+
+    def interval(self, *, everything: bool = True) -> tuple[float, float]:
         """Of the mean: with `everything` for any levels of the factors, else for those that were asked."""
         error, degrees = (
             (self.error, self.degrees) if everything else (self.questions_error, float(self.questions_degrees))
         )
-        half = t_quantile(degrees, level) * error
+        half = t_quantile(degrees) * error
         return self.mean - half, self.mean + half
 
     def shares(self) -> dict[str, float | None]:
         """Source → its part of the squared `error`; None where there is no error.
 
-        A source that is estimated below 0 has none. One with questions in it lowers the error all the same, so that
-        the others with questions share what is left in proportion.
+        What chance does as well has none, and the error is that without it. What others with questions add to the mean
+        is theirs in proportion, since one below 0 lowers the error all the same.
         """
-        if self.error < _NO_ERROR:
-            return dict.fromkeys((one.name for one in self.components), None)
-        parts = {one.name: max(0.0, one.in_mean) for one in self.components}
-        counted = sum(parts[one.name] for one in self.components if one.of_questions)
-        kept = self.questions_error**2 / counted if counted else 0.0
+        shown = {one: max(0.0, one.in_mean) for one in self.components if one.shown}
+        counted = sum(part for one, part in shown.items() if one.of_questions)
+        parts = {
+            one.name: part * self.questions_error**2 / counted if one.of_questions else part
+            for one, part in shown.items()
+        }
+        whole = sum(parts.values())
         return {
-            one.name: parts[one.name] * (kept if one.of_questions else 1.0) / self.error**2 for one in self.components
+            one.name: parts[one.name] / whole if one.shown and whole > _NO_ERROR**2 else None for one in self.components
         }
 
     def error_with(self, questions: float, variants: float) -> float:
         """The standard error of a mean over so many questions, each answered once in each of so many cells, of which
         every one has levels of its own of every factor; with as many judges as there are.
 
-        As in `error`, what is estimated below 0 lowers what all sources with questions in them add together, and
-        nothing else. A question's own variance is below 0 where its levels make up for each other, as all orders of
-        options do for a model that likes a letter. No more than the levels that there are can do so.
+        Factors that are not shown to do anything add nothing. As in `error`, what is estimated below 0 lowers what all
+        sources with questions in them add together, and nothing else. A question's own variance is below 0 where its
+        levels make up for each other, as all orders of options do for a model that likes a letter. No more than the
+        levels that there are can do so.
         """
         of_questions = others = 0.0
         for one in self.components:
@@ -129,7 +159,7 @@ class Components(Struct, frozen=True, kw_only=True):
             if one.of_questions:
                 alone = max(1.0, variants / self.levels) if one.variance < 0 else 1.0
                 of_questions += one.variance / (questions * (variants if one.of_answers else alone) * judges)
-            else:
+            elif one.shown:
                 others += max(0.0, one.variance) / ((variants if one.of_answers else 1) * judges)
         return math.sqrt(max(0.0, of_questions) + others)
 
@@ -141,17 +171,15 @@ class _Figures(Struct, frozen=True, kw_only=True):
     """Source → one figure a question, whose mean estimates its variance."""
     shares: dict[str, float]
     """The same sources → what a mean over all questions and cells has of it."""
-    cell_means: Floats
-    """Arrays × cells."""
+    means: Floats
+    """Arrays × questions × cells."""
     noise: dict[str, float]
     """Source without questions → the variance that questions add to a cell's mean with the same form."""
     error: float
     """Squared standard error of the mean where other questions are asked."""
 
 
-def estimate(
-    values: Floats, cells: Sequence[Sequence[int]], factors: Sequence[str], level: float = LEVEL
-) -> Components:
+def estimate(values: Floats, cells: Sequence[Sequence[int]], factors: Sequence[str]) -> Components:
     """Return the components of an array of values: questions × cells × samples, all of them known.
 
     `cells` has a row a cell: the level of each of `factors`; one empty row where nothing is varied. With a fourth axis
@@ -164,31 +192,35 @@ def estimate(
     if questions < 2 or count * judges < 2:
         raise ValueError(f"components take two questions and two cells, and here are {questions} and {count}")
     codes = np.asarray(cells, dtype=np.int64).reshape(count, len(factors))
-    forms = {name: _same(codes[:, at]) for at, name in enumerate(factors)}
+    # 1 where two cells have the same level.
+    forms = {name: np.equal.outer(one, one) * 1.0 for name, one in zip(factors, codes.T, strict=True)}
     if len(factors) > 1:
         forms[CELL] = np.eye(count)
     names, matrix = _independent(forms)
     whole = _figures(panel.mean(axis=3)[None], {name: forms[name] for name in names}, matrix)
     apart = None
     if judges > 1:
-        contrasts = np.moveaxis(panel @ _contrasts(judges), 3, 0)
-        apart = _figures(contrasts, {name: forms[name] for name in names}, matrix)
-    by_judge = _of_levels(apart, codes, names, level, {}) if apart else {}
+        # The mean over judges is the vector of eigenvalue 0; the others are orthonormal contrasts.
+        contrasts = np.linalg.eigh(np.eye(judges) - 1 / judges)[1][:, 1:]
+        apart = _figures(np.moveaxis(panel @ contrasts, 3, 0), {name: forms[name] for name in names}, matrix)
+    by_judge = _of_levels(apart, codes, names, {}) if apart else {}
     shared = {name: (one.variance / judges, one.degrees) for name, one in by_judge.items()}
-    levels = [*_of_levels(whole, codes, names, level, shared).values()]
+    levels = [*_of_levels(whole, codes, names, shared).values()]
     alone: list[Component] = []
     crossed: list[Component] = []
     for label, figures in whole.of_questions.items():
         share = whole.shares[label]
         differing = apart.of_questions[label] if apart else None
         if differing is not None:
-            crossed.append(_of_questions(_of_judges(label), differing, level, share / judges))
+            crossed.append(_of_questions(_of_judges(label), differing, share / judges))
         own = figures if differing is None else figures - differing / judges
-        alone.append(_of_questions(label, own, level, share))
+        alone.append(_of_questions(label, own, share))
     ordered = [alone[0], *levels, *alone[1:]]
     if apart:
-        judge = _of_the_judges(apart, [*by_judge.values()], judges, questions, level)
+        judge = _of_the_judges(apart, [*by_judge.values()], judges)
         ordered += [judge, crossed[0], *(_shared(one, judges) for one in by_judge.values()), *crossed[1:]]
+    p_values = adjusted([one.p for one in ordered], "holm")
+    ordered = [structs.replace(one, p=p) for one, p in zip(ordered, p_values, strict=True)]
     random = [one for one in ordered if not one.of_questions]
     parts = [(whole.error, questions - 1.0), *((max(0.0, one.in_mean), one.degrees) for one in random)]
     total, degrees = _sum_of(parts)
@@ -207,13 +239,10 @@ def estimate(
     )
 
 
-def _contrasts(judges: int) -> Floats:
-    """Orthonormal contrasts (Helmert's) between so many judges, a column each."""
-    made = np.tril(np.ones((judges, judges - 1)), -1) * 0.0
-    for at in range(judges - 1):
-        made[: at + 1, at] = 1.0
-        made[at + 1, at] = -(at + 1.0)
-    return np.asarray(made / np.linalg.norm(made, axis=0))
+def range_by_chance(values: Floats) -> float:
+    """The range of the means of cells (questions × cells) on average, where all have one true mean: of normal draws."""
+    spread = np.cov(values.T) / len(values)
+    return float(np.ptp(np.random.default_rng(0).multivariate_normal(spread[0] * 0, spread, _DRAWS), axis=1).mean())
 
 
 def _sum_of(parts: Sequence[tuple[float, float]]) -> tuple[float, float]:
@@ -228,12 +257,11 @@ def _figures(arrays: Floats, forms: Mapping[str, Floats], matrix: Floats) -> _Fi
     centre = np.eye(count) - 1 / count
     correct = questions / (questions - 1)
     means = arrays.mean(axis=3)
-    cell_means = means.mean(axis=1)
-    left = (means - cell_means[:, None, :]) @ centre  # of each question without its mean and those of cells
+    left = (means - means.mean(axis=1, keepdims=True)) @ centre  # of each question without its mean and those of cells
     # One figure a question for each form, whose mean estimates the component.
     each = [((left @ form) * left).sum(axis=2).mean(axis=0) * correct for form in forms.values()]
     crossed = np.linalg.solve(matrix, np.stack(each)) if each else np.zeros((0, questions))
-    weights = [float(form.sum()) / count**2 for form in forms.values()]
+    weights = [float(form.mean()) for form in forms.values()]
     centred = means.mean(axis=2) - means.mean(axis=(1, 2))[:, None]
     deviation = (centred**2).mean(axis=0) * correct
     within = np.asarray(arrays.var(axis=3, ddof=1).mean(axis=(0, 2))) if samples > 1 else None
@@ -250,7 +278,7 @@ def _figures(arrays: Floats, forms: Mapping[str, Floats], matrix: Floats) -> _Fi
     return _Figures(
         of_questions=figures,
         shares=shares,
-        cell_means=cell_means,
+        means=means,
         noise=dict(zip(forms, (crossed.mean(axis=1) / questions).tolist(), strict=True)),
         error=float(deviation.mean()) / questions,
     )
@@ -265,11 +293,6 @@ def _of_judges(label: str) -> str:
     """What a source is called where it is another one for each judge."""
     name, comma, chance = label.partition(",")
     return f"{name} × {JUDGE}{comma}{chance}"
-
-
-def _same(codes: NDArray[np.int64]) -> Floats:
-    """1 where two cells have the same level."""
-    return np.asarray(codes[:, None] == codes[None, :], dtype=np.float64)
 
 
 def _independent(forms: Mapping[str, Floats]) -> tuple[list[str], Floats]:
@@ -291,10 +314,13 @@ def _independent(forms: Mapping[str, Floats]) -> tuple[list[str], Floats]:
     return names, matrix
 
 
-def _of_questions(name: str, figures: Floats, level: float, share: float) -> Component:
+def _of_questions(name: str, figures: Floats, share: float) -> Component:
     """A component whose estimate is the mean of one figure a question."""
+    from scipy.special import stdtr
+
     mean, degrees = float(figures.mean()), len(figures) - 1
-    half = t_quantile(degrees, level) * float(figures.std(ddof=1)) / math.sqrt(len(figures))
+    error = float(figures.std(ddof=1)) / math.sqrt(len(figures))
+    half = t_quantile(degrees) * error
     return Component(
         name=name,
         variance=mean,
@@ -302,6 +328,7 @@ def _of_questions(name: str, figures: Floats, level: float, share: float) -> Com
         high=max(0.0, mean + half),
         degrees=degrees,
         in_mean=mean * share,
+        p=float(stdtr(degrees, -mean / error)) if error > _NO_ERROR**2 else None,
     )
 
 
@@ -309,13 +336,12 @@ def _of_levels(
     found: _Figures,
     codes: NDArray[np.int64],
     names: Sequence[str],
-    level: float,
     shared: Mapping[str, tuple[float, float]],
 ) -> dict[str, Component]:
     """The components without questions, from the means of cells. `shared`: name → what else has its form in them, and
     the degrees of freedom with which that is known."""
-    cell_means, noise = found.cell_means, found.noise
-    count = cell_means.shape[1]
+    means, noise = found.means, found.noise
+    count = means.shape[2]
     factors = [name for name in names if name != CELL]
     dummies = [np.eye(int(codes[:, at].max()) + 1)[codes[:, at]] for at in range(len(factors))]
     every = _projection(np.ones((count, 1)), *dummies)
@@ -326,7 +352,7 @@ def _of_levels(
     if CELL in noise and np.linalg.matrix_rank(every) < count:
         form = np.eye(count)
         other = _sum_of([(rest, _MANY), shared.get(CELL, nothing)])
-        made[CELL] = _few_levels(CELL, cell_means, form - every, other, rest, form, level)
+        made[CELL] = _few_levels(CELL, means, form - every, other, rest, form)
         square, degrees = other[0] + made[CELL].variance, made[CELL].degrees
     for at, name in enumerate(factors):
         others = _projection(np.ones((count, 1)), *dummies[:at], *dummies[at + 1 :])
@@ -336,67 +362,28 @@ def _of_levels(
         more, known = shared.get(name, nothing)
         # What questions add is known as well as there are questions.
         parts = [(square, degrees if square > rest else _MANY), (noise[name] * times, _MANY), (more * times, known)]
-        made[name] = _few_levels(name, cell_means, explained, _sum_of(parts), rest + noise[name] * times, form, level)
+        made[name] = _few_levels(name, means, explained, _sum_of(parts), rest + noise[name] * times, form)
     return {name: made[name] for name in names if name in made}
 
 
 def _few_levels(
-    name: str,
-    cell_means: Floats,
-    projection: Floats,
-    rest: tuple[float, float],
-    least: float,
-    form: Floats,
-    level: float,
+    name: str, means: Floats, projection: Floats, rest: tuple[float, float], least: float, form: Floats
 ) -> Component:
-    """A component of the levels of a factor, whose effects a form spreads over the cells' means."""
-    each = round(float(np.trace(projection)))
-    square = float(np.einsum("kc,cd,kd->", cell_means, projection, cell_means)) / each / len(cell_means)
-    return _williams(
-        name,
-        (square, each * len(cell_means)),
-        rest,
-        least,
-        times=float(np.sum(projection * form)) / each,
-        share=float(form.sum()) / len(form) ** 2,
-        level=level,
-    )
-
-
-def _of_the_judges(
-    apart: _Figures, by_judge: Sequence[Component], judges: int, questions: int, level: float
-) -> Component:
-    """The component of judges, from the means of contrasts between them."""
-    means = apart.cell_means.mean(axis=1)
-    levels = [(one.in_mean, one.degrees) for one in by_judge]
-    rest = _sum_of([(apart.error, (questions - 1.0) * len(means)), *levels])
-    square = float(np.mean(means**2)), judges - 1
-    return _williams(JUDGE, square, rest, apart.error, times=1.0, share=1 / judges, level=level)
-
-
-def _williams(
-    name: str,
-    square: tuple[float, int],
-    rest: tuple[float, float],
-    least: float,
-    *,
-    times: float,
-    share: float,
-    level: float,
-) -> Component:
-    """A component whose mean square has few degrees of freedom. `rest`: what else is in the mean square, and the
-    degrees of freedom of that; it is `least` at least, since no true variance is below 0. `times`: how often the
-    component is in the mean square; `share`: in a mean over everything.
+    """A component of few levels, whose effects a form spreads over the cells' means. `rest`: what else is in the mean
+    square that a projection takes of these, and the degrees of freedom of that; it is `least` at least, since no true
+    variance is below 0.
 
     A mean square below the rest is taken for the rest in the upper limit, which would fall to 0 else: levels that are
     by chance more alike than combinations of them say no more than that a component of 0 is possible.
     """
     from scipy.special import fdtri
 
-    seen, degrees = square
-    other, known = rest
+    degrees = round(float(np.trace(projection))) * len(means)
+    times = float(np.sum(projection * form)) * len(means) / degrees
+    squares, p = _test(means, projection)
+    seen, (other, known) = squares / degrees, rest
     bound = max(0.0, other, least)
-    tail = (1 - level) / 2
+    tail = (1 - LEVEL) / 2
     low, high = (
         float((mean_square - bound * fdtri(degrees, known, part)) / fdtri(degrees, _MANY, part) / times)
         for mean_square, part in ((seen, 1 - tail), (max(seen, bound), tail))
@@ -408,8 +395,34 @@ def _williams(
         low=max(0.0, low),
         high=max(0.0, high),
         degrees=degrees,
-        in_mean=variance * share,
+        in_mean=variance * float(form.mean()),
+        p=p,
     )
+
+
+def _of_the_judges(apart: _Figures, by_judge: Sequence[Component], judges: int) -> Component:
+    """The component of judges, from the means of contrasts between them."""
+    means, once = apart.means.mean(axis=2, keepdims=True), np.ones((1, 1))
+    levels = [(one.in_mean, one.degrees) for one in by_judge]
+    rest = _sum_of([(apart.error, (means.shape[1] - 1.0) * len(means)), *levels])
+    found = _few_levels(JUDGE, means, once, rest, apart.error, once)
+    return structs.replace(found, in_mean=found.in_mean / judges)
+
+
+def _test(means: Floats, projection: Floats) -> tuple[float, float]:
+    """The sum of squares of what a projection takes of the means of cells over questions, and the p of its being
+    chance: F, with as many degrees of freedom as its variance between questions has (Box, Annals of Mathematical
+    Statistics 25, 1954, section 3)."""
+    from scipy.special import fdtrc
+
+    each = np.hstack([*(means @ projection)])
+    squares = float((each.mean(axis=0) ** 2).sum())
+    spread = np.cov(each.T).reshape(each.shape[1], -1)
+    total = float(np.trace(spread))
+    if total < _NO_ERROR**2:
+        return squares, float(squares < _NO_ERROR**2)
+    degrees = total**2 / float((spread**2).sum())
+    return squares, float(fdtrc(degrees, degrees * (len(each) - 1), len(each) * squares / total))
 
 
 def _projection(*columns: Floats) -> Floats:

@@ -4,9 +4,10 @@ with several judges."""
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 from msgspec import UNSET, Meta, Struct
@@ -14,17 +15,20 @@ from msgspec import UNSET, Meta, Struct
 from viva.commands import command
 from viva.designs import Design
 from viva.engine.folder import ExamRecord, RunFolder
+from viva.engine.stages import NO_REPLY_YET, Evaluation, EvidenceStore, parts_shown, row_of
 from viva.errors import DataError, VivaError
 from viva.fields import note
 from viva.lab.variation.cells import with_judges
+from viva.runs.config import LimitOptions
 from viva.runs.exams import reopen
 from viva.runs.graded import refuse_adaptive, rows_by_evaluation, runs_in
+from viva.runs.open import open_evidence, prepare
 from viva.studies.options import OnlyExams, OnlyModels, Runs
+from viva.types import ScoreRow
 from viva.visible import one_line
 
 if TYPE_CHECKING:
-    from viva.lab.variation.components import Components, Floats
-    from viva.lab.variation.judges import Marked
+    from viva.lab.variation.components import Floats
     from viva.lab.variation.positions import Position
     from viva.lab.variation.tables import Contestant, Difference, Variance
 
@@ -96,7 +100,7 @@ def study(config: VarianceConfig) -> Variance:
     from viva.lab.variation.tables import Variance
 
     found = _asked(config)
-    contestants = sorted((_contestant(one, found) for one in found.asked), key=_mean, reverse=True)
+    contestants = sorted((_contestant(one, found) for one in found.asked), key=lambda one: -one.components.mean)
     by_model = {one.model: one for one in found.asked}
     pairs = [
         _difference(by_model[first.model], by_model[second.model], found)
@@ -114,10 +118,6 @@ def study(config: VarianceConfig) -> Variance:
         available=found.record.questions,
         budget_asked=config.budget is not None,
     )
-
-
-def _mean(one: Contestant) -> float:
-    return one.components.mean
 
 
 def _asked(config: VarianceConfig) -> _Varied:
@@ -172,6 +172,8 @@ def _is_meant(config: VarianceConfig, exam: ExamRecord, model: str) -> bool:
     return named and (not config.exam or exam.spec.label in config.exam)
 
 
+Marked = tuple[tuple[ScoreRow, ...], bool]
+"""One answer: its row under each judge, in the order of the run's judges, and whether any of them gave a reply."""
 Evaluations = list[tuple[ExamRecord, str, tuple[str, ...], _Asked | None]]
 
 
@@ -197,11 +199,9 @@ def _evaluations(path: Path, config: VarianceConfig) -> Evaluations:
 
 def _judged(path: Path, judges: tuple[str, ...], config: VarianceConfig) -> Evaluations:
     """The same of a run with several judges. Where none of them was asked anything about an exam, a rule decides."""
-    from viva.lab.variation.judges import rows_by_judge
-
     found: Evaluations = []
     judged: set[str] = set()
-    for exam, model, answers in rows_by_judge(path):
+    for exam, model, answers in _rows_by_judge(path):
         read = None
         if _is_meant(config, exam, model):
             read = _read(model, exam, answers)
@@ -214,6 +214,41 @@ def _judged(path: Path, judges: tuple[str, ...], config: VarianceConfig) -> Eval
         for exam, model, judges, one in found
         if exam.spec.label in judged or exam.spec.vary is not UNSET
     ]
+
+
+def _rows_by_judge(path: Path) -> Iterator[tuple[ExamRecord, str, Iterator[Marked]]]:
+    """Exam, model and answers, one model on one exam after the other; answers must be read before the next.
+
+    All is graded here from the files of the run, without the marks of experts, which count before any judge's. Raises
+    VivaError where the run's questions are not here.
+    """
+    folder = RunFolder.open(path)
+    opened = prepare(folder, LimitOptions(progress="quiet"))
+    exams = {exam.spec.label: exam for exam in folder.record.exams}
+    with ExitStack() as stack:
+        evidence_store = open_evidence(opened, stack)
+        for evaluation in opened.evaluations:
+            yield exams[evaluation.label], evaluation.model.name, _marked(folder, evaluation, evidence_store)
+
+
+def _marked(folder: RunFolder, evaluation: Evaluation, evidence_store: EvidenceStore) -> Iterator[Marked]:
+    exam, shown = evaluation.exam, parts_shown(evaluation.exam)
+    judges = [judge.model.name for judge in evidence_store.judge_panel.judges] if evidence_store.judge_panel else []
+    with ExitStack() as stack:
+        journal = folder.journal("responses", write=False)
+        stack.callback(journal.close)
+        for question, sample, entry in evaluation.answers(journal):
+            response = entry.response() if entry else NO_REPLY_YET
+            evidence = evidence_store.about(evaluation, question, sample, response)
+            alone = (
+                msgspec.structs.replace(
+                    evidence, marks=(), opinions=[one for one in evidence.opinions if one.judge == judge]
+                )
+                for judge in judges
+            )
+            scores = [exam.score(question, response, one) for one in alone]
+            rows = tuple(row_of(evaluation, question, sample, response, score, shown) for score in scores)
+            yield rows, bool(evidence.opinions)
 
 
 def _under_one(one: _Asked, judges: int) -> _Asked:
@@ -255,12 +290,7 @@ def _contestant(one: _Asked, found: _Varied) -> Contestant:
     whole = _whole(one)
     _refuse_few(len(whole), len(one.points), one.model, found.judges)
     values = np.array([*whole.values()], dtype=np.float64)
-    return Contestant(
-        model=one.model,
-        components=_estimated(values, found),
-        left_out=len(one.points) - len(whole),
-        cells=tuple(values.mean(axis=(0, 2)).tolist()),
-    )
+    return Contestant(model=one.model, left_out=len(one.points) - len(whole), **_moved(values, found))
 
 
 def _difference(first: _Asked, second: _Asked, found: _Varied) -> Difference:
@@ -278,28 +308,24 @@ def _difference(first: _Asked, second: _Asked, found: _Varied) -> Difference:
         np.array([[cell[:samples] for cell in one[question]] for question in shared], dtype=np.float64)
         for one in (mine, other)
     ]
-    gain = both[0] - both[1]
-    return Difference(
-        first=first.model,
-        second=second.model,
-        components=_estimated(gain, found),
-        cells=tuple(gain.mean(axis=(0, 2)).tolist()),
-    )
+    return Difference(first=first.model, second=second.model, **_moved(both[0] - both[1], found))
 
 
-def _estimated(values: Floats, found: _Varied) -> Components:
-    """Components of questions × cells × samples, where every judge has a cell."""
-    from viva.lab.variation.components import estimate
+def _moved(values: Floats, found: _Varied) -> dict[str, Any]:
+    """Components, means of cells and their range by chance of questions × cells × samples; every judge has a cell."""
+    from viva.lab.variation.components import estimate, range_by_chance
 
-    design = found.varied
+    design, means = found.varied, values.mean(axis=2)
     cells, factors = (design.cells, [factor.name for factor in design.factors]) if design else (((),), [])
     if found.judges:
         questions, _, samples = values.shape
         values = values.reshape(questions, len(cells), len(found.judges), samples).swapaxes(2, 3)
     try:
-        return estimate(values, cells, factors)
+        components = estimate(values, cells, factors)
     except ValueError as problem:
         raise DataError(f"a design of {found.design.words}: {problem}") from None
+    of_cells = tuple(means.mean(axis=0).tolist())
+    return {"components": components, "cells": of_cells, "by_chance": range_by_chance(means)}
 
 
 def _names(given: Iterable[str]) -> list[str]:

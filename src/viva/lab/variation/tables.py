@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 import msgspec
 from msgspec import Struct
 
 from viva.designs import JUDGE, Design
-from viva.lab.variation.components import QUESTION, Component, Components
+from viva.lab.variation.components import ALPHA, QUESTION, Component, Components
 from viva.lab.variation.positions import Position
 from viva.reports.grids import WORDS
 from viva.reports.printing import StudyResult
-from viva.reports.result import Grid
+from viva.reports.result import Grid, p_text
 from viva.visible import one_line
 
 VARIANTS = (1, 2, 4, 8, 16)
 _FEW = 10
 """Questions that a budget is split into at least."""
 _NAME = 40
-_ROUNDING = 1e-12
+_MARGINS = ("questions alone ±", "anything else ±", "cells", "range by chance", "p")
 
 
 class Contestant(Struct, frozen=True, kw_only=True):
@@ -31,6 +32,18 @@ class Contestant(Struct, frozen=True, kw_only=True):
     left_out: int
     """Questions of which an answer is missing."""
     cells: tuple[float, ...]
+    by_chance: float
+    """The range of `cells` on average where nothing moves the score."""
+
+    @property
+    def name(self) -> str:
+        """The model's, shortened."""
+        return one_line(self.model, _NAME)
+
+    @property
+    def title(self) -> str:
+        """What it is, with its name."""
+        return f"score of {self.name}"
 
 
 class Difference(Struct, frozen=True, kw_only=True):
@@ -40,11 +53,18 @@ class Difference(Struct, frozen=True, kw_only=True):
     second: str
     components: Components
     cells: tuple[float, ...]
+    by_chance: float
+    """The range of `cells` on average where nothing moves the score."""
 
     @property
     def name(self) -> str:
         """`A − B`."""
         return f"{one_line(self.first, _NAME)} − {one_line(self.second, _NAME)}"
+
+    @property
+    def title(self) -> str:
+        """What it is, with its name."""
+        return f"difference {self.name}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -79,7 +99,7 @@ class Variance(StudyResult):
     def levels(self) -> list[tuple[str, str, list[float]]]:
         """Factor, level, and the mean score of each model over the cells that have it."""
         return [
-            (factor.name, level, [_mean([one.cells[cell] for cell in having]) for one in self.contestants])
+            (factor.name, level, [fmean(one.cells[cell] for cell in having) for one in self.contestants])
             for at, factor in enumerate(self.design.factors)
             for number, level in enumerate(factor.levels)
             for having in ([cell for cell, levels in enumerate(self.design.cells) if levels[at] == number],)
@@ -89,14 +109,28 @@ class Variance(StudyResult):
     def splits(self) -> list[tuple[int, int, list[float]]]:
         """Variants of a question and questions that the budget pays for, and the standard error of each difference; of
         the score where there is one model."""
-        about = [one.components for one in self.differences or self.contestants]
         # One answer to a question does not say what others would be.
-        known = VARIANTS if self._asks_variants or about[0].samples > 1 else VARIANTS[:1]
+        about = self._split_of
+        known = VARIANTS if self._asks_variants or about[0].components.samples > 1 else VARIANTS[:1]
         return [
-            (variants, self.budget // variants, [one.error_with(self.budget // variants, variants) for one in about])
+            (variants, questions, [one.components.error_with(questions, variants) for one in about])
             for variants in known
-            if self.budget // variants >= _FEW
+            if (questions := self.budget // variants) >= _FEW
         ]
+
+    @property
+    def _is_split(self) -> bool:
+        """Whether the split of a budget is printed: where it is asked for, or anything shown makes it matter."""
+        moved = any(one.components.moved for one in self._split_of)
+        return self.budget_asked or (moved and len(self.splits()) > 1)
+
+    @property
+    def _all(self) -> list[Contestant | Difference]:
+        return [*self.differences, *self.contestants]
+
+    @property
+    def _split_of(self) -> list[Contestant | Difference]:
+        return self._all[: len(self.differences) or None]
 
     @property
     def _asks_variants(self) -> bool:
@@ -106,14 +140,8 @@ class Variance(StudyResult):
     def tables(self) -> list[Grid]:
         """Scores, differences, what moves the first of these; the split of a budget, positions, levels; the rest. The
         split comes first where somebody asked for it."""
-        moved = [
-            *(_components(f"What moves the difference {one.name}", one.components) for one in self.differences),
-            *(
-                _components(f"What moves the score of {one_line(one.model, _NAME)}", one.components)
-                for one in self.contestants
-            ),
-        ]
-        split = [self._split()] if self.budget_asked or len(self.splits()) > 1 else []
+        moved = [_components(one) for one in self._all]
+        split = [self._split()] if self._is_split else []
         return [
             *(split if self.budget_asked else []),
             self._scores(),
@@ -129,17 +157,9 @@ class Variance(StudyResult):
         ranks = self.ranks()
         return Grid(
             f"Scores in per cent · {self.exam} · {self.design.words}",
-            ("model", "score", "questions alone ±", "anything else ±", "cells", "ranks", QUESTION + "s"),
+            ("model", "score", *_MARGINS, "ranks", QUESTION + "s"),
             tuple(
-                (
-                    one_line(one.model, _NAME),
-                    _points(one.components.mean),
-                    _half(one.components, everything=False),
-                    _half(one.components, everything=True),
-                    f"{_points(min(one.cells))}–{_points(max(one.cells))}",
-                    _range(ranks[one.model]),
-                    f"{one.components.questions:,}",
-                )
+                (one.name, *_margins(one, "–"), _range(ranks[one.model]), f"{one.components.questions:,}")
                 for one in self.contestants
             ),
         )
@@ -147,32 +167,26 @@ class Variance(StudyResult):
     def _differences(self) -> Grid:
         return Grid(
             "Differences in points",
-            ("difference", "points", "questions alone ±", "anything else ±", "cells", "cells won"),
+            ("difference", "points", *_MARGINS, "cells won"),
             tuple(
-                (
-                    one.name,
-                    _points(one.components.mean),
-                    _half(one.components, everything=False),
-                    _half(one.components, everything=True),
-                    f"{_points(min(one.cells))} to {_points(max(one.cells))}",
-                    f"{sum(cell > 0 for cell in one.cells)} of {len(one.cells)}",
-                )
+                (one.name, *_margins(one, " to "), f"{sum(cell > 0 for cell in one.cells)} of {len(one.cells)}")
                 for one in self.differences
             ),
         )
 
     def _split(self) -> Grid:
-        names = [one.name for one in self.differences] or [one_line(one.model, _NAME) for one in self.contestants]
-        splits = self.splits()
-        best = [min(column) for column in zip(*(errors for _, _, errors in splits), strict=True)]
+        about, splits = self._split_of, self.splits()
+        least = [
+            min(errors[at] for _, _, errors in splits) if one.components.moved else None for at, one in enumerate(about)
+        ]
         return Grid(
             f"Standard error in points, where a model gives {self.budget:,} answers",
-            ("variants of each", QUESTION + "s", *names),
+            ("variants of each", QUESTION + "s", *(one.name for one in about)),
             tuple(
                 (
                     f"{variants}",
                     f"{questions:,}",
-                    *(_points(one) + (" (least)" if one == low else "") for one, low in zip(errors, best, strict=True)),
+                    *(_points(one) + " (least)" * (one == low) for one, low in zip(errors, least, strict=True)),
                 )
                 for variants, questions, errors in splits
             ),
@@ -182,34 +196,31 @@ class Variance(StudyResult):
     def _levels(self) -> Grid:
         return Grid(
             "Scores by level",
-            ("factor", "level", *(one_line(one.model, _NAME) for one in self.contestants)),
+            ("factor", "level", *(one.name for one in self.contestants)),
             tuple((factor, one_line(level, _NAME), *map(_points, scores)) for factor, level, scores in self.levels()),
         )
 
     def closing(self) -> list[str]:
         """How to read it, and what it leaves out."""
         judged = self.design.factors[-1].name == JUDGE
-        lines = [
+        chance = ", ".join(one.name for one in self._all if one.components.p > ALPHA)
+        lines = [f"Not shown to be moved by anything that was varied (p above {ALPHA:g}): {chance}."] if chance else []
+        lines += [
             "Scores are plain means over questions and cells. Questions alone: for these very "
             f"{'prompts, orders and judges' if judged else 'prompts and orders'}. Anything else: other questions and "
             "other levels of what was varied, drawn from many like them. Standard deviations (sd) are in points.",
+            "Range by chance: how far the best and the worst cell lie apart on average where nothing moves the score. "
+            "p: how often chance alone does as much, on other questions with these very levels, by Holm over all "
+            "sources; of a score, the least p of what was varied. A source with a p above "
+            f"{ALPHA:g} has no share, and no split is the least where nothing that was varied has a lower one.",
+            "A variance that is estimated below 0 is shown as 0.0; that of a source with questions in its name lowers "
+            "the error. A dash for an interval does not show a source to be absent: all questions say the same, or "
+            "the whole interval lies below 0.",
         ]
         if judged:
             lines.append(
                 "Every answer has a score under each judge alone, without experts' marks. judge: one is more severe "
                 "than another; × judge: on some questions or answers and not on others."
-            )
-        about = [*(one.components for one in self.contestants), *(one.components for one in self.differences)]
-        sources = [one for found in about for one in found.components]
-        if any(one.variance < -_ROUNDING for one in sources):
-            lines.append(
-                "A variance that is estimated below 0 is shown as 0.0 and has no share; that of a source with "
-                "questions in its name lowers the error."
-            )
-        if any(_interval(one) == "–" for one in sources):
-            lines.append(
-                "A source without an interval (–) is not shown to be absent: all questions say the same, or the whole "
-                "interval lies below 0. An error of 0 has no shares."
             )
         few = [factor.name for factor in self.design.factors if len(factor.levels) < 4]
         if few:
@@ -221,16 +232,15 @@ class Variance(StudyResult):
             lines.append(
                 "left out, since an answer of them is missing: "
                 + ", ".join(
-                    f"{one.left_out:,} question{'s' * (one.left_out != 1)} of {one_line(one.model, _NAME)}"
-                    for one in self.contestants
+                    f"{one.left_out:,} question{'s' * (one.left_out != 1)} of {one.name}" for one in self.contestants
                 )
             )
-        if self.budget_asked or len(self.splits()) > 1:
+        if self._is_split:
             several = "n levels of every factor (n prompts, n orders)" if self._asks_variants else "n answers"
             lines.append(
                 f"In the table of a budget, n variants of a question have {several}"
-                f"{', each marked by all judges' * judged}. There are {self.available:,} questions; a row with more "
-                "takes new ones."
+                f"{', each marked by all judges' * judged}; factors that are not shown to move the score add no error. "
+                f"There are {self.available:,} questions; a row with more takes new ones."
             )
         return lines
 
@@ -240,9 +250,20 @@ class Variance(StudyResult):
             *((one.model, "", one.components) for one in self.contestants),
             *((one.first, one.second, one.components) for one in self.differences),
         ]
-        header = ("exam", "model", "less", "source", "variance", "low", "high", "degrees", "share_of_error")
+        header = ("exam", "model", "less", "source", "variance", "low", "high", "degrees", "p", "share_of_error")
         return header, [
-            (self.exam, first, second, one.name, one.variance, one.low, one.high, one.degrees, found.shares()[one.name])
+            (
+                self.exam,
+                first,
+                second,
+                one.name,
+                one.variance,
+                one.low,
+                one.high,
+                one.degrees,
+                one.p,
+                found.shares()[one.name],
+            )
             for first, second, found in about
             for one in found.components
         ]
@@ -264,25 +285,34 @@ class Variance(StudyResult):
         }
 
 
+def _margins(one: Contestant | Difference, to: str) -> tuple[str, ...]:
+    """The mean, and the columns of `_MARGINS`."""
+    found = one.components
+    halves = (_half(found, everything=False), _half(found, everything=True))
+    cells = f"{_points(min(one.cells))}{to}{_points(max(one.cells))}"
+    return _points(found.mean), *halves, cells, _points(one.by_chance), p_text(found.p)
+
+
 def _interval(one: Component) -> str:
     """In points; `–` for one without width."""
     low, high = _points(one.low**0.5), _points(one.high**0.5) if one.high < 1 else "over 100"
     return "–" if low == high else f"{low}–{high}"
 
 
-def _components(title: str, found: Components) -> Grid:
-    shares = found.shares()
+def _components(moved: Contestant | Difference) -> Grid:
+    shares = moved.components.shares()
     return Grid(
-        title,
-        ("source", "sd", "95 % interval", "share of the error"),
+        f"What moves the {moved.title}",
+        ("source", "sd", "95 % interval", "p", "share of the error"),
         tuple(
             (
                 one.name,
                 _points(one.sd),
                 _interval(one),
+                p_text(one.p),
                 "–" if share is None else f"{100 * share:.0f} %",
             )
-            for one in found.components
+            for one in moved.components.components
             for share in (shares[one.name],)
         ),
     )
@@ -317,7 +347,3 @@ def _points(share: float) -> str:
 
 def _range(ranks: tuple[int, int]) -> str:
     return f"{ranks[0]}" if ranks[0] == ranks[1] else f"{ranks[0]} to {ranks[1]}"
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)

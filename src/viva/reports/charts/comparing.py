@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from viva.published import Table
 from viva.reports.charts.theme import category
 from viva.reports.comparedmeans import Published, labels_of
-from viva.reports.comparing import Comparison, Row, difference_text, test_text
+from viva.reports.comparing import Comparison, Row, difference_text
+from viva.reports.result import p_text
 from viva.visible import one_line
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def comparing_chart(found: Sequence[Comparison]) -> altair.LayerChart | altair.F
 
 
 def _matrix(rows: Sequence[dict[str, Any]], title: str) -> altair.LayerChart | altair.FacetChart:
-    """Every model against every other: what the row's has more than the column's, both ways round."""
+    """Every model against every other: what the column's has more than the row's, both ways round."""
     import altair
 
     both = [*rows, *({**row, "first": row["second"], "second": row["first"], **_turned(row)} for row in rows)]
@@ -79,12 +80,12 @@ def _matrix(rows: Sequence[dict[str, Any]], title: str) -> altair.LayerChart | a
     order = sorted(gained, key=lambda name: -gained[name])
     widest = max(abs(row["difference"]) for row in rows) or 1.0
     base = altair.Chart(altair.InlineData(values=both)).encode(
-        x=altair.X("first:N", sort=order, title=None).axis(labelAngle=-40, labelLimit=180, orient="top"),
-        y=altair.Y("second:N", sort=order, title=None),
+        x=altair.X("second:N", sort=order, title=None).axis(labelAngle=-40, labelLimit=180, orient="top"),
+        y=altair.Y("first:N", sort=order, title=None),
         tooltip=[
-            altair.Tooltip("second:N", title="row"),
-            altair.Tooltip("first:N", title="column"),
-            altair.Tooltip("difference:Q", title="row minus column, points", format="+.2f"),
+            altair.Tooltip("first:N", title="row"),
+            altair.Tooltip("second:N", title="column"),
+            altair.Tooltip("difference:Q", title="column minus row, points", format="+.2f"),
             altair.Tooltip("p:N"),
             altair.Tooltip("adjusted:N", title="p, adjusted"),
             altair.Tooltip("n:Q", title="questions", format=","),
@@ -103,7 +104,7 @@ def _matrix(rows: Sequence[dict[str, Any]], title: str) -> altair.LayerChart | a
     return altair.layer(cells, *(one.encode(text=text, color=strong) for one in (sure, unsure))).properties(
         title=altair.Title(
             "Differences, question by question",
-            subtitle=f"{title} · the row's score minus the column's, in points; bold: {SURE}",
+            subtitle=f"{title} · the column's score minus the row's, in points; bold: {SURE}",
         ),
         width="container",
         height={"step": STEP},
@@ -164,8 +165,8 @@ def _data(row: Row, title: str, *, alone: bool) -> dict[str, Any]:
         "low": _points(one.low),
         "high": _points(one.high),
         "said": difference_text(one),
-        "p": test_text(one.p, one),
-        "adjusted": test_text(one.adjusted, one),
+        "p": p_text(one.p),
+        "adjusted": p_text(one.adjusted),
         "n": one.n,
         "wins": one.wins,
         "losses": one.losses,

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from viva.analysis.breakdown import Cell, Table
+from viva.analysis.breakdown import Table
+from viva.analysis.estimate import Estimate
+from viva.analysis.wording import UNSURE
 from viva.reports.charts.theme import MARK, daggers, mark_of, outcome_colours, subtitle
-from viva.reports.result import UNSURE, Result, headline_column
+from viva.reports.result import Result, headline_column
 from viva.types import OUTCOMES, outcome_name
 from viva.visible import one_line
 
@@ -182,9 +184,9 @@ def languages_chart(results: Sequence[Result]) -> Drawn | None:
 _OFFSET: dict[str, Any] = {"for": "offset"}
 
 
-def shown(cell: Cell) -> bool:
+def shown(cell: Estimate) -> bool:
     """Whether there is anything to draw: a mean, or a range in its place."""
-    return cell.mean is not None or cell.one_sided
+    return cell.mean is not None or cell.ranged
 
 
 def _if_ranges(rows: Sequence[dict[str, Any]]) -> tuple[str, ...]:
@@ -260,15 +262,15 @@ def _parts(table: Table, at: int) -> Iterator[dict[str, Any]]:
             yield {"part": one_line(label, _NAME), "model": _name(table.model), **_numbers(cells[at])}
 
 
-def _numbers(cell: Cell) -> dict[str, Any]:
+def _numbers(cell: Estimate) -> dict[str, Any]:
     if not shown(cell):
         return {"score": None}
     found: dict[str, Any] = {
         "score": None if cell.mean is None else round(_SPAN * cell.mean, 3),
         "answers": cell.n,
     }
-    if cell.one_sided:
-        least, most = _SPAN * cell.floor, _SPAN * cell.most
+    if cell.ranged:
+        least, most = _SPAN * cell.floor, _SPAN * cell.ceiling
         found |= {"least": round(least, 3), "most": round(most, 3), "range": f"{least:.0f}–{most:.0f}{UNSURE}"}
     else:
         found |= mark_of(complete=cell.complete)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from viva.analysis.wording import UNSURE
 from viva.reports.charts.theme import daggers, mark_of, subtitle
-from viva.reports.result import UNSURE
 from viva.reports.site.content import Board, Row
 from viva.visible import one_line
 
@@ -90,15 +90,15 @@ def _datum(row: Row, name: str) -> dict[str, Any]:
         "score": None if score.mean is None else 100 * score.mean,
         "low": 100 * (score.sure if score.low is None else score.low),
         "high": 100 * (score.sure if score.high is None else score.high),
-        "least": None if score.floor is None else 100 * score.floor,
-        "most": None if score.ceiling is None else 100 * score.ceiling,
+        "least": None if score.complete else 100 * score.floor,
+        "most": None if score.complete else 100 * score.ceiling,
         "interval": interval,
         "rank": row.rank.text if row.rank else "none",
         "family": one_line(row.facts.family, 40),
         "size": "" if row.facts.total is None else f"{row.facts.total:g}",
         "origin": ORIGINS[0] if row.own else ORIGINS[1],
         "kind": row.kind,
-        **mark_of(complete=not row.unscored),
+        **mark_of(complete=score.complete),
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from viva.reports.result import UNSURE
+from viva.analysis.wording import UNSURE
 from viva.types import OUTCOMES, Outcome, outcome_name
 from viva.web.charts import Scheme, tokens
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from viva.analysis.wording import UNSURE, bounds_text, cell_text, percent
 from viva.engine.folder import RunRecord
 from viva.reports import charts
 from viva.reports.canaries import canaries_grid
@@ -16,18 +17,7 @@ from viva.reports.formats import legend
 from viva.reports.page.methods import methods, references
 from viva.reports.page.tables import TableMaker
 from viva.reports.page.writing import Page, PageChart, PageExam
-from viva.reports.result import (
-    UNSURE,
-    Grid,
-    Report,
-    Result,
-    bounds_text,
-    cell_text,
-    comparable,
-    footnotes,
-    percent,
-    published_notes,
-)
+from viva.reports.result import Grid, Report, Result, comparable, footnotes, published_notes
 from viva.types import SCORED, Outcome, outcome_name
 from viva.version import __version__
 from viva.visible import one_line

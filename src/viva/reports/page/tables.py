@@ -8,10 +8,11 @@ from collections.abc import Iterator, Sequence
 import msgspec
 from msgspec import Struct
 
+from viva.analysis.wording import percent
 from viva.io.tables import CsvText
 from viva.reports.formats import as_csv
 from viva.reports.grids import WORDS, grids_latex
-from viva.reports.result import Grid, Report, Result, across_models, comparable, grid, percent, side_by_side, summary
+from viva.reports.result import Grid, Report, Result, across_models, comparable, grid, side_by_side, summary
 from viva.visible import csv_safe
 
 _CELL = re.compile(r"(?P<shown>(?P<mean>[−-]?[\d,]+(?:\.\d+)?)[†‡]?(?:–[\d.]+)?)(?P<rest>.*)", re.DOTALL)

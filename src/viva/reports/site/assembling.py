@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import msgspec
 from msgspec import Struct
 
-from viva.analysis.breakdown import Cell
-from viva.analysis.standings import THRESHOLDS, Best, Contender, Score, best_by, ranks
+from viva.analysis.columns import Columns
+from viva.analysis.estimate import Estimate
+from viva.analysis.standings import THRESHOLDS, Best, Contender, best_by, ranks
 from viva.published import plain
 from viva.published.catalogue import catalogue
-from viva.reports.site.content import BenchmarkPage, BestRow, Board, Dimension, Facts, Figure, Row, Site
+from viva.reports.site.content import BenchmarkPage, BestRow, Board, Dimension, Facts, Row, Site
 from viva.reports.site.naming import page_name
 from viva.reports.site.settings import Settings, comparable, for_baseline, in_words, key_of, of_baseline, titles
 from viva.types import Aggregate, TableSpec
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 class Entry(Struct, frozen=True, kw_only=True):
@@ -34,7 +32,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     """What the row's figures are about, in their order."""
     beside: tuple[Row, ...] = ()
     """Published rows of the same settings, with figures about the same."""
-    questions: pl.DataFrame | None = None
+    questions: Columns | None = None
     """The row's questions (`Breakdown.questions`), by which it is compared with other models; None where unknown."""
     over: str = ""
     """The tag whose values its score averages first."""
@@ -165,7 +163,7 @@ def ranked(board: Board, entries: Sequence[Entry] = ()) -> Board:
     counted = [row for row in rows if row.ranked and row.own == board.own]
     known = {id(row): entry for row, entry in zip(board.rows, entries, strict=False)}
     ranges = _ranges([known.get(id(row)) for row in counted])
-    scores = [cast("Score", row.score) for row in counted]
+    scores = [cast("Estimate", row.score) for row in counted]
     places = dict(zip(map(id, counted), ranks(scores, ranges), strict=True))
     spelled = _spelled(rows)
     placed = tuple(
@@ -238,7 +236,7 @@ def _kind(one: Contender, told: Sequence[str]) -> tuple[str, ...] | None:
 def _contender(row: Row) -> Contender:
     facts = row.facts
     words = {"family": facts.family, "type": facts.type, "domain": facts.domain, "access": facts.access}
-    return Contender(model=row.model, score=cast("Score", row.score), words=words, size=facts.total)
+    return Contender(model=row.model, score=cast("Estimate", row.score), words=words, size=facts.total)
 
 
 def _line(one: Best, counted: Sequence[int]) -> BestRow:
@@ -347,10 +345,3 @@ def _joined(boards: Sequence[Facts]) -> Facts:
         said = {name: value for name, value in msgspec.structs.asdict(facts).items() if value}
         known = msgspec.structs.replace(known, **said)
     return known
-
-
-def figure_of(cell: Cell) -> Figure | None:
-    """None for a cell in which nothing was scored."""
-    if cell.one_sided:
-        return Figure(None, cell.low, cell.high, True, cell.floor, cell.most)
-    return None if cell.mean is None else Figure(cell.mean, cell.low, cell.high, not cell.complete)

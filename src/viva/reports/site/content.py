@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from viva.analysis.standings import Rank, Score
+from viva.analysis.estimate import Estimate
+from viva.analysis.standings import Rank
 
 
 class Facts(Struct, frozen=True, kw_only=True):
@@ -35,40 +36,21 @@ class Dimension(Struct, frozen=True, kw_only=True):
     label: str
 
 
-class Figure(Struct, frozen=True, array_like=True):
-    """A mean with its 95 % interval, shares of 1; where there is none, the range from `floor` to `ceiling`."""
-
-    mean: float | None
-    low: float | None = None
-    high: float | None = None
-    partial: bool = False
-    """Whether the mean leaves something out."""
-    floor: float | None = None
-    ceiling: float | None = None
-
-
 class Row(Struct, frozen=True, kw_only=True):
     """One model on one board."""
 
     model: str
     own: bool
     """Whether it comes from a run; otherwise from a published table."""
-    score: Score | None
+    score: Estimate | None
     """None where nothing could be scored."""
     facts: Facts = Facts()
     kind: str = "model"
     """As viva.published says it: model, baseline, human, average, ablation."""
     widest: bool = False
     """Whether the interval is the widest possible one, since item scores are not to be had."""
-    figures: tuple[Figure | None, ...] = ()
+    figures: tuple[Estimate | None, ...] = ()
     """In the order of the board's dimensions."""
-    n: int | None = None
-    """Answers in all."""
-    unscored: int = 0
-    floor: float | None = None
-    ceiling: float | None = None
-    zeroed: float | None = None
-    """The mean with answers not judged counted 0, where there are any."""
     signature: str = ""
     origin: str = ""
     """The run's folder, or the published table."""

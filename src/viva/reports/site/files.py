@@ -10,12 +10,13 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from viva.analysis.wording import score_text
 from viva.errors import StorageError, VivaError
 from viva.files import write_whole
 from viva.reports.printing import StudyResult, csv_text
 from viva.reports.result import Grid
 from viva.reports.site.content import BenchmarkPage, Board, Row, Site
-from viva.reports.site.pages import csv_of, pages, score_text
+from viva.reports.site.pages import csv_of, pages
 from viva.visible import csv_safe
 
 MARKER = ".viva-site.json"
@@ -118,7 +119,7 @@ def _files(site: Site) -> Iterator[tuple[str, str]]:
 _FACTS = ("family", "type", "domain", "access", "total", "active", "url")
 _COLUMNS = (
     "model", "origin", "kind", "rank", "first", "last", "score", "low", "high", "widest", "n", "unscored", "floor",
-    "ceiling", "zeroed", *_FACTS, "source", "signature",
+    "ceiling", *_FACTS, "source", "signature",
 )  # fmt: skip
 
 
@@ -135,7 +136,8 @@ def _cells(row: Row) -> tuple[object, ...]:
         *(row.model, "own" if row.own else "published", row.kind),
         *((rank.place, rank.first, rank.last) if rank else (None, None, None)),
         *((score.mean, score.low, score.high) if score else (None, None, None)),
-        *("yes" if row.widest else "", row.n, row.unscored, row.floor, row.ceiling, row.zeroed),
+        "yes" if row.widest else "",
+        *((score.n, score.unanswered, score.floor, score.ceiling) if score and score.n else (None, 0, None, None)),
         *(getattr(row.facts, word) for word in _FACTS),
         *(row.origin, row.signature),
     )
@@ -181,7 +183,7 @@ def _board_grid(page: BenchmarkPage, board: Board) -> Grid:
     rows = tuple(
         (
             *(row.model, row.rank.text if row.rank else "–", score_text(row.score) if row.score else "–"),
-            *("–" if row.n is None else f"{row.n:,}", row.origin),
+            *(f"{row.score.n:,}" if row.score and row.score.n else "–", row.origin),
         )
         for row in board.rows
     )

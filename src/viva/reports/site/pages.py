@@ -12,12 +12,12 @@ from urllib.parse import urlsplit
 from jinja2 import Environment
 from msgspec import Struct
 
-from viva.analysis.standings import THRESHOLDS, Score
+from viva.analysis.standings import THRESHOLDS
+from viva.analysis.wording import percent, score_text
 from viva.errors import DataError
 from viva.published import plain
-from viva.reports.result import UNSURE, percent, range_text
 from viva.reports.site.assembling import ModelPage, RankedRow, model_pages
-from viva.reports.site.content import BenchmarkPage, Board, Dimension, Facts, Figure, Row, Site
+from viva.reports.site.content import BenchmarkPage, Board, Dimension, Facts, Row, Site
 from viva.reports.site.naming import slug
 from viva.shipped import shipped_text
 from viva.visible import one_line
@@ -116,15 +116,9 @@ def linkable(address: str) -> bool:
     return parts.scheme in ("http", "https") and bool(parts.netloc) and address.isascii() and address.isprintable()
 
 
-def score_text(score: Score | Figure) -> str:
-    """The mean, or the range in its place, in per cent."""
-    if score.mean is None and score.floor is not None and score.ceiling is not None:
-        return range_text(score.floor, score.ceiling)
-    return percent(score.mean)
-
-
 def _best_of(board: Board) -> Row | None:
-    return next((row for row in board.rows if row.rank is not None), None)
+    """The best row that lacks nothing: a mean that leaves answers out heads no page."""
+    return next((row for row in board.rows if row.rank is not None and row.score and row.score.complete), None)
 
 
 def _models(site: Site, models: Sequence[ModelPage]) -> str:
@@ -136,14 +130,9 @@ def _models(site: Site, models: Sequence[ModelPage]) -> str:
 
     def best_score(model: ModelPage, page: BenchmarkPage) -> str:
         scores = [
-            (one.row.score, one.row.unscored)
-            for one in model.standings
-            if one.benchmark.name == page.name and one.row.score is not None
+            one.row.score for one in model.standings if one.benchmark.name == page.name and one.row.score is not None
         ]
-        if not scores:
-            return "–"
-        best, unscored = max(scores, key=lambda one: one[0].sure)
-        return score_text(best) + (UNSURE if unscored and best.mean is not None else "")
+        return score_text(max(scores, key=lambda one: one.sure)) if scores else "–"
 
     return _page(
         site, "models.html", here="models.html", kind="tables", models=models, selects=selects, best_score=best_score
@@ -259,7 +248,7 @@ def _scaling(board: Board) -> str | None:
             score=row.score.mean,
             low=row.score.low,
             high=row.score.high,
-            partial=bool(row.unscored),
+            partial=not row.score.complete,
         )
         for row in board.rows
         if row.rank is not None and row.score is not None and row.score.mean is not None and row.facts.total
@@ -325,7 +314,7 @@ def _bar(standing: RankedRow, index: int, label: str) -> Bar | None:
         return None
     least, middle, most = _spans(standing.board)[index]
     known = figure.low is not None and figure.high is not None
-    start, end = (figure.floor or 0.0, figure.ceiling or 0.0) if figure.mean is None else (0.0, figure.mean)
+    start, end = (figure.floor, figure.ceiling) if figure.mean is None else (0.0, figure.mean)
     return Bar(
         label=label,
         start=_place(start),
@@ -333,7 +322,7 @@ def _bar(standing: RankedRow, index: int, label: str) -> Bar | None:
         least=_place(least),
         spread=_place(most - least),
         middle=_place(middle),
-        text=score_text(figure) + (UNSURE if figure.partial else ""),
+        text=score_text(figure),
         interval=f"{percent(figure.low)}, {percent(figure.high)}" if known else "",
     )
 

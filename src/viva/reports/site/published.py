@@ -8,11 +8,12 @@ from collections.abc import Sequence
 
 import msgspec
 
-from viva.analysis.standings import Score, widest
+from viva.analysis.estimate import Estimate
+from viva.analysis.standings import widest
 from viva.published import Entry, Neighbour, neighbours, plain, size, table
 from viva.published.catalogue import Setting, catalogue
 from viva.reports.site.assembling import labelled
-from viva.reports.site.content import Board, Dimension, Facts, Figure, Row
+from viva.reports.site.content import Board, Dimension, Facts, Row
 from viva.reports.site.naming import slug
 from viva.types import ExamSpec
 
@@ -100,7 +101,7 @@ def _rows(benchmark: str, found: Sequence[Neighbour], setting: Setting, about: S
             widest=True,
             facts=_facts(entries.get(plain(one.model)), one.model),
             kind=one.kind,
-            figures=tuple(Figure(one.figures[key]) if key in one.figures else None for key in keys),
+            figures=tuple(Estimate(mean=one.figures[key]) if key in one.figures else None for key in keys),
             origin=f"{one.source.paper}; {one.source.table}",
             url=one.source.url,
         )
@@ -108,11 +109,11 @@ def _rows(benchmark: str, found: Sequence[Neighbour], setting: Setting, about: S
     )
 
 
-def _score(mean: float | None, questions: int) -> Score | None:
+def _score(mean: float | None, questions: int) -> Estimate | None:
     if mean is None:
         return None
     bounds = widest(mean, questions)
-    return Score(mean=mean, low=bounds[0], high=bounds[1]) if bounds else Score(mean=mean)
+    return Estimate(mean=mean, low=bounds[0], high=bounds[1]) if bounds else Estimate(mean=mean)
 
 
 def _dimensions(found: Sequence[Neighbour]) -> tuple[Dimension, ...]:

@@ -13,6 +13,7 @@ Factor = Literal[
     "models", "languages", "shots", "cot", "form", "rationale", "extraction", "sampling", "samples", "attempts",
     "judges", "seeds", "all",
 ]  # fmt: skip
+Gate = Literal["worse", "not-shown"]
 POINTS = ("1", "2", "5")
 """Differences in points of per cent for which the number of questions is told."""
 MOST = 500
@@ -35,6 +36,7 @@ class CompareConfig(Struct, kw_only=True):
     viva compare runs/sweep --baseline 'T 0.2' --aggregate best@1,best@10
     viva compare runs/* --pairs llama2-7b=codellama-7b --flips 20
     viva compare infibench
+    viva compare runs/old runs/new --baseline runs/old --margin 1 --fail-if worse        a gate in CI
     """
 
     sources: Sources
@@ -63,7 +65,7 @@ class CompareConfig(Struct, kw_only=True):
     aggregate: Annotated[
         str | None,
         note(
-            "What several answers to a question count as: mean, best, best@K, pass@K; several are "
+            "What several answers to a question count as: mean, best, best@K, pass@K, pass^K; several are "
             "compared.  [default: as the exam's headline]",
             metavar="WAY,...",
         ),
@@ -87,8 +89,15 @@ class CompareConfig(Struct, kw_only=True):
         Annotated[float, Meta(gt=0, lt=100)] | None,
         note("Is the second no worse than the first by so many points (non-inferiority), or equivalent?"),
     ] = None
+    fail_if: Annotated[
+        Gate | None,
+        note(
+            "End with code 6 if the second is shown to be worse by more than --margin (worse), or is not shown to be "
+            "no worse (not-shown): of any pair, for all of them at once."
+        ),
+    ] = None
     bayesian: Annotated[bool, note("How probable is it that the second is better? Beside the test.")] = False
     anytime: Annotated[
         bool, note("A test that holds however often it is looked at, of questions asked in a random order.")
     ] = False
-    seed: Annotated[int, note("Of permutation tests by random signs.")] = 0
+    seed: Annotated[int, note("Of the draws that say how probable it is.")] = 0

@@ -14,13 +14,15 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from viva.analysis.breakdown import Breakdown
+from viva.analysis.estimate import Estimate
 from viva.benchmarks import find_benchmark
 from viva.errors import DataError, VivaError
 from viva.reports.result import settings
 from viva.runs.item_scores import ScoreSet
-from viva.types import Language
+from viva.types import Aggregate, Language
 from viva.visible import one_line
 
 FACTORS: dict[str, tuple[str, ...]] = {
@@ -78,6 +80,15 @@ class Contestant(Struct, kw_only=True, eq=False):
     attempts: str = ""
     """As `Line.attempts`, where it is not the headline's own."""
     name: str = ""
+
+    def counted(self, lines: Sequence[Aggregate]) -> list[Aggregate]:
+        """Lines with its own way to count several answers."""
+        return [replace(line, attempts=self.attempts or line.attempts) for line in lines]
+
+    @property
+    def estimate(self) -> Estimate:
+        """Its score, over all questions that it was asked."""
+        return self.breakdown.cell(*self.counted([self.scored.headline]))
 
     def differs(self, other: Contestant) -> frozenset[str]:
         """The factors in which the two differ, as far as both say."""
@@ -262,11 +273,14 @@ def _nearest(found: Sequence[tuple[Contestant, Contestant]]) -> list[tuple[Conte
 
 def _matching(group: Sequence[Contestant], name: str) -> list[Contestant]:
     """Whole names before models, models before parts of a name."""
-    wanted = name.strip().casefold()
+    wanted = name.strip().casefold().rstrip("/")
     for test in (
         lambda one: one.name.casefold() == wanted,
         lambda one: wanted in (one.settings["model"].casefold(), one.settings["model"].casefold().rpartition("/")[2]),
-        lambda one: wanted in one.name.casefold() or wanted == one.scored.source.name.casefold(),
+        lambda one: (
+            wanted in one.name.casefold()
+            or wanted in (one.scored.source.name.casefold(), str(one.scored.source).casefold().rstrip("/"))
+        ),
     ):
         found = [one for one in group if wanted and test(one)]
         if found:

@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from viva.commands import command
-from viva.errors import DataError, VivaError
+from viva.errors import EXIT_GATE, EXIT_OK, DataError, VivaError
 from viva.languages import renumbered
 from viva.runs.item_scores import EXAM, existing
 from viva.studies.compare.config import FLIPS, MOST, POINTS, CompareConfig
 from viva.visible import plural
 
 if TYPE_CHECKING:
-    import polars as pl
-
-    from viva.analysis.comparing import Difference, Pairs
+    from viva.analysis.columns import Columns
     from viva.reports.comparing import Comparison, Row
     from viva.reports.printing import StudyResult
     from viva.studies.compare.contestants import Contestant
     from viva.types import Aggregate
 
 
-_AGGREGATE = re.compile(r"mean|best|(best|pass)@[1-9][0-9]{0,3}")
+_AGGREGATE = re.compile(r"mean|best|(best@|pass@|pass\^)[1-9][0-9]{0,3}")
+_NAMED = 3
+"""Pairs that a failed gate names."""
 
 
 @command(CompareConfig, chart="Draw it")
@@ -42,22 +42,65 @@ def study(config: CompareConfig) -> StudyResult:
         return compare_sweep(config)
     if len(config.sources) == 1 and config.sources[0] in PUBLISHED and not Path(config.sources[0]).exists():
         return compare_published(config.sources[0], config)
-    found = tuple(_compared(existing(config.sources, PUBLISHED), config))
-    return Comparisons(found, config.margin, bayesian=config.bayesian, anytime=config.anytime)
+    if config.fail_if and config.margin is None:
+        raise VivaError(f"--fail-if {config.fail_if}: say how much worse matters: --margin POINTS")
+    found, alone = _compared(existing(config.sources, PUBLISHED), config)
+    verdict, failed = _gate(found, alone, config) if config.fail_if else ("", False)
+    return Comparisons(
+        tuple(found), config.margin, bayesian=config.bayesian, anytime=config.anytime, verdict=verdict,
+        exit_code=EXIT_GATE if failed else EXIT_OK,
+    )  # fmt: skip
 
 
-def _compared(paths: Sequence[Path], config: CompareConfig) -> list[Comparison]:
+def _gate(found: Sequence[Comparison], alone: Sequence[str], config: CompareConfig) -> tuple[str, bool]:
+    """What the gate says in a sentence, and whether it fails: of any pair, or of an exam that only one was asked."""
+    rows = [(one, row) for one in found for row in one.rows]
+    worse = config.fail_if == "worse"
+    bad = [
+        (one, row)
+        for one, row in rows
+        if (
+            row.decision == "worse by more"
+            if worse
+            else row.decision not in ("no worse", "equivalent", "better by more")
+        )
+    ]
+    missing = [] if worse else [f"{title}: one contestant alone" for title in alone]
+    named = [
+        f"{one.title}{f' {row.part}' if row.part else ''}: {row.second} against {row.first} ({_at_worst(row)})"
+        for one, row in bad[:_NAMED]
+    ]
+    more = len(bad) - len(named)
+    said = "; ".join([*named, *([f"{more:,} more"] if more > 0 else []), *missing])
+    wanted = "worse by more than" if worse else "not shown to be no worse by"
+    count = plural(len(rows), "decision")
+    if said:
+        return f"gate failed, {wanted} {config.margin:g} points: {said}; of {count}", True
+    held = "none is shown to be worse by more than" if worse else "all are shown to be no worse by"
+    return f"gate passed: of {count} {held} {config.margin:g} points", False
+
+
+def _at_worst(row: Row) -> str:
+    if row.at_worst is None:
+        return "nothing to decide by"
+    return " to ".join(f"{100 * end:+.2f}" for end in row.at_worst)
+
+
+def _compared(paths: Sequence[Path], config: CompareConfig) -> tuple[list[Comparison], list[str]]:
+    """Comparisons, benchmark by benchmark, and the benchmarks of which there is one contestant alone."""
     from viva.analysis.multiplicity import adjusted
     from viva.runs.item_scores import score_sets
     from viva.studies.compare.contestants import chosen_pairs, contestants, grouped
 
-    tags = [config.cluster] if config.cluster else []
-    everybody = contestants(
-        score_sets(paths, config.by or EXAM, config.macro_average, tags), config.model, _ways(config)
-    )
+    found_sets = score_sets(paths, config.by or EXAM, config.macro_average, cluster=config.cluster or "")
+    everybody = contestants(found_sets, config.model, _ways(config))
     groups = grouped(everybody)
     chosen, problems = {}, [VivaError(_nobody(groups))]
-    for title, group in groups:
+    for at, (title, group) in enumerate(groups):
+        if len(group) > 2 and not (config.pairs or config.baseline or config.between):
+            # The second is behind, in every table.
+            group = sorted(group, key=lambda one: one.estimate.order, reverse=True)  # noqa: PLW2901
+            groups[at] = title, group
         try:  # what one benchmark's contestants do not differ in, another's may
             chosen[title] = chosen_pairs(group, config.between, config.baseline, config.pairs) if len(group) > 1 else []
         except VivaError as problem:
@@ -71,7 +114,10 @@ def _compared(paths: Sequence[Path], config: CompareConfig) -> list[Comparison]:
             "whom to compare (--model NAME, --pairs FIRST=SECOND)"
         )
     flips = config.flips if config.flips is not None else FLIPS if pairs == 1 and not config.by else 0
-    found = [_comparison(title, group, chosen[title], flips, config) for title, group in groups if chosen.get(title)]
+    tests = sum(len(_lines(*two)) for every in chosen.values() for two in every) if config.correct != "none" else 1
+    found = [
+        _comparison(title, group, chosen[title], flips, tests, config) for title, group in groups if chosen.get(title)
+    ]
     if config.unpaired and (config.cluster or config.flips or config.bayesian or config.anytime):
         raise VivaError(
             "--unpaired compares means: without it, --cluster, --flips, --bayesian and --anytime have pairs"
@@ -79,10 +125,11 @@ def _compared(paths: Sequence[Path], config: CompareConfig) -> list[Comparison]:
     if not any(one.rows for one in found):
         raise DataError(f"no two of these were asked a question in common. {' '.join(found[0].notes[:3])}")
     every = iter(adjusted([row.found.p for one in found for row in one.rows], config.correct))
+    alone = [title for title, _ in groups if not chosen.get(title)]
     return [
         replace(one, rows=tuple(replace(row, found=replace(row.found, adjusted=next(every))) for row in one.rows))
         for one in found
-    ]
+    ], alone
 
 
 def _nobody(groups: Sequence[tuple[str, list[Contestant]]]) -> str:
@@ -96,7 +143,7 @@ def _ways(config: CompareConfig) -> list[str]:
     ways = [way.strip() for way in config.aggregate.split(",")]
     for way in ways:
         if not _AGGREGATE.fullmatch(way):
-            raise VivaError(f"--aggregate {way!r}: write mean, best, best@K or pass@K, as in best@1,best@10")
+            raise VivaError(f"--aggregate {way!r}: write mean, best, best@K, pass@K or pass^K, as in best@1,best@10")
     return list(dict.fromkeys(ways))
 
 
@@ -105,6 +152,7 @@ def _comparison(
     group: Sequence[Contestant],
     pairs: Sequence[tuple[Contestant, Contestant]],
     flips: int,
+    tests: int,
     config: CompareConfig,
 ) -> Comparison:
     from viva.reports.comparing import Comparison, Side
@@ -114,7 +162,7 @@ def _comparison(
     sides: list[tuple[Contestant, Contestant]] = []
     notes: dict[str, None] = {}
     for first, second in pairs:
-        here = list(_rows(first, second, flips, config))
+        here = list(_rows(first, second, flips, tests, config))
         if any(row.found.n or row.found.unscored for row in here):
             rows += here
             sides += [(first, second)] * len(here)
@@ -132,12 +180,14 @@ def _comparison(
         by=config.by or "",
         correction=config.correct,
         contestants=tuple(
-            Side(name=one.name, source=str(one.scored.source), settings=one.settings)
+            Side(name=one.name, source=str(one.scored.source), settings=one.settings, estimate=one.estimate)
             for one in group
             if id(one) in compared
         ),
         rows=tuple(with_readings(rows, [(first.scored, second.scored) for first, second in sides])),
         notes=tuple(notes),
+        tests=tests,
+        ordered=config.anytime and any(not shuffled(one) for one in group),
     )
 
 
@@ -145,80 +195,84 @@ def _disjoint(first: Contestant, second: Contestant) -> str:
     return f"{first.name} and {second.name} have no question in common"
 
 
-def _rows(first: Contestant, second: Contestant, flips: int, config: CompareConfig) -> Iterator[Row]:
+def _lines(first: Contestant, second: Contestant) -> list[str]:
+    """The columns or values of --by, else one."""
+    return list(dict.fromkeys([*first.scored.lines, *second.scored.lines]))
+
+
+def _rows(first: Contestant, second: Contestant, flips: int, tests: int, config: CompareConfig) -> Iterator[Row]:
     """A row a column or value of --by, else one."""
-    names = dict.fromkeys([*first.scored.lines, *second.scored.lines])
-    for name in names:
+    for name in _lines(first, second):
         lines = first.scored.lines.get(name) or second.scored.lines[name]
-        found, pairs = _compared_on(first, second, lines, config)
-        if not config.by or found.n or found.unscored:
-            yield _row(first, second, name if config.by else "", pairs, found, flips, config)
+        row = _row(first, second, name, lines, flips, tests, config)
+        if not config.by or row.found.n or row.found.unscored:
+            yield row
 
 
-def _compared_on(
-    first: Contestant, second: Contestant, lines: Sequence[Aggregate], config: CompareConfig
-) -> tuple[Difference, Pairs | None]:
-    """The difference on the questions of these lines, and the pairs that it is of."""
-    from viva.analysis.comparing import compared, compared_apart, paired
-
-    over = next((line.over for line in lines if line.over), "")
-    sides = [_questions(first, second, lines), _questions(second, first, lines)]
-    if config.unpaired:
-        return compared_apart(sides[0], sides[1], over), None
-    pairs = paired(sides[0], sides[1], over, config.cluster or "")
-    return compared(pairs, config.seed), pairs
-
-
-def _questions(one: Contestant, other: Contestant, lines: Sequence[Aggregate]) -> pl.DataFrame:
+def _questions(one: Contestant, other: Contestant, lines: Sequence[Aggregate]) -> Columns:
     """A contestant's scores by question, numbered as the other's are where two languages ask the same."""
-    import polars as pl
-
+    from viva.analysis.columns import Columns, Text
     from viva.studies.compare.contestants import numbering
 
-    counted = (replace(line, attempts=one.attempts or line.attempts) for line in lines)
-    found = one.breakdown.questions(*counted)
+    found = one.breakdown.questions(*one.counted(lines))
     before = numbering(one, other)
     if before is None or one.scored.record is None:
         return found
-    numbers = [renumbered(question, before[one.scored.record.spec.language]) for question in found["question"]]
-    return found.with_columns(question=pl.Series(numbers, dtype=pl.String))
+    question, first = found.texts["question"], before[one.scored.record.spec.language]
+    named = Text([renumbered(name, first) for name in question.values], question.codes)
+    return Columns(found.numbers, {**found.texts, "question": named})
 
 
 def _row(
     first: Contestant,
     second: Contestant,
     part: str,
-    pairs: Pairs | None,
-    found: Difference,
+    lines: Sequence[Aggregate],
     limit: int,
+    tests: int,
     config: CompareConfig,
 ) -> Row:
+    """The difference on the questions of these lines, and what was asked of it."""
     from viva.analysis.anytime import anytime
-    from viva.analysis.comparing import counting_alike, flips
+    from viva.analysis.comparing import apart, compared, compared_apart, counting_alike, decided, flips, paired
     from viva.analysis.posterior import posterior
+    from viva.analysis.uncertainty import LEVEL
     from viva.reports.comparing import Row
 
+    over = next((line.over for line in lines if line.over), "")
+    sides = _questions(first, second, lines), _questions(second, first, lines)
+    pairs = None if config.unpaired else paired(*sides, over)
+    found = compared(pairs) if pairs else compared_apart(*sides, over)
     alike = counting_alike(pairs) if pairs and config.anytime else None
     margin = config.margin and config.margin / 100
-
+    worst = None
+    if margin is not None and found.low is not None:
+        worst = (pairs.spreads() if pairs else apart(*sides, over)).interval(1 - (1 - LEVEL) / tests)
     points = [f"{point:g}" for point in config.detect] or list(POINTS)
     return Row(
         first=first.name,
         second=second.name,
-        part=part,
+        part=part if config.by else "",
         found=found,
         smallest=found.smallest,
         questions={point: found.questions_for(float(point) / 100) for point in points},
         gained=tuple(flips(pairs, limit, "gained")) if pairs else (),
         lost=tuple(flips(pairs, limit, "lost")) if pairs else (),
         posterior=posterior(pairs, margin, config.seed) if pairs and config.bayesian else None,
-        anytime=None if alike is None else anytime(alike),
+        anytime=None if alike is None else anytime(alike, tests),
+        at_worst=worst,
+        decision=None if margin is None else decided(worst, margin),
     )
+
+
+def shuffled(one: Contestant) -> bool:
+    """Whether it is known to have been asked in a random order."""
+    return bool(one.scored.record and one.scored.record.spec.shuffle)
 
 
 def _notes(first: Contestant, second: Contestant, rows: Sequence[Row], config: CompareConfig) -> Iterator[str]:
     """What is unfair, and what is not in the numbers, of the whole set or of its largest part."""
-    from viva.reports.result import UNSURE
+    from viva.analysis.wording import UNSURE
     from viva.studies.compare.contestants import warnings
 
     both = f"{first.name} → {second.name}"
@@ -230,7 +284,7 @@ def _notes(first: Contestant, second: Contestant, rows: Sequence[Row], config: C
     if config.unpaired:
         yield f"{both}: means of two sets as if drawn apart; the same questions to both would show smaller differences."
         return
-    ordered = [one.name for one in (first, second) if not (one.scored.record and one.scored.record.spec.shuffle)]
+    ordered = [one.name for one in (first, second) if not shuffled(one)]
     if config.anytime and ordered:
         yield (
             f"{both}: not asked in a random order, or not known to be: {', '.join(ordered)}. The test at all times "
@@ -245,6 +299,5 @@ def _notes(first: Contestant, second: Contestant, rows: Sequence[Row], config: C
     if whole.unscored:
         yield (
             f"{UNSURE} {both}: {plural(whole.unscored, 'question has', 'questions have')} no score on one side or "
-            "both: left out; the bounds say what the difference would be if all of that spoke for the first, and for "
-            "the second."
+            "both: left out of the difference, and in its bounds and interval."
         )

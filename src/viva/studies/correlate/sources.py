@@ -150,7 +150,7 @@ def _headlines(
     for one in score_sets([path], EXAM):
         (cell,) = measured(one.scores, one.lines, one.headline.attempts).values()
         partial |= set() if cell.complete else {plain(one.model.rpartition("/")[2])}
-        if cell.one_sided:
+        if cell.ranged:
             ranges.append(one.model)
         if cell.mean is not None:
             found.setdefault(f"{one.exam} {one.headline.label}", []).append((one.model, 100 * cell.mean))

@@ -108,7 +108,7 @@ def _of_items(paths: Sequence[Path], config: CorrelateConfig) -> tuple[WideTable
         cells = measured(one.scores, lines, one.headline.attempts)
         row = figures.setdefault(one.model, {})
         partial |= {one.model} if any(not cell.complete for cell in cells.values()) else set()
-        ranges += [one.model] if any(cell.one_sided for cell in cells.values()) else []
+        ranges += [one.model] if any(cell.ranged for cell in cells.values()) else []
         row.update({(one.exam, name): cell.mean for name, cell in cells.items()})
     columns = list(dict.fromkeys(column for row in figures.values() for column in row))
     several = len({exam for exam, _ in columns}) > 1

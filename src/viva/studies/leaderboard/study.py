@@ -19,7 +19,7 @@ from viva.studies.options import Runs
 from viva.visible import one_line
 
 if TYPE_CHECKING:
-    from viva.analysis.breakdown import Cell
+    from viva.analysis.estimate import Estimate
     from viva.contracts import Exam
     from viva.engine.folder import ExamRecord
     from viva.reports.site.assembling import Entry, Heading
@@ -256,31 +256,18 @@ def _of_table(one: ScoreSet, known: ModelFacts) -> Entry:
     )
 
 
-def _row(one: ScoreSet, overall: Cell, cells: Sequence[Cell], known: ModelFacts, said: str) -> Row:
-    from viva.analysis.standings import Score
-    from viva.reports.site.assembling import figure_of
+def _row(one: ScoreSet, overall: Estimate, cells: Sequence[Estimate], known: ModelFacts, said: str) -> Row:
     from viva.reports.site.content import Row
 
     if not overall.n:
         raise DataError(f"{one.source} has no answers of {one_line(one.model, 60)} to {one.exam}: grade it first")
-    score = None
-    if overall.mean is not None and overall.complete:
-        score = Score(mean=overall.mean, low=overall.low, high=overall.high)
-    elif overall.mean is not None or overall.one_sided:
-        ends = {"low": overall.least_low, "high": overall.most_high}
-        score = Score(mean=overall.mean, **ends, floor=overall.floor, ceiling=overall.most)
     return Row(
         model=one.model,
         own=True,
         kind="baseline" if one.model.startswith(BASELINE) else "model",
-        score=score,
+        score=overall if overall.mean is not None or overall.ranged else None,
         facts=known.of(one.model),
-        figures=tuple(map(figure_of, cells)),
-        n=overall.n,
-        unscored=overall.unanswered + overall.short,
-        floor=overall.floor,
-        ceiling=overall.ceiling,
-        zeroed=overall.zeroed,
+        figures=tuple(cell if cell.mean is not None or cell.ranged else None for cell in cells),
         signature=said,
         origin=one.source.name,
     )

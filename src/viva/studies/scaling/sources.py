@@ -17,7 +17,7 @@ from viva.studies.model_table import WideTable, only_model_table, read_wide
 from viva.visible import one_line
 
 if TYPE_CHECKING:
-    from viva.analysis.breakdown import Cell
+    from viva.analysis.estimate import Estimate
     from viva.analysis.scalinggroups import Point
 
 Parameters = Literal["total", "active"]
@@ -178,7 +178,7 @@ def _of_runs(paths: Sequence[Path], asked: Source) -> list[ScalingData]:
     for exam, model, cell in _headlines(paths):
         here = points.setdefault(exam, [])
         size = asked.sizes.get(model) or published_size(model)
-        if cell.one_sided:
+        if cell.ranged:
             ranges[exam] = (*ranges.get(exam, ()), model)
         elif cell.mean is not None:
             point = _point(model, size, cell.mean, {"family": family_of(model)}, asked, None, cell)
@@ -191,7 +191,7 @@ def _of_runs(paths: Sequence[Path], asked: Source) -> list[ScalingData]:
     ]
 
 
-def _headlines(paths: Sequence[Path]) -> Iterator[tuple[str, str, Cell]]:
+def _headlines(paths: Sequence[Path]) -> Iterator[tuple[str, str, Estimate]]:
     from viva.analysis.training import measured
 
     for one in score_sets(paths, EXAM):
@@ -206,7 +206,7 @@ def _point(
     words: Mapping[str, str],
     asked: Source,
     questions: int | None,
-    cell: Cell | None = None,
+    cell: Estimate | None = None,
 ) -> Point:
     """`questions`: how many a score without a cell rests on, which gives it the widest interval that it can have."""
     from viva.analysis.scalinggroups import Point

@@ -15,13 +15,15 @@ from viva.commands import command
 from viva.errors import DataError, VivaError
 from viva.fields import note
 from viva.published import Entry, called, catalogue, find, similar, table
+from viva.runs.item_scores import table_rows
 from viva.runs.question_lists import read_level_file
 from viva.runs.score_table import ModelScores, read_scores_table
+from viva.types import ScoreRow
 from viva.visible import one_line
 
 if TYPE_CHECKING:
     from viva.reports.difficulty import DifficultyLevels
-    from viva.reports.leaderboard import ScoreTable
+    from viva.reports.leaderboard import LeaderboardRow, ScoreTable
     from viva.reports.printing import StudyResult
 
 
@@ -96,27 +98,21 @@ def _leaderboard(models: Mapping[str, ModelScores], config: ScoreTableConfig, le
     group = min(config.group, max(1, most))  # of three answers there is no best of ten
     ks = tuple(dict.fromkeys(config.k)) or (group,)
     rows = _published_rows(config.benchmark, models, config.published)
+    scored = {name: list(table_rows("", name, model, group)) for name, model in models.items()}
+    standings = tuple(report.standing(name, own, group, ks, rows.get(name)) for name, own in scored.items())
     board = report.Leaderboard(
         benchmark=config.benchmark,
         table=config.table.name,
         group=group,
-        standings=tuple(
-            report.standing(name, list(model.scores.values()), group, ks, rows.get(name))
-            for name, model in models.items()
-        ),
+        standings=standings,
         parts=tuple(
             part
             for tag in dict.fromkeys(config.by)
-            for name, model in models.items()
-            for part in report.parts(name, model.scores, tag, _values_of(model, tag, levels), group, ks, rows.get(name))
+            for name, own in scored.items()
+            for part in report.parts(name, _with_levels(own, tag, levels), tag, group, ks, rows.get(name))
         ),
     )
-    questions = len({question for model in models.values() for question in model.scores})
-    notes = (
-        *report.notes_on(board),
-        *_notes_on_strangers(models),
-        *_notes_on_published(config.benchmark, questions, models, rows),
-    )
+    notes = (*report.notes_on(board), *_notes_on_published(config.benchmark, standings, rows))
     return report.ScoreTable(msgspec.structs.replace(board, notes=notes))
 
 
@@ -164,11 +160,11 @@ def _refuse_contradictions(wanted: ScoreTableConfig) -> None:
             raise VivaError(f"{name} {given[0]} belongs to the leaderboard; leave it out with --difficulty")
 
 
-def _values_of(model: ModelScores, tag: str, levels: Mapping[str, int]) -> dict[str, str]:
-    """Question → value of a tag."""
-    if tag == "level" and levels:
-        return {question: str(levels.get(question, "")) for question in model.scores}
-    return {question: tags[tag] for question, tags in model.tags.items()}
+def _with_levels(rows: list[ScoreRow], tag: str, levels: Mapping[str, int]) -> list[ScoreRow]:
+    """Scores with the published levels as a tag, where these are asked for."""
+    if tag != "level" or not levels:
+        return rows
+    return [msgspec.structs.replace(row, tags={**row.tags, tag: str(levels.get(row.question, ""))}) for row in rows]
 
 
 def _leaderboard_of(benchmark: str) -> tuple[Entry, ...]:
@@ -191,39 +187,23 @@ def _published_rows(benchmark: str, models: Mapping[str, ModelScores], said: Seq
     return found
 
 
-def _notes_on_published(
-    benchmark: str, questions: int, models: Mapping[str, ModelScores], rows: Mapping[str, Entry]
-) -> list[str]:
-    """What keeps published rows from standing beside the table's models."""
+def _notes_on_published(benchmark: str, standings: Sequence[LeaderboardRow], rows: Mapping[str, Entry]) -> list[str]:
+    """What keeps published rows from standing next to the table's models."""
     from viva.reports.leaderboard import same_questions
 
     notes: list[str] = []
+    questions = max(row.questions for row in standings)
     size = catalogue()[benchmark].settings[0].questions if rows else questions
     if questions != size:
         notes.append(f"The published rows are about {size:,} questions, this table about {questions:,}: not the same.")
-    for name in rows:
-        if not same_questions(list(models[name].scores.values())):
-            notes.append(f"{name}: too many questions have no score for a published figure beside it.")
-    for name in models:
-        near = [] if name in rows else similar(_leaderboard_of(benchmark), name)
+    for row in standings:
+        if row.model in rows and not same_questions(row):
+            notes.append(f"{row.model}: too many questions have no score for a published figure beside it.")
+    for row in standings:
+        near = [] if row.model in rows else similar(_leaderboard_of(benchmark), row.model)
         if near:
-            choices = " or ".join(f"--published '{one_line(name, 60)}={row.name}'" for row in near)
-            notes.append(f"{name}: no published row has this name; if it is one of these, say so: {choices}.")
-    return notes
-
-
-def _notes_on_strangers(models: Mapping[str, ModelScores]) -> list[str]:
-    """Models that did not take the same questions: their means do not compare."""
-    everything = dict.fromkeys(question for model in models.values() for question in model.scores)
-    notes: list[str] = []
-    for name, model in models.items():
-        missing = [question for question in everything if question not in model.scores]
-        if missing:
-            first = one_line(missing[0], 60) + (", ..." if missing[1:] else "")
-            notes.append(
-                f"{name} lacks {len(missing):,} of the {len(everything):,} questions of this table ({first}): its "
-                "means are not over the same questions as the others'."
-            )
+            choices = " or ".join(f"--published '{one_line(row.model, 60)}={other.name}'" for other in near)
+            notes.append(f"{row.model}: no published row has this name; if it is one of these, say so: {choices}.")
     return notes
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from scipy import stats
 
 import tango
 from rows import table
-from viva.analysis.pairedinterval import bonett_price, paired_interval, score_interval, weighted_interval
-from viva.analysis.uncertainty import adjusted_wald, t_quantile
+from viva.analysis.estimate import Spread
+from viva.analysis.uncertainty import adjusted_wald, score_interval, t_quantile
 
 CELLS = ((300, 0.02), (150, 0.02), (60, 0.05), (100, 0.10), (200, 0.01), (30, 0.10), (20, 0.30))
 GAINS = (0.0, 0.0025, 0.01, 0.05, 0.2)
@@ -26,6 +28,12 @@ def test_tango_s_limits_are_those_of_an_optimiser() -> None:
                 assert found == pytest.approx(tango.score_interval(gained / n, lost / n, n, degrees), abs=1e-7)
 
 
+def of_pairs(gained: int, lost: int, n: int) -> Spread:
+    mean, size = (gained - lost) / n, (gained + lost) / n
+    variance = (size - mean**2) / (n - 1)
+    return Spread(mean=mean, variance=variance, worth=n, degrees=math.inf, scale="signed", zero_one=True, size=size)
+
+
 def called(n: int, gains: float, losses: float, margin: float) -> tuple[float, float, float]:
     """How often the second, who is truly worse by `margin`, is called no worse by it, with both limits and with Bonett
     and Price's alone; and how often worse by more. Exact sums over gained and lost questions."""
@@ -34,10 +42,12 @@ def called(n: int, gains: float, losses: float, margin: float) -> tuple[float, f
     for count in np.flatnonzero(discordant > 1e-10).tolist():
         ways = stats.binom.pmf(np.arange(count + 1), count, gains / (gains + losses)) * discordant[count]
         for gained in np.flatnonzero(ways > 1e-10).tolist():
-            interval, _ = paired_interval(gained, count - gained, n)
+            spread = of_pairs(gained, count - gained, n)
+            interval = spread.interval() or (-1.0, 1.0)
             low += ways[gained] * (interval[0] > -margin)
             high += ways[gained] * (interval[1] < -margin)
-            wald += ways[gained] * (bonett_price(gained, count - gained, n)[0][0] > -margin)
+            alone = adjusted_wald(spread.mean, math.sqrt(spread.variance or 0.0), n, math.inf)
+            wald += ways[gained] * (alone.interval[0] > -margin)
     return float(low), float(high), float(wald)
 
 
@@ -71,6 +81,6 @@ def test_no_worse_holds_for_scores_of_other_kinds(losses: str) -> None:
         mean = float(own @ lost)
         error = float(np.sqrt((own**2 * (lost - mean) ** 2).sum() * n / (n - 1)))
         worth = 1 / float((own**2).sum())
-        wald = adjusted_wald(-mean, error, worth, n - 1)
-        wrong += weighted_interval(wald, 0.0, mean, worth, error, n - 1)[0] > -margin
+        spread = Spread(mean=-mean, variance=error**2, worth=worth, degrees=n - 1, scale="signed", size=mean)
+        wrong += (spread.interval() or (-1.0, 1.0))[0] > -margin
     assert wrong / sets <= 0.025 + 3 * np.sqrt(0.025 * 0.975 / sets)

@@ -1,0 +1,170 @@
+"""The seeds that requests are sent: each question's own, in whatever order; runs of an earlier Viva keep their rule."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import viva
+from engine.batched import POLL
+from engine.sample import prompts
+from judging.serving import JudgeServer
+from rows import table
+from servers.fixtures import LocalServer, Viva
+from viva.cli.ask.merge import merge_command
+from viva.models.called import Prompt
+
+LIMIT = 12
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("VIVA_DATA", raising=False)
+
+
+@pytest.fixture
+def server() -> Iterator[JudgeServer]:
+    with JudgeServer() as started:
+        yield started
+
+
+def sent(server: JudgeServer, model: str = "m") -> set[tuple[str, int | None]]:
+    """Every prompt that came since the last look, with its seed."""
+    bodies = [body for body in server.bodies if body["model"] == model]
+    found = [(body["messages"][-1]["content"], body.get("seed")) for body in bodies]
+    server.forget()
+    assert len(set(found)) == len(found)
+    return set(found)
+
+
+def run(server: JudgeServer, name: str, **more: Any) -> None:
+    given = {"model": "openai/m", "base_url": server.url, "seed": 3, "temperature": "1", "samples": 2} | more
+    viva.run(given.pop("exam", "cmmlu"), run=name, progress="quiet", **{"limit": LIMIT, **given})
+
+
+def test_every_question_and_sample_has_a_seed_of_31_bits_however_it_is_asked(server: JudgeServer) -> None:
+    run(server, "plain")
+    plain = sent(server)
+    seeds = [seed for _, seed in plain]
+    assert all(isinstance(seed, int) and 0 <= seed < 2**31 for seed in seeds)
+    assert len(set(seeds)) == len(seeds) == 2 * LIMIT
+    assert json.loads(Path("plain/run.json").read_text())["seed_rule"] == "per question"
+    with table() as row:
+        for name, more in (("again", {}), ("shuffled", {"shuffle": True})):
+            with row(name):
+                run(server, name, **more)
+                assert sent(server) == plain
+        with row("shards"):
+            for number in range(1, 4):
+                run(server, f"shards/{number}", shard=f"{number}/3")
+            assert sent(server) == plain
+            merge_command(["shards", "--out", "merged"], standalone_mode=False)
+            viva.resume("merged")
+            assert not sent(server), "the merged run has the keys of a whole one"
+        with row("stopped and resumed"):
+            with pytest.warns(viva.UnansweredWarning):
+                run(server, "stopped", max_requests=9)
+            viva.resume("stopped")
+            assert sent(server) == plain
+        with row("reused"):
+            run(server, "reusing", reuse="plain")
+            assert not sent(server)
+        with row("another seed"):
+            run(server, "other", seed=4)
+            assert not sent(server) & plain
+        with row("none given"):
+            run(server, "none", seed=None, samples=1)
+            assert {seed for _, seed in sent(server)} == {None}
+
+
+def test_rounds_of_an_adaptive_run_send_the_seeds_of_a_whole_one(server: JudgeServer) -> None:
+    run(server, "whole", limit=None, samples=1)
+    whole = sent(server)
+    ids = [json.loads(line)["question"] for line in Path("whole/scores.jsonl").read_bytes().splitlines()]
+    known = "".join(f"{name},0,{model},{(place + model) % 2}\n" for place, name in enumerate(ids) for model in range(6))
+    Path("known.csv").write_text(f"question,sample,model,score\n{known}")
+    asked = {"model": "openai/m", "base_url": server.url, "seed": 3, "temperature": "1", "progress": "quiet"}
+    with pytest.warns(viva.UnansweredWarning):
+        viva.lab.adaptive_run("cmmlu", calibration="known.csv", until="70", run="adaptive", **asked)
+    found = sent(server)
+    assert len(found) == 70
+    assert found < whole
+
+
+def test_batches_send_the_seeds_that_requests_one_by_one_are_sent(serve: Any, viva: Viva) -> None:
+    server: LocalServer = serve("batchapi.py")
+    asking = ("--model", "openai/m", "--base-url", server.url, "--limit", LIMIT, "--seed", 3, "--progress", "quiet")
+    assert viva("run", "cmmlu", *asking, "--batch", *POLL, "--run", "batch").code == 0
+    (made,) = server.events("created")
+    in_batches = set(zip(made["prompts"], made["seeds"], strict=True))
+    one_by_one = serve()
+    assert viva("run", "cmmlu", *asking[:3], one_by_one.url, *asking[4:], "--run", "plain").code == 0
+    bodies = [event["body"] for event in one_by_one.events("asked")]
+    assert in_batches == {(body["messages"][-1]["content"], body["seed"]) for body in bodies}
+    assert len({seed for _, seed in in_batches}) == LIMIT == len(prompts().keys() & {text for text, _ in in_batches})
+
+
+def test_judges_are_sent_seeds_by_prompt_and_sample(server: JudgeServer) -> None:
+    def judged(name: str, **more: Any) -> set[tuple[str, int | None]]:
+        asked = {"exam": "csbench", "judge": "openai/mark-1", "judge_samples": 2, "limit": None, "verdicts": "line"}
+        run(server, name, **(asked | more))
+        return sent(server, "mark-1")
+
+    found = judged("one")
+    assert all(isinstance(seed, int) and 0 <= seed < 2**31 for _, seed in found)
+    assert len({seed for _, seed in found}) == len(found)
+    assert len(found) == 2 * len({prompt for prompt, _ in found}), "equal answers are judged once, in two samples"
+    assert judged("two", model=["openai/m", "openai/n"]) == found, "also those of another model"
+    assert judged("shards/1", shard="1/2") | judged("shards/2", shard="2/2") == found
+    assert {seed for _, seed in judged("three", seed=None, samples=1, judge_samples=1)} == {None}
+
+
+def test_a_function_is_given_the_seed_of_its_question() -> None:
+    seeds: list[int | None] = []
+
+    def answer(prompt: Prompt) -> str:
+        seeds.append(prompt.sampling.seed)
+        return "A"
+
+    viva.run("cmmlu", model=answer, limit=LIMIT, seed=3, run="run")
+    assert len(set(seeds)) == LIMIT
+    assert None not in seeds
+
+
+def older(run: str) -> None:
+    """A folder as an earlier Viva left it before anything was answered."""
+    path = Path(run, "run.json")
+    record = json.loads(path.read_text())
+    del record["seed_rule"]
+    path.write_text(json.dumps(record))
+    for name in ("responses.jsonl", "annotations.jsonl", "scores.jsonl"):
+        Path(run, name).unlink(missing_ok=True)
+
+
+def test_a_run_of_an_earlier_viva_keeps_its_rule_and_its_answers_are_of_no_use_to_a_new_one(
+    server: JudgeServer,
+) -> None:
+    run(server, "old", exam="csbench", judge="openai/mark-1")
+    new = sent(server)
+    older("old")
+    server.forget()
+    with pytest.warns(viva.UnansweredWarning):
+        viva.resume("old", max_requests=5)
+    viva.resume("old")
+    assert {body.get("seed") for body in server.bodies if body["model"] == "mark-1"} == {None}
+    shared = sent(server)
+    assert {prompt for prompt, _ in shared} == {prompt for prompt, _ in new}
+    assert {seed for _, seed in shared} == {3, 4}
+    viva.resume("old")
+    assert not sent(server), "what was answered so is not asked again"
+    assert json.loads(Path("old/run.json").read_text()).get("seed_rule", "shared") == "shared"
+    run(server, "reusing", exam="csbench", judge="openai/mark-1", reuse="old")
+    assert sent(server) == new
+    old, made = (viva.open_run(name).report.results[0].signature for name in ("old", "reusing"))
+    assert old == made

@@ -1,0 +1,156 @@
+"""Who answered: told while a run goes on, at its end and by `viva score`; it splits no board and stops no resume."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+from rows import table
+from servers.fixtures import QUIET, Ended, LocalServer, Viva
+
+Serve = Callable[..., LocalServer]
+OLD, NEW = ({"model": f"gpt-4o-{date}", "provider": "OpenAI", "system_fingerprint": f"fp_{date}"}
+            for date in ("2024-08-06", "2024-11-20"))  # fmt: skip
+AZURE = NEW | {"provider": "Azure"}
+BOTH = "answered by 2 models (gpt-4o-2024-08-06, gpt-4o-2024-11-20) of 2 providers (OpenAI, Azure)"
+LIMIT = 12
+
+
+def asking(viva: Viva, server: LocalServer, *more: object, run: str = "run") -> Ended:
+    model = ("--model", "openai/gpt-4o", "--base-url", server.url, "--limit", LIMIT, "--concurrency", 1)
+    return viva("run", "cmmlu", *model, "--run", run, *QUIET, *more)
+
+
+def marked(out: str) -> bool:
+    return bool(re.search(r"\d§", out))
+
+
+def test_several_models_are_warned_of_tabulated_and_marked(serve: Serve, viva: Viva) -> None:
+    ended = asking(viva, serve(says=[OLD, OLD, AZURE]))
+    assert ended.code == 0
+    assert ended.err.count(BOTH) == 1
+    whole = viva("score", "run", "--all").out
+    assert whole.splitlines()[0].endswith("cmmlu-zh · openai/gpt-4o §"), "where a title says the model it has the mark"
+    for out in (ended.out, viva("score", "run").out, whole):
+        assert marked(out) or out is whole
+        assert f"§ openai/gpt-4o: {BOTH}." in out
+        rows = {tuple(line.replace("│", " ").split()[-4:]) for line in out.splitlines()}
+        assert {("gpt-4o-2024-08-06", "OpenAI", "fp_2024-08-06", "8"),
+                ("gpt-4o-2024-11-20", "Azure", "fp_2024-11-20", "4")} <= rows  # fmt: skip
+    (result,) = json.loads(viva("score", "run", "--format", "json").out)["results"]
+    assert result["consumed"]["served"] == [OLD | {"answers": 8}, AZURE | {"answers": 4}]
+    for form, mark in (("markdown", "§"), ("latex", "\\S{}")):
+        assert mark in viva("score", "run", "--format", form).out
+    assert BOTH in (viva("report", "run", "--out", "page.html"), (viva.folder / "page.html").read_text())[1]
+    journal = [entry for entry in viva.entries() if "served" in entry]
+    assert [entry["served"] for entry in journal] == [OLD, AZURE], "in full once"
+
+
+def test_what_is_no_mixture_is_not_warned_of(serve: Serve, viva: Viva) -> None:
+    other = {"model": "llama\x1b[31m", "provider": "Here"}
+    cases: dict[str, tuple[list[dict[str, Any]], str]] = {
+        "a dated version": ([OLD], ""),
+        "another fingerprint": ([OLD, OLD | {"system_fingerprint": "fp_2"}], ""),
+        "now and then nobody says it": ([OLD, {"model": None}], ""),
+        "another model": ([other], "openai/gpt-4o: answered by llama<U+001B>[31m, as the server says"),
+        "two providers": ([OLD, OLD | {"provider": "Azure"}], "openai/gpt-4o: answered by 2 providers (OpenAI, Azure)"),
+    }
+    with table() as row:
+        for number, (name, (says, said)) in enumerate(cases.items()):
+            with row(name):
+                ended = asking(viva, serve(says=says), run=f"run{number}")
+                assert [line for line in ended.err.splitlines() if "answered by" in line] == [f"viva: {said}"] * bool(
+                    said
+                )
+                assert marked(ended.out) == ("Who answered" in ended.out) == ("2 providers" in said)
+                assert "\x1b" not in ended.out + ended.err
+                whole = viva("score", f"run{number}", "--all").out
+                assert says[0]["model"].replace("\x1b", "<U+001B>") in whole.partition("Who answered")[2]
+
+
+def test_it_stops_no_resume_and_splits_no_board(serve: Serve, viva: Viva) -> None:
+    server = serve(says=[OLD])
+    assert asking(viva, server, "--max-requests", 5).code == 3
+    server.control(says=[AZURE])
+    resumed = viva("resume", "run", *QUIET)
+    assert (resumed.code, server.asked) == (0, LIMIT)
+    assert BOTH in resumed.err
+    assert marked(resumed.out)
+    again = viva("resume", "run", *QUIET)
+    assert (again.code, server.asked, marked(again.out)) == (0, LIMIT, True)
+    other = viva(
+        "run", "cmmlu", "--model", "openai/one", "--base-url", server.url, "--limit", LIMIT, "--run", "one", *QUIET
+    )
+    assert other.code == 0
+    one, two = (
+        json.loads(viva("score", run, "--format", "json").out)["results"][0]["signature"] for run in ("run", "one")
+    )
+    assert one.replace("openai/gpt-4o", "openai/one") == two
+    assert viva("leaderboard", "run", "one", "--out", "site").code == 0
+    (benchmark,) = json.loads((viva.folder / "site" / "leaderboard.json").read_text())["benchmarks"]
+    (own,) = (board for board in benchmark["boards"] if board["own"])
+    assert {"openai/gpt-4o", "openai/one"} == {entry["model"] for entry in own["rows"]}
+
+
+def test_merged_shards_and_reused_answers_say_who_gave_them(serve: Serve, viva: Viva) -> None:
+    for number, says in ((1, OLD), (2, AZURE)):
+        server = serve(says=[says])
+        assert asking(viva, server, "--shard", f"{number}/2", run=f"shards/{number}").code == 0
+    merged = viva("merge", "shards", "--any-address", "--out", "merged")
+    assert (merged.code, marked(merged.out)) == (0, True), merged.err
+    assert BOTH in merged.out
+    server = serve(says=[OLD])
+    (model,) = json.loads((viva.folder / "merged" / "run.json").read_text())["models"]
+    given = ("--model", "openai/gpt-4o", "--base-url", model["base_url"], "--limit", LIMIT, "--reuse", "merged")
+    reused = viva("run", "cmmlu", *given, "--run", "reusing", *QUIET)
+    assert (reused.code, server.asked) == (0, 0)
+    assert BOTH in reused.out
+
+
+def test_judges_too_and_a_folder_that_does_not_say_it(serve: Serve, viva: Viva) -> None:
+    judge = serve(texts=["It will do.\nVERDICT: 1"], says=[OLD, AZURE])
+    judged = ("--judge", "openai/gpt-4o", "--judge-base-url", judge.url, "--verdicts", "line")
+    ended = viva("run", "csbench", "--model", "baseline/first", *judged, "--run", "run", *QUIET)
+    assert ended.code == 0, ended.err
+    assert f"openai/gpt-4o: {BOTH}" in ended.err
+    assert "§ the judge openai/gpt-4o: answered by 2 models" in ended.out
+    assert not marked(ended.out), "its answers are of one model"
+    path = viva.folder / "run" / "annotations.jsonl"
+    lines = [json.loads(line) for line in path.read_bytes().splitlines()]
+    for line in lines:
+        line.pop("served", None)
+        line.pop("by", None)
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    before, after = viva.scores(), viva("score", "run")
+    assert (after.code, viva.scores()) == (0, before)
+    assert "§" not in after.out
+
+
+def test_hostile_names_are_short_harmless_and_without_the_key(serve: Serve, viva: Viva) -> None:
+    key = viva.environment["OPENAI_API_KEY"]
+    names = [
+        "<script>alert(1)</script>",
+        "\u202e\x1b]0;x\x07|`*_",
+        "=cmd|' /C'!A0",
+        "x" * 10_000,
+        f"model of {key}",
+        "|\n# head\n",
+    ]
+    server = serve(says=[{"model": name, "provider": name, "system_fingerprint": name} for name in names])
+    ended = asking(viva, server)
+    assert ended.code == 0
+    content = (viva.folder / "run" / "responses.jsonl").read_text()
+    assert key not in content
+    assert max(len(entry["served"]["model"]) for entry in viva.entries() if "served" in entry) == 100
+    texts = [
+        ended.out,
+        ended.err,
+        *(viva("score", "run", "--all", "--format", form).out for form in ("terminal", "markdown", "latex")),
+    ]
+    for text in texts:
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f\u202e]", text)
+    assert not any(line.startswith("# head") for text in texts for line in text.splitlines())
+    assert viva("report", "run", "--out", "page.html").code == 0
+    assert "<script>alert(1)" not in (viva.folder / "page.html").read_text()

@@ -1,0 +1,378 @@
+"""A paid answer is kept, whatever form its usage and everything else besides its text has; not counted is no error."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import re
+import threading
+from collections import Counter
+from collections.abc import Callable, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from models.asking import ask, request
+from rows import table
+from servers.fixtures import LocalServer, Viva
+from viva.contracts import BatchModel, Model
+from viva.errors import ModelError
+from viva.models import Endpoint, connect
+from viva.models.answerlines import answer_row
+from viva.models.openaiwire import LONGEST_NAME
+from viva.models.thoughts import LARGEST_COUNT, read_count, read_usage
+from viva.types import Choose, Message, Response, Served, Usage
+
+Serve = Callable[..., LocalServer]
+JSON: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers(-(10**40), 10**40) | st.floats() | st.text(max_size=12)
+    | st.sampled_from(["12", "12.0", " 7 ", "1e3", "inf", "NaN", "-1", "a dozen", "9" * 40]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    max_leaves=6,
+)  # fmt: skip
+ODD: dict[str, Any] = {
+    "a float": 12.0, "a text": "12", "a list": [], "an object": {}, "null": None, "true": True, "negative": -1,
+    "huge": 10**30, "longer than Python reads": 10**5000, "no finite number": math.inf, "a word": "a dozen",
+    "nested": {"count": {"of": [12]}}, "a fraction": 0.5, "a text of a float": "12.0",
+}  # fmt: skip
+READ = {"a float": 12, "a text": 12, "a text of a float": 12}
+"""Those of them that are a number of tokens."""
+
+
+def written(value: object) -> bytes:
+    """JSON, also with numbers that are longer than Python writes or that JSON does not have."""
+    return json.dumps(value).replace('"LONG"', "1" + "0" * 5000).encode()
+
+
+def odd(value: object) -> object:
+    return "LONG" if value == 10**5000 else value
+
+
+@given(JSON)
+@example(True)
+@example(10**30)
+@example(float(LARGEST_COUNT) + 0.5)
+def test_a_count_is_a_whole_number_within_bounds_or_none(value: object) -> None:
+    found = read_count(value)
+    assert found is None or (type(found) is int and 0 <= found <= LARGEST_COUNT)
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST_COUNT:
+        assert found == read_count(float(value)) == read_count(str(value)) == read_count(f" {value}.0 ") == value
+
+
+@given(JSON, st.dictionaries(st.sampled_from(["sent", "came", "more"]), JSON), JSON)
+def test_usage_of_any_form_is_read_or_not_counted_and_can_be_journaled(
+    given: object, counts: dict[str, object], thought: object
+) -> None:
+    assert read_usage(None if isinstance(given, dict) else given, ("sent",), ("came",)) is None
+    usage = read_usage(counts, ("sent",), ("came", "more"), thought)
+    assert (usage is None) == (not counts or None in map(read_count, counts.values()))
+    if usage is not None:
+        assert msgspec.json.decode(msgspec.json.encode(usage), type=Usage) == usage
+        assert usage.input + usage.output == sum(read_count(value) or 0 for value in counts.values())
+    row = answer_row({"question": "q", "text": "A", "usage": {"input": given, "output": 2}}, "here")
+    assert isinstance(row.answer, Response)
+    assert row.answer.usage == (None if read_count(given) is None else Usage(read_count(given) or 0, 2))
+
+
+class Wire:
+    """One of the wires: a reply of it, where its parts are, and how to ask for one."""
+
+    def __init__(self, provider: str, reply: dict[str, Any], usage: tuple[str, str, str], *others: tuple[Any, ...]):
+        self.provider, self.reply = provider, reply
+        self.text = "text" in str(reply.get("choices", ""))
+        self.usage, self.sent, self.came = usage
+        self.others = others
+
+    def odd(self, *path: Any) -> list[bytes]:
+        """The reply with every odd value there."""
+        found = []
+        for value in ODD.values():
+            reply = json.loads(json.dumps(self.reply))
+            place: Any = reply
+            for step in path[:-1]:
+                place = place[step]
+            place[path[-1]] = odd(value)
+            found.append(written(reply))
+        return found
+
+    def bodies(self) -> dict[str, tuple[bytes, Usage | None]]:
+        """What may come, and what is counted of it."""
+        found = {}
+        for name, value in ODD.items():
+            found[f"usage {name}"] = written({**self.reply, self.usage: odd(value)}), None
+            counts = {self.sent: odd(value), self.came: 2}
+            kept = READ.get(name)
+            found[f"input {name}"] = (
+                written({**self.reply, self.usage: counts}), None if kept is None else Usage(kept, 2),
+            )  # fmt: skip
+        for path in self.others:
+            found |= {f"{path} {name}": (body, None) for name, body in zip(ODD, self.odd(*path), strict=True)}
+        return found
+
+
+CHAT = Wire(
+    "openai",
+    {"choices": [{"message": {"content": "B"}}]},
+    ("usage", "prompt_tokens", "completion_tokens"),
+    *((name,) for name in ("id", "object", "created", "model", "provider", "system_fingerprint", "service_tier")),
+    *(("choices", 0, name) for name in ("index", "finish_reason", "logprobs", "more")),
+    *(("choices", 0, "message", name) for name in ("role", "refusal", "reasoning", "reasoning_content", "tool_calls")),
+)
+TEXT = Wire(
+    "openai",
+    {"choices": [{"text": "B"}]},
+    ("usage", "prompt_tokens", "completion_tokens"),
+    *(("choices", 0, name) for name in ("index", "finish_reason", "logprobs")),
+)
+RESPONSES = Wire(
+    "openai-responses",
+    {"output": [{"type": "reasoning", "summary": []}, {"type": "message", "content": [{"text": "B"}]}]},
+    ("usage", "input_tokens", "output_tokens"),
+    *((name,) for name in ("id", "model", "status", "incomplete_details", "created_at")),
+    *(("output", 0, name) for name in ("type", "summary", "content", "id")),
+    *(("output", 1, name) for name in ("role", "status", "id")),
+    *(("output", 1, "content", 0, name) for name in ("type", "annotations", "logprobs")),
+)
+ANTHROPIC = Wire(
+    "anthropic",
+    {"content": [{"type": "thinking"}, {"type": "text", "text": "B"}], "stop_reason": "end_turn"},
+    ("usage", "input_tokens", "output_tokens"),
+    *((name,) for name in ("id", "type", "role", "model", "stop_reason", "stop_sequence")),
+    ("content", 0, "thinking"), ("content", 0, "text"), ("content", 1, "citations"),
+)  # fmt: skip
+GOOGLE = Wire(
+    "google",
+    {"candidates": [{"content": {"parts": [{"text": "B"}]}}]},
+    ("usageMetadata", "promptTokenCount", "candidatesTokenCount"),
+    *((name,) for name in ("modelVersion", "responseId", "createTime", "promptFeedback")),
+    *(("candidates", 0, name) for name in ("finishReason", "index", "avgLogprobs", "safetyRatings", "tokenCount")),
+    ("candidates", 0, "content", "role"),
+)
+
+
+class Server(ThreadingHTTPServer):
+    """Replies with the body whose number is in the request, as `#7#`."""
+
+    request_queue_size = 1024
+    daemon_threads = True
+
+    def __init__(self, bodies: Sequence[bytes]) -> None:
+        self.bodies, self.asked = bodies, Counter[int]()
+        super().__init__(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
+
+    def __exit__(self, *args: object) -> None:
+        self.shutdown()
+        super().__exit__(*args)
+
+    @property
+    def root(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: Server
+
+    def do_POST(self) -> None:
+        said = self.rfile.read(int(self.headers["Content-Length"]))
+        found = re.search(rb"#(\d+)#", said)
+        number = int(found[1]) if found else 0
+        self.server.asked[number] += 1
+        content = self.server.bodies[number]
+        kind = "text/event-stream" if content.startswith(b"data:") else "application/json"
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing."""
+
+
+def at(server: Server, provider: str, monkeypatch: pytest.MonkeyPatch) -> Model:
+    if provider.startswith("openai"):
+        return connect(f"{provider}/m", Endpoint(base_url=f"{server.root}/v1"))
+    for vendor, url in (("ANTHROPIC", "ANTHROPIC_BASE_URL"), ("GEMINI", "GOOGLE_GEMINI_BASE_URL")):
+        monkeypatch.setenv(f"{vendor}_API_KEY", "the-good-key")
+        monkeypatch.setenv(url, server.root)
+    return connect(f"{provider}/m", Endpoint())
+
+
+def replies(
+    bodies: Sequence[bytes], provider: str, monkeypatch: pytest.MonkeyPatch, *, text: bool = False
+) -> list[Response | ModelError]:
+    """What becomes of these bodies, each of which is sent once."""
+    with Server(bodies) as server:
+        numbers = [f"#{number}#" for number in range(len(bodies))]
+        prompts = [number if text else (Message("user", number),) for number in numbers]
+        found = ask(at(server, provider, monkeypatch), *map(request, prompts))
+        assert set(server.asked.values()) == {1}
+        return found
+
+
+WIRES = {
+    "chat": CHAT,
+    "text": TEXT,
+    "responses": RESPONSES,
+    "anthropic": pytest.param(ANTHROPIC, marks=pytest.mark.peers("anthropic")),
+    "google": pytest.param(GOOGLE, marks=pytest.mark.peers("google.genai")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("wire", WIRES.values(), ids=WIRES.keys())
+def test_an_answer_is_there_whatever_form_the_rest_of_its_reply_has(
+    wire: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bodies = wire.bodies()
+    found = replies([body for body, _ in bodies.values()], wire.provider, monkeypatch, text=wire.text)
+    with table() as row:
+        for (name, (_, usage)), reply in zip(bodies.items(), found, strict=True):
+            with row(name):
+                assert isinstance(reply, Response), reply
+                assert (reply.text, reply.usage) == ("B", usage)
+                assert all(len(text) <= LONGEST_NAME for text in msgspec.structs.astuple(reply.served))
+
+
+@pytest.mark.parametrize("wire", WIRES.values(), ids=WIRES.keys())
+def test_every_wire_says_who_answered(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = {"model": "M-1", "modelVersion": "M-1", "provider": "P", "system_fingerprint": "f" * 200}
+    (reply,) = replies([written(wire.reply | said)], wire.provider, monkeypatch, text=wire.text)
+    assert isinstance(reply, Response)
+    assert reply.served == Served("M-1", "P", "f" * LONGEST_NAME)
+
+
+def test_an_answer_in_a_stream_is_there_whatever_form_the_rest_of_its_events_has(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def stream(*events: Any, end: bytes = b"[DONE]") -> bytes:
+        return b"".join(b"data: " + written(event) + b"\n\n" for event in events) + b"data: " + end + b"\n\n"
+
+    def delta(text: str, **more: Any) -> dict[str, Any]:
+        return {"choices": [{"delta": {"content": text}, **more}]}
+
+    last = {"choices": None, "usage": {"prompt_tokens": "7", "completion_tokens": 2.0}}
+    bodies = [
+        stream(
+            delta("It is", finish_reason=odd(value)), {**delta(" B"), "model": odd(value), "usage": odd(value)}, last
+        )
+        for value in ODD.values()
+    ]
+    bodies.append(stream(delta("It is"), delta(" B", finish_reason="stop"), last, end=b""))
+    bodies.append(b"data: \n\n" + stream(delta("It is"), delta(" B\ud83d"), last).replace(b"\\\\u", b"\\u"))
+    found = replies(bodies, "openai", monkeypatch)
+    for reply, text in zip(found, ["It is B"] * (len(bodies) - 1) + ["It is B?"], strict=True):
+        assert isinstance(reply, Response), reply
+        assert (reply.text, reply.usage) == (text, Usage(7, 2))
+    broken = [
+        stream(delta("It is"), end=b""),
+        stream({"choices": []}),
+        stream(delta("B"), {"error": {"message": "no"}}),
+    ]
+    assert all(isinstance(one, ModelError) for one in replies(broken, "openai", monkeypatch))
+
+
+NO_TEXTS: dict[str, tuple[Wire, tuple[Any, ...]]] = {
+    "chat": (CHAT, ("choices", 0, "message", "content")),
+    "text": (TEXT, ("choices", 0, "text")),
+    "responses": (RESPONSES, ("output", 1, "content", 0, "text")),
+    "anthropic": (ANTHROPIC, ("content", 1, "text")),
+    "google": (GOOGLE, ("candidates", 0, "content", "parts", 0, "text")),
+}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "chat", "text", "responses",
+        pytest.param("anthropic", marks=pytest.mark.peers("anthropic")),
+        pytest.param("google", marks=pytest.mark.peers("google.genai")),
+    ],
+)  # fmt: skip
+def test_what_is_no_text_is_no_answer(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    wire, path = NO_TEXTS[name]
+    bodies = [
+        body for value, body in zip(ODD.values(), wire.odd(*path), strict=True)
+        if value not in (None, [], math.inf) and not isinstance(value, str)
+    ]  # fmt: skip
+    assert all(isinstance(one, ModelError) for one in replies(bodies, wire.provider, monkeypatch, text=wire.text))
+
+
+def test_numbers_of_a_choice_are_there_whatever_form_the_rest_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    place = {"token": "A", "logprob": -0.5, "top_logprobs": [{"token": "A", "logprob": -0.5}]}
+    wire = Wire(
+        "openai", {"choices": [{"logprobs": {"content": [place]}}]}, ("usage", "prompt_tokens", "completion_tokens"),
+        ("choices", 0, "finish_reason"), ("choices", 0, "logprobs", "text_offset"), ("model",),
+        ("choices", 0, "logprobs", "content", 0, "bytes"),
+    )  # fmt: skip
+    bodies = wire.bodies()
+    with Server([body for body, _ in bodies.values()]) as server:
+        asked = [
+            Choose(question="q", sample=0, prompt=f"#{number}#", continuations=("A", "B"), by="next-token")
+            for number in range(len(bodies))
+        ]
+        model = at(server, "openai", monkeypatch)
+
+        async def everything() -> list[Response]:
+            try:
+                return list(await asyncio.gather(*map(model.choose, asked)))
+            finally:
+                await model.close()
+
+        for (name, (_, usage)), reply in zip(bodies.items(), asyncio.run(everything()), strict=True):
+            assert (reply.likelihoods[0].logprob, reply.usage) == (-0.5, usage), name
+
+
+def test_results_of_batches_are_there_whatever_form_the_rest_of_their_lines_has(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with Server([]) as server, table() as row:
+        for provider, wire in (("openai", CHAT), ("anthropic", ANTHROPIC)):
+            pytest.importorskip(provider)
+            model = at(server, provider, monkeypatch)
+            assert isinstance(model, BatchModel)
+            api: Any = model.batches()
+            for name, (body, usage) in wire.bodies().items():
+                with row((provider, name)):
+                    found = (
+                        api._result(b'{"custom_id": "n", "result": {"type": "succeeded", "message": %s}}' % body)
+                        if (provider == "anthropic")
+                        else api._reply(
+                            b'{"custom_id": "n", "response": {"status_code": "200", "body": %s}, "error": []}' % body
+                        )
+                    )
+                    assert found is not None
+                    assert isinstance(found[1], Response), found[1]
+                    assert (found[0], found[1].text, found[1].usage) == ("n", "B", usage)
+
+
+@given(st.dictionaries(st.sampled_from(["usage", "model", "id", "provider", "error", "more"]), JSON), JSON, JSON)
+def test_any_reply_with_a_text_is_an_answer(around: dict[str, Any], finish: object, refusal: object) -> None:
+    message = {"content": "B", "refusal": refusal, "reasoning": finish}
+    model: Any = connect("openai/m", Endpoint(base_url="http://127.0.0.1:9/v1"))
+    content = json.dumps(around | {"choices": [{"message": message, "finish_reason": finish}]}).encode()
+    reply = model._read(content)
+    assert reply.text == "B"
+    assert msgspec.json.decode(msgspec.json.encode(reply), type=Response) == reply
+
+
+def test_a_run_pays_once_for_every_answer_and_says_that_its_cost_is_unknown(serve: Serve, viva: Viva) -> None:
+    server = serve(
+        says=[
+            {"usage": value}
+            for name, value in ODD.items()
+            if name not in ("longer than Python reads", "no finite number")
+        ]
+    )
+    ended = viva.examine(server, "--limit", 12, "--price", "100/400", "--max-cost", 20)
+    assert (ended.code, server.asked) == (0, 12)
+    (result,) = ended.report["results"]
+    took = result["consumed"]
+    assert (took["replies"], took["counted"], took["cost"]) == (12, 0, None)
+    assert all("usage" not in entry for entry in viva.entries())
