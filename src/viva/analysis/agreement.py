@@ -25,13 +25,9 @@ from viva.analysis.krippendorff import Level, krippendorff
 from viva.analysis.measure import Kind, Measure, bounded
 from viva.analysis.prediction import Powered, powered
 from viva.analysis.ratings import Ratings, marks_of, mean_of, nearest, typical
-from viva.analysis.tilting import Floats, Ints, Statistic, Weights, estimated, midranks, numbered, usable
+from viva.analysis.tilting import FEWEST, Floats, Ints, Statistic, Weights, estimated, midranks, numbered, usable
 from viva.errors import DataError
-from viva.visible import plural
 
-FEWEST = 3
-"""Items that a figure takes: of fewer, chance is nearly all that it shows."""
-_FEW = f"{{}} of {FEWEST} that a figure takes"
 MOST_PAIRS = 45
 """Pairs of raters up to which each is shown: ten raters."""
 DRAWN = 25
@@ -149,29 +145,16 @@ def agree(
         people=people,
         items=len(ratings.items),
         ratings=sum(value is not None for row in ratings.values for value in row),
-        among=_enough(_among(rows, marks)),
+        among=_among(rows, marks),
         pairs=tuple(
-            Pair(first=a, second=b, measures=_enough(_two(ratings.column(a), ratings.column(b), marks)))
-            for a, b in names
+            Pair(first=a, second=b, measures=_two(ratings.column(a), ratings.column(b), marks)) for a, b in names
         ),
-        judged=_enough(judged),
+        judged=judged,
         table=table,
         spots=spots,
         powered=_powered(ratings, judge, rows, marks.scale, strata) if ppi else None,
         word=word,
         notes=tuple(notes),
-    )
-
-
-def _enough(found: Iterable[Measure]) -> tuple[Measure, ...]:
-    """The measures, those of too few items without a figure."""
-    return tuple(
-        one
-        if one.n >= FEWEST
-        else Measure(
-            kind=one.kind, value=None, n=one.n, left_out=one.left_out, reason=_FEW.format(plural(one.n, "item"))
-        )
-        for one in found
     )
 
 

@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 
 from viva.analysis.measure import Kind, Measure, bounded
 from viva.analysis.uncertainty import Interval, t_quantile
+from viva.visible import plural
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -45,8 +46,9 @@ Rows = Sequence[Sequence[float | None]]
 
 NAME = "score (tilted)"
 FEWEST = 3
-"""Questions, and questions with another mark than the commonest, below which there is no interval: of 20 items of which
-one in twenty is 1, those of fewer hold kappa in 89 %."""
+"""Items below which there is no value, as chance is nearly all that it shows. Questions, and questions with another
+mark than the commonest, below which there is no interval: of 20 items of which one in twenty is 1, those of fewer hold
+kappa in 89 %."""
 SUPPORT = 0.5
 """The weight, in items, of what no item shows. Of 0.25 to 1 coverage is alike; with 2, a high kappa is lost."""
 MOST_LEVELS = 20
@@ -66,8 +68,8 @@ def usable(
 ) -> tuple[Measure, Floats, Ints]:
     """The items that have `least` marks (None: one of every rater), as items × raters, and their questions.
 
-    The measure has no value yet; its `reason` says why it can have none: one rater, one question, more than `most`
-    different marks.
+    The measure has no value yet; its `reason` says why it can have none: one rater, few items, one question,
+    more than `most` different marks.
     """
     raters = len(rows[0]) if rows else 0
     values = np.array(rows, dtype=float).reshape(len(rows), raters)
@@ -78,8 +80,10 @@ def usable(
     reason = ""
     if rows and raters < 2:
         reason = "it takes two raters"
+    elif len(values) < FEWEST:
+        reason = f"{plural(len(values), 'item')} of {FEWEST} that a figure takes"
     elif there < 2:
-        reason = f"it takes two questions with {'all' if least is None else least} ratings; there are {there}"
+        reason = "all items are of one question; it takes two"
     elif marks > most:
         reason = f"{marks:,} different marks are no scale of categories: name one with --scale"
     return bounded(measure, None, "", reason), values, asked
