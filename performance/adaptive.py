@@ -70,7 +70,10 @@ def at(asked: Asked, count: int, until: Until) -> Interval:
     """Value, low, high after so many questions."""
     rule = until if until.halves else Until("number", count)
     found = estimate(asked.draws[:count], [asked.scores], 0, rule)
-    return found.value, found.low, found.high
+    assert found.mean is not None
+    assert found.low is not None
+    assert found.high is not None
+    return found.mean, found.low, found.high
 
 
 def random_mean(mine: Floats, count: int, dice: np.random.Generator) -> Interval:

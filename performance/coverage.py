@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 
 import coverage_agreement_work
+import coverage_clusters_work
 import coverage_compared_work
 import coverage_means_work
 import coverage_models_work
@@ -26,11 +27,14 @@ from coverage_sets_work import Rate, Row, Study
 
 SIZES = (20, 59, 100, 1000)
 LOW, HIGH, FALSE = 0.93, 0.99, 0.06
-STUDIES: list[Study] = [
-    study
-    for module in (coverage_means_work, coverage_compared_work, coverage_agreement_work, coverage_models_work)
-    for study in module.STUDIES
-]
+MODULES = (
+    coverage_means_work,
+    coverage_compared_work,
+    coverage_clusters_work,
+    coverage_agreement_work,
+    coverage_models_work,
+)
+STUDIES: list[Study] = [study for module in MODULES for study in module.STUDIES]
 
 
 def measured(study: int, line: int, repetitions: int, n: int) -> Row:

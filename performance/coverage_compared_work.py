@@ -8,36 +8,37 @@ from collections.abc import Callable, Iterator
 from typing import Literal
 
 import numpy as np
-import polars as pl
 from coverage_means_work import small_groups
 from coverage_sets_work import (
+    LEVEL,
     MEANS,
     Floats,
     Rate,
     Row,
+    Shape,
     Study,
     counted,
     drawn,
     frame_of,
+    held,
     inside,
+    lost,
+    questions_of,
     sets_of,
 )
-from numpy.typing import NDArray
 
-from viva.analysis.breakdown import Breakdown
+from viva.analysis.columns import Columns
 from viva.analysis.comparing import Difference, compared, compared_apart, paired
 from viva.analysis.errortypes import Typed
 from viva.analysis.errortypes import counted as errors_counted
 from viva.analysis.multiplicity import adjusted
 from viva.analysis.pairedranks import paired_ranks
 from viva.analysis.pooling import Scored, pooled
-from viva.analysis.posterior import Posterior, posterior
+from viva.analysis.posterior import posterior
 from viva.analysis.slices import slices
-from viva.types import OUTCOMES, Aggregate
+from viva.types import Aggregate
 
 Asked = Literal["interval", "test"]
-WHOLE = Aggregate("")
-LEVEL = 0.05
 PAIRS: dict[str, tuple[str, str, str]] = {
     "once": ("once", "once", ""),
     "fractions": ("fractions", "fractions", ""),
@@ -46,88 +47,38 @@ PAIRS: dict[str, tuple[str, str, str]] = {
     "once, weighted": ("once", "once", "weight"),
     "once, macro over groups of 2 to 12": ("once", "once", "over"),
     "fractions, macro over groups of 2 to 12": ("fractions", "fractions", "over"),
-    "once, five questions a text": ("once", "once", "cluster"),
 }
 """What a paired comparison is made of: the kinds of scores of both, and what the questions' groups are."""
-BELIEFS = ("once", "fractions", "once, macro over groups of 2 to 12", "once, five questions a text")
+BELIEFS = ("once", "fractions", "once, macro over groups of 2 to 12")
 APART = {name: PAIRS[name] for name in ("once", "fractions", "ten answers", "once, macro over groups of 2 to 12")}
 
 
-def _questions(scores: Floats, weights: NDArray[np.int64] | None, groups: NDArray[np.int64] | None) -> pl.DataFrame:
-    """One set's questions × answers as `Breakdown.questions` has them, where nothing is lost."""
-    count, answers = scores.shape
-    weight = np.ones(count, dtype=np.int64) if weights is None else weights
-    points = scores.sum(axis=1) * weight
-    columns: dict[str, object] = {
-        "question": np.arange(count), "weight": weight, "n": answers * weight, "points": points,
-        "answered": answers * weight, "floor": points, "ceiling": points, "most": points,
-        "replies": answers * weight,
-        **dict.fromkeys(("gated", "settled", "waiting"), np.zeros(count, dtype=int)),
-        **{f"outcome:{name}": (points > 0 if name == "right" else points <= 0 if name == "wrong" else points < 0)
-           for name in OUTCOMES},
-    }  # fmt: skip
-    if groups is not None:
-        columns["tag:group"] = groups.astype(str)
-    return pl.DataFrame(columns)
+def _sides(
+    name: str, worse: float, mean: float, sets: int, n: int, dice: np.random.Generator, *, pairs: bool = True
+) -> Iterator[tuple[Columns, Columns]]:
+    """The questions of two models. Where `worse` is 1 they are alike on every question, else the second loses some.
 
-
-def _differences(
-    name: str,
-    worse: float,
-    mean: float,
-    sets: int,
-    n: int,
-    dice: np.random.Generator,
-    *,
-    pairs: bool,
-    bayesian: bool = False,
-) -> Iterator[Difference | Posterior | None]:
-    """Comparisons of two models, or what is to be thought of them. Where `worse` is 1 they are alike on every question,
-    else the second loses some.
-
-    Questions differ in difficulty (beta, a + b = 2), and both models find the same ones hard; questions about one text
-    are equally hard. Raises AssertionError where `Breakdown` has other questions.
+    Questions differ in difficulty (beta, a + b = 2), and both models find the same ones hard.
     """
     first_kind, second_kind, role = PAIRS[name]
-    groups = weights = None
-    if role == "over":
-        groups = small_groups(dice, n)
-    elif role == "cluster":
-        groups = np.arange(n) // 5
-    elif role == "weight":
-        weights = dice.integers(1, 6, n)
-    shape = (sets, n)
+    shape = Shape(
+        weights=dice.integers(1, 6, n) if role == "weight" else None,
+        groups=small_groups(dice, n) if role == "over" else None,
+    )
 
     def chances() -> Floats:
         if mean in (0.0, 1.0):
-            return np.full(shape, mean)
-        found = dice.beta(2 * mean, 2 * (1 - mean), shape)
-        return found[:, 5 * (np.arange(n) // 5)] if role == "cluster" else found
+            return np.full((sets, n), mean)
+        return dice.beta(2 * mean, 2 * (1 - mean), (sets, n))
 
     own = chances()
     other = own if pairs else chances()
-    sides = [drawn(dice, first_kind, shape, own), drawn(dice, second_kind, shape, worse * other)]
-    for side in sides:
-        theirs = Breakdown(frame_of(side[:1], weights=weights, groups=groups)).questions(WHOLE)
-        ours = _questions(side[0], weights, groups)
-        assert all(
-            np.allclose(ours[one], theirs[one]) for one in ("weight", "n", "points", "answered", "most", "replies")
-        )
-    known: dict[bytes, Difference | Posterior | None] = {}
-    for one, two in zip(*sides, strict=True):
-        key = one.tobytes() + two.tobytes()
-        if not role and one.shape[1] == two.shape[1] == 1:  # the order of questions tells nothing
-            both = np.concatenate([one, two], axis=1)
-            key = both[np.lexsort(both.T)].tobytes()
-        if key not in known:
-            first, second = (_questions(side, weights, groups) for side in (one, two))
-            over, cluster = ("group" if role == kind else "" for kind in ("over", "cluster"))
-            together = paired(first, second, over, cluster) if pairs else None
-            if together is None:
-                known[key] = compared_apart(first, second, over)
-            else:
-                known[key] = posterior(together, draws=4000) if bayesian else compared(together)
-        yield known[key]
+    sides = drawn(dice, first_kind, (sets, n), own), drawn(dice, second_kind, (sets, n), worse * other)
+    return zip(*(questions_of(side, shape=shape) for side in sides), strict=True)
+
+
+def _over(name: str) -> str:
+    return "group" if PAIRS[name][2] == "over" else ""
 
 
 def of_posterior(name: str, worse: float, asked: Asked, repetitions: int, n: int) -> Row:
@@ -136,8 +87,9 @@ def of_posterior(name: str, worse: float, asked: Asked, repetitions: int, n: int
     rates = []
     for mean in MEANS:
         hits = []
-        for one in _differences(name, worse, mean, sets_of(repetitions, 4 * n), n, dice, pairs=True, bayesian=True):
-            assert isinstance(one, Posterior)
+        for sides in _sides(name, worse, mean, sets_of(repetitions, 4 * n), n, dice):
+            one = posterior(paired(*sides, _over(name)), draws=4000)
+            assert one is not None
             sure = not 0.025 < one.better < 0.975
             hits.append(sure if asked == "test" else inside(one.low, one.high, (worse - 1) * mean))
         rates.append(counted(hits))
@@ -145,33 +97,88 @@ def of_posterior(name: str, worse: float, asked: Asked, repetitions: int, n: int
 
 
 @functools.lru_cache(maxsize=64)
-def _found(
-    name: str, worse: float, pairs: bool, repetitions: int, n: int
-) -> dict[float, list[tuple[float | None, float | None, float | None]]]:
-    """True mean → every set's limits and p: what both tables are made of."""
+def _found(name: str, worse: float, pairs: bool, repetitions: int, n: int) -> dict[float, list[Difference]]:
+    """True mean → every set's difference: what both tables are made of."""
     dice = np.random.default_rng([n, 21, list(PAIRS).index(name), round(10 * worse), pairs])
     sets = sets_of(repetitions, n * (4 if "fractions" in name or "macro" in name else 1))
     return {
         mean: [
-            (one.low, one.high, one.p)
-            for one in _differences(name, worse, mean, sets, n, dice, pairs=pairs)
-            if isinstance(one, Difference)
+            compared(paired(*sides, _over(name))) if pairs else compared_apart(*sides, _over(name))
+            for sides in _sides(name, worse, mean, sets, n, dice, pairs=pairs)
         ]
         for mean in MEANS
     }
 
 
+def alarms(found: list[Difference]) -> Rate:
+    """How many have a p of at most .05."""
+    return counted([one.p is not None and one.p <= LEVEL for one in found])
+
+
 def of_difference(name: str, worse: float, asked: Asked, pairs: bool, repetitions: int, n: int) -> Row:
     """Whether the interval of a difference holds it, or the test finds one that is none."""
     found = _found(name, worse, pairs, repetitions, n)
-    rates = []
-    for mean, sets in found.items():
-        if asked == "test":
-            rates.append(counted([p is not None and p <= LEVEL for _, _, p in sets]))
-        else:
-            rates.append(counted([inside(low, high, (worse - 1) * mean) for low, high, _ in sets]))
     way = f"{name}{'' if pairs else ', unpaired'}"
-    return Row(way if asked == "test" else f"{way}, {'alike' if worse == 1 else 'a fifth worse'}", n, rates)
+    if asked == "test":
+        return Row(way, n, [alarms(sets) for sets in found.values()])
+    rates = [held(sets, (worse - 1) * mean) for mean, sets in found.items()]
+    return Row(f"{way}, {'alike' if worse == 1 else 'a fifth worse'}", n, rates)
+
+
+LOSSES = [*itertools.product(("", "best", "pass@5", "pass^5"), (0.1, 0.4), (False, True))]
+
+
+@functools.lru_cache(maxsize=64)
+def _lossy(way: str, share: float, hard: bool, repetitions: int, n: int) -> list[list[Difference]]:
+    """Two equal models, one of which loses answers: of ten to a question that count as `way`, or the only one."""
+    dice = np.random.default_rng([n, 28, LOSSES.index((way, share, hard))])
+    found = []
+    for mean in MEANS:
+        shape = (sets_of(repetitions, (10 if way else 1) * n), n)
+        chance = np.full(shape, mean) if mean in (0.0, 1.0) else dice.beta(2 * mean, 2 * (1 - mean), shape)
+        count = 10 if way else 1
+        sides = [(dice.random((*shape, count)) < chance[:, :, None]).astype(float) for _ in range(2)]
+        sides[1] = lost(dice, sides[1], share, mean, hard=hard)
+        each = (questions_of(side, Aggregate("", attempts=way)) for side in sides)
+        found.append([compared(paired(*both)) for both in zip(*each, strict=True)])
+    return found
+
+
+def of_lossy(asked: Asked, way: str, share: float, hard: bool, repetitions: int, n: int) -> Row:
+    """Whether the interval holds that the models are equal, or the test finds a difference."""
+    rates = [alarms(sets) if asked == "test" else held(sets, 0.0) for sets in _lossy(way, share, hard, repetitions, n)]
+    how = "wrong ones more often" if hard else "at random"
+    name = "best of ten" if way == "best" else way or "once"
+    return Row(f"{name}, {share:.0%} lost {how}", n, rates)
+
+
+SKEWED: dict[str, Callable[[np.random.Generator, int], Floats]] = {
+    "one in ten gains .45, the others lose .05": lambda dice, n: np.where(dice.random(n) < 0.1, 0.45, -0.05),
+    "one in five gains .4, the others lose .1": lambda dice, n: np.where(dice.random(n) < 0.2, 0.4, -0.1),
+    "one in twenty gains .5, the others lose up to .05": lambda dice, n: np.where(
+        dice.random(n) < 1 / 20, 0.5, -dice.uniform(0, 1 / 19, n)
+    ),
+    "exponential": lambda dice, n: np.minimum(dice.exponential(0.08, n), 0.9) - 0.08 * (1 - np.exp(-0.9 / 0.08)),
+}
+"""How differences of mean 0 are drawn, of scores between 0 and 1."""
+
+
+@functools.lru_cache(maxsize=16)
+def _skewed(repetitions: int, n: int) -> list[list[Difference]]:
+    dice = np.random.default_rng([n, 29])
+    found = []
+    for differences in SKEWED.values():
+        apart = np.stack([differences(dice, n) for _ in range(repetitions)])[:, :, None]
+        first = np.full_like(apart, 0.1)
+        sides = questions_of(first), questions_of(first + apart)
+        found.append([compared(paired(*both)) for both in zip(*sides, strict=True)])
+    return found
+
+
+def of_skewed(asked: Asked, repetitions: int, n: int) -> Row:
+    """Fractions whose differences are skewed and have a mean of 0."""
+    rates = [alarms(sets) if asked == "test" else held(sets, 0.0) for sets in _skewed(repetitions, n)]
+    return Row("p at most .05" if asked == "test" else "interval holds 0", n, rates)
 
 
 def of_slices(kind: str, asked: Asked, repetitions: int, n: int) -> Row:
@@ -186,7 +193,7 @@ def of_slices(kind: str, asked: Asked, repetitions: int, n: int) -> Row:
             (part,) = [
                 found
                 for found in slices(
-                    "exam", "model", frame_of(one[None], groups=groups), [("group",)], smallest=5
+                    "exam", "model", frame_of(one[None], Shape(groups=groups)), [("group",)], smallest=5
                 ).slices
                 if found.name == "1"
             ]
@@ -203,7 +210,7 @@ def of_many_slices(repetitions: int, n: int) -> Row:
     for mean in MEANS:
         hits = []
         for one in drawn(dice, "once", (sets_of(repetitions, 4 * n), n), mean):
-            found = slices("exam", "model", frame_of(one[None], groups=groups), [("group",)], smallest=2)
+            found = slices("exam", "model", frame_of(one[None], Shape(groups=groups)), [("group",)], smallest=2)
             hits.append(any(part.significant for part in found.slices))
         rates.append(counted(hits))
     return Row("any of ten slices, Holm", n, rates)
@@ -217,36 +224,35 @@ def of_many_models(repetitions: int, n: int) -> Row:
         hits = []
         for _ in range(sets_of(repetitions, 10 * n)):
             chance = np.full((1, n), mean) if mean in (0.0, 1.0) else dice.beta(2 * mean, 2 * (1 - mean), (1, n))
-            first, *others = (_questions(one, None, None) for one in drawn(dice, "once", (10, n), chance.repeat(10, 0)))
+            first, *others = questions_of(drawn(dice, "once", (10, n), chance.repeat(10, 0)))
             found = adjusted([compared(paired(first, one)).p for one in others], "holm")
             hits.append(any(p is not None and p <= LEVEL for p in found))
         rates.append(counted(hits))
     return Row("any of nine models against one, Holm", n, rates)
 
 
-def of_ranks(lost: float, repetitions: int, n: int) -> Row:
+def all_ranks(models: list[Columns], truths: Floats, over: str = "") -> bool:
+    """Whether every range holds the model's true rank."""
+    ranges = paired_ranks(models, over)
+    assert ranges is not None
+    better = (truths[None, :] > truths[:, None] + 1e-12).sum(axis=1)
+    worse = (truths[None, :] < truths[:, None] - 1e-12).sum(axis=1)
+    each = zip(ranges, better, worse, strict=True)
+    return all(first <= 1 + up and last >= len(models) - down for (first, last), up, down in each)
+
+
+def of_ranks(share: float, repetitions: int, n: int) -> Row:
     """Whether all ranges of a board of ten hold the true ranks; the true means lie around the column's."""
-    dice = np.random.default_rng([n, 25, round(100 * lost)])
+    dice = np.random.default_rng([n, 25, round(100 * share)])
     rates = []
     for mean in MEANS:
         hits = []
         for _ in range(sets_of(repetitions, 10 * n)):
             truths = np.clip(mean + dice.normal(0, 0.05, 10), 0.0, 1.0)
-            scores = drawn(dice, "once", (10, n), truths[:, None])
-            odds = lost * (3 - 2 * scores) / (3 - 2 * mean)
-            kept = np.where(dice.random(scores.shape) < odds, np.nan, scores)
-            asked = [Breakdown(frame_of(kept[place : place + 1])).questions(WHOLE) for place in range(10)]
-            ranges = paired_ranks(asked) or [(1, 10)] * 10
-            better = (truths[None, :] > truths[:, None]).sum(axis=1)
-            worse = (truths[None, :] < truths[:, None]).sum(axis=1)
-            hits.append(
-                all(
-                    first <= 1 + up and last >= 10 - down
-                    for (first, last), up, down in zip(ranges, better, worse, strict=True)
-                )
-            )
+            kept = lost(dice, drawn(dice, "once", (10, n), truths[:, None]), share, mean, hard=True)
+            hits.append(all_ranks(list(questions_of(kept)), truths))
         rates.append(counted(hits))
-    return Row(f"all ranges of ten models{f', {lost:.0%} lost, wrong ones more often' if lost else ''}", n, rates)
+    return Row(f"all ranges of ten models{f', {share:.0%} lost, wrong ones more often' if share else ''}", n, rates)
 
 
 def of_errors(answers: int, repetitions: int, n: int) -> Row:
@@ -307,6 +313,7 @@ def of_pooled(kind: str, which: str, how: str, count: int, repetitions: int, n: 
 
 
 part = functools.partial
+KINDS_ASKED: tuple[Asked, Asked] = ("interval", "test")
 COLUMNS = [f"mean {mean:g}" for mean in MEANS]
 STUDIES = [
     Study(
@@ -338,6 +345,28 @@ STUDIES = [
         ],
         test=True,
         cost=4,
+    ),
+    *(
+        Study(
+            f"Differences of two equal models, one of which loses answers: {asked}s",
+            "Of ten answers to a question, or of one. The truth is 0, whatever was lost.",
+            COLUMNS,
+            [part(of_lossy, asked, *losses) for losses in LOSSES],
+            test=asked == "test",
+            cost=4,
+        )
+        for asked in KINDS_ASKED
+    ),
+    *(
+        Study(
+            f"Paired fractions, differences skewed: {asked}s",
+            "Differences of fractions whose true mean is 0.",
+            list(SKEWED),
+            [part(of_skewed, asked)],
+            test=asked == "test",
+            sizes=(20, 50, 200),
+        )
+        for asked in KINDS_ASKED
     ),
     Study(
         "Probably better: credible intervals",
@@ -392,7 +421,7 @@ STUDIES = [
         "Ranks",
         "The share of boards of ten on which every range holds the model's true rank; it is to be at least 95 %.",
         COLUMNS,
-        [part(of_ranks, lost) for lost in (0.0, 0.02, 0.10)],
+        [part(of_ranks, share) for share in (0.0, 0.02, 0.10)],
         cost=5,
     ),
     Study(

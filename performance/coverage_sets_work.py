@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import comb
+from scipy.optimize import brentq
+from scipy.special import expit
 
-from viva.analysis.breakdown import Breakdown, _Group, _macro_interval
+from viva.analysis.breakdown import Breakdown
 from viva.analysis.columns import Columns, Text
+from viva.analysis.comparing import Difference
+from viva.analysis.estimate import Estimate
 from viva.analysis.marks import graded_as
-from viva.analysis.uncertainty import LEVEL, Z, identified_level, interval_of_scores
 from viva.types import OUTCOMES, Aggregate
 
 Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
 MEANS = (0.0, 0.02, 0.5, 0.98, 1.0)
+WHOLE = Aggregate("")
+MACRO = Aggregate("", over="group")
+LEVEL = 0.05
 ROWS = 1_000
-"""Rows of a set up to which what goes through data frames has all the simulated sets; of larger sets it has fewer."""
+"""Rows of a set up to which all the simulated sets are drawn; of larger sets there are fewer."""
 FEWEST = 100
-CHECKED = 1
-"""Sets of each cell that go through `Breakdown`, too; raises where that has another cell."""
+SPREAD = 1.5
+"""Standard deviation over texts of the logit of being right."""
+AT_ONCE = 20_000
+"""Rows of a data frame: sets that share one do not know of each other."""
 _ROUNDING = 1e-12
 
 
@@ -66,8 +76,19 @@ class Study(NamedTuple):
     """How many times as long as a plain cell a set takes: so many times fewer sets are simulated."""
 
 
+class Shape(NamedTuple):
+    """What is the same in all sets: how often each question is listed, the group it is averaged in, its text."""
+
+    weights: Codes | None = None
+    groups: Codes | None = None
+    clusters: Codes | None = None
+
+
+PLAIN = Shape()
+
+
 def sets_of(repetitions: int, rows: int) -> int:
-    """How many sets of so many rows are simulated where each goes through data frames."""
+    """How many sets of so many rows are simulated."""
     return min(repetitions, max(FEWEST, repetitions * ROWS // max(ROWS, rows)))
 
 
@@ -81,176 +102,78 @@ def inside(low: float | None, high: float | None, truth: float) -> bool:
     return low is not None and high is not None and low - _ROUNDING <= truth <= high + _ROUNDING
 
 
-def holds(low: Floats, high: Floats, truth: Floats | float) -> NDArray[np.bool_]:
-    """The same of many sets."""
-    found: NDArray[np.bool_] = (low - _ROUNDING <= truth) & (truth <= high + _ROUNDING)
-    return found
+def held(estimates: Sequence[Estimate | Difference], truths: Floats | float) -> Rate:
+    """How many of the sets' intervals hold the truth. Raises AssertionError where a set's numbers contradict."""
+    for one in estimates:
+        sound(one)
+    every = np.broadcast_to(truths, len(estimates)).tolist()
+    return counted([inside(one.low, one.high, truth) for one, truth in zip(estimates, every, strict=True)])
 
 
-def frame_of(
-    scores: Floats, *, weights: NDArray[np.int64] | None = None, groups: NDArray[np.int64] | None = None
-) -> Columns:
-    """Scores of sets × questions × answers, nan where lost, as a run's scores are (`analysis.breakdown.frame`).
+def sound(one: Estimate | Difference) -> None:
+    """Raise AssertionError where an interval is reversed, leaves out its mean or its bounds, or is no number."""
+    mean = one.mean if isinstance(one, Estimate) else one.difference
+    ends = [one.low, one.floor, mean if mean is not None else one.floor, one.ceiling, one.high]
+    line = [value for value in ends if value is not None]
+    assert all(map(math.isfinite, line)), one
+    assert all(left <= right + _ROUNDING for left, right in itertools.pairwise(line)), one
+    assert not line or (line[0] >= -1 - _ROUNDING and line[-1] <= 1 + _ROUNDING), one
 
-    `weights` and `groups` are those of the questions, the same in all sets.
-    """
+
+def frame_of(scores: Floats, shape: Shape = PLAIN) -> Columns:
+    """Scores of sets × questions × answers, nan where lost, as a run's scores are (`analysis.breakdown.frame`)."""
     sets, questions, answers = scores.shape
-    values, weight = scores.ravel(), np.ones(questions) if weights is None else weights
-    numbers = {
+    values, ones = scores.ravel(), np.ones(questions, dtype=np.int64)
+
+    def each(codes: Codes) -> Codes:
+        return np.tile(np.repeat(codes, answers), sets)
+
+    numbers: dict[str, NDArray[Any]] = {
         "value": values,
         "repeat": np.zeros(len(values), dtype=np.int32),
-        "weight": np.tile(np.repeat(weight, answers), sets).astype(np.int32),
+        "weight": each(ones if shape.weights is None else shape.weights).astype(np.int32),
     }
     lost = np.where(np.isnan(values), OUTCOMES.index("error"), graded_as(values))
-    texts = {
+    texts: dict[str, Text] = {
         "question": _numbers(np.repeat(np.arange(sets * questions), answers)),
         "tag:set": _numbers(np.repeat(np.arange(sets), questions * answers)),
         "outcome": Text(OUTCOMES, lost.astype(np.int32)),
     }
-    if groups is not None:
-        texts["tag:group"] = _numbers(np.tile(np.repeat(groups, answers), sets))
+    named = {"tag:group": shape.groups, "cluster": shape.clusters}
+    texts |= {name: _numbers(each(codes)) for name, codes in named.items() if codes is not None}
     return Columns(numbers, texts)
 
 
-def _numbers(codes: NDArray[np.int64]) -> Text:
+def _numbers(codes: Codes) -> Text:
     return Text([str(number) for number in range(int(codes.max()) + 1)], codes.astype(np.int32))
 
 
-class Cells(NamedTuple):
-    """The cells of many sets: one entry a set, nan where there is none."""
+def breakdowns(scores: Floats, line: Aggregate = WHOLE, shape: Shape = PLAIN) -> Iterator[tuple[Breakdown, Aggregate]]:
+    """Every set of sets × questions × answers: a breakdown, and which of its questions are the set's.
 
-    mean: Floats
-    low: Floats
-    high: Floats
-    floor: Floats
-    ceiling: Floats
-    complete: NDArray[np.bool_]
-
-
-def cells(
-    scores: Floats,
-    line: Aggregate,
-    *,
-    weights: NDArray[np.int64] | None = None,
-    groups: NDArray[np.int64] | None = None,
-    levels: Floats | None = None,
-) -> Cells:
-    """Every set's cell. Sums are taken of all sets at once, intervals by the functions that `Breakdown` calls.
-
-    `levels` are those of the intervals, one a set, 95 % where there are none: then the first sets go through
-    `Breakdown` as well; raises AssertionError where that has another cell.
+    Several sets share a breakdown, unless one would learn of the others what more answers to a question add.
     """
-    each = np.full(len(scores), LEVEL) if levels is None else levels
-    if (
-        levels is None
-        and len(scores) > 1
-        and np.array_equal(scores, np.broadcast_to(scores[:1], scores.shape), equal_nan=True)
-    ):
-        alike = cells(scores[:1], line, weights=weights, groups=groups)
-        return Cells(*(np.repeat(part, len(scores)) for part in alike))
-    sets, questions, answers = scores.shape
-    weight = np.ones(questions) if weights is None else weights.astype(float)
-    n, points, answered, floor, ceiling = _of_questions(scores, line.attempts)
-    heard = answered > 0
-    whole = ((points == 0) | (points == answered)).all(axis=1) & (answered <= 1).all(axis=1) & (weight == 1).all()
-    if answers > 1 and not line.attempts.startswith(("best", "pass")):
-        whole &= answers == 1
-    p, a, lowest, highest = points * weight, answered * weight, floor * weight, ceiling * weight
-    total = float((n * weight).sum())
-    if line.over:
-        assert groups is not None
-        mean, low, high, least, most = _macro(p, a, lowest, highest, n * weight, heard, groups, each)
-    else:
-        with np.errstate(invalid="ignore", divide="ignore"):
-            mean = p.sum(axis=1) / a.sum(axis=1)
-        squares = np.maximum(0.0, ((p - mean[:, None] * a) ** 2).sum(axis=1))
-        around = [
-            (interval_of_scores(m, s, int(q), c, level, zero_one=bool(z)) if q else None) or (np.nan, np.nan)
-            for m, s, q, c, z, level in zip(mean, squares, heard.sum(axis=1), a.sum(axis=1), whole, each, strict=True)
-        ]
-        low, high = np.array(around).T
-        least, most = lowest.sum(axis=1) / total, highest.sum(axis=1) / total
-    found = Cells(mean, low, high, least, most, ~np.isnan(scores).any(axis=(1, 2)))
-    for place in range(min(CHECKED, sets) if levels is None else 0):
-        one = Breakdown(frame_of(scores[place : place + 1], weights=weights, groups=groups)).cell(line)
-        theirs = [np.nan if value is None else value for value in (one.mean, one.low, one.high, one.floor, one.ceiling)]
-        assert np.allclose(theirs, [part[place] for part in found[:5]], atol=1e-7, equal_nan=True), (line, one, place)
-        assert one.complete == found.complete[place]
-    return found
+    learns = line.attempts and bool(np.isnan(scores).any())
+    step = 1 if learns else max(1, AT_ONCE // (scores.shape[1] * scores.shape[2]))
+    for start in range(0, len(scores), step):
+        part = scores[start : start + step]
+        found = Breakdown(frame_of(part, shape))
+        yield from ((found, Aggregate("", where={"set": (str(place),)})) for place in range(len(part)))
 
 
-def identified(scores: Floats, line: Aggregate, *, groups: NDArray[np.int64] | None = None) -> tuple[Floats, Floats]:
-    """Every set's interval of the mean whatever became of what was lost, by which the leaderboard ranks.
-
-    The first sets go through `Breakdown` as well: raises AssertionError where that has another interval.
-    """
-    ends = [np.nan_to_num(scores, nan=filler) for filler in (0.0, 1.0)]
-    least, most = (cells(end, line, groups=groups) for end in ends)
-    doubt = np.maximum(least.mean - least.low, most.high - most.mean) / Z
-    levels = np.array([identified_level(*both) for both in zip(most.mean - least.mean, doubt, strict=True)])
-    low, high = (
-        cells(ends[0], line, groups=groups, levels=levels).low,
-        cells(ends[1], line, groups=groups, levels=levels).high,
-    )
-    for place in range(min(CHECKED, len(scores))):
-        one = Breakdown(frame_of(scores[place : place + 1], groups=groups)).cell(line)
-        if not one.complete and one.least_low is not None and one.most_high is not None:
-            assert np.allclose((low[place], high[place]), (one.least_low, one.most_high), atol=1e-7), (line, one, place)
-    return low, high
+def cells(scores: Floats, line: Aggregate = WHOLE, shape: Shape = PLAIN) -> list[Estimate]:
+    """Every set's cell."""
+    if len(scores) > 1 and np.array_equal(scores, np.broadcast_to(scores[:1], scores.shape), equal_nan=True):
+        return cells(scores[:1], line, shape) * len(scores)
+    return [found.cell(line, its) for found, its in breakdowns(scores, line, shape)]
 
 
-def _of_questions(scores: Floats, attempts: str) -> tuple[float, Floats, Floats, Floats, Floats]:
-    """How many answers a question counts for, and each question's points, answers that are known, and bounds.
-
-    Best@k and pass@k only of scores of 0 and 1, whose value is the chance that one of k drawn is right.
-    """
-    known = ~np.isnan(scores)
-    heard, right = known.sum(axis=2), np.nansum(scores, axis=2)
-    answers = scores.shape[2]
-    lost = answers - heard
-    if not attempts:
-        return float(answers), right, heard.astype(float), right, right + lost
-    count = int(attempts.partition("@")[2] or answers)
-
-    def drawn_right(right: Floats, of: NDArray[np.int64]) -> Floats:
-        take = np.minimum(count, of)
-        found: Floats = 1 - comb(of - right, take) / np.maximum(comb(of, take), 1)
-        return np.where(of > 0, found, 0.0)
-
-    every = np.full_like(heard, answers)
-    return (
-        1.0, drawn_right(right, heard), (heard > 0).astype(float), drawn_right(right, every),
-        drawn_right(right + lost, every),
-    )  # fmt: skip
-
-
-def _macro(
-    points: Floats, answered: Floats, floor: Floats, ceiling: Floats, n: Floats, heard: NDArray[np.bool_],
-    groups: NDArray[np.int64], levels: Floats,
-) -> tuple[Floats, Floats, Floats, Floats, Floats]:  # fmt: skip
-    ones = (groups[:, None] == np.arange(groups.max() + 1)).astype(float)
-    p, a, q = points @ ones, answered @ ones, heard @ ones
-    with np.errstate(invalid="ignore", divide="ignore"):
-        means = p / a
-        each = (a / q) ** 2
-        squares = (points - np.nan_to_num(means)[:, groups] * answered) ** 2 @ ones / each
-    total = n @ ones if np.ndim(n) else float(n) * ones.sum(axis=0)
-    bounds = ((floor @ ones) / total).mean(axis=1), ((ceiling @ ones) / total).mean(axis=1)
-    mean = np.nanmean(means, axis=1)
-    around = [
-        _macro_interval(
-            middle,
-            [_Group(m, int(c), max(0.0, s)) for m, c, s in zip(*row, strict=True) if c],
-            level,
-            "shares",
-        )
-        or (np.nan, np.nan)
-        for middle, level, *row in zip(
-            mean.tolist(), levels.tolist(), means.tolist(), q.tolist(), squares.tolist(), strict=True
-        )
-    ]
-    low, high = np.array(around).T
-    return mean, low, high, *bounds
+def questions_of(scores: Floats, line: Aggregate = WHOLE, shape: Shape = PLAIN) -> Iterator[Columns]:
+    """Every set's questions, as what compares models takes them: the n-th has one name in all sets."""
+    for found, its in breakdowns(scores, line, shape):
+        own = found.questions(line, its)
+        names = own.texts["question"]
+        yield Columns(own.numbers, {**own.texts, "question": Text(names.values, names.codes % scores.shape[1])})
 
 
 def drawn(dice: np.random.Generator, kind: str, shape: tuple[int, int], mean: float | Floats) -> Floats:
@@ -272,5 +195,20 @@ def drawn(dice: np.random.Generator, kind: str, shape: tuple[int, int], mean: fl
     return np.where(dice.random(shape) < 0.7, dice.random(shape) < p, between).astype(float)[:, :, None]
 
 
-def answers_of(kind: str) -> int:
-    return 10 if kind == "ten answers" else 1
+def lost(dice: np.random.Generator, scores: Floats, share: float, mean: float, *, hard: bool) -> Floats:
+    """The scores with nan where an answer is lost: any as likely, or wrong ones three times as often as right ones."""
+    odds = share * (3 - 2 * scores) / (3 - 2 * mean) if hard else share
+    return np.where(dice.random(scores.shape) < odds, np.nan, scores)
+
+
+_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(61)
+
+
+def expected(middle: float, spread: float = SPREAD) -> float:
+    """The mean of the chances whose logits are normal around `middle`."""
+    return float(expit(middle + spread * _NODES) @ _WEIGHTS / _WEIGHTS.sum())
+
+
+def middle_of(mean: float) -> float:
+    """Around which logit the chances have this mean."""
+    return float(brentq(lambda middle: expected(middle) - mean, -30, 30))

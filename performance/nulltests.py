@@ -16,14 +16,12 @@ import argparse
 from collections.abc import Iterator
 
 import numpy as np
-import polars as pl
 from commandline import add_tiny
 from coverage_models_work import alike
-from coverage_sets_work import frame_of
+from coverage_sets_work import questions_of
 from scipy.stats import binom
 
 from viva.analysis.anytime import anytime
-from viva.analysis.breakdown import Breakdown
 from viva.analysis.comparing import compared, paired
 from viva.analysis.correlation import by_families
 from viva.analysis.pairedranks import paired_ranks
@@ -32,19 +30,17 @@ from viva.analysis.segments import fit_segments
 from viva.lab.judges.effects import self_preference
 from viva.lab.variation.cells import factorial
 from viva.lab.variation.components import QUESTION, estimate, range_by_chance
-from viva.types import Aggregate
 
 Found = tuple[str, str, float]
 
 
 def of_unequal(repetitions: int) -> Iterator[Found]:
     """One answer to a question against ten of an equal model."""
-    whole = Aggregate("")
     for n in (20, 59, 100, 400):
         for mean in (0.02, 0.1, 0.5, 0.98):
             dice, alarms = np.random.default_rng(n), 0
             for _ in range(repetitions):
-                sides = [Breakdown(frame_of(one[None])).questions(whole) for one in _sides(dice, n, mean)]
+                sides = (next(questions_of(one[None])) for one in _sides(dice, n, mean))
                 found = compared(paired(*sides))
                 alarms += found.p is not None and found.p <= 0.05
             yield f"one answer against ten, n = {n}, mean {mean:g}", "p <= .05 in 5 % at most", alarms / repetitions
@@ -97,7 +93,7 @@ def of_ranks(repetitions: int) -> Iterator[Found]:
                 gone = dice.random((10, n)) < lost * np.where(scores > 0, 1, 3)
                 gone[1::2] = False
                 truths = (1 / (1 + np.exp(1.5 * nodes[None, :] - abilities[:, None]))) @ weights
-                found = paired_ranks([_asked(*each) for each in zip(scores, gone, strict=True)]) or []
+                found = paired_ranks(list(questions_of(np.where(gone, np.nan, scores)[:, :, None]))) or []
                 better = (truths[None, :] > truths[:, None] + 1e-12).sum(axis=1)
                 worse = (truths[None, :] < truths[:, None] - 1e-12).sum(axis=1)
                 held += all(
@@ -226,12 +222,6 @@ def _moved(dice: np.random.Generator, n: int, cells: np.ndarray, lost: float) ->
     again = dice.random((n, len(cells))) < 0.05
     values = np.where(again, dice.random(again.shape) < chances, right[:, prompts])
     return values[:, :, None].astype(float)
-
-
-def _asked(scores: np.ndarray, lost: np.ndarray) -> pl.DataFrame:
-    names = [f"{n:05d}" for n in range(len(scores))]
-    ends = {"floor": np.where(lost, 0.0, scores), "most": np.where(lost, 1.0, scores)}
-    return pl.DataFrame({"question": names, "n": np.ones(len(scores), dtype=np.int32), **ends})
 
 
 def main() -> None:

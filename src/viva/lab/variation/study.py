@@ -71,6 +71,8 @@ class _Asked(Struct):
     """Question → cell (of what was asked) and letter that was read, of every answer in which one was."""
     judged: bool = False
     """Whether any judge gave a reply about any of them."""
+    clustered: bool = False
+    """Whether questions belong together."""
 
 
 class _Varied(Struct):
@@ -117,6 +119,7 @@ def study(config: VarianceConfig) -> Variance:
         budget=config.budget or found.record.questions,
         available=found.record.questions,
         budget_asked=config.budget is not None,
+        clustered=any(one.clustered for one in found.asked),
     )
 
 
@@ -263,6 +266,7 @@ def _read(model: str, exam: ExamRecord, answers: Iterable[Marked]) -> _Asked:
     for rows, judged in answers:
         read.judged |= judged
         first = rows[0]
+        read.clustered |= bool(first.cluster)
         cell = first.sample % cells
         points = read.points.setdefault(first.question, [[] for _ in range(cells * len(rows))])
         for judge, row in enumerate(rows):
