@@ -26,7 +26,6 @@ from viva.api.model_arguments import resolve_models
 from viva.cli.ask.run import resume_command, run_command
 from viva.cli.grade.grade import grade_command
 from viva.models.called import Prompt
-from viva.runs.config import JudgeOptions
 from web.hostile import TEXTS, assert_only_text
 
 
@@ -77,14 +76,13 @@ TERMINAL = {
     "help", "estimate", "format", "out", "scores", "tables", "all", "model", "config", "write_config",
 }  # fmt: skip
 """What commands have for terminals and files; `model` and `config` are parameters of their own."""
-REJUDGING = set(JudgeOptions.__struct_fields__) | {"panel", "rubric", "encoder"}
 
 
 def test_options_are_called_as_on_the_command_line() -> None:
     with table() as row:
         for command, options, without in [
             (run_command, RUN_OPTIONS, TERMINAL),
-            (resume_command, RESUME_OPTIONS, TERMINAL | REJUDGING),
+            (resume_command, RESUME_OPTIONS, TERMINAL),
             (grade_command, GRADE_OPTIONS, TERMINAL - {"wrote"}),
         ]:
             with row(command.name):

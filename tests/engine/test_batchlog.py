@@ -81,11 +81,10 @@ def test_a_damaged_line_is_named_and_nothing_is_asked(tmp_path: Path) -> None:
 
 
 def test_a_run_goes_on_as_it_was_begun_until_it_leaves(tmp_path: Path) -> None:
-    assert not BatchLog.begun(tmp_path, ["viva", "run"])
-    assert BatchLog.begun(tmp_path, ["viva", "run", "--batch"])  # killed before it wrote anything
+    assert not BatchLog.begun(tmp_path)
     filled(tmp_path)
-    assert BatchLog.begun(tmp_path, ["viva", "run"])
+    assert BatchLog.begun(tmp_path)
     log = BatchLog(tmp_path)
     log.note(Left(at=time.time()))
     log.close()
-    assert not BatchLog.begun(tmp_path, ["viva", "run", "--batch"])
+    assert not BatchLog.begun(tmp_path)

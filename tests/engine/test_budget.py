@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import asdict
 
+import viva as library
 from servers.fixtures import SAMPLE, LocalServer, Viva
+from viva import UnansweredWarning
 from viva.engine.budget import Budget, Hold, Price, worst_case
+from viva.engine.folder import RunFolder
+from viva.engine.limits import RunLimits
+from viva.errors import VivaError
+from viva.runs.config import LimitOptions
+from viva.runs.session import inherited
 from viva.types import Generate, Sampling, Usage
 
 Serve = Callable[..., LocalServer]
@@ -132,7 +144,11 @@ def test_max_requests_counts_retries_and_is_never_exceeded(serve: Serve, viva: V
     assert "viva resume run" in ended.err
     assert len(viva.answered()) == 40 - len(server.events("fault"))
     assert ended.overall["n"] == SAMPLE
-    assert viva.resume().code == 0
+    again = viva.resume()
+    assert again.code == 2, "a cap counts all that the run ever asked"
+    assert "40 of 40 requests made (--max-requests)" in again.err
+    assert server.asked == 40
+    assert viva.resume("--max-requests", 400).code == 0
 
 
 def billed(server: LocalServer) -> float:
@@ -149,6 +165,51 @@ def test_max_cost_is_never_exceeded_with_many_requests_in_flight(serve: Serve, v
     assert server.asked == len(viva.answered()) < SAMPLE
     assert viva.resume(*money, 1000).code == 0
     assert server.asked == SAMPLE
+
+
+def test_a_cap_holds_over_the_whole_life_of_a_run_also_where_it_was_killed(serve: Serve, viva: Viva) -> None:
+    server = serve()
+    price = ("--price", "1000/2000", "--max-tokens", 10)
+    viva.examine(server, *price, "--max-cost", 3)
+    asked = server.asked
+    record = viva.folder / "run" / "run.json"
+    for spent in ("as it ended", "as if it had been killed"):
+        if spent != "as it ended":
+            known = json.loads(record.read_bytes())
+            record.write_text(json.dumps(known | {"spent": {}}))
+        ended = viva.resume()
+        assert (ended.code, server.asked) == (2, asked), spent
+        assert re.search(
+            r"spent \$2\.\d\d of \$3\.00 \(--max-cost\), \d+ not answered yet; one more question", ended.err
+        )
+    larger = re.search(r"viva resume run (--max-cost) ([0-9.]+)", ended.err)
+    assert larger, ended.err
+    assert viva.resume(*larger.groups()).code in (0, 3)
+    assert server.asked > asked
+    assert billed(server) <= float(larger[2])
+
+
+def test_a_resumed_run_has_its_own_limits_but_those_that_are_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every limit of a run, each with another value than by default."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    own: dict[str, Any] = {
+        "concurrency": ("3",), "requests_per_minute": ("600",), "tokens_per_minute": ("none",), "timeout": 7.0,
+        "question_timeout": 70.0, "max_attempts": 2, "wait_for_server": 0.5, "max_requests": 5, "max_cost": 4.0,
+        "batch": False,
+    }  # fmt: skip
+    assert own.keys() == set(RunLimits.__struct_fields__)
+    with pytest.warns(UnansweredWarning, match="5 of 5 requests"):
+        library.run("cmmlu", model="baseline/first", run="run", **own)
+    record = RunFolder.open(Path("run")).record
+    assert asdict(inherited(record, {})) == asdict(LimitOptions(**own))
+    with pytest.warns(UnansweredWarning, match="7 of 7 requests"):
+        library.resume("run", max_requests=7, timeout=9)
+    assert RunFolder.open(Path("run")).record.limits == RunLimits(**{**own, "max_requests": 7, "timeout": 9.0})
+    with pytest.raises(VivaError, match="7 of 7 requests made"):
+        library.resume("run")
 
 
 def test_a_reply_that_does_not_say_what_it_used_is_booked_at_its_worst(serve: Serve, viva: Viva) -> None:

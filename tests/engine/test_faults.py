@@ -78,7 +78,7 @@ def test_a_fault_in_every_fifth_reply_costs_no_answer(serve: Serve, viva: Viva, 
     check_no_zero_for_an_outage(viva, ended.overall, unanswered)
 
     # With the usual patience every fault is asked again, and only what was missing is asked at all.
-    ended = viva.resume(*PATIENT)
+    ended = viva.resume(*PATIENT, "--max-attempts", 8)
     assert ended.code == 0, ended.err
     assert server.asked == SAMPLE + len(server.events("fault"))
     assert {name for name, count in server.counts().items() if count["asked"] > 1} == lost

@@ -140,7 +140,7 @@ def test_judges_have_a_price_and_scoring_again_has_none(evaluation: Evaluation, 
     ended = evaluation.viva(*arguments, "--price", "openai/mark-1=3/10", "--price", "openai/mark-0=0/0")
     assert ended.code == 0, ended.err
     # Each verdict took 1,000 + 10 tokens: 7 · (1,000 · $3 + 10 · $10) / 1,000,000.
-    assert re.search(r"^judging: 14/14 .*14k\+140 tokens · \$0\.02 ", ended.err, re.MULTILINE), ended.err
+    assert re.search(r"^judging: 14/14 .*14k\+140 tokens · \$0\.022 ", ended.err, re.MULTILINE), ended.err
     judges.stop()
     again = evaluation.viva("score", "run", "--format", "json")
     assert again.code == 0, again.err
