@@ -102,15 +102,16 @@ class Seen:
         self.tables = {(one["exam"], one["model"]): one["tables"] for one in self.results}
         self._client = TestClient(application(Path("runs"), open_run, graded_results, Access()), base_url="http://127.0.0.1")
 
-    def page(self, address: str, until: str) -> str:
-        text = ""
+    def page(self, address: str) -> str:
+        """A page of `viva view`, when it has read the scores."""
+        text = '<meta http-equiv="refresh"'
 
         def there() -> bool:
             nonlocal text
             text = self._client.get(address).text
-            return until in text
+            return '<meta http-equiv="refresh"' not in text
 
-        wait_until(there, f"{address} to have {until}")
+        wait_until(there, f"{address} to have read the scores")
         return text
 
     def who(self, model: str, exam: str = "") -> Who:
@@ -130,10 +131,10 @@ def printed(seen: Seen, texts: Iterable[tuple[str, str]]) -> dict[Who, Shown]:
     found: dict[Who, Shown] = {}
     for run, text in texts:
         alone = re.search(r"· (\S+)$", text.splitlines()[0]) if text else None
-        for row in spaced(text):
+        for row in filter(lambda one: one["score"], spaced(text)):  # a cell's second line has no score
             model = row.get("model") or (alone[1] if alone else run)
             bounds = f" ({row['bounds']})" if row.get("bounds") else ""
-            interval = row.get("95 % interval", "")
+            interval = row.get("95 % interval") or row.get("interval")  # where the header has two lines
             numbers = cell(row["score"] + bounds + (f" [{interval}]" if interval else ""))
             counted = {"n": row["questions"]} if row.get("questions") else {}
             found[seen.who(model, row.get("exam", ""))] = numbers | counted
@@ -213,7 +214,7 @@ def report_page(seen: Seen) -> dict[Who, Shown]:
 
 
 def viewed_run(seen: Seen) -> dict[Who, Shown]:
-    pages = [seen.page(f"/run/{run}", "</figcaption>") for run in seen.runs]
+    pages = [seen.page(f"/run/{run}") for run in seen.runs]
     return {who: one for page in pages for who, one in in_tables(seen, page).items()}
 
 
@@ -221,7 +222,7 @@ def viewed_picture(seen: Seen) -> dict[Who, Shown]:
     """What stands beside the picture of the scores of a run."""
     found = {}
     for run in seen.runs:
-        page = seen.page(f"/run/{run}", "</figcaption>")
+        page = seen.page(f"/run/{run}")
         for row in re.findall(r'<div class="row"><span class="who">(.*?)<svg.*?<span class="figure">(.*?)</span>', page, re.DOTALL):
             names = re.findall("<bdi>(.*?)</bdi>", row[0])
             found[seen.who(*names)] = {name: one for name, one in cell(html.unescape(row[1])).items() if one is not None}
@@ -234,8 +235,8 @@ def viewed_matrix(seen: Seen) -> dict[Who, Shown]:
     for run in seen.runs:
         exams = {exam for exam, model in seen.truth if run == "all" or model.endswith(run)}
         for exam in exams:
-            page = seen.page(f"/run/{run}/matrix?exam={exam}", "<thead>")
-            for model, text in re.findall(r'<th[^>]*class="model[^>]*>.*?<bdi>(.*?)</bdi>.*?<b class="score">(.*?)</b>', page):
+            page = seen.page(f"/run/{run}/matrix?exam={exam}")
+            for model, text in re.findall(r'class="model"[^>]*><span><bdi>(.*?)</bdi></span><b>(.*?)</b>', page):
                 found[seen.who(model, exam)] = {n: one for n, one in cell(html.unescape(text)).items() if one is not None}
     return found
 
@@ -243,10 +244,9 @@ def viewed_matrix(seen: Seen) -> dict[Who, Shown]:
 def viewed_list(seen: Seen) -> dict[Who, Shown]:
     """The list of runs, where each has one model."""
     found = {}
-    for row in rows_of(seen.page("/", "<tbody>") if "reading scores" in seen.page("/", "</html>") else seen.page("/", "<tbody>")):
+    for row in rows_of(seen.page("/")):
         if row[0] in seen.runs and row[0] != "all":
-            text = row[5].split("†")[0] + ("†" if "†" in row[5] else "")
-            found[seen.who(row[0])] = {"mean": cell(row[5])["mean"]} | cell(row[5]) if text else {}
+            found[seen.who(row[0])] = cell(row[5])
     return found
 
 
@@ -368,7 +368,9 @@ def table_json(seen: Seen) -> dict[Who, Shown]:
     for asked in seen.world.models:
         board = json.loads(ran("score", f"{asked.model}.csv", "--json"))
         for row in board["standings"]:
-            found[seen.who(row["model"])] = stored(row["measures"]["mean"] if isinstance(row.get("measures"), dict) else row)
+            numbers = stored(row["measures"]["mean"])
+            del numbers["outcomes"]  # of an answer without a score a table does not say why
+            found[seen.who(row["model"])] = numbers
     return found
 
 

@@ -105,7 +105,7 @@ def share(every: int, lost: Callable[[int], bool] = lambda _: False, half: int =
     """Wrong on every so manieth answer, half right on others, without those that are lost."""
 
     def points(at: int, sample: int) -> float | None:
-        if lost(at * 7 + sample * 3 if sample else at):
+        if lost(at + sample * 3):
             return None
         return 0.0 if (at + sample) % every == 0 else 0.5 if half and (at + sample) % half == 0 else 1.0
 

@@ -154,8 +154,8 @@ def slices(
 ) -> Slices:
     """Cut one model's scores on one exam (`breakdown.frame`) by every combination of `tags`, and test every slice.
 
-    Averaged is what the exam's `headline` averages, over questions and not over groups of them first: a slice of a few
-    subjects has no macro average to speak of. With `pool` slices by the same tags are pooled, too. Raises DataError for
+    Slices average what the exam's `headline` averages, over questions and not over groups of them first: a slice of a
+    few subjects has no macro average to speak of. `overall` is the headline itself. With `pool` slices by the same tags are pooled, too. Raises DataError for
     a tag that no question has.
     """
     for tag in dict.fromkeys(itertools.chain.from_iterable(tags)):
@@ -196,7 +196,7 @@ def slices(
         exam=exam,
         model=model,
         tags=tuple(tags),
-        overall=breakdown.cell(measure),
+        overall=breakdown.cell(headline),
         slices=whole,
         compared=len(tested),
         smallest=smallest,
