@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import csv
+import functools
 import html
 import io
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,15 @@ from starlette.testclient import TestClient
 
 import viva as api
 from servers.fixtures import wait_until
-from surfaces.worlds import World, viva
+from surfaces.worlds import WORLDS, World, ran
 from viva.runs.live_tables import graded_results, open_run
 from viva.viewing.server import application
 from viva.web.guard import Access
 
 Who = tuple[str, str]
 """Exam and model."""
-Shown = Mapping[str, Any]
+Found = dict[Who, Mapping[str, Any]]
+_AGAIN = '<meta http-equiv="refresh"'
 QUANTITIES = ("mean", "low", "high", "floor", "ceiling")
 _FIGURE = r"-?[\d,]+\.\d\d"
 _CELL = re.compile(
@@ -41,6 +43,16 @@ def cell(text: str) -> dict[str, Any]:
         return known | {"mean": "–", "floor": one["from"], "ceiling": one["to"]}
     bounds = {"floor": one["floor"] or one["from"], "ceiling": one["ceiling"] or one["from"]}
     return known | {"mean": one["from"]} | (bounds if one["from"] != "–" else {})
+
+
+def alone(text: str, *names: str) -> dict[str, Any]:
+    """The same of what stands without the others, or these of it."""
+    return {name: one for name, one in cell(plain(text)).items() if one is not None and (not names or name in names)}
+
+
+def plain(page: str) -> str:
+    """The text of a part of a page."""
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", "", page)).split())
 
 
 def stored(estimate: Mapping[str, Any]) -> dict[str, Any]:
@@ -87,296 +99,279 @@ def rows_of(page: str) -> Iterator[list[str]]:
     """The texts of the cells of each row of a page's tables."""
     for row in re.findall(r"<tr[ >].*?</tr>|<tr>.*?</tr>", page, re.DOTALL):
         cells = re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL)
-        yield [" ".join(html.unescape(re.sub(r"<[^>]+>", "", one)).split()) for one in cells]
+        yield [plain(one) for one in cells]
 
 
 class Seen:
-    """A world's folder, and what it is looked at with."""
+    """All worlds in one folder, what they are looked at with, and the score that `viva score --json` has of each."""
 
-    def __init__(self, world: World, folder: Path) -> None:
-        self.world, self.folder = world, folder
-        self.runs = sorted(path.name for path in Path("runs").iterdir())
-        self.paths = [f"runs/{name}" for name in self.runs]
-        self.results = [one for path in self.paths for one in json.loads(ran("score", path, "--json"))["results"]]
-        self.truth = {(one["exam"], one["model"]): one["overall"] for one in self.results}
-        self.tables = {(one["exam"], one["model"]): one["tables"] for one in self.results}
-        self._client = TestClient(application(Path("runs"), open_run, graded_results, Access()), base_url="http://127.0.0.1")
+    def __init__(self, ends: Mapping[str, str]) -> None:
+        self.ends = ends
+        self.paths = [run for world in WORLDS for run in world.runs]
+        results = [one for path in self.paths for one in json.loads(ran("score", path, "--json"))["results"]]
+        self.results = {(one["exam"], one["model"]): one for one in results}
+        self.truth = {who: one["overall"] for who, one in self.results.items()}
+        self._client = TestClient(
+            application(Path("runs"), open_run, graded_results, Access()), base_url="http://127.0.0.1"
+        )
 
     def page(self, address: str) -> str:
         """A page of `viva view`, when it has read the scores."""
-        text = '<meta http-equiv="refresh"'
+        text = _AGAIN
 
         def there() -> bool:
             nonlocal text
             text = self._client.get(address).text
-            return '<meta http-equiv="refresh"' not in text
+            return _AGAIN not in text
 
         wait_until(there, f"{address} to have read the scores")
         return text
 
     def who(self, model: str, exam: str = "") -> Who:
-        """The only result of that model, and exam."""
+        """The only result of that model, in whose name the exam's may be, too."""
         (one,) = [key for key in self.truth if key[1].endswith(model) and exam in ("", key[0])]
         return one
 
-
-def ran(*arguments: str) -> str:
-    code, out, err = viva(*arguments)
-    assert code in (0, 3), err
-    return out
+    def several(self, model: str) -> bool:
+        """Whether it sat more than one exam."""
+        return sum(one.endswith(model) for _, one in self.truth) > 1
 
 
-def printed(seen: Seen, texts: Iterable[tuple[str, str]]) -> dict[Who, Shown]:
-    """Screens: run → text."""
-    found: dict[Who, Shown] = {}
-    for run, text in texts:
-        alone = re.search(r"· (\S+)$", text.splitlines()[0]) if text else None
+def printed(seen: Seen, texts: Mapping[str, str]) -> Found:
+    """Screens, by run."""
+    found: Found = {}
+    for run, text in texts.items():
         for row in filter(lambda one: one["score"], spaced(text)):  # a cell's second line has no score
-            model = row.get("model") or (alone[1] if alone else run)
             bounds = f" ({row['bounds']})" if row.get("bounds") else ""
             interval = row.get("95 % interval") or row.get("interval")  # where the header has two lines
             numbers = cell(row["score"] + bounds + (f" [{interval}]" if interval else ""))
             counted = {"n": row["questions"]} if row.get("questions") else {}
-            found[seen.who(model, row.get("exam", ""))] = numbers | counted
+            found[seen.who(row.get("model", run), row.get("exam", ""))] = numbers | counted
     return found
 
 
-def score_screen(seen: Seen) -> dict[Who, Shown]:
-    return printed(seen, ((run, ran("score", f"runs/{run}")) for run in seen.runs))
+def score_screen(seen: Seen) -> Found:
+    return printed(seen, {path.rpartition("/")[2]: ran("score", path) for path in seen.paths})
 
 
-def end_of_run(seen: Seen) -> dict[Who, Shown]:
-    return printed(seen, seen.world.ends.items())
+def end_of_run(seen: Seen) -> Found:
+    return printed(seen, seen.ends)
 
 
-def runs_screen(seen: Seen) -> dict[Who, Shown]:
-    return printed(seen, [("", ran("runs", "runs"))])
+def runs_screen(seen: Seen) -> Found:
+    return printed(seen, {"": ran("runs", "runs", "--all")})
 
 
-def runs_json(seen: Seen) -> dict[Who, Shown]:
-    listed = json.loads(ran("runs", "runs", "--json"))["runs"]
+def runs_json(seen: Seen) -> Found:
+    listed = json.loads(ran("runs", "runs", "--all", "--json"))["runs"]
     return {(one["exam"], one["model"]): stored(one["estimate"]) for run in listed for one in run["results"]}
 
 
-def runs_csv(seen: Seen) -> dict[Who, Shown]:
+def runs_csv(seen: Seen) -> Found:
     names = {name: name for name in (*QUANTITIES, "n", "unanswered")}
-    return {(row["exam"], row["model"]): written(row, **names) for row in records(ran("runs", "runs", "--format", "csv"))}
+    rows = records(ran("runs", "runs", "--all", "--format", "csv"))
+    return {(row["exam"], row["model"]): written(row, **names) for row in rows}
 
 
-def headline(seen: Seen, who: Who) -> tuple[str, str, str] | None:
-    """Which table, row and column of a result is its overall score."""
-    for table in seen.tables[who]:
-        for row, cells in zip(table["rows"], table["cells"], strict=True):
-            for column, one in zip(table["columns"], cells, strict=True):
-                if one == seen.truth[who]:
-                    return table["name"], row, column
-    return None
+def headline(result: Mapping[str, Any], named: str) -> tuple[str, str, str]:
+    """The table (its `named`: name or title), row and column that first has a result's overall score."""
+    return next(
+        (table[named], row, column)
+        for table in result["tables"]
+        for row, cells in zip(table["rows"], table["cells"], strict=True)
+        for column, one in zip(table["columns"], cells, strict=True)
+        if one == result["overall"]
+    )
 
 
-def score_csv(seen: Seen) -> dict[Who, Shown]:
-    rows = [row for path in seen.paths for row in records(ran("score", path, "--format", "csv"))]
-    found = {}
-    for row in rows:
-        who = row["exam"], row["model"]
-        if headline(seen, who) == (row["table"], row["row"], row["column"]) and not row["published"]:
-            found[who] = written(row, **{name: name for name in (*QUANTITIES, "n")})
-    return found
+def score_csv(seen: Seen) -> Found:
+    places = {who: headline(one, "name") for who, one in seen.results.items()}
+    return {
+        (row["exam"], row["model"]): written(row, **{name: name for name in (*QUANTITIES, "n")})
+        for path in seen.paths
+        for row in records(ran("score", path, "--format", "csv"))
+        if places[row["exam"], row["model"]] == (row["table"], row["row"], row["column"]) and not row["published"]
+    }
 
 
-def score_markdown(seen: Seen) -> dict[Who, Shown]:
-    found = {}
-    titles = {(one["exam"], one["model"]): {t["name"]: t["title"] for t in one["tables"]} for one in seen.results}
-    for path in seen.paths:
-        header: list[str] = []
-        for title, row in barred(ran("score", path, "--format", "markdown")):
-            if row[0] in ("", "model"):
-                header = row
-                continue
-            for who in seen.truth:
-                place = headline(seen, who)
-                if place and title == f"{titles[who][place[0]]} · {who[0]} · {who[1]}" and row[0] == place[1]:
-                    found[who] = cell(row[header.index(place[2])])
-    return found
-
-
-def in_tables(seen: Seen, page: str) -> dict[Who, Shown]:
-    """Rows of a page's summary: model, exam, score, n, outcomes."""
-    found = {}
-    for row in rows_of(page):
-        if len(row) == 5 and (row[1], row[0]) in seen.truth and not row[2].isdecimal():  # how far it is has such rows, too
-            found[row[1], row[0]] = cell(row[2]) | {"n": row[3]}
-    return found
-
-
-def report_page(seen: Seen) -> dict[Who, Shown]:
-    ran("report", *seen.paths, "--out", "report.html")
-    return in_tables(seen, Path("report.html").read_text(encoding="utf-8"))
-
-
-def viewed_run(seen: Seen) -> dict[Who, Shown]:
-    pages = [seen.page(f"/run/{run}") for run in seen.runs]
-    return {who: one for page in pages for who, one in in_tables(seen, page).items()}
-
-
-def viewed_picture(seen: Seen) -> dict[Who, Shown]:
-    """What stands beside the picture of the scores of a run."""
-    found = {}
-    for run in seen.runs:
-        page = seen.page(f"/run/{run}")
-        for row in re.findall(r'<div class="row"><span class="who">(.*?)<svg.*?<span class="figure">(.*?)</span>', page, re.DOTALL):
-            names = re.findall("<bdi>(.*?)</bdi>", row[0])
-            found[seen.who(*names)] = {name: one for name, one in cell(html.unescape(row[1])).items() if one is not None}
-    return found
-
-
-def viewed_matrix(seen: Seen) -> dict[Who, Shown]:
-    """The models of the matrix of questions, each with its score."""
-    found = {}
-    for run in seen.runs:
-        exams = {exam for exam, model in seen.truth if run == "all" or model.endswith(run)}
-        for exam in exams:
-            page = seen.page(f"/run/{run}/matrix?exam={exam}")
-            for model, text in re.findall(r'class="model"[^>]*><span><bdi>(.*?)</bdi></span><b>(.*?)</b>', page):
-                found[seen.who(model, exam)] = {n: one for n, one in cell(html.unescape(text)).items() if one is not None}
-    return found
-
-
-def viewed_list(seen: Seen) -> dict[Who, Shown]:
-    """The list of runs, where each has one model."""
-    found = {}
-    for row in rows_of(seen.page("/")):
-        if row[0] in seen.runs and row[0] != "all":
-            found[seen.who(row[0])] = cell(row[5])
-    return found
-
-
-def library(seen: Seen) -> dict[Who, Shown]:
-    found = {}
-    for path in seen.paths:
-        run = api.open_run(path)
-        for one in run.results:
-            cell_ = one.overall
-            found[one.exam, one.model] = {name: getattr(cell_, name) for name in (*QUANTITIES, "n", "outcomes", "unanswered")}
-    return found
-
-
-def library_text(seen: Seen) -> dict[Who, Shown]:
-    found = {}
-    for path in seen.paths:
-        for line in repr(api.open_run(path)).splitlines()[1:]:
-            exam, model, text, n = re.fullmatch(r"  (\S+) · (\S+): (.*) % of (\S+)", line).groups()  # type: ignore[union-attr]
-            found[exam, model] = cell(text) | {"n": n}
-    return found
-
-
-def _site(seen: Seen) -> Path:
-    if not Path("site").exists():
-        ran("leaderboard", *seen.paths, "--out", "site", "--no-published")
-    return Path("site")
-
-
-def _board_rows(seen: Seen) -> Iterator[tuple[Who, dict[str, Any]]]:
-    for page in json.loads((_site(seen) / "leaderboard.json").read_text())["benchmarks"]:
-        for board in page["boards"]:
-            for row in board["rows"]:
-                yield seen.who(row["model"], page["title"] if len(seen.truth) > len(seen.world.models) else ""), row
-
-
-def board_json(seen: Seen) -> dict[Who, Shown]:
-    return {who: stored(row["score"]) for who, row in _board_rows(seen)}
-
-
-def board_csv(seen: Seen) -> dict[Who, Shown]:
-    names = {"mean": "score", "n": "n", "unanswered": "unscored"} | {name: name for name in QUANTITIES[1:]}
-    found = {}
-    for path in (_site(seen) / "tables").iterdir():
-        for row in records(path.read_text(encoding="utf-8")):
-            exam = next((one for one, model in seen.truth if path.name.startswith(f"questions-{one}-")), "")
-            found[seen.who(row["model"], exam)] = written(row, **names)
-    return found
-
-
-def board_page(seen: Seen) -> dict[Who, Shown]:
-    found = {}
-    for path in _site(seen).glob("*.html"):
-        exam = next((one for one, model in seen.truth if path.name.startswith(f"questions-{one}-")), "")
-        for row in rows_of(path.read_text(encoding="utf-8")):
-            if len(row) > 4 and row[0] == "" and any(model == row[2] for _, model in seen.truth):
-                found[seen.who(row[2], exam)] = cell(row[3])
-    return found
-
-
-def model_pages(seen: Seen) -> dict[Who, Shown]:
-    """Where a model sat one exam, its own page."""
-    found = {}
-    for path in (_site(seen) / "models").iterdir():
-        page = path.read_text(encoding="utf-8")
-        model = html.unescape(re.search(r"<h1><bdi>(.*?)</bdi>", page)[1])  # type: ignore[index]
-        text = re.search(r"<dt>score</dt><dd>(.*?)(?:<span class=\"quiet\">|</dd>)", page, re.DOTALL)[1]  # type: ignore[index]
-        if len([one for one in seen.truth if one[1] == model]) == 1:
-            found[seen.who(model)] = cell(html.unescape(re.sub("<[^>]+>", "", text)))
-    return found
-
-
-def compared_json(seen: Seen) -> dict[Who, Shown]:
-    found = {}
-    for one in json.loads(ran("compare", *seen.paths, "--json"))["comparisons"]:
-        exam = one["title"] if any(one["title"] == exam for exam, _ in seen.truth) else ""
-        for side in one["contestants"]:
-            found[seen.who(side["name"], exam)] = stored(side["estimate"])
-    return found
-
-
-def compared_screen(seen: Seen) -> dict[Who, Shown]:
-    """Of three and more, each one's own score."""
-    if len(seen.truth) < 3 or len(seen.world.models) < 3:
-        return {}
-    found = {}
-    for row in spaced(ran("compare", *seen.paths)):
-        text = row["score"] + (f" [{row['95 % interval']}]" if row.get("95 % interval") else "")
-        numbers = cell(text)
-        found[seen.who(row["model"])] = {name: numbers[name] for name in ("mean", "mark", "low", "high")}
-    return found
-
-
-def slices_json(seen: Seen) -> dict[Who, Shown]:
-    found = json.loads(ran("breakdown", *seen.paths, "--by", by(seen), "--json"))["breakdowns"]
-    return {(one["exam"], one["model"]): stored(one["overall"]) for one in found}
-
-
-def by(seen: Seen) -> str:
-    return {"cmmlu": "subject", "csbench": "format", "clrbench": "type"}.get(seen.world.benchmark, "topic")
-
-
-def slices_screen(seen: Seen) -> dict[Who, Shown]:
-    """The last line of models side by side."""
-    found = {}
+def score_markdown(seen: Seen) -> Found:
+    """The first table that has the score, of each model."""
+    places = {who: headline(one, "title") for who, one in seen.results.items()}
+    titled = {f"{title} · {exam} · {model}": (exam, model) for (exam, model), (title, _, _) in places.items()}
+    found: Found = {}
     header: list[str] = []
-    for title, row in barred(ran("breakdown", *seen.paths, "--by", by(seen), "--format", "markdown")):
-        header = row if row[0] == "slice" else header
-        if row[0] == "overall":
-            exam = title.rpartition("· ")[2]
-            found |= {seen.who(model, exam): cell(text) for model, text in zip(header[1:], row[1:], strict=True)}
+    for title, row in (pair for path in seen.paths for pair in barred(ran("score", path, "--format", "markdown"))):
+        header = row if row[0] == "" else header
+        who = titled.get(title)
+        if who and row[0] == places[who][1]:
+            found[who] = cell(row[header.index(places[who][2])])
     return found
 
 
-def table_json(seen: Seen) -> dict[Who, Shown]:
-    """The same scores as a table of item scores: nobody says there how they are averaged."""
-    if seen.world.benchmark or seen.world.together:
-        return {}
-    found = {}
-    for asked in seen.world.models:
-        board = json.loads(ran("score", f"{asked.model}.csv", "--json"))
-        for row in board["standings"]:
-            numbers = stored(row["measures"]["mean"])
-            del numbers["outcomes"]  # of an answer without a score a table does not say why
-            found[seen.who(row["model"])] = numbers
+def summed_up(seen: Seen, page: str) -> Found:
+    """Rows of a page's summary: model, exam, score, n, outcomes; how far a run is has such rows, too."""
+    rows = (row for row in rows_of(page) if len(row) == 5 and (row[1], row[0]) in seen.truth and "." in row[2])
+    return {(row[1], row[0]): cell(row[2]) | {"n": row[3]} for row in rows}
+
+
+def report_page(seen: Seen) -> Found:
+    ran("report", *seen.paths, "--out", "report.html", "--items", "0")
+    return summed_up(seen, Path("report.html").read_text(encoding="utf-8"))
+
+
+def viewed_run(seen: Seen) -> Found:
+    found: Found = {}
+    for path in seen.paths:
+        found |= summed_up(seen, seen.page(path.replace("runs", "/run")))
     return found
 
 
-Reader = Callable[[Seen], dict[Who, Shown]]
-SURFACES: tuple[Reader, ...] = (
-    score_screen, end_of_run, score_csv, score_markdown, runs_screen, runs_json, runs_csv, report_page, viewed_run,
-    viewed_picture, viewed_matrix, viewed_list, library, library_text, board_json, board_csv, board_page, model_pages,
-    compared_json, compared_screen, slices_json, slices_screen, table_json,
-)  # fmt: skip
+def viewed_picture(seen: Seen) -> Found:
+    """What a run's page says in its picture of the scores, and below a model in the matrix of its questions."""
+    rows = r'<div class="row"><span class="who">(.*?)<svg.*?<span class="figure">(.*?)</span>'
+    found: Found = {}
+    for path in seen.paths:
+        for names, text in re.findall(rows, seen.page(path.replace("runs", "/run")), re.DOTALL):
+            found[seen.who(*re.findall("<bdi>(.*?)</bdi>", names))] = alone(text)
+    return found
+
+
+def viewed_matrix(seen: Seen) -> Found:
+    found: Found = {}
+    for exam, model in seen.truth:
+        path = next(path for path in seen.paths if path.partition("/")[2] in model or seen.several(model))
+        page = seen.page(f"{path.replace('runs', '/run')}/matrix?exam={exam}")
+        for name, text in re.findall(r'class="model"[^>]*><span><bdi>(.*?)</bdi></span><b>(.*?)</b>', page):
+            found[seen.who(name, exam)] = alone(text)
+    return found
+
+
+def viewed_list(seen: Seen) -> Found:
+    """The list of runs; of several models it shows the best and the worst."""
+    rows = [row for row in rows_of(seen.page("/")) if f"runs/{row[0]}" in seen.paths]
+    return {seen.who(row[0]): cell(row[5]) for row in rows if row[0].endswith(".jsonl")}
+
+
+def library(seen: Seen) -> Found:
+    names = (*QUANTITIES, "n", "outcomes", "unanswered")
+    results = [one for path in seen.paths for one in api.open_run(path).results]
+    return {(one.exam, one.model): {name: getattr(one.overall, name) for name in names} for one in results}
+
+
+def library_text(seen: Seen) -> Found:
+    lines = (line for path in seen.paths for line in repr(api.open_run(path)).splitlines()[1:])
+    parts = (re.split(" · |: | % of ", line.strip()) for line in lines)
+    return {(exam, model): cell(text) | {"n": n} for exam, model, text, n in parts}
+
+
+@functools.cache
+def site(seen: Seen) -> dict[str, str]:
+    """The files of a leaderboard."""
+    ran("leaderboard", *seen.paths, "--out", "site", "--no-published")
+    return {str(path.relative_to("site")): path.read_text(encoding="utf-8") for path in Path("site").rglob("*.*")}
+
+
+def boards(seen: Seen) -> list[dict[str, Any]]:
+    return [board for page in json.loads(site(seen)["leaderboard.json"])["benchmarks"] for board in page["boards"]]
+
+
+def board_exam(seen: Seen, name: str) -> str:
+    """The exam of a page or table, where several share a model."""
+    return next((exam for exam, model in seen.truth if seen.several(model) and f"-{exam}-" in name), "")
+
+
+def board_json(seen: Seen) -> Found:
+    rows = [(board_exam(seen, f"-{one['benchmark'].rpartition('/')[2]}-"), row) for one in boards(seen) for row in one["rows"]]
+    return {seen.who(row["model"], exam): stored(row["score"]) for exam, row in rows}
+
+
+def board_csv(seen: Seen) -> Found:
+    names = {"mean": "score", "n": "n", "unanswered": "unscored"} | {name: name for name in QUANTITIES[1:]}
+    tables = {name: text for name, text in site(seen).items() if name.endswith(".csv")}
+    return {
+        seen.who(row["model"], board_exam(seen, name)): written(row, **names)
+        for name, text in tables.items()
+        for row in records(text)
+    }
+
+
+def board_page(seen: Seen) -> Found:
+    pages = {name: text for name, text in site(seen).items() if name.endswith(".html")}
+    rows = [(name, row) for name, text in pages.items() for row in rows_of(text) if len(row) > 4 and not row[0]]
+    known = {model for _, model in seen.truth}
+    return {seen.who(row[2], board_exam(seen, name)): cell(row[3]) for name, row in rows if row[2] in known}
+
+
+def model_page(seen: Seen) -> Found:
+    """The first board of a model's own page."""
+    found: Found = {}
+    for text in (text for name, text in site(seen).items() if name.startswith("models/")):
+        model, board, score = re.search(  # type: ignore[union-attr]
+            r"<h1><bdi>(.*?)</bdi>.*?#b-(\w+).*?<dt>score</dt><dd>(.*?)(?:<span class=\"quiet\">|</dd>)", text, re.DOTALL
+        ).groups()
+        exam = next(one["benchmark"].rpartition("/")[2] for one in boards(seen) if one["key"] == board)
+        found[seen.who(model, exam if seen.several(model) else "")] = cell(plain(score))
+    return found
+
+
+def compared(seen: Seen, world: World, *more: str) -> list[dict[str, Any]]:
+    return json.loads(ran("compare", *world.runs, *more, "--json"))["comparisons"]
+
+
+def compared_json(seen: Seen) -> Found:
+    return {
+        seen.who(side["name"], one["title"] if world.together else ""): stored(side["estimate"])
+        for world in WORLDS
+        for one in compared(seen, world)
+        for side in one["contestants"]
+    }
+
+
+def compared_screen(seen: Seen) -> Found:
+    """Of three and more each one's own score, without its bounds."""
+    found: Found = {}
+    for world in (world for world in WORLDS if len(world.models) > 2):
+        for row in filter(lambda one: one["score"], spaced(ran("compare", *world.runs))):
+            found[seen.who(row["model"])] = alone(f"{row['score']} [{row['95 % interval']}]", "mean", "mark", "low", "high")
+    return found
+
+
+def slices_json(seen: Seen) -> Found:
+    found = [json.loads(ran("breakdown", *world.runs, "--by", world.by, "--json")) for world in WORLDS]
+    return {(one["exam"], one["model"]): stored(one["overall"]) for each in found for one in each["breakdowns"]}
+
+
+def slices_markdown(seen: Seen) -> Found:
+    """The last line of models side by side."""
+    found: Found = {}
+    header: list[str] = []
+    for world in WORLDS:
+        for title, row in barred(ran("breakdown", *world.runs, "--by", world.by, "--format", "markdown")):
+            header = row if row[0] == "slice" else header
+            cells = zip(header[1:], row[1:], strict=True) if row[0] == "overall" else ()
+            found |= {seen.who(model, title.rpartition("· ")[2]): cell(text) for model, text in cells}
+    return found
+
+
+def table_json(seen: Seen) -> Found:
+    """A table of item scores, which does not say why an answer has no score."""
+    found: Found = {}
+    for model in (model for world in WORLDS if not world.benchmark and not world.together for model in world.named):
+        (row,) = json.loads(ran("score", f"{model}.csv", "--json"))["standings"]
+        found[seen.who(model)] = {name: row["measures"]["mean"][name] for name in (*QUANTITIES, "n")}
+    return found
+
+
+MADE = frozenset(world.name for world in WORLDS)
+APART = frozenset({"subjects", "formats", "ranges", "two"})
+"""Worlds whose scores a table does not tell: how they are averaged, and of which exam they are."""
+SURFACES: dict[Callable[[Seen], Found], frozenset[str]] = {
+    score_screen: MADE, end_of_run: MADE, score_csv: MADE, score_markdown: MADE,
+    runs_screen: MADE, runs_json: MADE, runs_csv: MADE,
+    report_page: MADE, viewed_run: MADE, viewed_picture: MADE, viewed_matrix: MADE, viewed_list: MADE - {"two"},
+    library: MADE, library_text: MADE,
+    board_json: MADE, board_csv: MADE, board_page: MADE, model_page: MADE,
+    compared_json: MADE, compared_screen: frozenset({"lossy", "ties"}),
+    slices_json: MADE, slices_markdown: MADE, table_json: MADE - APART,
+}  # fmt: skip
+"""What shows scores, and the worlds of which it shows them all: a new surface is a row."""

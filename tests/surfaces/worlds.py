@@ -5,126 +5,138 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from cli.collected import answers, gold, write_jsonl, wrong
 from viva.cli.main import main
 
-Said = tuple[int, str, str]
+Points = Callable[[int, int], float | None]
+"""What the answer to a question (its place) by a sample is worth; None where it is lost."""
+TEXTS = {0.0: "no", 0.5: "a{0}x", 1.0: "a{0}x b{0}x"}
 TOPICS = ("law", "art", "tax", "war")
 
 
-def viva(*arguments: str) -> Said:
+def viva(*arguments: str) -> tuple[int, str, str]:
     """Run a command in this process: exit code, stdout, stderr."""
     out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), contextlib.suppress(SystemExit):
+        code = 0
         try:
             main([*arguments])
-            code = 0
         except SystemExit as ended:
             code = int(ended.code or 0)
     return code, out.getvalue(), err.getvalue()
 
 
-@dataclass(frozen=True)
-class Asked:
-    """A model's recorded answers: `points` of an answer by question and sample, None where it is lost."""
-
-    model: str
-    points: Callable[[int, int], float | None]
-
-
-@dataclass(frozen=True)
-class World:
-    """One exam that models sat, a run each unless `together`."""
-
-    name: str
-    models: tuple[Asked, ...]
-    questions: int = 40
-    samples: int = 1
-    clusters: int = 0
-    """Questions of a text, where they share one."""
-    waits: Callable[[int], bool] = lambda _: False
-    """Which questions no rule can grade."""
-    exams: int = 1
-    together: bool = False
-    benchmark: str = ""
-    """A bundled sample, in place of written questions."""
-    options: tuple[str, ...] = ()
-    ends: dict[str, str] = field(default_factory=dict, compare=False)
-    """What each run printed at its end, by its name."""
-
-    def make(self, folder: Path) -> None:
-        """Write the questions and answers, and grade them."""
-        exams = [self.benchmark] if self.benchmark else [self._exam(folder, number) for number in range(self.exams)]
-        for asked in self.models:
-            self._answers(folder, asked)
-        quiet = ("--progress", "quiet", *self.options)
-        if self.together:
-            models = (word for asked in self.models for word in ("--model", f"replay/{asked.model}"))
-            self.ends["all"] = viva("run", *exams, *models, "--run", "runs/all", *quiet)[1]
-            return
-        for asked in self.models:
-            run = ("--run", f"runs/{asked.model}", "--out", f"{asked.model}.csv")
-            self.ends[asked.model] = viva("grade", *exams, asked.model, *run, *quiet)[1]
-
-    def _exam(self, folder: Path, number: int) -> str:
-        listed = [
-            {
-                "id": f"q{at}",
-                "question": f"Say word {at}{' again' * number}.",
-                "tags": {"topic": TOPICS[at * len(TOPICS) // self.questions], "set": "whole"},
-                "grading": {"judge": {"reference": "any"}} if self.waits(at) else {"keywords": [f"a{at}x", f"b{at}x"]},
-            }
-            | ({"cluster": f"text {at // self.clusters}"} if self.clusters else {})
-            for at in range(self.questions)
-        ]
-        path = folder / f"exam{number or ''}.json"
-        path.write_text(json.dumps({"questions": listed}), encoding="utf-8")
-        return path.name
-
-    def _answers(self, folder: Path, asked: Asked) -> None:
-        if self.benchmark:
-            language = "zh" if self.benchmark == "cmmlu" else "en"
-            whole = enumerate(zip(*(answers(self.benchmark, language, way) for way in (gold, wrong)), strict=True))
-            rows = [pair[0] if asked.points(at, 0) else pair[1] for at, pair in whole if asked.points(at, 0) is not None]
-        else:
-            texts = {0.0: "no", 0.5: "a{0}x", 1.0: "a{0}x b{0}x"}
-            given = [(at, sample, asked.points(at, sample)) for at in range(self.questions) for sample in range(self.samples)]
-            rows = [
-                {"question": f"q{at}", "sample": sample, "text": texts[points].format(at)}
-                for at, sample, points in given
-                if points is not None
-            ]
-        write_jsonl(folder / asked.model, rows)
+def ran(*arguments: str) -> str:
+    """The stdout of a command that ends well, or with answers missing."""
+    code, out, err = viva(*arguments)
+    assert code in (0, 3), err
+    return out
 
 
-def share(every: int, lost: Callable[[int], bool] = lambda _: False, half: int = 0) -> Callable[[int, int], float | None]:
-    """Wrong on every so manieth answer, half right on others, without those that are lost."""
+def every(count: int, *, lost: Callable[[int], bool] = lambda _: False, half: int = 0) -> Points:
+    """Wrong on each so manieth answer, half right on each `half`th of the others."""
 
     def points(at: int, sample: int) -> float | None:
-        if lost(at + sample * 3):
+        if lost(at + 3 * sample):
             return None
-        return 0.0 if (at + sample) % every == 0 else 0.5 if half and (at + sample) % half == 0 else 1.0
+        return 0.0 if (at + sample) % count == 0 else 0.5 if half and (at + sample) % half == 0 else 1.0
 
     return points
 
 
-THIRD, FIFTH = share(3), share(5)
-LATE = share(2, lost=lambda at: at >= 30)
-SOME = share(4, lost=lambda at: at % 7 == 2)
+@dataclass(frozen=True)
+class World:
+    """An exam that models sat, a run each unless `together`."""
+
+    name: str
+    models: Mapping[str, Points]
+    samples: int = 1
+    cluster: int = 0
+    """Questions that share a text; 0 where none do."""
+    waits: Callable[[int], bool] = lambda _: False
+    """Which questions no rule can grade."""
+    exams: tuple[str, ...] = ()
+    benchmark: str = ""
+    """A bundled sample, in place of written questions."""
+    by: str = "topic"
+    """A tag of its questions."""
+    questions = 40
+
+    @property
+    def together(self) -> bool:
+        """Whether one run has all models."""
+        return bool(self.exams)
+
+    @property
+    def runs(self) -> list[str]:
+        """Their folders."""
+        return [f"runs/{self.name}"] if self.together else [f"runs/{model}" for model in self.named]
+
+    @property
+    def named(self) -> dict[str, Points]:
+        """The models by names that no other world has."""
+        return {f"{self.name}-{model}.jsonl": points for model, points in self.models.items()}
+
+    def make(self) -> dict[str, str]:
+        """Write questions and answers here, and grade them. Returns what each run printed at its end."""
+        exams = [self.benchmark] if self.benchmark else [self._exam(name) for name in self.exams or (self.name,)]
+        for model, points in self.named.items():
+            write_jsonl(Path(model), self._sample(points) if self.benchmark else self._written(points))
+        quiet = ("--progress", "quiet", *(("--encoder", "none") if self.benchmark == "clrbench" else ()))
+        if self.together:
+            models = (word for model in self.named for word in ("--model", f"replay/{model}"))
+            return {self.name: ran("run", *exams, *models, "--run", *self.runs, *quiet)}
+        return {
+            model: ran("grade", *exams, model, "--run", f"runs/{model}", "--out", f"{model}.csv", *quiet)
+            for model in self.named
+        }
+
+    def _exam(self, name: str) -> str:
+        listed = [
+            {
+                "id": f"q{at}",
+                "question": f"Say word {at} of {name}.",
+                "tags": {"topic": TOPICS[at * len(TOPICS) // self.questions]},
+                "grading": {"judge": {"reference": "any"}} if self.waits(at) else {"keywords": [f"a{at}x", f"b{at}x"]},
+            }
+            | ({"cluster": f"text {at // self.cluster}"} if self.cluster else {})
+            for at in range(self.questions)
+        ]
+        Path(f"{name}.json").write_text(json.dumps({"questions": listed}), encoding="utf-8")
+        return f"{name}.json"
+
+    def _written(self, points: Points) -> list[dict[str, object]]:
+        given = ((at, sample, points(at, sample)) for at in range(self.questions) for sample in range(self.samples))
+        return [
+            {"question": f"q{at}", "sample": sample, "text": TEXTS[worth].format(at)}
+            for at, sample, worth in given
+            if worth is not None
+        ]
+
+    def _sample(self, points: Points) -> list[dict[str, object]]:
+        language = "zh" if self.benchmark == "cmmlu" else "en"
+        right, false = (answers(self.benchmark, language, way) for way in (gold, wrong))
+        worth = (points(at, 0) for at in range(len(right)))
+        pairs = zip(worth, right, false, strict=True)
+        return [one if value else other for value, one, other in pairs if value is not None]
+
+
+A, B = every(3), every(5)
+LATE, SOME = every(2, lost=lambda at: at >= 30), every(4, lost=lambda at: at % 7 == 2)
 WORLDS = (
-    World("plain", (Asked("a.jsonl", THIRD), Asked("b.jsonl", FIFTH))),
-    World("lossy", (Asked("a.jsonl", THIRD), Asked("b.jsonl", LATE), Asked("c.jsonl", SOME))),
-    World("partial", (Asked("a.jsonl", share(3, half=4)), Asked("b.jsonl", share(4, lambda at: at % 9 == 1, half=3)))),
-    World("ties", (Asked("a.jsonl", THIRD), Asked("b.jsonl", THIRD), Asked("c.jsonl", THIRD))),
-    World("clusters", (Asked("a.jsonl", lambda at, _: float(at // 4 % 3 > 0)), Asked("b.jsonl", SOME)), clusters=4),
-    World("samples", (Asked("a.jsonl", THIRD), Asked("b.jsonl", SOME)), samples=4),
-    World("half judged", (Asked("a.jsonl", THIRD), Asked("b.jsonl", SOME)), waits=lambda at: at % 2 > 0),
-    World("several sets", (Asked("a.jsonl", THIRD), Asked("b.jsonl", SOME)), exams=2, together=True),
-    World("means of groups", (Asked("a.jsonl", THIRD), Asked("b.jsonl", LATE)), benchmark="cmmlu"),
-    World("open answers", (Asked("a.jsonl", THIRD), Asked("b.jsonl", SOME)), benchmark="csbench"),
-    World("ranges", (Asked("a.jsonl", THIRD), Asked("b.jsonl", SOME)), benchmark="clrbench", options=("--encoder", "none")),
+    World("plain", {"a": A, "b": B}),
+    World("lossy", {"a": A, "b": LATE, "c": SOME}),
+    World("halves", {"a": every(3, half=4), "b": every(4, half=3, lost=lambda at: at % 9 == 1)}),
+    World("ties", {"c": A, "a": A, "b": A}),
+    World("texts", {"a": lambda at, _: float(at // 4 % 3 > 0), "b": SOME}, cluster=4),
+    World("tries", {"a": A, "b": SOME}, samples=4),
+    World("waiting", {"a": A, "b": SOME}, waits=lambda at: at % 2 > 0),
+    World("two", {"a": A, "b": SOME}, exams=("first", "second")),
+    World("subjects", {"a": A, "b": LATE}, benchmark="cmmlu", by="subject"),
+    World("formats", {"a": A, "b": SOME}, benchmark="csbench", by="format"),
+    World("ranges", {"a": A, "b": SOME}, benchmark="clrbench", by="type"),
 )
