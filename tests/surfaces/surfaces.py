@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from starlette.testclient import TestClient
 
@@ -111,21 +111,21 @@ class Seen:
         results = [one for path in self.paths for one in json.loads(ran("score", path, "--json"))["results"]]
         self.results = {(one["exam"], one["model"]): one for one in results}
         self.truth = {who: one["overall"] for who, one in self.results.items()}
+        self._pages: dict[str, str] = {}
         self._client = TestClient(
             application(Path("runs"), open_run, graded_results, Access()), base_url="http://127.0.0.1"
         )
 
     def page(self, address: str) -> str:
         """A page of `viva view`, when it has read the scores."""
-        text = _AGAIN
 
         def there() -> bool:
-            nonlocal text
-            text = self._client.get(address).text
-            return _AGAIN not in text
+            self._pages[address] = self._client.get(address).text
+            return _AGAIN not in self._pages[address]
 
-        wait_until(there, f"{address} to have read the scores")
-        return text
+        if address not in self._pages:
+            wait_until(there, f"{address} to have read the scores")
+        return self._pages[address]
 
     def who(self, model: str, exam: str = "") -> Who:
         """The only result of that model, in whose name the exam's may be, too."""
@@ -159,17 +159,17 @@ def end_of_run(seen: Seen) -> Found:
 
 
 def runs_screen(seen: Seen) -> Found:
-    return printed(seen, {"": ran("runs", "runs", "--all")})
+    return printed(seen, {"": ran("runs", "runs")})
 
 
 def runs_json(seen: Seen) -> Found:
-    listed = json.loads(ran("runs", "runs", "--all", "--json"))["runs"]
+    listed = json.loads(ran("runs", "runs", "--json"))["runs"]
     return {(one["exam"], one["model"]): stored(one["estimate"]) for run in listed for one in run["results"]}
 
 
 def runs_csv(seen: Seen) -> Found:
     names = {name: name for name in (*QUANTITIES, "n", "unanswered")}
-    rows = records(ran("runs", "runs", "--all", "--format", "csv"))
+    rows = records(ran("runs", "runs", "--format", "csv"))
     return {(row["exam"], row["model"]): written(row, **names) for row in rows}
 
 
@@ -211,11 +211,12 @@ def score_markdown(seen: Seen) -> Found:
 def summed_up(seen: Seen, page: str) -> Found:
     """Rows of a page's summary: model, exam, score, n, outcomes; how far a run is has such rows, too."""
     rows = (row for row in rows_of(page) if len(row) == 5 and (row[1], row[0]) in seen.truth and "." in row[2])
-    return {(row[1], row[0]): cell(row[2]) | {"n": row[3]} for row in rows}
+    return {(row[1], row[0]): cell(row[2]) | {"n": row[3].split()[0]} for row in rows}
 
 
 def report_page(seen: Seen) -> Found:
-    ran("report", *seen.paths, "--out", "report.html", "--items", "0")
+    paths = [path for world in WORLDS if world.name in REPORTED for path in world.runs]  # its charts take their time
+    ran("report", *paths, "--out", "report.html", "--items", "0")
     return summed_up(seen, Path("report.html").read_text(encoding="utf-8"))
 
 
@@ -239,7 +240,7 @@ def viewed_picture(seen: Seen) -> Found:
 def viewed_matrix(seen: Seen) -> Found:
     found: Found = {}
     for exam, model in seen.truth:
-        path = next(path for path in seen.paths if path.partition("/")[2] in model or seen.several(model))
+        path = next(path for path in seen.paths if path.partition("/")[2] in model)
         page = seen.page(f"{path.replace('runs', '/run')}/matrix?exam={exam}")
         for name, text in re.findall(r'class="model"[^>]*><span><bdi>(.*?)</bdi></span><b>(.*?)</b>', page):
             found[seen.who(name, exam)] = alone(text)
@@ -249,7 +250,7 @@ def viewed_matrix(seen: Seen) -> Found:
 def viewed_list(seen: Seen) -> Found:
     """The list of runs; of several models it shows the best and the worst."""
     rows = [row for row in rows_of(seen.page("/")) if f"runs/{row[0]}" in seen.paths]
-    return {seen.who(row[0]): cell(row[5]) for row in rows if row[0].endswith(".jsonl")}
+    return {seen.who(row[0]): cell(row[5]) for row in rows if row[5] and row[0].endswith(".jsonl")}
 
 
 def library(seen: Seen) -> Found:
@@ -303,26 +304,28 @@ def board_page(seen: Seen) -> Found:
 
 
 def model_page(seen: Seen) -> Found:
-    """The first board of a model's own page."""
+    """What a model's own page has of each board."""
+    titles = {one["key"]: one["benchmark"].rpartition("/")[2] for one in boards(seen)}
+    section = r"#b-(\w+)\".*?<dt>score</dt><dd>(.*?)(?:<span class=\"quiet\">|</dd>)"
     found: Found = {}
     for text in (text for name, text in site(seen).items() if name.startswith("models/")):
-        model, board, score = re.search(  # type: ignore[union-attr]
-            r"<h1><bdi>(.*?)</bdi>.*?#b-(\w+).*?<dt>score</dt><dd>(.*?)(?:<span class=\"quiet\">|</dd>)", text, re.DOTALL
-        ).groups()
-        exam = next(one["benchmark"].rpartition("/")[2] for one in boards(seen) if one["key"] == board)
-        found[seen.who(model, exam if seen.several(model) else "")] = cell(plain(score))
+        model = plain(text.partition("<h1>")[2].partition("</h1>")[0])
+        for board, score in re.findall(section, text, re.DOTALL):
+            found[seen.who(model, titles[board] if seen.several(model) else "")] = cell(plain(score))
     return found
 
 
-def compared(seen: Seen, world: World, *more: str) -> list[dict[str, Any]]:
-    return json.loads(ran("compare", *world.runs, *more, "--json"))["comparisons"]
+@functools.cache
+def compared(world: World, *more: str) -> list[dict[str, Any]]:
+    """What `viva compare` has of a world, benchmark by benchmark."""
+    return cast("list[dict[str, Any]]", json.loads(ran("compare", *world.runs, *more, "--json"))["comparisons"])
 
 
 def compared_json(seen: Seen) -> Found:
     return {
-        seen.who(side["name"], one["title"] if world.together else ""): stored(side["estimate"])
+        seen.who(side["name"], one["title"] if seen.several(side["name"]) else ""): stored(side["estimate"])
         for world in WORLDS
-        for one in compared(seen, world)
+        for one in compared(world)
         for side in one["contestants"]
     }
 
@@ -356,22 +359,23 @@ def slices_markdown(seen: Seen) -> Found:
 def table_json(seen: Seen) -> Found:
     """A table of item scores, which does not say why an answer has no score."""
     found: Found = {}
-    for model in (model for world in WORLDS if not world.benchmark and not world.together for model in world.named):
+    for model in (model for world in WORLDS if not world.together for model in world.named):
         (row,) = json.loads(ran("score", f"{model}.csv", "--json"))["standings"]
         found[seen.who(model)] = {name: row["measures"]["mean"][name] for name in (*QUANTITIES, "n")}
     return found
 
 
 MADE = frozenset(world.name for world in WORLDS)
-APART = frozenset({"subjects", "formats", "ranges", "two"})
-"""Worlds whose scores a table does not tell: how they are averaged, and of which exam they are."""
+GRADED = frozenset(world.name for world in WORLDS if not world.together)
+"""Worlds whose models have a run, and a table of item scores, each."""
+REPORTED = frozenset({"lossy", "texts", "two", "ranges"})
 SURFACES: dict[Callable[[Seen], Found], frozenset[str]] = {
     score_screen: MADE, end_of_run: MADE, score_csv: MADE, score_markdown: MADE,
     runs_screen: MADE, runs_json: MADE, runs_csv: MADE,
-    report_page: MADE, viewed_run: MADE, viewed_picture: MADE, viewed_matrix: MADE, viewed_list: MADE - {"two"},
+    report_page: REPORTED, viewed_run: MADE, viewed_picture: MADE, viewed_matrix: MADE, viewed_list: GRADED,
     library: MADE, library_text: MADE,
     board_json: MADE, board_csv: MADE, board_page: MADE, model_page: MADE,
     compared_json: MADE, compared_screen: frozenset({"lossy", "ties"}),
-    slices_json: MADE, slices_markdown: MADE, table_json: MADE - APART,
+    slices_json: MADE, slices_markdown: MADE, table_json: GRADED,
 }  # fmt: skip
 """What shows scores, and the worlds of which it shows them all: a new surface is a row."""

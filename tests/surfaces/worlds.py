@@ -48,7 +48,7 @@ def every(count: int, *, lost: Callable[[int], bool] = lambda _: False, half: in
     return points
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class World:
     """An exam that models sat, a run each unless `together`."""
 
@@ -60,16 +60,13 @@ class World:
     waits: Callable[[int], bool] = lambda _: False
     """Which questions no rule can grade."""
     exams: tuple[str, ...] = ()
+    """Sets by name; without any it is called as the world."""
+    together: bool = False
     benchmark: str = ""
     """A bundled sample, in place of written questions."""
     by: str = "topic"
     """A tag of its questions."""
     questions = 40
-
-    @property
-    def together(self) -> bool:
-        """Whether one run has all models."""
-        return bool(self.exams)
 
     @property
     def runs(self) -> list[str]:
@@ -131,12 +128,12 @@ WORLDS = (
     World("plain", {"a": A, "b": B}),
     World("lossy", {"a": A, "b": LATE, "c": SOME}),
     World("halves", {"a": every(3, half=4), "b": every(4, half=3, lost=lambda at: at % 9 == 1)}),
-    World("ties", {"c": A, "a": A, "b": A}),
+    World("ties", {"c": A, "a": A, "b": A}, together=True),
     World("texts", {"a": lambda at, _: float(at // 4 % 3 > 0), "b": SOME}, cluster=4),
     World("tries", {"a": A, "b": SOME}, samples=4),
     World("waiting", {"a": A, "b": SOME}, waits=lambda at: at % 2 > 0),
-    World("two", {"a": A, "b": SOME}, exams=("first", "second")),
-    World("subjects", {"a": A, "b": LATE}, benchmark="cmmlu", by="subject"),
-    World("formats", {"a": A, "b": SOME}, benchmark="csbench", by="format"),
-    World("ranges", {"a": A, "b": SOME}, benchmark="clrbench", by="type"),
+    World("two", {"a": A, "b": SOME}, exams=("first", "second"), together=True),
+    World("subjects", {"a": A, "b": LATE}, benchmark="cmmlu", by="subject", together=True),
+    World("formats", {"a": A, "b": SOME}, benchmark="csbench", by="format", together=True),
+    World("ranges", {"a": A, "b": SOME}, benchmark="clrbench", by="type", together=True),
 )
