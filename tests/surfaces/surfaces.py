@@ -21,6 +21,7 @@ from viva.runs.live_tables import graded_results, open_run
 from viva.viewing.server import application
 from viva.web.guard import Access
 
+Numbers = dict[str, Any]
 Who = tuple[str, str]
 """Exam and model."""
 Found = dict[Who, Mapping[str, Any]]
@@ -78,7 +79,7 @@ def spaced(text: str) -> Iterator[dict[str, str]]:
         elif not line.strip():
             header = []
         elif header:
-            places = [one for one in re.finditer(r"\S+(?: \S+)*", line)]
+            places = list(re.finditer(r"\S+(?: \S+)*", line))
             yield {
                 name: next((one[0] for one in places if one.start() < end and one.end() > start), "")
                 for name, start, end in header
@@ -282,7 +283,11 @@ def board_exam(seen: Seen, name: str) -> str:
 
 
 def board_json(seen: Seen) -> Found:
-    rows = [(board_exam(seen, f"-{one['benchmark'].rpartition('/')[2]}-"), row) for one in boards(seen) for row in one["rows"]]
+    rows = [
+        (board_exam(seen, f"-{one['benchmark'].rpartition('/')[2]}-"), row)
+        for one in boards(seen)
+        for row in one["rows"]
+    ]
     return {seen.who(row["model"], exam): stored(row["score"]) for exam, row in rows}
 
 
@@ -335,7 +340,9 @@ def compared_screen(seen: Seen) -> Found:
     found: Found = {}
     for world in (world for world in WORLDS if len(world.models) > 2):
         for row in filter(lambda one: one["score"], spaced(ran("compare", *world.runs))):
-            found[seen.who(row["model"])] = alone(f"{row['score']} [{row['95 % interval']}]", "mean", "mark", "low", "high")
+            found[seen.who(row["model"])] = alone(
+                f"{row['score']} [{row['95 % interval']}]", "mean", "mark", "low", "high"
+            )
     return found
 
 
@@ -379,3 +386,29 @@ SURFACES: dict[Callable[[Seen], Found], frozenset[str]] = {
     slices_json: MADE, slices_markdown: MADE, table_json: GRADED,
 }  # fmt: skip
 """What shows scores, and the worlds of which it shows them all: a new surface is a row."""
+
+
+def orders(seen: Seen, world: World) -> dict[str, list[str]]:
+    """The models of a world with runs of their own from the best to the worst, where they are put in order."""
+    (board,) = (one for one in boards(seen) if one["benchmark"] == f"questions/{world.name}")
+    columns = re.findall(r'class="model"[^>]*><span><bdi>(.*?)</bdi>', seen.page(f"/run/{world.name}/matrix"))
+    matrix = {"viewed matrix": columns} if world.together else {}
+    compared_rows = [row["model"] for row in spaced(ran("compare", *world.runs)) if row["score"]]
+    return matrix | {"compare": compared_rows, "board": [row["model"] for row in board["rows"]]}
+
+
+def differences(world: World) -> dict[str, list[Numbers]]:
+    """What compares the two models of a world has of their difference."""
+    names = ("first", "second", "difference", "low", "high", "p", "floor", "ceiling", "n")
+    frame = api.open_run(world.runs[0]).compare(world.runs[1]).to_frame()
+    rows = records(ran("compare", *world.runs, "--format", "csv"))
+    header, row = (cells for _, cells in list(barred(ran("compare", *world.runs, "--format", "markdown")))[:2])
+    text = dict(zip(header, (one.replace("−", "-").replace("+", "") for one in row), strict=True))
+    shown = cell(text["difference"]) | {"n": text["questions"]}
+    shown["difference"] = shown.pop("mean")
+    return {
+        "json": [row["found"] for one in compared(world) for row in one["rows"]],
+        "csv": [written(row, **{name: name for name in names}) for row in rows],
+        "frame": [{name: row[name] for name in names} for row in frame.to_dicts()],
+        "markdown": [{name: one for name, one in shown.items() if one is not None and name != "mark"}],
+    }

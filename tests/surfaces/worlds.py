@@ -126,7 +126,7 @@ A, B = every(3), every(5)
 LATE, SOME = every(2, lost=lambda at: at >= 30), every(4, lost=lambda at: at % 7 == 2)
 WORLDS = (
     World("plain", {"a": A, "b": B}),
-    World("lossy", {"a": A, "b": LATE, "c": SOME}),
+    World("lossy", {"a": A, "b": LATE, "c": SOME, "as-sure": lambda at, _: float(at < 25)}),
     World("halves", {"a": every(3, half=4), "b": every(4, half=3, lost=lambda at: at % 9 == 1)}),
     World("ties", {"c": A, "a": A, "b": A}, together=True),
     World("texts", {"a": lambda at, _: float(at // 4 % 3 > 0), "b": SOME}, cluster=4),
