@@ -147,7 +147,8 @@ def printed(seen: Seen, texts: Mapping[str, str]) -> Found:
             interval = row.get("95 % interval") or row.get("interval")  # where the header has two lines
             numbers = cell(row["score"] + bounds + (f" [{interval}]" if interval else ""))
             counted = {"n": row["questions"]} if row.get("questions") else {}
-            found[seen.who(row.get("model", run), row.get("exam", ""))] = numbers | counted
+            model = row.get("model", run).strip("…")  # a long name is shortened
+            found[seen.who(model, row.get("exam", ""))] = numbers | counted
     return found
 
 

@@ -155,8 +155,8 @@ def slices(
     """Cut one model's scores on one exam (`breakdown.frame`) by every combination of `tags`, and test every slice.
 
     Slices average what the exam's `headline` averages, over questions and not over groups of them first: a slice of a
-    few subjects has no macro average to speak of. `overall` is the headline itself. With `pool` slices by the same tags are pooled, too. Raises DataError for
-    a tag that no question has.
+    few subjects has no macro average to speak of. `overall` is the headline itself. With `pool` slices by the same tags
+    are pooled, too. Raises DataError for a tag that no question has.
     """
     for tag in dict.fromkeys(itertools.chain.from_iterable(tags)):
         if f"tag:{tag}" not in scores.texts or not scores.texts[f"tag:{tag}"].values:
