@@ -138,6 +138,11 @@ class Seen:
         return sum(one.endswith(model) for _, one in self.truth) > 1
 
 
+def world_of(who: Who) -> str:
+    """The world that a model is of."""
+    return who[1].removeprefix("replay/").partition("-")[0]
+
+
 def printed(seen: Seen, texts: Mapping[str, str]) -> Found:
     """Screens, by run."""
     found: Found = {}
@@ -161,7 +166,13 @@ def end_of_run(seen: Seen) -> Found:
 
 
 def runs_screen(seen: Seen) -> Found:
-    return printed(seen, {"": ran("runs", "runs")})
+    return printed(seen, {path.rpartition("/")[2]: ran("runs", path) for path in seen.paths})
+
+
+def runs_list(seen: Seen) -> Found:
+    """The newest of many runs, on a screen that is too narrow for all columns."""
+    shown = printed(seen, {"": ran("runs", "runs")})
+    return {who: one for who, one in shown.items() if world_of(who) in NEWEST}
 
 
 def runs_json(seen: Seen) -> Found:
@@ -376,10 +387,11 @@ def table_json(seen: Seen) -> Found:
 MADE = frozenset(world.name for world in WORLDS)
 GRADED = frozenset(world.name for world in WORLDS if not world.together)
 """Worlds whose models have a run, and a table of item scores, each."""
+NEWEST = frozenset(world.name for world in WORLDS[-4:])
 REPORTED = frozenset({"lossy", "texts", "two", "ranges"})
 SURFACES: dict[Callable[[Seen], Found], frozenset[str]] = {
     score_screen: MADE, end_of_run: MADE, score_csv: MADE, score_markdown: MADE,
-    runs_screen: MADE, runs_json: MADE, runs_csv: MADE,
+    runs_screen: MADE, runs_list: NEWEST, runs_json: MADE, runs_csv: MADE,
     report_page: REPORTED, viewed_run: MADE, viewed_picture: MADE, viewed_matrix: MADE, viewed_list: GRADED,
     library: MADE, library_text: MADE,
     board_json: MADE, board_csv: MADE, board_page: MADE, model_page: MADE,
