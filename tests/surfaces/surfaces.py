@@ -186,10 +186,10 @@ def runs_csv(seen: Seen) -> Found:
     return {(row["exam"], row["model"]): written(row, **names) for row in rows}
 
 
-def headline(result: Mapping[str, Any], named: str) -> tuple[str, str, str]:
-    """The table (its `named`: name or title), row and column that first has a result's overall score."""
+def headline(result: Mapping[str, Any]) -> tuple[str, str, str]:
+    """The table, row and column that first has a result's overall score."""
     return next(
-        (table[named], row, column)
+        (table["name"], row, column)
         for table in result["tables"]
         for row, cells in zip(table["rows"], table["cells"], strict=True)
         for column, one in zip(table["columns"], cells, strict=True)
@@ -198,27 +198,13 @@ def headline(result: Mapping[str, Any], named: str) -> tuple[str, str, str]:
 
 
 def score_csv(seen: Seen) -> Found:
-    places = {who: headline(one, "name") for who, one in seen.results.items()}
+    places = {who: headline(one) for who, one in seen.results.items()}
     return {
         (row["exam"], row["model"]): written(row, **{name: name for name in (*QUANTITIES, "n")})
         for path in seen.paths
         for row in records(ran("score", path, "--format", "csv"))
         if places[row["exam"], row["model"]] == (row["table"], row["row"], row["column"]) and not row["published"]
     }
-
-
-def score_markdown(seen: Seen) -> Found:
-    """The first table that has the score, of each model."""
-    places = {who: headline(one, "title") for who, one in seen.results.items()}
-    titled = {f"{title} · {exam} · {model}": (exam, model) for (exam, model), (title, _, _) in places.items()}
-    found: Found = {}
-    header: list[str] = []
-    for title, row in (pair for path in seen.paths for pair in barred(ran("score", path, "--format", "markdown"))):
-        header = row if row[0] == "" else header
-        who = titled.get(title)
-        if who and row[0] == places[who][1]:
-            found[who] = cell(row[header.index(places[who][2])])
-    return found
 
 
 def summed_up(seen: Seen, page: str) -> Found:
@@ -237,16 +223,6 @@ def viewed_run(seen: Seen) -> Found:
     found: Found = {}
     for path in seen.paths:
         found |= summed_up(seen, seen.page(path.replace("runs", "/run")))
-    return found
-
-
-def viewed_picture(seen: Seen) -> Found:
-    """What a run's page says in its picture of the scores, and below a model in the matrix of its questions."""
-    rows = r'<div class="row"><span class="who">(.*?)<svg.*?<span class="figure">(.*?)</span>'
-    found: Found = {}
-    for path in seen.paths:
-        for names, text in re.findall(rows, seen.page(path.replace("runs", "/run")), re.DOTALL):
-            found[seen.who(*re.findall("<bdi>(.*?)</bdi>", names))] = alone(text)
     return found
 
 
@@ -270,12 +246,6 @@ def library(seen: Seen) -> Found:
     names = (*QUANTITIES, "n", "outcomes", "unanswered")
     results = [one for path in seen.paths for one in api.open_run(path).results]
     return {(one.exam, one.model): {name: getattr(one.overall, name) for name in names} for one in results}
-
-
-def library_text(seen: Seen) -> Found:
-    lines = (line for path in seen.paths for line in repr(api.open_run(path)).splitlines()[1:])
-    parts = (re.split(" · |: | % of ", line.strip()) for line in lines)
-    return {(exam, model): cell(text) | {"n": n} for exam, model, text, n in parts}
 
 
 @functools.cache
@@ -318,18 +288,6 @@ def board_page(seen: Seen) -> Found:
     rows = [(name, row) for name, text in pages.items() for row in rows_of(text) if len(row) > 4 and not row[0]]
     known = {model for _, model in seen.truth}
     return {seen.who(row[2], board_exam(seen, name)): cell(row[3]) for name, row in rows if row[2] in known}
-
-
-def model_page(seen: Seen) -> Found:
-    """What a model's own page has of each board."""
-    titles = {one["key"]: one["benchmark"].rpartition("/")[2] for one in boards(seen)}
-    section = r"#b-(\w+)\".*?<dt>score</dt><dd>(.*?)(?:<span class=\"quiet\">|</dd>)"
-    found: Found = {}
-    for text in (text for name, text in site(seen).items() if name.startswith("models/")):
-        model = plain(text.partition("<h1>")[2].partition("</h1>")[0])
-        for board, score in re.findall(section, text, re.DOTALL):
-            found[seen.who(model, titles[board] if seen.several(model) else "")] = cell(plain(score))
-    return found
 
 
 @functools.cache
@@ -390,11 +348,11 @@ GRADED = frozenset(world.name for world in WORLDS if not world.together)
 NEWEST = frozenset(world.name for world in WORLDS[-4:])
 REPORTED = frozenset({"lossy", "texts", "two", "ranges"})
 SURFACES: dict[Callable[[Seen], Found], frozenset[str]] = {
-    score_screen: MADE, end_of_run: MADE, score_csv: MADE, score_markdown: MADE,
+    score_screen: MADE, end_of_run: MADE, score_csv: MADE,
     runs_screen: MADE, runs_list: NEWEST, runs_json: MADE, runs_csv: MADE,
-    report_page: REPORTED, viewed_run: MADE, viewed_picture: MADE, viewed_matrix: MADE, viewed_list: GRADED,
-    library: MADE, library_text: MADE,
-    board_json: MADE, board_csv: MADE, board_page: MADE, model_page: MADE,
+    report_page: REPORTED, viewed_run: MADE, viewed_matrix: MADE, viewed_list: GRADED,
+    library: MADE,
+    board_json: MADE, board_csv: MADE, board_page: MADE,
     compared_json: MADE, compared_screen: frozenset({"lossy", "ties"}),
     slices_json: MADE, slices_markdown: MADE, table_json: GRADED,
 }  # fmt: skip
