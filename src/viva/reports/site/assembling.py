@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import cast
@@ -160,8 +159,7 @@ def ranked(board: Board, entries: Sequence[Entry] = ()) -> Board:
 
     `entries`: those of its first rows, by whose questions they are ranked.
     """
-    rows = sorted(board.rows, key=lambda row: row.model)
-    rows.sort(key=lambda row: row.score.order if row.score else (-math.inf, 0.0), reverse=True)
+    rows = sorted(board.rows, key=lambda row: row.score.order if row.score else (-1.0,), reverse=True)
     counted = [row for row in rows if row.ranked and row.own == board.own]
     known = {id(row): entry for row, entry in zip(board.rows, entries, strict=False)}
     ranges = _ranges([known.get(id(row)) for row in counted])
