@@ -315,3 +315,14 @@ def test_the_intervals_of_differences_cover() -> None:
         if one.low is not None and one.high is not None
     )  # fmt: skip
     assert stats.binomtest(covered, 150, 0.95, alternative="less").pvalue > 0.01, covered
+
+
+def test_a_slice_that_is_nothing_like_the_rest_has_a_p_where_an_answer_is_lost() -> None:
+    rows = scored({"all": [1.0] * 100, "none": [0.0] * 200})
+    lost = [*rows[1:], row(0, "error", None, tags={"t": "all"})]
+    assert all(one.p is not None and one.p < 1e-12 for one in cut(lost).slices)
+
+
+def test_the_overall_score_is_the_headline() -> None:
+    rows = scored({"few": [1.0, 0.0], "many": [1.0] * 9 + [0.0]})
+    assert cut(rows, headline=Aggregate("mean", over="t")).overall.mean == pytest.approx(0.7)
