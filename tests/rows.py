@@ -6,10 +6,14 @@ def test_the_letter_that_a_reply_commits_to(reply: str, letter: str, *, publishe
 
 def test_the_same_where_rows_share_what_was_made_before() -> None:
     exam = opened("cmmlu")
+    for (reply, letter), row in tabled(*REPLIES):
+        with row:
+            assert exam.read(reply) == letter
+
+def test_the_same_where_they_are_no_loop() -> None:
     with table() as row:
-        for reply, letter in REPLIES:
-            with row(reply):
-                assert exam.read(reply) == letter
+        with row("a letter"):
+            assert read_choice("A").read == "A"
 """
 
 from __future__ import annotations
@@ -19,11 +23,12 @@ import inspect
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
 __tracebackhide__ = True
+T = TypeVar("T")
 SHOWN = 25
 """Failing rows that are shown in full; the others are counted."""
 LONGEST = 300
@@ -56,6 +61,13 @@ def table() -> Iterator[Callable[[object], AbstractContextManager[None]]]:
         raise AssertionError(f"{len(failures)} of {tried} rows fail\n" + "\n".join(failures[:SHOWN]) + more)
 
 
+def tabled(*rows: T) -> Iterator[tuple[T, AbstractContextManager[None]]]:
+    """Give every row with the block that keeps its failure; fail behind the last: no loop is to be left early."""
+    with table() as row:
+        for values in rows:
+            yield values, row(values)
+
+
 def each_row(*rows: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Make a test of the whole table out of a function of one row.
 
@@ -69,10 +81,9 @@ def each_row(*rows: Any) -> Callable[[Callable[..., None]], Callable[..., None]]
 
         @functools.wraps(check)
         def test(**given: Any) -> None:
-            with table() as row:
-                for values in rows:
-                    with row(values):
-                        check(*values if several else (values,), **given)
+            for values, row in tabled(*rows):
+                with row:
+                    check(*values if several else (values,), **given)
 
         test.__signature__ = inspect.Signature(fixtures)  # type: ignore[attr-defined]
         return test

@@ -15,7 +15,7 @@ import pytest
 
 from cli.batch import batch
 from cli.collected import answers, dangerous, refused, write_jsonl, wrong
-from rows import table
+from rows import tabled
 from servers.fixtures import QUIET, Ended, Viva
 
 HEADER = "model,case,sample,score\n"
@@ -440,11 +440,10 @@ def unusable(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, ...], 
 def test_what_cannot_be_reduced_is_named_with_the_line_and_the_value(
     unusable: dict[tuple[str, ...], tuple[Ended, list[str]]],
 ) -> None:
-    with table() as row:
-        for arguments, (ended, left) in unusable.items():
-            with row(arguments):
-                refused(ended, *SAID[arguments])
-                assert left == []
+    for (arguments, (ended, left)), row in tabled(*unusable.items()):
+        with row:
+            refused(ended, *SAID[arguments])
+            assert left == []
 
 
 def test_a_benchmark_that_is_none_is_refused(viva: Viva) -> None:
