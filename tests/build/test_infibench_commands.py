@@ -78,20 +78,13 @@ def test_a_chart_has_every_question_that_is_answered_and_the_line(viva: Viva, du
 
 def test_settings_reach_the_draw_and_are_written_down(viva: Viva, dump: Path) -> None:
     given = (
-        "--seed",
-        7,
-        "--times",
-        1,
-        "--floor",
-        2,
-        "--size",
-        20,
-        "--min-answers",
-        2,
-        "--log",
-        "2",
-        "--several",
-        "drop",
+        *("--seed", 7),
+        *("--times", 1),
+        *("--floor", 2),
+        *("--size", 20),
+        *("--min-answers", 2),
+        *("--log", "2"),
+        *("--several", "drop"),
     )
     ended = draw(viva, dump, *given, "--line", 0, 1, 100, 2, "--after", "2017-01-01", "--before", "2023-01-01")
     assert ended.code == 0, ended.err

@@ -37,9 +37,7 @@ from viva.web.guard import Access
 SAMPLE = Path(__file__).parents[2] / "src" / "viva" / "benchmarks" / "csbench" / "sample"
 
 
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 def build(*arguments: object) -> tuple[int, str, str]:
@@ -482,12 +480,9 @@ def test_a_set_is_checked_by_itself_and_beside_its_source() -> None:
         "translate",
         "check",
         "bad.json",
-        "--language",
-        "de",
-        "--reference",
-        "source.json",
-        "--beside-language",
-        "en",
+        *("--language", "de"),
+        *("--reference", "source.json"),
+        *("--beside-language", "en"),
     )
     code, out, _ = build(*arguments, "--sheet", "findings.csv")
     assert code == 3

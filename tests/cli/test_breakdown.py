@@ -18,9 +18,7 @@ from viva.errors import VivaError
 HEADER = "model,case,sample,score,domain,kind\n"
 
 
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 def breakdown(*arguments: object) -> str:

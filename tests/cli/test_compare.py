@@ -19,9 +19,7 @@ from viva.errors import VivaError
 RANDOM, FIRST = "baseline/random", "baseline/first"
 
 
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 def compare(*arguments: object) -> str:

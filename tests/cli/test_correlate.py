@@ -24,9 +24,7 @@ from viva.published import table as published_table
 TABLE = "model,a,b,c,note\nm1,1,1,5,x\nm2,2,3,4,x\nm3,3,2,,x\nm4,4,4,2,x\n"
 
 
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 def correlate(*arguments: object) -> str:

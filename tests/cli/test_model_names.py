@@ -24,9 +24,7 @@ from viva.runs.plan import model_record
 PYTHIA = "hf/EleutherAI/pythia-70m"
 
 
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 def folder(name: str, seen: object = None) -> Path:

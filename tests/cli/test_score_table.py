@@ -71,12 +71,9 @@ def test_the_authors_item_scores_give_their_leaderboard(viva: Viva, published: P
     chosen = viva(
         "score",
         scores,
-        "--benchmark",
-        "infibench",
-        "--published",
-        "gpt-3.5-turbo=GPT-3.5-turbo-0613",
-        "--format",
-        "json",
+        *("--benchmark", "infibench"),
+        *("--published", "gpt-3.5-turbo=GPT-3.5-turbo-0613"),
+        *("--format", "json"),
     )
     assert standings(chosen)["gpt-3.5-turbo"]["published"] == pytest.approx(0.5647)
 
@@ -106,10 +103,8 @@ def test_the_papers_difficulty_rule_gives_the_papers_levels_but_for_three_questi
         *(
             "score",
             data / "item_scores.csv.gz",
-            "--benchmark",
-            "infibench",
-            "--levels",
-            data / "difficulty_levels.yaml",
+            *("--benchmark", "infibench"),
+            *("--levels", data / "difficulty_levels.yaml"),
         ),
         *("--difficulty", "--gpt35", "gpt-3.5-turbo", "--gpt4", "gpt-4-0613", "--format", "json"),
     )

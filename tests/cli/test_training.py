@@ -22,10 +22,7 @@ from viva.errors import DataError, VivaError
 from viva.runs.checkpoints import amount, models_of, read_checkpoints
 from viva.types import Question
 
-
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 def training(*arguments: object) -> str:

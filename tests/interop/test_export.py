@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cli.told import told
-from interop.exported import exported, hostile_run, plain_run, results, scores
+from interop.exported import exported, hostile_run, results, scores
 from rows import each_row
 from viva.benchmarks import BENCHMARKS, CUSTOM, find_benchmark
 from viva.cli.ask.run import run_command
@@ -31,11 +31,6 @@ from viva.runs.export.destination import MARKER
 from viva.runs.export.formats import FORMATS
 
 ALL = ("inspect", "lm-eval", "every-eval-ever", "parquet", "hf")
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return plain_run(tmp_path_factory.mktemp("plain"))
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -16,7 +16,7 @@ import pytest
 
 from cli.collected import dangerous
 from cli.told import told
-from interop.exported import hostile_run, plain_run, results
+from interop.exported import results
 from rows import tabled
 from viva.cli.look.export import export_command
 from viva.errors import StorageError, VivaError
@@ -24,16 +24,6 @@ from viva.reports.result import Result
 from viva.runs.export.formats import FORMATS
 
 TRACKERS = [name for name, form in FORMATS.items() if form.tracker]
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return plain_run(tmp_path_factory.mktemp("plain"))
-
-
-@pytest.fixture(scope="module")
-def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return hostile_run(tmp_path_factory.mktemp("hostile"))
 
 
 def expected(result: Result) -> dict[str, float]:

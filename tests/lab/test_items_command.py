@@ -25,10 +25,7 @@ from viva.engine.folder import RunFolder
 from viva.errors import DataError, VivaError
 from viva.reports.result import signature
 
-
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 def items(*arguments: object) -> str:
@@ -54,14 +51,10 @@ def run(name: str, seed: int, *arguments: object) -> str:
     return told(
         run_command,
         "cmmlu",
-        "--model",
-        "baseline/random",
-        "--seed",
-        seed,
-        "--run",
-        name,
-        "--progress",
-        "quiet",
+        *("--model", "baseline/random"),
+        *("--seed", seed),
+        *("--run", name),
+        *("--progress", "quiet"),
         *arguments,
     )
 
@@ -247,14 +240,10 @@ def test_several_exams_are_told_one_by_one_and_chosen_by_name() -> None:
     told(
         run_command,
         "csbench",
-        "--only",
-        "comprehension",
-        "--model",
-        "baseline/random",
-        "--run",
-        "s",
-        "--progress",
-        "quiet",
+        *("--only", "comprehension"),
+        *("--model", "baseline/random"),
+        *("--run", "s"),
+        *("--progress", "quiet"),
     )
     assert {exam["exam"] for exam in json.loads(items("r", "s", "--format", "json"))["exams"]} == {
         "cmmlu-zh",

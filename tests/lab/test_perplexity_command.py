@@ -37,9 +37,7 @@ Serve = Callable[..., LocalServer]
 SERVED = ("The first of two", "题目：A", "As the answer")
 
 
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 @pytest.fixture(scope="module")
@@ -225,16 +223,11 @@ def test_two_models_a_tag_and_every_format(llama: Path, bare: Path) -> None:
     both = (
         "s.csv",
         "u=u.csv",
-        "--field",
-        "text",
-        "--by",
-        "kind",
-        "--model",
-        f"hf/{llama}",
-        "--model",
-        f"hf/{bare}",
-        "--items",
-        "i",
+        *("--field", "text"),
+        *("--by", "kind"),
+        *("--model", f"hf/{llama}"),
+        *("--model", f"hf/{bare}"),
+        *("--items", "i"),
     )
     content = report(*both)
     assert [(row["set"], row["tag"]) for row in content["rows"]][:3] == [("s", ""), ("s", "x"), ("s", "=1+1")]

@@ -19,10 +19,7 @@ from servers.fixtures import LocalServer, Viva
 from viva.errors import VivaError
 from viva.models.called import Prompt
 
-
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 def plan(*arguments: object) -> dict[str, Any]:

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from cli.collected import answers, gold, write_jsonl
+from cli.told import viva
 from rows import tabled
-from viva.cli.main import main
 from viva.errors import DataError
 from viva.studies.leaderboard.model_facts import ModelFacts
 from web.hostile import make_run
@@ -30,12 +30,6 @@ Big-70b-instruct,Titan,Finetuned,Code,Open,46.7,12.9,https://example.org/big
 mystery,,,,Closed,,,
 nobody,,,,,,,
 """
-
-
-def viva(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main([*arguments])
-    return int(ended.value.code or 0)
 
 
 def written(out: Path) -> Any:

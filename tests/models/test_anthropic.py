@@ -193,14 +193,10 @@ def test_it_sits_an_exam_beside_another_and_judges_both_within_its_own_bound(
     vendor.control(text="VERDICT: 1", latency=0.05)
     viva.environment |= {"ANTHROPIC_BASE_URL": vendor.root, "ANTHROPIC_API_KEY": KEY}
     models = (
-        "--model",
-        "anthropic/claude-x",
-        "--model",
-        "openai/m",
-        "--base-url",
-        server.url,
-        "--judge",
-        "anthropic/claude-x",
+        *("--model", "anthropic/claude-x"),
+        *("--model", "openai/m"),
+        *("--base-url", server.url),
+        *("--judge", "anthropic/claude-x"),
     )
     bounds = ("--concurrency", "anthropic=2", "--concurrency", "openai=4", "--limit", 20)
     ended = viva("run", "csbench", *models, *bounds, "--run", "run", "--format", "json", *QUIET, timeout=120)

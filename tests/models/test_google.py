@@ -201,14 +201,10 @@ def test_it_sits_an_exam_beside_another_and_judges_both_within_its_own_bound(
     vendor.control(text="VERDICT: 1", latency=0.05)
     viva.environment |= {"GOOGLE_GEMINI_BASE_URL": vendor.root, "GEMINI_API_KEY": KEY}
     models = (
-        "--model",
-        "google/gemini-x",
-        "--model",
-        "openai/m",
-        "--base-url",
-        server.url,
-        "--judge",
-        "google/gemini-x",
+        *("--model", "google/gemini-x"),
+        *("--model", "openai/m"),
+        *("--base-url", server.url),
+        *("--judge", "google/gemini-x"),
     )
     bounds = ("--concurrency", "google=2", "--concurrency", "openai=4", "--limit", 20)
     ended = viva("run", "csbench", *models, *bounds, "--run", "run", "--format", "json", *QUIET, timeout=120)
