@@ -25,11 +25,6 @@ from viva.scorers.fold import thinking_end
 from viva.types import ExamSpec, Generate, Message, Opinion, Response
 
 
-@pytest.fixture
-def evaluation(viva: Viva, judges: JudgeServer) -> Evaluation:
-    return Evaluation(viva, judges)
-
-
 def signature(viva: Viva) -> str:
     return str(json.loads(viva("score", "run", "--format", "json").out)["results"][0]["signature"])
 

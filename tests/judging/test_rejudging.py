@@ -30,11 +30,6 @@ truth = "A full rationale names the concept, and nothing else."
 """
 
 
-@pytest.fixture
-def evaluation(viva: Viva, judges: JudgeServer) -> Evaluation:
-    return Evaluation(viva, judges)
-
-
 def record(viva: Viva) -> dict[str, Any]:
     return json.loads((viva.folder / "run" / "run.json").read_text(encoding="utf-8"))
 

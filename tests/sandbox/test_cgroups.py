@@ -80,7 +80,7 @@ def test_groups_are_made_where_the_kernel_allows_it_and_else_it_is_said_why(tmp_
                 assert (next((root / "sys/fs/cgroup/pids/jobs/7").iterdir()) / "pids.max").read_text() == "9"
             else:
                 assert wrote == {
-                    "memory.max": str(7 * MIB), "memory.swap.max": "0", "memory.oom.group": "1", "pids.max": "9",
+                    "memory.max": str(7 * MIB), "memory.swap.max": "0", "memory.oom.group": "1", "pids.max": "9"
                 }  # fmt: skip
 
 

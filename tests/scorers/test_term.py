@@ -151,14 +151,7 @@ def test_the_samples_golds_are_accepted() -> None:
     for golds, row in tabled(*sample_golds()):
         with row:
             for gold in golds:
-                for said in (
-                    gold,
-                    gold.upper(),
-                    f"**{gold}**",
-                    f"“{gold}”.",
-                    f"the answer is {gold}",
-                    f"  {gold}\n",
-                ):
+                for said in (gold, gold.upper(), f"**{gold}**", f"“{gold}”.", f"the answer is {gold}", f"  {gold}\n"):
                     assert same_term(said, golds), said
 
 
