@@ -202,20 +202,19 @@ class Spreads(Struct, frozen=True, kw_only=True):
         if error is None:
             return None
         level = identified_level(self.ceiling.mean - self.floor.mean, error, level)
-        ends = self.floor.interval(level), self.ceiling.interval(level)
-        return None if ends[0] is None or ends[1] is None else (ends[0][0], ends[1][1])
+        low, high = self.floor.interval(level), self.ceiling.interval(level)
+        return (low[0], high[1]) if low and high else None
 
     @property
     def _error(self) -> float | None:
         """The larger standard error of the bounds, as their intervals reach outwards."""
         low, high = self.floor.interval(), self.ceiling.interval()
-        return None if low is None or high is None else max(self.floor.mean - low[0], high[1] - self.ceiling.mean) / Z
+        return max(self.floor.mean - low[0], high[1] - self.ceiling.mean) / Z if low and high else None
 
     def p(self) -> float | None:
         """The two-sided p of no difference, by inverting the interval; None where missing answers can make it either.
 
-        With z standard errors between 0 and the nearer bound, and w between the bounds: P(Z > z) + P(Z > z + w), z
-        that of the normal distribution which is as likely as Student's t.
+        With z standard errors between 0 and the nearer bound, and w between the bounds: P(Z > z) + P(Z > z + w).
         """
         from scipy.special import ndtr, ndtri, stdtr
 

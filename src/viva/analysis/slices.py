@@ -37,7 +37,7 @@ from viva.analysis.estimate import Estimate, Spread, Spreads, clustered, cluster
 from viva.analysis.estimate import sums as sums_by
 from viva.analysis.multiplicity import Correction, adjusted
 from viva.analysis.pooling import Pooled, Scored, pooled
-from viva.analysis.uncertainty import ALIKE, identified_level
+from viva.analysis.uncertainty import identified_level
 from viva.errors import DataError
 from viva.types import Aggregate
 
@@ -230,9 +230,7 @@ def _apart(first: Spread, second: Spread, level: float) -> tuple[float, float] |
 
 
 def _inverted(first: Spreads, second: Spreads) -> float:
-    """The p at which the interval of the difference just reaches 0; 1 where missing answers can make it 0."""
-    if first.floor.mean <= second.ceiling.mean + ALIKE and first.ceiling.mean >= second.floor.mean - ALIKE:
-        return 1.0
+    """The p at which the interval of the difference just reaches 0."""
     inside, outside = 0.0, _FURTHEST
     for _ in range(_HALVINGS):
         z = (inside + outside) / 2
