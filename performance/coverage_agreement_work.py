@@ -3,157 +3,170 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
-from typing import Literal
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal, NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 from coverage_sets_work import MEANS, Floats, Rate, Row, Study, counted, inside, sets_of
 from scipy.stats import norm
 
-from viva.analysis.agreement import correlated
+from viva.analysis import tilting
+from viva.analysis.agreement import _differences, _Marks, correlated
 from viva.analysis.consistency import cronbach
 from viva.analysis.correlation import KINDS, Kind, coefficient, interval, outliers
 from viva.analysis.gwet import gwet
 from viva.analysis.intraclass import intraclass
 from viva.analysis.kappa import agreement, cohen, fleiss
 from viva.analysis.krippendorff import Level, krippendorff
-from viva.analysis.measure import Measure, mean_interval
+from viva.analysis.measure import Measure
 from viva.analysis.prediction import powered
-from viva.analysis.resampling import Resampler
 
 RELIABILITY = (0.0, 0.5, 0.9)
 MANY = 40_000
 """Items by which the true value of a measure is found."""
-SCALES: dict[str, tuple[float, ...]] = {
-    "two marks": (0.5,),
-    "two marks, one in ten": (0.9,),
-    "five marks": (0.1, 0.3, 0.6, 0.85),
-}
-Columns = list[list[float | None]]
-Measured = Callable[[Columns, Resampler], Measure]
+TWO = {"1 in 20": (0.95,), "1 in 10": (0.9,), "half": (0.5,)}
+"""Two marks, by how often the second is given."""
+FIVE = {"five marks": (0.1, 0.3, 0.6, 0.85), "five marks, 90 % the lowest": (0.9, 0.93, 0.96, 0.98)}
+MANY_MARKS: dict[str, tuple[float, ...]] = {
+    "eight marks, 70 % the lowest": (0.7, 0.8, 0.86, 0.9, 0.94, 0.97, 0.985), "normal marks": (),
+}  # fmt: skip
+SCALES: dict[str, tuple[float, ...]] = {**TWO, **FIVE, **MANY_MARKS}
+Rated = Sequence[Sequence[float | None]]
+Measured = Callable[[Rated, Sequence[int], Sequence[float]], Measure]
+"""Items × raters, the question of each item, and the scale."""
 
 
-@functools.lru_cache(maxsize=8)
-def _resampler(items: int, resamples: int) -> Resampler:
-    """All sets of a size share their resamples: they are drawn once."""
-    return Resampler(range(items), resamples=resamples)
+def rated(
+    dice: np.random.Generator, items: int, raters: int, reliability: float, cuts: Sequence[float], together: int = 1
+) -> Floats:
+    """Marks of raters who see the same quality with errors: items × raters. Without cuts marks are normal.
 
+    Of `together` items of a question half of the quality, and half of each error, are the question's.
+    """
 
-def rated(dice: np.random.Generator, items: int, raters: int, reliability: float, cuts: Sequence[float]) -> Floats:
-    """Marks of raters who see the same quality with errors: items × raters. Without cuts marks are normal."""
-    quality, error = dice.standard_normal((items, 1)), dice.standard_normal((items, raters))
-    seen = np.sqrt(reliability) * quality + np.sqrt(1 - reliability) * error
+    def deviates(columns: int) -> Floats:
+        own = dice.standard_normal((items, columns))
+        if together == 1:
+            return own
+        shared = np.repeat(dice.standard_normal((items // together, columns)), together, axis=0)
+        found: Floats = np.sqrt(0.5) * (own + shared)
+        return found
+
+    seen = np.sqrt(reliability) * deviates(1) + np.sqrt(1 - reliability) * deviates(raters)
     return np.searchsorted(norm.ppf(cuts), seen).astype(float) if cuts else seen
 
 
-def _columns(marks: Floats) -> Columns:
-    return [[None if np.isnan(one) else float(one) for one in column] for column in marks.T]
-
-
-def _rows(columns: Columns) -> list[list[float | None]]:
-    return [list(row) for row in zip(*columns, strict=True)]
-
-
 def _kappa(kind: Literal["kappa", "kappa_linear", "kappa_quadratic"]) -> Measured:
-    return lambda columns, resampler: cohen(columns[0], columns[1], resampler, kind)
+    return lambda rows, asked, scale: cohen(*zip(*rows, strict=True), asked, kind)
 
 
 def _alpha(level: Level) -> Measured:
-    return lambda columns, resampler: krippendorff(_rows(columns), level, resampler)
+    return lambda rows, asked, scale: krippendorff(rows, level, asked)
 
 
-def _gwet(kind: Literal["ac1", "ac2"], scale: Sequence[float]) -> Measured:
-    return lambda columns, resampler: gwet(_rows(columns), kind, scale, "interval", resampler)
+def _gwet(kind: Literal["ac1", "ac2"]) -> Measured:
+    return lambda rows, asked, scale: gwet(rows, kind, scale, "interval", asked)
 
 
-MEASURES: dict[str, tuple[Measured, int, str, float]] = {
-    "kappa, two marks": (_kappa("kappa"), 2, "two marks", 0.0),
-    "kappa, two marks, one in ten": (_kappa("kappa"), 2, "two marks, one in ten", 0.0),
-    "kappa, five marks": (_kappa("kappa"), 2, "five marks", 0.0),
-    "kappa, linear": (_kappa("kappa_linear"), 2, "five marks", 0.0),
-    "kappa, quadratic": (_kappa("kappa_quadratic"), 2, "five marks", 0.0),
-    "Fleiss' kappa, two marks": (lambda columns, drawn: fleiss(_rows(columns), drawn), 3, "two marks", 0.0),
-    "Fleiss' kappa, five marks": (lambda columns, drawn: fleiss(_rows(columns), drawn), 3, "five marks", 0.0),
-    "Krippendorff's alpha, nominal": (_alpha("nominal"), 3, "five marks", 0.2),
-    "Krippendorff's alpha, ordinal": (_alpha("ordinal"), 3, "five marks", 0.2),
-    "Krippendorff's alpha, interval": (_alpha("interval"), 3, "five marks", 0.2),
-    "Cronbach's alpha, Feldt": (lambda columns, drawn: cronbach(_rows(columns), drawn, normal=True), 3, "", 0.0),
-    "Cronbach's alpha, two marks": (
-        lambda columns, drawn: cronbach(_rows(columns), drawn, normal=False), 3, "two marks", 0.0
-    ),
-    "Pearson, Fisher": (lambda columns, drawn: correlated("pearson", *columns, drawn, True), 2, "", 0.0),
-    "Spearman, Fisher": (lambda columns, drawn: correlated("spearman", *columns, drawn, True), 2, "", 0.0),
-    "Pearson, five marks": (lambda columns, drawn: correlated("pearson", *columns, drawn, False), 2, "five marks", 0.0),
-    "Spearman, five marks": (
-        lambda columns, drawn: correlated("spearman", *columns, drawn, False), 2, "five marks", 0.0
-    ),
-    "equal marks of two": (lambda columns, drawn: agreement(_rows(columns), drawn), 2, "five marks", 0.0),
-    "equal marks of three": (lambda columns, drawn: agreement(_rows(columns), drawn), 3, "five marks", 0.0),
-    "ICC(2,1), McGraw and Wong": (lambda columns, drawn: intraclass(_rows(columns), "icc", drawn), 3, "", 0.0),
-    "ICC(2,k), McGraw and Wong": (lambda columns, drawn: intraclass(_rows(columns), "icc_mean", drawn), 3, "", 0.0),
-    "ICC(2,1), two marks": (
-        lambda columns, drawn: intraclass(_rows(columns), "icc", drawn, normal=False), 3, "two marks", 0.0
-    ),
-    "ICC(2,1), five marks": (
-        lambda columns, drawn: intraclass(_rows(columns), "icc", drawn, normal=False), 3, "five marks", 0.0
-    ),
-    "AC1, two marks, one in ten": (_gwet("ac1", (0, 1)), 2, "two marks, one in ten", 0.0),
-    "AC1, five marks": (_gwet("ac1", range(5)), 3, "five marks", 0.2),
-    "AC2, five marks": (_gwet("ac2", range(5)), 3, "five marks", 0.2),
-}  # fmt: skip
-"""The measure, how many raters, their scale (none: normal marks), and which share of the marks is missing."""
+def _related(kind: Literal["pearson", "spearman"]) -> Measured:
+    return lambda rows, asked, scale: correlated(kind, *zip(*rows, strict=True), asked)
+
+
+def _judged(kind: Literal["bias", "distance"]) -> Measured:
+    """Of the judge, the first rater, against the second."""
+
+    def measured(rows: Rated, asked: Sequence[int], scale: Sequence[float]) -> Measure:
+        marks = _Marks(level="interval", scale=tuple(scale), questions=tuple(asked))
+        return next(one for one in _differences(*zip(*rows, strict=True), marks) if one.kind == kind)
+
+    return measured
+
+
+class Case(NamedTuple):
+    """A measure, its raters, their scale, which share of the marks is missing, and how many items a question has."""
+
+    measure: Measured
+    raters: int
+    scale: str
+    missing: float = 0.0
+    together: int = 1
+
+
+def _cases() -> Iterator[tuple[str, Case]]:
+    for scale in TWO:
+        yield "kappa", Case(_kappa("kappa"), 2, scale)
+        for raters, missing in ((2, 0.0), (2, 0.2), (3, 0.2)):
+            yield "Krippendorff's alpha, nominal", Case(_alpha("nominal"), raters, scale, missing)
+            yield "AC1", Case(_gwet("ac1"), raters, scale, missing)
+            yield "equal marks", Case(lambda rows, asked, _: agreement(rows, asked), raters, scale, missing)
+        yield "Fleiss' kappa", Case(lambda rows, asked, _: fleiss(rows, asked), 3, scale)
+    for scale in FIVE:
+        for name in ("kappa", "kappa_linear", "kappa_quadratic"):
+            yield name.replace("_", ", "), Case(_kappa(name), 2, scale)  # type: ignore[arg-type]
+        for level in ("ordinal", "interval"):
+            yield f"Krippendorff's alpha, {level}", Case(_alpha(level), 3, scale, 0.2)  # type: ignore[arg-type]
+        yield "AC1", Case(_gwet("ac1"), 3, scale, 0.2)
+        yield "AC2", Case(_gwet("ac2"), 2, scale)
+        yield "AC2", Case(_gwet("ac2"), 3, scale, 0.2)
+        yield "Spearman", Case(_related("spearman"), 2, scale)
+    for scale in ("1 in 10", *FIVE, *MANY_MARKS):
+        yield "Pearson", Case(_related("pearson"), 2, scale)
+        yield "ICC(2,1)", Case(lambda rows, asked, _: intraclass(rows, "icc", asked), 2, scale)
+        yield "ICC(2,k)", Case(lambda rows, asked, _: intraclass(rows, "icc_mean", asked), 3, scale)
+        yield "Cronbach's alpha", Case(lambda rows, asked, _: cronbach(rows, asked), 3, scale)
+        yield "mean difference", Case(_judged("bias"), 2, scale)
+        yield "mean absolute difference", Case(_judged("distance"), 2, scale)
+    yield "Krippendorff's alpha, interval", Case(_alpha("interval"), 2, "eight marks, 70 % the lowest")
+    for scale in ("1 in 10", "five marks", "normal marks"):
+        yield "Pearson", Case(_related("pearson"), 2, scale, 0.0, 2)
+        yield "Krippendorff's alpha, interval", Case(_alpha("interval"), 3, scale, 0.2, 2)
+        yield "mean difference", Case(_judged("bias"), 2, scale, 0.0, 2)
+
+
+def _name(measure: str, case: Case) -> str:
+    more = f", {100 * case.missing:.0f} % missing" if case.missing else ""
+    return f"{measure}, {case.raters} raters, {case.scale}{more}{', two items a question' if case.together > 1 else ''}"
+
+
+CASES = {_name(measure, case): case for measure, case in _cases()}
+
+
+def _measured(case: Case, marks: Floats) -> Measure:
+    rows = [[None if np.isnan(one) else float(one) for one in row] for row in marks]
+    scale = tuple(map(float, range(len(SCALES[case.scale]) + 1))) if SCALES[case.scale] else ()
+    return case.measure(rows, [place // case.together for place in range(len(rows))], scale)
 
 
 @functools.lru_cache(maxsize=64)
 def _true_measure(name: str, reliability: float) -> float | None:
-    measure, raters, scale, _ = MEASURES[name]
-    cuts = SCALES[scale] if scale else ()
-    return measure(
-        _columns(rated(np.random.default_rng(30), MANY, raters, reliability, cuts)), _resampler(MANY, 1)
-    ).value
+    case = CASES[name]
+    marks = rated(np.random.default_rng(30), MANY, case.raters, reliability, SCALES[case.scale], case.together)
+    with patch.object(tilting, "score_interval", lambda *_: (None, "")):  # which takes most of the time
+        return _measured(case, marks).value
 
 
 def of_measure(name: str, repetitions: int, n: int) -> Row:
     """A measure of agreement among raters of three reliabilities; the truth is its value over very many items."""
-    measure, raters, scale, missing = MEASURES[name]
-    cuts = SCALES[scale] if scale else ()
-    dice = np.random.default_rng([n, 31, list(MEASURES).index(name)])
-    sets = min(repetitions, 100_000 // n)
+    case = CASES[name]
+    dice = np.random.default_rng([n, 31, list(CASES).index(name)])
     rates = []
     for reliability in RELIABILITY:
         truth = _true_measure(name, reliability)
+        seen: dict[bytes, Measure] = {}
         hits = []
-        for _ in range(sets):
-            marks = rated(dice, n, raters, reliability, cuts)
-            marks = np.where(dice.random(marks.shape) < missing, np.nan, marks)
-            found = measure(_columns(marks), _resampler(n, 2000))
+        for _ in range(repetitions):
+            marks = rated(dice, n, case.raters, reliability, SCALES[case.scale], case.together)
+            marks = np.where(dice.random(marks.shape) < case.missing, np.nan, marks)
+            if case.together == 1:  # the order of items does not matter
+                marks = marks[np.lexsort(marks.T)]
+            key = marks.tobytes()
+            found = seen[key] = seen.get(key) or _measured(case, marks)
             # Where chance agrees as well, or nothing varies, no value is shown: nothing that could be wrong.
             if found.value is not None and found.low is not None:
                 hits.append(truth is not None and inside(found.low, found.high, truth))
         rates.append(counted(hits) if hits else None)
     return Row(name, n, rates)
-
-
-def of_bias(kind: str, repetitions: int, n: int) -> Row:
-    """The judge's mean difference, and mean distance, from a person: Student's t over questions of two items each."""
-    dice = np.random.default_rng([n, 32, len(kind)])
-
-    def differences(items: int, reliability: float) -> Floats:
-        marks = rated(dice, items, 2, reliability, SCALES["five marks"])
-        found: Floats = marks[:, 0] - marks[:, 1]
-        return np.abs(found) if kind == "distance" else found
-
-    clusters = [place // 2 for place in range(n)]
-    rates = []
-    for reliability in RELIABILITY:
-        truth = float(differences(50 * MANY, reliability).mean()) if kind == "distance" else 0.0
-        hits = []
-        for _ in range(sets_of(repetitions, n)):
-            _, around = mean_interval(differences(n, reliability).tolist(), clusters)
-            if around is not None:
-                hits.append(inside(*around, truth))
-        rates.append(counted(hits))
-    return Row(f"judge's {kind}", n, rates)
 
 
 def of_labels(kind: str, reading: Literal["questions", "run"], which: str, repetitions: int, n: int) -> Row:
@@ -236,11 +249,12 @@ STUDIES = [
     Study(
         "Agreement of raters",
         "Raters see the same quality, with errors; the column is the correlation of two before marks are made of it. "
-        "The truth is the measure's value over very many items. Sets without a value or an interval (all marks equal) "
-        "are left out.",
+        "Of two marks: how often the second is given. The truth is the measure's value over very many items. Sets "
+        "without an interval (marks all equal, or under three items with another than the commonest) are left out.",
         [f"reliability {value:g}" for value in RELIABILITY],
-        [*(part(of_measure, name) for name in MEASURES), *(part(of_bias, kind) for kind in ("bias", "distance"))],
-        cost=2,
+        [part(of_measure, name) for name in CASES],
+        sizes=(20, 50, 200),
+        cost=4,
     ),
     Study(
         "Scores from few labels",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import shlex
@@ -12,9 +13,11 @@ from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from rows import table
-from viva.cli.main import cli
+from viva import plugins
+from viva.cli.main import COMMANDS, cli
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(
@@ -99,6 +102,52 @@ def test_commands_in_pages_are_there_with_their_options() -> None:
                     with row((str(page.relative_to(ROOT)), " ".join(words))):
                         assert unknown(words) == ""
     assert seen > 200
+
+
+def test_an_option_that_moved_is_where_it_is_said_to_be() -> None:
+    packages = [importlib.import_module(one.value) for one in plugins.entry_points("viva.commands")]
+    moved = {(command, name) for one in packages for command, names in one.MOVED.items() for name in names}
+    assert {("run", "vary"), ("build translate", "check")} <= moved
+    with table() as row:
+        for command, name in moved:
+            with row((command, name)):
+                option = f"--{name.replace('_', '-')}"
+                assert unknown([*command.split(), option]) == option
+                now = plugins.moved(command, option).strip("`").split()
+                assert now[0] == "viva"
+                assert unknown(now[1:]) == ""
+
+
+def test_help_names_values_and_says_what_may_be_left_out() -> None:
+    """Facts that were in help texts before these were generated, and no placeholder that only a program understands."""
+    with table() as row:
+        for words, told in (
+            ("plan", ("[OPTIONS] [RUN|TABLE...]", "--power 0..1")),
+            ("variance", ("[OPTIONS] RUN...",)),
+            ("published", ("[OPTIONS] [BENCHMARK] [TABLE]",)),
+            ("agreement", ("[OPTIONS] RUN|RATINGS.csv|.jsonl", "--seed N")),
+            ("compare", ("[models|languages|shots|cot|form|", "|attempts|judges|seeds|all]")),
+            ("report", ("--max-size MB", ".csv, .json, .md, .tex")),
+            ("training", ("[default: terminal; in a file, as its name says]", ".csv, .json, .md, .tex")),
+            ("judge-bias", ("--answers N", "--seed N")),
+            ("resume", ("else of its models]",)),
+            ("build infibench review", ("Also what is approved or rejected already.", "Experts wanted")),
+            ("build clrbench review", ("Also what is approved already.", "Experts wanted")),
+            ("build clrbench approve", ("question, decision, rationale", "comment.")),
+            ("build translate approve", ("from a sheet (CSV)",)),
+            ("build stats", ("Exit codes: 0 told; 2 wrong use",)),
+        ):
+            with row(words):
+                helped = " ".join(help_of(words).split())
+                assert [text for text in told if text not in helped] == []
+        for words in (*COMMANDS, *plugins.registered()):
+            with row(words):
+                assert not re.search(r"^  --\S+ (INTEGER|FLOAT)|\bRANGE\b", help_of(words), re.M)
+
+
+def help_of(words: str) -> str:
+    """What `viva WORDS --help` prints."""
+    return CliRunner().invoke(cli, [*words.split(), "--help"], terminal_width=110).output
 
 
 @pytest.mark.peers("mkdocs")

@@ -60,6 +60,9 @@ def test_the_core_alone_asks_and_shows_what_the_lab_asked(core: Path, tmp_path: 
     assert helped.returncode == 0
     assert "Lab:" not in helped.stdout
     assert "no command 'plan'" in viva("plan").stderr
+    moved = ("run", "cmmlu", "--vary", "order=2")
+    assert "did you mean `viva variance run" in viva(*moved, alone=False).stderr
+    assert "variance" not in viva(*moved).stderr, "a command that nobody installed is not pointed to"
     varied = ("variance", "run", "cmmlu", "--limit", "8", "--vary", "order=2", "--model", "baseline/first")
     for number, name in enumerate(("first", "last", "random")):
         assert viva("run", "cmmlu", "--model", f"baseline/{name}", "--run", f"known/{number}").returncode == 0

@@ -16,6 +16,7 @@ import msgspec
 from msgspec import NODEFAULT, Meta, Struct, ValidationError
 
 from viva.errors import VivaError
+from viva.plugins import moved
 from viva.visible import one_line
 
 S = TypeVar("S", bound=Struct)
@@ -106,13 +107,14 @@ def convert(known: Mapping[str, Option], given: Mapping[str, object], where: str
     return values | {name: known[name].convert(value, where) for name, value in given.items() if name in known}
 
 
-def unknown(known: Iterable[str], given: Iterable[str]) -> str | None:
-    """What to say of the first name that is no option, with the nearest that is one; None where all are known."""
+def unknown(known: Iterable[str], given: Iterable[str], command: str = "run") -> str | None:
+    """What to say of the first name that is no option of a command, with the command that has it now or the nearest
+    that is one; None where all are known."""
     names = [*known]
     for name in given:
         if name not in names:
-            near = difflib.get_close_matches(name, names, 1)
-            return f"there is no option {name!r}" + (f"; did you mean {near[0]}?" if near else "")
+            near = moved(command, name) or "".join(difflib.get_close_matches(name, names, 1))
+            return f"there is no option {name!r}" + (f"; did you mean {near}?" if near else "")
     return None
 
 

@@ -1,8 +1,9 @@
 """What installed packages register with Viva, by the entry points of their `dist-info`.
 
 `viva.commands`: a tiny module with `COMMANDS`, name → (module:function, one line). Without a function a name has only
-commands below it (`build` of `build syneval`); a module there has their help. `viva.benchmarks`: NAME = module of a
-`BENCHMARK`. The files are read as they lie on `sys.path`: `importlib.metadata` takes as long as the rest of `--help`.
+commands below it (`build` of `build syneval`); a module there has their help. It may have `MOVED`: command → an option
+that it had → what is typed now, and the option's name there, if any. `viva.benchmarks`: NAME = module of a `BENCHMARK`.
+The files are read as they lie on `sys.path`: `importlib.metadata` takes as long as the rest of `--help`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -51,6 +53,16 @@ def registered() -> dict[str, Registered]:
         except Exception as problem:  # a package that is broken stops no other
             problems.append(f"the commands of {one.distribution} ({one.value}) cannot be read: {problem!r}")
     return found
+
+
+def moved(command: str, option: str) -> str:
+    """The command of a package that has an option now which `command` had, as it is typed; "" of other options."""
+    name = option.strip("-").replace("-", "_")
+    for one in entry_points("viva.commands"):
+        with suppress(Exception):  # most packages took nothing over; of a broken one `registered` tells
+            place, there = importlib.import_module(one.value).MOVED[command][name]
+            return f"`viva {place}{' --' * bool(there)}{there.replace('_', '-')}`"
+    return ""
 
 
 problems: list[str] = []

@@ -57,9 +57,9 @@ def one_line(text: str, limit: int) -> str:
     return escape_invisible(flat if len(flat) <= limit else flat[: limit - 1] + "…")
 
 
-def plural(number: int, one: str, many: str = "") -> str:
-    """`1 row`, `2,000 rows`, `2 replies`."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+def plural(number: float, one: str, many: str = "") -> str:
+    """`1 row`, `2,000 rows`, `2 replies`, `0.5 points`."""
+    return f"{number:,.15g} {one if number == 1 else many or one + 's'}"
 
 
 def brief(value: object, limit: int = 60) -> str:

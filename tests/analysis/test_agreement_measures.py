@@ -1,8 +1,9 @@
 """Alphas and kappas against published examples, against other people's packages, and what must hold for any ratings.
 
 tests/golden/agreement.jsonl holds ratings drawn with a seed and what other packages make of them: krippendorff 0.9.0
-(`alpha`, three levels), pingouin 0.7.0 (`cronbach_alpha` over complete items, with Feldt's interval to three digits),
-pingouin 0.6.1 (`intraclass_corr` over complete items, ICC(A,1) and ICC(A,k), with intervals to two digits), statsmodels
+(`alpha`, three levels), pingouin 0.7.0 (`cronbach_alpha` over complete items; its second and third figure are Feldt's
+interval, which Viva had), pingouin 0.6.1 (`intraclass_corr` over complete items, ICC(A,1) and ICC(A,k); the same with
+McGraw and Wong's), statsmodels
 0.15.0 (`fleiss_kappa` over complete items; `cohens_kappa` of the first two raters with weights |a − b|^p), irrCAC 0.4.4
 (`gwet` with identity, quadratic and ordinal weights).
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args
 
@@ -21,16 +23,16 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from rows import table
-from viva.analysis.agreement import pearson_of, spearman_of
-from viva.analysis.consistency import cronbach, feldt
+from viva.analysis.agreement import _pearson, _spearman
+from viva.analysis.consistency import cronbach
 from viva.analysis.correlation import coefficient
 from viva.analysis.gwet import gwet
 from viva.analysis.intraclass import intraclass
-from viva.analysis.kappa import agreement, cohen, confusion, fleiss, kappa_of_counts
+from viva.analysis.kappa import agreement, cohen, confusion, fleiss
 from viva.analysis.krippendorff import Level, krippendorff
 from viva.analysis.measure import Measure
 from viva.analysis.ratings import marks_of, nearest, typical
-from viva.analysis.resampling import Resampler
+from viva.analysis.tilting import FEWEST, NAME, score_interval
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "agreement.jsonl"
 LEVELS: tuple[Level, ...] = get_args(Level)
@@ -42,10 +44,6 @@ FLEISS = """
 """
 # Krippendorff 2011: four observers, twelve units, marks 1 to 5.
 OBSERVERS = ("123321412...", "1233224125.3", ".3332342251.", "12332441251.")
-
-
-def sampler(items: int, questions: list[int] | None = None) -> Resampler:
-    return Resampler(questions or list(range(items)), resamples=300)
 
 
 def column(text: str) -> list[float | None]:
@@ -60,11 +58,9 @@ def units() -> list[list[float | None]]:
 def test_fleiss_of_1971() -> None:
     counts = [[int(mark) for mark in row] for row in FLEISS.split()]
     assert [sum(column) for column in zip(*counts, strict=True)] == [26, 26, 30, 55, 43], "the paper's totals"
-    found = kappa_of_counts(counts)
-    assert found == pytest.approx(0.430, abs=5e-4)
     rows = [[float(mark) for mark, count in enumerate(row) for _ in range(count)] for row in counts]
-    measure = fleiss(rows, sampler(30))
-    assert measure.value == pytest.approx(found)
+    measure = fleiss(rows, range(30))
+    assert measure.value == pytest.approx(0.430, abs=5e-4)
     assert measure.low is not None
     assert measure.high is not None
     assert measure.low < 0.43 < measure.high
@@ -72,7 +68,7 @@ def test_fleiss_of_1971() -> None:
 
 @pytest.mark.parametrize(("level", "alpha"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)])
 def test_krippendorffs_example(level: Level, alpha: float) -> None:
-    found = krippendorff(units(), level, sampler(12))
+    found = krippendorff(units(), level, range(12))
     assert found.value == pytest.approx(alpha, abs=5e-4)
     assert (found.n, found.left_out) == (11, 1), "the last unit has one mark"
 
@@ -82,67 +78,94 @@ def test_cohens_examples() -> None:
     table = [[0.44, 0.07, 0.09], [0.05, 0.20, 0.05], [0.01, 0.03, 0.06]]
     first = [float(row) for row in range(3) for column in range(3) for _ in range(round(200 * table[row][column]))]
     second = [float(column) for row in range(3) for column in range(3) for _ in range(round(200 * table[row][column]))]
-    assert cohen(first, second, sampler(200)).value == pytest.approx(0.492, abs=5e-4)
+    assert cohen(first, second, range(200)).value == pytest.approx(0.492, abs=5e-4)
     assert confusion(first, second, (0, 1, 2)) == ((88, 14, 18), (10, 40, 10), (2, 6, 12))
 
 
 def test_a_textbook_cronbach() -> None:
     # Shrout and Fleiss 1979, Table 2: six targets, four judges. Alpha is their ICC(3, 4) = 0.91.
     rows = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
-    found = cronbach(rows, sampler(6))
+    found = cronbach(rows, range(6))
     assert found.value == pytest.approx(0.9093, abs=5e-5)
-    incomplete = cronbach([*rows, [1, None, 2, 3]], sampler(7))
+    incomplete = cronbach([*rows, [1, None, 2, 3]], range(7))
     assert (incomplete.value, incomplete.n, incomplete.left_out) == (pytest.approx(found.value), 6, 1)
 
 
 def test_shrout_and_fleiss_of_1979() -> None:
     # Tables 2 and 4: six targets, four judges; ICC(2,1) is .29 and ICC(2,4) .62.
     rows = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
-    for kind, value, low, high in (("icc", 0.2898, 0.019, 0.761), ("icc_mean", 0.6201, 0.071, 0.927)):
-        found = intraclass(rows, kind, sampler(6))  # type: ignore[arg-type]
+    for kind, value in (("icc", 0.2898), ("icc_mean", 0.6201)):
+        found = intraclass(rows, kind, range(6))  # type: ignore[arg-type]
         assert found.value == pytest.approx(value, abs=5e-5), kind
-        assert (found.low, found.high) == pytest.approx((low, high), abs=1e-3), kind
-        bootstrap = intraclass(rows, kind, sampler(6), normal=False)  # type: ignore[arg-type]
-        assert bootstrap.value == found.value
-        assert bootstrap.interval.startswith("bootstrap")
+        assert found.interval == NAME
 
 
 def test_gwets_example() -> None:
     # Gwet 2014, Table 2.9 (Krippendorff's units; raw4raters of irrCAC): AC1 is .77544.
     scale = (1.0, 2.0, 3.0, 4.0, 5.0)
-    assert gwet(units(), "ac1", scale, "nominal", sampler(12)).value == pytest.approx(0.77544, abs=5e-6)
-    assert gwet(units(), "ac2", scale, "nominal", sampler(12)).value == pytest.approx(0.77544, abs=5e-6)
-    assert gwet(units(), "ac2", scale, "interval", sampler(12)).value == pytest.approx(0.914, abs=5e-6)
-    assert gwet(units(), "ac2", scale, "ordinal", sampler(12)).value == pytest.approx(0.89894, abs=5e-6)
+    assert gwet(units(), "ac1", scale, "nominal", range(12)).value == pytest.approx(0.77544, abs=5e-6)
+    assert gwet(units(), "ac2", scale, "nominal", range(12)).value == pytest.approx(0.77544, abs=5e-6)
+    assert gwet(units(), "ac2", scale, "interval", range(12)).value == pytest.approx(0.914, abs=5e-6)
+    assert gwet(units(), "ac2", scale, "ordinal", range(12)).value == pytest.approx(0.89894, abs=5e-6)
 
 
-def test_the_interval_of_ac2_is_a_jackknife_of_fishers_z() -> None:
-    scale = (1.0, 2.0, 3.0, 4.0, 5.0)
-    rows = [row for row in units() if sum(mark is not None for mark in row) > 1]
-    found = gwet(rows, "ac2", scale, "interval", sampler(len(rows)))
-    without = [
-        gwet(rows[:at] + rows[at + 1 :], "ac2", scale, "interval", sampler(len(rows) - 1)).value
-        for at in range(len(rows))
-    ]
-    z, n = np.arctanh(np.array(without, dtype=float)), len(rows)
-    half = stats.t.ppf(0.975, n - 1) * math.sqrt((n - 1) ** 2 / n * z.var(ddof=1))
-    middle = math.atanh(found.value or 0)
-    assert (found.low, found.high) == pytest.approx((math.tanh(middle - half), math.tanh(middle + half)))
-    assert "jackknife" in found.interval
+def test_a_share_without_what_no_item_shows_has_wilsons_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of items with 0/1 distances the family is binomial: where its score test decides, the limits are Wilson's."""
+    monkeypatch.setattr("viva.analysis.tilting.SUPPORT", 1e-9)
+    rows = np.array([[0.0, 1.0]] * 14 + [[0.0, 0.0]] * 10 + [[1.0, 1.0]] * 16)
+    share = 14 / 40
+    found, reason = score_interval(rows, np.arange(40), lambda v: lambda w: w @ (v[:, 0] != v[:, 1]) / w.sum(1), share)
+    assert found is not None, reason
+    t = stats.t.ppf(0.975, 39)
+    for limit in found:
+        score = (share - limit) ** 2 / (limit * (1 - limit) / 40)
+        ratio = 2 * 40 * (share * math.log(share / limit) + (1 - share) * math.log((1 - share) / (1 - limit)))
+        assert min(score, ratio) == pytest.approx(t**2, rel=1e-6), limit
 
 
-def test_where_leaving_out_one_item_leaves_full_agreement_the_interval_is_a_bootstrap() -> None:
-    rows: list[list[float | None]] = [[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]] * 6 + [[1.0, 3.0]]
-    found = gwet(rows, "ac2", (1.0, 2.0, 3.0), "interval", sampler(len(rows)))
-    assert "bootstrap" in found.interval
-    two = gwet([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]] * 5, "ac1", (0.0, 1.0), "nominal", sampler(20))
-    assert "bootstrap" in two.interval, "of two marks it holds, and z would be wider"
+def test_intervals_do_not_move_with_the_order_of_items_or_raters() -> None:
+    dice = np.random.default_rng(5)
+    rows = dice.integers(0, 3, (40, 3)).astype(float).tolist()
+    turned = [row[::-1] for row in reversed(rows)]
+    for one, other in zip(all_of(rows, range(40)), all_of(turned, range(40)), strict=True):
+        if not one.kind.startswith("kappa"):  # of the first two raters
+            assert other.value == pytest.approx(one.value), one.kind
+            assert (other.low, other.high) == pytest.approx((one.low, one.high)), one.kind
+
+
+RARE = (0.81, 0.09, 0.09, 0.01)
+"""Shares of 00, 01, 10, 11 where each rater gives one mark in ten and they agree by chance alone."""
+
+
+def test_of_rare_marks_without_agreement_the_intervals_of_kappa_and_alpha_hold() -> None:
+    """Of 50 items 55 and 40 % held. 94.5 % of 400 less three standard errors are 91."""
+    dice, kinds = np.random.default_rng(12), [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
+    held, sets = {"kappa": 0, "krippendorff": 0, "fleiss": 0}, 400
+    for counts, times in zip(
+        *np.unique(dice.multinomial(50, RARE, size=sets), axis=0, return_counts=True), strict=True
+    ):
+        rows = [kind for kind, count in zip(kinds, counts, strict=True) for _ in range(count)]
+        first, second = (list(column) for column in zip(*rows, strict=True))
+        asked = range(50)
+        for one in cohen(first, second, asked), krippendorff(rows, "nominal", asked), fleiss(rows, asked):
+            # What is not shown cannot be wrong; there are few such sets.
+            held[one.kind] += times * (one.low is None or one.high is None or one.low <= 0 <= one.high)
+    assert min(held.values()) >= 0.91 * sets, held
+
+
+def test_of_few_items_with_another_mark_there_is_no_interval_and_it_is_said_why() -> None:
+    rows: list[list[float | None]] = [[0.0, 0.0]] * 18 + [[0.0, 1.0], [1.0, 0.0]]
+    for one in (cohen(*zip(*rows, strict=True), range(20)), fleiss(rows, range(20))):
+        assert one.value == pytest.approx(-1 / 19)
+        assert one.low is None
+        assert one.reason == "2 questions have another mark than the commonest; an interval takes 3"
+    assert gwet(rows, "ac1", (0.0, 1.0), "nominal", range(20)).low is not None, "of the scale both marks are known"
 
 
 def test_one_common_mark_pulls_kappa_down_and_not_ac1() -> None:
     # Feinstein and Cicchetti's paradox: 90 of 100 items have equal marks, nearly all of them 1.
     rows: list[list[float | None]] = [[1.0, 1.0]] * 89 + [[0.0, 1.0]] * 5 + [[1.0, 0.0]] * 5 + [[0.0, 0.0]]
-    kappa, ac1 = fleiss(rows, sampler(100)), gwet(rows, "ac1", (0.0, 1.0), "nominal", sampler(100))
+    kappa, ac1 = fleiss(rows, range(100)), gwet(rows, "ac1", (0.0, 1.0), "nominal", range(100))
     assert kappa.value == pytest.approx(0.1135, abs=1e-4), "by hand: 1 - 0.10 / (2 * 0.94 * 0.06)"
     assert ac1.value == pytest.approx(0.8873, abs=1e-4), "by hand: (0.90 - 0.1128) / (1 - 0.1128)"
 
@@ -153,21 +176,14 @@ def test_other_packages() -> None:
             case: dict[str, Any] = json.loads(line)
             with row(f"{GOLDEN.name}, line {number + 1}"):
                 rows = case["rows"]
-                draws = sampler(len(rows))
+                draws = range(len(rows))
+                enough = sum(None not in one for one in rows) >= FEWEST  # of line 3 two items are complete: no figure
                 for level in LEVELS:
                     assert krippendorff(rows, level, draws).value == pytest.approx(case[level], abs=1e-8), level
-                alpha = cronbach(rows, draws)
-                assert alpha.value == pytest.approx(case["cronbach"][0], abs=1e-8)
-                assert (alpha.low, alpha.high) == pytest.approx(
-                    tuple(case["cronbach"][1:]), abs=6e-4 * max(1, abs(alpha.low or 0))
-                )
+                assert cronbach(rows, draws).value == (pytest.approx(case["cronbach"][0], abs=1e-8) if enough else None)
                 for which, expected in zip(("icc", "icc_mean"), case["icc"], strict=True):
                     one = intraclass(rows, which, draws)  # type: ignore[arg-type]
-                    assert one.value == pytest.approx(expected[0], abs=1e-8), which
-                    if expected[1] > 1:  # beyond the formula's pole
-                        assert one.low is None
-                    else:
-                        assert (one.low, one.high) == pytest.approx(tuple(expected[1:]), abs=6e-3), which
+                    assert one.value == (pytest.approx(expected[0], abs=1e-8) if enough else None), which
                 marks = marks_of(rows)
                 ac: list[Measure] = [
                     gwet(rows, "ac1", marks, "nominal", draws),
@@ -175,20 +191,20 @@ def test_other_packages() -> None:
                     gwet(rows, "ac2", marks, "ordinal", draws),
                 ]
                 assert [one.value for one in ac] == pytest.approx(case["gwet"], abs=1e-8)
-                assert fleiss(rows, draws).value == pytest.approx(case["fleiss"], abs=1e-8)
+                assert fleiss(rows, draws).value == (pytest.approx(case["fleiss"], abs=1e-8) if enough else None)
                 first, second = [row[0] for row in rows], [row[1] for row in rows]
                 for kind, expected in zip(("kappa", "kappa_linear", "kappa_quadratic"), case["kappa"], strict=True):
                     assert cohen(first, second, draws, kind).value == pytest.approx(expected, abs=1e-8), kind  # type: ignore[arg-type]
 
 
-def all_of(rows: list[list[float | None]], draws: Resampler) -> list[Measure]:
+def all_of(rows: list[list[float | None]], draws: Sequence[int]) -> list[Measure]:
     first, second = ([row[place] if len(row) > place else None for row in rows] for place in (0, 1))
     return [
         cronbach(rows, draws),
         *(krippendorff(rows, level, draws) for level in LEVELS),
         fleiss(rows, draws),
         agreement(rows, draws),
-        *(intraclass(rows, kind, draws, normal=normal) for kind in ("icc", "icc_mean") for normal in (True, False)),
+        *(intraclass(rows, kind, draws) for kind in ("icc", "icc_mean")),
         *(gwet(rows, "ac1", marks_of(rows), level, draws) for level in LEVELS[:1]),
         *(gwet(rows, "ac2", marks_of(rows), level, draws) for level in LEVELS[1:]),
         *(cohen(first, second, draws, kind) for kind in ("kappa", "kappa_linear", "kappa_quadratic")),
@@ -198,36 +214,40 @@ def all_of(rows: list[list[float | None]], draws: Resampler) -> list[Measure]:
 @pytest.mark.parametrize(
     ("rows", "without"),
     [
-        ([], 16),
-        ([[1.0, 0.0]], 12),  # one item: the share of equal marks is still one, and Gwet's three are
-        ([[1.0], [0.0], [1.0]], 16),
-        ([[1.0, None], [None, 0.0]], 16),
-        ([[1.0, 1.0], [1.0, 1.0], [1.0, 1.0]], 15),
+        ([], 14),
+        ([[1.0, 0.0]], 14),
+        ([[1.0, 0.0], [0.0, 1.0]], 14),
+        ([[1.0], [0.0], [1.0]], 14),
+        ([[1.0, None], [None, 0.0]], 14),
+        ([[1.0, 1.0], [1.0, 1.0], [1.0, 1.0]], 13),
     ],
 )
 def test_where_there_is_nothing_to_measure_it_is_said_why(rows: list[list[float | None]], without: int) -> None:
-    found = all_of(rows, sampler(len(rows)))
+    found = all_of(rows, range(len(rows)))
     assert sum(one.value is None for one in found) == without
     for one in found:
         assert (one.value is not None and one.low is not None) or one.reason, one
         assert "nan" not in repr(one)
 
 
-def test_full_agreement_is_one_without_an_interval() -> None:
+def test_full_agreement_is_one_and_may_be_less() -> None:
     rows: list[list[float | None]] = [[float(index % 3)] * 3 for index in range(12)]
-    for one in all_of(rows, sampler(12)):
+    for one in all_of(rows, range(12)):
         assert one.value == pytest.approx(1.0)
-        assert one.low is None or one.kind == "agreement"
+        assert one.low is not None
+        # Up to a fifth of such items may be otherwise: (1 - 0.22)^12 = 0.05.
+        assert one.low < 0.95, one
+        assert one.high == pytest.approx(1.0)
 
 
 def test_a_stricter_rater_costs_agreement_and_no_consistency() -> None:
     marks = [1.0, 2, 3, 4, 5, 4, 3, 2, 1, 5]
     rows = [[mark, mark + 1] for mark in marks]
-    assert cronbach(rows, sampler(10)).value == pytest.approx(1.0)
-    agreed = krippendorff(rows, "interval", sampler(10)).value
+    assert cronbach(rows, range(10)).value == pytest.approx(1.0)
+    agreed = krippendorff(rows, "interval", range(10)).value
     assert agreed is not None
     assert agreed < 0.9
-    assert agreement(rows, sampler(10)).value == 0
+    assert agreement(rows, range(10)).value == 0
 
 
 MARKS = st.sampled_from([None, 0.0, 0.5, 1.0])
@@ -239,7 +259,7 @@ TABLES = st.integers(1, 4).flatmap(
 @settings(max_examples=60, deadline=None)
 @given(TABLES, st.integers(1, 3))
 def test_any_ratings(rows: list[list[float | None]], together: int) -> None:
-    draws = Resampler([index // together for index in range(len(rows))], resamples=60)
+    draws = [index // together for index in range(len(rows))]
     found = all_of(rows, draws)
     for one in found:
         assert one.n + one.left_out == len(rows)
@@ -255,23 +275,21 @@ def test_any_ratings(rows: list[list[float | None]], together: int) -> None:
             assert one.low <= one.high <= 1 + 1e-9
             assert one.interval
     mirrored = all_of([row[::-1] for row in rows], draws)
-    for one, other in zip(found[:13], mirrored[:13], strict=True):
+    for one, other in zip(found[:11], mirrored[:11], strict=True):
         assert other.value == pytest.approx(one.value), "the order of raters does not matter"
     turned = all_of([[None if mark is None else 7 - 2 * mark for mark in row] for row in rows], draws)
     for one, other in zip(found, turned, strict=True):
         assert other.value == pytest.approx(one.value), "nor does another scale, turned round"
 
 
-def test_resamples_are_seeded_and_keep_questions_together() -> None:
+def test_items_of_one_question_count_once() -> None:
     generator = np.random.default_rng(0)
     rows = [[float(mark), float(generator.random() < 0.8) * mark] for mark in generator.integers(0, 2, 60)]
-    once, again = (fleiss(rows, Resampler(list(range(60)))) for _ in range(2))
-    assert once == again
-    assert fleiss(rows, Resampler(list(range(60)), seed=1)) != once
+    once = fleiss(rows, range(60))
     # Every item twice: to take them as independent would be to know more than there is.
     twice = [row for row in rows for _ in range(2)]
-    honest = fleiss(twice, Resampler([index // 2 for index in range(120)]))
-    naive = fleiss(twice, Resampler(list(range(120))))
+    honest = fleiss(twice, [index // 2 for index in range(120)])
+    naive = fleiss(twice, range(120))
 
     def width(one: Measure) -> float:
         assert one.low is not None
@@ -287,18 +305,11 @@ def test_weighted_coefficients_are_those_of_the_repeated_rows(kind: Any) -> None
     generator = np.random.default_rng(3)
     xs, ys = generator.integers(0, 4, 15).astype(float), generator.integers(0, 4, 15).astype(float)
     weights = generator.multinomial(15, [1 / 15] * 15, size=5).astype(float)
-    found = (pearson_of if kind == "pearson" else spearman_of)(list(xs), list(ys))(weights)
+    found = {"pearson": _pearson, "spearman": _spearman}[kind](np.column_stack([xs, ys]))(weights)
     for value, counts in zip(found, weights.astype(int), strict=True):
         expected = coefficient(kind, list(np.repeat(xs, counts)), list(np.repeat(ys, counts)))
         assert expected is not None
         assert value == pytest.approx(expected[0])
-
-
-def test_feldts_interval_by_hand() -> None:
-    low, high = feldt(0.8, 50, 4) or (0, 0)
-    # F of 49 and 147 degrees of freedom is 1.54435 at 0.975 and 0.61368 at 0.025.
-    assert (low, high) == pytest.approx((1 - 0.2 * 1.54435, 1 - 0.2 * 0.61368), abs=1e-5)
-    assert feldt(1.0, 50, 4) is None
 
 
 def test_one_mark_for_several_people() -> None:

@@ -265,9 +265,10 @@ def test_several_answers_to_a_question_count_as_one() -> None:
     ("verdicts", "marks", "strata", "said"),
     [
         ([], [], (), "no verdict"),
-        ([1.0], [None], (), "it takes two labels at least; there are none"),
+        ([1.0], [None], (), "it takes 3 labels; there are 0"),
         ([1.0, 0.0], [1.0, None], (), "there is one"),
-        ([1.0] * 4, [1.0, 0.0, 1.0, None], ("a", "a", "b", "b"), "stratum 'b' has 1 labels of 2 answers"),
+        ([1.0, 0.0, 1.0], [1.0, 0.0, None], (), "it takes 3 labels; there are 2"),
+        ([1.0] * 4, [1.0, 0.0, 1.0, None], ("a", "a", "b", "b"), "stratum 'b' has 1 label of 2 answers"),
     ],
 )
 def test_too_little_to_say_anything(verdicts: Any, marks: Any, strata: Any, said: str) -> None:

@@ -22,7 +22,7 @@ from viva.analysis.scaling import (
     gradient,
     predict,
 )
-from viva.analysis.segments import fit_segments
+from viva.analysis.segments import bend, fit_segments
 from viva.errors import DataError
 
 QWEN = ([7, 14, 32, 72], [0.5105, 0.5783, 0.6245, 0.6531])
@@ -332,6 +332,30 @@ def test_scatter_that_falls_with_size_is_no_break() -> None:
         )
         alarms += found.p <= 0.05
     assert alarms <= 11  # 5 of 100, and three standard errors
+
+
+def test_models_that_bend_from_a_fitted_curve_are_noticed_and_others_are_not() -> None:
+    """At chance up to 10 billion and growing from there on, no curve's interval holds at 180 billion."""
+    random, sizes = np.random.default_rng(7), np.geomspace(0.5, 34, 12)
+    late = 0.25 + 0.3 * np.maximum(0, np.log10(sizes) - 1)
+    line = 0.35 + 0.15 * np.log10(sizes)
+    for fit_one, own in ((fit_log, line), (fit_family, family_curve(sizes, 0.4, 2.0)), (fit_average, line)):
+        noticed = {"late": 0, "own": 0}
+        for _ in range(20):
+            for name, truth in (("late", late), ("own", own)):
+                scores = list(truth + random.normal(0, 0.01, 12))
+                found = bend(fit_one(list(sizes), scores), list(sizes), scores, draws=199)
+                assert found is not None
+                noticed[name] += found.p <= 0.05 and (name == "own" or found.upwards)
+        assert noticed["late"] == 20
+        assert noticed["own"] <= 4, fit_one
+
+
+def test_of_too_few_models_or_no_scatter_a_bend_cannot_be_told() -> None:
+    assert bend(fit_log(*QWEN), *QWEN) is None
+    assert bend(fit_family(*LLAMA), *LLAMA) is None
+    six = ([1.0, 7, 13, 30, 40, 70], [0.2, 0.31, 0.4, 0.41, 0.5, 0.52])
+    assert bend(fit_segments(*six, resamples=9).fit, *six) is None, "two segments have their own break"
 
 
 def test_a_break_beyond_the_second_largest_size_is_anywhere_up_to_the_largest() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
@@ -62,7 +63,13 @@ def test_the_published_design_from_a_file() -> None:
     assert alpha["low"] < 0.9687 < alpha["high"], "the population's, of rounded marks"
     assert pearson["low"] < 0.9375 < pearson["high"]
     text = run("r.csv", "--judge", "judge")
-    for said in ("3 people among each other", "judge against the people", "Two by two", "Cronbach's alpha", "Feldt"):
+    for said in (
+        "3 people among each other",
+        "judge against the people",
+        "Two by two",
+        "Cronbach's alpha",
+        "score (tilted)",
+    ):
         assert said in text
 
 
@@ -75,6 +82,34 @@ def test_every_form_and_the_picture() -> None:
     assert {row["measure"] for row in rows} >= {"cronbach", "kappa_quadratic", "combined mean", "mean of the judge"}
     run("r.csv", "--judge", "judge", "--chart", "c.svg")
     assert ET.parse("c.svg").getroot().tag.endswith("svg")
+
+
+def test_where_there_is_no_interval_every_surface_says_so_with_one_reason() -> None:
+    rows = "".join(f"i{place},{who},{int(place < 2)}\n" for place in range(30) for who in ("anna", "ben"))
+    written(f"item,rater,value\n{rows}")
+    reason = "2 questions have another mark than the commonest; an interval takes 3"
+    stored = {one["kind"]: one for one in report("r.csv")[0]["pairs"][0]["measures"]}
+    cells = [*csv.DictReader(io.StringIO(run("r.csv", "--format", "csv")))]
+    text = run("r.csv")
+    for kind, value in (("kappa", 1.0), ("pearson", 1.0)):
+        assert (stored[kind]["value"], stored[kind]["low"], stored[kind]["reason"]) == (value, None, reason)
+        row = next(one for one in cells if one["measure"] == kind and one["first"] == "anna")
+        assert (float(row["value"]), row["low"], row["high"], row["reason"]) == (value, "", "", reason)
+    assert re.search(r"Cohen's kappa +│ +1\.000 +│ +30 │ +0 │ – ", text)
+    assert f"anna and ben (r.csv): {reason}, so no interval of Pearson's r" in text
+    assert reason in run("r.csv", "--format", "markdown")
+
+
+def test_one_rater_or_two_items_have_no_figure_and_no_table() -> None:
+    for rows, reason in (
+        ("".join(f"i{place},anna,{place % 2}\n" for place in range(9)), "it takes two raters"),
+        ("a,anna,1\na,ben,0\nb,anna,0\nb,ben,0\n", "2 items of 3 that a figure takes"),
+    ):
+        written(f"item,rater,value\n{rows}")
+        text = run("r.csv")
+        assert f"the people (r.csv): {reason}, so no value of any measure." in text
+        assert "│" not in text
+        assert {one["value"] for one in report("r.csv")[0]["among"]} == {None}
 
 
 def test_a_combined_mean_lies_between_what_people_and_judge_say() -> None:

@@ -23,19 +23,8 @@ def sat(tmp_path_factory: pytest.TempPathFactory, warm: Warm) -> Viva:
     """A run of the sample's questions, as those of a folder; nobody changes it."""
     viva = Viva(tmp_path_factory.mktemp("sat"), warm)
     write_jsonl(viva.folder / "a.jsonl", answers("csbench", "en", gold))
-    given = (
-        "--only",
-        "comprehension",
-        "--model",
-        "replay/a.jsonl",
-        "--run",
-        "runs/x",
-        "--published-rows",
-        "gpt-4",
-        "--tables",
-        *QUIET,
-    )
-    ended = viva("run", "csbench", *CSBENCH, *given)
+    given = ("--only", "comprehension", "--model", "replay/a.jsonl", "--run", "runs/x", "--published-rows", "gpt-4")
+    ended = viva("run", "csbench", *CSBENCH, *given, "--tables", *QUIET)
     assert ended.code == 0, ended.err
     (viva.folder / "out.txt").write_text(ended.out, encoding="utf-8")
     return viva
@@ -90,6 +79,9 @@ def test_csv_is_one_table_that_other_commands_read(viva: Viva) -> None:
     phi = next(row for row in rows if row["model"] == "Phi2")
     assert (phi["score"], phi["total"], phi["parameters"], phi["kind"]) == ("16.74", "2.7", "1.3B", "model")
     assert viva("correlate", "board.csv", "--columns", "humaneval,score").code == 0
+    listed = viva("published", "csbench", "--format", "csv").out.splitlines()
+    assert listed[1].startswith("csbench,en_domains,"), "which there are, where none is named"
+    assert len(listed) == 9
 
 
 def test_bibtex_is_printed_for_one_and_for_all(viva: Viva) -> None:
@@ -101,8 +93,9 @@ def test_wrong_use_is_one_sentence(viva: Viva) -> None:
     refused(viva("published", "mmlu"), "no published tables of 'mmlu'", "csbench, clrbench, cmmlu")
     refused(viva("published", "csbench", "domains"), "has no published table 'domains'", "en_domains")
     refused(viva("published", "csbench", "--model", "gpt-9"), "--model 'gpt-9'", "GPT-3.5", "GPT-4")
-    refused(viva("published", "csbench", "--format", "csv"), "--format csv holds one table")
-    refused(viva("published", "csbench", "--all", "--format", "csv"), "holds one table, and here are 8")
+    several = "holds one table, and here are 8: name one of csbench en_domains"
+    refused(viva("published", "csbench", "--all", "--format", "csv"), "--format csv:", several)
+    refused(viva("published", "csbench", "--all", "--out", "x.csv"), "--out x.csv:", several)
     refused(viva("published", "csbench", "--all", "--bibtex"), "--bibtex")
 
 

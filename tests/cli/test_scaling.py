@@ -247,6 +247,26 @@ def test_a_prediction_without_a_named_curve_is_an_average_of_four_and_says_what_
     assert groups("csbench")["all models"]["fits"][0]["kind"] == "log", "without a prediction a line describes them"
 
 
+def test_where_models_bend_from_the_curve_table_and_notes_say_so_and_that_the_interval_fails_there() -> None:
+    sizes = [0.5, 0.73, 1.1, 1.6, 2.3, 3.4, 5, 7.3, 10.6, 15.6, 23, 34]
+    away = [0.4, -0.7, 0.9, -0.2, -1.1, 0.6, 0.3, -0.8, 1.0, -0.4, 0.5, -0.6]
+    late = [25 + 30 * max(0.0, math.log10(size) - 1) + error for size, error in zip(sizes, away, strict=True)]
+    straight = [35 + 15 * math.log10(size) + error for size, error in zip(sizes, away, strict=True)]
+    with table() as row:
+        for name, scores, bends in (("late.csv", late, True), ("straight.csv", straight, False)):
+            rows = "".join(
+                f"m{place},{size},{score}\n" for place, (size, score) in enumerate(zip(sizes, scores, strict=True))
+            )
+            asked = (written(f"model,size,score\n{rows}", name), "--predict", 180)
+            with row(name):
+                forecast = groups(*asked)["all models"]["forecasts"][0]
+                assert (forecast["bend"]["p"] <= 0.05) == bends
+                text = " ".join(scaling(*asked).split())
+                assert ("the models bend upwards from the curve at" in text) == bends
+                assert ("scores are likely to be higher than predicted" in text) == bends
+                assert ("from which they bend upwards" in scaling(*asked, "--format", "markdown")) == bends
+
+
 def test_families_widen_what_is_predicted_and_it_is_said_how_many_there_are() -> None:
     lines = [
         f"{name}-{size}B,{20 + 4 * place + 10 * math.log10(size) + (size % 3)}\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from benchmarks.handmade import cmmlu, rows
 from cli.batch import batch
 from cli.collected import answers, dangerous, gold, questions, refused, write_jsonl
+from rows import table
 from servers.fixtures import QUIET, Viva, Warm
 from viva.types import Question
 
@@ -83,6 +85,34 @@ def test_tables_go_to_a_file_on_request(sat: Viva) -> None:
     assert [row["n"] for row in overall] == ["76"]
     refused(sat("score", "runs/x", "--out", "runs"), "--out runs")
     refused(sat("score", "runs/x", "--out", "nowhere/tables.csv"), "nowhere")
+
+
+FORMS = {
+    "a.csv": r"[\w ]+(,[\w ]+)+\n", "a.JSON": r"\{", "a.md": r"### .+\n\n\|", "a.tex": r"[^,]*\\begin\{tab",
+    "a.txt": r".+\n┏",
+}  # fmt: skip
+
+
+def test_what_a_file_is_called_says_what_is_in_it(viva: Viva) -> None:
+    asked = ("run", "cmmlu", "--model", "baseline/first", "--limit", "20", *QUIET)
+    viva(*asked, "--run", "runs/x")
+    (viva.folder / "marks.csv").write_text("item,rater,value\n" + "".join(f"{n},a,1\n{n},b,0\n" for n in range(9)))
+    (viva.folder / "items.jsonl").write_bytes((viva.folder / "runs/x/scores.jsonl").read_bytes())
+    commands: tuple[tuple[str, ...], ...] = (
+        ("score", "runs/x"), ("score", "items.jsonl"), ("resume", "runs/x"), ("agreement", "marks.csv"), ("runs",),
+        ("report", "runs/x"), ("breakdown", "runs/x", "--by", "home"), ("published", "cmmlu"), asked,
+    )  # fmt: skip
+    with table() as row:
+        for words in commands:
+            for name, form in FORMS.items():
+                with row((*words, name)):
+                    assert viva(*words, "--out", name).code == 0
+                    text = (viva.folder / name).read_text(encoding="utf-8")
+                    assert re.match("<!doctype" if (words[0], name) == ("report", "a.txt") else form, text), text[:200]
+            with row((*words, "--format")):
+                for form, begins in (("json", r"\{"), ("terminal", FORMS["a.txt"])):
+                    assert viva(*words, "--out", "b.csv", "--format", form).code == 0
+                    assert re.match(begins, (viva.folder / "b.csv").read_text(encoding="utf-8"))
 
 
 NO_RUN: dict[tuple[str, ...], tuple[int, tuple[str, ...]]] = {

@@ -3,9 +3,6 @@
 `agree` takes anybody's ratings and gives every measure that fits them. With a judge named, the others are people: their
 reliability comes first, because nobody can agree better with them than they do with each other. The judge is then held
 against the mean human (correlation, bias) and against the typical human mark (kappas, confusion table).
-
-Fisher's and Feldt's intervals take marks as about normal. On marks of few kinds they promise too much (on 0/1 marks of
-three good raters they hold 80 %, not 95), so that up to FEW kinds of marks all intervals are bootstraps.
 """
 
 from __future__ import annotations
@@ -15,24 +12,22 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
-import msgspec
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from viva.analysis.consistency import cronbach
-from viva.analysis.correlation import coefficient, interval
+from viva.analysis.estimate import mean_of as mean_over
 from viva.analysis.gwet import gwet
 from viva.analysis.intraclass import IntraclassKind, intraclass
 from viva.analysis.kappa import MOST_MARKS, agreement, cohen, confusion, fleiss
 from viva.analysis.krippendorff import Level, krippendorff
-from viva.analysis.measure import Kind, Measure, bounded, mean_interval
+from viva.analysis.measure import Kind, Measure, bounded
 from viva.analysis.prediction import Powered, powered
 from viva.analysis.ratings import Ratings, marks_of, mean_of, nearest, typical
-from viva.analysis.resampling import NAME, Floats, Resampler, Statistic, Weights, midranks, numbered
+from viva.analysis.tilting import FEWEST, Floats, Ints, Statistic, Weights, estimated, midranks, numbered, usable
 from viva.errors import DataError
 
-FEW = 5
-"""Kinds of marks up to which no interval rests on a normal distribution."""
 MOST_PAIRS = 45
 """Pairs of raters up to which each is shown: ten raters."""
 DRAWN = 25
@@ -41,6 +36,8 @@ _KAPPAS: tuple[Kind, ...] = ("kappa", "kappa_linear", "kappa_quadratic")
 _INTRACLASS: tuple[IntraclassKind, ...] = ("icc", "icc_mean")
 
 Column = Sequence[float | None]
+Correlation = Literal["pearson", "spearman"]
+_CORRELATIONS: tuple[Correlation, ...] = ("pearson", "spearman")
 
 
 class Pair(Struct, frozen=True, kw_only=True):
@@ -97,12 +94,8 @@ class _Marks(Struct, frozen=True, kw_only=True):
 
     level: Level
     scale: tuple[float, ...]
-    resampler: Resampler
-
-    @property
-    def normal(self) -> bool:
-        """Whether an interval may rest on a normal distribution."""
-        return self.resampler.single and len(self.scale) > FEW
+    questions: tuple[int, ...]
+    """The question of each item."""
 
 
 def agree(
@@ -113,7 +106,6 @@ def agree(
     level: Level = "interval",
     ppi: bool = False,
     strata: str | None = None,
-    seed: int = 0,
     title: str = "",
     word: str = "people",
 ) -> Agreement:
@@ -123,8 +115,8 @@ def agree(
     samples for instance, counts as the nearest where marks are compared one by one. `level`: whether marks are names
     (nominal), an order, or amounts. `ppi` also combines the people's marks with the judge's on all items (see
     `prediction`): the items that people rated must be a random sample, of each value of the tag `strata` if one is
-    named. `seed` draws the bootstrap; `word` is what the raters are called, the judge apart. Raises DataError for an
-    unknown judge or tag, or a person's mark that is not on the scale.
+    named. `word` is what the raters are called, the judge apart. Raises DataError for an unknown judge or tag, or a
+    person's mark that is not on the scale.
     """
     if judge is not None:
         ratings.column(judge)
@@ -133,7 +125,7 @@ def agree(
     marks = _Marks(
         level=level,
         scale=_scale(ratings, judge, scale),
-        resampler=Resampler(numbered(ratings.questions, len(ratings.items)), seed),
+        questions=tuple(numbered(ratings.questions, len(ratings.items))),
     )
     notes = []
     names = [(a, b) for i, a in enumerate(ratings.raters) for b in ratings.raters[i + 1 :]]
@@ -188,20 +180,20 @@ def _scale(ratings: Ratings, judge: str | None, scale: Sequence[float]) -> tuple
 def _among(rows: Sequence[Column], marks: _Marks) -> tuple[Measure, ...]:
     """All people at once."""
     unrated = sum(mean_of(row) is None for row in rows)
-    found = [krippendorff(rows, marks.level, marks.resampler)]
+    found = [krippendorff(rows, marks.level, marks.questions)]
     if marks.level != "nominal":
-        one, mean = (intraclass(rows, kind, marks.resampler, normal=marks.normal) for kind in _INTRACLASS)
-        found = [cronbach(rows, marks.resampler, normal=marks.normal), one, mean, *found]
-    found += [fleiss(rows, marks.resampler), *_gwet(rows, marks), agreement(rows, marks.resampler)]
+        one, mean = (intraclass(rows, kind, marks.questions) for kind in _INTRACLASS)
+        found = [cronbach(rows, marks.questions), one, mean, *found]
+    found += [fleiss(rows, marks.questions), *_gwet(rows, marks), agreement(rows, marks.questions)]
     # What only the judge has marked is nothing that they left out.
-    return tuple(msgspec.structs.replace(one, left_out=one.left_out - unrated) for one in found)
+    return tuple(replace(one, left_out=one.left_out - unrated) for one in found)
 
 
 def _gwet(rows: Sequence[Column], marks: _Marks) -> list[Measure]:
     """AC1, and AC2 where marks can be near each other."""
     kinds: tuple[Literal["ac1", "ac2"], ...] = ("ac1", "ac2")
     near = marks.level != "nominal" and len(marks.scale) > 2
-    return [gwet(rows, kind, marks.scale, marks.level, marks.resampler) for kind in kinds[: 1 + near]]
+    return [gwet(rows, kind, marks.scale, marks.level, marks.questions) for kind in kinds[: 1 + near]]
 
 
 def _two(first: Column, second: Column, marks: _Marks) -> tuple[Measure, ...]:
@@ -214,8 +206,8 @@ def _by_category(first: Column, second: Column, marks: _Marks) -> tuple[Measure,
     """Kappas, Gwet's coefficients and the share of equal marks."""
     kappas = _KAPPAS[:1] if marks.level == "nominal" else _KAPPAS
     rows = [[a, b] for a, b in zip(first, second, strict=True)]
-    found = [cohen(first, second, marks.resampler, kind) for kind in kappas]
-    return (*found, *_gwet(rows, marks), agreement(rows, marks.resampler))
+    found = [cohen(first, second, marks.questions, kind) for kind in kappas]
+    return (*found, *_gwet(rows, marks), agreement(rows, marks.questions))
 
 
 def _on_scale(column: Column, marks: _Marks) -> list[float | None]:
@@ -225,27 +217,14 @@ def _on_scale(column: Column, marks: _Marks) -> list[float | None]:
 
 def _related(first: Column, second: Column, marks: _Marks) -> tuple[Measure, ...]:
     """Pearson's and Spearman's coefficients."""
-    return tuple(correlated(kind, first, second, marks.resampler, marks.normal) for kind in ("pearson", "spearman"))
+    return tuple(correlated(kind, first, second, marks.questions) for kind in _CORRELATIONS)
 
 
-def correlated(kind: Kind, first: Column, second: Column, resampler: Resampler, normal: bool) -> Measure:
-    """Pearson's or Spearman's coefficient over the items that have both; Fisher's interval where `normal`."""
-    both = [index for index, (a, b) in enumerate(zip(first, second, strict=True)) if a is not None and b is not None]
-    xs = [value for index in both if (value := first[index]) is not None]
-    ys = [value for index in both if (value := second[index]) is not None]
-    measure = Measure(kind=kind, value=None, n=len(both), left_out=len(first) - len(both))
-    known: Literal["pearson", "spearman"] = "pearson" if kind == "pearson" else "spearman"
-    found = coefficient(known, xs, ys)
-    if found is None:
-        few = f"it takes three items that both rated; there are {len(both)}"
-        return bounded(measure, None, "", few if len(both) < 3 else "one of the two gave every item the same mark")
-    measure = Measure(kind=kind, value=found[0], n=measure.n, left_out=measure.left_out)
-    if normal:
-        reason = "it takes four items" if len(both) < 4 else "a full correlation: an interval would have no width"
-        return bounded(measure, interval(known, found[0], len(both)), "Fisher", reason)
-    statistic = (pearson_of if kind == "pearson" else spearman_of)(xs, ys)
-    drawn, reason = resampler.interval(statistic, both, found[0])
-    return bounded(measure, drawn, NAME, reason)
+def correlated(kind: Correlation, first: Column, second: Column, questions: Sequence[int]) -> Measure:
+    """Pearson's or Spearman's coefficient over the items that have both."""
+    found = usable(kind, list(zip(first, second, strict=True)), questions)
+    of = _pearson if kind == "pearson" else _spearman
+    return estimated(*found, of, "one of the two gave every item the same mark")
 
 
 def _judged(
@@ -260,8 +239,7 @@ def _judged(
     found: list[Measure] = []
     if marks.level != "nominal":
         both = [[mark, mean] for mark, mean in zip(given, means, strict=True)]
-        # The judge is no sample of judges: a bootstrap, which takes the two as they are.
-        alike = intraclass(both, "icc", marks.resampler, normal=False)
+        alike = intraclass(both, "icc", marks.questions)
         found += [*_related(given, means, marks), alike, *_differences(given, means, marks)]
     on_scale = _on_scale(given, marks)
     found += _by_category(on_scale, humans, marks)
@@ -278,30 +256,31 @@ def _judged(
 def _differences(given: Column, means: Column, marks: _Marks) -> list[Measure]:
     """How much higher the judge marks than the mean human, and how far off it is: neither by more than the scale."""
     lowest, highest = _ends(marks.scale, given)
-    span = highest - lowest
-    both = [
-        (index, a - b) for index, (a, b) in enumerate(zip(given, means, strict=True)) if a is not None and b is not None
-    ]
-    found: list[Measure] = []
-    kinds: tuple[Kind, ...] = ("bias", "distance")
-    for kind in kinds:
-        measure = Measure(kind=kind, value=None, n=len(both), left_out=len(given) - len(both))
-        if not both:
-            found.append(bounded(measure, None, "", "no item has both a mark of the judge's and one of a person"))
-            continue
-        values = [difference if kind == "bias" else abs(difference) for _, difference in both]
-        mean, around = mean_interval(values, [int(marks.resampler.questions[index]) for index, _ in both])
-        measure = Measure(kind=kind, value=mean, n=measure.n, left_out=measure.left_out)
-        if around is not None:
-            around = max(0.0 if kind == "distance" else -span, around[0]), min(span, around[1])
-        found.append(bounded(measure, around, "Student's t", "the differences do not vary"))
-    return found
+    bias, values, asked = usable("bias", list(zip(given, means, strict=True)), marks.questions)
+    far = estimated(replace(bias, kind="distance"), values, asked, _distance, "")
+    if bias.reason:
+        return [bias, far]
+    found = _bias(bias, values[:, 0] - values[:, 1], asked, marks.scale)
+    kept = [max(lowest - highest, found.low or 0.0), min(highest - lowest, found.high or 0.0)]
+    return [replace(found, low=kept[0], high=kept[1]), far]
+
+
+def _bias(measure: Measure, away: Floats, asked: Ints, scale: Sequence[float]) -> Measure:
+    """The mean difference, with the adjusted Wald interval of differences up to the largest seen (or a step)."""
+    largest = max(float(np.abs(away).max()), min(np.diff(scale), default=1.0))
+    interval = mean_over(away / largest, asked, signed=True).interval()
+    assert interval is not None  # there are two questions
+    ends = (largest * interval[0], largest * interval[1])
+    return bounded(replace(measure, value=float(away.mean())), ends, "adjusted Wald")
 
 
 def _table(rows: str, columns: str, first: Column, second: Column, scale: tuple[float, ...]) -> Confusion | None:
     if not 1 < len(scale) <= min(DRAWN, MOST_MARKS):
         return None
-    return Confusion(rows=rows, columns=columns, scale=scale, counts=confusion(first, second, scale))
+    counts = confusion(first, second, scale)
+    return (
+        Confusion(rows=rows, columns=columns, scale=scale, counts=counts) if sum(map(sum, counts)) >= FEWEST else None
+    )
 
 
 def _powered(
@@ -326,9 +305,13 @@ def _ends(scale: Sequence[float], given: Column) -> tuple[float, float]:
     return (0.0, 1.0) if min(known) >= 0 and max(known) <= 1 else (min(known), max(known))
 
 
-def pearson_of(xs: Sequence[float], ys: Sequence[float]) -> Statistic:
-    """Pearson's coefficient."""
-    x, y = _scaled(xs), _scaled(ys)
+def _distance(values: Floats) -> Statistic:
+    apart = np.abs(values[:, 0] - values[:, 1])
+    return lambda weights: np.asarray(weights @ apart / weights.sum(axis=1))
+
+
+def _pearson(values: Floats) -> Statistic:
+    x, y = map(_scaled, values.T)
     products = np.column_stack([np.ones(len(x)), x, y, x * x, y * y, x * y])
 
     def statistic(weights: Weights) -> Floats:
@@ -338,9 +321,9 @@ def pearson_of(xs: Sequence[float], ys: Sequence[float]) -> Statistic:
     return statistic
 
 
-def spearman_of(xs: Sequence[float], ys: Sequence[float]) -> Statistic:
-    """Spearman's: Pearson's of the ranks that the items have in each resample."""
-    coded = [np.unique(np.asarray(values, dtype=float), return_inverse=True) for values in (xs, ys)]
+def _spearman(values: Floats) -> Statistic:
+    """Pearson's of the ranks that the items have under their weights."""
+    coded = [np.unique(column, return_inverse=True) for column in values.T]
 
     def statistic(weights: Weights) -> Floats:
         total = np.maximum(weights.sum(axis=1, keepdims=True), 1.0)
@@ -356,8 +339,8 @@ def _coefficient(together: Floats, own: Floats, n: Floats) -> Floats:
     return np.where(some, np.clip(together / np.sqrt(np.where(some, own, 1.0)), -1.0, 1.0), np.nan)
 
 
-def _scaled(values: Sequence[float]) -> Floats:
+def _scaled(values: Floats) -> Floats:
     """About the mean and from -1 to 1, so that no digits are lost."""
-    found: Floats = np.asarray(values, dtype=float) - np.mean(values)
+    found: Floats = values - values.mean()
     largest = float(np.abs(found).max(initial=0.0))
     return np.divide(found, largest if largest > 0 else 1.0)

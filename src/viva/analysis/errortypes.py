@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import Struct
 
 from viva.analysis.estimate import mean_of
-from viva.analysis.resampling import numbered
+from viva.analysis.tilting import numbered
 
 Vote = tuple[str, ...] | None
 """One judge's labels for an answer: () for none of the types, None for no readable reply."""

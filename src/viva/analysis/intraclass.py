@@ -7,9 +7,7 @@ stricter by as much costs agreement. With the mean squares of rows (items), colu
     mean   = (MSR − MSE) / (MSR + (MSC − MSE) / n)                      the mean of these k: ICC(2,k), ICC(A,k)
 
 over the items that all k raters rated. Shrout and Fleiss (1979), Psychological Bulletin 86:420-428; McGraw and Wong
-(1996), Psychological Methods 1:30-46. The interval for marks that are about normal is theirs (an F with Satterthwaite's
-degrees of freedom; other raters of the kind could have been asked). Else it is a bootstrap over items, which takes the
-raters as they are.
+(1996), Psychological Methods 1:30-46. The interval is that of `tilting`, for these raters.
 """
 
 from __future__ import annotations
@@ -19,49 +17,33 @@ from typing import Literal
 
 import numpy as np
 
-from viva.analysis.consistency import complete_ratings
 from viva.analysis.measure import Measure, bounded
-from viva.analysis.resampling import NAME, Floats, Resampler, Weights
-from viva.analysis.uncertainty import LEVEL, Interval
+from viva.analysis.tilting import Floats, Rows, Statistic, Weights, estimated, usable
 
 IntraclassKind = Literal["icc", "icc_mean"]
 
 
-def intraclass(
-    rows: Sequence[Sequence[float | None]], kind: IntraclassKind, resampler: Resampler, *, normal: bool = True
-) -> Measure:
+def intraclass(rows: Rows, kind: IntraclassKind, questions: Sequence[int]) -> Measure:
     """The correlation of one rater (`icc`) or of their mean (`icc_mean`), items × raters, over complete items.
 
-    `left_out` counts the others. The interval is McGraw and Wong's where `normal`.
+    `left_out` counts the others.
     """
-    none, complete = complete_ratings(rows, kind)
-    if not complete:
-        return none
-    values = np.array([rows[index] for index in complete], dtype=float)
-    values, raters = values - values.mean(), values.shape[1]
-    if float(np.ptp(values)) < 1e-12:
-        return bounded(none, None, "", "every rating is the same mark: there is no variance to share out")
+    measure, values, asked = usable(kind, rows, questions)
+    if not measure.reason and float(np.ptp(values)) < 1e-12:
+        return bounded(measure, None, "", "every rating is the same mark: there is no variance to share out")
 
-    def statistic(weights: Weights) -> Floats:
-        return _correlation(kind, _mean_squares(values, weights), weights.sum(axis=1), raters)
+    def coefficient(values: Floats) -> Statistic:
+        centred, raters = values - values.mean(), values.shape[1]
+        return lambda weights: _correlation(kind, _mean_squares(centred, weights), weights.sum(axis=1), raters)
 
-    value = float(statistic(np.ones((1, len(complete))))[0])
-    if not np.isfinite(value):
-        return bounded(none, None, "", "the raters agree less than chance would: their mean has no reliability")
-    found = Measure(kind=kind, value=value, n=none.n, left_out=none.left_out)
-    if normal:
-        interval, reason = _satterthwaite(values), "no rater strays from the others' order: there is no error to go by"
-        if interval is not None and kind == "icc_mean":
-            interval, reason = _of_mean(interval, raters), "so few items leave open whether the mean is reliable at all"
-        return bounded(found, interval, "McGraw and Wong", reason)
-    drawn, reason = resampler.interval(statistic, complete, value)
-    return bounded(found, drawn, NAME, reason)
+    none = "the raters agree less than chance would: their mean has no reliability"
+    return estimated(measure, values, asked, coefficient, none)
 
 
 def _mean_squares(values: Floats, weights: Weights) -> tuple[Floats, Floats, Floats]:
-    """Mean squares of items, raters and error, a value a resample."""
+    """Mean squares of items, raters and error, a value a distribution."""
     raters = values.shape[1]
-    total = np.maximum(weights.sum(axis=1), 2.0)  # a resample of one item has no mean squares; nan comes of it below
+    total = np.maximum(weights.sum(axis=1), 2.0)  # one item has no mean squares; nan comes of it below
     means = values.mean(axis=1)
     grand = weights @ means / total
     columns = weights @ values / total[:, None]
@@ -79,33 +61,3 @@ def _correlation(
     whole = rows + across if kind == "icc_mean" else rows + (raters - 1) * error + raters * across
     some = (whole > 1e-12 * np.maximum(rows + columns + error, 1e-300)) & (items > 1)
     return np.where(some, (rows - error) / np.where(some, whole, 1.0), np.nan)
-
-
-def _of_mean(single: Interval, raters: int) -> Interval | None:
-    """Spearman and Brown: the interval of the mean of so many from that of one; None where it has no lower end."""
-    low, high = (1 + (raters - 1) * limit for limit in single)
-    return (raters * single[0] / low, raters * single[1] / high) if low > 0 else None
-
-
-def _satterthwaite(values: Floats) -> Interval | None:
-    """McGraw and Wong's 95 % interval of the single rater's (Table 7, case 2A); None where it has no width."""
-    from scipy.special import fdtri
-
-    items, raters = values.shape
-    rows, columns, error = (float(one[0]) for one in _mean_squares(values, np.ones((1, items))))
-    if error <= 1e-12 * max(rows, columns):
-        return None
-    single = float(
-        _correlation("icc", (np.array([rows]), np.array([columns]), np.array([error])), np.array([items]), raters)[0]
-    )
-    a = raters * single / (items * (1 - single))
-    b = 1 + a * (items - 1)
-    parts = (a * columns) ** 2 / (raters - 1) + (b * error) ** 2 / ((items - 1) * (raters - 1))
-    freedom = (a * columns + b * error) ** 2 / parts
-    share = (1 + LEVEL) / 2
-    under, over = float(fdtri(items - 1, freedom, share)), float(fdtri(freedom, items - 1, share))
-    rest = raters * columns + (raters * items - raters - items) * error
-    return (
-        items * (rows - under * error) / (under * rest + items * rows),
-        items * (over * rows - error) / (rest + items * over * rows),
-    )

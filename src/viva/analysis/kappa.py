@@ -14,13 +14,14 @@ the distribution of all marks, and the raters of one item need not be those of t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
+from msgspec.structs import replace
 
+from viva.analysis.estimate import mean_of
 from viva.analysis.measure import Kind, Measure, bounded
-from viva.analysis.resampling import NAME, Floats, Resampler, Statistic, Weights
-from viva.analysis.uncertainty import zero_one_interval
+from viva.analysis.tilting import Floats, Rows, Statistic, Weights, estimated, usable
 
 MOST_MARKS = 100
 """Different marks up to which a measure on categories makes sense, and fits into memory."""
@@ -30,21 +31,11 @@ Column = Sequence[float | None]
 """A rater's mark an item; None where there is none."""
 
 
-def cohen(first: Column, second: Column, resampler: Resampler, kind: Kind = "kappa") -> Measure:
+def cohen(first: Column, second: Column, questions: Sequence[int], kind: Kind = "kappa") -> Measure:
     """Cohen's kappa of two raters over the items that both rated. `kind` says how disagreement weighs."""
-    both = _both(first, second)
-    left_out = len(first) - len(both)
-    a, b = (np.array([column[index] for index in both], dtype=float) for column in (first, second))
-    none = Measure(kind=kind, value=None, n=len(both), left_out=left_out)
-    marks = np.unique(np.concatenate([a, b]))
-    if reason := _unusable(len(both), marks):
-        return bounded(none, None, "", reason)
-    statistic = _cohen(np.searchsorted(marks, a), np.searchsorted(marks, b), distances(marks, _WEIGHTS[kind]))
-    value = float(statistic(np.ones((1, len(both))))[0])
-    if not np.isfinite(value):
-        return bounded(none, None, "", "both raters gave one and the same mark to every item: chance agrees as well")
-    interval, reason = resampler.interval(statistic, both, value)
-    return bounded(Measure(kind=kind, value=value, n=len(both), left_out=left_out), interval, NAME, reason)
+    found = usable(kind, list(zip(first, second, strict=True)), questions, most=MOST_MARKS)
+    none = "both raters gave one and the same mark to every item: chance agrees as well"
+    return estimated(*found, partial(_cohen, power=_WEIGHTS[kind]), none)
 
 
 def distances(marks: Sequence[float] | Floats, power: int) -> Floats:
@@ -54,49 +45,25 @@ def distances(marks: Sequence[float] | Floats, power: int) -> Floats:
     return found
 
 
-def fleiss(rows: Sequence[Column], resampler: Resampler) -> Measure:
+def fleiss(rows: Rows, questions: Sequence[int]) -> Measure:
     """Fleiss' kappa over the items that every rater rated."""
-    complete = [index for index, row in enumerate(rows) if row and all(value is not None for value in row)]
-    left_out = len(rows) - len(complete)
-    values = np.array([rows[index] for index in complete], dtype=float)
-    none = Measure(kind="fleiss", value=None, n=len(complete), left_out=left_out)
-    if rows and len(rows[0]) < 2:
-        return bounded(none, None, "", "it takes two raters")
-    marks = np.unique(values)
-    if reason := _unusable(len(complete), marks):
-        return bounded(none, None, "", reason)
-    counts = (values[:, :, None] == marks[None, None, :]).sum(axis=1).astype(float)
-    value = kappa_of_counts(counts)
-    if value is None:
-        return bounded(none, None, "", "every rating is the same mark: chance agrees as well")
-    interval, reason = resampler.interval(_fleiss(counts), complete, value)
-    return bounded(Measure(kind="fleiss", value=value, n=len(complete), left_out=left_out), interval, NAME, reason)
+    found = usable("fleiss", rows, questions, most=MOST_MARKS)
+    return estimated(*found, _fleiss, "every rating is the same mark: chance agrees as well")
 
 
-def kappa_of_counts(counts: Sequence[Sequence[float]] | Floats) -> float | None:
-    """Fleiss' kappa from how many raters gave each item each mark: items × marks, every row of the same sum."""
-    table = np.asarray(counts, dtype=float)
-    value = float(_fleiss(table)(np.ones((1, len(table))))[0])
-    return value if np.isfinite(value) else None
-
-
-def agreement(rows: Sequence[Column], resampler: Resampler) -> Measure:
+def agreement(rows: Rows, questions: Sequence[int]) -> Measure:
     """The share of pairs of ratings of an item that are equal, a mean over items with two ratings and more.
 
-    Wilson's interval for two raters, where it is a share of items; else a bootstrap.
+    The interval is that of a mean score over questions (`estimate`).
     """
-    pairs = [[value for value in row if value is not None] for row in rows]
-    usable = [index for index, row in enumerate(pairs) if len(row) > 1]
-    shares = np.array([_equal_pairs(pairs[index]) for index in usable])
-    measure = Measure(kind="agreement", value=None, n=len(usable), left_out=len(rows) - len(usable))
-    if not usable:
-        return bounded(measure, None, "", "no item has two ratings")
-    value = float(shares.mean())
-    found = Measure(kind="agreement", value=value, n=measure.n, left_out=measure.left_out)
-    if resampler.single and all(len(pairs[index]) == 2 for index in usable):
-        return bounded(found, zero_one_interval(float(shares.sum()), len(usable)), "Wilson")
-    interval, reason = resampler.interval(lambda weights: _mean(weights, shares), usable, value)
-    return bounded(found, interval, NAME, reason)
+    measure, values, asked = usable("agreement", rows, questions, 2)
+    if measure.reason:
+        return measure
+    counts = (values[:, :, None] == np.unique(values[np.isfinite(values)])).sum(axis=1)
+    sizes = counts.sum(axis=1)
+    shares = (counts * (counts - 1)).sum(axis=1) / (sizes * (sizes - 1))
+    around = mean_of(shares, asked).interval()
+    return bounded(replace(measure, value=float(shares.mean())), around, "Wilson")
 
 
 def confusion(first: Column, second: Column, scale: Sequence[float]) -> tuple[tuple[int, ...], ...]:
@@ -109,22 +76,11 @@ def confusion(first: Column, second: Column, scale: Sequence[float]) -> tuple[tu
     return tuple(map(tuple, table))
 
 
-def _both(first: Column, second: Column) -> list[int]:
-    pairs = zip(first, second, strict=True)
-    return [index for index, (a, b) in enumerate(pairs) if a is not None and b is not None]
-
-
-def _unusable(items: int, marks: Floats) -> str:
-    if items < 2:
-        return f"it takes two items that all have rated; there {'is one' if items else 'are none'}"
-    if len(marks) > MOST_MARKS:
-        return f"{len(marks):,} different marks are no scale of categories: name one with --scale"
-    return ""
-
-
-def _cohen(a: NDArray[np.int64], b: NDArray[np.int64], distance: Floats) -> Statistic:
-    apart = distance[a, b]
-    ones_a, ones_b = np.eye(len(distance))[a], np.eye(len(distance))[b]
+def _cohen(values: Floats, power: int) -> Statistic:
+    marks, codes = np.unique(values, return_inverse=True)
+    a, b = codes.reshape(values.shape).T
+    distance, one_hot = distances(marks, power), np.eye(len(marks))
+    apart, ones_a, ones_b = distance[a, b], one_hot[a], one_hot[b]
 
     def statistic(weights: Weights) -> Floats:
         total = weights.sum(axis=1)
@@ -134,8 +90,9 @@ def _cohen(a: NDArray[np.int64], b: NDArray[np.int64], distance: Floats) -> Stat
     return statistic
 
 
-def _fleiss(counts: Floats) -> Statistic:
-    raters = float(counts[0].sum())
+def _fleiss(values: Floats) -> Statistic:
+    counts = (values[:, :, None] == np.unique(values)).sum(axis=1).astype(float)
+    raters = values.shape[1]
     equal = ((counts**2).sum(axis=1) - raters) / (raters * (raters - 1))
 
     def statistic(weights: Weights) -> Floats:
@@ -150,15 +107,3 @@ def _beyond(observed: Floats, expected: Floats) -> Floats:
     """1 − observed / expected; nan where nothing is to be expected."""
     some = expected > 1e-12
     return np.where(some, 1 - observed / np.where(some, expected, 1.0), np.nan)
-
-
-def _equal_pairs(values: Sequence[float]) -> float:
-    counts: dict[float, int] = {}
-    for value in values:
-        counts[value] = counts.get(value, 0) + 1
-    return sum(count * (count - 1) for count in counts.values()) / (len(values) * (len(values) - 1))
-
-
-def _mean(weights: Weights, values: Floats) -> Floats:
-    total = weights.sum(axis=1)
-    return np.where(total > 0, weights @ values / np.where(total > 0, total, 1.0), np.nan)

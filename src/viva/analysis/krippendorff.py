@@ -7,39 +7,31 @@ marks. Items with a single mark tell nothing of agreement and are left out. δ²
 or the squared number of marks between two, counted with half of those equal to either (ordinal), which is the squared
 difference of their mid-ranks.
 
-Krippendorff (2011), "Computing Krippendorff's Alpha-Reliability", University of Pennsylvania. The interval draws items
-again (see `resampling`), where Hayes and Krippendorff (2007) draw distances of pairs and take D_e as known.
+Krippendorff (2011), "Computing Krippendorff's Alpha-Reliability", University of Pennsylvania. The interval tilts items
+(see `tilting`), where Hayes and Krippendorff (2007) draw distances of pairs and take D_e as known.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Literal
 
 import numpy as np
 
-from viva.analysis.measure import Measure, bounded
-from viva.analysis.resampling import NAME, Floats, Resampler, Statistic, Weights, midranks
+from viva.analysis.measure import Measure
+from viva.analysis.tilting import Floats, Rows, Statistic, Weights, estimated, midranks, usable
 
 Level = Literal["nominal", "ordinal", "interval"]
 _ENTRIES = 2_000_000
-"""Resamples × items × raters that are held at once."""
+"""Distributions × items × raters that are held at once."""
 
 
-def krippendorff(rows: Sequence[Sequence[float | None]], level: Level, resampler: Resampler) -> Measure:
+def krippendorff(rows: Rows, level: Level, questions: Sequence[int]) -> Measure:
     """Alpha of items × raters; `level` says what a difference of two marks means."""
-    paired = [index for index, row in enumerate(rows) if sum(value is not None for value in row) > 1]
-    none = Measure(kind="krippendorff", value=None, n=len(paired), left_out=len(rows) - len(paired))
-    if len(paired) < 2:
-        return bounded(none, None, "", "it takes two items with two ratings each")
-    values = np.array([[np.nan if value is None else value for value in rows[index]] for index in paired], dtype=float)
-    statistic = alpha_of(values, level)
-    value = float(statistic(np.ones((1, len(paired))))[0])
-    if not np.isfinite(value):
-        return bounded(none, None, "", "every rating is the same mark: there is nothing to tell items apart by")
-    interval, reason = resampler.interval(statistic, paired, value)
-    found = Measure(kind="krippendorff", value=value, n=none.n, left_out=none.left_out)
-    return bounded(found, interval, NAME, reason)
+    found = usable("krippendorff", rows, questions, 2)
+    none = "every rating is the same mark: there is nothing to tell items apart by"
+    return estimated(*found, partial(alpha_of, level=level), none)
 
 
 def alpha_of(values: Floats, level: Level) -> Statistic:

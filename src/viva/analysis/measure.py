@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import Literal
 
 import msgspec
 from msgspec import Struct
 
-from viva.analysis.uncertainty import Interval, t_quantile
+from viva.analysis.uncertainty import Interval
 
 Kind = Literal[
     "cronbach", "pearson", "spearman", "krippendorff", "fleiss", "kappa", "kappa_linear", "kappa_quadratic",
@@ -39,16 +38,3 @@ def bounded(measure: Measure, interval: Interval | None, method: str, reason: st
     if interval is None:
         return msgspec.structs.replace(measure, reason=reason)
     return msgspec.structs.replace(measure, low=interval[0], high=interval[1], interval=method)
-
-
-def mean_interval(values: list[float], clusters: list[int]) -> tuple[float, Interval | None]:
-    """A mean with Student's t over clusters (Miller 2024); no interval for one cluster or where nothing varies."""
-    mean = math.fsum(values) / len(values)
-    sums: dict[int, float] = {}
-    for value, cluster in zip(values, clusters, strict=True):
-        sums[cluster] = sums.get(cluster, 0.0) + value - mean
-    squares = math.fsum(each * each for each in sums.values())
-    if len(sums) < 2 or squares <= 1e-24 * len(values):
-        return mean, None
-    half = t_quantile(len(sums) - 1) * math.sqrt(squares * len(sums) / (len(sums) - 1)) / len(values)
-    return mean, (mean - half, mean + half)

@@ -44,10 +44,13 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from viva.analysis.resampling import numbered
+from viva.analysis.tilting import numbered
 from viva.analysis.uncertainty import Interval, t_quantile
+from viva.visible import plural
 
 Reading = Literal["questions", "run"]
+FEWEST = 3
+"""Labels without which there is no figure."""
 VERIFIED = 20
 """Labels from which on the intervals' coverage was simulated."""
 PSEUDO = 1
@@ -196,14 +199,12 @@ def labels_needed(
 def _too_little(sample: _Sample, names: Sequence[str], judged: bool) -> str:
     if not judged:
         return "the judge has given no verdict"
-    if len(sample.y) < 2:
-        return f"it takes two labels at least; there {'is one' if len(sample.y) else 'are none'}"
+    if len(sample.y) < FEWEST:
+        return f"it takes {FEWEST} labels; there {'is one' if len(sample.y) == 1 else f'are {len(sample.y)}'}"
     for stratum, (size, drawn) in enumerate(zip(sample.sizes, sample.drawn, strict=True)):
         if drawn < min(2.0, size):
-            return (
-                f"stratum {names[stratum]!r} has {drawn:.0f} labels of {size:.0f} answers and needs two: "
-                "label more, or merge it with another"
-            )
+            which = f"stratum {names[stratum]!r}" if names[stratum] else "the sample"
+            return f"{which} has {plural(int(drawn), 'label')} of {size:.0f} answers and needs two"
     if len(np.unique(sample.cluster[sample.at])) < 2:
         return "all labels are of one question: it takes two"
     return ""

@@ -21,7 +21,7 @@ from viva.analysis.scaling import (
     fit_power,
     predict,
 )
-from viva.analysis.segments import Segments, fit_segments
+from viva.analysis.segments import Bend, Segments, bend, fit_segments
 from viva.errors import DataError
 
 FURTHEST = 1e6
@@ -111,6 +111,8 @@ class Forecast(Struct, frozen=True, kw_only=True):
     kind: Kind
     prediction: Prediction
     measured: tuple[Point, ...]
+    bend: Bend | None = None
+    """How the models leave the curve, surely or not; None where that cannot be told."""
 
 
 class Stray(Struct, frozen=True, kw_only=True):
@@ -209,7 +211,17 @@ def studied(
         held_out=tuple(held),
         fits=tuple(fits),
         segments=segments,
-        forecasts=tuple(_forecast(fit, size, held) for fit in fits for size in wanted),
+        forecasts=tuple(
+            Forecast(
+                kind=fit.kind,
+                prediction=predict(fit, size),
+                measured=tuple(point for point in held if is_size(point.size, size)),
+                bend=bent,
+            )
+            for fit in (fits if wanted else ())
+            for bent in [bend(fit, [point.size for point in kept], [point.score for point in kept], families)]
+            for size in wanted
+        ),
         strays=tuple(stray for fit in fits for stray in _strays(fit, kept)),
         reached=tuple(
             Reached(kind=fit.kind, model=one.model, reach=reach(fit, one.score)) for fit in fits for one in references
@@ -237,11 +249,6 @@ def _fitted(kind: Kind, points: Sequence[Point], families: Sequence[str]) -> Fit
     known = [point.variance for point in points if point.variance is not None]
     variances = known if len(known) == len(points) else None
     return _FITTERS[kind](sizes, scores, variances, families)
-
-
-def _forecast(fit: Fit, size: float, held: Sequence[Point]) -> Forecast:
-    measured = tuple(point for point in held if is_size(point.size, size))
-    return Forecast(kind=fit.kind, prediction=predict(fit, size), measured=measured)
 
 
 def _strays(fit: Fit, points: Sequence[Point]) -> list[Stray]:

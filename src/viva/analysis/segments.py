@@ -35,7 +35,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from viva.analysis.families import Codes, FamilyScatter, are_groups, family_scatter, numbered
-from viva.analysis.scaling import Fit, Floats, assembled, curve
+from viva.analysis.scaling import Fit, Floats, assembled, curve, gradient
 from viva.analysis.uncertainty import LEVEL
 from viva.errors import DataError
 
@@ -91,6 +91,16 @@ class Segments(Struct, frozen=True, kw_only=True):
     """None for more than `MOST` models, and for models without names."""
 
 
+class Bend(Struct, frozen=True, kw_only=True):
+    """How models leave a curve that was fitted to them."""
+
+    at: float
+    """The size, in billions, from which on they do most."""
+    upwards: bool
+    p: float
+    """Of models that follow the curve."""
+
+
 def fit_segments(
     sizes: Sequence[float],
     scores: Sequence[float],
@@ -132,12 +142,6 @@ def fit_segments(
     first, last = float(distinct[0]), float(distinct[-1])
     gain = _f(sse_one, sse, len(x) - 3)
     boot = _bootstrap(z, y, codes, resamples, seed)
-    searched = _f(sse_one, sse_one - float(gains.max()), len(x) - 3)
-    nulls = [_simulated_p(search, searched, len(x) - 3, draws, seed), _wild_p(search, one, draws, seed)]
-    scatter = None if codes is None else family_scatter(search.basis, one, codes)
-    if codes is not None and scatter is not None:
-        parts = (codes, scatter.within, scatter.between)
-        nulls.append(_simulated_p(search, searched, len(x) - 3, draws, seed, parts))
     return Segments(
         fit=fit,
         at=10**c,
@@ -154,26 +158,55 @@ def fit_segments(
         below=below,
         above=above,
         gain=gain,
-        p=max(nulls),
+        p=_p_of_no_break(search, one, len(x) - 3, codes, draws, seed),
         p_naive=float(stats.f.sf(gain, 1, len(x) - 3)),
         moved=_moved(z, y, names),
     )
+
+
+def bend(
+    fit: Fit, sizes: Sequence[float], scores: Sequence[float], families: Sequence[str] = (), *, draws: int = DRAWS
+) -> Bend | None:
+    """Where the models bend away from a curve that was fitted to them; p as of one line (see the top).
+
+    Of an average the bend from that of its curves which has the least: p is of all of them. None for a curve that is
+    not to be relied on, and for too few models to tell.
+    """
+    shapes = [one for one in fit.shapes or (fit,) if one.kind != "segments" and one.basis == "scatter"]
+    if not shapes or fit.n < FEWEST or len(np.unique(sizes)) < 4:
+        return None
+    z, y = np.log10(np.asarray(sizes, dtype=np.float64)), np.asarray(scores, dtype=np.float64)
+    codes = numbered(families) if are_groups(families) else None
+    bends = []
+    for one in shapes:
+        search = _Search(z, _STEPS, gradient(one.kind, one.parameters, 10**z))
+        left = search.residual(y - curve(one, 10**z))
+        index = int(np.argmax(search.gains(left)))
+        bends.append(
+            Bend(
+                at=10 ** float(search.places[index]),
+                upwards=bool(search.directions[index] @ left > 0),
+                p=_p_of_no_break(search, left, one.spare - 1, codes, draws, 0),
+            )
+        )
+    return max(bends, key=lambda found: found.p)
 
 
 class _Search:
     """Places of a break, as unit directions by which the second line can leave the first.
 
     From the second smallest to the second largest size: beyond them nothing changes but the break's own place.
+    `gradient`: of another curve than a line, whose parameters could be moved as well.
     """
 
-    def __init__(self, z: Floats, steps: int) -> None:
+    def __init__(self, z: Floats, steps: int, gradient: Floats | None = None) -> None:
         distinct = np.unique(z)
         first, last = distinct[1], distinct[-2]
         places = np.linspace(first, last, steps)
         if len(distinct) <= _STEPS:  # a kink at a size is where the sum of squares may have its minimum
             places = np.union1d(places, distinct[1:-1])
         self.z = z
-        basis, _ = np.linalg.qr(np.stack([np.ones_like(z), z], axis=1))
+        basis, _ = np.linalg.qr(np.stack([np.ones_like(z), z], axis=1) if gradient is None else gradient)
         self.basis = basis
         hinges = np.maximum(z[None, :] - places[:, None], 0)
         hinges -= (hinges @ basis) @ basis.T
@@ -239,6 +272,17 @@ def _f(sse_one: float, sse_two: float, spare: int) -> float:
     if sse_two <= _TINY * max(sse_one, _TINY):
         return math.inf if sse_one > _TINY else 0.0
     return max(0.0, sse_one - sse_two) / (sse_two / spare)
+
+
+def _p_of_no_break(search: _Search, left: Floats, spare: int, codes: Codes | None, draws: int, seed: int) -> float:
+    """The largest p of the simulations: `left` of the scores by a curve, `spare` points over with a break in it."""
+    whole = float(left @ left)
+    searched = _f(whole, whole - float(search.gains(left).max()), spare)
+    nulls = [_simulated_p(search, searched, spare, draws, seed), _wild_p(search, left, draws, seed)]
+    scatter = None if codes is None else family_scatter(search.basis, left, codes)
+    if codes is not None and scatter is not None:
+        nulls.append(_simulated_p(search, searched, spare, draws, seed, (codes, scatter.within, scatter.between)))
+    return max(nulls)
 
 
 def _simulated_p(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from viva.analysis.estimate import Estimate
+from viva.visible import plural
 
 UNSURE = "†"
 """Marks a mean that leaves something out."""
@@ -39,6 +40,17 @@ def interval_text(cell: Estimate) -> str:
 def bounds_text(cell: Estimate) -> str:
     """`60.10–62.00`: the least and the most that a marked mean can be; empty for any other."""
     return "" if cell.complete or cell.mean is None else range_text(cell.floor, cell.ceiling)
+
+
+APART = "questions that belong together count each by itself here: what is said of errors is too small."
+"""Where a measure knows no clusters."""
+
+
+def clusters_text(clusters: int) -> str:
+    """What intervals of so many clusters count."""
+    return (
+        f"intervals and tests count {plural(clusters, 'group')} of questions that belong together, not each question."
+    )
 
 
 def cell_text(cell: Estimate) -> str:

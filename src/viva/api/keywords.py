@@ -24,7 +24,7 @@ def keywords(known: Mapping[str, Option], given: Mapping[str, object], function:
 
     Raises TypeError for a name that is none, VivaError for a value that is not allowed.
     """
-    problem = unknown(known, given)
+    problem = unknown(known, given, function.removeprefix("viva.").replace(".", " "))
     if problem:
         raise TypeError(f"{function}: {problem}")
     return convert(known, {"progress": "quiet", **given})

@@ -39,3 +39,4 @@ COMMANDS = {
     "build verify sheet": (f"{_VERIFICATION}:sheet", "Write a sheet to be filled in."),
     "build verify rate": (f"{_VERIFICATION}:rate", "Error rate and agreement, from sheets that were filled in."),
 }
+MOVED = {"build translate": {"check": ("build translate check SET", "")}}

@@ -37,7 +37,7 @@ class DraftOptions(Struct, kw_only=True):
     max_tokens: MaxTokens = 4096
     concurrency: Annotated[
         Annotated[int, Meta(ge=1)] | None,
-        note("Requests in flight.  [default: as many as the server bears]", metavar="N"),
+        note("Requests in flight.  [default: as many as the server bears]"),
     ] = None
     timeout: Timeout = 300.0
     max_attempts: MaxAttempts = 8

@@ -18,16 +18,14 @@ if TYPE_CHECKING:
     from viva.build.project import ProjectFolder, TextProject
     from viva.review.items import Item
 
-Everything = Annotated[bool, note("Also what is approved already.")]
-
 
 class DecidingOptions(Struct, kw_only=True):
     """Who decides, about what, how often, and where the page is served."""
 
     project: ProjectPath
     reviewer: Annotated[str, note("Who decides, where the page is not told another name.", metavar="NAME")] = ""
-    everything: Everything = False
-    marks: Annotated[int, Meta(ge=1, le=100, description="People wanted for each question.")] = 1
+    everything: Annotated[bool, note("Also what is approved already.")] = False
+    marks: Annotated[int, Meta(ge=1, le=100, description="Experts wanted for each question.")] = 1
     host: Annotated[str, note("For another one a token is needed.")] = "127.0.0.1"
     port: Annotated[int, Meta(ge=0, le=65535, description="0: a free one.")] = 8470
     token: Token = ""
@@ -39,10 +37,15 @@ class FileOptions(Struct, kw_only=True):
 
     project: ProjectPath
     reviewer: Annotated[str | None, note("Who decided what is in the file.", metavar="NAME")] = None
-    decided: Annotated[Path | None, note("A filled-in file.", metavar="FILE.csv", spelled=("--file",))] = None
+    decided: Annotated[
+        Path | None,
+        note(
+            "Decisions: question, decision, rationale or translation, comment.", metavar="FILE.csv", spelled=("--file",)
+        ),
+    ] = None
     target: Annotated[
         Path | None,
-        note("Write a file of what is to be decided, to be filled in.", metavar="FILE.csv", spelled=("--write",)),
+        note("Write such a file of what is to be decided, to be filled in.", metavar="FILE.csv", spelled=("--write",)),
     ] = None
     everything: Annotated[bool, note("With --write: also what is approved already.")] = False
 

@@ -20,18 +20,19 @@ LEVELS = ("debug", "info", "warning", "error")
 
 
 def add_common_options(command: click.Command) -> click.Command:
-    """The command with these options, those in its group as well; those that it has already stay as they are."""
-    for one in command.commands.values() if isinstance(command, click.Group) else ():
-        add_common_options(one)
+    """The command with these options; those that it has already stay as they are."""
     for parameter in command.params:
-        if type(parameter.type) is click.Choice:
-            parameter.type = Choice(parameter.type.choices)
-        elif type(parameter.type) is click.IntRange:
-            bounds = parameter.type
-            parameter.type = WholeNumber(bounds.min, bounds.max, bounds.min_open, bounds.max_open, bounds.clamp)
-    if not isinstance(command, click.Group):
-        known = {name for parameter in command.params for name in parameter.opts}
-        command.params += [option for option in _options(command) if known.isdisjoint(option.opts)]
+        kind = parameter.type
+        if type(kind) is click.Choice:
+            parameter.type = Choice(kind.choices)
+        elif type(kind) is click.IntRange:
+            parameter.type = WholeNumber(kind.min, kind.max, kind.min_open, kind.max_open, kind.clamp)
+        if isinstance(kind, click.types.IntParamType):
+            parameter.metavar = parameter.metavar or "N"
+        elif isinstance(kind, click.types.FloatParamType):
+            parameter.metavar = parameter.metavar or ("0..1" if getattr(kind, "max", None) == 1 else "NUMBER")
+    known = {name for parameter in command.params for name in parameter.opts}
+    command.params += [option for option in _options(command) if known.isdisjoint(option.opts)]
     return command
 
 

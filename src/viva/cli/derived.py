@@ -12,19 +12,19 @@ import click
 from viva.cli.chart_options import chart_option
 from viva.cli.consent import confirm_endpoints
 from viva.cli.grouped import GroupedCommand
-from viva.cli.options import argument, option, stack, tables_options
+from viva.cli.options import derive, stack, tables_options
 from viva.cli.output import show_study
 from viva.commands import Command
-from viva.fields import Option, options, pick
+from viva.fields import options, pick
 from viva.reports.printing import StudyResult
 
 
 class _Derived(GroupedCommand):
     """A command whose help names the commands below it."""
 
-    def __init__(self, *given: Any, below: Mapping[str, str], own: Mapping[str, Option], **named: Any) -> None:
+    def __init__(self, *given: Any, below: Mapping[str, str], **named: Any) -> None:
         super().__init__(*given, **named)
-        self.below, self.own = below, own
+        self.below = below
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         super().format_options(ctx, formatter)
@@ -41,11 +41,9 @@ def derived(
     built_in: Callable[[str], click.Command],
 ) -> click.Command:
     """The command of that name. `below`: the commands whose names begin with it; `built_in` finds one of the core."""
+    shown = {"help": inspect.cleandoc(known.config.__doc__ or ""), "short_help": summary, "below": below}
     # `--all` of a study is an option of how it is printed, whoever else looks at it.
-    fields = options(known.config, without=("all",) if known.kind == "study" else ())
-    own = [argument(one) for one in fields.values() if one.argument]
-    own += [option(one) for one in fields.values() if not one.argument]
-    shown = {"help": inspect.cleandoc(known.config.__doc__ or ""), "short_help": summary, "below": below, "own": fields}
+    own = [derive(known.config, without=("all",) if known.kind == "study" else ())]
     short = name.rpartition(" ")[2]
     if known.kind == "way":
         base = built_in(short)

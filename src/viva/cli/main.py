@@ -37,7 +37,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "error-types": ("viva.cli.grade.errors", "Why wrong answers are wrong: CS-Bench's types, by a judge."),
     },
     "Look": {
-        "runs": ("viva.cli.look.runs", "Your runs: date, models, exams, score, cost, what is left."),
+        "runs": ("viva.runs.run_list:listed_runs", "Your runs: date, models, exams, score, cost, what is left."),
         "show": ("viva.cli.look.show", "Prompt, reply, what was read in it, and the verdict."),
         "view": ("viva.cli.look.view", "Browse runs in the browser, also while they are running."),
         "report": ("viva.cli.look.report", "A run as one HTML file that opens offline, or as tables."),
@@ -223,6 +223,10 @@ def main(arguments: list[str] | None = None) -> None:
             if inside and problem.option_name in OF_EVERY_COMMAND and isinstance(inside.command, click.Group):
                 where = f"{inside.command_path} COMMAND {problem.option_name}"
                 problem = click.UsageError(f"{problem.option_name} belongs after the command: {where}", inside)
+            elif inside:
+                command = inside.command_path.removeprefix(inside.find_root().command_path).strip()
+                if place := plugins.moved(command, problem.option_name):
+                    problem = click.UsageError(f"there is no {problem.option_name} here; did you mean {place}?", inside)
         problem.show()
         code = problem.exit_code
     except (click.exceptions.Abort, KeyboardInterrupt) as stopped:

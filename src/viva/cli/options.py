@@ -50,10 +50,9 @@ def derive(
     only: Collection[str] = (),
     without: Collection[str] = (),
 ) -> Callable[[F], F]:
-    """The click options of option structs, in their order: all fields but arguments, or those named."""
-    known = options(*kinds, without=without)
-    names = [name for name in known if name in only or (not only and not known[name].argument)]
-    return stack(*(option(known[name]) for name in names))
+    """The click arguments and options of option structs, in their order: all fields, or those named."""
+    known = options(*kinds, without=without).values()
+    return stack(*((argument if one.argument else option)(one) for one in known if not only or one.name in only))
 
 
 def stack(*decorators: Callable[[F], F]) -> Callable[[F], F]:
@@ -69,13 +68,13 @@ def stack(*decorators: Callable[[F], F]) -> Callable[[F], F]:
 
 def argument(option: Field) -> Callable[[F], F]:
     """The click argument of a field that is one."""
-    kind = _click_type(option)
+    shown = option.metavar or option.name.upper()
     return click.argument(
         option.name,
-        type=kind,
+        type=_click_type(option),
         nargs=-1 if option.several else 1,
         required=option.required,
-        metavar=option.metavar or None,
+        metavar=shown if option.required else f"[{shown}]",
         # click takes what has a default, None too, for what need not be given
         **({} if option.required or option.several else {"default": option.default}),
     )

@@ -21,17 +21,16 @@ if TYPE_CHECKING:
     from viva.reports.printing import StudyResult
     from viva.runs.open import OpenRun
 
-SUFFIXES = {".csv": "csv", ".json": "json", ".md": "markdown", ".tex": "latex"}
-"""What an --out of that name holds, where --format does not say."""
 C = TypeVar("C", bound=Struct)
 R = TypeVar("R", bound="StudyResult")
 
 
 def show_study(study: Callable[[C], R], config: type[C], given: Mapping[str, Any]) -> R:
     """Call a study with a command's options; draw and print what it found as --chart, --format and --out say."""
-    out, picture, form = given["out"], given.get("chart"), given["format"]
+    output, picture = pick(OutputOptions, given), given.get("chart")
+    out, form = output.out, output.form
     check_writable(out)
-    if out is not None and out.suffix.lower() == ".svg":
+    if "chart" in given and out is not None and out.suffix.lower() == ".svg":
         raise VivaError(f"--out {out} is for tables; --chart {out} draws")
     result = study(pick(config, given))
     if picture is not None:
@@ -41,24 +40,25 @@ def show_study(study: Callable[[C], R], config: type[C], given: Mapping[str, Any
         if chart is None:
             raise VivaError(f"--chart {picture}: there is nothing to draw of this; leave it out")
         save(chart, picture)
-    if out is not None and form == "terminal":
-        form = SUFFIXES.get(out.suffix.lower(), form)
     if not result.empty:
-        print_study(result, form, out, everything=given["all"])
+        _print_study(result, form, out, everything=output.all)
         if result.announced and out is not None and form == "csv":
-            print_study(result, "terminal", None, everything=given["all"])
+            _print_study(result, "terminal", None, everything=output.all)
     if result.verdict:
         click.echo(f"viva: {result.verdict}", err=True)
     return result
 
 
-def print_study(result: StudyResult, form: str, out: Path | None, *, everything: bool = False) -> None:
+def _print_study(result: StudyResult, form: str, out: Path | None, *, everything: bool) -> None:
     """Print or write what a study found: one screen, or everything where it is asked for, and in files."""
     width, colour = screen(out)
     if form == "terminal" and out is None and not everything:
         text = result.to_screen(width, colour=colour)
     else:
-        text = result.to_text(form, width=width, colour=colour)
+        try:
+            text = result.to_text(form, width=width, colour=colour)
+        except VivaError as problem:
+            raise VivaError(f"{f'--out {out}' if out else f'--format {form}'}: {problem}") from None
     emit(text, out)
 
 
@@ -68,8 +68,8 @@ def print_report(report: Report, output: OutputOptions) -> None:
     from viva.reports.summary import summary_terminal
 
     width, colour = screen(output.out)
-    if output.format != "terminal":
-        text = FORMATS[output.format](report)
+    if output.form != "terminal":
+        text = FORMATS[output.form](report)
     elif output.tables or output.everything:
         text = as_terminal(report, details=output.everything, width=width, colour=colour)
     else:
@@ -84,10 +84,10 @@ def screen(out: Path | None) -> tuple[int | None, bool]:
     return shutil.get_terminal_size().columns, os.environ.get("TERM") != "dumb"
 
 
-def check_writable(out: Path | None) -> None:
-    """Refuse an --out that cannot be written before hours are spent on what it should hold."""
+def check_writable(out: Path | None, option: str = "--out") -> None:
+    """Refuse a file that cannot be written before hours are spent on what it should hold."""
     if out is not None and (out.is_dir() or not out.absolute().parent.is_dir()):
-        raise VivaError(f"--out {out}: write the name of a file, in a folder that exists")
+        raise VivaError(f"{option} {out}: write the name of a file, in a folder that exists")
 
 
 def emit(text: str, out: Path | None) -> None:

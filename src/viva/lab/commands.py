@@ -1,4 +1,4 @@
-"""What the lab registers: commands, each with the function that it is and one line."""
+"""What the lab registers: commands, each with the function that it is and one line; options that it took over."""
 
 COMMANDS = {
     "plan": (
@@ -16,4 +16,22 @@ COMMANDS = {
     "item-analysis": ("viva.lab.items.study:study", "Questions: facility, discrimination, item response, anchors."),
     "overlap": ("viva.lab.duplicates.study:study", "Near-duplicates and leakage: a set and another set or a corpus."),
     "perplexity": ("viva.lab.surprisal.study:study", "How little texts surprise a model; signs of leakage."),
+}
+
+_OF_TEXTS = ("model", "base_url", "api_key_env", "items", "revision", "dtype", "device", "bits", "adapter",
+             "trust_remote_code", "template", "batch_size")  # fmt: skip
+MOVED = {
+    "run": {
+        "vary": ("variance run BENCHMARK", "vary"),
+        "adaptive": ("adaptive run BENCHMARK", "calibration"),
+        "until": ("adaptive run BENCHMARK", "until"),
+        "canaries": ("judge-bias run BENCHMARK", "canaries"),
+    },
+    "show": {"vary": ("variance run BENCHMARK", "vary")},
+    "resume": {"canaries": ("judge-bias resume RUN", "canaries")},
+    "grade": {"canaries": ("judge-bias grade BENCHMARK ANSWERS", "canaries")},
+    "build stats": {
+        "reference": ("perplexity SET REFERENCE", ""),
+        **{name: ("perplexity SET", name) for name in _OF_TEXTS},
+    },
 }

@@ -34,13 +34,14 @@ def agreement_grids(found: Agreement) -> list[Grid]:
     if found.powered is not None:
         grids.append(_powered(f"Mean mark of all {found.powered.answers:,} items{where}", found.powered))
     if len(found.people) > 1 or found.judge is None:
-        grids.append(_measures(f"{len(found.people)} {found.word} among each other{where}", found.among))
+        grids += _measures(f"{len(found.people)} {found.word} among each other{where}", found.among)
     if found.judge is not None:
-        grids.append(_measures(f"{found.judge} against the {found.word}{where}", found.judged))
-    if found.pairs and len(found.people) + (found.judge is not None) > 2:
-        grids.append(_pairs(f"Two by two{where}", found.pairs))
-    elif found.pairs and found.judge is None:
-        grids.append(_measures(f"{found.pairs[0].first} and {found.pairs[0].second}{where}", found.pairs[0].measures))
+        grids += _measures(f"{found.judge} against the {found.word}{where}", found.judged)
+    pairs = [pair for pair in found.pairs if any(one.value is not None for one in pair.measures)]
+    if pairs and len(found.people) + (found.judge is not None) > 2:
+        grids.append(_pairs(f"Two by two{where}", pairs))
+    elif pairs and found.judge is None:
+        grids += _measures(f"{pairs[0].first} and {pairs[0].second}{where}", pairs[0].measures)
     if found.table is not None:
         table = found.table
         # A header goes to the terminal as it is: no name of a rater's may drive it.
@@ -61,26 +62,29 @@ def notes_on(found: Sequence[Agreement]) -> list[str]:
     for one in found:
         where = f" ({one.title})" if one.title else ""
         notes += [note + where for note in one.notes]
-        for whose, measure in _all(one):
-            what = "no value" if measure.value is None else "no interval"
-            if measure.reason:
-                reasons.append(f"{NAMES[measure.kind]}, {whose}{where}: {what}; {measure.reason}.")
+        for whose, measures in _all(one):
+            missing: dict[str, list[str]] = {}
+            for measure in measures:
+                if measure.reason:
+                    what = "value" if measure.value is None else "interval"
+                    missing.setdefault(f"{measure.reason}, so no {what} of", []).append(NAMES[measure.kind])
+            every = len(missing) == 1 and len(next(iter(missing.values()))) == len(measures)
+            for reason, names in missing.items():
+                reasons.append(f"{whose}{where}: {reason} {'any measure' if every else ', '.join(names)}.")
         if one.powered is not None:
             notes += [note + where for note in _notes_on_powered(one.powered)]
-    reasons = list(dict.fromkeys(reasons))
     if len(reasons) > MOST_REASONS:
-        reasons[MOST_REASONS:] = [f"{len(reasons) - MOST_REASONS:,} more figures are missing for such reasons."]
+        reasons[MOST_REASONS:] = [f"{len(reasons) - MOST_REASONS:,} more notes of this kind."]
     return [*notes, *reasons]
 
 
-def _all(found: Agreement) -> Iterator[tuple[str, Measure]]:
-    for measure in found.among if len(found.people) > 1 or found.judge is None else ():
-        yield "the people", measure
-    for measure in found.judged:
-        yield f"{one_line(found.judge or '', _LONG)} against the people", measure
+def _all(found: Agreement) -> Iterator[tuple[str, Sequence[Measure]]]:
+    if len(found.people) > 1 or found.judge is None:
+        yield f"the {found.word}", found.among
+    if found.judge is not None:
+        yield f"{one_line(found.judge, _LONG)} against the {found.word}", found.judged
     for pair in found.pairs:
-        for measure in pair.measures:
-            yield f"{one_line(pair.first, _LONG)} and {one_line(pair.second, _LONG)}", measure
+        yield f"{one_line(pair.first, _LONG)} and {one_line(pair.second, _LONG)}", pair.measures
 
 
 def _notes_on_powered(one: Powered) -> list[str]:
@@ -100,11 +104,13 @@ def _notes_on_powered(one: Powered) -> list[str]:
     return notes
 
 
-def _measures(title: str, measures: Sequence[Measure]) -> Grid:
+def _measures(title: str, measures: Sequence[Measure]) -> Iterator[Grid]:
+    """Their table; none where no measure has a value."""
     rows = tuple(
         (NAMES[one.kind], measure_text(one), f"{one.n:,}", f"{one.left_out:,}", one.interval or "–") for one in measures
     )
-    return Grid(title, ("", "value", "items", "left out", "interval"), rows)
+    if any(one.value is not None for one in measures):
+        yield Grid(title, ("", "value", "items", "left out", "interval"), rows)
 
 
 def _pairs(title: str, pairs: Sequence[Pair]) -> Grid:
@@ -151,7 +157,7 @@ def score_grids(found: Sequence[ScoreFromLabels]) -> list[Grid]:
             if one.title != title:
                 continue
             if p.combined is None or p.labels_alone is None:
-                rows.append((one.metric, number(p.judge), f"– ({p.reason})", "–", "–", "–"))
+                rows.append((one.metric, number(p.judge), *("–" * 4)))
                 continue
             both = [
                 f"{number(e.value)} [{e.questions[0]:.3f}, {e.questions[1]:.3f}]" for e in (p.labels_alone, p.combined)
@@ -161,6 +167,17 @@ def score_grids(found: Sequence[ScoreFromLabels]) -> list[Grid]:
             rows.append((one.metric, number(p.judge), *both, labels, worth))
         grids.append(Grid(f"The score that experts would give · {title}", header, tuple(rows)))
     return grids
+
+
+def _notes_on_scores(found: Sequence[ScoreFromLabels]) -> Iterator[str]:
+    """Why a score is a dash, and what few labels are worth."""
+    few: dict[str, None] = {}
+    for one in found:
+        if one.powered.combined is None:
+            yield f"no {one.metric} from labels ({one.title}): {one.powered.reason}."
+        elif one.powered.labels - one.known < VERIFIED:
+            few[f"intervals were tested from {VERIFIED} labels on; here are fewer ({one.title})."] = None
+    yield from few
 
 
 @dataclass(frozen=True, repr=False)
@@ -174,8 +191,8 @@ class Agreements(StudyResult):
     words = WORDS | {"interval", "first", "second", "of"}
 
     def tables(self) -> list[Grid]:
-        """The tables of every report, then the scores."""
-        return [*(grid for one in self.found for grid in agreement_grids(one)), *score_grids(self.scores)]
+        """The scores, then the tables of every report."""
+        return [*score_grids(self.scores), *(grid for one in self.found for grid in agreement_grids(one))]
 
     def closing(self) -> list[str]:
         """The legend and the notes."""
@@ -183,7 +200,7 @@ class Agreements(StudyResult):
 
     def notes(self) -> list[str]:
         """What must be known beside the figures."""
-        return [*notes_on(self.found), *self.more]
+        return [*_notes_on_scores(self.scores), *notes_on(self.found), *self.more]
 
     def pictures(self) -> list[tuple[str, str]]:
         """Title and SVG of every report: there is no other chart."""

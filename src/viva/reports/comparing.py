@@ -13,7 +13,7 @@ from viva.analysis.comparing import Decision, Difference, Flip
 from viva.analysis.estimate import Estimate
 from viva.analysis.multiplicity import NAMES, Correction
 from viva.analysis.posterior import Posterior
-from viva.analysis.wording import UNSURE, interval_text, mean_text, percent, range_text
+from viva.analysis.wording import UNSURE, clusters_text, interval_text, mean_text, percent, range_text
 from viva.errors import EXIT_OK
 from viva.reports.grids import WORDS
 from viva.reports.printing import StudyResult
@@ -184,7 +184,7 @@ def _decisions(one: Comparison, margin: float) -> Grid:
     )
     header = (*names, "difference", "at worst", "the second is")
     return Grid(
-        f"Up to a margin of {margin:g} points · {one.title}{title}", header, rows,
+        f"Up to a margin of {plural(margin, 'point')} · {one.title}{title}", header, rows,
         drop=("difference",), keep=("first", "second", "the second is"), asked=True, legend=_margin(one),
     )  # fmt: skip
 
@@ -256,7 +256,7 @@ def _counted(one: Comparison, margin: float) -> Grid:
     grid = _decisions(one, margin)
     decided = [row[-1] for row in grid.rows]
     counts = ", ".join(f"{decided.count(name):,} {name}" for name in _ORDER if name in decided)
-    title = f"Up to a margin of {margin:g} points: {counts} · {one.title}"
+    title = f"Up to a margin of {plural(margin, 'point')}: {counts} · {one.title}"
     return replace(grid, title=title, drop=("at worst",))
 
 
@@ -460,6 +460,8 @@ def closing(found: Sequence[Comparison]) -> list[str]:
     if any(row.found.ranged for row in rows):
         lines.append(f"{UNSURE} after a range: {RANGE}.")
     for one in found:
+        clusters = max((side.estimate.clusters for side in one.contestants), default=0)
+        lines += [f"{one.title}: {clusters_text(clusters)}"] if clusters else []
         lines += one.notes[:_LISTED]
         if len(one.notes) > _LISTED:
             lines.append(f"… and {plural(len(one.notes) - _LISTED, 'more note')}; --format json has all.")

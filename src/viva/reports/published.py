@@ -155,23 +155,26 @@ class PublishedTables(StudyResult):
         return grids_terminal(grids, lines, width=width or WIDTH, colour=colour, words=self.words)
 
     def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
-        """A row a row, in the columns' own names, figures as printed: what `viva correlate` and `viva scaling` read."""
+        """A row a row, in the columns' own names, figures as printed: what `viva correlate` and `viva scaling` read; or
+        the list."""
         if self.listing:
-            raise VivaError("--format csv holds one table's rows: name it, as in `viva published csbench en_domains`")
+            (grid,) = self.tables()
+            return grid.header, grid.rows
         if len(self.found) > 1:
             names = ", ".join(f"{one.benchmark} {one.name}" for one in self.found[:8])
-            raise VivaError(f"--format csv holds one table, and here are {len(self.found)}: name one of {names}")
+            raise VivaError(f"CSV or a frame holds one table, and here are {len(self.found)}: name one of {names}")
         (table,) = self.found
         words = _words(table)
         header = ("model", "kind", *words, "total", "active", *(column.name for column in table.columns))
         return header, [_record(table, entry, words) for entry in table.entries]
 
     def to_frame(self) -> pl.DataFrame:
-        """The rows of the one table."""
+        """The rows of the one table, or the list."""
         import polars as pl
 
-        figures = ("total", "active", *(column.name for one in self.found for column in one.columns))
-        return super().to_frame().with_columns(pl.col(*figures).cast(pl.Float64, strict=False))
+        figures = {"total", "active", *(column.name for one in self.found for column in one.columns)}
+        frame = super().to_frame()
+        return frame.with_columns(pl.col(figures.intersection(frame.columns)).cast(pl.Float64, strict=False))
 
     def data(self) -> object:
         """The tables; of a list, without their rows."""

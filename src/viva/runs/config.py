@@ -30,7 +30,7 @@ KeyVariable = Annotated[
 
 
 JudgeUrl = Annotated[
-    str | None, note("The judge's server.  [default: that of the run's judges, else models]", metavar="URL")
+    str | None, note("The judge's server.  [default: that of the run's judges, else of its models]", metavar="URL")
 ]
 """Of a run that there is."""
 JudgeKey = Annotated[str | None, note("Environment variable with the judge's key.", metavar="NAME")]
@@ -55,10 +55,7 @@ class ServerOptions(Struct, kw_only=True):
 
     reasoning_effort: Annotated[
         Effort | None,
-        note(
-            "How much a model that reasons is to think.  [default: the server's]",
-            metavar="none|minimal|low|medium|high|xhigh",
-        ),
+        note("How much a model that reasons is to think.  [default: the server's]"),
     ] = None
     reasoning_budget: Annotated[Positive | None, note("The most tokens that a model may think.", metavar="TOKENS")] = (
         None
@@ -276,9 +273,7 @@ class JudgeOptions(Struct, kw_only=True):
             "too.",
         ),
     ] = "nonce"
-    judge_reasoning_effort: Annotated[
-        Effort | None, note("How much a judge that reasons is to think.", metavar="EFFORT")
-    ] = None
+    judge_reasoning_effort: Annotated[Effort | None, note("How much a judge that reasons is to think.")] = None
     judge_reasoning_budget: Annotated[
         Positive | None, note("Tokens that a judge may think at most.", metavar="TOKENS")
     ] = None
@@ -408,20 +403,36 @@ class PublishedRows(Struct, kw_only=True):
     ] = "nearest"
 
 
+SUFFIXES = {".csv": "csv", ".json": "json", ".md": "markdown", ".tex": "latex"}
+
+
+def form_of(form: str | None, out: Path | None, usual: str = "terminal") -> str:
+    """The form that is asked for, else that of the file's name, else the usual one."""
+    return form or SUFFIXES.get(out.suffix.lower() if out else "", usual)
+
+
 class OutputOptions(PublishedRows, kw_only=True):
     """How results are shown."""
 
-    format: Annotated[Literal["terminal", "json", "csv", "markdown", "latex"], note("How the tables are printed.")] = (
-        "terminal"
-    )
-    out: Annotated[Path | None, note("Write all of it to a file instead.")] = None
+    format: Annotated[
+        Literal["terminal", "json", "csv", "markdown", "latex"] | None,
+        note("How the tables are printed.  [default: terminal; in a file, as its name says]"),
+    ] = None
+    out: Annotated[
+        Path | None, note("Write all of it to a file instead; the name says how: .csv, .json, .md, .tex, else as text.")
+    ] = None
     tables: Annotated[bool, note("The breakdowns and signatures, in place of one screen.")] = False
     all: Annotated[bool, note("All of it: also the long tables (every subject).")] = False
 
     @property
     def everything(self) -> bool:
         """Whether nothing may be left out: files and other forms have all of it."""
-        return self.all or self.format != "terminal" or self.out is not None
+        return self.all or self.out is not None or self.form != "terminal"
+
+    @property
+    def form(self) -> str:
+        """How it is written."""
+        return form_of(self.format, self.out)
 
 
 class AnswerFileOptions(Struct, kw_only=True):

@@ -163,6 +163,8 @@ def _of_the_paper(name: str) -> dict[str, object]:
 _PASSAGE = 100
 """Characters from which a line that questions share is a passage."""
 _LOOKED_AT = 20_000
+_FEW = 0.05
+"""Of all questions, too few to change an interval."""
 
 
 def reopen(record: ExamRecord) -> Exam:
@@ -232,10 +234,7 @@ def set_notes(exam: Exam) -> list[str]:
             "exam's score (of anchors, `viva item-analysis --predict` makes one)."
         )
     if shared := _shared_texts(exam):
-        notes.append(
-            f"{name}: {shared:,} questions share a text with others, and no `cluster` says so: intervals and tests "
-            "take each for an observation, and are too narrow (docs/cards.md)."
-        )
+        notes.append(f"{name}: {shared}")
     counted: dict[tuple[str, str], int] = {}
     for defect in exam.defects:
         counted[defect.kind, defect.action] = counted.get((defect.kind, defect.action), 0) + 1
@@ -249,18 +248,28 @@ def set_notes(exam: Exam) -> list[str]:
     return notes
 
 
-def _shared_texts(exam: Exam) -> int:
-    """How many questions have a paragraph in common with some others; 0 where clusters are declared.
+def _shared_texts(exam: Exam) -> str:
+    """What questions have in common: their clusters, or else a paragraph that more than a few share with some others.
 
     A paragraph that most questions have is an instruction.
     """
+    from viva.analysis.wording import clusters_text
+
     owners: dict[int, int] = {}
     of_each: list[set[int]] = []
+    clusters: set[str] = set()
     for question in itertools.islice(exam.questions(), _LOOKED_AT):
-        if question.cluster:
-            return 0
         of_each.append({hash(text) for text in question.text.splitlines() if len(text) >= _PASSAGE})
+        clusters.add(question.cluster or question.id)
         for text in of_each[-1]:
             owners[text] = owners.get(text, 0) + 1
+    if len(clusters) < len(of_each):
+        return clusters_text(len(clusters))
     most = max(2.0, len(of_each) / 2)
-    return sum(any(1 < owners[text] <= most for text in own) for own in of_each)
+    shared = sum(any(1 < owners[text] <= most for text in own) for own in of_each)
+    if shared < _FEW * len(of_each):
+        return ""
+    return (
+        f"{shared:,} questions share a text with others, and no `cluster` says so: intervals and tests take each for "
+        "an observation, and are too narrow (docs/cards.md)."
+    )

@@ -42,18 +42,9 @@ class PageOptions(Struct, kw_only=True):
         ),
     ] = DEFAULT_ITEMS
     max_size: Annotated[
-        float, Meta(ge=4, description="How large the page may be; answers are sampled until it is.")
+        float, Meta(ge=4), note("How large the page may be; answers are sampled until it is.", metavar="MB")
     ] = DEFAULT_SIZE
     seed: Annotated[int, note("Draws the sample.")] = 0
-
-
-class ReportConfig(PageOptions, kw_only=True):
-    """What is to be written, and where."""
-
-    format: str = "html"
-    out: Path | None = None
-    published_rows: str = "nearest"
-    all: bool = True
 
 
 def runs_at(path: Path) -> list[Path]:
@@ -99,7 +90,7 @@ def together(read: Sequence[Reported], names: Names) -> Report:
 
 
 def write_report(
-    read: Sequence[Reported], names: Names, report: Report, config: ReportConfig, out: Path
+    read: Sequence[Reported], names: Names, report: Report, config: PageOptions, out: Path
 ) -> tuple[int, int, list[str]]:
     """Write the page of some runs. Returns its bytes, how many answers it shows, and warnings about comparing."""
     from viva.reports.page.content import page_of
@@ -161,7 +152,7 @@ def _ways(results: Sequence[Result]) -> list[dict[str, str]]:
 
 
 def _spool_items(
-    read: Sequence[Reported], names: Names, config: ReportConfig, folder: Path
+    read: Sequence[Reported], names: Names, config: PageOptions, folder: Path
 ) -> tuple[Spooled | None, list[str]]:
     """The items packed, as many as fit, and what the page says of those that it leaves out."""
     from viva.reports.page.sampling import stratified

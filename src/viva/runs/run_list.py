@@ -9,6 +9,7 @@ from typing import Annotated
 
 from msgspec import Struct
 
+from viva.commands import command
 from viva.engine.folder import RunFolder, RunRecord
 from viva.engine.scorefile import fault
 from viva.errors import VivaError
@@ -24,12 +25,20 @@ SHOWN = 20
 
 
 class RunsConfig(Struct, kw_only=True):
-    """Whose runs, and how many."""
+    """List the runs in FOLDER (runs/ by default), the newest first: when, which models on which exams, their scores and
+    cost, and what is left to do. Nothing is asked and nothing graded: numbers are those of scores.jsonl.
+
+    \b
+    viva runs
+    viva runs /data/runs --all
+    viva runs --json
+    """
 
     folder: Annotated[Path, note("Folder of runs.", argument=True)] = Path("runs")
     all: Annotated[bool, note("All of them.")] = False
 
 
+@command(RunsConfig)
 def listed_runs(config: RunsConfig) -> RunList:
     """The newest runs of a folder. Raises VivaError where it holds none. What is wrong with one run is said of it."""
     root = config.folder

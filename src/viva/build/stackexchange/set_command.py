@@ -107,7 +107,7 @@ class CheckConfig(Struct, kw_only=True):
     """
 
     project: ProjectPath
-    questions: Annotated[tuple[str, ...], note("Only these.", metavar="[QUESTION]...", argument=True)] = ()
+    questions: Annotated[tuple[str, ...], note("Only these.", metavar="QUESTION...", argument=True)] = ()
     no_run: Annotated[bool, note("Only read: grade no example, run no test.")] = False
     unsafe_host_execution: Annotated[bool, note("Run the tests WITHOUT a sandbox, with all your rights.")] = False
     everything: ListAll = False
@@ -272,6 +272,7 @@ class ReviewConfig(DecidingOptions, kw_only=True):
     viva build infibench review so2024 --reviewer "G. Hopper"
     """
 
+    everything: Annotated[bool, note("Also what is approved or rejected already.")] = False
     kits: Annotated[bool, note("Also what is not written yet: to be written on the page, or turned down.")] = False
 
 
@@ -285,12 +286,11 @@ def review(config: ReviewConfig) -> int:
         refuse_name(config.reviewer)
     opened = Project(config.project)
     items = partial(opened.items, everything=config.everything, kits=config.kits)
-    others = "--everything shows what is decided, --kits what is not written yet"
     return serve_items(
         opened,
         items(),
         config,
-        others,
+        "--everything shows what is decided, --kits what is not written yet",
         refuse=partial(refusal, opened),
         saved=partial(take_over, opened),
         renewed=items,
@@ -340,7 +340,7 @@ class CalibrateConfig(Struct, kw_only=True):
 
     project: ProjectPath
     runs: Annotated[tuple[Path, ...], note("Runs of the pilot set.", metavar="RUN...", argument=True)]
-    answers: Annotated[Annotated[int, Meta(ge=0, le=50)], note("Show so many a finding.")] = 2
+    answers: Annotated[int, Meta(ge=0, le=50), note("Show so many a finding.")] = 2
     everything: ListAll = False
 
 

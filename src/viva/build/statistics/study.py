@@ -31,6 +31,8 @@ class SetStatisticsConfig(Struct, kw_only=True):
     \b
     viva build stats csbench --data DIR --language en,zh
     viva build stats myset --language de --chart lengths.svg
+
+    Exit codes: 0 told; 2 wrong use or unreadable files; 5 --out cannot be written; 130 interrupted.
     """
 
     set: Annotated[str, note("A benchmark, CS-Bench files, or a question file.", metavar="SET", argument=True)]

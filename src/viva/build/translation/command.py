@@ -114,7 +114,7 @@ def review(config: ReviewConfig) -> int:
 
 
 class ApproveConfig(FileOptions, kw_only=True):
-    """Take over decisions from a CSV, or --write one to be filled in.
+    """Take over decisions from a sheet (CSV), or --write one to be filled in.
 
     `approve` approves the text in the column translation, `edit` changes the text and leaves it to be approved,
     `reject` rejects it. All rows are taken over, or none. Every decision is a line of reviews.jsonl, as from the page.

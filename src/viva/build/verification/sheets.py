@@ -178,10 +178,9 @@ def _digest(question: Question) -> str:
     return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:12]
 
 
-def rated(found: Verified, seed: int = 0) -> Verification:
+def rated(found: Verified) -> Verification:
     """Error rates, each rater's and that of most of them, and agreement: of pairs, of all, of labels with the set's."""
     from viva.analysis.kappa import agreement, cohen, fleiss
-    from viva.analysis.resampling import Resampler
     from viva.build.verification.tables import Agreed, Verification
 
     raters = list(found.marks)
@@ -190,20 +189,20 @@ def rated(found: Verified, seed: int = 0) -> Verification:
     if len(raters) > 1:
         undecided = sum(1 for mark in most if mark is None)
         rates.append(_rate("most of them", most, found.own, undecided))
-    resampler = Resampler(range(len(found.questions)), seed)
+    questions = range(len(found.questions))
     columns = {**found.marks, **({"the set": found.own} if found.aspect.is_tag else {})}
     pairs = [(one, other) for at, one in enumerate(columns) for other in list(columns)[at + 1 :]]
     agreed = [
         Agreed(
             raters=f"{one}, {other}",
-            equal=agreement(list(zip(columns[one], columns[other], strict=True)), resampler),
-            kappa=cohen(columns[one], columns[other], resampler),
+            equal=agreement(list(zip(columns[one], columns[other], strict=True)), questions),
+            kappa=cohen(columns[one], columns[other], questions),
         )
         for one, other in pairs
     ]
     if len(raters) > 2:
         rows = list(zip(*found.marks.values(), strict=True))
-        agreed.append(Agreed(raters="all", equal=agreement(rows, resampler), kappa=fleiss(rows, resampler)))
+        agreed.append(Agreed(raters="all", equal=agreement(rows, questions), kappa=fleiss(rows, questions)))
     wrong = [
         name
         for name, mark, own in zip(found.questions, most, found.own, strict=True)

@@ -219,7 +219,7 @@ def _finish(opened: OpenRun, earlier: list[RunFolder], output: OutputOptions, wa
         finally:
             folder.unlock()
         answered = any(result.answered for result in report.results)
-        to_screen = output.format == "terminal" and output.out is None
+        to_screen = output.form == "terminal" and output.out is None
         if answered or not to_screen:  # tables of nothing would hide why
             print_report(report, output)
             sys.stdout.flush()

@@ -21,7 +21,6 @@ LABEL_SUFFIXES = (".csv", ".json", ".jsonl")
 
 
 @click.command(name="error-types", help=inspect.cleandoc(ErrorsConfig.__doc__ or ""))
-@click.argument("run", type=click.Path(path_type=Path))
 @derive(ErrorsConfig, without=LimitOptions.__struct_fields__)
 @click.option(
     "--labels",
@@ -38,7 +37,7 @@ def error_types_command(labels: Path | None, **given: Any) -> int:
     suffix = labels.suffix.lower() if labels else ""
     if labels is not None and suffix not in LABEL_SUFFIXES:
         raise VivaError(f"--labels {labels}: labels are written as {', '.join(LABEL_SUFFIXES)}")
-    check_writable(labels)
+    check_writable(labels, "--labels")
     result = show_study(partial(study, confirm=confirm_endpoints), ErrorsConfig, given)
     if labels is not None:
         emit(labels_text(result.labelled, suffix), labels)

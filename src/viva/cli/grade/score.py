@@ -23,7 +23,7 @@ from viva.studies.score_table.study import ScoreTableConfig, study
 @click.command(name="score")
 @click.argument("run", type=click.Path(path_type=Path), metavar="RUN|TABLE")
 @report_options
-@derive(ScoreTableConfig)
+@derive(ScoreTableConfig, without=("table",))
 def score_command(run: Path, **given: Any) -> int:
     """Grade RUN again from its answers, write scores.jsonl again, and print the tables. Asks no model.
 

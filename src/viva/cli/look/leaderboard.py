@@ -14,12 +14,15 @@ from viva.runs.live_line import say
 from viva.studies.leaderboard.study import LeaderboardConfig, study
 from viva.visible import one_line
 
-_PATH = click.Path(path_type=Path)
-
 
 @click.command(name="leaderboard", help=inspect.cleandoc(LeaderboardConfig.__doc__ or ""))
-@click.argument("sources", nargs=-1, type=_PATH, metavar="[RUN...]")
-@click.option("--out", type=_PATH, required=True, metavar="FOLDER", help="Where the site goes: new, empty, or a site.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="FOLDER",
+    help="Where the site goes: new, empty, or a site.",
+)
 @derive(LeaderboardConfig)
 def leaderboard_command(out: Path, **given: Any) -> int:
     """`viva leaderboard`."""

@@ -15,8 +15,6 @@ from viva.studies.published.study import PublishedConfig, study
 
 
 @click.command(name="published", help=inspect.cleandoc(PublishedConfig.__doc__ or ""))
-@click.argument("benchmark", default="")
-@click.argument("name", default="", metavar="[TABLE]")
 @derive(PublishedConfig, without=("all",))
 @click.option("--bibtex", "entries", is_flag=True, help="Instead: the BibTeX entry of the paper.")
 @tables_options

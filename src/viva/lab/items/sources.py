@@ -8,6 +8,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from viva.analysis.columns import Columns
+from viva.analysis.estimate import clusters_of
+from viva.analysis.wording import APART
 from viva.errors import DataError
 from viva.runs.item_scores import EXAM, ScoreSet, score_sets
 from viva.types import Aggregate
@@ -74,5 +76,8 @@ def _add(group: ItemSources, one: ScoreSet) -> None:
             f"{group.exam}: {one.model} is there from several sources and counts as several models; the one from "
             f"{one.source.name} is called {name}."
         )
+    note = f"{group.exam}: {APART}"
+    if clusters_of(one.scores) is not None and note not in group.notes:
+        group.notes.append(note)
     group.frames[name] = one.scores
     group.found[name] = one

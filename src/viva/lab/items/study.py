@@ -47,8 +47,7 @@ class ItemsConfig(Struct, kw_only=True):
         Annotated[int, Meta(ge=2)] | None,
         note(
             "Choose N questions that predict the full score; their error beside random questions. --out "
-            "FILE.csv keeps them, for `viva run --questions` and --predict.",
-            metavar="N",
+            "FILE.csv keeps them, for `viva run --questions` and --predict."
         ),
     ] = None
     families: Annotated[

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from viva.analysis.estimate import mean_of
 from viva.analysis.multiplicity import adjusted
-from viva.analysis.resampling import numbered
+from viva.analysis.tilting import numbered
 from viva.analysis.uncertainty import t_quantile
 
 Floats = NDArray[np.float64]

@@ -253,7 +253,9 @@ def _effects(
             given = {name: mark(item, request) for name, request in item.forms.items()}
             for name, after in given.items():
                 other = given.get(control_of(name), before)
-                pairs[name].append(Pair(f"{item.evaluation.label} {item.question.id}", other, after))
+                pairs[name].append(
+                    Pair(f"{item.evaluation.label} {item.question.cluster or item.question.id}", other, after)
+                )
         effects = [effect(name, pairs[name]) for name in (*probes(), POSITION)]
         effects.append(_self_preference(judge, mine, plain, evidence_store))
         requests = _requests(judge_panel, judge, mine)

@@ -59,11 +59,11 @@ class PlanConfig(Struct, kw_only=True):
     power: Annotated[float, Meta(gt=0.05, lt=1, description="The chance to see a difference that is there.")] = 0.8
     questions: Annotated[
         tuple[Count, ...],
-        note("What can so many questions show? Repeatable.  [default: 100 to 5,000, and all]", metavar="N"),
+        note("What can so many questions show? Repeatable.  [default: 100 to 5,000, and all]"),
     ] = ()
-    samples: Annotated[tuple[Count, ...], note("Answers to each question; repeatable.  [default: 1]", metavar="N")] = ()
+    samples: Annotated[tuple[Count, ...], note("Answers to each question; repeatable.  [default: 1]")] = ()
     repeats: Annotated[
-        Count, note("Times that the whole run is repeated; each question has --samples answers in each.", metavar="N")
+        Count, note("Times that the whole run is repeated; each question has --samples answers in each.")
     ] = 1
     max_cost: Annotated[
         Annotated[float, Meta(gt=0)] | None,
@@ -92,17 +92,12 @@ class PlanConfig(Struct, kw_only=True):
     ] = None
     icc: Annotated[
         Share | None,
-        note(
-            "Share of the variance between questions that those of one cluster have in common.  [default: measured]",
-            metavar="0..1",
-        ),
+        note("Share of the variance between questions that those of one cluster have in common.  [default: measured]"),
     ] = None
-    cluster_size: Annotated[
-        Count | None, note("Questions of each cluster; a larger set has more clusters.", metavar="N")
-    ] = None
+    cluster_size: Annotated[Count | None, note("Questions of each cluster; a larger set has more clusters.")] = None
     clusters: Annotated[
         Annotated[int, Meta(ge=2, le=10**7)] | None,
-        note("How many clusters there are; a larger set has more questions in each.", metavar="N"),
+        note("How many clusters there are; a larger set has more questions in each."),
     ] = None
     score: Annotated[
         Points | None,
@@ -112,17 +107,13 @@ class PlanConfig(Struct, kw_only=True):
     ] = None
     correlation: Annotated[
         Share | None,
-        note(
-            f"Of two models' right answers over questions.  [default: that of two runs, else {CORRELATION:g}]",
-            metavar="0..1",
-        ),
+        note(f"Of two models' right answers over questions.  [default: that of two runs, else {CORRELATION:g}]"),
     ] = None
     within: Annotated[
         Share | None,
         note(
             "Share of an answer's variance that is chance, the question being the same (0: always the same answer).  "
-            "[default: that of runs with several answers, else 0]",
-            metavar="0..1",
+            "[default: that of runs with several answers, else 0]"
         ),
     ] = None
     model: OnlyModels = ()

@@ -23,7 +23,7 @@ from viva.runs.config import LimitOptions
 from viva.runs.exams import reopen
 from viva.runs.graded import refuse_adaptive, rows_by_evaluation, runs_in
 from viva.runs.open import open_evidence, prepare
-from viva.studies.options import OnlyExams, OnlyModels, Runs
+from viva.studies.options import OnlyExams, OnlyModels
 from viva.types import ScoreRow
 from viva.visible import one_line
 
@@ -50,7 +50,7 @@ class VarianceConfig(Struct, kw_only=True):
     viva variance runs/NAME --chart moved.svg
     """
 
-    runs: Runs
+    runs: Annotated[tuple[Path, ...], note("Run folders, folders of runs.", metavar="RUN...", argument=True)]
     budget: Annotated[
         Annotated[int, Meta(ge=2, le=10**9)] | None,
         note(
@@ -71,6 +71,8 @@ class _Asked(Struct):
     """Question → cell (of what was asked) and letter that was read, of every answer in which one was."""
     judged: bool = False
     """Whether any judge gave a reply about any of them."""
+    clustered: bool = False
+    """Whether questions belong together."""
 
 
 class _Varied(Struct):
@@ -117,6 +119,7 @@ def study(config: VarianceConfig) -> Variance:
         budget=config.budget or found.record.questions,
         available=found.record.questions,
         budget_asked=config.budget is not None,
+        clustered=any(one.clustered for one in found.asked),
     )
 
 
@@ -263,6 +266,7 @@ def _read(model: str, exam: ExamRecord, answers: Iterable[Marked]) -> _Asked:
     for rows, judged in answers:
         read.judged |= judged
         first = rows[0]
+        read.clustered |= bool(first.cluster)
         cell = first.sample % cells
         points = read.points.setdefault(first.question, [[] for _ in range(cells * len(rows))])
         for judge, row in enumerate(rows):

@@ -9,6 +9,7 @@ from statistics import fmean
 import msgspec
 from msgspec import Struct
 
+from viva.analysis.wording import APART
 from viva.designs import JUDGE, Design
 from viva.lab.variation.components import ALPHA, QUESTION, Component, Components
 from viva.lab.variation.positions import Position
@@ -80,6 +81,8 @@ class Variance(StudyResult):
     available: int
     budget_asked: bool = False
     """Whether the budget was named, and is not that of one answer a question."""
+    clustered: bool = False
+    """Whether questions belong together, which no component tells."""
     words = WORDS | {"difference", "level", "ranks"}
     drawing = "viva.lab.variation.chart:variance_chart"
 
@@ -217,6 +220,8 @@ class Variance(StudyResult):
             "the error. A dash for an interval does not show a source to be absent: all questions say the same, or "
             "the whole interval lies below 0.",
         ]
+        if self.clustered:
+            lines.append(f"{self.exam}: {APART}")
         if judged:
             lines.append(
                 "Every answer has a score under each judge alone, without experts' marks. judge: one is more severe "

@@ -48,8 +48,11 @@ def ratings_of_run(path: Path, judge: str | None, scale: str | None) -> RunRatin
     read = ratings(found, judge)
     if not people and len(read.raters) < 2:
         raise VivaError(f"no expert has marked anything in {path}: `viva review {path}` takes marks")
-    parts = {part for exam in opened.exams for part in parts_shown(exam) if part.startswith("Q→")}
-    estimates, notes = sampled(found, log, [SCORE, *sorted(parts)])
+    metrics = {
+        one.label: [SCORE, *sorted(part for part in parts_shown(one.exam) if part.startswith("Q→"))]
+        for one in opened.evaluations
+    }
+    estimates, notes = sampled(found, log, metrics)
     notes += [f"reviews.jsonl, line {damage.line} cannot be read ({damage.reason})" for damage in log.damaged]
     marks = sorted({mark for one in found for draft in one.item.drafts for mark in draft.scale})
     if scale is None and len(marks) > 1:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import urllib.parse
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
@@ -151,10 +151,13 @@ def _given(one: Rated, draft: ReviewItem, judge: str) -> dict[str, float]:
     return people if mark is None else {**people, judge: mark}
 
 
-def sampled(found: Sequence[Rated], log: ReviewLog, metrics: Sequence[str]) -> tuple[list[ScoreFromLabels], list[str]]:
+def sampled(
+    found: Sequence[Rated], log: ReviewLog, metrics: Mapping[str, Sequence[str]]
+) -> tuple[list[ScoreFromLabels], list[str]]:
     """Every random sample of the review page that is marked to its end, for each model and exam; and what is not.
 
-    The score of an answer is what it is with the experts' marks, its prediction what it was without.
+    `metrics`: what is measured of each exam. The score of an answer is what it is with the experts' marks, its
+    prediction what it was without.
     """
     from viva.analysis.prediction import powered
     from viva.reports.agreement import ScoreFromLabels
@@ -188,7 +191,7 @@ def sampled(found: Sequence[Rated], log: ReviewLog, metrics: Sequence[str]) -> t
             mine = [by_key[item.key] for item in population]
             mine = [one for one in mine if (one.exam, one.model) == (exam, model)]
             title = f"{exam} · {model} · {design}"
-            for metric in metrics:
+            for metric in metrics[exam]:
                 # What no expert need see is known as it is: a stratum of its own, with a label on every answer.
                 asked = [one for one in mine if one.item.drafts or _value(one.before, metric) is not None]
                 known = sum(1 for one in asked if not one.item.drafts)

@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 from msgspec.structs import replace
 
 from viva.commands import command
@@ -58,7 +58,6 @@ class AgreementConfig(Struct, kw_only=True):
     strata: Annotated[
         str | None, note("With --ppi: the people's sample was drawn within each value of this.", metavar="TAG")
     ] = None
-    seed: Annotated[int, Meta(ge=0, description="Draws the bootstrap.")] = 0
 
 
 @command(AgreementConfig)
@@ -93,7 +92,7 @@ def agreement_page(path: Path) -> str:
         result = study(AgreementConfig(source=path))
     except VivaError as problem:
         return html_agreement((), (), (str(problem),))
-    return html_agreement(result.found, result.scores, result.notes())
+    return html_agreement(result.found, result.scores, result.closing())
 
 
 def _compared(ratings: Ratings, title: str, config: AgreementConfig, word: str) -> list[Agreement]:
@@ -123,7 +122,6 @@ def _compared(ratings: Ratings, title: str, config: AgreementConfig, word: str) 
             level=config.level,
             ppi=config.ppi,
             strata=config.strata,
-            seed=config.seed,
             title=name,
             word=word,
         )

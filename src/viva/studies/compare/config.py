@@ -42,10 +42,7 @@ class CompareConfig(Struct, kw_only=True):
     sources: Sources
     between: Annotated[
         Factor | None,
-        note(
-            "Only pairs that differ in this; `all`: every pair.  [default: pairs with nobody in between]",
-            metavar="cot|shots|models|...",
-        ),
+        note("Only pairs that differ in this; `all`: every pair.  [default: pairs with nobody in between]"),
     ] = None
     baseline: Annotated[str | None, note("Only pairs of this contestant and each other.", metavar="NAME")] = None
     pairs: Annotated[tuple[str, ...], note("Only this pair (base=expert); repeatable.", metavar="FIRST=SECOND")] = ()
@@ -73,9 +70,7 @@ class CompareConfig(Struct, kw_only=True):
     correct: Correct = "holm"
     flips: Annotated[
         Annotated[int, Meta(ge=0)] | None,
-        note(
-            f"Show N questions that were gained and N that were lost.  [default: {FLIPS} of a single pair]", metavar="N"
-        ),
+        note(f"Show N questions that were gained and N that were lost.  [default: {FLIPS} of a single pair]"),
     ] = None
     detect: Annotated[
         tuple[Annotated[float, Meta(gt=0, le=100)], ...],

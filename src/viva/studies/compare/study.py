@@ -73,11 +73,11 @@ def _gate(found: Sequence[Comparison], alone: Sequence[str], config: CompareConf
     more = len(bad) - len(named)
     said = "; ".join([*named, *([f"{more:,} more"] if more > 0 else []), *missing])
     wanted = "worse by more than" if worse else "not shown to be no worse by"
-    count = plural(len(rows), "decision")
+    count, margin = plural(len(rows), "decision"), plural(config.margin or 0, "point")
     if said:
-        return f"gate failed, {wanted} {config.margin:g} points: {said}; of {count}", True
+        return f"gate failed, {wanted} {margin}: {said}; of {count}", True
     held = "none is shown to be worse by more than" if worse else "all are shown to be no worse by"
-    return f"gate passed: of {count} {held} {config.margin:g} points", False
+    return f"gate passed: of {count} {held} {margin}", False
 
 
 def _at_worst(row: Row) -> str:

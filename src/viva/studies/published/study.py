@@ -29,7 +29,7 @@ class PublishedConfig(Struct, kw_only=True):
     """
 
     benchmark: Annotated[str, note("Of which benchmark; all without it.", argument=True)] = ""
-    name: Annotated[str, note("Which table; without it, which there are.", argument=True, metavar="[TABLE]")] = ""
+    name: Annotated[str, note("Which table; without it, which there are.", argument=True, metavar="TABLE")] = ""
     model: Annotated[
         tuple[str, ...],
         note(
