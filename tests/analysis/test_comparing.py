@@ -485,8 +485,24 @@ def test_decisions_are_those_of_the_other_side_turned_round_and_no_surer_for_wha
         assert found.low <= found.floor + 1e-12, "whatever the missing answers are worth"
         assert found.ceiling - 1e-12 <= found.high
         assert found.difference is None or found.floor - 1e-9 <= found.difference <= found.ceiling + 1e-9
-        if found.p is not None and found.p <= 0.049:
-            assert not found.low <= 0 <= found.high or found.test == "McNemar, exact"
+    apart = compared_apart(*(Breakdown(side).questions(OVERALL) for side in (one, other)))
+    for each in (found, apart):
+        if each.p is None or each.low is None or each.high is None or abs(each.p - 0.05) < 1e-6:
+            continue
+        if each.test == "McNemar, exact":
+            assert each.p > 0.05 or not each.low <= 0 <= each.high
+        else:
+            assert (each.p > 0.05) == (each.low <= 0 <= each.high), "p inverts the interval"
+
+
+def test_p_inverts_the_interval_of_few_answers_of_which_some_are_lost() -> None:
+    """At 0 outside of the interval p was .053."""
+    sides = ([1.0, 1.0, 1.0, 1.0, None, 1.0], [0.0, None, 0.0, 0.0, 0.0, 1.0])
+    found = compared_apart(*(Breakdown(once(side)).questions(OVERALL) for side in sides))
+    assert found.p is not None
+    assert found.high is not None
+    assert found.high < 0
+    assert found.p < 0.05
 
 
 def test_what_lost_answers_would_have_to_be_to_change_the_order() -> None:

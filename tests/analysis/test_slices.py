@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from analysis.answers import row
 from viva.analysis.breakdown import frame
@@ -216,6 +217,21 @@ def test_small_slices_are_shown_and_not_tested() -> None:
 
 def test_the_rest_must_be_large_enough_too() -> None:
     assert cut(scored({"all": ones(10, 30), "few": ones(0, 9)}), smallest=10).compared == 0
+
+
+def test_the_p_of_an_interval_ends_and_does_not_contradict_it_where_answers_are_missing_or_belong_together() -> None:
+    """A slice that missing answers can make as good as the rest, one far from it, and one right at it."""
+    for first, second in ((6, 6), (7, 5), (12, 0), (0, 12)):
+        for lost in (0, 1, 3):
+            rows = scored({"in": ones(first, 12), "out": ones(second, 12)})
+            rows = [replace(one, cluster=str(place // 2)) for place, one in enumerate(rows)]
+            rows = [replace(one, outcome="error", value=0.0) for one in rows[:lost]] + rows[lost:]
+            one = by_name(cut(rows))["in"]
+            assert one.p is not None
+            assert one.low is not None
+            assert one.high is not None
+            assert 0 < one.p <= 1
+            assert (one.p > LEVEL) == (one.low <= 0 <= one.high), (first, second, lost)
 
 
 def test_worst_and_best_are_in_order() -> None:
