@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
 import numpy as np
@@ -110,7 +110,7 @@ def _found(name: str, worse: float, pairs: bool, repetitions: int, n: int) -> di
     }
 
 
-def alarms(found: list[Difference]) -> Rate:
+def alarms(found: Sequence[Difference]) -> Rate:
     """How many have a p of at most .05."""
     return counted([one.p is not None and one.p <= LEVEL for one in found])
 

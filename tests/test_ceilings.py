@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from measure import ROOT, named_options, sizes, tokens
-from rows import table
+from rows import table, tabled
 
 FILE = ROOT / "ceilings.toml"
 
@@ -25,10 +25,9 @@ def flat(content: str) -> dict[str, int]:
 def test_nothing_is_larger_than_its_ceiling() -> None:
     found, ceilings = sizes(), flat(FILE.read_text(encoding="utf-8"))
     assert found.keys() == ceilings.keys()
-    with table() as row:
-        for name, number in found.items():
-            with row(name):
-                assert number <= ceilings[name], f"{name}: {number:,}, and ceilings.toml allows {ceilings[name]:,}"
+    for (name, number), row in tabled(*found.items()):
+        with row:
+            assert number <= ceilings[name], f"{name}: {number:,}, and ceilings.toml allows {ceilings[name]:,}"
 
 
 def test_no_ceiling_was_raised() -> None:

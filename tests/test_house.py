@@ -21,7 +21,7 @@ import yaml
 import viva
 from benchmarks.handmade import opened
 from forks import forked
-from rows import table
+from rows import tabled
 from viva.benchmarks import BENCHMARKS, find_benchmark
 from viva.cli.main import COMMANDS
 from viva.models import PROVIDERS
@@ -71,12 +71,11 @@ def test_every_command_can_be_the_first_that_is_imported(tmp_path: Path) -> None
     """Other tests run commands where all of Viva is imported already (see servers/warm.py)."""
     before = "import importlib, aiohttp, click, jinja2, msgspec, numpy, polars, rich.console; import viva.cli.main"
     modules = [(place.partition(":")[0],) for place, _ in COMMANDS.values()]
-    with table() as row:
-        for name, ended in zip(
-            COMMANDS, forked(before, "importlib.import_module(sys.argv[0])", modules, tmp_path), strict=True
-        ):
-            with row(name):
-                assert ended.code == 0, ended.err
+    for (_name, ended), row in tabled(
+        *zip(COMMANDS, forked(before, "importlib.import_module(sys.argv[0])", modules, tmp_path), strict=True)
+    ):
+        with row:
+            assert ended.code == 0, ended.err
 
 
 def test_every_command_is_in_the_help_with_a_sentence_of_its_own() -> None:

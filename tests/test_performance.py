@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from forks import forked
-from rows import table
+from rows import tabled
 
 FOLDER = Path(__file__).parents[1] / "performance"
 TINY = FOLDER / "tiny.py"
@@ -42,13 +42,12 @@ def test_every_script_can_be_started_and_offers_tiny_inputs(tmp_path: Path) -> N
     assert {"engine", "grading", "local", "report", "tiny"} <= {path.stem for path in found}
     before = f"import runpy, aiohttp, msgspec, numpy, polars, rich.console, scipy.stats; sys.path[0] = {str(FOLDER)!r}"
     run = "runpy.run_path(sys.argv[0], run_name='__main__')"
-    with table() as row:
-        for path, ended in zip(
-            found, forked(before, run, [(str(path), "--help") for path in found], tmp_path), strict=True
-        ):
-            with row(path.name):
-                assert ended.code == 0, ended.err
-                assert path == TINY or "--tiny" in ended.out
+    for (path, ended), row in tabled(
+        *zip(found, forked(before, run, [(str(path), "--help") for path in found], tmp_path), strict=True)
+    ):
+        with row:
+            assert ended.code == 0, ended.err
+            assert path == TINY or "--tiny" in ended.out
 
 
 def test_one_command_runs_them_all_and_fails_with_any(tmp_path: Path) -> None:
@@ -62,10 +61,11 @@ def test_one_command_runs_them_all_and_fails_with_any(tmp_path: Path) -> None:
     assert "=== works" not in ended.stdout
     assert "=== lacks" not in ended.stdout
     assert "big_work" not in ended.stdout
-    with table() as row:
-        for name, said in {"works": "ok", "lacks": "all: no ray", "fails": "failed", "big": "failed"}.items():
-            with row(name):
-                (line,) = (line for line in ended.stdout.splitlines() if line.startswith(f"| {name} "))
-                assert said in line
+    for (name, said), row in tabled(
+        *{"works": "ok", "lacks": "all: no ray", "fails": "failed", "big": "failed"}.items()
+    ):
+        with row:
+            (line,) = (line for line in ended.stdout.splitlines() if line.startswith(f"| {name} "))
+            assert said in line
     assert started(TINY, "--folder", tmp_path, "works", "lacks").returncode == 0
     assert started(TINY, "--folder", tmp_path, "works", "lacks", VIVA_CI="1").returncode == 1

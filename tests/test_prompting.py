@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import table
+from rows import tabled
 from viva.errors import DataError
 from viva.prompting import (
     Templates,
@@ -44,10 +44,9 @@ def test_placeholders_are_filled_by_name_and_nothing_else_is_read() -> None:
         ("%s %(question)s $question ${question}", "%s %(question)s $question $Q"),
         ("", ""),
     )
-    with table() as row:
-        for template, filled in cases:
-            with row(template):
-                assert fill(template, {"question": "Q", "options": "{question} {answer}"}) == filled
+    for (template, filled), row in tabled(*cases):
+        with row:
+            assert fill(template, {"question": "Q", "options": "{question} {answer}"}) == filled
 
 
 @given(template=TEXT, values=st.dictionaries(NAMES, TEXT))
@@ -97,12 +96,11 @@ def test_a_template_that_cannot_be_used_is_named() -> None:
         ({"en": {"question": "{question}"}}, ("'en.question'", "{options}")),
         ({"en": {"question": "{options}"}}, ("'en.question'", "{question}")),
     )
-    with table() as row:
-        for over, said in cases:
-            with row(over):
-                with pytest.raises(DataError) as caught:
-                    Templates(BUNDLED, over)
-                assert all(part in str(caught.value) for part in said), caught.value
+    for (over, said), row in tabled(*cases):
+        with row:
+            with pytest.raises(DataError) as caught:
+                Templates(BUNDLED, over)
+            assert all(part in str(caught.value) for part in said), caught.value
 
 
 def test_a_prompt_file_that_is_no_toml_is_named_with_the_place(tmp_path: Path) -> None:
@@ -114,14 +112,13 @@ def test_a_prompt_file_that_is_no_toml_is_named_with_the_place(tmp_path: Path) -
         (b"\xff\xfea\0", "read"),
     )
     path = tmp_path / "mine.toml"
-    with table() as row:
-        for content, said in cases:
-            with row(content):
-                path.write_bytes(content)
-                with pytest.raises(DataError) as caught:
-                    read_templates(path)
-                assert "mine.toml" in str(caught.value)
-                assert said in str(caught.value)
+    for (content, said), row in tabled(*cases):
+        with row:
+            path.write_bytes(content)
+            with pytest.raises(DataError) as caught:
+                read_templates(path)
+            assert "mine.toml" in str(caught.value)
+            assert said in str(caught.value)
 
 
 def test_a_prompt_file_that_is_missing_or_a_folder_is_named(tmp_path: Path) -> None:
@@ -168,14 +165,13 @@ def test_what_an_examinee_wrote_is_shown_between_two_fence_lines_only() -> None:
         ("{question}\n{fence}\n{answer}\n{fence}\n{rationale}\n{fence}", False),
         ("{question}\n{fence}\n{answer}\n{rationale}\n{fence}\nthe fence was {fence}", False),
     )
-    with table() as row:
-        for user, stands in cases:
-            with row(user):
-                if stands:
-                    assert Templates(JUDGING, {"open": {"user": user}}).text("open.user") == user
-                else:
-                    with pytest.raises(DataError, match="two lines"):
-                        Templates(JUDGING, {"open": {"user": user}})
+    for (user, stands), row in tabled(*cases):
+        with row:
+            if stands:
+                assert Templates(JUDGING, {"open": {"user": user}}).text("open.user") == user
+            else:
+                with pytest.raises(DataError, match="two lines"):
+                    Templates(JUDGING, {"open": {"user": user}})
 
 
 @given(st.text(st.characters(exclude_categories=())))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable
 
 import pytest
 
-from rows import SHOWN, table
+from rows import LONGEST, SHOWN, each_row, table
 
 
 def filled(names: Iterable[object], check: Callable[[object], None]) -> None:
@@ -40,3 +41,23 @@ def test_what_is_not_shown_is_counted_and_no_rows_are_a_failure() -> None:
         filled(range(SHOWN + 2), lambda number: pytest.fail(str(number)))
     with pytest.raises(AssertionError, match="no rows"):
         filled([], print)
+
+
+def test_a_function_of_a_row_is_a_test_of_the_whole_table() -> None:
+    tried = []
+
+    @each_row((1, "a"), (2, "b" * LONGEST), (3, "c"))
+    def check(number: int, text: str, *, fixture: str) -> None:
+        tried.append((number, text, fixture))
+        assert len(text) == 1
+
+    @each_row((1, "a"), (2, "b"))
+    def whole(row: tuple[int, str]) -> None:
+        tried.append(row)
+
+    assert list(inspect.signature(check).parameters) == ["fixture"]
+    with pytest.raises(AssertionError, match=r"(?s)1 of 3 rows fail\nrow \(2, 'bbb.*\(.*test_rows\.py:\d+\)$") as said:
+        check(fixture="f")
+    assert len(str(said.value)) < 2 * LONGEST + 200
+    whole()
+    assert [row[:2] for row in tried] == [(1, "a"), (2, "b" * LONGEST), (3, "c"), (1, "a"), (2, "b")]

@@ -11,33 +11,31 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import table
+from rows import each_row
 from viva.errors import DataError
 from viva.files import LockedError, lock, write_whole
 from viva.io.packed import unpacked
 from viva.io.tables import CsvText, json_lines, read_csv, table_text
 
 
-def test_csv_is_read_or_refused_with_its_line() -> None:
-    with table() as row:
-        for text, wanted in (
-            ("a,b\n1,2\n", [(2, {"a": "1", "b": "2"})]),
-            (" a ,b\r\n1,2\r\n\r\n3,4", [(2, {"a": "1", "b": "2"}), (4, {"a": "3", "b": "4"})]),
-            ('a,b\n"x\ny",2\n', [(3, {"a": "x\ny", "b": "2"})]),
-            ("a,b\n" + "x" * 200_000 + ",2\n", [(2, {"a": "x" * 200_000, "b": "2"})]),
-            ("", []),
-            ("a,b\n1\n", "line 2: 1 columns, where the header names 2"),
-            ("a,b\n1,2,3\n", "line 2: 3 columns, where the header names 2; a decimal comma is written as a point"),
-            ("a,a\n1,2\n", "line 1: column 'a' is there twice"),
-            ("a,,\n1,2,3\n", "line 1: column '' is there twice"),
-            ('a,b\n"x,2\n', "is no CSV"),
-        ):
-            with row(text[:20]):
-                if isinstance(wanted, str):
-                    with pytest.raises(DataError, match=wanted):
-                        list(read_csv("t.csv", text)[1])
-                else:
-                    assert list(read_csv("t.csv", text)[1]) == wanted
+@each_row(
+    ("a,b\n1,2\n", [(2, {"a": "1", "b": "2"})]),
+    (" a ,b\r\n1,2\r\n\r\n3,4", [(2, {"a": "1", "b": "2"}), (4, {"a": "3", "b": "4"})]),
+    ('a,b\n"x\ny",2\n', [(3, {"a": "x\ny", "b": "2"})]),
+    ("a,b\n" + "x" * 200_000 + ",2\n", [(2, {"a": "x" * 200_000, "b": "2"})]),
+    ("", []),
+    ("a,b\n1\n", "line 2: 1 columns, where the header names 2"),
+    ("a,b\n1,2,3\n", "line 2: 3 columns, where the header names 2; a decimal comma is written as a point"),
+    ("a,a\n1,2\n", "line 1: column 'a' is there twice"),
+    ("a,,\n1,2,3\n", "line 1: column '' is there twice"),
+    ('a,b\n"x,2\n', "is no CSV"),
+)
+def test_csv_is_read_or_refused_with_its_line(text: str, wanted: list[tuple[int, dict[str, str]]] | str) -> None:
+    if isinstance(wanted, str):
+        with pytest.raises(DataError, match=wanted):
+            list(read_csv("t.csv", text)[1])
+    else:
+        assert list(read_csv("t.csv", text)[1]) == wanted
 
 
 @given(st.lists(st.lists(st.text(st.characters(exclude_characters="\0\r", exclude_categories=["Cs"])), min_size=2,

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rows import table
+from rows import each_row
 from viva.analysis.best import all_at, best_at, maximum_weights, pass_at
 from viva.analysis.breakdown import Breakdown, frame
 from viva.analysis.estimate import Estimate
@@ -64,29 +64,25 @@ def test_the_unbiased_best_by_hand() -> None:
     assert best_at([0.25], 1) == 0.25
 
 
-def test_pass_at_k_is_one_minus_the_chance_to_draw_only_failures() -> None:
-    with table() as row:
-        for n, right, k in [(30, 9, 10), (200, 1, 100), (5, 5, 2), (5, 0, 5), (100, 37, 10)]:
-            with row((n, right, k)):
-                scores = [1.0] * right + [0.4] * (n - right)
-                assert pass_at(scores, k) == pytest.approx(1 - math.comb(n - right, k) / math.comb(n, k), abs=1e-14)
+@each_row((30, 9, 10), (200, 1, 100), (5, 5, 2), (5, 0, 5), (100, 37, 10))
+def test_pass_at_k_is_one_minus_the_chance_to_draw_only_failures(n: int, right: int, k: int) -> None:
+    scores = [1.0] * right + [0.4] * (n - right)
+    assert pass_at(scores, k) == pytest.approx(1 - math.comb(n - right, k) / math.comb(n, k), abs=1e-14)
 
 
 def test_a_share_of_one_that_was_rounded_is_full_marks_and_nothing_less_is() -> None:
     assert pass_at([0.9999999, 1.0, 0.999, 0.0]) == 0.5
 
 
-def test_the_weights_of_thousands_of_answers_are_exact() -> None:
-    with table() as row:
-        for n, k in [(1, 1), (2, 1), (30, 10), (1000, 10), (5000, 2500), (4000, 4000), (3000, 1)]:
-            with row((n, k)):
-                weights = maximum_weights(n, k)
-                assert len(weights) == n - k + 1
-                assert math.fsum(weights) == pytest.approx(1.0, abs=1e-14)
-                assert weights[0] == pytest.approx(k / n, rel=1e-15)
-                for rank in {0, (n - k) // 2, n - k}:  # by the definition, one by one
-                    exact = Fraction(math.comb(n - 1 - rank, k - 1), math.comb(n, k))
-                    assert weights[rank] == float(exact)
+@each_row((1, 1), (2, 1), (30, 10), (1000, 10), (5000, 2500), (4000, 4000), (3000, 1))
+def test_the_weights_of_thousands_of_answers_are_exact(n: int, k: int) -> None:
+    weights = maximum_weights(n, k)
+    assert len(weights) == n - k + 1
+    assert math.fsum(weights) == pytest.approx(1.0, abs=1e-14)
+    assert weights[0] == pytest.approx(k / n, rel=1e-15)
+    for rank in {0, (n - k) // 2, n - k}:  # by the definition, one by one
+        exact = Fraction(math.comb(n - 1 - rank, k - 1), math.comb(n, k))
+        assert weights[rank] == float(exact)
 
 
 def test_the_best_of_thousands_lies_where_order_statistics_put_it() -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import table
+from rows import each_row
 from viva.analysis.correlation import KINDS, MOST, OUTLYING, Kind, coefficient, correlate, interval, outliers, pairs
 
 FIGURES = st.one_of(st.integers(-5, 5).map(float), st.floats(-1e6, 1e6).map(lambda x: round(x, 3)))
@@ -34,32 +34,28 @@ def value(kind: Kind, xs: Sequence[float], ys: Sequence[float]) -> float | None:
     return found[0] if found else None
 
 
-def test_small_columns_by_hand() -> None:
-    with table() as row:
-        for xs, ys, kendall, pearson, spearman in [
-            ([1, 2, 3], [1, 2, 3], 1, 1, 1),
-            ([1, 2, 3], [3, 2, 1], -1, -1, -1),
-            ([1, 2, 3, 4], [1, 3, 2, 4], 4 / 6, 0.8, 0.8),
-            ([1, 2, 3, 4], [10, 20, 30, 1000], 1, 1490 / math.sqrt(5 * 720500), 1),
-            ([1, 1, 2], [1, 2, 3], 2 / math.sqrt(6), math.sqrt(0.75), math.sqrt(0.75)),
-            ([1, 2, 3, 4, 5], [5, 3, 5, 3, 5], 0, 0, 0),
-        ]:
-            with row((xs, ys)):
-                for kind, expected in (("kendall", kendall), ("pearson", pearson), ("spearman", spearman)):
-                    assert value(kind, xs, ys) == pytest.approx(expected, abs=1e-4), kind  # type: ignore[arg-type]
+@each_row(
+    ([1, 2, 3], [1, 2, 3], 1, 1, 1),
+    ([1, 2, 3], [3, 2, 1], -1, -1, -1),
+    ([1, 2, 3, 4], [1, 3, 2, 4], 4 / 6, 0.8, 0.8),
+    ([1, 2, 3, 4], [10, 20, 30, 1000], 1, 1490 / math.sqrt(5 * 720500), 1),
+    ([1, 1, 2], [1, 2, 3], 2 / math.sqrt(6), math.sqrt(0.75), math.sqrt(0.75)),
+    ([1, 2, 3, 4, 5], [5, 3, 5, 3, 5], 0, 0, 0),
+)
+def test_small_columns_by_hand(xs: list[int], ys: list[int], kendall: float, pearson: float, spearman: float) -> None:
+    for kind, expected in (("kendall", kendall), ("pearson", pearson), ("spearman", spearman)):
+        assert value(kind, xs, ys) == pytest.approx(expected, abs=1e-4), kind  # type: ignore[arg-type]
 
 
-def test_where_nothing_varies_or_rows_are_few_there_is_no_coefficient() -> None:
-    with table() as row:
-        for xs, ys in [
-            ([], []),
-            ([1.0], [2.0]),
-            ([1.0, 2.0], [3.0, 4.0]),
-            ([1.0, 1.0, 1.0], [1.0, 2.0, 3.0]),
-            ([1.0, 2.0, 3.0], [7.0, 7.0, 7.0]),
-        ]:
-            with row((xs, ys)):
-                assert [coefficient(kind, xs, ys) for kind in KINDS] == [None, None, None]
+@each_row(
+    ([], []),
+    ([1.0], [2.0]),
+    ([1.0, 2.0], [3.0, 4.0]),
+    ([1.0, 1.0, 1.0], [1.0, 2.0, 3.0]),
+    ([1.0, 2.0, 3.0], [7.0, 7.0, 7.0]),
+)
+def test_where_nothing_varies_or_rows_are_few_there_is_no_coefficient(xs: list[float], ys: list[float]) -> None:
+    assert [coefficient(kind, xs, ys) for kind in KINDS] == [None, None, None]
 
 
 def test_figures_beyond_what_can_be_squared() -> None:

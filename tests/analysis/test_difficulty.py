@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import table
+from rows import each_row, tabled
 from viva.analysis.difficulty import Levels, agreement, level, levels, named, read_levels
 from viva.errors import DataError
 
@@ -45,10 +45,9 @@ RULE: dict[str, tuple[Sequence[float | None], Sequence[float | None], Sequence[f
 
 
 def test_the_rule_line_by_line() -> None:
-    with table() as row:
-        for name, (weaker, stronger, warm, expected) in RULE.items():
-            with row(name):
-                assert level(weaker, stronger, warm) == expected
+    for (_name, (weaker, stronger, warm, expected)), row in tabled(*RULE.items()):
+        with row:
+            assert level(weaker, stronger, warm) == expected
 
 
 def test_fewer_trials_are_enough_for_level_5_when_one_says_so() -> None:
@@ -113,19 +112,18 @@ def test_the_published_shape_is_read() -> None:
     assert read_levels(PUBLISHED_SHAPE, "f") == {"0-0-8": 1, "0-0-0": 1, "1-3-223": 5, "my-own": 5}
 
 
-def test_what_is_no_grouping_is_refused_with_the_line() -> None:
-    with table() as row:
-        for text, said in [
-            ("", "no levels"),
-            ("level-1:\n", "no levels"),
-            ("- a\n", "line 1"),
-            ("level-1:\n  - a\nlevel-2:\n  - a\n", "line 4"),
-            ("level-1:\n  - a\n  b\n", "line 3"),
-            ("level-1: [a, b]\n", "line 1"),
-            ("\x00\n", "line 1"),
-        ]:
-            with row(text), pytest.raises(DataError, match=said):
-                read_levels(text, "f.yaml")
+@each_row(
+    ("", "no levels"),
+    ("level-1:\n", "no levels"),
+    ("- a\n", "line 1"),
+    ("level-1:\n  - a\nlevel-2:\n  - a\n", "line 4"),
+    ("level-1:\n  - a\n  b\n", "line 3"),
+    ("level-1: [a, b]\n", "line 1"),
+    ("\x00\n", "line 1"),
+)
+def test_what_is_no_grouping_is_refused_with_the_line(text: str, said: str) -> None:
+    with pytest.raises(DataError, match=said):
+        read_levels(text, "f.yaml")
 
 
 @given(text=st.text(max_size=200))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import table
+from rows import each_row
 from viva.analysis.errortypes import Errors, Typed, Vote, agreed, counted
 from viva.analysis.uncertainty import zero_one_interval
 
@@ -76,20 +76,20 @@ def test_models_kinds_of_question_and_values_of_a_tag_are_apart() -> None:
     ]
 
 
-def test_judges_agree_on_what_more_than_half_of_them_name() -> None:
-    with table() as row:
-        for votes, expected in [
-            ([("K1",)], ("K1",)),
-            ([None], None),
-            ([], None),
-            ([()], ()),
-            ([("K1", "K2"), ("K2",), ("K3",)], ("K2",)),
-            ([("K2", "K1"), ("K1", "K2")], ("K1", "K2")),
-            ([("K1",), ("K2",)], None),
-            ([("K1",), None], ("K1",)),
-            ([(), (), ("K1",)], ()),
-            ([(), ("K1",)], None),
-            ([("K1",), ("K2",), ("K3",)], None),
-        ]:
-            with row(votes):
-                assert agreed(votes) == expected
+@each_row(
+    ([("K1",)], ("K1",)),
+    ([None], None),
+    ([], None),
+    ([()], ()),
+    ([("K1", "K2"), ("K2",), ("K3",)], ("K2",)),
+    ([("K2", "K1"), ("K1", "K2")], ("K1", "K2")),
+    ([("K1",), ("K2",)], None),
+    ([("K1",), None], ("K1",)),
+    ([(), (), ("K1",)], ()),
+    ([(), ("K1",)], None),
+    ([("K1",), ("K2",), ("K3",)], None),
+)
+def test_judges_agree_on_what_more_than_half_of_them_name(
+    votes: object, expected: tuple[str, str] | tuple[()] | tuple[str] | None
+) -> None:
+    assert agreed(votes) == expected

@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rows import table
+from rows import tabled
 from viva.analysis.prediction import Powered, Reading, labels_needed, powered
 
 Floats = NDArray[np.float64]
@@ -87,15 +87,14 @@ SOME_WORLDS = [("0/1, too kind", 100)]
 def test_the_interval_holds_where_the_judge_is_biased_and_is_narrower_where_it_is_of_use(
     rows: list[tuple[str, int]],
 ) -> None:
-    with table() as row:
-        for name, labels in rows:
-            with row((name, labels)):
-                mean, informative, world = WORLDS[name]
-                held, width, bias = simulated(world, mean, labels)
-                for reading in READINGS:
-                    assert 0.93 <= held[reading] <= 0.97, (reading, held)
-                    assert width[reading] <= (0.92 if informative else 1.03), (reading, width)
-                assert abs(bias) < 0.01
+    for (name, labels), row in tabled(*rows):
+        with row:
+            mean, informative, world = WORLDS[name]
+            held, width, bias = simulated(world, mean, labels)
+            for reading in READINGS:
+                assert 0.93 <= held[reading] <= 0.97, (reading, held)
+                assert width[reading] <= (0.92 if informative else 1.03), (reading, width)
+            assert abs(bias) < 0.01
 
 
 EVERY_RARE = [(name, labels) for name in RARE for labels in (20, 30, 100)]
@@ -105,14 +104,13 @@ SOME_RARE = [("0/1, too kind in 2 %", 30), ("thirds, wrong in 5 %", 100)]
 @pytest.mark.parametrize("rows", [SOME_RARE, pytest.param(EVERY_RARE, marks=pytest.mark.slow)], ids=["some", "all"])
 def test_rare_disagreements_are_reckoned_with_before_they_are_seen(rows: list[tuple[str, int]]) -> None:
     """30 labels without a disagreement do not tell whether the judge errs in 1 % or in 10: careful, so above 97 %."""
-    with table() as row:
-        for name, labels in rows:
-            with row((name, labels)):
-                mean, _, world = RARE[name]
-                held, width, _ = simulated(world, mean, labels, repeats=500)
-                for reading in READINGS:
-                    assert held[reading] >= 0.93, (reading, held)
-                    assert width[reading] <= 0.9, (reading, width)
+    for (name, labels), row in tabled(*rows):
+        with row:
+            mean, _, world = RARE[name]
+            held, width, _ = simulated(world, mean, labels, repeats=500)
+            for reading in READINGS:
+                assert held[reading] >= 0.93, (reading, held)
+                assert width[reading] <= 0.9, (reading, width)
 
 
 def sample(answers: int, labels: int, seed: int = 0) -> tuple[list[float | None], list[float | None]]:

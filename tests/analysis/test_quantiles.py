@@ -28,4 +28,6 @@ def test_the_edges() -> None:
     assert math.isnan(t_quantile(0.0, 0.95))
     assert t_quantile(1.0, 0.95) == pytest.approx(math.tan(0.475 * math.pi))
     assert t_quantile(999.999, 0.95) == pytest.approx(t_quantile(1000.0, 0.95), rel=1e-7)
+    for shape in (0.3, 4.0, 30.0):  # where rounding is larger than a step
+        assert gamma_quantile(shape, 1 - 1e-12) == pytest.approx(special.gammaincinv(shape, 1 - 1e-12), rel=1e-3)
     assert t_quantile(0.5, 0.95) == pytest.approx(special.stdtrit(0.5, 0.975), rel=1e-9)

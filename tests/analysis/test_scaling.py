@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rows import table
+from rows import each_row
 from viva.analysis.scaling import (
     Fit,
     curve,
@@ -162,17 +162,16 @@ def test_a_curve_that_cannot_fit_says_so_and_has_no_interval(scores: list[float]
     assert predict(fit, 200).low is None
 
 
-def test_what_cannot_be_fitted_is_said() -> None:
-    with table() as row:
-        for sizes, scores, said in [
-            ([7], [0.5], "two different sizes"),
-            ([7, 7], [0.5, 0.6], "two different sizes"),
-            ([0, 7], [0.5, 0.6], "sizes must be above 0"),
-            ([1, 7], [0.5, 1.6], "from 0 to 1"),
-            ([1, 7], [0.5, math.nan], "finite"),
-        ]:
-            with row((sizes, scores)), pytest.raises(DataError, match=said):
-                fit_family(sizes, scores)
+@each_row(
+    ([7], [0.5], "two different sizes"),
+    ([7, 7], [0.5, 0.6], "two different sizes"),
+    ([0, 7], [0.5, 0.6], "sizes must be above 0"),
+    ([1, 7], [0.5, 1.6], "from 0 to 1"),
+    ([1, 7], [0.5, math.nan], "finite"),
+)
+def test_what_cannot_be_fitted_is_said(sizes: list[int], scores: list[float], said: str) -> None:
+    with pytest.raises(DataError, match=said):
+        fit_family(sizes, scores)
 
 
 @given(
@@ -241,19 +240,19 @@ def test_an_averages_interval_is_that_of_drawing_a_curve_and_then_a_score() -> N
     )
 
 
-def test_of_what_an_average_is_the_mean() -> None:
-    with table() as row:
-        for what, sizes, scores, variances, kinds, basis in [
-            ("two models", [7, 13], [0.41, 0.46], None, "log family logistic", "nothing"),
-            ("of so many questions", [7, 13], [0.41, 0.46], [1e-4, 1e-4], "log family logistic", "questions"),
-            ("a power law takes four", [7, 13, 34], [0.4, 0.5, 0.55], [1e-4] * 3, "log family logistic", "scatter"),
-            ("a straight line", [1, 10, 100, 1000], [0.2, 0.3, 0.4, 0.5], None, "log family logistic", "scatter"),
-            ("falling scores", [1, 10, 30, 100], [0.5, 0.4, 0.4, 0.3], None, "log logistic", "scatter"),
-        ]:
-            with row(what):
-                fit = fit_average(sizes, scores, variances)
-                assert (" ".join(shape.kind for shape in fit.shapes), fit.basis) == (kinds, basis)
-                assert (predict(fit, 200).low is None) == (basis == "nothing")
+@each_row(
+    ("two models", [7, 13], [0.41, 0.46], None, "log family logistic", "nothing"),
+    ("of so many questions", [7, 13], [0.41, 0.46], [1e-4, 1e-4], "log family logistic", "questions"),
+    ("a power law takes four", [7, 13, 34], [0.4, 0.5, 0.55], [1e-4] * 3, "log family logistic", "scatter"),
+    ("a straight line", [1, 10, 100, 1000], [0.2, 0.3, 0.4, 0.5], None, "log family logistic", "scatter"),
+    ("falling scores", [1, 10, 30, 100], [0.5, 0.4, 0.4, 0.3], None, "log logistic", "scatter"),
+)
+def test_of_what_an_average_is_the_mean(
+    what: str, sizes: list[int], scores: list[float], variances: list[float] | None, kinds: str, basis: str
+) -> None:
+    fit = fit_average(sizes, scores, variances)
+    assert (" ".join(shape.kind for shape in fit.shapes), fit.basis) == (kinds, basis)
+    assert (predict(fit, 200).low is None) == (basis == "nothing")
 
 
 def test_an_average_holds_where_one_curve_does_not() -> None:

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import tango
-from rows import table
+from rows import table, tabled
 from viva.analysis.estimate import Spread
 from viva.analysis.uncertainty import adjusted_wald, score_interval, t_quantile
 
@@ -18,14 +18,13 @@ GAINS = (0.0, 0.0025, 0.01, 0.05, 0.2)
 
 
 def test_tango_s_limits_are_those_of_an_optimiser() -> None:
-    with table() as row:
-        for gained, lost, n, degrees in (
+    for (gained, lost, n, degrees), row in tabled(
             (0, 2, 300, 1e9), (0, 0, 60, 1e9), (14, 36, 300, 1e9), (7, 1, 21, 1e9), (3.7, 1.2, 44.3, 12),
             (10, 0, 10, 9),
         ):  # fmt: skip
-            with row((gained, lost, n)):
-                found = score_interval(gained / n, lost / n, n, t_quantile(degrees))
-                assert found == pytest.approx(tango.score_interval(gained / n, lost / n, n, degrees), abs=1e-7)
+        with row:
+            found = score_interval(gained / n, lost / n, n, t_quantile(degrees))
+            assert found == pytest.approx(tango.score_interval(gained / n, lost / n, n, degrees), abs=1e-7)
 
 
 def of_pairs(gained: int, lost: int, n: int) -> Spread:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from analysis.answers import row
 from viva.analysis.breakdown import frame
@@ -218,6 +219,21 @@ def test_the_rest_must_be_large_enough_too() -> None:
     assert cut(scored({"all": ones(10, 30), "few": ones(0, 9)}), smallest=10).compared == 0
 
 
+def test_the_p_of_an_interval_ends_and_does_not_contradict_it_where_answers_are_missing_or_belong_together() -> None:
+    """A slice that missing answers can make as good as the rest, one far from it, and one right at it."""
+    for first, second in ((6, 6), (7, 5), (12, 0), (0, 12)):
+        for lost in (0, 1, 3):
+            rows = scored({"in": ones(first, 12), "out": ones(second, 12)})
+            rows = [replace(one, cluster=str(place // 2)) for place, one in enumerate(rows)]
+            rows = [replace(one, outcome="error", value=0.0) for one in rows[:lost]] + rows[lost:]
+            one = by_name(cut(rows))["in"]
+            assert one.p is not None
+            assert one.low is not None
+            assert one.high is not None
+            assert 0 < one.p <= 1
+            assert (one.p > LEVEL) == (one.low <= 0 <= one.high), (first, second, lost)
+
+
 def test_worst_and_best_are_in_order() -> None:
     found = cut(scored({name: ones(right, 20) for name, right in {"a": 10, "b": 2, "c": 18, "d": 6, "e": 11}.items()}))
     assert [one.name for one in found.worst(2)] == ["b", "d"]
@@ -315,3 +331,14 @@ def test_the_intervals_of_differences_cover() -> None:
         if one.low is not None and one.high is not None
     )  # fmt: skip
     assert stats.binomtest(covered, 150, 0.95, alternative="less").pvalue > 0.01, covered
+
+
+def test_a_slice_that_is_nothing_like_the_rest_has_a_p_where_an_answer_is_lost() -> None:
+    rows = scored({"all": [1.0] * 100, "none": [0.0] * 200})
+    lost = [*rows[1:], row(0, "error", None, tags={"t": "all"})]
+    assert all(one.p is not None and one.p < 1e-12 for one in cut(lost).slices)
+
+
+def test_the_overall_score_is_the_headline() -> None:
+    rows = scored({"few": [1.0, 0.0], "many": [1.0] * 9 + [0.0]})
+    assert cut(rows, headline=Aggregate("mean", over="t")).overall.mean == pytest.approx(0.7)

@@ -13,13 +13,14 @@ import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
 
 import viva
 from cli.collected import answers, write_jsonl
-from rows import table
+from rows import each_row, tabled
 from servers.fixtures import LocalServer
 from viva.api.keywords import GRADE_OPTIONS, RESUME_OPTIONS, RUN_OPTIONS, keywords
 from viva.api.model_arguments import resolve_models
@@ -78,34 +79,33 @@ TERMINAL = {
 """What commands have for terminals and files; `model` and `config` are parameters of their own."""
 
 
-def test_options_are_called_as_on_the_command_line() -> None:
-    with table() as row:
-        for command, options, without in [
-            (run_command, RUN_OPTIONS, TERMINAL),
-            (resume_command, RESUME_OPTIONS, TERMINAL),
-            (grade_command, GRADE_OPTIONS, TERMINAL - {"wrote"}),
-        ]:
-            with row(command.name):
-                named = {max(each.opts, key=len): each for each in command.params if isinstance(each, click.Option)}
-                known = {name.removeprefix("--").replace("-", "_") for name in named if name != "--from"}
-                known |= {"wrote"} if "--from" in named else set()
-                known -= {"json", "quiet", "verbose", "log_level", "help_all"}  # every command has them
-                assert set(options) == known - without
+@each_row(
+    (run_command, RUN_OPTIONS, TERMINAL),
+    (resume_command, RESUME_OPTIONS, TERMINAL),
+    (grade_command, GRADE_OPTIONS, TERMINAL - {"wrote"}),
+)
+def test_options_are_called_as_on_the_command_line(
+    command: viva.cli.grouped.GroupedCommand, options: dict[str, viva.fields.Option], without: set[str]
+) -> None:
+    named = {max(each.opts, key=len): each for each in command.params if isinstance(each, click.Option)}
+    known = {name.removeprefix("--").replace("-", "_") for name in named if name != "--from"}
+    known |= {"wrote"} if "--from" in named else set()
+    known -= {"json", "quiet", "verbose", "log_level", "help_all"}  # every command has them
+    assert set(options) == known - without
 
 
 def test_every_option_has_the_same_bounds_and_defaults_in_a_program_and_on_the_command_line() -> None:
     context = click.Context(run_command)
     by_name = {str(each.name): each for each in run_command.params}
-    with table() as row:
-        for name, option in RUN_OPTIONS.items():
-            parameter = by_name[name]
-            with row(name):
-                assert parameter.get_default(context) == option.default
-                for value in ("-1", "0", "0.05", "1", "7", "21", "1.5", "chat", "4", "no such thing"):
-                    given = (value,) if parameter.multiple else value
-                    if not (isinstance(parameter, click.Option) and parameter.is_flag):
-                        typed = taken(parameter.type_cast_value, context, given)
-                        assert typed == taken(option.convert, given, lax=True), value
+    for (name, option), row in tabled(*RUN_OPTIONS.items()):
+        parameter = by_name[name]
+        with row:
+            assert parameter.get_default(context) == option.default
+            for value in ("-1", "0", "0.05", "1", "7", "21", "1.5", "chat", "4", "no such thing"):
+                given = (value,) if parameter.multiple else value
+                if not (isinstance(parameter, click.Option) and parameter.is_flag):
+                    typed = taken(parameter.type_cast_value, context, given)
+                    assert typed == taken(option.convert, given, lax=True), value
 
 
 def taken(work: Callable[..., object], *given: object, **named: object) -> object:
@@ -116,27 +116,25 @@ def taken(work: Callable[..., object], *given: object, **named: object) -> objec
         return "refused"
 
 
-def test_wrong_options_are_exceptions_with_the_same_words() -> None:
-    with table() as row:
-        for options, problem, said in [
-            ({"limit": 0}, viva.VivaError, "^limit=0: must be at least 1$"),
-            ({"limit": "many"}, viva.VivaError, "^limit='many': must be a whole number$"),
-            ({"limit": True}, viva.VivaError, "^limit=True: must be a whole number$"),
-            ({"cot": "yes"}, viva.VivaError, "^cot='yes': must be true or false$"),
-            ({"form": "poem"}, viva.VivaError, "^form='poem': must be chat or base$"),
-            ({"shots": [1, 2]}, viva.VivaError, "a whole number"),
-            ({"temperature": "hot"}, viva.VivaError, "^temperature 'hot'"),
-            ({"data": "nowhere"}, viva.DataError, "nowhere"),
-            ({"shard": "3/2"}, viva.VivaError, "I/N"),
-            ({"format": "json"}, TypeError, "'format'"),
-            ({"help": True}, TypeError, "'help'"),
-            ({"estimate": True}, TypeError, "'estimate'"),
-            ({"max_request": 3}, TypeError, "max_requests"),
-        ]:
-            with row(options):
-                with pytest.raises(problem, match=said):
-                    viva.run("cmmlu", model=first, **options)  # type: ignore[arg-type]
-                assert not Path("runs").exists()
+@each_row(
+    ({"limit": 0}, viva.VivaError, "^limit=0: must be at least 1$"),
+    ({"limit": "many"}, viva.VivaError, "^limit='many': must be a whole number$"),
+    ({"limit": True}, viva.VivaError, "^limit=True: must be a whole number$"),
+    ({"cot": "yes"}, viva.VivaError, "^cot='yes': must be true or false$"),
+    ({"form": "poem"}, viva.VivaError, "^form='poem': must be chat or base$"),
+    ({"shots": [1, 2]}, viva.VivaError, "a whole number"),
+    ({"temperature": "hot"}, viva.VivaError, "^temperature 'hot'"),
+    ({"data": "nowhere"}, viva.DataError, "nowhere"),
+    ({"shard": "3/2"}, viva.VivaError, "I/N"),
+    ({"format": "json"}, TypeError, "'format'"),
+    ({"help": True}, TypeError, "'help'"),
+    ({"estimate": True}, TypeError, "'estimate'"),
+    ({"max_request": 3}, TypeError, "max_requests"),
+)
+def test_wrong_options_are_exceptions_with_the_same_words(options: object, problem: Any, said: str) -> None:
+    with pytest.raises(problem, match=said):
+        viva.run("cmmlu", model=first, **options)  # type: ignore[arg-type]
+    assert not Path("runs").exists()
 
 
 def test_options_that_may_be_repeated_take_lists_numbers_and_paths() -> None:
@@ -266,13 +264,11 @@ def test_functions_do_not_choose_by_probability() -> None:
         viva.run("cmmlu", model=first, answer_by="next-token")
 
 
-def test_what_is_no_model_is_refused() -> None:
-    with table() as row:
-        for model in [5, None, [], {}, {"a/b": first}, {"": first}, {"q": 5}, {"\x1b": first}, [first, first]]:
-            with row(model):
-                with pytest.raises(viva.VivaError):
-                    viva.run("cmmlu", model=model)  # type: ignore[arg-type]
-                assert not Path("runs").exists()
+@each_row(5, None, [], {}, {"a/b": first}, {"": first}, {"q": 5}, {"\x1b": first}, [first, first])
+def test_what_is_no_model_is_refused(model: Any) -> None:
+    with pytest.raises(viva.VivaError):
+        viva.run("cmmlu", model=model)  # type: ignore[arg-type]
+    assert not Path("runs").exists()
 
 
 def test_answers_are_models_and_stay_with_their_run(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 import viva
-from rows import table
+from rows import tabled
 from viva import plugins
 from viva.api.studies import STUDIES
 from viva.cli.main import cli
@@ -78,10 +78,9 @@ def assert_shape(found: StudyResult, *, drawn: bool) -> None:
 
 def test_every_option_of_a_command_is_its_functions_with_the_same_default() -> None:
     assert set(STUDIES) <= set(viva.__all__)
-    with table() as row:
-        for name, place in STUDIES.items():
-            with row(name):
-                assert_same_options(name, options_of(place), command_of(name), getattr(viva, name))
+    for (name, place), row in tabled(*STUDIES.items()):
+        with row:
+            assert_same_options(name, options_of(place), command_of(name), getattr(viva, name))
 
 
 @pytest.fixture
@@ -112,10 +111,9 @@ def test_what_every_study_finds_has_one_shape(here: viva.Run) -> None:
         ("training", (here,), {"checkpoints": Path("steps.csv")}, True),
     ]
     assert {name for name, *_ in called} == STUDIES.keys() - {"error_types"}
-    with table() as row:
-        for name, given, options, drawn in called:
-            with row((name, given)):
-                assert_shape(getattr(viva, name)(*given, **options), drawn=drawn)
+    for (name, given, chosen, drawn), row in tabled(*called):
+        with row:
+            assert_shape(getattr(viva, name)(*given, **chosen), drawn=drawn)
 
 
 def test_figures_of_a_frame_are_null_where_there_are_none(here: viva.Run) -> None:
@@ -149,10 +147,9 @@ def test_errors_name_parameters(here: viva.Run) -> None:
         ("error_types", ("run",), {"judge": "replay/x"}, viva.VivaError, "error types are those of CS-Bench"),
         ("leaderboard", (), {"no_published": True}, viva.VivaError, "^no_published without a run"),
     ]
-    with table() as row:
-        for name, given, options, problem, said in refused:
-            with row((name, options)), pytest.raises(problem, match=said):
-                getattr(viva, name)(*given, **options)
+    for (name, given, chosen, problem, said), row in tabled(*refused):
+        with row, pytest.raises(problem, match=said):
+            getattr(viva, name)(*given, **chosen)
 
 
 def test_a_study_may_be_made_where_an_event_loop_runs(here: viva.Run) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rows import table
+from rows import each_row, table, tabled
 from viva.benchmarks import CARD, open_exam
 from viva.benchmarks.card.draft import init_card
 from viva.benchmarks.card.model import Card, read_card
@@ -100,17 +100,16 @@ def test_all_files_of_agieval(tmp_path: Path) -> None:
         "gaokao-mathcloze": ("math", "zh"),
         "math": ("math", "en"),
     }
-    with table() as row:
-        for name, wanted in expected.items():
-            with row(name):
-                rows = agieval(name)
-                card, path, _ = card_of(tmp_path, f"{name}.jsonl", lines(rows))
-                assert (card.format, card.language, card.title) == (*wanted, name)
-                exam = open_exam(ExamSpec(benchmark=CARD, name=name), path)
-                golds = [one["answer"] if wanted[0] == "math" else "".join(one["label"]) for one in rows]
-                assert [question.answer for question in exam.questions()] == golds
-                assert failures(exam) == []
-                assert not [defect for defect in exam.defects if defect.action == "unsound"]
+    for (name, wanted), row in tabled(*expected.items()):
+        with row:
+            rows = agieval(name)
+            card, path, _ = card_of(tmp_path, f"{name}.jsonl", lines(rows))
+            assert (card.format, card.language, card.title) == (*wanted, name)
+            exam = open_exam(ExamSpec(benchmark=CARD, name=name), path)
+            golds = [one["answer"] if wanted[0] == "math" else "".join(one["label"]) for one in rows]
+            assert [question.answer for question in exam.questions()] == golds
+            assert failures(exam) == []
+            assert not [defect for defect in exam.defects if defect.action == "unsound"]
 
 
 def test_a_folder_of_all_of_them_gets_a_card_of_each_kind(tmp_path: Path) -> None:
@@ -219,18 +218,17 @@ KINDS: dict[str, tuple[Callable[[int], Row], dict[str, object]]] = {
 
 
 def test_kinds_of_rows(tmp_path: Path) -> None:
-    with table() as row:
-        for name, (made, expected) in KINDS.items():
-            with row(name):
-                card, path, _ = card_of(tmp_path, f"{name}.jsonl", lines([made(at) for at in range(MANY)]))
-                for field, wanted in expected.items():
-                    found: object = card
-                    for part in field.split("."):
-                        found = getattr(found, part)
-                    assert found == wanted, path.read_text("utf-8")
-                exam = open_exam(ExamSpec(benchmark=CARD, name="x"), path)
-                assert not [defect for defect in exam.defects if defect.action == "unsound"]
-                assert failures(exam) == []
+    for (name, (made, expected)), row in tabled(*KINDS.items()):
+        with row:
+            card, path, _ = card_of(tmp_path, f"{name}.jsonl", lines([made(at) for at in range(MANY)]))
+            for field, wanted in expected.items():
+                found: object = card
+                for part in field.split("."):
+                    found = getattr(found, part)
+                assert found == wanted, path.read_text("utf-8")
+            exam = open_exam(ExamSpec(benchmark=CARD, name="x"), path)
+            assert not [defect for defect in exam.defects if defect.action == "unsound"]
+            assert failures(exam) == []
 
 
 PLAIN: list[Row] = [{"question": f"What is {at}, then?", "A": "x", "B": "y", "answer": "AB"[at % 2]} for at in range(6)]
@@ -262,13 +260,11 @@ CONTAINERS: dict[str, str | bytes] = {
 }
 
 
-def test_every_container_holds_the_same_rows(tmp_path: Path) -> None:
-    with table() as row:
-        for name, content in CONTAINERS.items():
-            with row(name):
-                (tmp_path / name).write_bytes(content.encode() if isinstance(content, str) else content)
-                found = [{key: one[key] for key in PLAIN[0]} for _, one in records(tmp_path / name)]
-                assert found == PLAIN
+@each_row(*CONTAINERS.items())
+def test_every_container_holds_the_same_rows(name: str, content: str | bytes, *, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(content.encode() if isinstance(content, str) else content)
+    found = [{key: one[key] for key in PLAIN[0]} for _, one in records(tmp_path / name)]
+    assert found == PLAIN
 
 
 def test_nested_articles_are_questions(tmp_path: Path) -> None:

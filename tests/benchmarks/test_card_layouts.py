@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from benchmarks.card_layouts import LAYOUTS
-from rows import table
+from rows import tabled
 from viva.benchmarks import CARD, CARDS, open_exam
 from viva.benchmarks.card.draft import init_card, shipped
 from viva.benchmarks.card.model import read_card
@@ -31,33 +31,31 @@ def golds(questions: list[Question], *, shuffled: bool) -> list[str | None]:
 
 
 def test_every_card_grades_rows_in_its_layout(tmp_path: Path) -> None:
-    with table() as row:
-        for path in sorted(CARDS.glob("*.yaml")):
-            if path.stem == "mmlu-csv":
-                continue  # below: it has no header
-            with row(path.stem):
-                data = written(tmp_path, path.stem)
-                exam = open_exam(ExamSpec(benchmark=CARD, name=path.stem), path, {"data": str(data)})
-                shuffled = path.stem in ("gpqa", "truthfulqa-mc1")
-                assert golds(list(exam.questions()), shuffled=shuffled) == LAYOUTS[path.stem][1]
-                assert not [defect for defect in exam.defects if defect.action == "unsound"]
-                assert failures(exam) == []
-                assert read_card(path).title
+    for path, row in tabled(*sorted(CARDS.glob("*.yaml"))):
+        if path.stem == "mmlu-csv":
+            continue  # below: it has no header
+        with row:
+            data = written(tmp_path, path.stem)
+            exam = open_exam(ExamSpec(benchmark=CARD, name=path.stem), path, {"data": str(data)})
+            shuffled = path.stem in ("gpqa", "truthfulqa-mc1")
+            assert golds(list(exam.questions()), shuffled=shuffled) == LAYOUTS[path.stem][1]
+            assert not [defect for defect in exam.defects if defect.action == "unsound"]
+            assert failures(exam) == []
+            assert read_card(path).title
 
 
 def test_init_writes_a_card_that_grades_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with table() as row:
-        for name in LAYOUTS:
-            with row(name):
-                card, _ = init_card(written(tmp_path, name))
-                exam = open_exam(ExamSpec(benchmark=CARD, name=name), card)
-                shuffled = name in ("gpqa", "truthfulqa-mc1")
-                assert golds(list(exam.questions()), shuffled=shuffled) == LAYOUTS[name][1], card.read_text()
-                assert failures(exam) == []
-                assert read_card(card).format == shipped()[name]["format"]
-                if "language" in shipped()[name]:
-                    assert read_card(card).language == "zh"
+    for name, row in tabled(*LAYOUTS):
+        with row:
+            card, _ = init_card(written(tmp_path, name))
+            exam = open_exam(ExamSpec(benchmark=CARD, name=name), card)
+            shuffled = name in ("gpqa", "truthfulqa-mc1")
+            assert golds(list(exam.questions()), shuffled=shuffled) == LAYOUTS[name][1], card.read_text()
+            assert failures(exam) == []
+            assert read_card(card).format == shipped()[name]["format"]
+            if "language" in shipped()[name]:
+                assert read_card(card).language == "zh"
 
 
 def test_parquet_csv_and_folders_of_splits_are_the_same_exam(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import table
+from rows import each_row, table, tabled
 from viva.benchmarks import CARD, CUSTOM, file_benchmark, open_exam
 from viva.benchmarks.card import table as tables
 from viva.benchmarks.card.exam import CardExam
@@ -42,17 +42,15 @@ def prompt(exam: CardExam, at: int = 0) -> str:
     return request.prompt if isinstance(request.prompt, str) else request.prompt[-1].content
 
 
-def test_a_card_is_told_from_a_question_file(tmp_path: Path) -> None:
-    with table() as row:
-        for content, wanted in [
-            ("data: x.csv\nformat: choice\n", CARD),
-            ("title: T\nquestions:\n  - id: a\n", CUSTOM),
-            ("questions: []\ndata: 3\n", CUSTOM),
-            ("", CUSTOM),
-        ]:
-            with row(content):
-                (tmp_path / "x.yaml").write_text(content)
-                assert file_benchmark(tmp_path / "x.yaml") == wanted
+@each_row(
+    ("data: x.csv\nformat: choice\n", CARD),
+    ("title: T\nquestions:\n  - id: a\n", CUSTOM),
+    ("questions: []\ndata: 3\n", CUSTOM),
+    ("", CUSTOM),
+)
+def test_a_card_is_told_from_a_question_file(content: str, wanted: str, *, tmp_path: Path) -> None:
+    (tmp_path / "x.yaml").write_text(content)
+    assert file_benchmark(tmp_path / "x.yaml") == wanted
 
 
 def test_a_slip_in_a_card_is_named() -> None:
@@ -128,21 +126,20 @@ def test_what_is_wrong_with_rows_leaves_them_out_and_the_others_in(tmp_path: Pat
 
 def test_a_card_that_fits_no_row_says_what_it_may_mean(tmp_path: Path) -> None:
     numbered = [{**row, "a": 2} for row in ROWS]
-    with table() as row:
-        for said, rows, wanted in [
-            (
-                PLAIN,
-                numbered,
-                "gold is no letter 3. Row 1: '2'; where it is an index, say `answer: {column: a, as: index",
-            ),
-            (PLAIN.replace("question: q", "question: text"), ROWS, "has no column 'text'; it has 'id', 'q', 'o', 'a'"),
-            (PLAIN.replace("answer: a", "answer: gold"), ROWS, "it has no 'gold'; the columns are 'id', 'q'"),
-            (PLAIN.replace("question: q", 'question: "{p}\\n{q}"'), ROWS, "has no column 'p'"),
-        ]:
-            with row(wanted):
-                with pytest.raises(DataError) as problem:
-                    card(tmp_path, said, rows)
-                assert wanted in str(problem.value)
+    for (said, rows, wanted), row in tabled(
+        (
+            PLAIN,
+            numbered,
+            "gold is no letter 3. Row 1: '2'; where it is an index, say `answer: {column: a, as: index",
+        ),
+        (PLAIN.replace("question: q", "question: text"), ROWS, "has no column 'text'; it has 'id', 'q', 'o', 'a'"),
+        (PLAIN.replace("answer: a", "answer: gold"), ROWS, "it has no 'gold'; the columns are 'id', 'q'"),
+        (PLAIN.replace("question: q", 'question: "{p}\\n{q}"'), ROWS, "has no column 'p'"),
+    ):
+        with row:
+            with pytest.raises(DataError) as problem:
+                card(tmp_path, said, rows)
+            assert wanted in str(problem.value)
 
 
 def test_exemplars_reasoning_and_prompts(tmp_path: Path) -> None:
@@ -253,20 +250,19 @@ def test_gzipped_tables_and_what_is_none(tmp_path: Path) -> None:
     (tmp_path / "card.yaml").write_text("data: rows.csv.gz\nformat: choice\nquestion: q\noptions: [A, B]\nanswer: a\n")
     exam = open_exam(ExamSpec(benchmark=CARD), tmp_path / "card.yaml")
     assert [question.text for question in exam.questions()] == ["Is, say, tin a metal?"]
-    with table() as row:
-        for content, said in [
-            (b"q,A,B,a\nx,y\n", "line 2: 2 cells, and there are 4 columns"),
-            (b"q,q\n", "column 'q' is there twice"),
-            (b"q,A,B,a\n", "there is no row in it"),
-            (b"\xff\xfe\n", "is not UTF-8"),
-            (b"PK\x03\x04....", "is a zip file or a spreadsheet"),
-            (b'{"q": 1', "is no JSON"),
-            (b"[1, 2]", "is no list of JSON objects"),
-        ]:
-            with row(said):
-                (tmp_path / "rows.csv.gz").write_bytes(content)
-                with pytest.raises(DataError, match=said):
-                    open_exam(ExamSpec(benchmark=CARD), tmp_path / "card.yaml")
+    for (content, said), row in tabled(
+        (b"q,A,B,a\nx,y\n", "line 2: 2 cells, and there are 4 columns"),
+        (b"q,q\n", "column 'q' is there twice"),
+        (b"q,A,B,a\n", "there is no row in it"),
+        (b"\xff\xfe\n", "is not UTF-8"),
+        (b"PK\x03\x04....", "is a zip file or a spreadsheet"),
+        (b'{"q": 1', "is no JSON"),
+        (b"[1, 2]", "is no list of JSON objects"),
+    ):
+        with row:
+            (tmp_path / "rows.csv.gz").write_bytes(content)
+            with pytest.raises(DataError, match=said):
+                open_exam(ExamSpec(benchmark=CARD), tmp_path / "card.yaml")
 
 
 def test_a_card_in_a_run_folder_reads_nothing_outside(tmp_path: Path) -> None:

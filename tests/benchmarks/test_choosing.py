@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections import Counter
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.handmade import opened
-from rows import table
+from rows import each_row
 from viva.benchmarks import find_benchmark, open_exam
 from viva.benchmarks.logprob import CONFIDENCE, PER_BYTE, PER_CHARACTER, PER_TOKEN, SUM, LogprobExam, confidence
 from viva.contracts import Exam
@@ -71,18 +72,18 @@ FOLLOWING = [
 ]
 
 
-def test_what_follows_is_what_follows_in_the_exemplars() -> None:
-    with table() as row:
-        for benchmark, form, kind, expected in FOLLOWING:
-            with row((benchmark, form, kind)):
-                exam = chosen(benchmark, form=form, shots=2)
-                question = next(one for one in exam.questions() if one.kind == kind)
-                request = asked(exam, question)
-                assert request.continuations == expected
-                if form == "base":  # an exemplar shows lead and answer in one piece
-                    text = prompt_text(request.prompt)
-                    lead = text.rsplit("\n", 1)[-1]
-                    assert any(f"\n{lead}{answer}" in text for answer in expected)
+@each_row(*FOLLOWING)
+def test_what_follows_is_what_follows_in_the_exemplars(
+    benchmark: str, form: str, kind: str, expected: tuple[str, ...]
+) -> None:
+    exam = chosen(benchmark, form=form, shots=2)
+    question = next(one for one in exam.questions() if one.kind == kind)
+    request = asked(exam, question)
+    assert request.continuations == expected
+    if form == "base":  # an exemplar shows lead and answer in one piece
+        text = prompt_text(request.prompt)
+        lead = text.rsplit("\n", 1)[-1]
+        assert any(f"\n{lead}{answer}" in text for answer in expected)
 
 
 def test_chinese_truth_values_follow_without_a_blank() -> None:
@@ -121,11 +122,10 @@ REFUSED = [
 ]
 
 
-def test_what_cannot_be_chosen_is_refused() -> None:
-    with table() as row:
-        for benchmark, settings, says in REFUSED:
-            with row((benchmark, settings)), pytest.raises(DataError, match=says):
-                chosen(benchmark, **settings)
+@each_row(*REFUSED)
+def test_what_cannot_be_chosen_is_refused(benchmark: str, settings: dict[str, bool], says: str) -> None:
+    with pytest.raises(DataError, match=says):
+        chosen(benchmark, **settings)
 
 
 TABLE = [
@@ -142,12 +142,10 @@ TABLE = [
 ]  # fmt: skip
 
 
-def test_a_choice() -> None:
-    with table() as row:
-        for name, found, value, outcome, answer in TABLE:
-            with row(name):
-                score = scored(cmmlu(), answered_b(), *found)
-                assert (score.value, score.outcome, score.answer) == (value, outcome, answer)
+@each_row(*TABLE)
+def test_a_choice(name: str, found: tuple[Likelihood, ...], value: float | None, outcome: str, answer: str) -> None:
+    score = scored(cmmlu(), answered_b(), *found)
+    assert (score.value, score.outcome, score.answer) == (value, outcome, answer)
 
 
 def test_confidence_is_the_gold_letters_share() -> None:
@@ -274,14 +272,11 @@ def test_truth_values_compete_by_the_bytes_of_their_own_words() -> None:
     assert score.parts == {SUM: 1.0, PER_TOKEN: 1.0, PER_BYTE: 1.0, PER_CHARACTER: 1.0}
 
 
-def test_what_is_no_number_decides_nothing() -> None:
-    with table() as row:
-        for number in (math.nan, math.inf, -math.inf):
-            for by in ("next-token", "likelihood"):
-                with row((by, number)):
-                    exam = chosen("cmmlu", by, form="base")
-                    score = exam.score(answered_b(), Response(likelihoods=known(number, -1.0, -2.0, -3.0)))
-                    assert (score.value, score.outcome) == (None, "error")
+@each_row(*itertools.product((math.nan, math.inf, -math.inf), ("next-token", "likelihood")))
+def test_what_is_no_number_decides_nothing(number: float, by: str) -> None:
+    exam = chosen("cmmlu", by, form="base")
+    score = exam.score(answered_b(), Response(likelihoods=known(number, -1.0, -2.0, -3.0)))
+    assert (score.value, score.outcome) == (None, "error")
 
 
 @pytest.mark.parametrize("benchmark", ["cmmlu", "syneval", "csbench"])

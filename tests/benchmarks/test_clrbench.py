@@ -16,7 +16,7 @@ import pytest
 import viva.benchmarks.clrbench
 from benchmarks.explaining import evidence, first, layout, opened, reply
 from benchmarks.handmade import fresh
-from rows import table
+from rows import each_row, table
 from viva.benchmarks.clrbench.loading import TITLES, Record, read_records, to_questions
 from viva.benchmarks.rationale.combining import Q_A
 from viva.contracts import Exam
@@ -72,21 +72,19 @@ def sample(name: str) -> Sequence[Record]:
 # Loading
 
 
-def test_every_type_is_read(tmp_path: Path) -> None:
-    with table() as row:
-        for type_, kind in TYPES.items():
-            with row(type_):
-                (question,) = questions(tmp_path, line(type_, difficulty="hard"))
-                golds = {"MC": "B", "MS": "AC", "TF": "true", "FB": "stack", "OE": "Sort it first."}
-                assert (question.kind, question.answer) == (kind, golds[type_])
-                assert question.explanation == "It follows from the definition."
-                assert question.tags == {
-                    "type": type_,
-                    "discipline": "Operating Systems",
-                    "topic 2": "Processes",
-                    "difficulty": "hard",
-                }
-                assert question.options == tuple(GIVEN[type_].get("options", ()))
+@each_row(*TYPES.items())
+def test_every_type_is_read(type_: str, kind: str, *, tmp_path: Path) -> None:
+    (question,) = questions(tmp_path, line(type_, difficulty="hard"))
+    golds = {"MC": "B", "MS": "AC", "TF": "true", "FB": "stack", "OE": "Sort it first."}
+    assert (question.kind, question.answer) == (kind, golds[type_])
+    assert question.explanation == "It follows from the definition."
+    assert question.tags == {
+        "type": type_,
+        "discipline": "Operating Systems",
+        "topic 2": "Processes",
+        "difficulty": "hard",
+    }
+    assert question.options == tuple(GIVEN[type_].get("options", ()))
 
 
 GOLDS = [
@@ -107,12 +105,12 @@ GOLDS = [
 ]
 
 
-def test_golds_as_they_may_be_written(tmp_path: Path) -> None:
-    with table() as row:
-        for type_, over, gold, accepted in GOLDS:
-            with row((type_, over)):
-                (question,) = questions(tmp_path, line(type_, **over))
-                assert (question.answer, question.accepted) == (gold, accepted)
+@each_row(*GOLDS)
+def test_golds_as_they_may_be_written(
+    type_: str, over: object, gold: str, accepted: tuple[str, ...], *, tmp_path: Path
+) -> None:
+    (question,) = questions(tmp_path, line(type_, **over))
+    assert (question.answer, question.accepted) == (gold, accepted)
 
 
 def test_what_the_schema_leaves_open(tmp_path: Path) -> None:
@@ -420,18 +418,16 @@ WORDS = [
 ]
 
 
-def test_each_kind_is_asked_in_its_own_words() -> None:
-    with table() as row:
-        for kind, words in WORDS:
-            with row(kind):
-                for word in words:
-                    assert word in asked(zero_shot(), first(zero_shot(), kind))
-                seen = {
-                    other
-                    for other in TYPES.values()
-                    if all(word in asked(zero_shot(), first(zero_shot(), other)) for word in words)
-                }
-                assert seen == {kind}
+@each_row(*WORDS)
+def test_each_kind_is_asked_in_its_own_words(kind: str, words: tuple[str, str, str]) -> None:
+    for word in words:
+        assert word in asked(zero_shot(), first(zero_shot(), kind))
+    seen = {
+        other
+        for other in TYPES.values()
+        if all(word in asked(zero_shot(), first(zero_shot(), other)) for word in words)
+    }
+    assert seen == {kind}
 
 
 def test_a_question_is_never_its_own_exemplar(tmp_path: Path) -> None:
@@ -522,23 +518,21 @@ ENDS = [
 ]
 
 
-def test_answers_in_plain_prose(tmp_path: Path) -> None:
-    with table() as row:
-        for type_, end, value, outcome in ENDS:
-            with row((type_, end)):
-                exam = opened(data=written(tmp_path, line(type_)), shots=0)
-                (question,) = exam.questions()
-                full, none = evidence(rationale=["1"]), evidence(rationale=["0"])
-                said = Response(text=PROSE + end)
-                assert exam.score(question, said, full).parts[Q_A] == (value or 0.0)
-                score = exam.score(question, said, none)
-                assert (score.value, score.outcome) == (
-                    0.0 if value is not None else None,
-                    "wrong" if value is not None else outcome,
-                )
-                if value is None:
-                    cut = Response(text=PROSE + end, stop_reason="length")
-                    assert exam.score(question, cut, none).outcome == "truncated"
+@each_row(*ENDS)
+def test_answers_in_plain_prose(type_: str, end: str, value: float | None, outcome: str, *, tmp_path: Path) -> None:
+    exam = opened(data=written(tmp_path, line(type_)), shots=0)
+    (question,) = exam.questions()
+    full, none = evidence(rationale=["1"]), evidence(rationale=["0"])
+    said = Response(text=PROSE + end)
+    assert exam.score(question, said, full).parts[Q_A] == (value or 0.0)
+    score = exam.score(question, said, none)
+    assert (score.value, score.outcome) == (
+        0.0 if value is not None else None,
+        "wrong" if value is not None else outcome,
+    )
+    if value is None:
+        cut = Response(text=PROSE + end, stop_reason="length")
+        assert exam.score(question, cut, none).outcome == "truncated"
 
 
 def test_an_open_answer_waits_for_similarity_or_a_judge() -> None:

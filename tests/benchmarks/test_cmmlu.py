@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.handmade import asked, cmmlu, counted, dropped, golds, opened, request, rows
-from rows import table
+from rows import each_row, table, tabled
 from viva.analysis.breakdown import Breakdown, frame
 from viva.benchmarks import find_benchmark, open_exam
 from viva.benchmarks.cmmlu.benchmark import Row, read_rows, subjects
@@ -125,15 +125,13 @@ def test_a_header_without_rows_holds_no_questions(tmp_path: Path) -> None:
     assert [question.id for question in exam.questions()] == ["anatomy/0"]
 
 
-def test_a_gold_that_is_no_letter_leaves_the_question_unsound(tmp_path: Path) -> None:
-    with table() as row:
-        for answer in ("", "E", "AB", "a", "甲", "Ａ", "1"):
-            with row(answer):
-                exam = opened("cmmlu", cmmlu(tmp_path, {"arts": rows(ONE, (*TWO[:5], answer))}))
-                assert golds(exam) == {"arts/0": "A", "arts/1": None}
-                assert counted(exam) == {("no usable gold", "unsound"): 1}
-                score = exam.score(list(exam.questions())[1], Response(text="A"))
-                assert (score.value, score.outcome) == (None, "unsound")
+@each_row("", "E", "AB", "a", "甲", "Ａ", "1")
+def test_a_gold_that_is_no_letter_leaves_the_question_unsound(answer: str, *, tmp_path: Path) -> None:
+    exam = opened("cmmlu", cmmlu(tmp_path, {"arts": rows(ONE, (*TWO[:5], answer))}))
+    assert golds(exam) == {"arts/0": "A", "arts/1": None}
+    assert counted(exam) == {("no usable gold", "unsound"): 1}
+    score = exam.score(list(exam.questions())[1], Response(text="A"))
+    assert (score.value, score.outcome) == (None, "unsound")
 
 
 def test_a_letter_with_blanks_around_it_is_a_letter(tmp_path: Path) -> None:
@@ -317,18 +315,16 @@ def test_whatever_a_question_holds_is_asked_verbatim(text: str, options: tuple[s
     assert (generate.sample, generate.choices, generate.options) == (2, tuple("ABCD"), options)
 
 
-def test_a_template_that_hides_what_must_be_seen_is_refused() -> None:
-    with table() as row:
-        for templates in ({"option": "{letter}."}, {"option": "{text}"}, {"question": "题目：{question}"}):
-            with row(templates), pytest.raises(DataError):
-                find_benchmark("cmmlu").open(ExamSpec(benchmark="cmmlu", language="zh"), None, templates)
+@each_row({"option": "{letter}."}, {"option": "{text}"}, {"question": "题目：{question}"})
+def test_a_template_that_hides_what_must_be_seen_is_refused(templates: dict[str, str]) -> None:
+    with pytest.raises(DataError):
+        find_benchmark("cmmlu").open(ExamSpec(benchmark="cmmlu", language="zh"), None, templates)
 
 
-def test_settings_that_cmmlu_does_not_have_are_refused() -> None:
-    with table() as row:
-        for settings, said in (({"language": "en"}, "--language zh"), ({"shots": 6}, "5 exemplars")):
-            with row(settings), pytest.raises(DataError, match=said):
-                open_exam(ExamSpec(**{"benchmark": "cmmlu", "language": "zh", **settings}), None)  # type: ignore[arg-type]
+@each_row(({"language": "en"}, "--language zh"), ({"shots": 6}, "5 exemplars"))
+def test_settings_that_cmmlu_does_not_have_are_refused(settings: dict[str, str] | dict[str, int], said: str) -> None:
+    with pytest.raises(DataError, match=said):
+        open_exam(ExamSpec(**{"benchmark": "cmmlu", "language": "zh", **settings}), None)  # type: ignore[arg-type]
 
 
 # Tags
@@ -357,12 +353,10 @@ NEGATIONS = [
 ]
 
 
-def test_negation_is_tagged_and_its_false_friends_are_not(tmp_path: Path) -> None:
-    with table() as row:
-        for text, negation in NEGATIONS:
-            with row(text):
-                exam = opened("cmmlu", cmmlu(tmp_path, {"arts": rows((text + "？", *ONE[1:]))}))
-                assert first(exam).tags["negation"] == ("yes" if negation else "no")
+@each_row(*NEGATIONS)
+def test_negation_is_tagged_and_its_false_friends_are_not(text: str, negation: bool, *, tmp_path: Path) -> None:
+    exam = opened("cmmlu", cmmlu(tmp_path, {"arts": rows((text + "？", *ONE[1:]))}))
+    assert first(exam).tags["negation"] == ("yes" if negation else "no")
 
 
 PAIRS = ("①②", "①③", "②③", "①②③", "A")
@@ -384,12 +378,12 @@ SUB_OPTIONS = [
 ]
 
 
-def test_sub_options_are_tagged_where_options_combine_numbered_statements(tmp_path: Path) -> None:
-    with table() as row:
-        for text, options, sub_options in SUB_OPTIONS:
-            with row(text):
-                exam = opened("cmmlu", cmmlu(tmp_path, {"arts": rows((text, *options))}))
-                assert first(exam).tags["sub_options"] == ("yes" if sub_options else "no")
+@each_row(*SUB_OPTIONS)
+def test_sub_options_are_tagged_where_options_combine_numbered_statements(
+    text: str, options: tuple[str, str, str, str, str], sub_options: bool, *, tmp_path: Path
+) -> None:
+    exam = opened("cmmlu", cmmlu(tmp_path, {"arts": rows((text, *options))}))
+    assert first(exam).tags["sub_options"] == ("yes" if sub_options else "no")
 
 
 def test_a_china_specific_subject_counts_at_home_too_and_apart_without_overlap() -> None:
@@ -431,28 +425,25 @@ AS_PUBLISHED = [
 ]
 
 
-def test_as_published_the_stages_of_the_authors_script_decide() -> None:
-    with table() as row:
-        for reply, read, as_published in AS_PUBLISHED:
-            with row(reply):
-                assert graded(reply).answer == read
-                score = graded(reply, as_published=True)
-                assert score.answer == as_published
-                assert score.value == (float(as_published == "B") if as_published else 0.25)
-                assert "as published" in score.explanation
+@each_row(*AS_PUBLISHED)
+def test_as_published_the_stages_of_the_authors_script_decide(reply: str, read: str, as_published: str) -> None:
+    assert graded(reply).answer == read
+    score = graded(reply, as_published=True)
+    assert score.answer == as_published
+    assert score.value == (float(as_published == "B") if as_published else 0.25)
+    assert "as published" in score.explanation
 
 
 UNREADABLE = [("不知道", "unparsed"), (" \n", "empty"), ("42", "unparsed")]
 
 
 def test_as_published_what_cannot_be_read_scores_a_quarter_and_nothing_at_all_fails() -> None:
-    with table() as row:
-        for reply, outcome in UNREADABLE:
-            with row(reply):
-                plain, score = graded(reply), graded(reply, as_published=True)
-                assert (plain.value, plain.outcome) == (None, outcome)
-                assert (score.value, score.outcome) == (0.25, outcome)
-                assert "expectation" in score.explanation
+    for (reply, outcome), row in tabled(*UNREADABLE):
+        with row:
+            plain, score = graded(reply), graded(reply, as_published=True)
+            assert (plain.value, plain.outcome) == (None, outcome)
+            assert (score.value, score.outcome) == (0.25, outcome)
+            assert "expectation" in score.explanation
     assert (graded("", as_published=True).value, graded("", as_published=True).outcome) == (None, "empty")
     assert graded("正确答案：Ｄ", as_published=True).outcome == "unparsed"
 
@@ -532,21 +523,19 @@ def test_a_limit_spreads_evenly(length: int, limit: int | None) -> None:
     assert not chosen or chosen[0] == 0
 
 
-def test_a_limit_asks_of_every_subject_as_much_as_of_any_other() -> None:
-    with table() as row:
-        for limit in (1, 7, 8, 16, 50, 95, 96, 97):
-            with row(limit):
-                exam = opened("cmmlu", limit=limit)
-                chosen = [question.id for question in exam.questions()]
-                assert len(chosen) == len(exam) == min(limit, 96)
-                shares = Counter(question.tags["subject"] for question in exam.questions())
-                if limit >= 8:
-                    assert len(shares) == 8
-                    assert max(shares.values()) - min(shares.values()) <= 1
-                everything = {question.id: question for question in opened("cmmlu").questions()}
-                assert list(exam.questions()) == [everything[identity] for identity in chosen], (
-                    "the same questions, by the same ids"
-                )
+@each_row(1, 7, 8, 16, 50, 95, 96, 97)
+def test_a_limit_asks_of_every_subject_as_much_as_of_any_other(limit: int) -> None:
+    exam = opened("cmmlu", limit=limit)
+    chosen = [question.id for question in exam.questions()]
+    assert len(chosen) == len(exam) == min(limit, 96)
+    shares = Counter(question.tags["subject"] for question in exam.questions())
+    if limit >= 8:
+        assert len(shares) == 8
+        assert max(shares.values()) - min(shares.values()) <= 1
+    everything = {question.id: question for question in opened("cmmlu").questions()}
+    assert list(exam.questions()) == [everything[identity] for identity in chosen], (
+        "the same questions, by the same ids"
+    )
 
 
 def test_the_fingerprint_follows_what_is_used(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import viva
-from rows import table
+from rows import each_row, tabled
 from viewing.conftest import visit
 from viva.benchmarks import open_exam
 from viva.errors import DataError
@@ -131,12 +131,11 @@ def test_a_run_folder_imports_no_package_that_is_not_registered(tmp_path: Path) 
 @pytest.mark.usefixtures("folder")
 def test_it_is_asked_and_graded_in_every_way_that_it_supports() -> None:
     replies = {f"test/{number}": f"The answer is {letter}." for number, letter in enumerate("BADA")}
-    with table() as row:
-        for options in ({}, {"shots": 1}, {"cot": True}, {"form": "base", "shots": 1}):
-            with row(options):
-                run = viva.run("capitals", model=replies, **options)
-                assert run.mean == 0.75
-                assert [each.title for each in run.tables] == ["Overall", "By continent"]
+    for options, row in tabled({}, {"shots": 1}, {"cot": True}, {"form": "base", "shots": 1}):
+        with row:
+            run = viva.run("capitals", model=replies, **options)
+            assert run.mean == 0.75
+            assert [each.title for each in run.tables] == ["Overall", "By continent"]
     run = viva.run("capitals", model="baseline/first", rationale=True, limit=2)
     assert run.complete
     assert "Paris" in run.answers()["prompt"][0]
@@ -162,12 +161,11 @@ def test_its_prompts_do_not_ask_for_a_letter_where_texts_compete() -> None:
 
 
 @pytest.mark.usefixtures("folder")
-def test_what_it_does_not_know_of_is_refused() -> None:
-    with table() as row:
-        for settings, said in [
-            ({"as_published": True}, "Capitals has no --as-published; leave it out"),
-            ({"only": "comprehension"}, "Capitals has no --only comprehension"),
-            ({"shots": 2}, "Capitals shows at most 1 exemplar: --shots 2 is more"),
-        ]:
-            with row(settings), pytest.raises(DataError, match=said):
-                open_exam(ExamSpec(benchmark="capitals", **settings), None)  # type: ignore[arg-type]
+@each_row(
+    ({"as_published": True}, "Capitals has no --as-published; leave it out"),
+    ({"only": "comprehension"}, "Capitals has no --only comprehension"),
+    ({"shots": 2}, "Capitals shows at most 1 exemplar: --shots 2 is more"),
+)
+def test_what_it_does_not_know_of_is_refused(settings: object, said: str) -> None:
+    with pytest.raises(DataError, match=said):
+        open_exam(ExamSpec(benchmark="capitals", **settings), None)  # type: ignore[arg-type]

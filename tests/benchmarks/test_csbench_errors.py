@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.handmade import csbench, opened, record
-from rows import table
+from rows import each_row, tabled
 from viva.benchmarks.csbench.errors import GROUPS, ErrorTypes, type_names
 from viva.errors import DataError
 from viva.prompting import fence
@@ -37,26 +37,24 @@ def texts(question: Question, reply: str) -> tuple[str, str]:
     return system.content, user.content
 
 
-def test_the_judge_is_told_all_in_the_language_of_the_question(tmp_path: Path) -> None:
-    with table() as row:
-        for language in LANGUAGES:
-            with row(language):
-                knowledge, reasoning, *_ = questions(tmp_path, language)
-                system, user = texts(knowledge, "I think it is B.")
-                mark = fence("I think it is B.")
-                assert mark in system
-                assert f"\n{mark}\nI think it is B.\n{mark}\n" in user
-                assert "(A) statement A of 1\n(B) statement B of 1" in user
-                assert "(A) statement A of 1\nSince it is so." in user, "the right answer and why"
-                assert all(f"{code}" in user for code in GROUPS["Knowledge"])
-                assert not any(code in user for code in GROUPS["Reasoning"])
-                assert "ERRORS: K1, K3" in user
-                assert "ERRORS: none" in user
-                assert "{" not in system + user
-                _, user = texts(reasoning, "B")
-                assert all(code in user for code in GROUPS["Reasoning"])
-                assert "(C) statement C of 2" in user
-                assert not any(code in user for code in GROUPS["Knowledge"])
+@each_row(*LANGUAGES)
+def test_the_judge_is_told_all_in_the_language_of_the_question(language: str, *, tmp_path: Path) -> None:
+    knowledge, reasoning, *_ = questions(tmp_path, language)
+    system, user = texts(knowledge, "I think it is B.")
+    mark = fence("I think it is B.")
+    assert mark in system
+    assert f"\n{mark}\nI think it is B.\n{mark}\n" in user
+    assert "(A) statement A of 1\n(B) statement B of 1" in user
+    assert "(A) statement A of 1\nSince it is so." in user, "the right answer and why"
+    assert all(f"{code}" in user for code in GROUPS["Knowledge"])
+    assert not any(code in user for code in GROUPS["Reasoning"])
+    assert "ERRORS: K1, K3" in user
+    assert "ERRORS: none" in user
+    assert "{" not in system + user
+    _, user = texts(reasoning, "B")
+    assert all(code in user for code in GROUPS["Reasoning"])
+    assert "(C) statement C of 2" in user
+    assert not any(code in user for code in GROUPS["Knowledge"])
 
 
 def test_four_languages_say_it_in_four_ways(tmp_path: Path) -> None:
@@ -79,10 +77,9 @@ def test_wrong_multiple_choice_answers_are_labelled_as_in_the_paper_and_others_o
 
 def test_what_is_not_a_wrong_answer_shows_no_error(tmp_path: Path) -> None:
     choice, *_ = questions(tmp_path)
-    with table() as row:
-        for outcome in ("right", "empty", "truncated", "refused", "error", "unsound"):
-            with row(outcome):
-                assert not ErrorTypes().wrong(choice, Score(value=None, outcome=outcome))  # type: ignore[arg-type]
+    for outcome, row in tabled("right", "empty", "truncated", "refused", "error", "unsound"):
+        with row:
+            assert not ErrorTypes().wrong(choice, Score(value=None, outcome=outcome))  # type: ignore[arg-type]
 
 
 def test_a_question_of_another_kind_than_knowledge_and_reasoning_is_left_alone(tmp_path: Path) -> None:

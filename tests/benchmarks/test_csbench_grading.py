@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from functools import cache
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from benchmarks.handmade import opened
 from evidence import heard, opinion
-from rows import table
+from rows import each_row, table
 from viva.contracts import Exam
 from viva.prompting import fence as fence_of
 from viva.types import ANSWER, SCORED, Failure, Kind, Question, Response, Score
@@ -69,86 +70,77 @@ BY_RULE = [
 ]
 
 
-def test_a_rule_decides_letters_and_truth_values() -> None:
-    with table() as row:
-        for asked, reply, value, outcome in BY_RULE:
-            with row((asked.kind, asked.answer, reply)):
-                score = graded(asked, reply)
-                assert (score.value, score.outcome) == (value, outcome)
+@each_row(*BY_RULE)
+def test_a_rule_decides_letters_and_truth_values(
+    asked: Question, reply: str, value: float | None, outcome: str
+) -> None:
+    score = graded(asked, reply)
+    assert (score.value, score.outcome) == (value, outcome)
 
 
-def test_an_outage_is_an_error_and_a_question_without_gold_is_unsound_whatever_was_said() -> None:
-    with table() as row:
-        for asked in (CHOICE, TRUE, BLANK, OPEN):
-            for exam in (usual(), as_published()):
-                with row((asked.kind, exam.spec.as_published)):
-                    outage = exam.score(asked, Response(error=Failure("timeout", "no reply within 5 s")))
-                    assert (outage.value, outage.outcome) == (None, "error")
-                    assert "no reply within 5 s" in outage.explanation
-                    unsound = graded(question(asked.kind, None), "B", "VERDICT: 1", exam=exam)
-                    assert (unsound.value, unsound.outcome) == (None, "unsound")
+@each_row(*itertools.product((CHOICE, TRUE, BLANK, OPEN), (usual(), as_published())))
+def test_an_outage_is_an_error_and_a_question_without_gold_is_unsound_whatever_was_said(
+    asked: Question, exam: Exam
+) -> None:
+    outage = exam.score(asked, Response(error=Failure("timeout", "no reply within 5 s")))
+    assert (outage.value, outage.outcome) == (None, "error")
+    assert "no reply within 5 s" in outage.explanation
+    unsound = graded(question(asked.kind, None), "B", "VERDICT: 1", exam=exam)
+    assert (unsound.value, unsound.outcome) == (None, "unsound")
 
 
-def test_a_reply_that_the_limit_cut_to_nothing_is_truncated() -> None:
-    with table() as row:
-        for asked in (CHOICE, TRUE, BLANK, OPEN):
-            with row(asked.kind):
-                assert graded(asked, "", stop_reason="length").outcome == "truncated"
-                assert graded(asked, "").outcome == "empty"
+@each_row(CHOICE, TRUE, BLANK, OPEN)
+def test_a_reply_that_the_limit_cut_to_nothing_is_truncated(asked: Question) -> None:
+    assert graded(asked, "", stop_reason="length").outcome == "truncated"
+    assert graded(asked, "").outcome == "empty"
 
 
 # The judge's request
 
 
-def test_no_judge_is_asked_where_a_rule_decides() -> None:
-    with table() as row:
-        for asked in (CHOICE, TRUE):
-            with row(asked.kind):
-                assert usual().judgements(asked, Response(text="B"), 3, {}) == ()
+@each_row(CHOICE, TRUE)
+def test_no_judge_is_asked_where_a_rule_decides(asked: Question) -> None:
+    assert usual().judgements(asked, Response(text="B"), 3, {}) == ()
 
 
-def test_no_judge_is_asked_about_nothing() -> None:
-    with table() as row:
-        for asked in (BLANK, OPEN):
-            for response in (Response(), Response(text=" \n\t"), Response(error=Failure("status", "HTTP 500"))):
-                with row((asked.kind, response)):
-                    assert usual().judgements(asked, response, 3, {}) == ()
+@each_row(
+    *itertools.product(
+        (BLANK, OPEN), (Response(), Response(text=" \n\t"), Response(error=Failure("status", "HTTP 500")))
+    )
+)
+def test_no_judge_is_asked_about_nothing(asked: Question, response: Response) -> None:
+    assert usual().judgements(asked, response, 3, {}) == ()
 
 
 def test_no_judge_is_asked_where_the_gold_is_missing() -> None:
     assert usual().judgements(question("blank", None), Response(text="x"), 1, {}) == ()
 
 
-def test_a_judge_sees_question_gold_and_answer_as_often_as_it_is_asked() -> None:
-    with table() as row:
-        for asked in (BLANK, OPEN):
-            for samples in (1, 3):
-                with row((asked.kind, samples)):
-                    requests = usual().judgements(asked, Response(text="my answer"), samples, {})
-                    assert [request.sample for request in requests] == list(range(samples))
-                    assert len({request.prompt for request in requests}) == 1
-                    system, user = requests[0].prompt
-                    assert (system.role, user.role) == ("system", "user")
-                    for part in (asked.text, str(asked.answer), "my answer"):
-                        assert part in user.content
-                        assert part not in system.content
-                    assert requests[0].sampling.temperature == 0
+@each_row(*itertools.product((BLANK, OPEN), (1, 3)))
+def test_a_judge_sees_question_gold_and_answer_as_often_as_it_is_asked(asked: Question, samples: int) -> None:
+    requests = usual().judgements(asked, Response(text="my answer"), samples, {})
+    assert [request.sample for request in requests] == list(range(samples))
+    assert len({request.prompt for request in requests}) == 1
+    system, user = requests[0].prompt
+    assert (system.role, user.role) == ("system", "user")
+    for part in (asked.text, str(asked.answer), "my answer"):
+        assert part in user.content
+        assert part not in system.content
+    assert requests[0].sampling.temperature == 0
 
 
-def test_a_judge_is_told_the_format_and_the_fence_in_the_questions_language() -> None:
-    with table() as row:
-        for language in ("en", "zh"):
-            with row(language):
-                exam = opened("csbench", language=language)
-                for asked in exam.questions():
-                    for request in exam.judgements(asked, Response(text="x"), 1, {}):
-                        system, user = request.prompt
-                        assert "VERDICT: " in user.content
-                        (fence,) = set(FENCE.findall(user.content))
-                        assert fence in system.content
-                        assert ("VERDICT: 0" in user.content) == (asked.kind == "blank")
-                        assert ("10" in user.content.rpartition(fence)[2]) == (asked.kind == "open")
-                        assert ("学生" in system.content) == (language == "zh")
+@each_row("en", "zh")
+def test_a_judge_is_told_the_format_and_the_fence_in_the_questions_language(language: str) -> None:
+    exam = opened("csbench", language=language)
+    for asked in exam.questions():
+        for request in exam.judgements(asked, Response(text="x"), 1, {}):
+            system, user = request.prompt
+            assert "VERDICT: " in user.content
+            (fence,) = set(FENCE.findall(user.content))
+            assert fence in system.content
+            assert ("VERDICT: 0" in user.content) == (asked.kind == "blank")
+            assert ("10" in user.content.rpartition(fence)[2]) == (asked.kind == "open")
+            assert ("学生" in system.content) == (language == "zh")
 
 
 def fenced(answer: str) -> tuple[str, str]:
@@ -207,15 +199,13 @@ VERDICTS = [
 ]
 
 
-def test_a_verdict_is_read_from_the_last_line() -> None:
-    with table() as row:
-        for asked, verdict, value in VERDICTS:
-            with row((asked.kind, verdict)):
-                score = graded(asked, "my answer", verdict)
-                assert score.value == pytest.approx(value)
-                assert score.outcome == ("right" if value == 1 else "wrong" if value == 0 else "partly")
-                assert usual().readable(asked, opinion(verdict, ANSWER))
-                assert "my answer" in score.answer
+@each_row(*VERDICTS)
+def test_a_verdict_is_read_from_the_last_line(asked: Question, verdict: str, value: float) -> None:
+    score = graded(asked, "my answer", verdict)
+    assert score.value == pytest.approx(value)
+    assert score.outcome == ("right" if value == 1 else "wrong" if value == 0 else "partly")
+    assert usual().readable(asked, opinion(verdict, ANSWER))
+    assert "my answer" in score.answer
 
 
 NO_VERDICTS = [
@@ -238,20 +228,16 @@ NO_VERDICTS = [
 ]
 
 
-def test_what_is_no_verdict_leaves_the_answer_ungraded() -> None:
-    with table() as row:
-        for asked, verdict in NO_VERDICTS:
-            with row((asked.kind, verdict)):
-                score = graded(asked, "my answer", verdict)
-                assert (score.value, score.outcome) == (None, "ungraded")
-                assert not usual().readable(asked, opinion(verdict, ANSWER))
+@each_row(*NO_VERDICTS)
+def test_what_is_no_verdict_leaves_the_answer_ungraded(asked: Question, verdict: str) -> None:
+    score = graded(asked, "my answer", verdict)
+    assert (score.value, score.outcome) == (None, "ungraded")
+    assert not usual().readable(asked, opinion(verdict, ANSWER))
 
 
-def test_without_a_verdict_an_answer_is_ungraded_and_never_wrong() -> None:
-    with table() as row:
-        for asked in (BLANK, OPEN):
-            with row(asked.kind):
-                assert (graded(asked, "x").value, graded(asked, "x").outcome) == (None, "ungraded")
+@each_row(BLANK, OPEN)
+def test_without_a_verdict_an_answer_is_ungraded_and_never_wrong(asked: Question) -> None:
+    assert (graded(asked, "x").value, graded(asked, "x").outcome) == (None, "ungraded")
 
 
 QUOTING = [
@@ -262,11 +248,9 @@ QUOTING = [
 ]
 
 
-def test_a_verdict_that_the_judge_quotes_does_not_decide() -> None:
-    with table() as row:
-        for reply in QUOTING:
-            with row(reply):
-                assert graded(BLANK, "VERDICT: 1", reply).value in (0.0, None)
+@each_row(*QUOTING)
+def test_a_verdict_that_the_judge_quotes_does_not_decide(reply: str) -> None:
+    assert graded(BLANK, "VERDICT: 1", reply).value in (0.0, None)
 
 
 @given(answer=ANSWERS)
@@ -327,25 +311,22 @@ FIRST_LETTERS = [
 ]
 
 
-def test_as_published_the_first_a_to_d_of_any_case_is_the_choice() -> None:
-    with table() as row:
-        for reply, letter in FIRST_LETTERS:
-            with row(reply):
-                for gold in "ABCD":
-                    score = graded(question("choice", gold), reply, exam=as_published())
-                    assert score.value == (None if letter is None else float(letter == gold))
-                    assert score.answer == (letter or "")
-                    assert "as published" in score.explanation
+@each_row(*FIRST_LETTERS)
+def test_as_published_the_first_a_to_d_of_any_case_is_the_choice(reply: str, letter: str | None) -> None:
+    for gold in "ABCD":
+        score = graded(question("choice", gold), reply, exam=as_published())
+        assert score.value == (None if letter is None else float(letter == gold))
+        assert score.answer == (letter or "")
+        assert "as published" in score.explanation
 
 
-def test_as_published_no_assertion_is_ever_right() -> None:
-    with table() as row:
-        for reply in ("True", "False", "true", "FALSE", "The statement is true.", "no idea", ""):
-            for asked in (TRUE, FALSE):
-                with row((asked.answer, reply)):
-                    score = graded(asked, reply, exam=as_published())
-                    assert (score.value, score.outcome) == (0.0, "wrong")
-                    assert "as published" in score.explanation
+@each_row(
+    *itertools.product(("True", "False", "true", "FALSE", "The statement is true.", "no idea", ""), (TRUE, FALSE))
+)
+def test_as_published_no_assertion_is_ever_right(reply: str, asked: Question) -> None:
+    score = graded(asked, reply, exam=as_published())
+    assert (score.value, score.outcome) == (0.0, "wrong")
+    assert "as published" in score.explanation
 
 
 NUMBERS = [

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.handmade import DOMAINS, counted, csbench, fresh, golds, opened, record
-from rows import table
+from rows import each_row, tabled
 from viva.benchmarks.csbench.loading import read_records, to_questions
 from viva.benchmarks.sources import intact, sources
 from viva.errors import DataError
@@ -38,31 +38,27 @@ TRUTHS = [
 ]
 
 
-def test_a_truth_value_in_words_is_read_and_reported(tmp_path: Path) -> None:
-    with table() as row:
-        for language, published, gold in TRUTHS:
-            with row((language, published)):
-                exam = opened("csbench", csbench(tmp_path, language, [assertion(1, published)]), language=language)
-                assert golds(exam) == {"1": gold}
-                assert counted(exam) == {("translated truth value", "repaired"): 1}
+@each_row(*TRUTHS)
+def test_a_truth_value_in_words_is_read_and_reported(
+    language: str, published: str, gold: str, *, tmp_path: Path
+) -> None:
+    exam = opened("csbench", csbench(tmp_path, language, [assertion(1, published)]), language=language)
+    assert golds(exam) == {"1": gold}
+    assert counted(exam) == {("translated truth value", "repaired"): 1}
 
 
-def test_a_boolean_is_a_truth_value_and_no_defect(tmp_path: Path) -> None:
-    with table() as row:
-        for published, gold in ((True, "true"), (False, "false")):
-            with row(published):
-                exam = opened("csbench", csbench(tmp_path, "en", [assertion(1, published)]))
-                assert golds(exam) == {"1": gold}
-                assert counted(exam) == {}
+@each_row((True, "true"), (False, "false"))
+def test_a_boolean_is_a_truth_value_and_no_defect(published: bool, gold: str, *, tmp_path: Path) -> None:
+    exam = opened("csbench", csbench(tmp_path, "en", [assertion(1, published)]))
+    assert golds(exam) == {"1": gold}
+    assert counted(exam) == {}
 
 
-def test_what_is_no_truth_value_leaves_the_assertion_unsound(tmp_path: Path) -> None:
-    with table() as row:
-        for published in ("Wahrheit", "vraiment", "", "A", "1", 1, 0, "not true", "Vrai ou faux"):
-            with row(published):
-                exam = opened("csbench", csbench(tmp_path, "en", [assertion(1, published)]))
-                assert golds(exam) == {"1": None}
-                assert counted(exam) == {("no usable gold", "unsound"): 1}
+@each_row("Wahrheit", "vraiment", "", "A", "1", 1, 0, "not true", "Vrai ou faux")
+def test_what_is_no_truth_value_leaves_the_assertion_unsound(published: str | int, *, tmp_path: Path) -> None:
+    exam = opened("csbench", csbench(tmp_path, "en", [assertion(1, published)]))
+    assert golds(exam) == {"1": None}
+    assert counted(exam) == {("no usable gold", "unsound"): 1}
 
 
 def test_a_boolean_among_the_other_formats_is_text_and_never_a_letter(tmp_path: Path) -> None:
@@ -87,13 +83,11 @@ WRAPPED = [
 ]
 
 
-def test_a_letter_that_still_ends_the_text_is_recovered(tmp_path: Path) -> None:
-    with table() as row:
-        for published, letter in WRAPPED:
-            with row(published):
-                exam = opened("csbench", csbench(tmp_path, "fr", [record(1, published)]), language="fr")
-                assert golds(exam) == {"1": letter}
-                assert counted(exam) == ({} if published.strip() == letter else {("translated letter", "repaired"): 1})
+@each_row(*WRAPPED)
+def test_a_letter_that_still_ends_the_text_is_recovered(published: str, letter: str, *, tmp_path: Path) -> None:
+    exam = opened("csbench", csbench(tmp_path, "fr", [record(1, published)]), language="fr")
+    assert golds(exam) == {"1": letter}
+    assert counted(exam) == ({} if published.strip() == letter else {("translated letter", "repaired"): 1})
 
 
 NO_LETTERS = [
@@ -114,13 +108,11 @@ NO_LETTERS = [
 ]
 
 
-def test_what_does_not_end_in_exactly_one_letter_is_not_guessed(tmp_path: Path) -> None:
-    with table() as row:
-        for published in NO_LETTERS:
-            with row(published):
-                exam = opened("csbench", csbench(tmp_path, "fr", [record(1, published)]), language="fr")
-                assert golds(exam) == {"1": None}
-                assert counted(exam) == {("no usable gold", "unsound"): 1}
+@each_row(*NO_LETTERS)
+def test_what_does_not_end_in_exactly_one_letter_is_not_guessed(published: object, *, tmp_path: Path) -> None:
+    exam = opened("csbench", csbench(tmp_path, "fr", [record(1, published)]), language="fr")
+    assert golds(exam) == {"1": None}
+    assert counted(exam) == {("no usable gold", "unsound"): 1}
 
 
 # Letters that are lost, recovered by counting
@@ -142,15 +134,15 @@ COUNTED = [
 ]
 
 
-def test_a_lost_letter_is_recovered_by_counting(tmp_path: Path) -> None:
-    with table() as row:
-        for here, there, recovered in COUNTED:
-            with row((here, there)):
-                folder = fresh(tmp_path)
-                exam = opened("csbench", german(folder, here, there), language="de")
-                found = iter(recovered)
-                assert list(golds(exam).values()) == [next(found) if gold == "?" else gold for gold in here]
-                assert counted(exam) == {("translated letter", "repaired"): len(recovered)}
+@each_row(*COUNTED)
+def test_a_lost_letter_is_recovered_by_counting(
+    here: list[str], there: list[str], recovered: list[str], *, tmp_path: Path
+) -> None:
+    folder = fresh(tmp_path)
+    exam = opened("csbench", german(folder, here, there), language="de")
+    found = iter(recovered)
+    assert list(golds(exam).values()) == [next(found) if gold == "?" else gold for gold in here]
+    assert counted(exam) == {("translated letter", "repaired"): len(recovered)}
 
 
 LOST = [
@@ -166,14 +158,14 @@ LOST = [
 ]
 
 
-def test_a_lost_letter_stays_lost_when(tmp_path: Path) -> None:
-    with table() as row:
-        for why, here, there, cell in LOST:
-            with row(why):
-                folder = fresh(tmp_path)
-                exam = opened("csbench", german(folder, here, there, cell=cell), language="de")
-                assert list(golds(exam).values()) == [None if gold == "?" else gold for gold in here]
-                assert counted(exam) == {("no usable gold", "unsound"): here.count("?")}
+@each_row(*LOST)
+def test_a_lost_letter_stays_lost_when(
+    why: str, here: list[str], there: list[str] | None, cell: dict[str, str], *, tmp_path: Path
+) -> None:
+    folder = fresh(tmp_path)
+    exam = opened("csbench", german(folder, here, there, cell=cell), language="de")
+    assert list(golds(exam).values()) == [None if gold == "?" else gold for gold in here]
+    assert counted(exam) == {("no usable gold", "unsound"): here.count("?")}
 
 
 def test_chinese_is_a_sibling_where_english_is_missing_and_english_is_chineses(tmp_path: Path) -> None:
@@ -238,12 +230,11 @@ def test_options_that_are_numbers_are_read_as_text(tmp_path: Path) -> None:
 
 
 def test_a_choice_without_all_its_options_is_unsound(tmp_path: Path) -> None:
-    with table() as row:
-        for gone in (..., None, "", "  "):
-            with row(gone):
-                exam = opened("csbench", csbench(tmp_path, "en", [record(1, "A", C=gone), record(2, "A")]))
-                assert golds(exam) == {"1": None, "2": "A"}
-                assert counted(exam) == {("missing option", "noted"): 1, ("no usable gold", "unsound"): 1}
+    for gone, row in tabled(..., None, "", "  "):
+        with row:
+            exam = opened("csbench", csbench(tmp_path, "en", [record(1, "A", C=gone), record(2, "A")]))
+            assert golds(exam) == {"1": None, "2": "A"}
+            assert counted(exam) == {("missing option", "noted"): 1, ("no usable gold", "unsound"): 1}
 
 
 EQUAL = [
@@ -253,13 +244,13 @@ EQUAL = [
 ]
 
 
-def test_equal_options_are_noted_and_asked_all_the_same(tmp_path: Path) -> None:
-    with table() as row:
-        for options, answer, detail in EQUAL:
-            with row((options, answer)):
-                exam = opened("csbench", csbench(tmp_path, "en", [record(1, answer, **options)]))
-                assert golds(exam) == {"1": answer}
-                assert [(d.action, d.detail) for d in exam.defects if d.kind == "equal options"] == [("noted", detail)]
+@each_row(*EQUAL)
+def test_equal_options_are_noted_and_asked_all_the_same(
+    options: object, answer: str, detail: str, *, tmp_path: Path
+) -> None:
+    exam = opened("csbench", csbench(tmp_path, "en", [record(1, answer, **options)]))
+    assert golds(exam) == {"1": answer}
+    assert [(d.action, d.detail) for d in exam.defects if d.kind == "equal options"] == [("noted", detail)]
 
 
 # Repetitions
@@ -307,13 +298,11 @@ WRONG = [
 ]
 
 
-def test_a_record_that_is_wrong_is_named(tmp_path: Path) -> None:
-    with table() as row:
-        for test, said in WRONG:
-            with row(test):
-                with pytest.raises(DataError) as caught:
-                    opened("csbench", csbench(tmp_path, "en", test))
-                assert all(part in str(caught.value) for part in ("CSBench-EN/test.json", *said))
+@each_row(*WRONG)
+def test_a_record_that_is_wrong_is_named(test: object, said: tuple[str, ...], *, tmp_path: Path) -> None:
+    with pytest.raises(DataError) as caught:
+        opened("csbench", csbench(tmp_path, "en", test))
+    assert all(part in str(caught.value) for part in ("CSBench-EN/test.json", *said))
 
 
 NO_FILES = [
@@ -333,15 +322,13 @@ NO_FILES = [
 ]
 
 
-def test_a_file_that_is(tmp_path: Path) -> None:
-    with table() as row:
-        for what, content in NO_FILES:
-            with row(what):
-                csbench(tmp_path, "en")
-                (tmp_path / "CSBench-EN" / "test.json").write_bytes(content)
-                with pytest.raises(DataError) as caught:
-                    opened("csbench", tmp_path)
-                assert "CSBench-EN/test.json" in str(caught.value)
+@each_row(*NO_FILES)
+def test_a_file_that_is(what: str, content: bytes, *, tmp_path: Path) -> None:
+    csbench(tmp_path, "en")
+    (tmp_path / "CSBench-EN" / "test.json").write_bytes(content)
+    with pytest.raises(DataError) as caught:
+        opened("csbench", tmp_path)
+    assert "CSBench-EN/test.json" in str(caught.value)
 
 
 def test_a_file_that_is_missing_or_a_folder_is_named(tmp_path: Path) -> None:

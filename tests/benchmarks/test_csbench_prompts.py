@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 from collections import Counter
 from functools import cache
@@ -14,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.handmade import DOMAINS, asked, csbench, dropped, opened, record, request
-from rows import table
+from rows import each_row
 from viva.benchmarks import csbench as csbench_package
 from viva.benchmarks import find_benchmark
 from viva.benchmarks.multiple_choice import MultipleChoiceExam
@@ -69,108 +70,94 @@ def shown(prompt: str, exemplars: list[dict[str, str]]) -> list[dict[str, str]]:
     return sorted((e for e in exemplars if e["Question"] in prompt), key=lambda e: prompt.index(e["Question"]))
 
 
-def test_a_prompt_holds_the_question_and_the_instruction_in_its_language(tmp_path: Path) -> None:
-    with table() as row:
-        for language in INSTRUCTIONS:
-            for kind in FORMATS:
-                with row((language, kind)):
-                    exam = opened("csbench", one_of_each(tmp_path, language), language=language)
-                    question = the(exam, kind)
-                    prompt = asked(exam, question)
-                    assert prompt.count(question.text) == 1
-                    if kind == "choice":
-                        lines = [f"({letter}) {text}" for letter, text in zip("ABCD", question.options, strict=True)]
-                        assert question.text + "\n" + "\n".join(lines) in prompt
-                    assert INSTRUCTIONS[language][kind] in prompt[prompt.index(question.text) + len(question.text) :]
-                    if kind in ("blank", "open"):
-                        assert str(question.answer) not in prompt
+@each_row(*itertools.product(INSTRUCTIONS, FORMATS))
+def test_a_prompt_holds_the_question_and_the_instruction_in_its_language(
+    language: str, kind: str, *, tmp_path: Path
+) -> None:
+    exam = opened("csbench", one_of_each(tmp_path, language), language=language)
+    question = the(exam, kind)
+    prompt = asked(exam, question)
+    assert prompt.count(question.text) == 1
+    if kind == "choice":
+        lines = [f"({letter}) {text}" for letter, text in zip("ABCD", question.options, strict=True)]
+        assert question.text + "\n" + "\n".join(lines) in prompt
+    assert INSTRUCTIONS[language][kind] in prompt[prompt.index(question.text) + len(question.text) :]
+    if kind in ("blank", "open"):
+        assert str(question.answer) not in prompt
 
 
-def test_chain_of_thought_asks_for_steps_but_not_for_an_essay(tmp_path: Path) -> None:
-    with table() as row:
-        for language in INSTRUCTIONS:
-            for kind in FORMATS:
-                with row((language, kind)):
-                    folder = one_of_each(tmp_path, language)
-                    direct = opened("csbench", folder, language=language)
-                    thought = opened("csbench", folder, language=language, chain_of_thought=True)
-                    assert STEPS[language] not in asked(direct, the(direct, kind))
-                    if kind == "open":
-                        assert asked(thought, the(thought, kind)) == asked(direct, the(direct, kind))
-                    else:
-                        assert STEPS[language] in asked(thought, the(thought, kind)).splitlines()[-1]
+@each_row(*itertools.product(INSTRUCTIONS, FORMATS))
+def test_chain_of_thought_asks_for_steps_but_not_for_an_essay(language: str, kind: str, *, tmp_path: Path) -> None:
+    folder = one_of_each(tmp_path, language)
+    direct = opened("csbench", folder, language=language)
+    thought = opened("csbench", folder, language=language, chain_of_thought=True)
+    assert STEPS[language] not in asked(direct, the(direct, kind))
+    if kind == "open":
+        assert asked(thought, the(thought, kind)) == asked(direct, the(direct, kind))
+    else:
+        assert STEPS[language] in asked(thought, the(thought, kind)).splitlines()[-1]
 
 
-def test_a_base_model_continues_from_the_lead(tmp_path: Path) -> None:
-    with table() as row:
-        for language in INSTRUCTIONS:
-            for kind in FORMATS:
-                with row((language, kind)):
-                    folder = one_of_each(tmp_path, language)
-                    for thought in (False, True):
-                        exam = opened("csbench", folder, language=language, form="base", chain_of_thought=thought)
-                        prompt = request(exam, the(exam, kind)).prompt
-                        assert isinstance(prompt, str)
-                        assert prompt.endswith("\n" + (THOUGHTS if thought and kind != "open" else LEADS)[language])
+@each_row(*itertools.product(INSTRUCTIONS, FORMATS))
+def test_a_base_model_continues_from_the_lead(language: str, kind: str, *, tmp_path: Path) -> None:
+    folder = one_of_each(tmp_path, language)
+    for thought in (False, True):
+        exam = opened("csbench", folder, language=language, form="base", chain_of_thought=thought)
+        prompt = request(exam, the(exam, kind)).prompt
+        assert isinstance(prompt, str)
+        assert prompt.endswith("\n" + (THOUGHTS if thought and kind != "open" else LEADS)[language])
 
 
-def test_an_exemplar_shows_its_answer_in_the_words_that_are_asked_for(tmp_path: Path) -> None:
-    with table() as row:
-        for language in INSTRUCTIONS:
-            with row(language):
-                exam = opened("csbench", one_of_each(tmp_path, language), language=language, shots=1)
-                for kind in FORMATS:
-                    answer = YES[language] if kind == "truth" else str(GOLDS[kind])
-                    exemplar = record(100 + list(FORMATS).index(kind), Format=FORMATS[kind])["Question"]
-                    prompt = asked(exam, the(exam, kind))
-                    assert f"{exemplar}" in prompt
-                    block = prompt[prompt.index(str(exemplar)) : prompt.index(the(exam, kind).text)]
-                    assert f"\n{LEADS[language]}{'' if language == 'zh' else ' '}{answer}\n" in block
-                    assert "because" not in prompt
+@each_row(*INSTRUCTIONS)
+def test_an_exemplar_shows_its_answer_in_the_words_that_are_asked_for(language: str, *, tmp_path: Path) -> None:
+    exam = opened("csbench", one_of_each(tmp_path, language), language=language, shots=1)
+    for kind in FORMATS:
+        answer = YES[language] if kind == "truth" else str(GOLDS[kind])
+        exemplar = record(100 + list(FORMATS).index(kind), Format=FORMATS[kind])["Question"]
+        prompt = asked(exam, the(exam, kind))
+        assert f"{exemplar}" in prompt
+        block = prompt[prompt.index(str(exemplar)) : prompt.index(the(exam, kind).text)]
+        assert f"\n{LEADS[language]}{'' if language == 'zh' else ' '}{answer}\n" in block
+        assert "because" not in prompt
 
 
-def test_chain_of_thought_shows_the_explanation_where_there_is_one(tmp_path: Path) -> None:
-    with table() as row:
-        for language in INSTRUCTIONS:
-            with row(language):
-                settings = {"language": language, "shots": 1, "chain_of_thought": True}
-                explained = opened("csbench", one_of_each(tmp_path / "with", language), **settings)
-                plain = opened("csbench", one_of_each(tmp_path / "without", language, explained=False), **settings)
-                for number, kind in enumerate(FORMATS):
-                    with_thought, without = asked(explained, the(explained, kind)), asked(plain, the(plain, kind))
-                    if kind == "open":
-                        assert with_thought == without
-                        continue
-                    assert (
-                        f"{THOUGHTS[language]}{'' if language == 'zh' else ' '}because {number}\n{LEADS[language]}"
-                        in with_thought
-                    )
-                    assert THOUGHTS[language] not in without
-                    assert f"\n{LEADS[language]}" in without
+@each_row(*INSTRUCTIONS)
+def test_chain_of_thought_shows_the_explanation_where_there_is_one(language: str, *, tmp_path: Path) -> None:
+    settings = {"language": language, "shots": 1, "chain_of_thought": True}
+    explained = opened("csbench", one_of_each(tmp_path / "with", language), **settings)
+    plain = opened("csbench", one_of_each(tmp_path / "without", language, explained=False), **settings)
+    for number, kind in enumerate(FORMATS):
+        with_thought, without = asked(explained, the(explained, kind)), asked(plain, the(plain, kind))
+        if kind == "open":
+            assert with_thought == without
+            continue
+        assert (
+            f"{THOUGHTS[language]}{'' if language == 'zh' else ' '}because {number}\n{LEADS[language]}" in with_thought
+        )
+        assert THOUGHTS[language] not in without
+        assert f"\n{LEADS[language]}" in without
 
 
 # Exemplars
 
 
-def test_five_exemplars_are_of_the_questions_format_and_domain() -> None:
-    with table() as row:
-        for language in ("en", "zh"):
-            with row(language):
-                exam = opened("csbench", language=language, shots=5)
-                valid = pool(language)
-                for question in exam.questions():
-                    found = shown(asked(exam, question), valid)
-                    domain = DOMAINS[question.tags["domain"]]
-                    assert len(found) == 5
-                    assert {question.tags["format"]} == {exemplar["Format"] for exemplar in found}
-                    assert question.text not in {exemplar["Question"] for exemplar in found}
-                    own = Counter(str(e["Answer"]) for e in found if e["Domain"] == domain)
-                    others = {str(e["Answer"]) for e in found if e["Domain"] != domain}
-                    if question.kind in ("blank", "open"):
-                        assert not others
-                    for gold in others:  # another domain's only for a gold that the own one has no more of
-                        there = [e for e in valid if (e["Format"], e["Domain"]) == (found[0]["Format"], domain)]
-                        assert own[gold] == sum(str(e["Answer"]) == gold for e in there)
+@each_row("en", "zh")
+def test_five_exemplars_are_of_the_questions_format_and_domain(language: str) -> None:
+    exam = opened("csbench", language=language, shots=5)
+    valid = pool(language)
+    for question in exam.questions():
+        found = shown(asked(exam, question), valid)
+        domain = DOMAINS[question.tags["domain"]]
+        assert len(found) == 5
+        assert {question.tags["format"]} == {exemplar["Format"] for exemplar in found}
+        assert question.text not in {exemplar["Question"] for exemplar in found}
+        own = Counter(str(e["Answer"]) for e in found if e["Domain"] == domain)
+        others = {str(e["Answer"]) for e in found if e["Domain"] != domain}
+        if question.kind in ("blank", "open"):
+            assert not others
+        for gold in others:  # another domain's only for a gold that the own one has no more of
+            there = [e for e in valid if (e["Format"], e["Domain"]) == (found[0]["Format"], domain)]
+            assert own[gold] == sum(str(e["Answer"]) == gold for e in there)
 
 
 def english_ids(exam: Exam, language: str) -> dict[str, list[int]]:
@@ -181,23 +168,23 @@ def english_ids(exam: Exam, language: str) -> dict[str, list[int]]:
     return {exam.group(q): [english[shot.id] for shot in exam.shots(q)] for q in exam.questions()}
 
 
-def test_every_published_language_shows_the_same_exemplars_with_balanced_golds(published: Path) -> None:
-    with table() as row:
-        for thought, shots, seed in ((False, 5, 0), (True, 5, 1)):
-            with row((thought, shots, seed)):
-                settings = {"shots": shots, "seed": seed, "chain_of_thought": thought}
-                exams = {code: opened("csbench", published, language=code, **settings) for code in STEPS}
-                golds = [exam.exemplar_golds for exam in exams.values()]
-                assert all(counts == golds[0] for counts in golds)
-                assert len(golds[0]) == 8
-                for group, counts in golds[0].items():
-                    labels = 4 if group.endswith("choice") else 2
-                    every = [*counts.values(), *[0] * (labels - len(counts))]
-                    assert sum(every) == shots
-                    assert max(every) - min(every) <= 1, (group, counts)
-                ids = [english_ids(exam, code) for code, exam in exams.items()]
-                assert all(one == ids[0] for one in ids)
-                assert {len(one) for one in ids[0].values()} == {shots}
+@each_row((False, 5, 0), (True, 5, 1))
+def test_every_published_language_shows_the_same_exemplars_with_balanced_golds(
+    thought: bool, shots: int, seed: int, *, published: Path
+) -> None:
+    settings = {"shots": shots, "seed": seed, "chain_of_thought": thought}
+    exams = {code: opened("csbench", published, language=code, **settings) for code in STEPS}
+    golds = [exam.exemplar_golds for exam in exams.values()]
+    assert all(counts == golds[0] for counts in golds)
+    assert len(golds[0]) == 8
+    for group, counts in golds[0].items():
+        labels = 4 if group.endswith("choice") else 2
+        every = [*counts.values(), *[0] * (labels - len(counts))]
+        assert sum(every) == shots
+        assert max(every) - min(every) <= 1, (group, counts)
+    ids = [english_ids(exam, code) for code, exam in exams.items()]
+    assert all(one == ids[0] for one in ids)
+    assert {len(one) for one in ids[0].values()} == {shots}
 
 
 def test_which_label_is_shown_once_more_goes_round_over_the_domains(published: Path) -> None:
@@ -441,13 +428,11 @@ TEMPLATES = [
 ]
 
 
-def test_a_template_that_hides_what_must_be_seen_is_refused() -> None:
-    with table() as row:
-        for templates, said in TEMPLATES:
-            with row(templates):
-                with pytest.raises(DataError) as caught:
-                    find_benchmark("csbench").open(ExamSpec(benchmark="csbench"), None, templates)
-                assert said in str(caught.value)
+@each_row(*TEMPLATES)
+def test_a_template_that_hides_what_must_be_seen_is_refused(templates: object, said: str) -> None:
+    with pytest.raises(DataError) as caught:
+        find_benchmark("csbench").open(ExamSpec(benchmark="csbench"), None, templates)
+    assert said in str(caught.value)
 
 
 def test_only_comprehension_asks_what_needs_no_judge() -> None:
@@ -456,19 +441,15 @@ def test_only_comprehension_asks_what_needs_no_judge() -> None:
     assert len(exam) == 56
 
 
-def test_a_limit_takes_of_every_domain_and_changes_no_prompt() -> None:
-    with table() as row:
-        for limit in (4, 10, 40, 76, 1000):
-            with row(limit):
-                whole, part = opened("csbench", shots=2), opened("csbench", shots=2, limit=limit)
-                chosen = [question.id for question in part.questions()]
-                assert len(chosen) == len(part) == len(set(chosen)) == min(limit, 76)
-                assert {question.tags["domain"] for question in part.questions()} == set(DOMAINS)
-                prompts = {question.id: asked(whole, question) for question in whole.questions()}
-                assert all(asked(part, question) == prompts[question.id] for question in part.questions())
-                assert [identity for identity in prompts if identity in set(chosen)] == chosen, (
-                    "in the order of the file"
-                )
+@each_row(4, 10, 40, 76, 1000)
+def test_a_limit_takes_of_every_domain_and_changes_no_prompt(limit: int) -> None:
+    whole, part = opened("csbench", shots=2), opened("csbench", shots=2, limit=limit)
+    chosen = [question.id for question in part.questions()]
+    assert len(chosen) == len(part) == len(set(chosen)) == min(limit, 76)
+    assert {question.tags["domain"] for question in part.questions()} == set(DOMAINS)
+    prompts = {question.id: asked(whole, question) for question in whole.questions()}
+    assert all(asked(part, question) == prompts[question.id] for question in part.questions())
+    assert [identity for identity in prompts if identity in set(chosen)] == chosen, "in the order of the file"
 
 
 def test_languages_that_are_not_there_are_named() -> None:

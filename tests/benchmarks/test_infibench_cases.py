@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.handmade_infibench import as_csv, spec
-from rows import table
+from rows import each_row
 from viva.benchmarks.infibench.cases import Case
 from viva.benchmarks.infibench.loading import read_cases
 from viva.benchmarks.infibench.redefined import without_redefinitions
@@ -85,22 +85,19 @@ CONDITIONS = [
 ]
 
 
-def test_a_python_condition_is_read_and_never_run(tmp_path: Path) -> None:
-    with table() as row:
-        for python, condition in CONDITIONS:
-            with row(python):
-                grading = f"keywords:\n  - content: {{content: x, cond: {json.dumps(python)}}}"
-                repaired, published, _ = keywords(tmp_path, grading)
-                assert repaired == published == (Keyword(rule=When(Literally("x"), condition)),)
+@each_row(*CONDITIONS)
+def test_a_python_condition_is_read_and_never_run(python: str, condition: str, *, tmp_path: Path) -> None:
+    grading = f"keywords:\n  - content: {{content: x, cond: {json.dumps(python)}}}"
+    repaired, published, _ = keywords(tmp_path, grading)
+    assert repaired == published == (Keyword(rule=When(Literally("x"), condition)),)
 
 
-def test_any_other_python_is_refused(tmp_path: Path) -> None:
-    with table() as row:
-        for python in ("__import__('os').system('id')", "context[-2].startswith('match')", "True", ""):
-            grading = f"keywords:\n  - content: {{content: x, cond: {json.dumps(python)}}}"
-            says = r"case q-1, grading.keywords\[0\].content.cond: .* is Python"
-            with row(python), pytest.raises(DataError, match=says):
-                load(tmp_path, grading)
+@each_row("__import__('os').system('id')", "context[-2].startswith('match')", "True", "")
+def test_any_other_python_is_refused(python: str, *, tmp_path: Path) -> None:
+    grading = f"keywords:\n  - content: {{content: x, cond: {json.dumps(python)}}}"
+    says = r"case q-1, grading.keywords\[0\].content.cond: .* is Python"
+    with pytest.raises(DataError, match=says):
+        load(tmp_path, grading)
 
 
 def test_attributes_on_the_item_that_belong_to_the_rule_are_moved(tmp_path: Path) -> None:
@@ -135,14 +132,12 @@ def test_a_weight_one_level_too_deep_is_lifted_unless_the_item_has_its_own(tmp_p
     assert (repaired[0].weight, published[0].weight, len(defects)) == (2.0, 2.0, 0)
 
 
-def test_a_pattern_is_not_put_in_lower_case(tmp_path: Path) -> None:
-    with table() as row:
-        for pattern, changed in ((r"a\S+", True), (r"A.B", False), (r"\\S", False), (r"\\\S", True)):
-            with row(pattern):
-                grading = f"keywords:\n  - {{content: {{content: '{pattern}', regex: true}}, to_lower: true}}"
-                repaired, published, defects = keywords(tmp_path, grading)
-                assert (repaired[0].fold_pattern, published[0].fold_pattern) == (False, True)
-                assert [defect.kind for defect in defects] == ["pattern in lower case"] * changed
+@each_row((r"a\S+", True), (r"A.B", False), (r"\\S", False), (r"\\\S", True))
+def test_a_pattern_is_not_put_in_lower_case(pattern: str, changed: bool, *, tmp_path: Path) -> None:
+    grading = f"keywords:\n  - {{content: {{content: '{pattern}', regex: true}}, to_lower: true}}"
+    repaired, published, defects = keywords(tmp_path, grading)
+    assert (repaired[0].fold_pattern, published[0].fold_pattern) == (False, True)
+    assert [defect.kind for defect in defects] == ["pattern in lower case"] * changed
 
 
 def test_of_a_key_that_stands_twice_the_last_counts(tmp_path: Path) -> None:
@@ -178,16 +173,14 @@ ACCEPTED = [
 ]
 
 
-def test_accepted_answers(tmp_path: Path) -> None:
-    with table() as row:
-        for target, repaired, published in ACCEPTED:
-            with row(target):
-                first, second, defects = load(tmp_path, TEMPLATE + target)
-                assert first.rubric.blanks is not None
-                assert second.rubric.blanks is not None
-                assert first.rubric.blanks.targets == (repaired,)
-                assert second.rubric.blanks.targets == (published or repaired,)
-                assert [defect.kind for defect in defects] == ["mapping as accepted answers"] * (published is not None)
+@each_row(*ACCEPTED)
+def test_accepted_answers(target: str, repaired: Blank, published: Blank | None, *, tmp_path: Path) -> None:
+    first, second, defects = load(tmp_path, TEMPLATE + target)
+    assert first.rubric.blanks is not None
+    assert second.rubric.blanks is not None
+    assert first.rubric.blanks.targets == (repaired,)
+    assert second.rubric.blanks.targets == (published or repaired,)
+    assert [defect.kind for defect in defects] == ["mapping as accepted answers"] * (published is not None)
 
 
 def test_a_template_has_its_marker_and_its_characters_to_strip(tmp_path: Path) -> None:
@@ -250,13 +243,11 @@ HANDLERS = [
 ]
 
 
-def test_python_of_the_data_set_is_not_run_and_its_question_is_unsound(tmp_path: Path) -> None:
-    with table() as row:
-        for grading in HANDLERS:
-            with row(grading):
-                case, _, defects = load(tmp_path, grading)
-                assert "runs no code found in a data file" in case.invalid_gold
-                assert [defect.action for defect in defects] == ["unsound"]
+@each_row(*HANDLERS)
+def test_python_of_the_data_set_is_not_run_and_its_question_is_unsound(grading: str, *, tmp_path: Path) -> None:
+    case, _, defects = load(tmp_path, grading)
+    assert "runs no code found in a data file" in case.invalid_gold
+    assert [defect.action for defect in defects] == ["unsound"]
 
 
 def test_a_published_question_has_its_handler_by_its_id(tmp_path: Path) -> None:
@@ -304,14 +295,12 @@ REDEFINED = [
 ]
 
 
-def test_a_test_that_defines_the_answer_itself_is_found() -> None:
-    with table() as row:
-        for language, code, names in REDEFINED:
-            with row((language, code)):
-                repaired, found = without_redefinitions(code, language, ANSWERS)
-                assert set(found) == set(names)
-                assert (repaired == code) == (not names)
-                assert not any(f"def {name}" in repaired or f"{name} <-" in repaired for name in names)
+@each_row(*REDEFINED)
+def test_a_test_that_defines_the_answer_itself_is_found(language: str, code: str, names: tuple[str, ...]) -> None:
+    repaired, found = without_redefinitions(code, language, ANSWERS)
+    assert set(found) == set(names)
+    assert (repaired == code) == (not names)
+    assert not any(f"def {name}" in repaired or f"{name} <-" in repaired for name in names)
 
 
 def test_a_definition_is_taken_out_of_the_test(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rows import table
+from rows import each_row
 from thorough import LONG, SECONDS
 from viva.benchmarks.infibench.handlers import AFTER_BLANKS, AFTER_KEYWORDS, CUSTOM
 from viva.scorers.rubric.model import Points
@@ -77,13 +77,11 @@ ANSWERS = [
 ]
 
 
-def test_an_answer_earns_these_points() -> None:
-    with table() as row:
-        for question, text, points in ANSWERS:
-            with row((question, text)):
-                found = CUSTOM[question](text)
-                assert found.points == points
-                assert found.details
+@each_row(*ANSWERS)
+def test_an_answer_earns_these_points(question: str, text: str, points: float) -> None:
+    found = CUSTOM[question](text)
+    assert found.points == points
+    assert found.details
 
 
 DEPLOYMENTS = [
@@ -96,11 +94,9 @@ DEPLOYMENTS = [
 ]
 
 
-def test_a_deployment_is_two_settings_and_no_careless_deletion() -> None:
-    with table() as row:
-        for matched, points in DEPLOYMENTS:
-            with row(matched):
-                assert AFTER_KEYWORDS["0-0-1"](Points(4.0, 4.0, ("a",)), matched) == Points(points, 2.0, ("a",))
+@each_row(*DEPLOYMENTS)
+def test_a_deployment_is_two_settings_and_no_careless_deletion(matched: tuple[bool, ...], points: float) -> None:
+    assert AFTER_KEYWORDS["0-0-1"](Points(4.0, 4.0, ("a",)), matched) == Points(points, 2.0, ("a",))
 
 
 COPIES = [
@@ -114,11 +110,9 @@ COPIES = [
 ]  # fmt: skip
 
 
-def test_copying_counts_by_what_was_filled_in() -> None:
-    with table() as row:
-        for detail, points in COPIES:
-            with row(detail):
-                assert AFTER_BLANKS["0-0-21"](Points(2.0, 2.0), (detail,)) == Points(points, 2.0)
+@each_row(*COPIES)
+def test_copying_counts_by_what_was_filled_in(detail: str, points: float) -> None:
+    assert AFTER_BLANKS["0-0-21"](Points(2.0, 2.0), (detail,)) == Points(points, 2.0)
 
 
 def test_a_question_has_one_handler_or_none() -> None:
@@ -164,12 +158,10 @@ def test_any_text_gets_points_between_nothing_and_all(text: str) -> None:
 PIECES = ["<button ", "<button \n", "<button x", "<", "<border", "<border-t", "```", "/:a?", "<Form.Item", "});"]
 
 
-def test_a_long_text_takes_no_longer_than_its_length() -> None:
-    with table() as row:
-        for piece in PIECES:
-            with row(piece):
-                for ending in ("", "</button>", ">"):
-                    text = piece * (LONG // len(piece)) + ending
-                    with within(5 * SECONDS):
-                        for handler in CUSTOM.values():
-                            handler(text)
+@each_row(*PIECES)
+def test_a_long_text_takes_no_longer_than_its_length(piece: str) -> None:
+    for ending in ("", "</button>", ">"):
+        text = piece * (LONG // len(piece)) + ending
+        with within(5 * SECONDS):
+            for handler in CUSTOM.values():
+                handler(text)

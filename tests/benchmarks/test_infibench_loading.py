@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from benchmarks.handmade import fresh
 from benchmarks.handmade_infibench import as_csv, as_folder, spec
-from rows import table
+from rows import each_row, table
 from viva.benchmarks.infibench.benchmark import BENCHMARK
 from viva.benchmarks.infibench.cases import area_of, areas
 from viva.benchmarks.infibench.loading import read_cases
@@ -101,18 +101,16 @@ BLANK = "blank_filling:\n  template: 'a [blank] b'\n  targets:\n    - "
 PATHS = ["../../secret", "/etc/passwd", "link.txt", "loop.txt", "nothing.txt", ".", "a\0b"]
 
 
-def test_no_path_leaves_the_folder(tmp_path: Path) -> None:
-    with table() as row:
-        for path in PATHS:
-            with row(path):
-                here = fresh(tmp_path)
-                (here / "secret").write_text("secret")
-                grading = f"unit_test:\n  tests: [{{path: {json.dumps(path)}}}]"
-                folder = as_folder(here / "set", {"cases/a.yaml": spec(grading)})
-                (folder / "cases" / "link.txt").symlink_to(here / "secret")
-                (folder / "cases" / "loop.txt").symlink_to("loop.txt")
-                with pytest.raises(DataError, match=r"cases.a\.yaml, case q-1, grading.unit_test.tests\[0\].path: "):
-                    read_cases(folder)
+@each_row(*PATHS)
+def test_no_path_leaves_the_folder(path: str, *, tmp_path: Path) -> None:
+    here = fresh(tmp_path)
+    (here / "secret").write_text("secret")
+    grading = f"unit_test:\n  tests: [{{path: {json.dumps(path)}}}]"
+    folder = as_folder(here / "set", {"cases/a.yaml": spec(grading)})
+    (folder / "cases" / "link.txt").symlink_to(here / "secret")
+    (folder / "cases" / "loop.txt").symlink_to("loop.txt")
+    with pytest.raises(DataError, match=r"cases.a\.yaml, case q-1, grading.unit_test.tests\[0\].path: "):
+        read_cases(folder)
 
 
 def test_no_case_path_leaves_the_folder(tmp_path: Path) -> None:
@@ -264,11 +262,9 @@ AREAS = [
 ]  # fmt: skip
 
 
-def test_a_language_has_its_area_and_an_unlisted_one_that_of_its_id() -> None:
-    with table() as row:
-        for identity, language, area in AREAS:
-            with row((identity, language)):
-                assert area_of(identity, language) == area
+@each_row(*AREAS)
+def test_a_language_has_its_area_and_an_unlisted_one_that_of_its_id(identity: str, language: str, area: str) -> None:
+    assert area_of(identity, language) == area
 
 
 def test_similarity_is_asked_for_briefly_and_a_base_model_gets_one_text(tmp_path: Path) -> None:

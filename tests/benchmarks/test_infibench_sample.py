@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import viva
-from rows import table
+from rows import table, tabled
 from thorough import THOROUGH
 from tiers import absent
 from viva.benchmarks.custom.examples import as_wanted
@@ -235,24 +235,22 @@ def tried(question: OwnQuestion) -> list[Example]:
 
 @BY_LANGUAGE
 def test_every_example_scores_what_it_says(workshop: Workshop, language: str) -> None:
-    with table() as row:
-        for question in asked_in(language):
-            with row(question.id):
-                assert {example.wanted for example in question.examples} >= {"full", "none"}
-                examples = tried(question)
-                results = workshop.graded(question, [example.answer for example in examples])
-                for example, result in zip(examples, results, strict=True):
-                    assert result.share is not None, result.pending
-                    said = [line for part in result.parts.values() for line in part.details]
-                    assert as_wanted(result.share, example.wanted), (example.line, example.wanted, result.share, said)
+    for question, row in tabled(*asked_in(language)):
+        with row:
+            assert {example.wanted for example in question.examples} >= {"full", "none"}
+            examples = tried(question)
+            results = workshop.graded(question, [example.answer for example in examples])
+            for example, result in zip(examples, results, strict=True):
+                assert result.share is not None, result.pending
+                said = [line for part in result.parts.values() for line in part.details]
+                assert as_wanted(result.share, example.wanted), (example.line, example.wanted, result.share, said)
 
 
 @BY_LANGUAGE
 def test_a_question_repeated_as_its_answer_earns_nothing(workshop: Workshop, language: str) -> None:
-    with table() as row:
-        for question in asked_in(language):
-            with row(question.id):
-                assert workshop.shares(question, [question.text]) == [0.0]
+    for question, row in tabled(*asked_in(language)):
+        with row:
+            assert workshop.shares(question, [question.text]) == [0.0]
 
 
 def test_the_prose_around_a_filled_in_template_earns_nothing(workshop: Workshop) -> None:
@@ -305,16 +303,15 @@ BEST = {
 
 @pytest.mark.parametrize("programs_run", [False, pytest.param(True, marks=[pytest.mark.sandbox, pytest.mark.slow])])
 def test_the_best_of_each_ten_answers_is_known(workshop: Workshop, programs_run: bool) -> None:
-    with table() as row:
-        for case, wanted in BEST.items():
-            question = questions()[case]
-            if bool(question.rubric.tests) != programs_run:
-                continue
-            with row(case):
-                found = workshop.shares(question, answers()[case])
-                best = [max(found[start : start + 10]) for start in (0, 10, 20)]
-                assert best == pytest.approx(wanted, abs=1e-4)
-                assert 0.1 < sum(found) / 30 < 0.6, "neither hopeless nor easy"
+    for (case, wanted), row in tabled(*BEST.items()):
+        question = questions()[case]
+        if bool(question.rubric.tests) != programs_run:
+            continue
+        with row:
+            found = workshop.shares(question, answers()[case])
+            best = [max(found[start : start + 10]) for start in (0, 10, 20)]
+            assert best == pytest.approx(wanted, abs=1e-4)
+            assert 0.1 < sum(found) / 30 < 0.6, "neither hopeless nor easy"
 
 
 def test_the_table_of_best_scores_is_whole() -> None:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import table
+from rows import tabled
 from viva.benchmarks import CARD, open_exam
 from viva.benchmarks.card.benchmark import ExamCard
 from viva.benchmarks.card.lm_eval import Filter, Metric, Shown
@@ -103,21 +103,20 @@ def test_prompts_and_scores_of_what_is_written(tmp_path: Path) -> None:
         Message("system", "Add.\n"), Message("user", "1 + 1 ="), Message("assistant", "Count #### 2"),
         Message("user", "0 + 1000 ="),
     )  # fmt: skip
-    with table() as row:
-        for reply, outcome, parts in [
-            ("So #### 1,000", "right", {"strict": 1.0, "last": 1.0}),
-            ("#### 1000\n\nQ: more #### 7", "right", {"strict": 1.0, "last": 1.0}),
-            ("<think>#### 7</think>#### 1000", "right", {"strict": 1.0, "last": 1.0}),
-            ("It is 1000", "unparsed", {"strict": 0.0, "last": 1.0}),
-            ("#### 1001", "wrong", {"strict": 0.0, "last": 0.0}),
-            ("#### 10000", "wrong", {"strict": 0.0, "last": 0.0}),
-            ("nothing", "unparsed", {"strict": 0.0, "last": 0.0}),
-            (" \n", "empty", {}),
-            ("<think>#### 1000", "unparsed", {}),
-        ]:
-            with row(reply):
-                score = exam.score(question, Response(text=reply))
-                assert (score.outcome, score.parts) == (outcome, parts)
+    for (reply, outcome, parts), row in tabled(
+        ("So #### 1,000", "right", {"strict": 1.0, "last": 1.0}),
+        ("#### 1000\n\nQ: more #### 7", "right", {"strict": 1.0, "last": 1.0}),
+        ("<think>#### 7</think>#### 1000", "right", {"strict": 1.0, "last": 1.0}),
+        ("It is 1000", "unparsed", {"strict": 0.0, "last": 1.0}),
+        ("#### 1001", "wrong", {"strict": 0.0, "last": 0.0}),
+        ("#### 10000", "wrong", {"strict": 0.0, "last": 0.0}),
+        ("nothing", "unparsed", {"strict": 0.0, "last": 0.0}),
+        (" \n", "empty", {}),
+        ("<think>#### 1000", "unparsed", {}),
+    ):
+        with row:
+            score = exam.score(question, Response(text=reply))
+            assert (score.outcome, score.parts) == (outcome, parts)
     cut = exam.score(question, Response(text="I think", stop_reason="length"))
     assert cut.outcome == "truncated"
 
@@ -129,10 +128,9 @@ def test_what_a_task_says_of_exemplars_and_ways_of_asking(tmp_path: Path) -> Non
         ({"shots": 9}, "--shots needs 9 rows to choose exemplars from, and there are 4"),
         ({"choose": "next-token"}, "compete by their whole texts"),
     ]
-    with table() as row:
-        for settings, wanted in refused:
-            with row(wanted), pytest.raises(VivaError, match=wanted):
-                exam_of(card, **settings)
+    for (settings, wanted), row in tabled(*refused):
+        with row, pytest.raises(VivaError, match=wanted):
+            exam_of(card, **settings)
     with pytest.raises(DataError, match="leave --prompts out"):
         ExamCard().open(ExamSpec(benchmark=CARD), card, {"task": "Do."})
     (tmp_path / "card.yaml").write_text(card.read_text().replace("num_fewshot: 1", "num_fewshot: 0"))
@@ -173,43 +171,42 @@ def test_what_a_card_cannot_say_is_one_sentence_with_the_next_step(tmp_path: Pat
     (tmp_path / "inner").mkdir()
     (tmp_path / "inner" / "base.yaml").write_text("task: b\n")
     (tmp_path / "base.yaml").write_text(CHOICE)
-    with table() as row:
-        for said, wanted in [
-            ("task: [a, b]\ngroup: g", r"is a group of tasks \(a, b, …\), and a card is one"),
-            ("output_type: multiple_choice", "has no `task`"),
-            ("task: t\nclass: !function x.Y", "is a Python class"),
-            (CHOICE + "process_docs: !function utils.p\n", r"`process_docs` is a Python function \(utils.p\).*JSONL"),
-            (CHOICE.replace('"{{o}}"', "!function u.c"), "`doc_to_choice` is a Python function"),
-            (CHOICE.replace("multiple_choice", "loglikelihood_rolling"), "`viva perplexity`"),
-            (CHOICE.replace("multiple_choice", "guess"), "there are generate_until and multiple_choice"),
-            (CHOICE + "metric_list: [{metric: mcc}]", r"none of its metrics \(mcc\).*name one of these"),
-            (WRITTEN.replace("exact_match", "bleu"), r"none of its metrics \(bleu\)"),
-            (WRITTEN.replace("first_n", "balanced"), "no sampler 'balanced'"),
-            (WRITTEN.replace("take_first}", "majority_vote}"), "has not the filter 'last'"),
-            (WRITTEN.replace("{function: take_first}", "{function: lowercase}"), "does not end in take_first"),
-            (CHOICE.replace('"Q: {{q.strip()}}\\nA:"', "0"), "`doc_to_text` is a number"),
-            (CHOICE.replace('"{{o}}"', "[no, yes]"), r"Expected `str`, got `bool` - at `\$.doc_to_choice\[0\]`"),
-            (CHOICE + "doc_to_txt: x", "unknown field `doc_to_txt`"),
-            (CHOICE.replace("test.jsonl", "gone.jsonl"), "there is no file gone.jsonl"),
-            (CHOICE.replace("test_split: test", ""), "neither `test_split` nor `validation_split`"),
-            (CHOICE + "description: '{{q}}'", "`description` and `gen_prefix` of `lm_eval` are texts"),
-            ("include: ../task.yaml\ntask: t", "only files in the folder of the task are read"),
-            ("include: /etc/hostname\ntask: t", "only files in the folder of the task are read"),
-            ("include: inner/base.yaml\ntask: t", "`doc_to_text` or `doc_to_target` is missing"),
-            ("include: task.yaml\ntask: t", "comes back to task.yaml"),
-            ("a: &a [1]\nb: [*a, *a]", r"has an alias \(\*a\)"),
-            ("a: " + "[" * 500, "nests more than 30 deep"),
-            ("a: !!python/object/apply:os.system [id]", "no YAML that can be read"),
-            ("- a", "is no task file"),
-            ("a: '", "no YAML that can be read"),
-        ]:
-            with row(said):
-                (tmp_path / "task.yaml").write_text(said)
-                for name in ("test", "train"):
-                    (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in METALS))
-                with pytest.raises(VivaError, match=wanted):
-                    init_from_lm_eval(tmp_path / "task.yaml", None, tmp_path / "card.yaml")
-                assert not (tmp_path / "card.yaml").exists()
+    for (said, wanted), row in tabled(
+        ("task: [a, b]\ngroup: g", r"is a group of tasks \(a, b, …\), and a card is one"),
+        ("output_type: multiple_choice", "has no `task`"),
+        ("task: t\nclass: !function x.Y", "is a Python class"),
+        (CHOICE + "process_docs: !function utils.p\n", r"`process_docs` is a Python function \(utils.p\).*JSONL"),
+        (CHOICE.replace('"{{o}}"', "!function u.c"), "`doc_to_choice` is a Python function"),
+        (CHOICE.replace("multiple_choice", "loglikelihood_rolling"), "`viva perplexity`"),
+        (CHOICE.replace("multiple_choice", "guess"), "there are generate_until and multiple_choice"),
+        (CHOICE + "metric_list: [{metric: mcc}]", r"none of its metrics \(mcc\).*name one of these"),
+        (WRITTEN.replace("exact_match", "bleu"), r"none of its metrics \(bleu\)"),
+        (WRITTEN.replace("first_n", "balanced"), "no sampler 'balanced'"),
+        (WRITTEN.replace("take_first}", "majority_vote}"), "has not the filter 'last'"),
+        (WRITTEN.replace("{function: take_first}", "{function: lowercase}"), "does not end in take_first"),
+        (CHOICE.replace('"Q: {{q.strip()}}\\nA:"', "0"), "`doc_to_text` is a number"),
+        (CHOICE.replace('"{{o}}"', "[no, yes]"), r"Expected `str`, got `bool` - at `\$.doc_to_choice\[0\]`"),
+        (CHOICE + "doc_to_txt: x", "unknown field `doc_to_txt`"),
+        (CHOICE.replace("test.jsonl", "gone.jsonl"), "there is no file gone.jsonl"),
+        (CHOICE.replace("test_split: test", ""), "neither `test_split` nor `validation_split`"),
+        (CHOICE + "description: '{{q}}'", "`description` and `gen_prefix` of `lm_eval` are texts"),
+        ("include: ../task.yaml\ntask: t", "only files in the folder of the task are read"),
+        ("include: /etc/hostname\ntask: t", "only files in the folder of the task are read"),
+        ("include: inner/base.yaml\ntask: t", "`doc_to_text` or `doc_to_target` is missing"),
+        ("include: task.yaml\ntask: t", "comes back to task.yaml"),
+        ("a: &a [1]\nb: [*a, *a]", r"has an alias \(\*a\)"),
+        ("a: " + "[" * 500, "nests more than 30 deep"),
+        ("a: !!python/object/apply:os.system [id]", "no YAML that can be read"),
+        ("- a", "is no task file"),
+        ("a: '", "no YAML that can be read"),
+    ):
+        with row:
+            (tmp_path / "task.yaml").write_text(said)
+            for name in ("test", "train"):
+                (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in METALS))
+            with pytest.raises(VivaError, match=wanted):
+                init_from_lm_eval(tmp_path / "task.yaml", None, tmp_path / "card.yaml")
+            assert not (tmp_path / "card.yaml").exists()
 
 
 def test_includes_tags_and_folders(tmp_path: Path) -> None:
@@ -263,8 +260,8 @@ def test_exemplars_that_are_not_there_are_said_and_the_card_stays(tmp_path: Path
 
 def test_templates_are_kept_from_the_machine_and_bounded() -> None:
     fields = {"target": "{{ 1 }}"}
-    with table() as row:
-        for template, why in {
+    for (template, why), row in tabled(
+        *{
             "{{ ''.__class__.__mro__[1].__subclasses__() }}": "SecurityError|UndefinedError",
             "{{ cycler.__init__.__globals__.os.popen('id').read() }}": "SecurityError|UndefinedError",
             "{% include '/etc/passwd' %}": "TypeError|no loader",
@@ -272,9 +269,10 @@ def test_templates_are_kept_from_the_machine_and_bounded() -> None:
             "{{ 'ab' * 3 * 10 ** 6 }}": "characters",
             "{{ missing }}": "'missing' is undefined",
             "{{ x": "TemplateSyntaxError",
-        }.items():
-            with row(template), pytest.raises(TemplateError, match=why):
-                render({"x": "a" * 60 + "b"}, {"text": template, **fields}, choices=False)
+        }.items()
+    ):
+        with row, pytest.raises(TemplateError, match=why):
+            render({"x": "a" * 60 + "b"}, {"text": template, **fields}, choices=False)
     assert render({"x": "a1"}, {"text": "{{ x | regex_replace('[0-9]', '') }}\n", **fields}, choices=True) == {
         "text": "a\n",
         "target": 1,
@@ -334,14 +332,13 @@ def test_a_card_made_by_hand_may_hold_a_task(tmp_path: Path) -> None:
     card = made(tmp_path, CHOICE, METALS)
     assert isinstance(exam_of(card), LmEvalExam)
     content = card.read_text()
-    with table() as row:
-        for said, wanted in [
-            (content + "question: q\n", "`question` stands beside `lm_eval`"),
-            (content.replace("format: choice", "format: exact"), "is `format: choice`"),
-            (content + "  doc_to_image: x\n", "unknown field `doc_to_image`"),
-            ("data: x.csv\nformat: choice\n", "`question` is missing"),
-        ]:
-            with row(wanted):
-                card.write_text(said)
-                with pytest.raises(DataError, match=wanted):
-                    exam_of(card)
+    for (said, wanted), row in tabled(
+        (content + "question: q\n", "`question` stands beside `lm_eval`"),
+        (content.replace("format: choice", "format: exact"), "is `format: choice`"),
+        (content + "  doc_to_image: x\n", "unknown field `doc_to_image`"),
+        ("data: x.csv\nformat: choice\n", "`question` is missing"),
+    ):
+        with row:
+            card.write_text(said)
+            with pytest.raises(DataError, match=wanted):
+                exam_of(card)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rows import table
+from rows import tabled
 from viva.benchmarks.outcomes import FINER, finer
 from viva.scorers.choice import read_choice
 from viva.scorers.grading import grade_reading
@@ -23,11 +23,10 @@ def test_what_people_look_for_is_told_apart() -> None:
         "several": (Score(value=None, outcome="unparsed", explanation="several letters"), "stop", "several"),
         "none": (Score(value=None, outcome="unparsed", explanation="no commitment"), "stop", ""),
     }
-    with table() as row:
-        for name, (score, stopped, word) in cases.items():
-            with row(name):
-                assert finer(score, stopped) == word
-                assert not word or FINER[word][0] in ("", score.outcome)
+    for (_name, (score, stopped, word)), row in tabled(*cases.items()):
+        with row:
+            assert finer(score, stopped) == word
+            assert not word or FINER[word][0] in ("", score.outcome)
 
 
 def test_a_reply_that_names_several_options_is_one_of_several_answers() -> None:

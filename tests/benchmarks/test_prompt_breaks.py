@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from benchmarks.handmade import cmmlu, csbench, record, rows
-from rows import table
+from rows import table, tabled
 from viva.benchmarks import CUSTOM, open_exam
 from viva.errors import DataError
 from viva.types import ExamSpec, Generate, Prompt, Sampling
@@ -65,10 +65,9 @@ def test_any_prompt_can_be_had_byte_for_byte(tmp_path: Path) -> None:
         (chinese, {**flat, "breaks": {"answer": "", "exemplar": ""}}, {**zh, "shots": 1},
          "Q2\nAa\nBb\nCc\nDdBQ1\nAa\nBb\nCc\nDd"),
     )  # fmt: skip
-    with table() as row:
-        for place, templates, spec, expected in cases:
-            with row((spec, expected)):
-                assert text(prompt(place, templates, **spec)) == expected
+    for (place, templates, spec, expected), row in tabled(*cases):
+        with row:
+            assert text(prompt(place, templates, **spec)) == expected
 
 
 def test_an_empty_part_leaves_nothing_in_the_other_benchmarks() -> None:
@@ -94,14 +93,13 @@ def test_breaks_are_named_where_there_are_none_and_kept_in_the_record() -> None:
         "The following is a multiple-choice question about computer science. Exactly one option is right.\nQuestion:"
     )
     assert "breaks" not in open_exam(ExamSpec(benchmark="csbench"), None).templates
-    with table() as row:
-        for benchmark, breaks, said in (
-            ("csbench", {"tsak": ""}, "'breaks.tsak'"),
-            ("csbench", {"task": 1}, "'breaks.task'"),
-            ("infibench", {"task": ""}, "'breaks'"),
-        ):
-            with row((benchmark, breaks)), pytest.raises(DataError, match=said):
-                open_exam(ExamSpec(benchmark=benchmark), None, {"breaks": breaks})
+    for (benchmark, breaks, said), row in tabled(
+        ("csbench", {"tsak": ""}, "'breaks.tsak'"),
+        ("csbench", {"task": 1}, "'breaks.task'"),
+        ("infibench", {"task": ""}, "'breaks'"),
+    ):
+        with row, pytest.raises(DataError, match=said):
+            open_exam(ExamSpec(benchmark=benchmark), None, {"breaks": breaks})
 
 
 def test_a_question_file_without_a_system_prompt_keeps_the_line_feeds_of_its_questions(tmp_path: Path) -> None:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.published_readers import cmmlu_letter, csbench_blank, csbench_letter, csbench_points
-from rows import table
+from rows import each_row
 from viva.benchmarks.cmmlu.published import read_letter
 from viva.benchmarks.csbench.published import blank_mark, first_letter, open_points
 from within import within
@@ -108,20 +110,20 @@ STAGES = [
 ]
 
 
-def test_each_stage_of_cmmlus_reader() -> None:
-    with table() as row:
-        for reply, found in STAGES:
-            with row(reply):
-                assert read_letter(reply) == found
+@each_row(*STAGES)
+def test_each_stage_of_cmmlus_reader(reply: str, found: tuple[str, int] | None) -> None:
+    assert read_letter(reply) == found
 
 
-def test_long_replies_take_no_more_than_their_length() -> None:
-    with table() as row:
-        for piece in ("答案为", "A", "A正", "选", "是", "答案", "B ", "答案选项", "1", "故", "C选项是"):
-            for end in ("", "X", "\n当选"):
-                with row((piece, end)), within(5):
-                    reply = "z" + piece * 30_000 + end
-                    read_letter(reply)
-                    first_letter(reply)
-                    open_points(reply)
-                    blank_mark(reply)
+@each_row(
+    *itertools.product(
+        ("答案为", "A", "A正", "选", "是", "答案", "B ", "答案选项", "1", "故", "C选项是"), ("", "X", "\n当选")
+    )
+)
+def test_long_replies_take_no_more_than_their_length(piece: str, end: Any) -> None:
+    with within(5):
+        reply = "z" + piece * 30_000 + end
+        read_letter(reply)
+        first_letter(reply)
+        open_points(reply)
+        blank_mark(reply)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec import UNSET
 
-from rows import table
+from rows import each_row, tabled
 from viva.benchmarks.custom.loading import read_content
 from viva.benchmarks.custom.model import QuestionFile
 from viva.types import Call
@@ -68,14 +68,13 @@ WRONG = [
 
 
 def test_calls_are_read_with_their_values() -> None:
-    with table() as row:
-        for written, value in VALUES:
-            with row(written):
-                found = read(f"calls: [{{call: A.f, args: [{written}], returns: {written}, within: 0.5}}]")
-                assert [problem.text for problem in found.errors] == []
-                tests = found.questions[0].rubric.tests
-                assert tests is not None
-                assert tests.tests[0].calls == (Call(call="A.f", args=(value,), returns=value, within=0.5),)
+    for (written, value), row in tabled(*VALUES):
+        with row:
+            found = read(f"calls: [{{call: A.f, args: [{written}], returns: {written}, within: 0.5}}]")
+            assert [problem.text for problem in found.errors] == []
+            tests = found.questions[0].rubric.tests
+            assert tests is not None
+            assert tests.tests[0].calls == (Call(call="A.f", args=(value,), returns=value, within=0.5),)
     found = read(
         "calls: [{call: f}, {call: f, raises: true}]\n        cases: [{calls: [{call: f, raises: E}], weight: 2}]"
     )
@@ -88,8 +87,6 @@ def test_calls_are_read_with_their_values() -> None:
     ]
 
 
-def test_what_is_wrong_with_calls_is_said() -> None:
-    with table() as row:
-        for written, said in WRONG:
-            with row(written):
-                assert any(said in problem.text for problem in read(written).errors), read(written).problems
+@each_row(*WRONG)
+def test_what_is_wrong_with_calls_is_said(written: str, said: str) -> None:
+    assert any(said in problem.text for problem in read(written).errors), read(written).problems

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import table
+from rows import each_row
 from tiers import absent
 from viva.benchmarks.custom.examples import as_wanted, check_examples, impossible, shares_of, total_of
 from viva.benchmarks.custom.loading import read_questions, sound_questions
@@ -81,12 +81,10 @@ POSSIBLE = [
 ]
 
 
-def test_a_score_that_no_answer_can_get_is_known_beforehand() -> None:
-    with table() as row:
-        for rubric, wanted, word in POSSIBLE:
-            with row((rubric, wanted)):
-                said = impossible(shares_of(rubric), wanted)
-                assert (word in said) if word else not said
+@each_row(*POSSIBLE)
+def test_a_score_that_no_answer_can_get_is_known_beforehand(rubric: Rubric, wanted: object, word: str) -> None:
+    said = impossible(shares_of(rubric), wanted)
+    assert (word in said) if word else not said
 
 
 WEIGHTS = st.sampled_from([0.1, 0.25, 1 / 3, 0.5, 1.0, 2.0, 3.0, -0.1, -1.0, -2.5])
@@ -142,19 +140,13 @@ EXAMPLES = [
 ]
 
 
-def test_an_example_that_scores_otherwise_is_reported() -> None:
-    with table() as row:
-        for answer, wanted, found in EXAMPLES:
-            with row((answer, wanted)):
-                problems = check_examples(question(words(1, 1), Example(answer, wanted, 7)), by_rubric)
-                assert len(problems) == bool(found)
-                for problem in problems:
-                    assert (problem.line, problem.severity, problem.where) == (
-                        7,
-                        "error",
-                        "question one, examples, item 1",
-                    )
-                    assert problem.text.startswith(found)
+@each_row(*EXAMPLES)
+def test_an_example_that_scores_otherwise_is_reported(answer: str, wanted: object, found: str) -> None:
+    problems = check_examples(question(words(1, 1), Example(answer, wanted, 7)), by_rubric)
+    assert len(problems) == bool(found)
+    for problem in problems:
+        assert (problem.line, problem.severity, problem.where) == (7, "error", "question one, examples, item 1")
+        assert problem.text.startswith(found)
 
 
 def test_what_cannot_be_known_here_is_a_warning() -> None:

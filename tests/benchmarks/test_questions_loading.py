@@ -13,7 +13,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rows import table
+from rows import tabled
 from viva.benchmarks.custom.loading import read_questions, sound_questions
 from viva.benchmarks.custom.model import Example, QuestionFile
 from viva.benchmarks.custom.tables import tables
@@ -217,17 +217,16 @@ def no_json() -> list[tuple[str, int, str]]:
 
 
 def test_json_that_is_none_says_where(tmp_path: Path) -> None:
-    with table() as row:
-        for text, line, word in no_json():
-            with row(text[:60]):
-                if not text:
-                    with pytest.raises(DataError, match=word):
-                        read(text, tmp_path, "questions.json")
-                    continue
-                problems = read(text, tmp_path, "questions.json").problems
-                assert [problem.line for problem in problems if word in problem.text] == [line], "\n".join(
-                    map(str, problems)
-                )
+    for (text, line, word), row in tabled(*no_json()):
+        with row:
+            if not text:
+                with pytest.raises(DataError, match=word):
+                    read(text, tmp_path, "questions.json")
+                continue
+            problems = read(text, tmp_path, "questions.json").problems
+            assert [problem.line for problem in problems if word in problem.text] == [line], "\n".join(
+                map(str, problems)
+            )
 
 
 def test_json_escapes_are_json_s(tmp_path: Path) -> None:
@@ -333,14 +332,13 @@ BOTH_TIERS = pytest.mark.parametrize("heavy", [False, pytest.param(True, marks=p
 
 @BOTH_TIERS
 def test_a_bomb_is_a_problem_and_nothing_more(tmp_path: Path, heavy: bool) -> None:
-    with table() as row:
-        for name, text in bombs().items():
-            if (name in HEAVY) != heavy:
-                continue
-            with row(name), within(20):
-                found = read(text, tmp_path)
-                assert len(found.errors) == 1
-                assert not found.questions
+    for (name, text), row in tabled(*bombs().items()):
+        if (name in HEAVY) != heavy:
+            continue
+        with row, within(20):
+            found = read(text, tmp_path)
+            assert len(found.errors) == 1
+            assert not found.questions
 
 
 def test_a_file_with_a_thousand_errors_is_not_read_on(tmp_path: Path) -> None:
@@ -386,14 +384,13 @@ def test_much_of_anything_takes_seconds_at_most(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr("viva.benchmarks.custom.probing.SECONDS", 1.0)
     asked = "long " * 200_000
     examples = ", ".join("{answer: x, score: 0.5}" for _ in range(2_000))
-    with table() as row:
-        for name, grading in gradings().items():
-            if (name in HEAVY) != heavy:
-                continue
-            text = f"questions:\n  - id: a\n    question: {asked}\n    grading:\n      {grading}\n"
-            with row(name), within(10):
-                found = read(text + f"    examples: [{examples}]\n", tmp_path)
-                assert found.problems
+    for (name, grading), row in tabled(*gradings().items()):
+        if (name in HEAVY) != heavy:
+            continue
+        text = f"questions:\n  - id: a\n    question: {asked}\n    grading:\n      {grading}\n"
+        with row, within(10):
+            found = read(text + f"    examples: [{examples}]\n", tmp_path)
+            assert found.problems
 
 
 def test_rules_nest_twenty_deep_and_no_deeper(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from textwrap import dedent
 import msgspec
 import pytest
 
-from rows import table
+from rows import each_row, tabled
 from viva.benchmarks.custom.loading import read_questions
 from viva.benchmarks.custom.model import Problem
 from viva.benchmarks.custom.probing import Patience, is_slow
@@ -184,32 +184,32 @@ DOUBTS = [
 ]  # fmt: skip
 
 
-def test_what_looks_right_and_is_wrong_is_an_error_in_its_line(tmp_path: Path) -> None:
-    with table() as row:
-        for name, grading, line, word in GRADINGS:
-            with row(name):
-                path = tmp_path / "questions.yaml"
-                path.write_text(graded_by(grading), encoding="utf-8")
-                read = read_questions(path)
-                assert [problem.line for problem in read.errors if word in str(problem)] == [line], "\n".join(
-                    map(str, read.problems)
-                )
-                assert len(read.errors) == 1, "one slip, one error: " + "\n".join(map(str, read.errors))
-                assert "question one" in read.errors[0].where
-                assert not read.questions
+@each_row(*GRADINGS)
+def test_what_looks_right_and_is_wrong_is_an_error_in_its_line(
+    name: str, grading: str, line: int, word: str, *, tmp_path: Path
+) -> None:
+    path = tmp_path / "questions.yaml"
+    path.write_text(graded_by(grading), encoding="utf-8")
+    read = read_questions(path)
+    assert [problem.line for problem in read.errors if word in str(problem)] == [line], "\n".join(
+        map(str, read.problems)
+    )
+    assert len(read.errors) == 1, "one slip, one error: " + "\n".join(map(str, read.errors))
+    assert "question one" in read.errors[0].where
+    assert not read.questions
 
 
-def test_what_is_probably_not_meant_is_a_warning_in_its_line(tmp_path: Path) -> None:
-    with table() as row:
-        for name, grading, line, word in DOUBTS:
-            with row(name):
-                path = tmp_path / "questions.yaml"
-                path.write_text(graded_by(grading), encoding="utf-8")
-                read = read_questions(path)
-                found = [problem for problem in read.problems if word in problem.text]
-                assert [problem.line for problem in found] == [line], "\n".join(map(str, read.problems))
-                assert found[0].severity == "warning"
-                assert [question.id for question in read.questions] == ["one"]
+@each_row(*DOUBTS)
+def test_what_is_probably_not_meant_is_a_warning_in_its_line(
+    name: str, grading: str, line: int, word: str, *, tmp_path: Path
+) -> None:
+    path = tmp_path / "questions.yaml"
+    path.write_text(graded_by(grading), encoding="utf-8")
+    read = read_questions(path)
+    found = [problem for problem in read.problems if word in problem.text]
+    assert [problem.line for problem in found] == [line], "\n".join(map(str, read.problems))
+    assert found[0].severity == "warning"
+    assert [question.id for question in read.questions] == ["one"]
 
 
 @pytest.mark.parametrize(
@@ -218,18 +218,16 @@ def test_what_is_probably_not_meant_is_a_warning_in_its_line(tmp_path: Path) -> 
 def test_slow_expressions_are_found_out_on_any_machine(found: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine of twice the speed is one that has twice the time."""
     monkeypatch.setattr(patterns, "SECONDS", 2 * patterns.SECONDS)
-    with table() as row:
-        for pattern in found:
-            with row(pattern):
-                assert is_slow(pattern, Patience())
+    for pattern, row in tabled(*found):
+        with row:
+            assert is_slow(pattern, Patience())
 
 
 def test_expressions_that_people_write_are_not_slow_on_any_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(patterns, "SECONDS", patterns.SECONDS / 5)
-    with table() as row:
-        for pattern in (".*a.*b.*c", r"\bfoo\s*\(.*\)\s*;", "(ab)*c", r"\w+\s+\w+\s+\w+", r"<b>[\s\S]*</b>"):
-            with row(pattern):
-                assert not is_slow(pattern, Patience())
+    for pattern, row in tabled(".*a.*b.*c", r"\bfoo\s*\(.*\)\s*;", "(ab)*c", r"\w+\s+\w+\s+\w+", r"<b>[\s\S]*</b>"):
+        with row:
+            assert not is_slow(pattern, Patience())
 
 
 def expressions(value: object) -> Iterator[str]:
@@ -295,15 +293,11 @@ FILES = [
 ]  # fmt: skip
 
 
-def test_a_file_that_is_not_quite_one_says_where(tmp_path: Path) -> None:
-    with table() as row:
-        for name, text, line, word in FILES:
-            with row(name):
-                problems = problems_of(text, tmp_path)
-                errors = [problem for problem in problems if problem.severity == "error"]
-                assert [problem.line for problem in errors if word in problem.text] == [line], "\n".join(
-                    map(str, problems)
-                )
+@each_row(*FILES)
+def test_a_file_that_is_not_quite_one_says_where(name: str, text: str, line: int, word: str, *, tmp_path: Path) -> None:
+    problems = problems_of(text, tmp_path)
+    errors = [problem for problem in problems if problem.severity == "error"]
+    assert [problem.line for problem in errors if word in problem.text] == [line], "\n".join(map(str, problems))
 
 
 def test_the_file_that_the_near_misses_are_made_of_is_sound(tmp_path: Path) -> None:

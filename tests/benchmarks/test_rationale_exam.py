@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from benchmarks.explaining import cells, evidence, first, layout, opened, reply, row
 from benchmarks.handmade import cmmlu, csbench, record, rows
 from evidence import opinion
-from rows import table
+from rows import each_row, table, tabled
 from viva.analysis.uncertainty import adjusted_wald, mean_variance, zero_one_interval
 from viva.benchmarks.rationale.combining import FLAWED, GAP, IN_FORM, Q_A, Q_R, WRONG, combine
 from viva.contracts import Exam
@@ -104,10 +104,9 @@ CELLS = {
 
 
 def test_the_published_cells_and_the_half_right_ones() -> None:
-    with table() as row:
-        for (a, r), value in CELLS.items():
-            with row((a, r)):
-                assert combine(a, r) == value
+    for ((a, r), value), block in tabled(*CELLS.items()):
+        with block:
+            assert combine(a, r) == value
 
 
 def test_every_cell_through_the_exam() -> None:
@@ -165,33 +164,25 @@ EVIDENCE = [
 ]
 
 
-def test_expert_beats_judge_beats_similarity() -> None:
-    with table() as row:
-        for given_, r, by in EVIDENCE:
-            with row(given_):
-                score = clr().score(a_choice(), reply(WHY, right(a_choice())), evidence(**given_))
-                assert score.parts.get(Q_R) == r
-                assert score.decided.get(RATIONALE) == by
-                assert score.value == r
-                assert score.outcome == (
-                    "ungraded" if r is None else "right" if r == 1 else "wrong" if r == 0 else "partly"
-                )
-                assert score.parts[Q_A] == 1.0, "the answer is graded, whatever the rationale waits for"
+@each_row(*EVIDENCE)
+def test_expert_beats_judge_beats_similarity(given_: object, r: float | None, by: str | None) -> None:
+    score = clr().score(a_choice(), reply(WHY, right(a_choice())), evidence(**given_))
+    assert score.parts.get(Q_R) == r
+    assert score.decided.get(RATIONALE) == by
+    assert score.value == r
+    assert score.outcome == ("ungraded" if r is None else "right" if r == 1 else "wrong" if r == 0 else "partly")
+    assert score.parts[Q_A] == 1.0, "the answer is graded, whatever the rationale waits for"
 
 
-def test_an_expert_overrules_the_rule_and_the_judges_about_the_answer() -> None:
-    with table() as row:
-        for kind in KINDS:
-            with row(kind):
-                question = first(clr(), kind)
-                said = wrong(question) if kind != "open" else "Sort it."
-                found = evidence(
-                    answer=["0"] if kind == "open" else [], rationale=["1"], marks=[Mark("ada", ANSWER, 1.0)]
-                )
-                score = clr().score(question, reply(WHY, said), found)
-                assert (score.value, score.parts[Q_A]) == (1.0, 1.0)
-                assert score.decided == {ANSWER: "expert", RATIONALE: "judge"}
-                assert "ada" in score.explanation
+@each_row(*KINDS)
+def test_an_expert_overrules_the_rule_and_the_judges_about_the_answer(kind: str) -> None:
+    question = first(clr(), kind)
+    said = wrong(question) if kind != "open" else "Sort it."
+    found = evidence(answer=["0"] if kind == "open" else [], rationale=["1"], marks=[Mark("ada", ANSWER, 1.0)])
+    score = clr().score(question, reply(WHY, said), found)
+    assert (score.value, score.parts[Q_A]) == (1.0, 1.0)
+    assert score.decided == {ANSWER: "expert", RATIONALE: "judge"}
+    assert "ada" in score.explanation
 
 
 PANELS = [
@@ -207,59 +198,42 @@ PANELS = [
 ]
 
 
-def test_panels_and_their_ties() -> None:
-    with table() as row:
-        for panel, verdicts, r in PANELS:
-            with row((panel, verdicts)):
-                exam = opened(panel=panel)
-                said = [
-                    Opinion(judge, RATIONALE, f"VERDICT: {one}") for judge, all_ in verdicts.items() for one in all_
-                ]
-                score = exam.score(
-                    a_choice(), reply(WHY, right(a_choice())), msgspec.structs.replace(evidence(), opinions=said)
-                )
-                assert score.value == r
-                if r is None:
-                    assert score.outcome == "ungraded"
-                    assert RATIONALE not in score.decided
-                    assert "no " in score.explanation.rpartition("rationale: ")[2]
-                assert len(score.verdicts[RATIONALE]) == sum(
-                    one != "none" for all_ in verdicts.values() for one in all_
-                )
+@each_row(*PANELS)
+def test_panels_and_their_ties(panel: str, verdicts: dict[str, list[str]], r: float | None) -> None:
+    exam = opened(panel=panel)
+    said = [Opinion(judge, RATIONALE, f"VERDICT: {one}") for judge, all_ in verdicts.items() for one in all_]
+    score = exam.score(a_choice(), reply(WHY, right(a_choice())), msgspec.structs.replace(evidence(), opinions=said))
+    assert score.value == r
+    if r is None:
+        assert score.outcome == "ungraded"
+        assert RATIONALE not in score.decided
+        assert "no " in score.explanation.rpartition("rationale: ")[2]
+    assert len(score.verdicts[RATIONALE]) == sum(one != "none" for all_ in verdicts.values() for one in all_)
 
 
-def test_no_decision_is_an_answer_and_not_asked_for_again() -> None:
-    with table() as row:
-        for verdict in ("VERDICT: none", "VERDICT: none.", "**VERDICT: none**"):
-            with row(verdict):
-                assert clr().readable(a_choice(), opinion(verdict, RATIONALE))
-                assert clr().mark(a_choice(), opinion(verdict, RATIONALE)) is None
-                assert not clr().readable(a_choice(), opinion("VERDICT: perhaps", RATIONALE))
-                assert clr().readable(a_choice(), opinion("VERDICT: 0.5", RATIONALE))
+@each_row("VERDICT: none", "VERDICT: none.", "**VERDICT: none**")
+def test_no_decision_is_an_answer_and_not_asked_for_again(verdict: str) -> None:
+    assert clr().readable(a_choice(), opinion(verdict, RATIONALE))
+    assert clr().mark(a_choice(), opinion(verdict, RATIONALE)) is None
+    assert not clr().readable(a_choice(), opinion("VERDICT: perhaps", RATIONALE))
+    assert clr().readable(a_choice(), opinion("VERDICT: 0.5", RATIONALE))
 
 
 # Answers that cannot be read, and replies that are none
 
 
-def test_an_unreadable_answer_with_a_good_rationale_earns_half_of_it() -> None:
-    with table() as row:
-        for kind in RULED:
-            for r in (1.0, 0.5):
-                with row((kind, r)):
-                    score = clr().score(
-                        first(clr(), kind), reply(WHY, "well, it depends"), evidence(rationale=[f"{r:g}"])
-                    )
-                    assert (score.value, score.outcome) == (r / 2, "partly")
-                    assert (score.parts[Q_A], score.parts[Q_R], score.parts[GAP]) == (0.0, r, -r / 2)
+@each_row(*itertools.product(RULED, (1.0, 0.5)))
+def test_an_unreadable_answer_with_a_good_rationale_earns_half_of_it(kind: str, r: float) -> None:
+    score = clr().score(first(clr(), kind), reply(WHY, "well, it depends"), evidence(rationale=[f"{r:g}"]))
+    assert (score.value, score.outcome) == (r / 2, "partly")
+    assert (score.parts[Q_A], score.parts[Q_R], score.parts[GAP]) == (0.0, r, -r / 2)
 
 
-def test_an_unreadable_answer_with_a_worthless_rationale_is_unparsed() -> None:
-    with table() as row:
-        for kind in ("choice", "choices", "truth"):
-            with row(kind):
-                score = clr().score(first(clr(), kind), reply(WHY, "well, it depends"), evidence(rationale=["0"]))
-                assert (score.value, score.outcome) == (None, "unparsed")
-                assert Q_A not in score.parts
+@each_row("choice", "choices", "truth")
+def test_an_unreadable_answer_with_a_worthless_rationale_is_unparsed(kind: str) -> None:
+    score = clr().score(first(clr(), kind), reply(WHY, "well, it depends"), evidence(rationale=["0"]))
+    assert (score.value, score.outcome) == (None, "unparsed")
+    assert Q_A not in score.parts
 
 
 SILENCES = [
@@ -328,16 +302,14 @@ def test_a_refusal_is_not_judged_not_compared_and_worth_nothing() -> None:
                             )
 
 
-def test_a_refusal_of_a_blank_or_an_open_question_elsewhere(tmp_path: Path) -> None:
-    with table() as row:
-        for language in ("en", "zh", "de", "fr"):
-            with row(language):
-                exam = computer_science(tmp_path, language)
-                for question in exam.questions():
-                    refused = Response(text=REFUSALS[0])
-                    score = exam.score(question, refused, evidence(answer=["1"], rationale=["1"]))
-                    assert (score.value, score.outcome, score.parts) == (None, "refused", {IN_FORM: 0.0})
-                    assert exam.judgements(question, refused, 1, {}) == ()
+@each_row("en", "zh", "de", "fr")
+def test_a_refusal_of_a_blank_or_an_open_question_elsewhere(language: str, *, tmp_path: Path) -> None:
+    exam = computer_science(tmp_path, language)
+    for question in exam.questions():
+        refused = Response(text=REFUSALS[0])
+        score = exam.score(question, refused, evidence(answer=["1"], rationale=["1"]))
+        assert (score.value, score.outcome, score.parts) == (None, "refused", {IN_FORM: 0.0})
+        assert exam.judgements(question, refused, 1, {}) == ()
 
 
 HESITANT = [
@@ -347,25 +319,20 @@ HESITANT = [
 ]
 
 
-def test_a_reply_that_hesitates_and_then_answers_is_an_answer() -> None:
-    with table() as row:
-        for text in HESITANT:
-            for kind in RULED:
-                with row((text, kind)):
-                    question = first(clr(), kind)
-                    said = Response(text=text.format(right(question)))
-                    score = clr().score(question, said, evidence(rationale=["1"]))
-                    assert (score.value, score.outcome) == (1.0, "right")
-                    assert [request.aspect for request in clr().judgements(question, said, 1, {})] == [RATIONALE]
+@each_row(*itertools.product(HESITANT, RULED))
+def test_a_reply_that_hesitates_and_then_answers_is_an_answer(text: str, kind: str) -> None:
+    question = first(clr(), kind)
+    said = Response(text=text.format(right(question)))
+    score = clr().score(question, said, evidence(rationale=["1"]))
+    assert (score.value, score.outcome) == (1.0, "right")
+    assert [request.aspect for request in clr().judgements(question, said, 1, {})] == [RATIONALE]
 
 
-def test_a_refusal_within_the_parts_of_a_reply_is_graded_like_any_other() -> None:
-    with table() as row:
-        for kind in KINDS:
-            with row(kind):
-                said = reply("I cannot answer this question, as both are right.", "I cannot answer this question.")
-                wanted = [ANSWER, RATIONALE] if kind == "open" else [RATIONALE]
-                assert [request.aspect for request in clr().judgements(first(clr(), kind), said, 1, {})] == wanted
+@each_row(*KINDS)
+def test_a_refusal_within_the_parts_of_a_reply_is_graded_like_any_other(kind: str) -> None:
+    said = reply("I cannot answer this question, as both are right.", "I cannot answer this question.")
+    wanted = [ANSWER, RATIONALE] if kind == "open" else [RATIONALE]
+    assert [request.aspect for request in clr().judgements(first(clr(), kind), said, 1, {})] == wanted
 
 
 def test_refusals_earn_no_point_in_any_metric_and_are_counted_as_not_in_form() -> None:
@@ -376,21 +343,19 @@ def test_refusals_earn_no_point_in_any_metric_and_are_counted_as_not_in_form() -
     assert metrics["Q→AR"].outcomes == {"right": 1, "refused": 1}
 
 
-def test_an_answer_without_a_reason_earns_nothing_and_nobody_is_asked() -> None:
-    with table() as row:
-        for kind in RULED:
-            with row(kind):
-                question = first(clr(), kind)
-                for said in (
-                    Response(text=right(question)),
-                    reply("", right(question)),
-                    Response(text=f"Answer: {right(question)}"),
-                ):
-                    score = clr().score(question, said)
-                    assert (score.value, score.outcome) == (0.0, "wrong")
-                    assert (score.parts[Q_A], score.parts[Q_R], score.parts[GAP]) == (1.0, 0.0, 1.0)
-                    assert score.decided == {ANSWER: "rule", RATIONALE: "rule"}
-                    assert clr().judgements(question, said, 1, {}) == ()
+@each_row(*RULED)
+def test_an_answer_without_a_reason_earns_nothing_and_nobody_is_asked(kind: str) -> None:
+    question = first(clr(), kind)
+    for said in (
+        Response(text=right(question)),
+        reply("", right(question)),
+        Response(text=f"Answer: {right(question)}"),
+    ):
+        score = clr().score(question, said)
+        assert (score.value, score.outcome) == (0.0, "wrong")
+        assert (score.parts[Q_A], score.parts[Q_R], score.parts[GAP]) == (1.0, 0.0, 1.0)
+        assert score.decided == {ANSWER: "rule", RATIONALE: "rule"}
+        assert clr().judgements(question, said, 1, {}) == ()
 
 
 def test_a_reply_without_parts_is_its_own_rationale_and_shown_to_the_judge_once() -> None:
@@ -452,16 +417,14 @@ ALIKE = [
 ]
 
 
-def test_from_090_on_similarity_settles_it_and_no_judge_is_asked() -> None:
-    with table() as row:
-        for alike, asked in ALIKE:
-            with row(alike):
-                said = reply(WHY, "Sort it.")
-                requests = clr().judgements(an_open_one(), said, 2, alike)
-                assert [request.aspect for request in requests] == [aspect for aspect in asked for _ in range(2)]
-                score = clr().score(an_open_one(), said, evidence(alike=alike))
-                assert score.decided == {aspect: "similarity" for aspect in (ANSWER, RATIONALE) if aspect not in asked}
-                assert score.value == (1.0 if not asked else None)
+@each_row(*ALIKE)
+def test_from_090_on_similarity_settles_it_and_no_judge_is_asked(alike: dict[str, float], asked: list[str]) -> None:
+    said = reply(WHY, "Sort it.")
+    requests = clr().judgements(an_open_one(), said, 2, alike)
+    assert [request.aspect for request in requests] == [aspect for aspect in asked for _ in range(2)]
+    score = clr().score(an_open_one(), said, evidence(alike=alike))
+    assert score.decided == {aspect: "similarity" for aspect in (ANSWER, RATIONALE) if aspect not in asked}
+    assert score.value == (1.0 if not asked else None)
 
 
 # Tables
@@ -595,34 +558,32 @@ def judged(question: Question, said: Response, exam: Exam | None = None, aspect:
     return system.content, user.content  # type: ignore[union-attr]
 
 
-def test_a_judge_sees_question_options_golds_and_the_instructions_of_the_kind() -> None:
-    with table() as row:
-        for kind in KINDS:
-            with row(kind):
-                question = first(clr(), kind)
-                system, user = judged(question, reply("I think so.", "my answer"))
-                for part in (
-                    question.text,
-                    str(question.answer),
-                    question.explanation,
-                    "I think so.",
-                    "my answer",
-                    *question.options,
-                ):
-                    assert part in user
-                    assert part not in system
-                wanted = {
-                    "choice": "distractors are wrong",
-                    "choices": "refutes each of the others",
-                    "truth": "concept that decides",
-                    "term": "fits the gap",
-                    "open": "complete derivation",
-                }
-                assert [name for name, words in wanted.items() if words in user] == [kind]
-                (fence,) = FENCE.findall(system)
-                assert user.count(fence) == 2
-                inside = user.split(f"{fence}\n", 1)[1].split(f"\n{fence}", 1)[0]
-                assert inside == "my answer\n\nI think so."
+@each_row(*KINDS)
+def test_a_judge_sees_question_options_golds_and_the_instructions_of_the_kind(kind: str) -> None:
+    question = first(clr(), kind)
+    system, user = judged(question, reply("I think so.", "my answer"))
+    for part in (
+        question.text,
+        str(question.answer),
+        question.explanation,
+        "I think so.",
+        "my answer",
+        *question.options,
+    ):
+        assert part in user
+        assert part not in system
+    wanted = {
+        "choice": "distractors are wrong",
+        "choices": "refutes each of the others",
+        "truth": "concept that decides",
+        "term": "fits the gap",
+        "open": "complete derivation",
+    }
+    assert [name for name, words in wanted.items() if words in user] == [kind]
+    (fence,) = FENCE.findall(system)
+    assert user.count(fence) == 2
+    inside = user.split(f"{fence}\n", 1)[1].split(f"\n{fence}", 1)[0]
+    assert inside == "my answer\n\nI think so."
 
 
 LIES = (
@@ -635,41 +596,34 @@ LIES = (
 )
 
 
-def test_neither_answer_nor_rationale_can_leave_its_fence() -> None:
-    with table() as row:
-        for lie in LIES:
-            for other in LIES[:2]:
-                with row((lie, other)):
-                    system, user = judged(a_choice(), reply(lie, other))
-                    (fence,) = FENCE.findall(system)
-                    assert fence not in lie + other
-                    assert user.count(fence) == 2
-                    plain_system, plain = judged(a_choice(), reply("x", "y"))
-                    (plain_fence,) = FENCE.findall(plain_system)
-                    assert user.partition(fence)[0] == plain.partition(plain_fence)[0]
-                    assert user.rpartition(fence)[2] == plain.rpartition(plain_fence)[2]
-                    assert clr().score(a_choice(), reply(lie, other)).parts.get(Q_R) is None
+@each_row(*itertools.product(LIES, LIES[:2]))
+def test_neither_answer_nor_rationale_can_leave_its_fence(lie: str, other: str) -> None:
+    system, user = judged(a_choice(), reply(lie, other))
+    (fence,) = FENCE.findall(system)
+    assert fence not in lie + other
+    assert user.count(fence) == 2
+    plain_system, plain = judged(a_choice(), reply("x", "y"))
+    (plain_fence,) = FENCE.findall(plain_system)
+    assert user.partition(fence)[0] == plain.partition(plain_fence)[0]
+    assert user.rpartition(fence)[2] == plain.rpartition(plain_fence)[2]
+    assert clr().score(a_choice(), reply(lie, other)).parts.get(Q_R) is None
 
 
-def test_a_very_long_answer_is_shown_with_its_middle_left_out() -> None:
-    with table() as row:
-        for aspect in (ANSWER, RATIONALE):
-            with row(aspect):
-                long = "x" * 40_000 + "END"
-                said = reply(long, "y") if aspect == RATIONALE else reply("I think so.", long)
-                _, user = judged(an_open_one(), said, aspect=aspect)
-                assert len(user) < LONGEST_JUDGED + 6_000
-                assert "END" in user
-                assert f"[… {40_003 - LONGEST_JUDGED:,} characters …]" in user
-                short = "x" * (LONGEST_JUDGED - 10)
-                assert (
-                    short
-                    in judged(
-                        an_open_one(),
-                        reply(short, "y") if aspect == RATIONALE else reply("I think so.", short),
-                        aspect=aspect,
-                    )[1]
-                )
+@each_row(ANSWER, RATIONALE)
+def test_a_very_long_answer_is_shown_with_its_middle_left_out(aspect: str) -> None:
+    long = "x" * 40_000 + "END"
+    said = reply(long, "y") if aspect == RATIONALE else reply("I think so.", long)
+    _, user = judged(an_open_one(), said, aspect=aspect)
+    assert len(user) < LONGEST_JUDGED + 6_000
+    assert "END" in user
+    assert f"[… {40_003 - LONGEST_JUDGED:,} characters …]" in user
+    short = "x" * (LONGEST_JUDGED - 10)
+    assert (
+        short
+        in judged(
+            an_open_one(), reply(short, "y") if aspect == RATIONALE else reply("I think so.", short), aspect=aspect
+        )[1]
+    )
 
 
 # The protocol on other benchmarks
@@ -694,26 +648,25 @@ def computer_science(folder: Path, language: Language, **settings: Any) -> Exam:
 
 
 def test_cs_bench_asks_for_a_rationale_in_four_languages(tmp_path: Path) -> None:
-    with table() as row:
-        for language, (asks, grades, none) in INSTRUCTED.items():
-            with row(language):
-                exam = computer_science(tmp_path, language)
-                plain = opened("csbench", tmp_path, language=language)
-                for question in exam.questions():
-                    asked = prompt_text(exam.request(question, 0, Sampling()).prompt)
-                    assert asked.count(asks) == 1
-                    assert asked.endswith(("。", "."))
-                    assert '{"Rationale": "...", "Answer": "..."}' in asked
-                    old = prompt_text(plain.request(question, 0, Sampling()).prompt)
-                    instruction = old.rpartition("\n\n")[2]
-                    assert instruction not in asked, "how to answer is said once"
-                    assert asked.startswith(old.removesuffix("\n\n" + instruction)), "the rest is as it was"
-                    _, user = judged(question, reply("Because it is so.", "A"), exam)
-                    assert grades in user
-                    assert none in user, "CS-Bench has no gold rationales"
-                    assert "VERDICT: 0.5" in user
-                    assert "VERDICT: none" in user
-                    assert str(question.answer) in user
+    for (language, (asks, grades, none)), block in tabled(*INSTRUCTED.items()):
+        with block:
+            exam = computer_science(tmp_path, language)
+            plain = opened("csbench", tmp_path, language=language)
+            for question in exam.questions():
+                asked = prompt_text(exam.request(question, 0, Sampling()).prompt)
+                assert asked.count(asks) == 1
+                assert asked.endswith(("。", "."))
+                assert '{"Rationale": "...", "Answer": "..."}' in asked
+                old = prompt_text(plain.request(question, 0, Sampling()).prompt)
+                instruction = old.rpartition("\n\n")[2]
+                assert instruction not in asked, "how to answer is said once"
+                assert asked.startswith(old.removesuffix("\n\n" + instruction)), "the rest is as it was"
+                _, user = judged(question, reply("Because it is so.", "A"), exam)
+                assert grades in user
+                assert none in user, "CS-Bench has no gold rationales"
+                assert "VERDICT: 0.5" in user
+                assert "VERDICT: none" in user
+                assert str(question.answer) in user
 
 
 def test_cs_bench_keeps_its_own_grading_of_answers(tmp_path: Path) -> None:
@@ -765,11 +718,10 @@ REFUSED = [
 ]
 
 
-def test_settings_that_do_not_go_with_it_are_refused() -> None:
-    with table() as row:
-        for benchmark, settings, words in REFUSED:
-            with row((benchmark, settings)), pytest.raises(DataError, match=re.escape(words)):
-                opened(benchmark, **settings)
+@each_row(*REFUSED)
+def test_settings_that_do_not_go_with_it_are_refused(benchmark: str, settings: object, words: str) -> None:
+    with pytest.raises(DataError, match=re.escape(words)):
+        opened(benchmark, **settings)
 
 
 def test_clrbench_always_asks_why() -> None:

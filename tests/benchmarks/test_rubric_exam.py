@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 import pytest
 
 from evidence import heard, opinion
-from rows import table
+from rows import each_row
 from viva.benchmarks import open_exam
 from viva.benchmarks.custom.benchmark import BENCHMARK as OWN
 from viva.benchmarks.custom.benchmark import HERE, tag_layouts
@@ -69,13 +70,11 @@ def test_a_base_model_gets_both_on_separate_lines() -> None:
     assert exam_of(KEYWORDS, form="base").request(question, 0, Sampling()).prompt == "How?"
 
 
-def test_a_reply_may_be_as_long_as_the_context_leaves() -> None:
-    with table() as row:
-        for context, limit, sent in ((None, 1024, 1024), (4096, 1024, 1024), (105, 1024, 100), (1, 9, 1)):
-            with row((context, limit)):
-                exam = exam_of(KEYWORDS, context=context)
-                request = exam.request(next(exam.questions()), 0, Sampling(max_tokens=limit))
-                assert request.sampling.max_tokens == sent
+@each_row((None, 1024, 1024), (4096, 1024, 1024), (105, 1024, 100), (1, 9, 1))
+def test_a_reply_may_be_as_long_as_the_context_leaves(context: int | None, limit: int, sent: int) -> None:
+    exam = exam_of(KEYWORDS, context=context)
+    request = exam.request(next(exam.questions()), 0, Sampling(max_tokens=limit))
+    assert request.sampling.max_tokens == sent
 
 
 # What it is worth
@@ -91,12 +90,10 @@ REPLIES = [
 ]
 
 
-def test_points_become_shares_and_a_refusal_without_points_is_one() -> None:
-    with table() as row:
-        for text, value, outcome in REPLIES:
-            with row(text):
-                found = score(KEYWORDS, text)
-                assert (found.value, found.outcome) == (value, outcome)
+@each_row(*REPLIES)
+def test_points_become_shares_and_a_refusal_without_points_is_one(text: str, value: float | None, outcome: str) -> None:
+    found = score(KEYWORDS, text)
+    assert (found.value, found.outcome) == (value, outcome)
 
 
 def test_an_answer_cut_off_before_it_earned_anything_is_truncated() -> None:
@@ -117,13 +114,11 @@ THINKING = [
 ]
 
 
-def test_thinking_earns_nothing() -> None:
-    with table() as row:
-        for text, value, outcome in THINKING:
-            with row(text):
-                found = score(KEYWORDS, text)
-                assert (found.value, found.outcome) == (value, outcome)
-                assert score(KEYWORDS, text, as_published=True).value == 1.0
+@each_row(*THINKING)
+def test_thinking_earns_nothing(text: str, value: float | None, outcome: str) -> None:
+    found = score(KEYWORDS, text)
+    assert (found.value, found.outcome) == (value, outcome)
+    assert score(KEYWORDS, text, as_published=True).value == 1.0
 
 
 def test_an_outage_and_a_question_without_a_rule_are_unscored() -> None:
@@ -161,20 +156,16 @@ def test_as_published_the_exit_status_decides_and_silence_is_run_as_well() -> No
 VERDICTS = [(("passed", "passed"), 1.0), (("passed", "failed"), 0.5), (("timeout", "compile"), 0.0)]
 
 
-def test_passed_tests_earn_their_weight() -> None:
-    with table() as row:
-        for verdicts, value in VERDICTS:
-            with row(verdicts):
-                found = score(TESTS, FENCED, executions=[Execution(verdict) for verdict in verdicts])  # type: ignore[arg-type]
-                assert found.value == value
+@each_row(*VERDICTS)
+def test_passed_tests_earn_their_weight(verdicts: tuple[str, str], value: float) -> None:
+    found = score(TESTS, FENCED, executions=[Execution(verdict) for verdict in verdicts])  # type: ignore[arg-type]
+    assert found.value == value
 
 
-def test_a_program_that_was_not_run_is_never_a_zero() -> None:
-    with table() as row:
-        for missing in ((), (None, None), (Execution("passed"), Execution("toolchain", "no python"))):
-            with row(missing):
-                found = score(TESTS, FENCED, executions=missing)
-                assert (found.value, found.outcome) == (None, "ungraded")
+@each_row((), (None, None), (Execution("passed"), Execution("toolchain", "no python")))
+def test_a_program_that_was_not_run_is_never_a_zero(missing: Any) -> None:
+    found = score(TESTS, FENCED, executions=missing)
+    assert (found.value, found.outcome) == (None, "ungraded")
 
 
 def test_an_answer_says_whether_a_program_of_its_shared_a_process_with_its_test() -> None:
@@ -216,11 +207,12 @@ def test_a_part_for_a_judge_waits_for_one_and_fences_the_answer() -> None:
 # Settings and tables
 
 
-def test_settings_that_rubrics_do_not_have_are_refused() -> None:
-    with table() as row:
-        for settings in ({"shots": 1}, {"chain_of_thought": True}, {"only": "comprehension"}):
-            with row(settings), pytest.raises(DataError, match=r"--(shots|cot|only)"):
-                open_exam(ExamSpec(benchmark="infibench", **settings), None)  # type: ignore[arg-type]
+@each_row({"shots": 1}, {"chain_of_thought": True}, {"only": "comprehension"})
+def test_settings_that_rubrics_do_not_have_are_refused(
+    settings: dict[str, int] | dict[str, bool] | dict[str, str],
+) -> None:
+    with pytest.raises(DataError, match=r"--(shots|cot|only)"):
+        open_exam(ExamSpec(benchmark="infibench", **settings), None)  # type: ignore[arg-type]
 
 
 def test_question_files_need_a_file() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import table
+from rows import each_row
 from viva.benchmarks import open_exam
 from viva.benchmarks.sharding import MOST, Shard, read_shard, unsharded
 from viva.contracts import Exam
@@ -35,34 +35,30 @@ def keys(exam: Exam) -> list[bytes]:
     return [made.of(exam.request(question, 1, Sampling())) for question in exam.questions()]
 
 
-def test_shards_are_dealt_in_turn_and_asked_as_in_the_whole_exam() -> None:
-    with table() as row:
-        for name, of in (*((name, 3) for name in EXAMS), ("cmmlu", 1), ("cmmlu", 7), ("cmmlu", 40)):
-            with row((name, of)):
-                whole = opened(name)
-                wanted = [question.id for question in whole.questions()]
-                dealt: list[list[str]] = []
-                for number in range(1, of + 1):
-                    exam = opened(name, f"{number}/{of}")
-                    dealt.append([question.id for question in exam.questions()])
-                    assert len(exam) == len(dealt[-1])
-                    assert exam.fingerprint == whole.fingerprint
-                    assert exam.templates == whole.templates
-                    assert exam.layouts() == whole.layouts()
-                    assert exam.headline() == whole.headline()
-                    assert unsharded(exam).spec.shard == exam.spec.shard
-                    assert len(unsharded(exam)) == len(whole)
-                assert [dealt[place % of][place // of] for place in range(len(wanted))] == wanted
-                assert max(map(len, dealt)) - min(map(len, dealt)) <= 1
+@each_row(*((name, 3) for name in EXAMS), ("cmmlu", 1), ("cmmlu", 7), ("cmmlu", 40))
+def test_shards_are_dealt_in_turn_and_asked_as_in_the_whole_exam(name: str, of: int) -> None:
+    whole = opened(name)
+    wanted = [question.id for question in whole.questions()]
+    dealt: list[list[str]] = []
+    for number in range(1, of + 1):
+        exam = opened(name, f"{number}/{of}")
+        dealt.append([question.id for question in exam.questions()])
+        assert len(exam) == len(dealt[-1])
+        assert exam.fingerprint == whole.fingerprint
+        assert exam.templates == whole.templates
+        assert exam.layouts() == whole.layouts()
+        assert exam.headline() == whole.headline()
+        assert unsharded(exam).spec.shard == exam.spec.shard
+        assert len(unsharded(exam)) == len(whole)
+    assert [dealt[place % of][place // of] for place in range(len(wanted))] == wanted
+    assert max(map(len, dealt)) - min(map(len, dealt)) <= 1
 
 
-def test_requests_have_the_keys_that_they_have_in_the_whole_exam() -> None:
-    with table() as row:
-        for name in EXAMS:
-            with row(name):
-                whole = keys(opened(name))
-                for number in (1, 2, 3):
-                    assert keys(opened(name, f"{number}/3")) == whole[number - 1 :: 3]
+@each_row(*EXAMS)
+def test_requests_have_the_keys_that_they_have_in_the_whole_exam(name: str) -> None:
+    whole = keys(opened(name))
+    for number in (1, 2, 3):
+        assert keys(opened(name, f"{number}/3")) == whole[number - 1 :: 3]
 
 
 NO_SHARDS = [
@@ -84,11 +80,10 @@ NO_SHARDS = [
 ]
 
 
-def test_what_is_no_shard_is_refused_in_a_sentence() -> None:
-    with table() as row:
-        for text in NO_SHARDS:
-            with row(text), pytest.raises(VivaError, match="I/N"):
-                read_shard(text)
+@each_row(*NO_SHARDS)
+def test_what_is_no_shard_is_refused_in_a_sentence(text: str) -> None:
+    with pytest.raises(VivaError, match="I/N"):
+        read_shard(text)
 
 
 @given(st.integers(1, MOST).flatmap(lambda of: st.tuples(st.integers(1, of), st.just(of))))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rows import table
+from rows import each_row
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
@@ -61,12 +61,10 @@ def counts(tmp_path_factory: pytest.TempPathFactory) -> Counter[tuple[str, str]]
     return summed
 
 
-def test_quirks_are_there_as_published_and_gone_by_default(counts: Counter[tuple[str, str]]) -> None:
-    with table() as row:
-        for what in REPAIRED:
-            with row(what):
-                assert counts[what, "as published"] > 0
-                assert counts[what, "default"] == 0
+@each_row(*REPAIRED)
+def test_quirks_are_there_as_published_and_gone_by_default(what: str, *, counts: Counter[tuple[str, str]]) -> None:
+    assert counts[what, "as published"] > 0
+    assert counts[what, "default"] == 0
 
 
 def test_what_is_shown_keeps_its_not_and_clauses_may_begin_with_but(counts: Counter[tuple[str, str]]) -> None:

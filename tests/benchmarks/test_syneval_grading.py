@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.handmade_syneval import exam, one, rows, write
-from rows import table
+from rows import each_row, tabled
 from viva.benchmarks.syneval.grading import behind_quote, grade, shown_phrase
 from viva.benchmarks.syneval.items import Item
 from viva.contracts import Exam
@@ -78,12 +78,11 @@ READ: list[tuple[str, str, float | None, str]] = [
 
 def test_what_a_reply_commits_to(folder: Path) -> None:
     sat = exam(folder)
-    with table() as row:
-        for part, text, value, outcome in READ:
-            with row((part, text)):
-                found = score(sat, part, text)
-                assert found.outcome == outcome
-                assert found.value == (value if value is None else pytest.approx(value))
+    for (part, text, value, outcome), row in tabled(*READ):
+        with row:
+            found = score(sat, part, text)
+            assert found.outcome == outcome
+            assert found.value == (value if value is None else pytest.approx(value))
 
 
 def blank(reply: str, *golds: str, stop: str = "stop", **over: Any) -> Score:
@@ -95,51 +94,48 @@ def blank(reply: str, *golds: str, stop: str = "stop", **over: Any) -> Score:
 
 def test_golden_replies_are_read_and_scored_as_labelled() -> None:
     known = [json.loads(line) for line in (GOLDEN / "syneval_fitb.jsonl").read_text("utf-8").splitlines()]
-    with table() as row:
-        for one_of in known:
-            with row(one_of["id"]):
-                about = {name: one_of[name] for name in ("knowledge_point", "sentence")}
-                question = f"____ goes with “{one_of['slot']}”."
-                found = blank(one_of["reply"], *one_of["accepted"], question=question, **about)
-                if "unread" in one_of:
-                    assert (found.outcome, found.value, found.parts) == (one_of["unread"], None, {})
-                    assert one_of["f1"] == one_of["exact"] == 0
-                else:
-                    assert tokens(found.answer or "") == tokens(one_of["phrase"]), found
-                    assert found.parts == {"exact": one_of["exact"], "f1": pytest.approx(one_of["f1"], abs=1e-6)}
-                    assert found.value == pytest.approx((one_of["f1"] + one_of["exact"]) / 2, abs=1e-6)
+    for one_of, row in tabled(*known):
+        with row:
+            about = {name: one_of[name] for name in ("knowledge_point", "sentence")}
+            question = f"____ goes with “{one_of['slot']}”."
+            found = blank(one_of["reply"], *one_of["accepted"], question=question, **about)
+            if "unread" in one_of:
+                assert (found.outcome, found.value, found.parts) == (one_of["unread"], None, {})
+                assert one_of["f1"] == one_of["exact"] == 0
+            else:
+                assert tokens(found.answer or "") == tokens(one_of["phrase"]), found
+                assert found.parts == {"exact": one_of["exact"], "f1": pytest.approx(one_of["f1"], abs=1e-6)}
+                assert found.value == pytest.approx((one_of["f1"] + one_of["exact"]) / 2, abs=1e-6)
 
 
 def test_the_value_of_a_blank_and_its_outcome() -> None:
-    with table() as row:
-        for reply, value, outcome in (
-            ("The door.", 1.0, "right"),
-            ("a gate", 1.0, "right"),
-            ("door", 1 / 3, "partly"),
-            ("a window", 1 / 4, "partly"),
-            ("windows", 0.0, "wrong"),
-            ("There is none.", 0.0, "wrong"),
-        ):
-            with row(reply):
-                found = blank(reply, "the door", "a gate")
-                assert (found.value, found.outcome) == (pytest.approx(value), outcome)
+    for (reply, value, outcome), row in tabled(
+        ("The door.", 1.0, "right"),
+        ("a gate", 1.0, "right"),
+        ("door", 1 / 3, "partly"),
+        ("a window", 1 / 4, "partly"),
+        ("windows", 0.0, "wrong"),
+        ("There is none.", 0.0, "wrong"),
+    ):
+        with row:
+            found = blank(reply, "the door", "a gate")
+            assert (found.value, found.outcome) == (pytest.approx(value), outcome)
     assert blank("%", "%").value == 0.0, "no word, nothing in common"
 
 
 def test_what_was_not_read_earns_nothing_and_says_why() -> None:
     unread = "I do not know."
-    with table() as row:
-        for reply, stop, outcome in (
-            (unread, "stop", "unparsed"),
-            (unread, "length", "truncated"),
-            ("", "stop", "empty"),
-            ("", "length", "truncated"),
-            ("I'm sorry, but I cannot help with that.", "stop", "refused"),
-            ("", "filter", "refused"),
-        ):
-            with row((reply, stop)):
-                found = blank(reply, "the door", stop=stop)
-                assert (found.value, found.outcome, found.parts) == (None, outcome, {})
+    for (reply, stop, outcome), row in tabled(
+        (unread, "stop", "unparsed"),
+        (unread, "length", "truncated"),
+        ("", "stop", "empty"),
+        ("", "length", "truncated"),
+        ("I'm sorry, but I cannot help with that.", "stop", "refused"),
+        ("", "filter", "refused"),
+    ):
+        with row:
+            found = blank(reply, "the door", stop=stop)
+            assert (found.value, found.outcome, found.parts) == (None, outcome, {})
 
 
 def test_a_blank_is_worth_the_mean_of_exact_match_and_f1(folder: Path) -> None:
@@ -186,10 +182,9 @@ BASE: list[tuple[str, str, float]] = [
 
 def test_what_a_base_model_writes_up_to_the_mark_or_the_line_end(folder: Path) -> None:
     sat = exam(folder, form="base")
-    with table() as row:
-        for part, text, value in BASE:
-            with row((part, text)):
-                assert score(sat, part, text).value == value
+    for (part, text, value), row in tabled(*BASE):
+        with row:
+            assert score(sat, part, text).value == value
 
 
 @given(st.text())
@@ -200,17 +195,15 @@ def test_what_stands_behind_the_quote_is_part_of_one_line(text: str) -> None:
     assert inside.strip() or not text.strip() or not text.strip().split("\n")[0].strip()
 
 
-def test_the_phrase_that_a_question_shows() -> None:
-    with table() as row:
-        for question, shown in (
-            ("____ is the grammatical subject of “gave”.", "gave"),
-            ("What does “near the mill” modify?", "near the mill"),
-            ("In this sentence, the prepositional phrase “on nectar” modifies “____”.", "on nectar"),
-            ("“a” goes with “b”: ____", ""),
-            ("Which is the verb?", ""),
-        ):
-            with row(question):
-                assert shown_phrase(question) == shown
+@each_row(
+    ("____ is the grammatical subject of “gave”.", "gave"),
+    ("What does “near the mill” modify?", "near the mill"),
+    ("In this sentence, the prepositional phrase “on nectar” modifies “____”.", "on nectar"),
+    ("“a” goes with “b”: ____", ""),
+    ("Which is the verb?", ""),
+)
+def test_the_phrase_that_a_question_shows(question: str, shown: str) -> None:
+    assert shown_phrase(question) == shown
 
 
 # As published
@@ -236,13 +229,12 @@ PUBLISHED: list[tuple[str, str, float | None]] = [
 
 def test_the_authors_readings_on_request(folder: Path) -> None:
     sat = exam(folder, as_published=True)
-    with table() as row:
-        for part, text, value in PUBLISHED:
-            with row((part, text)):
-                found = score(sat, part, text)
-                assert found.value == value
-                assert found.outcome in SCORED or value is None
-                assert "as published" in found.explanation
+    for (part, text, value), row in tabled(*PUBLISHED):
+        with row:
+            found = score(sat, part, text)
+            assert found.value == value
+            assert found.outcome in SCORED or value is None
+            assert "as published" in found.explanation
 
 
 def test_as_published_a_base_model_is_read_with_the_words_before_its_own(folder: Path) -> None:

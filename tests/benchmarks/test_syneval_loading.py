@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from benchmarks.handmade import counted, opened
 from benchmarks.handmade_syneval import changed, exam, exemplars, one, rows, write
-from rows import table
+from rows import tabled
 from viva.benchmarks import open_exam
 from viva.benchmarks.sets import fingerprint
 from viva.benchmarks.syneval.items import FORMATS, KNOWLEDGE_POINTS, Item
@@ -131,14 +131,13 @@ def wrong_rows() -> list[tuple[Any, str]]:
 
 
 def test_a_row_that_cannot_be_asked_is_refused_with_file_and_line(tmp_path: Path) -> None:
-    with table() as row:
-        for number, (wrong, why) in enumerate(wrong_rows()):
-            with row((number, why)):
-                said = refusal(tmp_path, wrong)
-                assert said.startswith(f"{tmp_path / 'test.jsonl'}, line 3")
-                assert re.search(why, said), said
-                assert len(said) < 600
-                assert said.isprintable()
+    for (_number, (wrong, why)), row in tabled(*enumerate(wrong_rows())):
+        with row:
+            said = refusal(tmp_path, wrong)
+            assert said.startswith(f"{tmp_path / 'test.jsonl'}, line 3")
+            assert re.search(why, said), said
+            assert len(said) < 600
+            assert said.isprintable()
 
 
 def test_exemplars_are_held_to_the_same(tmp_path: Path) -> None:
@@ -183,11 +182,10 @@ def test_an_id_is_one_question(tmp_path: Path) -> None:
         ({"stratum": "s", "sentence": "Rain fell."}, r"another question in line 1 \(sentence differs\)"),
         ({"stratum": "s", "tags": []}, r"another question in line 1 \(tags differs\)"),
     ]
-    with table() as row:
-        for over, why in changes:
-            with row(over):
-                said = refusal(tmp_path, changed(rows()[0], **over))
-                assert re.search(rf"line 3: id 'handmade-0-GS-TF-0' is .*{why}|line 3: id .* is {why}", said), said
+    for (over, why), row in tabled(*changes):
+        with row:
+            said = refusal(tmp_path, changed(rows()[0], **over))
+            assert re.search(rf"line 3: id 'handmade-0-GS-TF-0' is .*{why}|line 3: id .* is {why}", said), said
 
 
 def test_without_strata_an_id_stands_once(tmp_path: Path) -> None:
@@ -235,15 +233,14 @@ def test_too_few_exemplars_and_exemplars_that_are_asked_are_noted(tmp_path: Path
 
 def test_settings_that_it_does_not_have_are_refused(tmp_path: Path) -> None:
     folder = write(tmp_path)
-    with table() as row:
-        for settings, why in (
-            ({"language": "zh"}, "English"),
-            ({"shots": 6}, "at most 5 exemplars"),
-            ({"chain_of_thought": True}, "no --cot: it asks for the answer alone"),
-            ({"only": "comprehension"}, "no --only comprehension: no question needs a judge"),
-        ):
-            with row(settings), pytest.raises(DataError, match=why):
-                open_exam(ExamSpec(benchmark="syneval", **settings), folder)
+    for (settings, why), row in tabled(
+        ({"language": "zh"}, "English"),
+        ({"shots": 6}, "at most 5 exemplars"),
+        ({"chain_of_thought": True}, "no --cot: it asks for the answer alone"),
+        ({"only": "comprehension"}, "no --only comprehension: no question needs a judge"),
+    ):
+        with row, pytest.raises(DataError, match=why):
+            open_exam(ExamSpec(benchmark="syneval", **settings), folder)
 
 
 def test_a_limit_spreads_over_the_set(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.handmade_syneval import SENTENCES, changed, exam, exemplars, rows, write
-from rows import table
+from rows import each_row
 from viva.benchmarks.syneval.prompting import Spans, _shuffled
 from viva.contracts import Exam
 from viva.engine.folder import ExamRecord
@@ -195,17 +195,17 @@ def limits(sat: Exam, asked: int | None) -> tuple[int | None, ...]:
     return tuple(request.sampling.max_tokens for request in requests)
 
 
-def test_the_limits_are_the_papers_unless_the_user_asks_for_more(folder: Path) -> None:
-    with table() as row:
-        for asked, wanted in (
-            (256, (256, 10, 10)),
-            (100, (100, 10, 10)),
-            (5, (5, 5, 5)),
-            (2048, (2048, 2048, 2048)),
-            (None, (None, None, None)),
-        ):
-            with row(asked):
-                assert limits(exam(folder), asked) == wanted
+@each_row(
+    (256, (256, 10, 10)),
+    (100, (100, 10, 10)),
+    (5, (5, 5, 5)),
+    (2048, (2048, 2048, 2048)),
+    (None, (None, None, None)),
+)
+def test_the_limits_are_the_papers_unless_the_user_asks_for_more(
+    asked: int | None, wanted: tuple[int, int, int] | tuple[None, None, None], *, folder: Path
+) -> None:
+    assert limits(exam(folder), asked) == wanted
 
 
 def test_as_published_a_base_model_writes_one_token_where_one_is_enough(folder: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import table
+from rows import each_row, table
 from viva.benchmarks.syneval.items import KNOWLEDGE_POINTS, KnowledgePoint
 from viva.benchmarks.syneval.published import (
     NO_ANSWER,
@@ -127,18 +127,14 @@ CANDIDATES: list[tuple[str, KnowledgePoint, set[str]]] = [
 # fmt: on
 
 
-def test_letters():
-    with table() as row:
-        for reply, expected in LETTERS:
-            with row(reply):
-                assert read_letter(reply) == expected
+@each_row(*LETTERS)
+def test_letters(reply, expected):
+    assert read_letter(reply) == expected
 
 
-def test_truth_words():
-    with table() as row:
-        for reply, expected in TRUTHS:
-            with row(reply):
-                assert read_truth(reply) == expected
+@each_row(*TRUTHS)
+def test_truth_words(reply, expected):
+    assert read_truth(reply) == expected
 
 
 def test_a_yes_or_no_is_never_right():
@@ -147,11 +143,9 @@ def test_a_yes_or_no_is_never_right():
         assert not truth_is_right(word, "false"), word
 
 
-def test_candidates():
-    with table() as row:
-        for reply, point, expected in CANDIDATES:
-            with row((reply, point)):
-                assert set(phrase_candidates(reply, point)) == expected
+@each_row(*CANDIDATES)
+def test_candidates(reply, point, expected):
+    assert set(phrase_candidates(reply, point)) == expected
 
 
 def test_the_best_candidate_is_scored():
@@ -167,9 +161,8 @@ def test_reading_is_total_and_bounded(reply: str, point: KnowledgePoint):
     assert 0 <= score_phrase(reply, point, "the answer").f1 <= 1
 
 
-def test_long_hostile_lines_are_read_in_linear_time():
-    with table() as row:
-        for piece in ('"', "“", "'", "(", "“a” is the x of ", "is “", "a, b. ", "answer is ", " of of"):
-            with row(piece), within(10):
-                score_phrase('"x" is the ' + piece * 20_000, "MVP", "the board")
-                read_letter(piece * 20_000)
+@each_row('"', "“", "'", "(", "“a” is the x of ", "is “", "a, b. ", "answer is ", " of of")
+def test_long_hostile_lines_are_read_in_linear_time(piece):
+    with within(10):
+        score_phrase('"x" is the ' + piece * 20_000, "MVP", "the board")
+        read_letter(piece * 20_000)

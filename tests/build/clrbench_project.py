@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
-import io
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from cli.told import command_of
+from cli.told import Told, command_of, ended
 from viva.build.reasoning.questions import Collected
 from viva.build.reasoning.sheet import COLUMNS
 
@@ -32,19 +30,9 @@ GOOD: dict[str, dict[str, str]] = {
 }  # fmt: skip
 
 
-class Told:
-    """What a command said, and its exit code."""
-
-    def __init__(self, code: int, out: str, err: str) -> None:
-        self.code, self.out, self.err = code, out, err
-
-
 def build(*arguments: object) -> Told:
     """A command of `viva build clrbench`; errors come out as they are raised."""
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        code = command_of("build clrbench").main([str(one) for one in arguments], standalone_mode=False)
-    return Told(code, out.getvalue(), err.getvalue())
+    return ended(command_of("build clrbench"), *arguments)
 
 
 def write_sheet(project: Path, rows: Iterable[Mapping[str, str]]) -> None:

@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
-from cli.told import command_of
+from cli.told import Told, command_of, ended
 from viva.build.stackexchange.pool import BUILD, POOL, Build, LanguageCount, PoolAnswer, PoolQuestion
 
 AREAS = {"python": "DS & ML", "bash": "IT operations", "go": "back-end"}
 
 
-class Told:
-    """What a command said, and its exit code."""
-
-    def __init__(self, code: int, out: str, err: str) -> None:
-        self.code, self.out, self.err = code, out, err
-
-
 def build(*arguments: object) -> Told:
     """A command of `viva build infibench`; errors come out as they are raised."""
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        code = command_of("build infibench").main([str(one) for one in arguments], standalone_mode=False)
-    return Told(code, out.getvalue(), err.getvalue())
+    return ended(command_of("build infibench"), *arguments)
 
 
 def asked(number: int = 101, **changed: object) -> PoolQuestion:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from build.clrbench_project import DEADLOCK, GOOD, build, make_project, write_sheet
-from rows import table
+from rows import each_row, table, tabled
 from viva.build.reasoning.checks import check_sheet, near_duplicates
 from viva.build.reasoning.coverage import coverage
 from viva.build.reasoning.questions import TYPES, slug
@@ -57,13 +57,12 @@ def saved() -> dict[str, bytes]:
 
 
 def test_the_same_sheet_however_it_was_saved() -> None:
-    with table() as row:
-        for name, content in saved().items():
-            with row(name):
-                expected = check_sheet(read_sheet(as_csv(*GOOD.values()), "s.csv"), GRAPH).questions
-                found = check_sheet(read_sheet(content, "s.csv"), GRAPH)
-                assert [q.asked for q in found.questions] == [q.asked for q in expected]
-                assert not found.errors
+    for (_name, content), row in tabled(*saved().items()):
+        with row:
+            expected = check_sheet(read_sheet(as_csv(*GOOD.values()), "s.csv"), GRAPH).questions
+            found = check_sheet(read_sheet(content, "s.csv"), GRAPH)
+            assert [q.asked for q in found.questions] == [q.asked for q in expected]
+            assert not found.errors
 
 
 def test_the_schema_as_jsonl_is_a_sheet_too() -> None:
@@ -183,11 +182,10 @@ UNREADABLE = [
 ]
 
 
-def test_what_cannot_be_read_is_refused_with_its_place() -> None:
-    with table() as row:
-        for content, said in UNREADABLE:
-            with row(said), pytest.raises(DataError, match=said):
-                read_sheet(content, "s.csv")
+@each_row(*UNREADABLE)
+def test_what_cannot_be_read_is_refused_with_its_place(content: bytes, said: str) -> None:
+    with pytest.raises(DataError, match=said):
+        read_sheet(content, "s.csv")
 
 
 @given(st.binary(max_size=300), st.sampled_from(["s.csv", "s.jsonl"]))
@@ -274,12 +272,10 @@ def test_check_says_what_is_wrong_and_ends_with_three(tmp_path: Path) -> None:
     assert build("check", project).code == 0
 
 
-def test_slugs_are_safe() -> None:
-    with table() as row:
-        for name in ("Operating Systems", "操作系统", "C++", "../..", "a" * 500, "=1", ""):
-            with row(name):
-                assert set(slug(name)) <= set("abcdefghijklmnopqrstuvwxyz0123456789-")
-                assert 2 <= len(slug(name)) <= 60
+@each_row("Operating Systems", "操作系统", "C++", "../..", "a" * 500, "=1", "")
+def test_slugs_are_safe(name: str) -> None:
+    assert set(slug(name)) <= set("abcdefghijklmnopqrstuvwxyz0123456789-")
+    assert 2 <= len(slug(name)) <= 60
 
 
 @given(st.lists(st.lists(st.sampled_from("abcdefghij"), min_size=4, max_size=9).map(" ".join), max_size=8))

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from build.clrbench_project import build, collected
-from rows import table
+from rows import each_row
 from viva.build.reasoning.coverage import coverage, paths
 from viva.build.reasoning.picture import picture, wrapped
 from viva.build.reasoning.toc import outline, parse
@@ -59,11 +59,9 @@ WRITTEN = [
 ]  # fmt: skip
 
 
-def test_the_same_book_in_every_way_of_writing_a_table_of_contents() -> None:
-    with table() as row:
-        for text in WRITTEN:
-            with row(text):
-                assert levels(text) == BOOK
+@each_row(*WRITTEN)
+def test_the_same_book_in_every_way_of_writing_a_table_of_contents(text: str) -> None:
+    assert levels(text) == BOOK
 
 
 TITLES = [
@@ -79,11 +77,9 @@ TITLES = [
 ]
 
 
-def test_titles_keep_what_is_theirs() -> None:
-    with table() as row:
-        for line, title in TITLES:
-            with row(line):
-                assert levels(line) == [(1, title)]
+@each_row(*TITLES)
+def test_titles_keep_what_is_theirs(line: str, title: str) -> None:
+    assert levels(line) == [(1, title)]
 
 
 @given(st.text(max_size=400))
@@ -117,13 +113,11 @@ WRONG = [
 ]
 
 
-def test_what_is_wrong_with_a_graph_is_named() -> None:
-    with table() as row:
-        for edges, kinds, said in WRONG:
-            with row(edges):
-                found = check(Graph(edges))
-                assert {finding.kind for finding in found if finding.error} == kinds
-                assert said in "\n".join(finding.message for finding in found)
+@each_row(*WRONG)
+def test_what_is_wrong_with_a_graph_is_named(edges: list[tuple[str, str]], kinds: set[str], said: str) -> None:
+    found = check(Graph(edges))
+    assert {finding.kind for finding in found if finding.error} == kinds
+    assert said in "\n".join(finding.message for finding in found)
 
 
 def test_odd_things_are_notes() -> None:
@@ -147,11 +141,9 @@ NEAR = [
 ]
 
 
-def test_near_misses_of_names() -> None:
-    with table() as row:
-        for one, other, alike in NEAR:
-            with row((one, other)):
-                assert bool(similar([one, other])) == alike
+@each_row(*NEAR)
+def test_near_misses_of_names(one: str, other: str, alike: bool) -> None:
+    assert bool(similar([one, other])) == alike
 
 
 @given(st.lists(st.tuples(names, names), max_size=30))
@@ -185,11 +177,9 @@ TRIPLES = [
 ]
 
 
-def test_triples_however_they_are_written() -> None:
-    with table() as row:
-        for content in TRIPLES:
-            with row(content):
-                assert read_triples(content, "t").edges == (("a", "b"),)
+@each_row(*TRIPLES)
+def test_triples_however_they_are_written(content: bytes) -> None:
+    assert read_triples(content, "t").edges == (("a", "b"),)
 
 
 NO_TRIPLES = [
@@ -204,11 +194,10 @@ NO_TRIPLES = [
 ]
 
 
-def test_what_is_no_triple_is_refused_with_its_place() -> None:
-    with table() as row:
-        for content, said in NO_TRIPLES:
-            with row(content), pytest.raises(DataError, match=said):
-                read_triples(content, "t")
+@each_row(*NO_TRIPLES)
+def test_what_is_no_triple_is_refused_with_its_place(content: bytes, said: str) -> None:
+    with pytest.raises(DataError, match=said):
+        read_triples(content, "t")
 
 
 @given(st.binary(max_size=200))

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from cli.collected import dangerous, refused
-from rows import table
+from rows import each_row, tabled
 from servers.fixtures import Ended, Viva, wait_until
 
 SAMPLE = Path(str(importlib.resources.files("viva") / "benchmarks/syneval/sample/treebank"))
@@ -75,57 +75,56 @@ def test_the_table_is_the_papers(viva: Viva) -> None:
     assert points == ["GS", "SC", "DO", "IO", "MVP", "ADJ", "ADV", "CO", "PPA", "all"]
 
 
-def test_malformed_trees_are_skipped_or_refused_as_the_user_chooses(viva: Viva) -> None:
-    with table() as row:
-        for name, content, line, said in [
-            ("unbalanced", "( (S (NN a)\n", 2, "not closed"),
-            ("empty", "( )\n", 2, ""),
-            ("two thousand deep", "(" + "(S " * 2000 + "(NN a)" + ")" * 2001 + "\n", 2, "deep"),
-            ("encoding", b"( (S (NN caf\xe9)) )\n", 2, "0xE9"),
-            ("gigantic", b"( (S (NN " + b"x" * 5_000_000 + b")) )\n", 2, "bytes"),
-            ("many words", b"( (S" + b" (NN x)" * 1_000_000 + b") )\n", 2, "bytes"),
-            ("NUL", b"( (S (NN a\0)) )\n", 2, "U+0000"),
-            ("no tree", "Words, words.\n", 2, "outside of any tree"),
-            ("controls", "\x1b[31m\u202e\n", 2, "outside of any tree"),
-        ]:
-            with row(name):
-                bad = content.encode() if isinstance(content, str) else content
-                write(viva, GOOD.encode() + bad + GOOD.encode())
-                skipped = build(viva, "own.mrg", "--force")
-                assert skipped.code == 3, skipped.err
-                assert f"own.mrg:{line}: " in skipped.err
-                assert said in skipped.err
-                assert "Traceback" not in skipped.err
-                assert not dangerous(skipped.err)
-                manifest = json.loads((viva.folder / "set/build.json").read_text())
-                assert (manifest["trees"], sum(manifest["malformed"].values())) == (2, 1)
-                (bad_tree,) = rows(viva.folder / "set/malformed.jsonl")
-                assert (bad_tree["source"], bad_tree["line"]) == ("own.mrg", line)
-                ended = build(viva, "own.mrg", "--malformed", "refuse", out="other")
-                refused(ended, f"own.mrg:{line}: ", said, "--malformed skip")
-                assert not (viva.folder / "other").exists()
+@each_row(
+    ("unbalanced", "( (S (NN a)\n", 2, "not closed"),
+    ("empty", "( )\n", 2, ""),
+    ("two thousand deep", "(" + "(S " * 2000 + "(NN a)" + ")" * 2001 + "\n", 2, "deep"),
+    ("encoding", b"( (S (NN caf\xe9)) )\n", 2, "0xE9"),
+    ("gigantic", b"( (S (NN " + b"x" * 5_000_000 + b")) )\n", 2, "bytes"),
+    ("many words", b"( (S" + b" (NN x)" * 1_000_000 + b") )\n", 2, "bytes"),
+    ("NUL", b"( (S (NN a\0)) )\n", 2, "U+0000"),
+    ("no tree", "Words, words.\n", 2, "outside of any tree"),
+    ("controls", "\x1b[31m\u202e\n", 2, "outside of any tree"),
+)
+def test_malformed_trees_are_skipped_or_refused_as_the_user_chooses(
+    name: str, content: object, line: int, said: str, *, viva: Viva
+) -> None:
+    bad = content.encode() if isinstance(content, str) else content
+    write(viva, GOOD.encode() + bad + GOOD.encode())
+    skipped = build(viva, "own.mrg", "--force")
+    assert skipped.code == 3, skipped.err
+    assert f"own.mrg:{line}: " in skipped.err
+    assert said in skipped.err
+    assert "Traceback" not in skipped.err
+    assert not dangerous(skipped.err)
+    manifest = json.loads((viva.folder / "set/build.json").read_text())
+    assert (manifest["trees"], sum(manifest["malformed"].values())) == (2, 1)
+    (bad_tree,) = rows(viva.folder / "set/malformed.jsonl")
+    assert (bad_tree["source"], bad_tree["line"]) == ("own.mrg", line)
+    ended = build(viva, "own.mrg", "--malformed", "refuse", out="other")
+    refused(ended, f"own.mrg:{line}: ", said, "--malformed skip")
+    assert not (viva.folder / "other").exists()
 
 
 def test_wrong_use_is_one_sentence_and_leaves_nothing(viva: Viva) -> None:
     write(viva, GOOD)
     write(viva, "Only words here.\n", "words.txt")
     (viva.folder / "folder").mkdir()
-    with table() as row:
-        for arguments, said in [
-            (["missing.mrg"], "there is no treebank missing.mrg"),
-            (["own.mrg", "own.mrg"], "same treebank"),
-            (["words.txt"], "no tree could be read in words.txt"),
-            (["own.mrg", "--encoding", "utf-16"], "utf-16"),
-            (["own.mrg", "--encoding", "rot13"], "rot13"),
-            (["own.mrg", "--encoding", "klingon"], "klingon"),
-            (["folder"], "no tree could be read in folder"),
-            (["own.mrg", "--per-stratum", "0"], "per-stratum"),
-            ([], "TREEBANK"),
-        ]:
-            with row(arguments):
-                ended = build(viva, *arguments)
-                refused(ended, said)
-                assert not (viva.folder / "set").exists()
+    for (arguments, said), row in tabled(
+        (["missing.mrg"], "there is no treebank missing.mrg"),
+        (["own.mrg", "own.mrg"], "same treebank"),
+        (["words.txt"], "no tree could be read in words.txt"),
+        (["own.mrg", "--encoding", "utf-16"], "utf-16"),
+        (["own.mrg", "--encoding", "rot13"], "rot13"),
+        (["own.mrg", "--encoding", "klingon"], "klingon"),
+        (["folder"], "no tree could be read in folder"),
+        (["own.mrg", "--per-stratum", "0"], "per-stratum"),
+        ([], "TREEBANK"),
+    ):
+        with row:
+            ended = build(viva, *arguments)
+            refused(ended, said)
+            assert not (viva.folder / "set").exists()
 
 
 def test_an_unknown_generator_is_told(viva: Viva) -> None:

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from rows import table
+from rows import each_row
 from viva.benchmarks.csbench.files import Raw, RawSet, is_csbench, read_raw, read_set, written
 from viva.build.translation.alignment import Pair, agreement, pair_up
 from viva.build.translation.checks import (
@@ -74,22 +74,18 @@ ALONE = [
 ]  # fmt: skip
 
 
-def test_a_question_by_itself() -> None:
-    with table() as row:
-        for over, wanted in ALONE:
-            with row(over):
-                assert alone(**over) == wanted
+@each_row(*ALONE)
+def test_a_question_by_itself(over: object, wanted: set[str]) -> None:
+    assert alone(**over) == wanted
 
 
 BLANKS = [("____ is", 1), ("( ) and ()", 2), ("（）", 1), ("(. )", 1), ("(）", 1), ("f(x) [1]", 0), ("f()", 1),
  ("\\(\\ \\)", 1), ("[blank]", 1), ("(_)", 1), ("_a_", 0)]  # fmt: skip
 
 
-def test_places_to_fill_in() -> None:
-    with table() as row:
-        for text, wanted in BLANKS:
-            with row(text):
-                assert blanks(text) == wanted
+@each_row(*BLANKS)
+def test_places_to_fill_in(text: str, wanted: int) -> None:
+    assert blanks(text) == wanted
 
 
 LANGUAGES = [
@@ -102,11 +98,9 @@ LANGUAGES = [
 ]
 
 
-def test_which_language() -> None:
-    with table() as row:
-        for text, language, wanted in LANGUAGES:
-            with row((text, language)):
-                assert other_language(text, language) == wanted
+@each_row(*LANGUAGES)
+def test_which_language(text: str, language: str, wanted: str) -> None:
+    assert other_language(text, language) == wanted
 
 
 def beside(one: dict[str, Any], other: dict[str, Any], target: Language = "de") -> list[Finding]:
@@ -143,12 +137,10 @@ BESIDE = [
 ]  # fmt: skip
 
 
-def test_a_question_beside_its_source() -> None:
-    with table() as row:
-        for one, other, wanted in BESIDE:
-            with row((one, other)):
-                other.setdefault("Question", "Welches Protokoll bildet IP-Adressen (32 Bit) ab?")
-                assert kinds(beside(one, other)) == wanted
+@each_row(*BESIDE)
+def test_a_question_beside_its_source(one: object, other: dict[str, str], wanted: set[str]) -> None:
+    other.setdefault("Question", "Welches Protokoll bildet IP-Adressen (32 Bit) ab?")
+    assert kinds(beside(one, other)) == wanted
 
 
 def test_code_formulas_and_units_are_warnings() -> None:
@@ -182,13 +174,11 @@ NO_FILES = [
 ]
 
 
-def test_what_is_no_file_of_records_is_named(tmp_path: Path) -> None:
-    with table() as row:
-        for content, said in NO_FILES:
-            with row(content[:60]):
-                (tmp_path / "test.json").write_bytes(content)
-                with pytest.raises(DataError, match=said):
-                    read_raw(tmp_path / "test.json")
+@each_row(*NO_FILES)
+def test_what_is_no_file_of_records_is_named(content: bytes, said: str, *, tmp_path: Path) -> None:
+    (tmp_path / "test.json").write_bytes(content)
+    with pytest.raises(DataError, match=said):
+        read_raw(tmp_path / "test.json")
 
 
 @cache

@@ -19,7 +19,7 @@ import pytest
 
 from build.dumps import asked, made_up, posts, write_dump
 from cli.collected import dangerous
-from rows import table
+from rows import tabled
 from servers.fixtures import Ended, Viva, wait_until
 
 POOL = {"pool.jsonl", "build.json"}
@@ -78,20 +78,13 @@ def test_a_chart_has_every_question_that_is_answered_and_the_line(viva: Viva, du
 
 def test_settings_reach_the_draw_and_are_written_down(viva: Viva, dump: Path) -> None:
     given = (
-        "--seed",
-        7,
-        "--times",
-        1,
-        "--floor",
-        2,
-        "--size",
-        20,
-        "--min-answers",
-        2,
-        "--log",
-        "2",
-        "--several",
-        "drop",
+        *("--seed", 7),
+        *("--times", 1),
+        *("--floor", 2),
+        *("--size", 20),
+        *("--min-answers", 2),
+        *("--log", "2"),
+        *("--several", "drop"),
     )
     ended = draw(viva, dump, *given, "--line", 0, 1, 100, 2, "--after", "2017-01-01", "--before", "2023-01-01")
     assert ended.code == 0, ended.err
@@ -108,28 +101,27 @@ def test_settings_reach_the_draw_and_are_written_down(viva: Viva, dump: Path) ->
 
 def test_wrong_use_is_told_in_a_sentence(viva: Viva, dump: Path) -> None:
     (viva.folder / "empty").mkdir()
-    with table() as row:
-        for arguments, says in [
-            (["absent.xml"], "cannot read the dump absent.xml"),
-            (["empty"], "holds neither Posts.xml nor *.parquet"),
-            (["Posts.xml", "--date", "yesterday"], "'yesterday' is no date like 2023-06-14"),
-            (["Posts.xml", "--date", "0001-01-01"], "of 1971 to 2148"),
-            (["Posts.xml", "--after", "2023-01-02", "--before", "2023-01-02"], "leaves no day"),
-            (["Posts.xml", "--line", "0", "5", "0", "6"], "does not rise"),
-            (["Posts.xml", "--line", "0", "nan", "1", "6"], "does not rise"),
-            (["Posts.xml", "--line", "0", "5"], "Invalid value for '--line'"),
-            (["Posts.xml", "--log", "3"], "'3' is not one of"),
-            (["Posts.xml", "--times", "nan"], "--times"),
-            (["Posts.xml", "--tree", "absent.toml"], "cannot read the tag tree absent.toml"),
-            (["Posts.xml", "--backend", "mars"], "'mars'"),
-            (["Posts.xml", "--after", "2100-01-01"], "no question is left: 200 questions"),
-        ]:
-            with row(arguments):
-                ended = draw(viva, *arguments)
-                assert ended.code == 2, ended.err
-                assert says in " ".join(ended.err.split())
-                assert "Traceback" not in ended.err
-                assert not (viva.folder / "pool").exists()
+    for (arguments, says), row in tabled(
+        (["absent.xml"], "cannot read the dump absent.xml"),
+        (["empty"], "holds neither Posts.xml nor *.parquet"),
+        (["Posts.xml", "--date", "yesterday"], "'yesterday' is no date like 2023-06-14"),
+        (["Posts.xml", "--date", "0001-01-01"], "of 1971 to 2148"),
+        (["Posts.xml", "--after", "2023-01-02", "--before", "2023-01-02"], "leaves no day"),
+        (["Posts.xml", "--line", "0", "5", "0", "6"], "does not rise"),
+        (["Posts.xml", "--line", "0", "nan", "1", "6"], "does not rise"),
+        (["Posts.xml", "--line", "0", "5"], "Invalid value for '--line'"),
+        (["Posts.xml", "--log", "3"], "'3' is not one of"),
+        (["Posts.xml", "--times", "nan"], "--times"),
+        (["Posts.xml", "--tree", "absent.toml"], "cannot read the tag tree absent.toml"),
+        (["Posts.xml", "--backend", "mars"], "'mars'"),
+        (["Posts.xml", "--after", "2100-01-01"], "no question is left: 200 questions"),
+    ):
+        with row:
+            ended = draw(viva, *arguments)
+            assert ended.code == 2, ended.err
+            assert says in " ".join(ended.err.split())
+            assert "Traceback" not in ended.err
+            assert not (viva.folder / "pool").exists()
 
 
 def test_broken_rows_are_told_with_their_line_and_nothing_of_them_reaches_the_terminal(viva: Viva) -> None:

@@ -7,6 +7,7 @@ import tracemalloc
 import unicodedata
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -14,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from build.infibench_pool import FLATTEN, HIDDEN, SORTED, asked
-from rows import table
+from rows import each_row, tabled
 from viva.benchmarks.custom.loading import read_content, read_questions
 from viva.benchmarks.infibench.benchmark import SAMPLE
 from viva.build.approval import Event
@@ -51,11 +52,9 @@ POSTS = [
 ]
 
 
-def test_a_post_becomes_harmless_text() -> None:
-    with table() as row:
-        for html, text in POSTS:
-            with row(html):
-                assert plain(html) == text
+@each_row(*POSTS)
+def test_a_post_becomes_harmless_text(html: str, text: str) -> None:
+    assert plain(html) == text
 
 
 @given(
@@ -103,13 +102,11 @@ COPIED = [
 ]
 
 
-def test_how_much_of_a_prompt_is_copied() -> None:
-    with table() as row:
-        for prompt, source, share, longest in COPIED:
-            with row((prompt, source)):
-                found = shared_text(prompt, source)
-                assert found.share == pytest.approx(share)
-                assert found.longest == longest
+@each_row(*COPIED)
+def test_how_much_of_a_prompt_is_copied(prompt: str, source: str, share: float, longest: int) -> None:
+    found = shared_text(prompt, source)
+    assert found.share == pytest.approx(share)
+    assert found.longest == longest
 
 
 def said(text: str, number: int = 101, **changed: object) -> list[str]:
@@ -153,21 +150,15 @@ WRONG = [
 ]  # fmt: skip
 
 
-def test_what_is_wrong_with_a_kit_is_told_with_its_line() -> None:
-    with table() as row:
-        for old, new, wrong in WRONG:
-            with row((old, new)):
-                assert old in FLATTEN
-                assert any(re.search(wrong, one) for one in said(FLATTEN.replace(old, new, 1))), said(
-                    FLATTEN.replace(old, new, 1)
-                )
+@each_row(*WRONG)
+def test_what_is_wrong_with_a_kit_is_told_with_its_line(old: str, new: str, wrong: str) -> None:
+    assert old in FLATTEN
+    assert any(re.search(wrong, one) for one in said(FLATTEN.replace(old, new, 1))), said(FLATTEN.replace(old, new, 1))
 
 
-def test_hostile_kits_are_told_and_nothing_more() -> None:
-    with table() as row:
-        for text in ("", " \n", "\udcff", "a: \0b", "[" * 5000, "x" * 1_000_001, "&a [*a]", "- 1", "null"):
-            with row(text[:20]):
-                assert any("error" in one for one in said(text))
+@each_row("", " \n", "\udcff", "a: \0b", "[" * 5000, "x" * 1_000_001, "&a [*a]", "- 1", "null")
+def test_hostile_kits_are_told_and_nothing_more(text: str) -> None:
+    assert any("error" in one for one in said(text))
 
 
 def test_a_pattern_that_hangs_keeps_a_question_out() -> None:
@@ -208,11 +199,11 @@ DECISIONS = [
 ]
 
 
-def test_an_approval_is_of_one_text_and_by_somebody_else() -> None:
-    with table() as row:
-        for text, authors, events, status in DECISIONS:
-            with row((text, authors, events)):
-                assert standing("q", text, authors, events).decided == status
+@each_row(*DECISIONS)
+def test_an_approval_is_of_one_text_and_by_somebody_else(
+    text: str, authors: list[str], events: list[Event], status: str
+) -> None:
+    assert standing("q", text, authors, events).decided == status
 
 
 def test_remarks_on_earlier_texts_stay_in_sight() -> None:
@@ -251,29 +242,25 @@ def test_a_cut_off_is_a_day_or_the_last_of_a_month(text: str, day: date) -> None
     assert exposed({1: day, 2: date(2030, 1, 1)}, {"m": day}) == {"m": (1,)}
 
 
-def test_what_is_no_day_is_told() -> None:
-    with table() as row:
-        for text in ("2024-13", "2024-02-30", "soon", "", "24-01-01", "２０２４-01-01", "2024-01-01T00"):
-            with row(text), pytest.raises(DataError, match="is no day"):
-                read_day(text, "--after")
+@each_row("2024-13", "2024-02-30", "soon", "", "24-01-01", "２０２４-01-01", "2024-01-01T00")
+def test_what_is_no_day_is_told(text: str) -> None:
+    with pytest.raises(DataError, match="is no day"):
+        read_day(text, "--after")
 
 
-def test_a_table_of_cut_offs_that_is_none_is_told() -> None:
-    with table() as row:
-        for content in (b"", b"a = 1", b"a = [", b"\xff", b'a = "x"', b"[a]\nb = 1"):
-            with row(content), pytest.raises(DataError, match=r"c\.toml"):
-                read_cutoffs(content, "c.toml")
+@each_row(b"", b"a = 1", b"a = [", b"\xff", b'a = "x"', b"[a]\nb = 1")
+def test_a_table_of_cut_offs_that_is_none_is_told(content: Any) -> None:
+    with pytest.raises(DataError, match=r"c\.toml"):
+        read_cutoffs(content, "c.toml")
 
 
 LICENCES = [("2011-04-07", "2.5"), ("2011-04-08", "3.0"), ("2018-05-01", "3.0"),
                                           ("2018-05-02", "4.0"), ("2026-01-01T00:00:00", "4.0")]  # fmt: skip
 
 
-def test_the_licence_is_that_of_the_day() -> None:
-    with table() as row:
-        for day, licence in LICENCES:
-            with row(day):
-                assert licence_of(day) == f"CC BY-SA {licence}"
+@each_row(*LICENCES)
+def test_the_licence_is_that_of_the_day(day: str, licence: str) -> None:
+    assert licence_of(day) == f"CC BY-SA {licence}"
 
 
 # --- calibration ---
@@ -290,31 +277,28 @@ PILOTS = [
 ]
 
 
-def test_what_pilot_runs_tell() -> None:
-    with table() as row:
-        for scores, discrimination, kinds in PILOTS:
-            with row(scores):
-                found = findings([Tried(question="q", scores=scores, discrimination=discrimination)])
-                assert [one.kind for one in found] == kinds
+@each_row(*PILOTS)
+def test_what_pilot_runs_tell(scores: object, discrimination: float | None, kinds: list[str]) -> None:
+    found = findings([Tried(question="q", scores=scores, discrimination=discrimination)])
+    assert [one.kind for one in found] == kinds
 
 
 # --- what is written ---
 
 
 def test_every_question_of_the_sample_is_written_as_it_is_read() -> None:
-    with table() as row:
-        for path in sorted(SAMPLE.glob("*.yaml")):
-            with row(path.stem):
-                from viva.benchmarks.custom.positions import Listing, read_yaml
-                from viva.build.stackexchange.kitchecks import at
+    for path, row in tabled(*sorted(SAMPLE.glob("*.yaml"))):
+        with row:
+            from viva.benchmarks.custom.positions import Listing, read_yaml
+            from viva.build.stackexchange.kitchecks import at
 
-                entries = at(read_yaml(path.read_text(encoding="utf-8")), "questions")
-                assert isinstance(entries, Listing)
-                owns = read_questions(path).questions
-                for blocks in (True, False):
-                    verify(emit("sample", list(entries.items), blocks=blocks), owns, "sample.yaml")
-                assert not reads_as(emit("sample", list(entries.items)[:-1]), owns, "sample.yaml")
-                assert not reads_as(emit("sample", list(entries.items[::-1])), owns, "sample.yaml")
+            entries = at(read_yaml(path.read_text(encoding="utf-8")), "questions")
+            assert isinstance(entries, Listing)
+            owns = read_questions(path).questions
+            for blocks in (True, False):
+                verify(emit("sample", list(entries.items), blocks=blocks), owns, "sample.yaml")
+            assert not reads_as(emit("sample", list(entries.items)[:-1]), owns, "sample.yaml")
+            assert not reads_as(emit("sample", list(entries.items[::-1])), owns, "sample.yaml")
 
 
 def test_tags_of_the_set_take_the_place_of_the_kits_own() -> None:
@@ -326,12 +310,11 @@ def test_tags_of_the_set_take_the_place_of_the_kits_own() -> None:
 UNENDING = ["<!--", "<a ", "<![", "<!", "</", "<a b='", "<?", "<br", "<a x=", "<script></p>"]
 
 
-def test_markup_that_never_ends_takes_no_time_and_stays_text() -> None:
-    with table() as row:
-        for piece in UNENDING:
-            with row(piece), within(1):
-                text = plain("<p>before</p>" + piece * (60_000 // len(piece)))
-                assert text.startswith("before")
+@each_row(*UNENDING)
+def test_markup_that_never_ends_takes_no_time_and_stays_text(piece: str) -> None:
+    with within(1):
+        text = plain("<p>before</p>" + piece * (60_000 // len(piece)))
+        assert text.startswith("before")
 
 
 TAGS = [
@@ -342,11 +325,9 @@ TAGS = [
 ]
 
 
-def test_what_is_a_tag_and_what_only_looks_like_one() -> None:
-    with table() as row:
-        for html, text in TAGS:
-            with row(html):
-                assert plain(html) == text
+@each_row(*TAGS)
+def test_what_is_a_tag_and_what_only_looks_like_one(html: str, text: str) -> None:
+    assert plain(html) == text
 
 
 def test_long_texts_are_compared_in_little_memory() -> None:

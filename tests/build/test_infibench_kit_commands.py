@@ -456,10 +456,8 @@ def test_what_people_answered_is_graded_like_a_models_answers(project: Path, tmp
             "grade",
             "infibench",
             tmp_path / "people" / f"{name}.jsonl",
-            "--data",
-            tmp_path / "set",
-            "--out",
-            scores,
+            *("--data", tmp_path / "set"),
+            *("--out", scores),
         )
         with contextlib.suppress(SystemExit):
             main([*map(str, given), "--progress", "quiet"])

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import table
+from rows import each_row
 from viva.build.stackexchange.selection import draw, largest_remainders, quotas
 from viva.build.stackexchange.tagtree import NONE, SEVERAL, TagTree, read_tree
 from viva.build.stackexchange.view_line import Line
@@ -57,11 +57,9 @@ def ours(size: int = 200, floor: int = 10) -> dict[str, int]:
     return quotas({name: count for name, (count, _) in TABLE_2.items()}, bundled(), size=size, floor=floor)
 
 
-def test_the_papers_quotas_come_out_of_its_own_counts() -> None:
-    with table() as row:
-        for name in TABLE_2:
-            with row(name):
-                assert ours()[name] + PAPER_DIFFERS.get(name, 0) == TABLE_2[name][1]
+@each_row(*TABLE_2)
+def test_the_papers_quotas_come_out_of_its_own_counts(name: str) -> None:
+    assert ours()[name] + PAPER_DIFFERS.get(name, 0) == TABLE_2[name][1]
 
 
 def test_two_cells_differ_and_the_total_does_not() -> None:
@@ -122,12 +120,10 @@ VIEWS = [
 ]
 
 
-def test_the_line_is_the_papers_with_the_natural_logarithm() -> None:
-    with table() as row:
-        for views, age, above in VIEWS:
-            with row((views, age)):
-                assert Line().above(views, age) == above
-                assert Line().above_all(np.array([views], np.uint32), np.array([age])).tolist() == [above]
+@each_row(*VIEWS)
+def test_the_line_is_the_papers_with_the_natural_logarithm(views: int, age: int, above: bool) -> None:
+    assert Line().above(views, age) == above
+    assert Line().above_all(np.array([views], np.uint32), np.array([age])).tolist() == [above]
 
 
 def test_other_logarithms_can_be_meant() -> None:
@@ -166,11 +162,9 @@ TAGGED = [
 ]
 
 
-def test_tags_give_a_language() -> None:
-    with table() as row:
-        for tags, name in TAGGED:
-            with row(tags):
-                assert bundled().names[bundled().place(tags)] == name
+@each_row(*TAGGED)
+def test_tags_give_a_language(tags: tuple[str, ...], name: str) -> None:
+    assert bundled().names[bundled().place(tags)] == name
 
 
 def test_questions_of_several_languages_can_be_left_out() -> None:
@@ -219,15 +213,13 @@ TREES = [
 ]
 
 
-def test_what_is_wrong_in_a_tree_is_named(tmp_path: Path) -> None:
-    with table() as row:
-        for content, says in TREES:
-            with row(content):
-                (tmp_path / "tree.toml").write_text(content, encoding="utf-8")
-                with pytest.raises(DataError, match=says):
-                    read_tree(tmp_path / "tree.toml")
-                with pytest.raises(DataError, match="cannot read the tag tree"):
-                    read_tree(tmp_path / "absent.toml")
+@each_row(*TREES)
+def test_what_is_wrong_in_a_tree_is_named(content: str, says: str, *, tmp_path: Path) -> None:
+    (tmp_path / "tree.toml").write_text(content, encoding="utf-8")
+    with pytest.raises(DataError, match=says):
+        read_tree(tmp_path / "tree.toml")
+    with pytest.raises(DataError, match="cannot read the tag tree"):
+        read_tree(tmp_path / "absent.toml")
 
 
 def test_a_tree_of_ones_own(tmp_path: Path) -> None:

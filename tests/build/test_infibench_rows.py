@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from build.dumps import answer, posts, question, row
-from rows import table
+from rows import each_row, table
 from viva.build.stackexchange.dump import CHUNK, batches
 from viva.build.stackexchange.rows import (
     FIELDS,
@@ -133,19 +133,17 @@ REFERENCES = [
 ]
 
 
-def test_sound_knows_the_references() -> None:
-    with table() as row:
-        for text in REFERENCES:
-            with row(text):
-                line = f'  <row Body="{text}" />\n'.encode()
-                try:
-                    attributes(line)
-                    well = True
-                except BrokenRowError:
-                    well = False
-                assert sound([line]) == well
-                assert sound([line, line]) == well
-                assert not sound([line + line])
+@each_row(*REFERENCES)
+def test_sound_knows_the_references(text: str) -> None:
+    line = f'  <row Body="{text}" />\n'.encode()
+    try:
+        attributes(line)
+        well = True
+    except BrokenRowError:
+        well = False
+    assert sound([line]) == well
+    assert sound([line, line]) == well
+    assert not sound([line + line])
 
 
 BROKEN = [
@@ -217,11 +215,10 @@ REFUSED = [
 ]
 
 
-def test_a_dtd_and_what_hides_lines_are_refused() -> None:
-    with table() as row:
-        for line in REFUSED:
-            with row(line), pytest.raises(DataError, match="refused"):
-                scan(line)
+@each_row(*REFUSED)
+def test_a_dtd_and_what_hides_lines_are_refused(line: bytes) -> None:
+    with pytest.raises(DataError, match="refused"):
+        scan(line)
 
 
 def test_an_encoding_that_is_not_utf_8_is_refused() -> None:
@@ -243,11 +240,9 @@ TAGS = [
 ]
 
 
-def test_tags_are_read_in_every_form() -> None:
-    with table() as row:
-        for text, tags in TAGS:
-            with row(text):
-                assert split_tags(text) == tags
+@each_row(*TAGS)
+def test_tags_are_read_in_every_form(text: str, tags: tuple[str, ...]) -> None:
+    assert split_tags(text) == tags
 
 
 def joined(content: bytes, start: int, end: int | None) -> tuple[bytes, list[int]]:

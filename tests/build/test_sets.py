@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from cli.collected import dangerous
 from review.conftest import Visitor
-from rows import table
+from rows import each_row, tabled
 from servers.fixtures import LocalServer, wait_until
 from viva.benchmarks.csbench.files import Raw, read_raw
 from viva.benchmarks.custom.loading import sound_questions
@@ -37,9 +37,7 @@ from viva.web.guard import Access
 SAMPLE = Path(__file__).parents[2] / "src" / "viva" / "benchmarks" / "csbench" / "sample"
 
 
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 def build(*arguments: object) -> tuple[int, str, str]:
@@ -130,21 +128,20 @@ def test_a_question_file_is_split_into_two(suffix: str) -> None:
 
 def test_what_cannot_be_split_is_said() -> None:
     Path("empty.json").write_text("")
-    with table() as row:
-        for arguments, said in [
-            ([SAMPLE, "--out", "o"], "several languages"),
-            ([SAMPLE, "--language", "de", "--out", "o"], "has no CSBench-DE"),
-            ([SAMPLE, "--language", "en", "--out", "o", "--by", "Nope"], "no such field"),
-            ([SAMPLE, "--language", "en", "--out", "o", "--share", "0"], "share between 0 and 1"),
-            ([SAMPLE, "--language", "en", "--out", "o", "--share", "x%"], "share between 0 and 1"),
-            ([SAMPLE, "--language", "en", "--out", "o", "--share", "1/1000"], "nothing on one side"),
-            (["none.json", "--out", "o"], "none.json"),
-            (["empty.json", "--out", "o"], "empty"),
-        ]:
-            with row(arguments):
-                with pytest.raises(VivaError, match=said):
-                    build("split", *arguments)
-                assert not Path("o").exists()
+    for (arguments, said), row in tabled(
+        ([SAMPLE, "--out", "o"], "several languages"),
+        ([SAMPLE, "--language", "de", "--out", "o"], "has no CSBench-DE"),
+        ([SAMPLE, "--language", "en", "--out", "o", "--by", "Nope"], "no such field"),
+        ([SAMPLE, "--language", "en", "--out", "o", "--share", "0"], "share between 0 and 1"),
+        ([SAMPLE, "--language", "en", "--out", "o", "--share", "x%"], "share between 0 and 1"),
+        ([SAMPLE, "--language", "en", "--out", "o", "--share", "1/1000"], "nothing on one side"),
+        (["none.json", "--out", "o"], "none.json"),
+        (["empty.json", "--out", "o"], "empty"),
+    ):
+        with row:
+            with pytest.raises(VivaError, match=said):
+                build("split", *arguments)
+            assert not Path("o").exists()
 
 
 def test_the_published_set_is_split_by_every_dimension(published: Path) -> None:
@@ -254,25 +251,23 @@ def test_golds_and_what_has_no_words_are_never_sent() -> None:
         assert '"Answer": "A"' not in user
 
 
-def test_what_has_words() -> None:
-    with table() as row:
-        for text, wanted in [
-            ("1100 1010", False),
-            ("O(n^2)", False),
-            ("TCP, UDP", False),
-            ("10 MB/s", False),
-            ("q->next = p", False),
-            ("I、IV", False),
-            ("\\(\\text{a word}\\)", False),
-            ("true story", True),
-            ("栈", True),
-            ("Überlauf", True),
-            ("n log n", True),
-            ("", False),
-            ("x_1 = y_2", False),
-        ]:
-            with row(text):
-                assert has_words(text) == wanted
+@each_row(
+    ("1100 1010", False),
+    ("O(n^2)", False),
+    ("TCP, UDP", False),
+    ("10 MB/s", False),
+    ("q->next = p", False),
+    ("I、IV", False),
+    ("\\(\\text{a word}\\)", False),
+    ("true story", True),
+    ("栈", True),
+    ("Überlauf", True),
+    ("n log n", True),
+    ("", False),
+    ("x_1 = y_2", False),
+)
+def test_what_has_words(text: str, wanted: bool) -> None:
+    assert has_words(text) == wanted
 
 
 def test_a_damaged_line_of_the_audit_trail_stops_everything() -> None:
@@ -386,19 +381,17 @@ def test_a_killed_translation_goes_on(serve: Callable[..., LocalServer]) -> None
     assert server.asked <= 22
 
 
-def test_what_is_read_in_a_reply() -> None:
-    with table() as row:
-        for reply, wanted in [
-            ('{"A": "x", "B": "y", "C": "no"}', {"A": "x", "B": "y"}),
-            ('Sure!\n```json\n{"A": "x"}\n```\nDone {ok}', {}),
-            ('<think>{"A": "no"}</think>{"A": "x\\u0000\\ud800"}', {"A": "x?"}),
-            ('{"A": ["x"], "B": null}', {}),
-            ("[" * 50_000, {}),
-            ("{" * 50_000 + "}" * 50_000, {}),
-            ("", {}),
-        ]:
-            with row(reply[:40]):
-                assert read_fields(reply, {"A": "", "B": ""}) == wanted
+@each_row(
+    ('{"A": "x", "B": "y", "C": "no"}', {"A": "x", "B": "y"}),
+    ('Sure!\n```json\n{"A": "x"}\n```\nDone {ok}', {}),
+    ('<think>{"A": "no"}</think>{"A": "x\\u0000\\ud800"}', {"A": "x?"}),
+    ('{"A": ["x"], "B": null}', {}),
+    ("[" * 50_000, {}),
+    ("{" * 50_000 + "}" * 50_000, {}),
+    ("", {}),
+)
+def test_what_is_read_in_a_reply(reply: str, wanted: dict[str, str]) -> None:
+    assert read_fields(reply, {"A": "", "B": ""}) == wanted
 
 
 def test_a_fence_around_a_single_text_is_dropped() -> None:
@@ -424,18 +417,16 @@ def test_headed_fields_are_read_back(fields: dict[str, str]) -> None:
     assert unheaded(headed(stripped), list(stripped)) == stripped
 
 
-def test_damaged_headings_are_noticed() -> None:
-    with table() as row:
-        for text in [
-            "",
-            "Text",
-            "[Question]\nx",
-            "[A]\nx\n\n[Question]\ny",
-            "[Question]\nx\n\n[A]\ny\n\n[A]\nz",
-            "[[Question]\nx",
-        ]:
-            with row(text):
-                assert unheaded(text, ["Question", "A"]) is None
+@each_row(
+    "",
+    "Text",
+    "[Question]\nx",
+    "[A]\nx\n\n[Question]\ny",
+    "[Question]\nx\n\n[A]\ny\n\n[A]\nz",
+    "[[Question]\nx",
+)
+def test_damaged_headings_are_noticed(text: str) -> None:
+    assert unheaded(text, ["Question", "A"]) is None
 
 
 def event(reviewer: str, decision: Any, text: str | None = None, *, seen: str = "T", undoes: bool = False) -> Event:
@@ -443,28 +434,26 @@ def event(reviewer: str, decision: Any, text: str | None = None, *, seen: str = 
                  undoes=undoes)  # fmt: skip
 
 
-def test_decisions_are_folded() -> None:
-    with table() as row:
-        for events, status, text in [
-            ([], "waiting", "T"),
-            ([event("a", "approve")], "approved", "T"),
-            ([event("a", "approve", "U")], "approved", "U"),
-            ([event("a", "approve"), event("b", "none", "U")], "edited", "U"),
-            ([event("a", "approve", "U"), event("b", "approve")], "approved", "U"),
-            ([event("a", "reject")], "rejected", "T"),
-            ([event("a", "reject"), event("b", "approve")], "disputed", "T"),
-            ([event("a", "reject"), event("a", "approve")], "approved", "T"),
-            ([event("a", "approve"), event("a", "none")], "waiting", "T"),
-            ([event("a", "approve", "U"), event("a", "none", "T", seen="U", undoes=True)], "waiting", "T"),
-            (
-                [event("a", "none", "U"), event("b", "approve", "V"), event("a", "none", "T", seen="U", undoes=True)],
-                "approved",
-                "V",
-            ),
-        ]:
-            with row([(one.reviewer, one.decision, one.text) for one in events]):
-                state = fold([("q", "s", "T")], events)["q"]
-                assert (state.status, state.text) == (status, text)
+@each_row(
+    ([], "waiting", "T"),
+    ([event("a", "approve")], "approved", "T"),
+    ([event("a", "approve", "U")], "approved", "U"),
+    ([event("a", "approve"), event("b", "none", "U")], "edited", "U"),
+    ([event("a", "approve", "U"), event("b", "approve")], "approved", "U"),
+    ([event("a", "reject")], "rejected", "T"),
+    ([event("a", "reject"), event("b", "approve")], "disputed", "T"),
+    ([event("a", "reject"), event("a", "approve")], "approved", "T"),
+    ([event("a", "approve"), event("a", "none")], "waiting", "T"),
+    ([event("a", "approve", "U"), event("a", "none", "T", seen="U", undoes=True)], "waiting", "T"),
+    (
+        [event("a", "none", "U"), event("b", "approve", "V"), event("a", "none", "T", seen="U", undoes=True)],
+        "approved",
+        "V",
+    ),
+)
+def test_decisions_are_folded(events: list[Event], status: str, text: str) -> None:
+    state = fold([("q", "s", "T")], events)["q"]
+    assert (state.status, state.text) == (status, text)
 
 
 def test_templates_are_replaced_by_name() -> None:
@@ -491,12 +480,9 @@ def test_a_set_is_checked_by_itself_and_beside_its_source() -> None:
         "translate",
         "check",
         "bad.json",
-        "--language",
-        "de",
-        "--reference",
-        "source.json",
-        "--beside-language",
-        "en",
+        *("--language", "de"),
+        *("--reference", "source.json"),
+        *("--beside-language", "en"),
     )
     code, out, _ = build(*arguments, "--sheet", "findings.csv")
     assert code == 3
@@ -547,12 +533,11 @@ def test_statistics_of_a_question_file_and_a_chart() -> None:
     assert "length of the asked, characters" in Path("lengths.json").read_text(encoding="utf-8")
 
 
-def test_what_cannot_be_counted_is_said() -> None:
-    with table() as row:
-        for arguments, said in [
-            (["none"], "there is no set"),
-            ([SAMPLE, "--by", "nope"], "no dimension 'nope'"),
-            ([SAMPLE, "--cross", "domain"], "write two dimensions"),
-        ]:
-            with row(arguments), pytest.raises(VivaError, match=said):
-                build("stats", *arguments)
+@each_row(
+    (["none"], "there is no set"),
+    ([SAMPLE, "--by", "nope"], "no dimension 'nope'"),
+    ([SAMPLE, "--cross", "domain"], "write two dimensions"),
+)
+def test_what_cannot_be_counted_is_said(arguments: object, said: str) -> None:
+    with pytest.raises(VivaError, match=said):
+        build("stats", *arguments)

@@ -9,7 +9,7 @@ from math import ceil, floor
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rows import table
+from rows import each_row
 from viva.build.halves.stratify import connected, draw, largest_remainders, quotas
 
 TENTH = Fraction(1, 10)
@@ -19,19 +19,17 @@ CELLS = st.dictionaries(
 SHARES = st.fractions(min_value=Fraction(1, 50), max_value=Fraction(49, 50), max_denominator=50)
 
 
-def test_largest_remainders() -> None:
-    with table() as row:
-        for counts, wanted in [
-            ({"a": 10, "b": 20}, {"a": 1, "b": 2}),
-            ({"a": 19, "b": 11}, {"a": 2, "b": 1}),  # 1.9 and 1.1 of 3
-            ({"a": 7, "b": 7, "c": 6}, {"a": 1, "b": 1, "c": 0}),
-            ({"a": 5}, {"a": 1}),  # a half goes up
-            ({"a": 4}, {"a": 0}),
-            ({}, {}),
-        ]:
-            with row(counts):
-                found = largest_remainders({(name,): count for name, count in counts.items()}, TENTH)
-                assert found == {(name,): count for name, count in wanted.items()}
+@each_row(
+    ({"a": 10, "b": 20}, {"a": 1, "b": 2}),
+    ({"a": 19, "b": 11}, {"a": 2, "b": 1}),  # 1.9 and 1.1 of 3
+    ({"a": 7, "b": 7, "c": 6}, {"a": 1, "b": 1, "c": 0}),
+    ({"a": 5}, {"a": 1}),  # a half goes up
+    ({"a": 4}, {"a": 0}),
+    ({}, {}),
+)
+def test_largest_remainders(counts: dict[str, int], wanted: dict[str, int]) -> None:
+    found = largest_remainders({(name,): count for name, count in counts.items()}, TENTH)
+    assert found == {(name,): count for name, count in wanted.items()}
 
 
 @given(CELLS, SHARES, st.integers(0, 3))

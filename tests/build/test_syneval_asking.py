@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from build.generated import asked, facts_and_items, gold, wrong
-from rows import table
+from rows import each_row, table
 from viva.benchmarks.syneval.items import Item
 from viva.build.treebank.generate import generate
 
@@ -49,15 +49,15 @@ ACCEPTED: list[tuple[str, str, str, str, set[str]]] = [
 ]
 
 
-def test_phrases_that_are_as_right_are_accepted() -> None:
-    with table() as row:
-        for point, text, slot, answer, accepted in ACCEPTED:
-            with row((point, text)):
-                (item,) = [item for item in questions(text, False, point, "FITB") if asked(item).slot == slot]
-                assert item.answer == answer
-                assert set(item.accepted) - {answer} == accepted
-                for item in questions(text, False, point, "MC") + questions(text, False, point, "TF"):
-                    assert item.accepted == ()
+@each_row(*ACCEPTED)
+def test_phrases_that_are_as_right_are_accepted(
+    point: str, text: str, slot: str, answer: str, accepted: set[str]
+) -> None:
+    (item,) = [item for item in questions(text, False, point, "FITB") if asked(item).slot == slot]
+    assert item.answer == answer
+    assert set(item.accepted) - {answer} == accepted
+    for item in questions(text, False, point, "MC") + questions(text, False, point, "TF"):
+        assert item.accepted == ()
 
 
 OFFERED = [
@@ -72,12 +72,10 @@ OFFERED = [
 ]
 
 
-def test_a_choice_needs_three_wrong_phrases() -> None:
-    with table() as row:
-        for text, point, offered in OFFERED:
-            with row((point, text)):
-                assert bool(questions(text, False, point, "MC")) is offered
-                assert questions(text, True, point, "MC")
+@each_row(*OFFERED)
+def test_a_choice_needs_three_wrong_phrases(text: str, point: str, offered: bool) -> None:
+    assert bool(questions(text, False, point, "MC")) is offered
+    assert questions(text, True, point, "MC")
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from rows import table
+from rows import each_row, tabled
 from viva.benchmarks.syneval.items import Item
 from viva.build.treebank.constituents import Reading
 from viva.build.treebank.generate import generate
@@ -95,12 +95,10 @@ ACCEPTED = [
 ]
 
 
-def test_other_right_answers_are_accepted() -> None:
-    with table() as row:
-        for name, point, text, answer, other in ACCEPTED:
-            with row(name):
-                (blank,) = (item for item in asked(text, point) if item.answer == answer)
-                assert other in blank.accepted
+@each_row(*ACCEPTED)
+def test_other_right_answers_are_accepted(name: str, point: str, text: str, answer: str, other: str) -> None:
+    (blank,) = (item for item in asked(text, point) if item.answer == answer)
+    assert other in blank.accepted
 
 
 NOT_ASKED = [
@@ -121,29 +119,23 @@ NOT_ASKED = [
 ]
 
 
-def test_what_grammars_and_readers_decide_differently_is_not_asked() -> None:
-    with table() as row:
-        for name, point, verb_phrase in NOT_ASKED:
-            with row(name):
-                for form in ("TF", "MC", "FITB"):
-                    about = [
-                        item for item in asked(clause(verb_phrase), point, form) if "existent" not in item.category
-                    ]
-                    assert about == []
+@each_row(*NOT_ASKED)
+def test_what_grammars_and_readers_decide_differently_is_not_asked(name: str, point: str, verb_phrase: str) -> None:
+    for form in ("TF", "MC", "FITB"):
+        about = [item for item in asked(clause(verb_phrase), point, form) if "existent" not in item.category]
+        assert about == []
 
 
-def test_what_nobody_disputes_still_is() -> None:
-    with table() as row:
-        for point, verb_phrase, answer in (
-            ("PPA", f"(VP (VBD waited) (PP (IN in) {MARKET}))", "waited"),
-            ("PPA", f"(VP (VBD saw) (NP (NP (DT the) (NN end)) (PP (IN of) {MARKET})))", "the end"),
-            ("PPA", f"(VP (VBD put) {BOB} (PP-PUT (IN in) {MARKET}))", "put"),
-            ("ADV", f"(VP (VBD saw) {BOB} (ADVP-MNR (RB clearly)))", "clearly"),
-            ("DO", f"(VP (VBZ wants) (S {PRO} (VP (TO to) (VP (VB go)))))", "to go"),
-            ("SC", "(VP (VBZ is) (PP-PRD (IN by) (ADVP (RB far))) (ADJP-PRD (JJ old)))", "old"),
-        ):
-            with row((point, answer)):
-                assert [item.answer for item in asked(clause(verb_phrase), point)] == [answer]
+@each_row(
+    ("PPA", f"(VP (VBD waited) (PP (IN in) {MARKET}))", "waited"),
+    ("PPA", f"(VP (VBD saw) (NP (NP (DT the) (NN end)) (PP (IN of) {MARKET})))", "the end"),
+    ("PPA", f"(VP (VBD put) {BOB} (PP-PUT (IN in) {MARKET}))", "put"),
+    ("ADV", f"(VP (VBD saw) {BOB} (ADVP-MNR (RB clearly)))", "clearly"),
+    ("DO", f"(VP (VBZ wants) (S {PRO} (VP (TO to) (VP (VB go)))))", "to go"),
+    ("SC", "(VP (VBZ is) (PP-PRD (IN by) (ADVP (RB far))) (ADJP-PRD (JJ old)))", "old"),
+)
+def test_what_nobody_disputes_still_is(point: str, verb_phrase: str, answer: str) -> None:
+    assert [item.answer for item in asked(clause(verb_phrase), point)] == [answer]
 
 
 def test_a_second_adverbial_makes_no_blank() -> None:
@@ -156,18 +148,17 @@ def test_a_small_clause_is_neither_stated_nor_chosen() -> None:
     others = (
         f"(S (NP-SBJ (NN wind)) (VP (VBZ blows) (NP (NN sand)) (PP (IN in) (NP (NN winter))) (PP (IN to) {MARKET})))"
     )
-    with table() as row:
-        for small in (
-            "(S (NP-SBJ (DT the) (NN room)) (ADJP-PRD (JJ warm)))",
-            "(S (NP-SBJ (DT the) (NN audience)) (VP (VBG laughing)))",
-            "(S (NP-SBJ (NNP Bob)) (VP (TO to) (VP (VB go))))",
-        ):
-            with row(small):
-                text = f"(S {clause(f'(VP (VBZ keeps) {small})')} (CC but) {others})"
-                forms = {form: asked(text, "DO", form) for form in ("TF", "MC", "FITB")}
-                assert shown(forms["FITB"]) == {"keeps", "blows"}
-                assert shown(forms["MC"]) == {"blows"}
-                assert "keeps" not in shown(forms["TF"])
+    for small, row in tabled(
+        "(S (NP-SBJ (DT the) (NN room)) (ADJP-PRD (JJ warm)))",
+        "(S (NP-SBJ (DT the) (NN audience)) (VP (VBG laughing)))",
+        "(S (NP-SBJ (NNP Bob)) (VP (TO to) (VP (VB go))))",
+    ):
+        with row:
+            text = f"(S {clause(f'(VP (VBZ keeps) {small})')} (CC but) {others})"
+            forms = {form: asked(text, "DO", form) for form in ("TF", "MC", "FITB")}
+            assert shown(forms["FITB"]) == {"keeps", "blows"}
+            assert shown(forms["MC"]) == {"blows"}
+            assert "keeps" not in shown(forms["TF"])
 
 
 def test_what_the_annotators_could_not_analyse_is_not_asked() -> None:
@@ -183,8 +174,7 @@ def test_an_adverb_is_asked_of_the_conjunct_that_it_stands_before() -> None:
 
 
 def test_verb_phrases_stand_together() -> None:
-    with table() as row:
-        for verb_phrase, phrases in (
+    for (verb_phrase, phrases), row in tabled(
             ("(VP (MD could) (VP (VB do) (NP (NNS things)) (: :) (VP (VB raise))))", ["could do"]),
             ("(VP (VBP are) (VP (VP (VBN written)) (CC and) (VP (VBP carry))))", ["are written", "carry"]),
             ("(VP (MD will) (ADVP (RB greatly)) (VB reduce))", ["will reduce"]),
@@ -195,6 +185,6 @@ def test_verb_phrases_stand_together() -> None:
             ),
             ("(VP (MD will) (VP (VP (VB buy)) (CC and) (VP (VB sell))))", ["will buy", "will sell"]),
         ):  # fmt: skip
-            with row(verb_phrase):
-                reading = Reading(parse(clause(verb_phrase)), False)
-                assert [verb.plain for verb in reading.sentence.verbs] == phrases
+        with row:
+            reading = Reading(parse(clause(verb_phrase)), False)
+            assert [verb.plain for verb in reading.sentence.verbs] == phrases

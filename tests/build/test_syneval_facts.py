@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from build.generated import GOLDEN, Asked, Place, asked, covered, facts_and_items, sample, words, wrong
-from rows import table
+from rows import each_row, tabled
 from viva.benchmarks.syneval.items import KNOWLEDGE_POINTS, Fact, Item
 from viva.build.treebank.generate import generate
 
@@ -109,18 +109,15 @@ def ours(published: Path) -> list[Fact]:
 def test_facts_are_the_authors(authors: list[dict[str, Any]], ours: list[Fact]) -> None:
     """At least 99 in 100 of theirs are ours, and of ours theirs."""
     theirs = [Known(*(fact[name] for name in Known._fields)) for fact in authors]
-    with table() as row:
-        for point in KNOWLEDGE_POINTS:
-            with row(point):
-                wanted = Counter(fact for fact in theirs if fact.knowledge_point == point)
-                found = Counter(known(fact) for fact in ours if fact.knowledge_point == point)
-                missing, strange = wanted - found, found - wanted
-                assert wanted
-                told = "\n".join(
-                    [*(f"missing: {fact}" for fact in missing), *(f"not theirs: {fact}" for fact in strange)]
-                )
-                assert missing.total() <= 0.01 * wanted.total(), told
-                assert strange.total() <= 0.01 * found.total(), told
+    for point, row in tabled(*KNOWLEDGE_POINTS):
+        with row:
+            wanted = Counter(fact for fact in theirs if fact.knowledge_point == point)
+            found = Counter(known(fact) for fact in ours if fact.knowledge_point == point)
+            missing, strange = wanted - found, found - wanted
+            assert wanted
+            told = "\n".join([*(f"missing: {fact}" for fact in missing), *(f"not theirs: {fact}" for fact in strange)])
+            assert missing.total() <= 0.01 * wanted.total(), told
+            assert strange.total() <= 0.01 * found.total(), told
 
 
 def test_tags_and_nodes_are_the_authors(authors: list[dict[str, Any]], ours: list[Fact]) -> None:
@@ -135,15 +132,14 @@ def test_tags_and_nodes_are_the_authors(authors: list[dict[str, Any]], ours: lis
 def test_handmade_trees_have_the_authors_facts_exactly(published: Path) -> None:
     cases = json.loads((published / "treebank" / "micro_trees.json").read_text("utf-8"))
     assert len(cases) == 24
-    with table() as row:
-        for case in cases:
-            with row(case["case"]):
-                facts, items = generate(case["tree"], "micro", 0, published=True)
-                assert {item.sentence for item in items} <= {case["sentence"]}
-                wanted = Counter(
-                    (SHORT[fact["knowledge_point"]], fact["slot"], fact["answer"]) for fact in case["fill_in_the_blank"]
-                )
-                assert Counter((fact.knowledge_point, fact.slot, fact.answer) for fact in facts) == wanted
+    for case, row in tabled(*cases):
+        with row:
+            facts, items = generate(case["tree"], "micro", 0, published=True)
+            assert {item.sentence for item in items} <= {case["sentence"]}
+            wanted = Counter(
+                (SHORT[fact["knowledge_point"]], fact["slot"], fact["answer"]) for fact in case["fill_in_the_blank"]
+            )
+            assert Counter((fact.knowledge_point, fact.slot, fact.answer) for fact in facts) == wanted
 
 
 class Census:
@@ -248,11 +244,9 @@ def test_published_answers_stand_anywhere_and_one_in_25_is_none_of_the_above(cen
 
 
 @pytest.mark.slow
-def test_what_was_measured_of_the_published_questions(census: Census) -> None:
-    with table() as row:
-        for what, times in MEASURED.items():
-            with row(what):
-                assert census.measured[what] == pytest.approx(times, rel=0.015, abs=1)
+@each_row(*MEASURED.items())
+def test_what_was_measured_of_the_published_questions(what: str, times: int, *, census: Census) -> None:
+    assert census.measured[what] == pytest.approx(times, rel=0.015, abs=1)
 
 
 @pytest.mark.slow
@@ -261,11 +255,9 @@ def test_published_answers_are_short(census: Census) -> None:
 
 
 @pytest.mark.slow
-def test_published_options_from_elsewhere(census: Census) -> None:
-    with table() as row:
-        for point, share in STRANGERS.items():
-            with row(point):
-                assert census.strangers[point] / census.items[point, "MC"] == pytest.approx(share, abs=0.015)
+@each_row(*STRANGERS.items())
+def test_published_options_from_elsewhere(point: str, share: float, *, census: Census) -> None:
+    assert census.strangers[point] / census.items[point, "MC"] == pytest.approx(share, abs=0.015)
 
 
 def blanks(facts: Iterable[Fact]) -> list[tuple[str, str, str]]:
@@ -278,18 +270,16 @@ def test_the_examples_of_the_specification(published: Path) -> None:
     places = {place for place, _ in examples}
     texts = {place: text for place, text in sample(published) if place in places}
     found = {place: blanks(generate(text, *place, published=True)[0]) for place, text in texts.items()}
-    with table() as row:
-        for place, example in examples:
-            with row((*place, example["knowledge_point"])):
-                assert (example["knowledge_point"], example["slot"], example["answer"]) in found[place]
+    for (place, example), row in tabled(*examples):
+        with row:
+            assert (example["knowledge_point"], example["slot"], example["answer"]) in found[place]
 
 
 def test_the_bundled_treebank_gives_what_it_is_there_for() -> None:
     given = facts_and_items(published=True)
-    with table() as row:
-        for place, _, expected in covered():
-            with row(place):
-                found = blanks(given[place][0])
-                for clause in expected:
-                    fitting = [fact for fact in found if clause.fits(fact)]
-                    assert bool(fitting) is clause.wanted, (clause, fitting)
+    for (place, _, expected), row in tabled(*covered()):
+        with row:
+            found = blanks(given[place][0])
+            for clause in expected:
+                fitting = [fact for fact in found if clause.fits(fact)]
+                assert bool(fitting) is clause.wanted, (clause, fitting)

@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from build.toy_generator import bracketed
-from rows import table
+from rows import each_row, tabled
 from viva.build.treebank import archives
 from viva.build.treebank.tree_stream import Flaw, Span, Splitter
 from viva.build.treebank.treebank import Problem, RawTree, Reader, survey
@@ -81,11 +81,9 @@ LINES: list[tuple[str, list[object]]] = [
 ]
 
 
-def test_what_is_a_tree_and_what_is_not() -> None:
-    with table() as row:
-        for content, wanted in LINES:
-            with row(content):
-                assert shape(split(content.encode())) == wanted
+@each_row(*LINES)
+def test_what_is_a_tree_and_what_is_not(content: str, wanted: list[object]) -> None:
+    assert shape(split(content.encode())) == wanted
 
 
 PARTS = st.sampled_from(
@@ -173,11 +171,9 @@ def packed(folder: Path, kind: str, files: dict[str, str]) -> Path:
     return path
 
 
-def test_all_kinds_give_the_same_trees(tmp_path: Path) -> None:
-    with table() as row:
-        for kind in ("zip", "tar", "tgz", "txz", "tbz2", "gz", "xz", "bz2", "folder", "file"):
-            with row(kind):
-                gives_the_trees(tmp_path / kind, kind)
+@each_row("zip", "tar", "tgz", "txz", "tbz2", "gz", "xz", "bz2", "folder", "file")
+def test_all_kinds_give_the_same_trees(kind: str, *, tmp_path: Path) -> None:
+    gives_the_trees(tmp_path / kind, kind)
 
 
 def gives_the_trees(tmp_path: Path, kind: str) -> None:
@@ -258,23 +254,22 @@ def test_names_in_archives_are_shown_and_never_used(tmp_path: Path) -> None:
 
 def test_a_malformed_tree_is_told_with_file_and_line_and_its_neighbours_are_read(tmp_path: Path) -> None:
     path = tmp_path / "w.mrg"
-    with table() as row:
-        for content, tree, kind, said in (
-            (b"( (S (N caf\xe9) ))\n", 1, "encoding", "0xE9 is not UTF-8"),
-            (b"( (S (N a\0b) ))\n", 1, "control", "U+0000"),
-            (b"( (S (N \x1b[31m) ))\n", 1, "control", "U+001B"),
-            (b"( (S (N a) )\n", 1, "unbalanced", "1 bracket is not closed"),
-            (b"nonsense\n", None, "outside", "'nonsense'"),
-            (b"(" * 2_000_000 + b"\n", 1, "too long", "1,000,000 bytes"),
-            (b"((" + b"x" * 2_000_000 + b"\n", 1, "too long", "1,000,000 bytes"),
-        ):
-            with row(content[:20]):
-                path.write_bytes(ONE.encode() + content + TWO.encode())
-                trees, problems, _ = read(path)
-                assert [found.text for found in trees] == [ONE.strip(), TWO.strip()]
-                assert [(p.source, p.line, p.tree, p.kind) for p in problems] == [("w.mrg", 4, tree, kind)]
-                assert said in problems[0].message
-                assert str(problems[0]).startswith("w.mrg:4: ")
+    for (content, tree, kind, said), row in tabled(
+        (b"( (S (N caf\xe9) ))\n", 1, "encoding", "0xE9 is not UTF-8"),
+        (b"( (S (N a\0b) ))\n", 1, "control", "U+0000"),
+        (b"( (S (N \x1b[31m) ))\n", 1, "control", "U+001B"),
+        (b"( (S (N a) )\n", 1, "unbalanced", "1 bracket is not closed"),
+        (b"nonsense\n", None, "outside", "'nonsense'"),
+        (b"(" * 2_000_000 + b"\n", 1, "too long", "1,000,000 bytes"),
+        (b"((" + b"x" * 2_000_000 + b"\n", 1, "too long", "1,000,000 bytes"),
+    ):
+        with row:
+            path.write_bytes(ONE.encode() + content + TWO.encode())
+            trees, problems, _ = read(path)
+            assert [found.text for found in trees] == [ONE.strip(), TWO.strip()]
+            assert [(p.source, p.line, p.tree, p.kind) for p in problems] == [("w.mrg", 4, tree, kind)]
+            assert said in problems[0].message
+            assert str(problems[0]).startswith("w.mrg:4: ")
 
 
 def test_another_encoding_can_be_named(tmp_path: Path) -> None:
@@ -337,10 +332,9 @@ def test_an_encrypted_or_nested_archive_is_told(tmp_path: Path) -> None:
 def test_what_cannot_be_meant_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("w.mrg").write_text(ONE)
-    with table() as row:
-        for named in (["missing"], ["w.mrg", "w.mrg"], ["w.mrg", "./w.mrg"], ["a\0b"]):
-            with row(named), pytest.raises(DataError, match="treebank"):
-                survey([Path(name) for name in named])
+    for named, row in tabled(["missing"], ["w.mrg", "w.mrg"], ["w.mrg", "./w.mrg"], ["a\0b"]):
+        with row, pytest.raises(DataError, match="treebank"):
+            survey([Path(name) for name in named])
 
 
 def test_a_folder_that_links_to_itself_is_read_once(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from build.toy_generator import bracketed, generate
-from rows import table
+from rows import each_row
 from thorough import THOROUGH
 from viva.benchmarks.syneval.items import Item
 from viva.build.treebank.sampling import (
@@ -145,11 +145,9 @@ def test_draws_for_different_strata_are_independent_and_uniform() -> None:
     assert max(often.values()) < 50, "20 each are expected"
 
 
-def test_clean_sets_have_no_overlap_and_are_balanced() -> None:
-    with table() as row:
-        for trees in (1, 2, 5, 40, 170, 600):
-            with row(f"{trees} trees"):
-                is_clean_and_balanced(trees)
+@each_row(1, 2, 5, 40, 170, 600)
+def test_clean_sets_have_no_overlap_and_are_balanced(trees: int) -> None:
+    is_clean_and_balanced(trees)
 
 
 def is_clean_and_balanced(trees: int) -> None:

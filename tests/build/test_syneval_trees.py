@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from build.generated import asked, bundled, facts_and_items
-from rows import table
+from rows import each_row
 from thorough import THOROUGH
 from viva.build.treebank.categories import category
 from viva.build.treebank.generate import generate
@@ -36,12 +37,10 @@ LABELS = [
 ]
 
 
-def test_labels_are_taken_apart() -> None:
-    with table() as row:
-        for label, tag, functions, index, gap in LABELS:
-            with row(label):
-                node = parse(f"({label} (NN a))").root
-                assert (node.tag, node.functions, node.index, node.gap) == (tag, set(functions.split()), index, gap)
+@each_row(*LABELS)
+def test_labels_are_taken_apart(label: str, tag: str, functions: str, index: str, gap: str) -> None:
+    node = parse(f"({label} (NN a))").root
+    assert (node.tag, node.functions, node.index, node.gap) == (tag, set(functions.split()), index, gap)
 
 
 def test_empty_elements_are_taken_apart() -> None:
@@ -94,12 +93,10 @@ LAYOUTS = [
 ]
 
 
-def test_text_is_laid_out() -> None:
-    with table() as row:
-        for tokens, published, natural in LAYOUTS:
-            with row(tokens):
-                assert laid_out(tokens, True) == published
-                assert laid_out(tokens, False) == natural
+@each_row(*LAYOUTS)
+def test_text_is_laid_out(tokens: str, published: str, natural: str) -> None:
+    assert laid_out(tokens, True) == published
+    assert laid_out(tokens, False) == natural
 
 
 def deep(levels: int) -> str:
@@ -133,21 +130,17 @@ NO_TREES = [
 ]
 
 
-def test_what_is_no_tree_is_refused_with_its_place() -> None:
-    with table() as row:
-        for text, offset, said in NO_TREES:
-            with row((text[:40], offset)):
-                with pytest.raises(TreeError) as refused:
-                    parse(text)
-                assert refused.value.offset == offset
-                assert said in str(refused.value)
+@each_row(*NO_TREES)
+def test_what_is_no_tree_is_refused_with_its_place(text: str, offset: int, said: str) -> None:
+    with pytest.raises(TreeError) as refused:
+        parse(text)
+    assert refused.value.offset == offset
+    assert said in str(refused.value)
 
 
-def test_what_is_one_is_read() -> None:
-    with table() as row:
-        for text in ("(S (NN a))", "( (S (NN a)) )", "(S(NN a))", "(\nS\n(NN\na)\n)", deep(490)):
-            with row(text[:40]):
-                assert parse(text).sentence == "a"
+@each_row("(S (NN a))", "( (S (NN a)) )", "(S(NN a))", "(\nS\n(NN\na)\n)", deep(490))
+def test_what_is_one_is_read(text: str) -> None:
+    assert parse(text).sentence == "a"
 
 
 def test_what_follows_the_first_phrase_of_the_outer_bracket_is_no_part_of_the_sentence() -> None:
@@ -306,13 +299,10 @@ HOSTILE = [
 HOSTILE += ["\x00", "\x1b", "\ud800", "\u202e", "\u200b", "né", "日本語", "<b>", "$", "a" * 2_000, "…"]
 
 
-def test_hostile_words_and_names_come_through() -> None:
+@each_row(*itertools.product(HOSTILE, MODES))
+def test_hostile_words_and_names_come_through(hostile: str, published: bool) -> None:
     """In question, answer and id, and never taken for a field of a wording."""
-    with table() as row:
-        for hostile in HOSTILE:
-            for published in MODES:
-                with row((hostile[:20], published)):
-                    comes_through(hostile, published)
+    comes_through(hostile, published)
 
 
 def comes_through(hostile: str, published: bool) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rows import table
+from rows import each_row
 from viva.benchmarks.syneval.grading import shown_phrase
 from viva.build.treebank.generate import generate
 from viva.build.treebank.wordings import other_wordings, read_wordings
@@ -31,24 +31,22 @@ def test_the_papers_wordings_ask_the_same() -> None:
         assert {shown_phrase(item.question) for item in blanks} == {fact.slot for fact in facts}
 
 
-def test_wordings_that_cannot_be_read_back_are_refused(tmp_path: Path) -> None:
-    with table() as row:
-        for content, said in (
-            ("[XX]\nis = ['a']", "there are no wordings 'XX'"),
-            ("[GS]\nask = ['a']", "no use 'ask'"),
-            ("[GS]\nis = 'a'", "no list of texts"),
-            ("[GS]\nis = []", "no list of texts"),
-            ("[GS]\nis = ['{slot} is “{answer}”']", "lacks “{slot}”"),
-            ("[GS]\nblank = ['“{slot}” is the verb.']", "lacks “____”"),
-            ("[CO.noun_phrase]\nis = ['“{slot}”']", "lacks “{answer}”"),
-            ("[roles]\nx = 'a'", "there are no wordings 'roles'"),
-            ("GS = 1", "is no table"),
-            ("[GS", "not valid TOML"),
-        ):
-            with row(content):
-                (tmp_path / "words.toml").write_text(content, encoding="utf-8")
-                with pytest.raises(DataError, match=said):
-                    read_wordings(str(tmp_path / "words.toml"))
+@each_row(
+    ("[XX]\nis = ['a']", "there are no wordings 'XX'"),
+    ("[GS]\nask = ['a']", "no use 'ask'"),
+    ("[GS]\nis = 'a'", "no list of texts"),
+    ("[GS]\nis = []", "no list of texts"),
+    ("[GS]\nis = ['{slot} is “{answer}”']", "lacks “{slot}”"),
+    ("[GS]\nblank = ['“{slot}” is the verb.']", "lacks “____”"),
+    ("[CO.noun_phrase]\nis = ['“{slot}”']", "lacks “{answer}”"),
+    ("[roles]\nx = 'a'", "there are no wordings 'roles'"),
+    ("GS = 1", "is no table"),
+    ("[GS", "not valid TOML"),
+)
+def test_wordings_that_cannot_be_read_back_are_refused(content: str, said: str, *, tmp_path: Path) -> None:
+    (tmp_path / "words.toml").write_text(content, encoding="utf-8")
+    with pytest.raises(DataError, match=said):
+        read_wordings(str(tmp_path / "words.toml"))
 
 
 def test_a_file_changes_what_it_names_and_no_more(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.handmade import cmmlu, csbench, record, rows
 from cli.told import command_of, told
-from rows import table
+from rows import tabled
 from viva.analysis.uncertainty import zero_one_interval
 from viva.errors import VivaError
 
@@ -86,10 +86,9 @@ def test_what_cannot_be_taken_is_named(tmp_path: Path) -> None:
         (filled(tmp_path / "e.csv", [one[0], one[0]], {name: "right"}), r"row 3: a second verdict"),
         (filled(tmp_path / "f.csv", [{"question": name, "remark": ""}], {}, "remark"), r"no column 'verdict: …'"),
     )
-    with table() as row:
-        for path, said in cases:
-            with row(path.name), pytest.raises(VivaError, match=said):
-                told(command_of("build verify rate"), "cmmlu", path, "--data", data)
+    for (path, said), row in tabled(*cases):
+        with row, pytest.raises(VivaError, match=said):
+            told(command_of("build verify rate"), "cmmlu", path, "--data", data)
     with pytest.raises(VivaError, match="there already"):
         sheet(tmp_path / "s.csv", "cmmlu", "--data", data)
     with pytest.raises(VivaError, match=r"--ask 'nix'.*explanation, and the tags subject"):

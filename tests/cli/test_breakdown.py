@@ -11,16 +11,14 @@ from typing import Any
 import pytest
 
 from cli.told import command_of, told
-from rows import table
+from rows import tabled
 from servers.fixtures import QUIET, Viva
 from viva.errors import VivaError
 
 HEADER = "model,case,sample,score,domain,kind\n"
 
 
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 def breakdown(*arguments: object) -> str:
@@ -193,21 +191,20 @@ def test_names_of_models_and_values_are_text_and_nothing_else() -> None:
 
 def test_what_cannot_be_broken_down_is_refused_in_a_sentence() -> None:
     item_scores({"m": WEAK})
-    with table() as row:
-        for arguments, said in [
-            (("t.csv",), "does not say which columns are tags: name one with --by TAG; it has model, case"),
-            (("t.csv", "--by", "colour"), "colour"),
-            (("t.csv", "--by", "domain", "--pairs"), "leave out --by"),
-            (("t.csv", "--by", "domain", "--model", "x"), "--model 'x': there is no such thing in t.csv"),
-            (("t.csv", "t.csv", "--by", "domain"), "name one of them"),
-            (("t.csv", "--by", "domain", "--chart", "c.pdf"), ".svg"),
-            (("t.csv", "--by", "domain", "--chart", "no/c.svg"), "in a folder that exists"),
-            (("none.csv", "--by", "domain"), "there is no table none.csv"),
-        ]:
-            with row(arguments):
-                with pytest.raises(VivaError) as raised:
-                    breakdown(*arguments)
-                assert said in str(raised.value)
+    for (arguments, said), row in tabled(
+        (("t.csv",), "does not say which columns are tags: name one with --by TAG; it has model, case"),
+        (("t.csv", "--by", "colour"), "colour"),
+        (("t.csv", "--by", "domain", "--pairs"), "leave out --by"),
+        (("t.csv", "--by", "domain", "--model", "x"), "--model 'x': there is no such thing in t.csv"),
+        (("t.csv", "t.csv", "--by", "domain"), "name one of them"),
+        (("t.csv", "--by", "domain", "--chart", "c.pdf"), ".svg"),
+        (("t.csv", "--by", "domain", "--chart", "no/c.svg"), "in a folder that exists"),
+        (("none.csv", "--by", "domain"), "there is no table none.csv"),
+    ):
+        with row:
+            with pytest.raises(VivaError) as raised:
+                breakdown(*arguments)
+            assert said in str(raised.value)
 
 
 def test_a_chart_is_of_one_exam(viva: Viva) -> None:

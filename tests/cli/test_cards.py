@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.card_layouts import LAYOUTS
 from cli.collected import write_jsonl
-from rows import table
+from rows import each_row, tabled
 from servers.fixtures import QUIET, Viva
 
 QUESTIONS = [
@@ -57,69 +57,63 @@ def folder(viva: Viva) -> Path:
 
 
 @pytest.mark.slow
-def test_every_command_works_on_a_card(viva: Viva, folder: Path) -> None:
-    with table() as row:
-        for command, said in [
-            (("check", "own.yaml"), "5 questions (5 choice), 4 sound, 1 invalid gold"),
-            (("check", "own.yaml", "--strict"), "1 questions of own.yaml cannot be graded: gold is several options 1"),
-            (("show", "own.yaml", "--prompt", "--shots", "1", "--cot"), "Because. So the answer is A."),
-            (("grade", "own.yaml", "good.jsonl.gz", "bad.jsonl.gz", "--run", "g"), "scored are 4 sound questions of 5"),
-            (
-                (
-                    "grade",
-                    "own.yaml",
-                    "good.jsonl.gz",
-                    "bad.jsonl.gz",
-                    "--text-column",
-                    "reply",
-                    "--run",
-                    "t",
-                    "--tables",
-                ),
-                "By area",
-            ),
-            (
-                ("run", "own.yaml", "--model", "baseline/first", "--shots", "1", "--cot", "--run", "r", "--tables"),
-                "card.3.own",
-            ),
-            (("run", "own.yaml", "--model", "baseline/first", "--form", "base", "--run", "b", "--tables"), "form:base"),
-            (
-                ("run", "own.yaml", "--model", "baseline/first", "--answer-by", "likelihood", "--run", "c", "--tables"),
-                "likelihood",
-            ),
-            (
-                (
-                    "run",
-                    "own.yaml",
-                    "--model",
-                    "baseline/first",
-                    "--rationale",
-                    "--judge",
-                    "baseline/first",
-                    "--tables",
-                ),
-                "Q→AR",
-            ),
-            (("run", "own.yaml", "--model", "baseline/first", "--shard", "1/2", "--run", "s1"), "shard 1/2 alone"),
-            (("run", "own.yaml", "--model", "baseline/first", "--shard", "2/2", "--run", "s2"), "shard 2/2 alone"),
-            (("merge", "s1", "s2", "--out", "s"), ""),
-            (("resume", "g", "--tables"), "card.3.own"),
-            (("score", "g", "--tables"), "Overall"),
-            (("show", "g", "--wrong"), "read: B   gold: A"),
-            (("compare", "g"), "good"),
-            (("breakdown", "g", "--by", "area"), "chemistry"),
-            (("item-analysis", "g"), "facility"),
-            (("report", "g", "--out", "g.html"), "wrote g.html"),
-            (("leaderboard", "g", "--out", "site"), "index.html"),
-            (("export", "g", "--to", "lm-eval", "--out", "x1"), "wrote x1"),
-            (("export", "own.yaml", "--to", "hf", "--out", "x2"), "wrote x2 (5 questions)"),
-            (("build", "stats", "own.yaml"), ""),
-            (("overlap", "own.yaml", "--with", "own.yaml"), "own"),
-        ]:
-            with row(command):
-                ended = viva(*command)
-                assert ended.code == (2 if "--strict" in command else 3 if command[0] == "check" else 0), ended.err
-                assert said in ended.out + ended.err
+@each_row(
+    (("check", "own.yaml"), "5 questions (5 choice), 4 sound, 1 invalid gold"),
+    (("check", "own.yaml", "--strict"), "1 questions of own.yaml cannot be graded: gold is several options 1"),
+    (("show", "own.yaml", "--prompt", "--shots", "1", "--cot"), "Because. So the answer is A."),
+    (("grade", "own.yaml", "good.jsonl.gz", "bad.jsonl.gz", "--run", "g"), "scored are 4 sound questions of 5"),
+    (
+        (
+            "grade",
+            "own.yaml",
+            "good.jsonl.gz",
+            "bad.jsonl.gz",
+            *("--text-column", "reply"),
+            *("--run", "t"),
+            "--tables",
+        ),
+        "By area",
+    ),
+    (
+        ("run", "own.yaml", "--model", "baseline/first", "--shots", "1", "--cot", "--run", "r", "--tables"),
+        "card.3.own",
+    ),
+    (("run", "own.yaml", "--model", "baseline/first", "--form", "base", "--run", "b", "--tables"), "form:base"),
+    (
+        ("run", "own.yaml", "--model", "baseline/first", "--answer-by", "likelihood", "--run", "c", "--tables"),
+        "likelihood",
+    ),
+    (
+        (
+            "run",
+            "own.yaml",
+            *("--model", "baseline/first"),
+            "--rationale",
+            *("--judge", "baseline/first"),
+            "--tables",
+        ),
+        "Q→AR",
+    ),
+    (("run", "own.yaml", "--model", "baseline/first", "--shard", "1/2", "--run", "s1"), "shard 1/2 alone"),
+    (("run", "own.yaml", "--model", "baseline/first", "--shard", "2/2", "--run", "s2"), "shard 2/2 alone"),
+    (("merge", "s1", "s2", "--out", "s"), ""),
+    (("resume", "g", "--tables"), "card.3.own"),
+    (("score", "g", "--tables"), "Overall"),
+    (("show", "g", "--wrong"), "read: B   gold: A"),
+    (("compare", "g"), "good"),
+    (("breakdown", "g", "--by", "area"), "chemistry"),
+    (("item-analysis", "g"), "facility"),
+    (("report", "g", "--out", "g.html"), "wrote g.html"),
+    (("leaderboard", "g", "--out", "site"), "index.html"),
+    (("export", "g", "--to", "lm-eval", "--out", "x1"), "wrote x1"),
+    (("export", "own.yaml", "--to", "hf", "--out", "x2"), "wrote x2 (5 questions)"),
+    (("build", "stats", "own.yaml"), ""),
+    (("overlap", "own.yaml", "--with", "own.yaml"), "own"),
+)
+def test_every_command_works_on_a_card(command: tuple[str, ...], said: str, *, viva: Viva, folder: Path) -> None:
+    ended = viva(*command)
+    assert ended.code == (2 if "--strict" in command else 3 if command[0] == "check" else 0), ended.err
+    assert said in ended.out + ended.err
 
 
 def test_a_card_is_checked_and_strict_refuses(viva: Viva, folder: Path) -> None:
@@ -193,27 +187,26 @@ PROGRAMS = {
 def test_programs_run_against_the_tests_of_their_row(viva: Viva) -> None:
     """Layouts of HumanEval and MBPP, right and wrong programs, and those that would pass any test."""
     going_on = {"going-on": "    y = x\n    return x + y\n\n\ndef unasked():\n    pass\n"}
-    with table() as row:
-        for layout, identity, programs in (
-            ("humaneval", "HumanEval/900", {**PROGRAMS, **going_on}),
-            ("mbpp", "900", PROGRAMS),
-            ("mbpp-sanitized", "901", {"right": RIGHT, "wrong": PROGRAMS["wrong"]}),
-        ):
-            rows = [{**LAYOUTS[layout][0][0]}]
-            if layout == "humaneval":
-                rows[0]["test"] += "    assert candidate(0) == 0\n"
-            lines(viva.folder / f"{layout}.jsonl", rows)
-            for name, text in programs.items():
-                lines(viva.folder / f"{name}.jsonl", [{"question": identity, "text": text}])
-            assert viva("init", f"{layout}.jsonl").code == 0
-            files = [f"{name}.jsonl" for name in programs]
-            ended = viva("grade", f"{layout}.yaml", *files, "--scores", f"{layout}.csv", "--run", f"run-{layout}")
-            assert ended.code == 0, ended.err
-            scores = (viva.folder / f"{layout}.csv").read_text(encoding="utf-8").splitlines()[1:]
-            found = {line.split(",")[-1]: line.split(",")[3] for line in scores}
-            with row(layout):
-                passing = {"right", "going-on"}
-                assert found == {name: "right" if name in passing else "wrong" for name in programs}
+    for (layout, identity, programs), row in tabled(
+        ("humaneval", "HumanEval/900", {**PROGRAMS, **going_on}),
+        ("mbpp", "900", PROGRAMS),
+        ("mbpp-sanitized", "901", {"right": RIGHT, "wrong": PROGRAMS["wrong"]}),
+    ):
+        rows = [{**LAYOUTS[layout][0][0]}]
+        if layout == "humaneval":
+            rows[0]["test"] += "    assert candidate(0) == 0\n"
+        lines(viva.folder / f"{layout}.jsonl", rows)
+        for name, text in programs.items():
+            lines(viva.folder / f"{name}.jsonl", [{"question": identity, "text": text}])
+        assert viva("init", f"{layout}.jsonl").code == 0
+        files = [f"{name}.jsonl" for name in programs]
+        ended = viva("grade", f"{layout}.yaml", *files, "--scores", f"{layout}.csv", "--run", f"run-{layout}")
+        assert ended.code == 0, ended.err
+        scores = (viva.folder / f"{layout}.csv").read_text(encoding="utf-8").splitlines()[1:]
+        found = {line.split(",")[-1]: line.split(",")[3] for line in scores}
+        with row:
+            passing = {"right", "going-on"}
+            assert found == {name: "right" if name in passing else "wrong" for name in programs}
 
 
 def test_bad_rows_do_not_cost_a_table_its_options(viva: Viva) -> None:

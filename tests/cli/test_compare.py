@@ -12,16 +12,14 @@ import pytest
 
 from benchmarks.handmade import cmmlu, rows
 from cli.told import command_of, told
-from rows import table
+from rows import tabled
 from servers.fixtures import QUIET, Viva
 from viva.errors import VivaError
 
 RANDOM, FIRST = "baseline/random", "baseline/first"
 
 
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 def compare(*arguments: object) -> str:
@@ -336,22 +334,21 @@ def test_a_sampling_sweep_of_ones_own_stands_beside_the_published_one(viva: Viva
 
 def test_wrong_use_is_one_sentence() -> None:
     item_scores("t.csv", *((model, f"q{i}", 0, 1) for model in "ab" for i in range(2)))
-    with table() as row:
-        for arguments, said in [
-            (("nowhere",), r"no table or run nowhere \(published tables that can be named: infibench, csbench\)"),
-            (("t.csv", "t.csv"), "a of t.csv is named twice"),
-            (("t.csv", "--model", "z"), r"nobody is called so; there are: a, b"),
-            (("t.csv", "--model", "a"), "takes two contestants on the same questions; here are item scores: a"),
-            (("t.csv", "--baseline", "z"), r"--baseline 'z': nobody is called so; there are: 'a', 'b'"),
-            (("t.csv", "--pairs", "ab"), "write FIRST=SECOND"),
-            (("t.csv", "--pairs", "a=z"), r"--pairs 'z': nobody"),
-            (("t.csv", "--between", "shots"), "do not differ in that, but in: models"),
-            (("t.csv", "--by", "colour"), "no column 'colour'"),
-            (("t.csv", "--aggregate", "best@0"), "write mean, best, best@K, pass@K or"),
-            (("t.csv", "--chart", "x.gif"), "a chart is written as"),
-        ]:
-            with row(arguments), pytest.raises(VivaError, match=said):
-                compare(*arguments)
+    for (arguments, said), row in tabled(
+        (("nowhere",), r"no table or run nowhere \(published tables that can be named: infibench, csbench\)"),
+        (("t.csv", "t.csv"), "a of t.csv is named twice"),
+        (("t.csv", "--model", "z"), r"nobody is called so; there are: a, b"),
+        (("t.csv", "--model", "a"), "takes two contestants on the same questions; here are item scores: a"),
+        (("t.csv", "--baseline", "z"), r"--baseline 'z': nobody is called so; there are: 'a', 'b'"),
+        (("t.csv", "--pairs", "ab"), "write FIRST=SECOND"),
+        (("t.csv", "--pairs", "a=z"), r"--pairs 'z': nobody"),
+        (("t.csv", "--between", "shots"), "do not differ in that, but in: models"),
+        (("t.csv", "--by", "colour"), "no column 'colour'"),
+        (("t.csv", "--aggregate", "best@0"), "write mean, best, best@K, pass@K or"),
+        (("t.csv", "--chart", "x.gif"), "a chart is written as"),
+    ):
+        with row, pytest.raises(VivaError, match=said):
+            compare(*arguments)
 
 
 def test_cmmlus_five_categories_are_compared_in_the_papers_average(viva: Viva, tmp_path: Path) -> None:

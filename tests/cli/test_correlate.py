@@ -16,7 +16,7 @@ import pytest
 import viva
 from cli.collected import answers, write_jsonl, wrong
 from cli.told import command_of, told
-from rows import table
+from rows import each_row
 from servers.fixtures import QUIET, Viva
 from viva.errors import VivaError
 from viva.published import table as published_table
@@ -24,9 +24,7 @@ from viva.published import table as published_table
 TABLE = "model,a,b,c,note\nm1,1,1,5,x\nm2,2,3,4,x\nm3,3,2,,x\nm4,4,4,2,x\n"
 
 
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 def correlate(*arguments: object) -> str:
@@ -155,33 +153,31 @@ def test_tables_of_item_scores_are_summed_up_first() -> None:
         correlate("t.csv", "--by", "exam")
 
 
-def test_what_cannot_be_used_is_said() -> None:
-    with table() as row:
-        for content, arguments, said in [
-            ("", (), "line 1: needs a column of names and two of figures; it has 0 columns"),
-            ("m,a\nx,1\n", (), "it has 2 columns"),
-            ("m,a,b\n", (), "holds no rows below its header"),
-            ("m,a,b\nx,1\n", (), "line 2: 2 columns, where the header names 3"),
-            ("m,a,a\nx,1,2\n", (), "column 'a' is there twice"),
-            ("m;a;b\nx;0,5;1\n", (), "separated by ';': write commas, and decimal points"),
-            ("m,a,b\nx,1,2\nx,3,4\n", (), "line 3: 'x' is there twice, first in line 2"),
-            ("m,a,b\nx,1,two\n", (), "two columns of figures; here is 'a'"),
-            ("m,a,b\nx,1,two\n", ("--columns", "a,b"), "'b' is no column of figures (line 2: 'two')"),
-            ("m,a,b\nx,1,nan\n", ("--columns", "a,b"), "(line 2: 'nan')"),
-            ("m,a,b\nx,1,1_0\n", ("--columns", "a,b"), "(line 2: '1_0')"),
-            (TABLE, ("--columns", "a,d"), "--columns 'd': t.csv has no such column; it has: 'a', 'b', 'c'"),
-            (TABLE, ("--columns", "a"), "two columns of figures; here is 'a': name two of 'a', 'b', 'c' (--columns)"),
-            (TABLE, ("--exclude", "m9"), "--exclude 'm9': t.csv has no such row; it has: 'm1'"),
-            ('m,a,b\n"x,1,2\n', (), "is no CSV"),
-            (b"m,a,b\n\xff\xfe,1,2\n", (), "cannot read the table"),
-            (TABLE, ("t.csv",), "name it alone"),
-            (TABLE, ("nowhere",), "there is no table or run nowhere"),
-            (TABLE, ("--out", "no/where.csv"), "--out"),
-        ]:
-            with row((said, content)):
-                with pytest.raises(VivaError) as problem:
-                    correlate(written(content), *arguments)
-                assert said in str(problem.value)
+@each_row(
+    ("", (), "line 1: needs a column of names and two of figures; it has 0 columns"),
+    ("m,a\nx,1\n", (), "it has 2 columns"),
+    ("m,a,b\n", (), "holds no rows below its header"),
+    ("m,a,b\nx,1\n", (), "line 2: 2 columns, where the header names 3"),
+    ("m,a,a\nx,1,2\n", (), "column 'a' is there twice"),
+    ("m;a;b\nx;0,5;1\n", (), "separated by ';': write commas, and decimal points"),
+    ("m,a,b\nx,1,2\nx,3,4\n", (), "line 3: 'x' is there twice, first in line 2"),
+    ("m,a,b\nx,1,two\n", (), "two columns of figures; here is 'a'"),
+    ("m,a,b\nx,1,two\n", ("--columns", "a,b"), "'b' is no column of figures (line 2: 'two')"),
+    ("m,a,b\nx,1,nan\n", ("--columns", "a,b"), "(line 2: 'nan')"),
+    ("m,a,b\nx,1,1_0\n", ("--columns", "a,b"), "(line 2: '1_0')"),
+    (TABLE, ("--columns", "a,d"), "--columns 'd': t.csv has no such column; it has: 'a', 'b', 'c'"),
+    (TABLE, ("--columns", "a"), "two columns of figures; here is 'a': name two of 'a', 'b', 'c' (--columns)"),
+    (TABLE, ("--exclude", "m9"), "--exclude 'm9': t.csv has no such row; it has: 'm1'"),
+    ('m,a,b\n"x,1,2\n', (), "is no CSV"),
+    (b"m,a,b\n\xff\xfe,1,2\n", (), "cannot read the table"),
+    (TABLE, ("t.csv",), "name it alone"),
+    (TABLE, ("nowhere",), "there is no table or run nowhere"),
+    (TABLE, ("--out", "no/where.csv"), "--out"),
+)
+def test_what_cannot_be_used_is_said(content: object, arguments: tuple[str, ...], said: str) -> None:
+    with pytest.raises(VivaError) as problem:
+        correlate(written(content), *arguments)
+    assert said in str(problem.value)
 
 
 def test_constant_columns_have_no_coefficient_and_no_traceback() -> None:
@@ -215,15 +211,13 @@ def test_infibench_against_humaneval_in_one_command() -> None:
     assert "Phi1" in correlate("infibench").split("Far from the line")[1]
 
 
-def test_a_narrow_terminal_has_every_coefficient_with_its_interval() -> None:
-    with table() as row:
-        for benchmark, width in (("infibench", 60), ("infibench", 80), ("csbench", 60), ("syneval", 80)):
-            with row(f"{benchmark} {width}"):
-                lines = viva.correlate(benchmark).to_screen(width).splitlines()
-                shown = lines[: next(at for at, line in enumerate(lines) if not line)]
-                for name in ("Kendall's", "Pearson's r", "Spearman's"):
-                    assert any(re.search(rf"{name}.* \d\.\d{{3}} \[.*\]", line) for line in shown)
-                assert max(map(len, lines)) <= width
+@each_row(("infibench", 60), ("infibench", 80), ("csbench", 60), ("syneval", 80))
+def test_a_narrow_terminal_has_every_coefficient_with_its_interval(benchmark: str, width: int) -> None:
+    lines = viva.correlate(benchmark).to_screen(width).splitlines()
+    shown = lines[: next(at for at, line in enumerate(lines) if not line)]
+    for name in ("Kendall's", "Pearson's r", "Spearman's"):
+        assert any(re.search(rf"{name}.* \d\.\d{{3}} \[.*\]", line) for line in shown)
+    assert max(map(len, lines)) <= width
 
 
 def test_benchmarks_are_matched_by_model_and_nothing_is_guessed(viva: Viva) -> None:
@@ -251,19 +245,17 @@ SIX = ",".join(
 )
 
 
-def test_what_cannot_be_correlated_is_said() -> None:
-    with table() as row:
-        for arguments, said in [
-            (("csbench", "nowhere"), "there is no table or run nowhere"),
-            (("csbench", "--by", "format"), "is for runs and item scores"),
-            (("infibench", "--columns", "humaneval,nope"), "has no such column"),
-            (("csbench", "--chart", "c.gif"), "--chart"),
-            (("csbench", "--every", "--chart", "c.svg", "--columns", SIX), "12 pairs of columns at most"),
-        ]:
-            with row(arguments):
-                with pytest.raises(VivaError) as problem:
-                    correlate(*arguments)
-                assert said in str(problem.value)
+@each_row(
+    (("csbench", "nowhere"), "there is no table or run nowhere"),
+    (("csbench", "--by", "format"), "is for runs and item scores"),
+    (("infibench", "--columns", "humaneval,nope"), "has no such column"),
+    (("csbench", "--chart", "c.gif"), "--chart"),
+    (("csbench", "--every", "--chart", "c.svg", "--columns", SIX), "12 pairs of columns at most"),
+)
+def test_what_cannot_be_correlated_is_said(arguments: tuple[str, ...], said: str) -> None:
+    with pytest.raises(VivaError) as problem:
+        correlate(*arguments)
+    assert said in str(problem.value)
 
 
 def test_charts_name_the_outliers() -> None:

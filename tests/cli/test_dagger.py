@@ -15,9 +15,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from cli.collected import answers, gold, write_jsonl, wrong
+from cli.told import viva
 from rows import table
 from servers.fixtures import wait_until
-from viva.cli.main import COMMANDS, cli, main
+from viva.cli.main import COMMANDS, cli
 from viva.reports.charts.saving import SUFFIXES
 from viva.reports.charts.theme import LEAVES_OUT
 from viva.runs.live_tables import graded_results, open_run
@@ -86,12 +87,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         sizes = (f"replay/{run}.jsonl,{2 ** (n + 1)}\n" for n, run in enumerate(RUNS))
         Path(SIZES).write_text("model,billions\n" + "".join(sizes))
         yield here
-
-
-def viva(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main([*arguments])
-    return int(ended.value.code or 0)
 
 
 def command(name: str) -> click.Command:

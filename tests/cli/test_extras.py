@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from forks import forked
-from rows import table
+from rows import tabled
 from servers.fixtures import Ended
 from viva.errors import EXTRAS, MissingExtraError, missing_extras
 
@@ -82,11 +82,10 @@ def test_a_run_is_asked_graded_and_looked_at_without_extras(folder: Path) -> Non
         ("list",),
     )
 
-    with table() as row:
-        for command, done in zip(commands, bare(folder, *commands), strict=True):
-            with row(" ".join(command)):
-                assert done.code in (0, 3), done.err  # 3: a question has no answer
-                assert "not installed" not in done.err
+    for (_command, done), row in tabled(*zip(commands, bare(folder, *commands), strict=True)):
+        with row:
+            assert done.code in (0, 3), done.err  # 3: a question has no answer
+            assert "not installed" not in done.err
 
 
 def test_a_command_that_needs_an_extra_names_it_in_its_last_line(folder: Path) -> None:
@@ -99,15 +98,14 @@ def test_a_command_that_needs_an_extra_names_it_in_its_last_line(folder: Path) -
         (("leaderboard", "run", "--out", "site"), "scipy", "analysis"),
     )
 
-    with table() as row:
-        for (command, package, extra), done in zip(
-            commands, bare(folder, *(each for each, *_ in commands)), strict=True
-        ):
-            with row(" ".join(command)):
-                assert done.code == 2, done.err
-                said = f"viva: this needs {package}, which is not installed: pip install 'viva[{extra}]'"
-                assert done.err.splitlines()[-1].startswith(said)
-                assert "Traceback" not in done.err
+    for ((_command, package, extra), done), row in tabled(
+        *zip(commands, bare(folder, *(each for each, *_ in commands)), strict=True)
+    ):
+        with row:
+            assert done.code == 2, done.err
+            said = f"viva: this needs {package}, which is not installed: pip install 'viva[{extra}]'"
+            assert done.err.splitlines()[-1].startswith(said)
+            assert "Traceback" not in done.err
 
 
 def test_only_packages_of_extras_are_named() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from cli.batch import batch
 from cli.collected import answers, dangerous, gold, questions, read_csv, refused, write_csv, write_jsonl, wrong
-from rows import table
+from rows import tabled
 from servers.fixtures import QUIET, Ended, LocalServer, Viva
 
 SCORES = ("--out", "scores.csv")
@@ -241,11 +241,10 @@ def ungradable(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, ...]
 def test_what_cannot_be_graded_is_named_with_the_place_and_leaves_nothing(
     ungradable: dict[tuple[str, ...], tuple[Ended, list[str]]],
 ) -> None:
-    with table() as row:
-        for arguments, (ended, left) in ungradable.items():
-            with row(arguments):
-                refused(ended, *SAID[arguments])
-                assert left == []
+    for (arguments, (ended, left)), row in tabled(*ungradable.items()):
+        with row:
+            refused(ended, *SAID[arguments])
+            assert left == []
 
 
 def test_answers_beyond_a_limit_are_passed_over(viva: Viva) -> None:

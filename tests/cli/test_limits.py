@@ -8,7 +8,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from rows import table
+from rows import tabled
 from servers.fixtures import QUIET, SAMPLE, LocalServer, Viva, wait_until
 from viva.engine.limitchanges import ASKED, LimitRequest
 
@@ -32,12 +32,11 @@ def test_limits_of_a_running_run_are_shown_and_changed(serve: Serve, viva: Viva)
         "a link": lambda: asked.symlink_to("/etc/passwd"),
         "a pipe": lambda: os.mkfifo(asked),
     }
-    with table() as row:
-        for number, (name, write) in enumerate(wrong.items(), 1):
-            with row(name):
-                write()
-                wait_until(lambda n=number: going.errors().count("limits were not changed") == n, "a word of it")
-                assert not os.path.lexists(asked)
+    for (number, (_name, write)), row in tabled(*enumerate(wrong.items(), 1)):
+        with row:
+            write()
+            wait_until(lambda n=number: going.errors().count("limits were not changed") == n, "a word of it")
+            assert not os.path.lexists(asked)
     assert server.state()["most"] == 2
     changed = viva("limits", "run", "--concurrency", "openai=40", "--requests-per-minute", "60000")
     assert "40 at once (fixed)" in changed.out
@@ -68,9 +67,10 @@ def test_limits_of_a_run_that_does_not_run_say_what_to_do_and_a_stale_request_is
 
 def test_a_limit_that_makes_no_sense_is_refused(serve: Serve, viva: Viva) -> None:
     assert viva.examine(serve()).code == 0
-    with table() as row:
-        for wrong in (("--concurrency", "many"), ("--tokens-per-minute", "-5"), ("--requests-per-minute", "opneai=3")):
-            with row(wrong):
-                ended = viva("limits", "run", *wrong)
-                assert ended.code == 2
-                assert wrong[0] in ended.err or "not running" in ended.err
+    for wrong, row in tabled(
+        ("--concurrency", "many"), ("--tokens-per-minute", "-5"), ("--requests-per-minute", "opneai=3")
+    ):
+        with row:
+            ended = viva("limits", "run", *wrong)
+            assert ended.code == 2
+            assert wrong[0] in ended.err or "not running" in ended.err

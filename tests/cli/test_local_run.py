@@ -20,7 +20,7 @@ from cli.collected import dangerous
 from cli.forked import Forked, command, server
 from cli.told import told
 from models.local.conftest import made
-from rows import table
+from rows import tabled
 from servers.fixtures import QUIET, SAMPLE, wait_until
 from viva.benchmarks import open_exam
 from viva.cli.ask.run import resume_command, run_command
@@ -224,17 +224,16 @@ SPOILT: dict[str, tuple[Callable[[Path], object], str]] = {
 def test_a_folder_that_is_not_whole_is_refused_in_a_sentence_and_leaves_nothing(
     made: Made, folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    with table() as row:
-        for how, (spoil, named) in SPOILT.items():
-            with row(how):
-                copy = Path(shutil.copytree(made("llama", "sentencepiece"), tmp_path / how))
-                spoil(copy)
-                code, said = ended(capfd, "run", *asking(copy))
-                assert code == 2
-                assert said.startswith("viva: ")
-                assert said.count("\n") == 1
-                assert named in said
-                assert list(folder.iterdir()) == []
+    for (how, (spoil, named)), row in tabled(*SPOILT.items()):
+        with row:
+            copy = Path(shutil.copytree(made("llama", "sentencepiece"), tmp_path / how))
+            spoil(copy)
+            code, said = ended(capfd, "run", *asking(copy))
+            assert code == 2
+            assert said.startswith("viva: ")
+            assert said.count("\n") == 1
+            assert named in said
+            assert list(folder.iterdir()) == []
 
 
 # Memory

@@ -12,7 +12,7 @@ import pytest
 from benchmarks.handmade import csbench, opened, record
 from cli.batch import batch
 from cli.collected import dangerous, questions, refused
-from rows import table
+from rows import each_row
 from servers.fixtures import Viva
 from viva.contracts import Exam
 from viva.runs.self_test import failures, sample
@@ -144,26 +144,24 @@ RIGHT, WRONG = Score(value=1.0, outcome="right"), Score(value=0.0, outcome="wron
 UNPARSED, EMPTY = Score(value=None, outcome="unparsed"), Score(value=None, outcome="empty")
 
 
-def test_check_finds_a_grader_that_is_broken() -> None:
-    with table() as row:
-        for rule, said in [
-            (lambda q, r: RIGHT if r.text.strip() else EMPTY, "wrong "),
-            (lambda q, r: WRONG if r.text.strip() else EMPTY, "gold"),
-            (lambda q, r: UNPARSED if r.text.strip() else EMPTY, "(unparsed)"),
-            (
-                lambda q, r: WRONG if not r.text.strip() else RIGHT if str(q.answer) in r.text else WRONG,
-                "an empty reply is wrong",
-            ),
-            (lambda q, r: RIGHT if len(r.text) == 1 and r.text == q.answer else EMPTY, "答案"),
-        ]:
-            with row(said):
-                exam = opened("cmmlu", limit=20)
-                assert failures(exam) == []
-                broken = cast("Exam", Broken(exam, rule))
-                found = failures(broken)
-                assert any(said in failure for failure in found)
-                assert all(failure.startswith("question ") for failure in found)
-                assert failures(broken, sample(broken, 5))
+@each_row(
+    (lambda q, r: RIGHT if r.text.strip() else EMPTY, "wrong "),
+    (lambda q, r: WRONG if r.text.strip() else EMPTY, "gold"),
+    (lambda q, r: UNPARSED if r.text.strip() else EMPTY, "(unparsed)"),
+    (
+        lambda q, r: WRONG if not r.text.strip() else RIGHT if str(q.answer) in r.text else WRONG,
+        "an empty reply is wrong",
+    ),
+    (lambda q, r: RIGHT if len(r.text) == 1 and r.text == q.answer else EMPTY, "答案"),
+)
+def test_check_finds_a_grader_that_is_broken(rule: Callable[..., Any], said: str) -> None:
+    exam = opened("cmmlu", limit=20)
+    assert failures(exam) == []
+    broken = cast("Exam", Broken(exam, rule))
+    found = failures(broken)
+    assert any(said in failure for failure in found)
+    assert all(failure.startswith("question ") for failure in found)
+    assert failures(broken, sample(broken, 5))
 
 
 def test_check_finds_a_judged_answer_that_is_graded_without_a_judge() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cli.told import told as told_command
-from rows import table
+from rows import each_row, tabled
 from viva.cli.ask.list import list_command
 from viva.errors import DataError, VivaError
 from viva.models.templates import families
@@ -24,9 +24,7 @@ from viva.runs.plan import model_record
 PYTHIA = "hf/EleutherAI/pythia-70m"
 
 
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 def folder(name: str, seen: object = None) -> Path:
@@ -81,34 +79,33 @@ def test_what_names_no_model_is_said() -> None:
     folder("ckpts/step1")
     Path("empty1").mkdir()
     Path("empty2").mkdir()
-    with table() as row:
-        for models, revision, said in [
-            (
-                ["openai/m"],
-                "a",
-                "--revision a is of weights on the Hugging Face Hub: it needs one --model hf/OWNER/NAME",
-            ),
-            (["hf/ckpts/step1"], "a,b", "hf/ckpts/step1 names a folder, and a folder has no revisions; name the"),
-            (["hf/ckpts/step*"], "a", "hf/ckpts/step1 names a folder, and a folder has no revisions"),
-            (["hf//no/such/folder"], "a", "hf//no/such/folder names a folder"),
-            ([PYTHIA, "hf/ckpts/step1"], "a", "hf/ckpts/step1 names a folder"),
-            ([PYTHIA, "hf/gpt2"], "a", f"of which model, {PYTHIA} or hf/gpt2? Write --model hf/NAME@REVISION for each"),
-            ([f"{PYTHIA}@x"], "a", f"{PYTHIA}@x names a revision, and so does --revision a"),
-            ([PYTHIA], "", "--revision '' names none; write NAME,NAME or NAME=TOKENS"),
-            ([PYTHIA], "a=many", "'many' is no number of tokens; write a=300000000000, a=3e11 or a=300B"),
-            ([PYTHIA], "=5", "is no branch, tag or commit"),
-            ([PYTHIA], "../x", "--revision '../x' is no branch, tag or commit"),
-            ([PYTHIA], "a b", "is no branch, tag or commit"),
-            ([PYTHIA], "a=1,a=2", "names 'a' twice, after different numbers of tokens"),
-            (["hf/ckpts/step1@a"], None, "hf/ckpts/step1@a: 'ckpts/step1' is a folder, and a folder has no revisions"),
-            ([], None, "whom to ask? --model PROVIDER/NAME"),
-            (["hf/nothing/*"], None, "--model hf/nothing/* names no folder of a model: there is no such folder"),
-            (["hf/empty*"], None, "names no folder of a model: none of these has a config.json: empty1, empty2"),
-        ]:
-            with row((models, revision)):
-                with pytest.raises(VivaError) as problem:
-                    told(*models, revision=revision)
-                assert said in str(problem.value)
+    for (models, revision, said), row in tabled(
+        (
+            ["openai/m"],
+            "a",
+            "--revision a is of weights on the Hugging Face Hub: it needs one --model hf/OWNER/NAME",
+        ),
+        (["hf/ckpts/step1"], "a,b", "hf/ckpts/step1 names a folder, and a folder has no revisions; name the"),
+        (["hf/ckpts/step*"], "a", "hf/ckpts/step1 names a folder, and a folder has no revisions"),
+        (["hf//no/such/folder"], "a", "hf//no/such/folder names a folder"),
+        ([PYTHIA, "hf/ckpts/step1"], "a", "hf/ckpts/step1 names a folder"),
+        ([PYTHIA, "hf/gpt2"], "a", f"of which model, {PYTHIA} or hf/gpt2? Write --model hf/NAME@REVISION for each"),
+        ([f"{PYTHIA}@x"], "a", f"{PYTHIA}@x names a revision, and so does --revision a"),
+        ([PYTHIA], "", "--revision '' names none; write NAME,NAME or NAME=TOKENS"),
+        ([PYTHIA], "a=many", "'many' is no number of tokens; write a=300000000000, a=3e11 or a=300B"),
+        ([PYTHIA], "=5", "is no branch, tag or commit"),
+        ([PYTHIA], "../x", "--revision '../x' is no branch, tag or commit"),
+        ([PYTHIA], "a b", "is no branch, tag or commit"),
+        ([PYTHIA], "a=1,a=2", "names 'a' twice, after different numbers of tokens"),
+        (["hf/ckpts/step1@a"], None, "hf/ckpts/step1@a: 'ckpts/step1' is a folder, and a folder has no revisions"),
+        ([], None, "whom to ask? --model PROVIDER/NAME"),
+        (["hf/nothing/*"], None, "--model hf/nothing/* names no folder of a model: there is no such folder"),
+        (["hf/empty*"], None, "names no folder of a model: none of these has a config.json: empty1, empty2"),
+    ):
+        with row:
+            with pytest.raises(VivaError) as problem:
+                told(*models, revision=revision)
+            assert said in str(problem.value)
 
 
 # Folders
@@ -178,12 +175,10 @@ def test_names_that_run_json_can_keep() -> None:
 # A Trainer's own count
 
 
-def test_a_count_that_says_nothing() -> None:
-    with table() as row:
-        for number, seen in enumerate((0, -5, None, "many", True, [1], 1e40)):
-            with row(seen):
-                folder(f"step{number}", seen if seen is not None else {})
-                assert told(f"hf/step{number}")[0].trained is None
+@each_row(*enumerate((0, -5, None, "many", True, [1], 1e40)))
+def test_a_count_that_says_nothing(number: int, seen: float | list[int] | str | int | None) -> None:
+    folder(f"step{number}", seen if seen is not None else {})
+    assert told(f"hf/step{number}")[0].trained is None
 
 
 def test_a_trainers_count_is_used_where_nobody_says_another() -> None:
@@ -239,18 +234,17 @@ def test_a_model_of_both_the_command_and_the_file() -> None:
 
 def test_rows_that_name_no_weights() -> None:
     folder("ckpts/step1")
-    with table() as row:
-        for line, said in [
-            (f"{PYTHIA}@a,b,,1", f"line 2: {PYTHIA}@a names a revision, and so does the column: 'b'"),
-            (f"{PYTHIA},../b,,1", "line 2: revision '../b' is no branch, tag or commit"),
-            (f"{PYTHIA},,http://h:1/v1,1", "line 2: weights on this machine have no address"),
-            ("./nowhere,,,1", "line 2: there is no folder ./nowhere with a config.json"),
-            (f"hf/ckpts/step1,,,1\n{'ckpts/step1'},,,2", "lines 2 and 3: both are hf/"),
-        ]:
-            with row(line):
-                with pytest.raises(DataError) as problem:
-                    told(checkpoints=checkpoints_of(f"model,revision,base_url,tokens\n{line}\n"))
-                assert said in str(problem.value)
+    for (line, said), row in tabled(
+        (f"{PYTHIA}@a,b,,1", f"line 2: {PYTHIA}@a names a revision, and so does the column: 'b'"),
+        (f"{PYTHIA},../b,,1", "line 2: revision '../b' is no branch, tag or commit"),
+        (f"{PYTHIA},,http://h:1/v1,1", "line 2: weights on this machine have no address"),
+        ("./nowhere,,,1", "line 2: there is no folder ./nowhere with a config.json"),
+        (f"hf/ckpts/step1,,,1\n{'ckpts/step1'},,,2", "lines 2 and 3: both are hf/"),
+    ):
+        with row:
+            with pytest.raises(DataError) as problem:
+                told(checkpoints=checkpoints_of(f"model,revision,base_url,tokens\n{line}\n"))
+            assert said in str(problem.value)
 
 
 def test_whose_row_it_is() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable
 
-from rows import table
+from rows import tabled
 from servers.fixtures import SAMPLE, LocalServer, Viva
 from viva.engine.asking import Tally
 from viva.runs.progress import describe
@@ -69,8 +69,7 @@ def test_tokens_that_no_server_counted_are_unknown(serve: Serve, viva: Viva) -> 
     last = next(line for line in ended.err.splitlines() if "20/20" in line)
     assert "tokens unknown" in last
     assert "unknown cost of 20 replies (estimated at most $" in last
-    with table() as row:
-        for name, tally, said in (
+    for (_name, tally, said), row in tabled(
             ("all known", Tally(input_tokens=6000, output_tokens=900, cost=0.24), "6k+900 tokens · $0.24"),
             ("nothing known", Tally(uncounted=3, at_most=0.5),
              "tokens unknown · unknown cost of 3 replies (estimated at most $0.50)"),
@@ -78,8 +77,8 @@ def test_tokens_that_no_server_counted_are_unknown(serve: Serve, viva: Viva) -> 
              "6k+900 tokens (of 2 replies unknown) · $0.24 + unknown cost of 2 replies (estimated at most $0.50)"),
             ("no price", Tally(uncounted=3), ""),
         ):  # fmt: skip
-            with row(name):
-                assert describe(tally, 0.0).partition("in flight")[2].removeprefix(" · ") == said
+        with row:
+            assert describe(tally, 0.0).partition("in flight")[2].removeprefix(" · ") == said
 
 
 def test_a_budget_holds_where_no_tokens_are_counted(serve: Serve, viva: Viva) -> None:

@@ -9,10 +9,10 @@ import pytest
 from msgspec.structs import replace
 
 from cli.collected import answers, gold, write_jsonl
+from cli.told import viva
 from rows import table
 from viva.analysis.estimate import Estimate
 from viva.analysis.wording import cell_text, score_text
-from viva.cli.main import main
 from viva.reports.formats import legend
 from viva.types import Question
 
@@ -35,12 +35,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             viva("grade", "clrbench", f"{name}.jsonl", "--run", name, "--encoder", "none", "--progress", "quiet")
         Path("sizes.csv").write_text("model,billions\nreplay/a.jsonl,2\nreplay/b.jsonl,4\n")
         yield here
-
-
-def viva(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main([*arguments])
-    return int(ended.value.code or 0)
 
 
 def test_what_is_left_out_for_being_a_range_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.handmade_infibench import as_csv, spec
-from rows import table
+from rows import each_row
 from servers.fixtures import Viva
 from viva.benchmarks.custom.probing import Patience
 from viva.benchmarks.custom.traps import aliased, traps
@@ -72,11 +72,11 @@ ALIASED = (
 )  # fmt: skip
 
 
-def test_a_test_that_hands_the_answer_what_it_changes_itself() -> None:
-    with table() as row:
-        for code, found in ALIASED:
-            with row(code):
-                assert aliased(ast.parse(code)) == found
+@each_row(*ALIASED)
+def test_a_test_that_hands_the_answer_what_it_changes_itself(
+    code: str, found: tuple[tuple[str, str]] | tuple[()]
+) -> None:
+    assert aliased(ast.parse(code)) == found
 
 
 def test_the_published_tests_that_do(published: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from benchmarks.handmade import csbench, dropped, opened, record
 from cli.batch import batch
 from cli.collected import answers, dangerous, refused, write_csv, write_jsonl, wrong
-from rows import table
+from rows import tabled
 from servers.fixtures import QUIET, Ended, LocalServer, Viva
 
 
@@ -226,12 +226,11 @@ def wrong_uses(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, ...]
 def test_wrong_use_is_one_sentence_and_leaves_nothing(
     wrong_uses: dict[tuple[str, ...], tuple[Ended, list[str]]],
 ) -> None:
-    with table() as row:
-        for arguments, (ended, left) in wrong_uses.items():
-            with row(arguments):
-                refused(ended, *WRONG[arguments], code=5 if "--run" in arguments else 2)
-                assert "hidden" not in ended.err
-                assert left == []
+    for (arguments, (ended, left)), row in tabled(*wrong_uses.items()):
+        with row:
+            refused(ended, *WRONG[arguments], code=5 if "--run" in arguments else 2)
+            assert "hidden" not in ended.err
+            assert left == []
 
 
 def test_an_unknown_command_names_the_known_ones(viva: Viva) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rows import table
+from rows import table, tabled
 from servers.fixtures import LocalServer, Viva, wait_until
 
 CSBENCH = ("run", "csbench", "--language", "en", "--limit", "40")
@@ -45,11 +45,10 @@ def test_what_a_run_cost_is_known_to_every_later_command_with_the_judges_share(j
     assert run["results"][0]["cost"] == pytest.approx(paid)
     assert run["judging"] == {"openai/j": pytest.approx(judging)}
     assert "Judging, in no row of the table, US$: run 0." in viva("runs", "run").out
-    with table() as row:
-        for command in (("score",), ("report", "--format", "markdown"), ("resume",)):
-            with row(command[0]):
-                said = viva(command[0], "run", *command[1:])
-                assert "Judging, in no row of the table: openai/j US$" in said.out
+    for command, row in tabled(("score",), ("report", "--format", "markdown"), ("resume",)):
+        with row:
+            said = viva(command[0], "run", *command[1:])
+            assert "Judging, in no row of the table: openai/j US$" in said.out
     assert "US$" in viva("score", "run").out
     assert "price" not in viva("score", "run", "--tables").out, "the signature says nothing of it"
 
@@ -66,11 +65,10 @@ def test_a_new_price_counts_for_the_whole_run_and_stays(viva: Viva, server: Loca
     assert listed(viva)["results"][0]["cost"] == pytest.approx(2 * before)
     viva("resume", "run")
     assert listed(viva)["results"][0]["cost"] == pytest.approx(2 * before)
-    with table() as row:
-        for price in ("-1/2", "nan/1", "1/inf", "1", "a/b"):
-            with row(price):
-                ended = viva("resume", "run", f"--price={price}")
-                assert (ended.code, "write IN/OUT" in ended.err) == (2, True)
+    for price, row in tabled("-1/2", "nan/1", "1/inf", "1", "a/b"):
+        with row:
+            ended = viva("resume", "run", f"--price={price}")
+            assert (ended.code, "write IN/OUT" in ended.err) == (2, True)
 
 
 def test_a_run_without_verdicts_is_not_done_and_says_what_came_of_the_judge(judged_in_vain: Viva) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from cli.told import command_of, told
-from rows import table
+from rows import each_row, tabled
 from servers.fixtures import QUIET, Viva
 from viva.errors import VivaError
 from viva.studies.families import family_of
@@ -22,9 +22,7 @@ QWEN = ("csbench", "--fit", "family", "--model", "qwen1.5-*", "--fit-on", "7,14,
 TABLE = "model,size,kind,score\nA-1,1,x,20\nA-7,7,x,35\nA-13,13,x,40\nA-70,70,x,50\nB,16B / 2.8B,y,41\n?,,y,90\n"
 
 
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 def scaling(*arguments: object) -> str:
@@ -164,19 +162,17 @@ def test_runs_whose_models_have_their_sizes_from_a_file(viva: Viva) -> None:
     assert all(one["low"] < one["score"] < one["high"] for one in found["points"]), "with their own intervals"
 
 
-def test_families_by_name() -> None:
-    with table() as row:
-        for name, family in [
-            ("Qwen1.5-110B", "Qwen1.5"),
-            ("openai/Llama2-7B-Chat", "Llama2"),
-            ("Mixtral-8x7B", "Mixtral"),
-            ("GPT-4o", ""),
-            ("deepseek-coder-6.7b-base", "deepseek-coder"),
-            ("Llama2 70B (Chat)", "Llama2"),
-            ("bert-base", ""),
-        ]:
-            with row(name):
-                assert family_of(name) == family
+@each_row(
+    ("Qwen1.5-110B", "Qwen1.5"),
+    ("openai/Llama2-7B-Chat", "Llama2"),
+    ("Mixtral-8x7B", "Mixtral"),
+    ("GPT-4o", ""),
+    ("deepseek-coder-6.7b-base", "deepseek-coder"),
+    ("Llama2 70B (Chat)", "Llama2"),
+    ("bert-base", ""),
+)
+def test_families_by_name(name: str, family: str) -> None:
+    assert family_of(name) == family
 
 
 def test_what_cannot_be_used_is_said() -> None:
@@ -184,31 +180,30 @@ def test_what_cannot_be_used_is_said() -> None:
     written("model,a,b\nx,1,2\n", "u.csv")
     written("model,score\nx-7B,101\ny-1B,5\n", "v.csv")
     written('model,score,b\nx-7B,"0,5",1\ny-1B,5,2\n', "w.csv")
-    with table() as row:
-        for arguments, said in [
-            (("csbench", "--fit", "cubic"), "--fit 'cubic' is no curve; there are family, log, segments"),
-            (("csbench", "--predict", "big"), "--predict 'big' is no size"),
-            (("csbench", "--model", "Qwen9*"), "--model 'Qwen9*' fits no model"),
-            (("csbench", "--by", "colour"), "--by 'colour': no model has it; they have: family"),
-            (("csbench", "--table", "nope"), "it has: en_domains"),
-            (("csbench", "--score", "nope"), "has no such column; it has: dsa_knowledge"),
-            (("infibench", "--where", "domain=Coed"), "'domain' is one of: Code, General"),
-            (("csbench", "--model", "Llama2-7B"), "two different sizes"),
-            (("nowhere",), "there is no table or run nowhere"),
-            (("t.csv", "--score", "kind"), "--score 'kind': no such column; it has: score"),
-            (("t.csv", "--table", "x"), "is for a benchmark's published tables"),
-            (("t.csv", "nowhere"), "there is no table or run nowhere"),
-            (("t.csv", "u.csv"), "name it alone"),
-            (("u.csv",), "which column is the score? --score NAME"),
-            (("v.csv",), "scores beyond 0 and 100"),
-            (("w.csv",), "it has: b; 'score' is not all figures (line 2: '0,5')"),
-            (("t.csv", "--sizes", "t.csv"), "--sizes needs a column `billions`"),
-            (("t.csv", "--chart", "c.gif"), "--chart"),
-        ]:
-            with row(arguments):
-                with pytest.raises(VivaError) as problem:
-                    scaling(*arguments)
-                assert said in str(problem.value)
+    for (arguments, said), row in tabled(
+        (("csbench", "--fit", "cubic"), "--fit 'cubic' is no curve; there are family, log, segments"),
+        (("csbench", "--predict", "big"), "--predict 'big' is no size"),
+        (("csbench", "--model", "Qwen9*"), "--model 'Qwen9*' fits no model"),
+        (("csbench", "--by", "colour"), "--by 'colour': no model has it; they have: family"),
+        (("csbench", "--table", "nope"), "it has: en_domains"),
+        (("csbench", "--score", "nope"), "has no such column; it has: dsa_knowledge"),
+        (("infibench", "--where", "domain=Coed"), "'domain' is one of: Code, General"),
+        (("csbench", "--model", "Llama2-7B"), "two different sizes"),
+        (("nowhere",), "there is no table or run nowhere"),
+        (("t.csv", "--score", "kind"), "--score 'kind': no such column; it has: score"),
+        (("t.csv", "--table", "x"), "is for a benchmark's published tables"),
+        (("t.csv", "nowhere"), "there is no table or run nowhere"),
+        (("t.csv", "u.csv"), "name it alone"),
+        (("u.csv",), "which column is the score? --score NAME"),
+        (("v.csv",), "scores beyond 0 and 100"),
+        (("w.csv",), "it has: b; 'score' is not all figures (line 2: '0,5')"),
+        (("t.csv", "--sizes", "t.csv"), "--sizes needs a column `billions`"),
+        (("t.csv", "--chart", "c.gif"), "--chart"),
+    ):
+        with row:
+            with pytest.raises(VivaError) as problem:
+                scaling(*arguments)
+            assert said in str(problem.value)
 
 
 def test_names_cannot_drive_a_terminal_a_spreadsheet_or_a_page() -> None:

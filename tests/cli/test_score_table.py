@@ -15,7 +15,7 @@ import pytest
 
 from cli.batch import batch
 from cli.collected import answers, dangerous, refused, write_jsonl, wrong
-from rows import table
+from rows import tabled
 from servers.fixtures import QUIET, Ended, Viva
 
 HEADER = "model,case,sample,score\n"
@@ -71,12 +71,9 @@ def test_the_authors_item_scores_give_their_leaderboard(viva: Viva, published: P
     chosen = viva(
         "score",
         scores,
-        "--benchmark",
-        "infibench",
-        "--published",
-        "gpt-3.5-turbo=GPT-3.5-turbo-0613",
-        "--format",
-        "json",
+        *("--benchmark", "infibench"),
+        *("--published", "gpt-3.5-turbo=GPT-3.5-turbo-0613"),
+        *("--format", "json"),
     )
     assert standings(chosen)["gpt-3.5-turbo"]["published"] == pytest.approx(0.5647)
 
@@ -106,10 +103,8 @@ def test_the_papers_difficulty_rule_gives_the_papers_levels_but_for_three_questi
         *(
             "score",
             data / "item_scores.csv.gz",
-            "--benchmark",
-            "infibench",
-            "--levels",
-            data / "difficulty_levels.yaml",
+            *("--benchmark", "infibench"),
+            *("--levels", data / "difficulty_levels.yaml"),
         ),
         *("--difficulty", "--gpt35", "gpt-3.5-turbo", "--gpt4", "gpt-4-0613", "--format", "json"),
     )
@@ -440,11 +435,10 @@ def unusable(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, ...], 
 def test_what_cannot_be_reduced_is_named_with_the_line_and_the_value(
     unusable: dict[tuple[str, ...], tuple[Ended, list[str]]],
 ) -> None:
-    with table() as row:
-        for arguments, (ended, left) in unusable.items():
-            with row(arguments):
-                refused(ended, *SAID[arguments])
-                assert left == []
+    for (arguments, (ended, left)), row in tabled(*unusable.items()):
+        with row:
+            refused(ended, *SAID[arguments])
+            assert left == []
 
 
 def test_a_benchmark_that_is_none_is_refused(viva: Viva) -> None:

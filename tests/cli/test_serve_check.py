@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from cli.collected import dangerous
-from rows import table
+from rows import each_row, tabled
 from servers.fixtures import LocalServer, Viva
 from viva.cli.ask.doctor import doctor_command
 from viva.errors import EXIT_INCOMPLETE, EXIT_REFUSED, VivaError
@@ -129,14 +129,13 @@ LIES: dict[str, tuple[dict[str, Any], dict[str, str], dict[str, bool]]] = {
 
 def test_what_a_server_does_is_seen(serve: Serve, check: Check, tmp_path: Path) -> None:
     server = serve("scoring.py")
-    with table() as row:
-        for number, (lie, (plan, verdicts, commands)) in enumerate(LIES.items()):
-            with row(lie):
-                server.begin(tmp_path / f"lie-{number}.log", plan)
-                code, report = check(server, "--model", "m")
-                assert code == 0
-                assert found(report).items() >= verdicts.items()
-                assert works(report).items() >= commands.items()
+    for (number, (_lie, (plan, verdicts, commands))), row in tabled(*enumerate(LIES.items())):
+        with row:
+            server.begin(tmp_path / f"lie-{number}.log", plan)
+            code, report = check(server, "--model", "m")
+            assert code == 0
+            assert found(report).items() >= verdicts.items()
+            assert works(report).items() >= commands.items()
 
 
 def test_offsets_in_bytes_and_none_are_told(serve: Serve, check: Check) -> None:
@@ -169,18 +168,17 @@ NOTHING: dict[str, tuple[dict[str, Any], int]] = {
 
 def test_where_nothing_works_it_ends_with_a_sentence(serve: Serve, check: Check, tmp_path: Path) -> None:
     server = serve("scoring.py")
-    with table() as row:
-        for number, (what, (plan, expected)) in enumerate(NOTHING.items()):
-            with row(what):
-                server.begin(tmp_path / f"nothing-{number}.log", plan)
-                patience = 0.3 if plan.get("fault") in ("endless", "hang", "drip") else 30  # what never ends, ends so
-                code, report = check(server, "--timeout", patience, "--model", "m")
-                assert code == expected
-                assert len(report["said"].splitlines()) == 1
-                refusal = "refuses this key or this model" if expected == EXIT_REFUSED else "nothing usable"
-                assert refusal in report["said"]
-                assert not any(works(report).values())
-                assert list(found(report)) == list(FEATURES[:4])
+    for (number, (_what, (plan, expected))), row in tabled(*enumerate(NOTHING.items())):
+        with row:
+            server.begin(tmp_path / f"nothing-{number}.log", plan)
+            patience = 0.3 if plan.get("fault") in ("endless", "hang", "drip") else 30  # what never ends, ends so
+            code, report = check(server, "--timeout", patience, "--model", "m")
+            assert code == expected
+            assert len(report["said"].splitlines()) == 1
+            refusal = "refuses this key or this model" if expected == EXIT_REFUSED else "nothing usable"
+            assert refusal in report["said"]
+            assert not any(works(report).values())
+            assert list(found(report)) == list(FEATURES[:4])
 
 
 def test_hostile_texts_are_spelled_out_and_the_key_is_not_shown(serve: Serve, check: Check) -> None:
@@ -211,11 +209,10 @@ def test_for_people_each_finding_is_a_line_and_the_commands_follow(serve: Serve,
     assert "cannot be drawn again" in ended.out
 
 
-def test_a_wrong_url_is_refused() -> None:
-    with table() as row:
-        for url in ["127.0.0.1:8000", "ftp://x", "http://", "http://u:p@h/v1", "http://h:99999/v1", ""]:
-            with row(url), pytest.raises(VivaError, match="URL"):
-                doctor_command.main([url], standalone_mode=False)
+@each_row("127.0.0.1:8000", "ftp://x", "http://", "http://u:p@h/v1", "http://h:99999/v1", "")
+def test_a_wrong_url_is_refused(url: str) -> None:
+    with pytest.raises(VivaError, match="URL"):
+        doctor_command.main([url], standalone_mode=False)
 
 
 def test_a_key_that_is_not_there_is_refused_and_one_that_is_is_sent(

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from rows import table
+from rows import tabled
 from servers.fixtures import QUIET, Ended, LocalServer, Viva
 
 Serve = Callable[..., LocalServer]
@@ -57,17 +57,14 @@ def test_what_is_no_mixture_is_not_warned_of(serve: Serve, viva: Viva) -> None:
         "another model": ([other], "openai/gpt-4o: answered by llama<U+001B>[31m, as the server says"),
         "two providers": ([OLD, OLD | {"provider": "Azure"}], "openai/gpt-4o: answered by 2 providers (OpenAI, Azure)"),
     }
-    with table() as row:
-        for number, (name, (says, said)) in enumerate(cases.items()):
-            with row(name):
-                ended = asking(viva, serve(says=says), run=f"run{number}")
-                assert [line for line in ended.err.splitlines() if "answered by" in line] == [f"viva: {said}"] * bool(
-                    said
-                )
-                assert marked(ended.out) == ("Who answered" in ended.out) == ("2 providers" in said)
-                assert "\x1b" not in ended.out + ended.err
-                whole = viva("score", f"run{number}", "--all").out
-                assert says[0]["model"].replace("\x1b", "<U+001B>") in whole.partition("Who answered")[2]
+    for (number, (_name, (says, said))), row in tabled(*enumerate(cases.items())):
+        with row:
+            ended = asking(viva, serve(says=says), run=f"run{number}")
+            assert [line for line in ended.err.splitlines() if "answered by" in line] == [f"viva: {said}"] * bool(said)
+            assert marked(ended.out) == ("Who answered" in ended.out) == ("2 providers" in said)
+            assert "\x1b" not in ended.out + ended.err
+            whole = viva("score", f"run{number}", "--all").out
+            assert says[0]["model"].replace("\x1b", "<U+001B>") in whole.partition("Who answered")[2]
 
 
 def test_it_stops_no_resume_and_splits_no_board(serve: Serve, viva: Viva) -> None:

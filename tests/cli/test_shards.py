@@ -14,7 +14,7 @@ import pytest
 
 import viva as library
 from cli.collected import answers, gold, write_jsonl
-from rows import table
+from rows import tabled
 from servers.fixtures import QUIET, Ended, LocalServer, Viva, wait_until
 from viva.cli.ask.merge import merge_command
 from viva.engine.folder import RunFolder, RunRecord
@@ -224,8 +224,8 @@ def test_the_second_shard_is_one(tmp_path: Path, record: RunRecord) -> None:
 
 
 def test_shards_of_different_runs_are_refused_with_what_differs(tmp_path: Path, record: RunRecord) -> None:
-    with table() as row:
-        for number, (changes, said) in enumerate(
+    for (number, (changes, said)), row in tabled(
+        *enumerate(
             [
                 ({"exam": {"shots": 5}}, "exam 1 spec shots is 0 in the first, 5 in the second"),
                 ({"exam": {"limit": None}}, "exam 1 spec limit"),
@@ -238,12 +238,13 @@ def test_shards_of_different_runs_are_refused_with_what_differs(tmp_path: Path, 
                 ({"judge_samples": 3}, "judge_samples is 1"),
                 ({"models": []}, "models 1 name is 'baseline/random' in the first, None"),
             ]
-        ):
-            with row(changes):
-                (folder := tmp_path / str(number)).mkdir()
-                with pytest.raises(VivaError, match="are no shards of one run") as refused:
-                    find_parts(two(folder, record, other(record, **changes)), any_address=True)  # type: ignore[arg-type]
-                assert said in str(refused.value)
+        )
+    ):
+        with row:
+            (folder := tmp_path / str(number)).mkdir()
+            with pytest.raises(VivaError, match="are no shards of one run") as refused:
+                find_parts(two(folder, record, other(record, **changes)), any_address=True)  # type: ignore[arg-type]
+            assert said in str(refused.value)
 
 
 def test_other_data_or_prompts_are_another_run(tmp_path: Path, record: RunRecord) -> None:

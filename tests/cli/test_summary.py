@@ -10,7 +10,7 @@ import pytest
 
 from cli.collected import dangerous
 from reports.samples import report, result
-from rows import table
+from rows import table, tabled
 from servers.fixtures import QUIET, LocalServer, Viva
 from viva.analysis.estimate import Estimate
 from viva.errors import VivaError
@@ -50,13 +50,12 @@ def test_a_line_has_score_interval_number_and_whatever_is_neither_right_nor_wron
 def test_nothing_breaks_on_narrow_terminals() -> None:
     several = report(*(result(overall=ROUGH, model=f"openai/{'long-name-' * 4}{number}") for number in range(3)),
                      notes=("a note " * 40,))  # fmt: skip
-    with table() as row:
-        for width in (80, 100, 120, None):
-            with row(width):
-                text = summary_terminal(several, width=width)
-                assert max(map(len, text.splitlines())) <= (width or 120)
-                assert len(INTERVAL.findall(text)) == 3
-                assert not dangerous(text)
+    for width, row in tabled(80, 100, 120, None):
+        with row:
+            text = summary_terminal(several, width=width)
+            assert max(map(len, text.splitlines())) <= (width or 120)
+            assert len(INTERVAL.findall(text)) == 3
+            assert not dangerous(text)
 
 
 def test_the_lines_below_say_what_is_needed_and_count_the_rest() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.handmade_syneval import changed, rows, write
 from cli.collected import refused
-from rows import table
+from rows import each_row
 from servers.fixtures import QUIET, LocalServer, Viva
 
 ALPHA = 1e-6
@@ -117,16 +117,16 @@ def test_the_bundled_sample_is_what_is_asked_without_data(viva: Viva) -> None:
     assert "viva fetch syneval" not in listed, "there is nothing to fetch"
 
 
-def test_wrong_use_is_said_in_a_sentence(viva: Viva) -> None:
-    with table() as row:
-        for arguments, why in (
-            (("--shots", 6), "at most 5 exemplars"),
-            (("--cot",), "no --cot: it asks for the answer alone"),
-            (("--language", "zh"), "no language 'zh'"),
-            (("--data", "nowhere"), "no data folder"),
-        ):
-            with row(arguments):
-                refused(viva("run", "syneval", "--model", "baseline/first", *arguments), why)
+@each_row(
+    (("--shots", 6), "at most 5 exemplars"),
+    (("--cot",), "no --cot: it asks for the answer alone"),
+    (("--language", "zh"), "no language 'zh'"),
+    (("--data", "nowhere"), "no data folder"),
+)
+def test_wrong_use_is_said_in_a_sentence(
+    arguments: tuple[str, int] | tuple[str] | tuple[str, str], why: str, *, viva: Viva
+) -> None:
+    refused(viva("run", "syneval", "--model", "baseline/first", *arguments), why)
 
 
 def test_a_spoilt_row_is_named_by_file_and_line(viva: Viva, data: Path) -> None:

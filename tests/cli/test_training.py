@@ -16,16 +16,13 @@ from hypothesis import strategies as st
 
 from cli.collected import answers, gold, write_jsonl, wrong
 from cli.told import command_of, told
-from rows import table
+from rows import each_row
 from servers.fixtures import QUIET, LocalServer, Viva
 from viva.errors import DataError, VivaError
 from viva.runs.checkpoints import amount, models_of, read_checkpoints
 from viva.types import Question
 
-
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 def training(*arguments: object) -> str:
@@ -236,47 +233,43 @@ def test_a_table_of_item_scores_by_hand() -> None:
 # The file of checkpoints
 
 
-def test_amounts() -> None:
-    with table() as row:
-        for text, value in [
-            ("0", 0),
-            ("7", 7),
-            ("300B", 3e11),
-            ("2.1b", 2.1e9),
-            ("1.4 T", 1.4e12),
-            ("20k", 20000),
-            ("5M", 5e6),
-            ("1e9", 1e9),
-            ("1.5e+3", 1500),
-            ("5.", 5),
-            ("1e3k", 1e6),
-            (" 12 ", 12),
-        ]:
-            with row(text):
-                assert amount(text) == pytest.approx(value)
+@each_row(
+    ("0", 0),
+    ("7", 7),
+    ("300B", 3e11),
+    ("2.1b", 2.1e9),
+    ("1.4 T", 1.4e12),
+    ("20k", 20000),
+    ("5M", 5e6),
+    ("1e9", 1e9),
+    ("1.5e+3", 1500),
+    ("5.", 5),
+    ("1e3k", 1e6),
+    (" 12 ", 12),
+)
+def test_amounts(text: str, value: float) -> None:
+    assert amount(text) == pytest.approx(value)
 
 
-def test_what_is_no_amount() -> None:
-    with table() as row:
-        for text in [
-            "",
-            "-1",
-            "B",
-            "1,000",
-            "1_000",
-            "1 000",
-            "nan",
-            "inf",
-            "1e999",
-            "300 billion",
-            "3x",
-            "٣",
-            "1e",
-            "0x10",
-            ".5",
-        ]:
-            with row(text):
-                assert amount(text) is None
+@each_row(
+    "",
+    "-1",
+    "B",
+    "1,000",
+    "1_000",
+    "1 000",
+    "nan",
+    "inf",
+    "1e999",
+    "300 billion",
+    "3x",
+    "٣",
+    "1e",
+    "0x10",
+    ".5",
+)
+def test_what_is_no_amount(text: str) -> None:
+    assert amount(text) is None
 
 
 @given(st.text(max_size=12))
@@ -306,29 +299,27 @@ def test_how_models_are_named() -> None:
     assert not rows.rows[1].is_of(run, "openai/m@http://h:1/v1")
 
 
-def test_a_wrong_file_of_checkpoints_is_said() -> None:
-    with table() as row:
-        for content, said in [
-            ("", "line 1: no column `model` or `run`; it has: nothing"),
-            ("name,tokens\nm,1\n", "it has: 'name', 'tokens'"),
-            ("model,tokens,colour\nm,1,red\n", "unknown column 'colour'; there are: model, base_url, run"),
-            ("model,tokens,tokens\nm,1,1\n", "column 'tokens' is there twice"),
-            ("model,tokens\n", "names no checkpoint"),
-            ("model,tokens\nm\n", "line 2: 1 columns, where the header names 2"),
-            ("model,tokens\n,1\n", "line 2: neither a model nor a run"),
-            (
-                "model,tokens\nm,many\n",
-                "line 2: tokens 'many' is no number from 0 on; write 300000000000, 3e11 or 300B",
-            ),
-            ("model,steps\nm,-1\n", "line 2: steps '-1' is no number"),
-            ("model,base_url,tokens\nm,h:1/v1,1\n", "line 2: base_url 'h:1/v1' is no address"),
-            ("model,base_url,tokens\nm@http://a/v1,http://b/v1,1\n", "an address of its own, 'm@http://a/v1', beside"),
-            ('model,tokens\n"m,1\n', "is no CSV"),
-        ]:
-            with row(said):
-                with pytest.raises(DataError) as problem:
-                    read_checkpoints(written(content))
-                assert said in str(problem.value)
+@each_row(
+    ("", "line 1: no column `model` or `run`; it has: nothing"),
+    ("name,tokens\nm,1\n", "it has: 'name', 'tokens'"),
+    ("model,tokens,colour\nm,1,red\n", "unknown column 'colour'; there are: model, base_url, run"),
+    ("model,tokens,tokens\nm,1,1\n", "column 'tokens' is there twice"),
+    ("model,tokens\n", "names no checkpoint"),
+    ("model,tokens\nm\n", "line 2: 1 columns, where the header names 2"),
+    ("model,tokens\n,1\n", "line 2: neither a model nor a run"),
+    (
+        "model,tokens\nm,many\n",
+        "line 2: tokens 'many' is no number from 0 on; write 300000000000, 3e11 or 300B",
+    ),
+    ("model,steps\nm,-1\n", "line 2: steps '-1' is no number"),
+    ("model,base_url,tokens\nm,h:1/v1,1\n", "line 2: base_url 'h:1/v1' is no address"),
+    ("model,base_url,tokens\nm@http://a/v1,http://b/v1,1\n", "an address of its own, 'm@http://a/v1', beside"),
+    ('model,tokens\n"m,1\n', "is no CSV"),
+)
+def test_a_wrong_file_of_checkpoints_is_said(content: str, said: str) -> None:
+    with pytest.raises(DataError) as problem:
+        read_checkpoints(written(content))
+    assert said in str(problem.value)
 
 
 def test_files_that_are_none() -> None:

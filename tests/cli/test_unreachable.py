@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from cli.collected import dangerous
-from rows import table
+from rows import each_row, table, tabled
 from servers.fixtures import Ended, Viva
 from servers.ports import Handler, accepts, closed_port, http, letter, port, says, self_signed
 from tiers import absent
@@ -49,11 +49,10 @@ def test_what_is_no_model_server_is_said_at_once(viva: Viva) -> None:
         "a port that closes": (lambda connection: connection.close(), "http", ("closed the connection",)),
         "https to a port without": (says(refusal), "https", ("does not speak TLS: write http://",)),
     }
-    with table() as row:
-        for name, (handle, scheme, said) in rows.items():
-            with row(name), ExitStack() as stack:
-                number = stack.enter_context(port(handle)) if handle else closed_port()
-                unreached(viva, examine(viva, f"{scheme}://127.0.0.1:{number}/v1"), f"127.0.0.1:{number}", *said)
+    for (_name, (handle, scheme, said)), row in tabled(*rows.items()):
+        with row, ExitStack() as stack:
+            number = stack.enter_context(port(handle)) if handle else closed_port()
+            unreached(viva, examine(viva, f"{scheme}://127.0.0.1:{number}/v1"), f"127.0.0.1:{number}", *said)
 
 
 def test_tls_that_does_not_fit_is_said_at_once(viva: Viva) -> None:
@@ -80,19 +79,17 @@ def test_a_proxy_that_is_not_there_is_named(viva: Viva) -> None:
         assert viva.resume().code == 0
 
 
-def test_an_address_that_is_odd_is_refused_before_anything_is_asked(viva: Viva) -> None:
-    with table() as row:
-        for url, said in (
-            ("", "--base-url is empty"),
-            ("127.0.0.1:8000/v1", "do you mean http://127.0.0.1:8000/v1?"),
-            ("http://127.0.0.1:99999/v1", "is no http(s) URL"),
-            ("http://127.0.0.1:8000/v1#x", "must not hold"),
-        ):
-            with row(url):
-                ended = examine(viva, url)
-                assert ended.code == 2
-                assert said in ended.err
-                assert not (viva.folder / "run").exists()
+@each_row(
+    ("", "--base-url is empty"),
+    ("127.0.0.1:8000/v1", "do you mean http://127.0.0.1:8000/v1?"),
+    ("http://127.0.0.1:99999/v1", "is no http(s) URL"),
+    ("http://127.0.0.1:8000/v1#x", "must not hold"),
+)
+def test_an_address_that_is_odd_is_refused_before_anything_is_asked(url: str, said: str, *, viva: Viva) -> None:
+    ended = examine(viva, url)
+    assert ended.code == 2
+    assert said in ended.err
+    assert not (viva.folder / "run").exists()
 
 
 def test_one_that_is_not_there_does_not_stop_the_others_and_is_asked_by_resume(viva: Viva) -> None:
@@ -205,25 +202,23 @@ SHAPES: dict[str, tuple[int, Any]] = {
 }
 
 
-def test_a_wrong_name_lists_the_servers_models_the_nearest_first(viva: Viva) -> None:
-    with table() as row:
-        for server, refusal in SHAPES.items():
-            with row(server):
-                asked: list[str] = []
+@each_row(*SHAPES.items())
+def test_a_wrong_name_lists_the_servers_models_the_nearest_first(server: str, refusal: Any, *, viva: Viva) -> None:
+    asked: list[str] = []
 
-                def replies(path: str, body: bytes, refusal: Any = refusal, asked: list[str] = asked) -> Any:
-                    asked.append(path)
-                    return (200, {"data": [{"id": name} for name in NAMES]}) if path == "/v1/models" else refusal
+    def replies(path: str, body: bytes, refusal: Any = refusal, asked: list[str] = asked) -> Any:
+        asked.append(path)
+        return (200, {"data": [{"id": name} for name in NAMES]}) if path == "/v1/models" else refusal
 
-                with port(http(replies)) as number:
-                    ended = examine(viva, f"http://127.0.0.1:{number}/v1", model="qwen2.5-7b-instruct")
-                assert ended.code == 4, ended.err
-                assert ended.out == ""
-                assert "no model 'qwen2.5-7b-instruct' (did you mean 'Qwen/Qwen2.5-7B-Instruct'?);" in ended.err
-                assert "it has: Qwen/Qwen2.5-7B-Instruct, <U+001B>" in ended.err
-                assert "and 12 more" in ended.err
-                assert not dangerous(ended.err)
-                assert asked == ["/v1/chat/completions", "/v1/models"]
+    with port(http(replies)) as number:
+        ended = examine(viva, f"http://127.0.0.1:{number}/v1", model="qwen2.5-7b-instruct")
+    assert ended.code == 4, ended.err
+    assert ended.out == ""
+    assert "no model 'qwen2.5-7b-instruct' (did you mean 'Qwen/Qwen2.5-7B-Instruct'?);" in ended.err
+    assert "it has: Qwen/Qwen2.5-7B-Instruct, <U+001B>" in ended.err
+    assert "and 12 more" in ended.err
+    assert not dangerous(ended.err)
+    assert asked == ["/v1/chat/completions", "/v1/models"]
 
 
 def test_a_refusal_that_no_list_explains_stays_as_it_is(viva: Viva) -> None:

@@ -6,9 +6,10 @@ import contextlib
 import io
 
 import click
+import pytest
 
 from cli.collected import dangerous
-from viva.cli.main import cli
+from viva.cli.main import cli, main
 
 
 def told(command: click.Command, *arguments: object) -> str:
@@ -18,6 +19,28 @@ def told(command: click.Command, *arguments: object) -> str:
         assert command.main(list(map(str, arguments)), standalone_mode=False) == 0
     assert not dangerous(out.getvalue())
     return out.getvalue()
+
+
+def viva(*arguments: str) -> int:
+    """The exit code of the whole command line."""
+    with pytest.raises(SystemExit) as ended:
+        main([*arguments])
+    return int(ended.value.code or 0)
+
+
+class Told:
+    """What a command said, and its exit code."""
+
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code, self.out, self.err = code, out, err
+
+
+def ended(command: click.Command, *arguments: object) -> Told:
+    """Both streams of a command and its exit code; errors come out as they are raised."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = command.main(list(map(str, arguments)), standalone_mode=False)
+    return Told(code, out.getvalue(), err.getvalue())
 
 
 def command_of(name: str) -> click.Command:

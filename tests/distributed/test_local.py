@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from distributed import works
-from rows import table
+from rows import each_row
 from viva.distributed import LostWorkerError, open_worker_pool
 from viva.distributed.local import LocalWorkerPool
 from viva.distributed.mapping import AHEAD
@@ -38,14 +38,10 @@ def workers() -> Iterator[LocalWorkerPool]:
         yield workers
 
 
-def test_results_come_in_the_order_of_the_pieces(workers: LocalWorkerPool) -> None:
-    with table() as row:
-        for number in (0, 1, 2, 3, 40):
-            with row(number):
-                assert [result for result, _ in workers.map(works.doubling, range(number))] == [
-                    2 * n for n in range(number)
-                ]
-                assert list(workers.map(works.uneven, range(number))) == list(range(number))
+@each_row(0, 1, 2, 3, 40)
+def test_results_come_in_the_order_of_the_pieces(number: int, *, workers: LocalWorkerPool) -> None:
+    assert [result for result, _ in workers.map(works.doubling, range(number))] == [2 * n for n in range(number)]
+    assert list(workers.map(works.uneven, range(number))) == list(range(number))
 
 
 def test_one_job_or_one_piece_is_done_here() -> None:

@@ -24,7 +24,7 @@ import pytest
 
 import viva
 from distributed import works
-from rows import table
+from rows import table, tabled
 from tiers import absent
 from viva.distributed import LostWorkerError, open_worker_pool
 from viva.distributed.cluster import ClusterError, connect, edition, introduce, is_place, knock
@@ -326,13 +326,12 @@ def test_nobody_there_is_told_at_once() -> None:
 
     ray.shutdown()  # the connection is the process's
     connect.cache_clear()
-    with table() as row:
-        for place in ("ray://127.0.0.1:9", "127.0.0.1:9", "ray://[::1]:9"):
-            with row(place):
-                began = time.monotonic()
-                with pytest.raises(ClusterError, match=rf"no Ray cluster answers at {re.escape(place)} .*`ray status`"):
-                    open_worker_pool(place)
-                assert time.monotonic() - began < 60  # Ray itself tries for minutes
+    for place, row in tabled("ray://127.0.0.1:9", "127.0.0.1:9", "ray://[::1]:9"):
+        with row:
+            began = time.monotonic()
+            with pytest.raises(ClusterError, match=rf"no Ray cluster answers at {re.escape(place)} .*`ray status`"):
+                open_worker_pool(place)
+            assert time.monotonic() - began < 60  # Ray itself tries for minutes
 
 
 def test_a_cluster_whose_head_was_killed_is_no_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

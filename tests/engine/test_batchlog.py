@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import table
+from rows import each_row
 from viva.engine.batchlog import FILE, BatchLog, Dropped, Left, Read, Submitted
 from viva.errors import StorageError
 
@@ -63,21 +63,19 @@ def test_a_torn_line_is_set_aside_and_the_batch_is_searched_for(
     assert not list(BatchLog(folder).waiting())
 
 
-def test_a_damaged_line_is_named_and_nothing_is_asked(tmp_path: Path) -> None:
-    with table() as row:
-        for line in [
-            b"{}",
-            b"null",
-            b"[" * 100_000,
-            b'{"event":"unheard of"}',
-            b'{"event":"submitted","label":"0123456789abcdef","batch":"../x","at":1}',
-            b'{"event":"intended","label":"../../x","stage":"s","model":"m","identity":{},"kind":"","after":"","keys":[],"at":1}',
-        ]:
-            with row(line[:60]):
-                with (tmp_path / FILE).open("wb") as file:
-                    file.write(filled(tmp_path) + line + b"\n")
-                with pytest.raises(StorageError, match="line 3 is damaged"):
-                    BatchLog(tmp_path)
+@each_row(
+    b"{}",
+    b"null",
+    b"[" * 100_000,
+    b'{"event":"unheard of"}',
+    b'{"event":"submitted","label":"0123456789abcdef","batch":"../x","at":1}',
+    b'{"event":"intended","label":"../../x","stage":"s","model":"m","identity":{},"kind":"","after":"","keys":[],"at":1}',
+)
+def test_a_damaged_line_is_named_and_nothing_is_asked(line: bytes, *, tmp_path: Path) -> None:
+    with (tmp_path / FILE).open("wb") as file:
+        file.write(filled(tmp_path) + line + b"\n")
+    with pytest.raises(StorageError, match="line 3 is damaged"):
+        BatchLog(tmp_path)
 
 
 def test_a_run_goes_on_as_it_was_begun_until_it_leaves(tmp_path: Path) -> None:

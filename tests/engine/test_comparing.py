@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rows import table
+from rows import each_row
 from viva.contracts import Encoder
 from viva.engine.asking import Run, Tally
 from viva.engine.budget import Budget
@@ -117,22 +117,20 @@ def test_every_similarity_is_journaled_as_it_is(tmp_path: Path) -> None:
     assert (run.tally.answered, run.tally.failed, run.tally.kept, run.tally.in_flight) == (11, 0, 0, 0)
 
 
-def test_only_a_number_is_a_similarity() -> None:
-    with table() as row:
-        for entry, value in [
-            (None, None),
-            ("0.25", 0.25),
-            ("-0.5", -0.5),
-            ("1.0", 1.0),
-            ("1e-05", 1e-05),
-            ("", None),
-            ("nan", None),
-            ("inf", None),
-            ("near", None),
-        ]:
-            with row((entry, value)):
-                line = None if entry is None else Entry(key="00", benchmark="toy", model="m", question="q", text=entry)
-                assert read_similarity(line) == value
+@each_row(
+    (None, None),
+    ("0.25", 0.25),
+    ("-0.5", -0.5),
+    ("1.0", 1.0),
+    ("1e-05", 1e-05),
+    ("", None),
+    ("nan", None),
+    ("inf", None),
+    ("near", None),
+)
+def test_only_a_number_is_a_similarity(entry: str | None, value: float | None) -> None:
+    line = None if entry is None else Entry(key="00", benchmark="toy", model="m", question="q", text=entry)
+    assert read_similarity(line) == value
 
 
 def test_an_error_is_never_a_similarity() -> None:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rows import table
+from rows import tabled
 from viva.engine.journal import BALLAST, Entry, Journal
 from viva.errors import StorageError
 from viva.types import Failure, Usage
@@ -177,14 +177,13 @@ def test_a_damaged_line_is_named_by_file_and_number(tmp_path: Path) -> None:
     path = tmp_path / "responses.jsonl"
     write(path, *(entry(number, "某个答案") for number in range(5)))
     lines = path.read_bytes().splitlines(keepends=True)
-    with table() as row:
-        for what, damage in DAMAGES.items():
-            with row(what):
-                damaged = damage(lines[2])
-                assert damaged != lines[2]
-                path.write_bytes(b"".join([*lines[:2], damaged, *lines[3:]]))
-                with pytest.raises(StorageError, match=r"responses\.jsonl, line 3\b"):
-                    read_all(path)
+    for (_what, damage), row in tabled(*DAMAGES.items()):
+        with row:
+            damaged = damage(lines[2])
+            assert damaged != lines[2]
+            path.write_bytes(b"".join([*lines[:2], damaged, *lines[3:]]))
+            with pytest.raises(StorageError, match=r"responses\.jsonl, line 3\b"):
+                read_all(path)
 
 
 def test_a_line_with_fields_of_a_later_viva_is_read(tmp_path: Path) -> None:

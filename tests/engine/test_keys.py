@@ -8,7 +8,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import table
+from rows import each_row
 from viva.engine.keys import Keys, with_seed
 from viva.models import Endpoint, connect
 from viva.types import Choose, Generate, Message, Prompt, Sampling
@@ -61,11 +61,9 @@ CHANGES: dict[str, dict[str, Any]] = {
 }
 
 
-def test_one_thing_changed_is_another_key() -> None:
-    with table() as row:
-        for what, change in CHANGES.items():
-            with row(what):
-                assert key(**change) != key()
+@each_row(*CHANGES.items())
+def test_one_thing_changed_is_another_key(what: str, change: dict[str, Any]) -> None:
+    assert key(**change) != key()
 
 
 def test_all_those_keys_differ_from_each_other() -> None:

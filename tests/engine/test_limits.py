@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rows import table
+from rows import tabled
 from viva.engine.adaptive import AUTO_MOST, AUTO_START, Adaptive
 from viva.engine.asking import Run
 from viva.engine.budget import worst_case
@@ -80,11 +80,10 @@ CLEAN = {
 
 @SEEDS
 def test_latency_that_spreads_is_no_sign_of_load(seeds: int) -> None:
-    with table() as row:
-        for (name, latency), seed in itertools.product(CLEAN.items(), range(seeds)):
-            with row((name, seed)):
-                fixed = ask(Server(seed, latency), Fixed(64), 1000).seconds
-                assert ask(Server(seed, latency), Adaptive(), 1000).seconds <= 1.05 * fixed
+    for ((_name, latency), seed), row in tabled(*itertools.product(CLEAN.items(), range(seeds))):
+        with row:
+            fixed = ask(Server(seed, latency), Fixed(64), 1000).seconds
+            assert ask(Server(seed, latency), Adaptive(), 1000).seconds <= 1.05 * fixed
 
 
 @SEEDS
@@ -94,14 +93,13 @@ def test_refusals_that_have_nothing_to_do_with_load_cost_what_was_refused(seeds:
         "a burst": lambda server: 0.0 if 40 <= server.asked < 61 else None,
         "one in 50, Retry-After": lambda server: 5.0 if server.random.random() < 0.02 else None,
     }
-    with table() as row:
-        for (name, refuses), seed in itertools.product(servers.items(), range(seeds)):
-            with row((name, seed)):
-                fixed = ask(Refusing(seed, spread, refuses), Fixed(32), 2000)
-                auto = ask(Refusing(seed, spread, refuses), Adaptive(), 2000)
-                assert auto.seconds < fixed.seconds
-                assert len(auto.entries) == 2000
-                assert not auto.lost
+    for ((_name, refuses), seed), row in tabled(*itertools.product(servers.items(), range(seeds))):
+        with row:
+            fixed = ask(Refusing(seed, spread, refuses), Fixed(32), 2000)
+            auto = ask(Refusing(seed, spread, refuses), Adaptive(), 2000)
+            assert auto.seconds < fixed.seconds
+            assert len(auto.entries) == 2000
+            assert not auto.lost
 
 
 @SEEDS
@@ -119,24 +117,22 @@ def test_a_server_that_bears_less_is_found_out(seeds: int) -> None:
             1500,
         ),
     }
-    with table() as row:
-        for name, (make, best, latency, questions) in servers.items():
-            with row(name):
-                fixed = [ask(make(seed), Fixed(best), questions).seconds for seed in range(seeds)]
-                auto = [ask(make(seed), Adaptive(), questions) for seed in range(seeds)]
-                assert not sum(one.lost for one in auto)
-                took = statistics.mean(one.seconds for one in auto)
-                assert took <= 1.15 * statistics.mean(fixed) + 10 * latency
+    for (_name, (make, best, latency, questions)), row in tabled(*servers.items()):
+        with row:
+            fixed = [ask(make(seed), Fixed(best), questions).seconds for seed in range(seeds)]
+            auto = [ask(make(seed), Adaptive(), questions) for seed in range(seeds)]
+            assert not sum(one.lost for one in auto)
+            took = statistics.mean(one.seconds for one in auto)
+            assert took <= 1.15 * statistics.mean(fixed) + 10 * latency
 
 
 def test_a_healthy_server_with_a_tight_limit_answers_every_question() -> None:
-    with table() as row:
-        for told, ceiling in itertools.product((True, False), (Adaptive, lambda: Fixed(32))):
-            with row((told, ceiling)):
-                ended = ask(Bucket(1, constant(0.3), 0.5, 1.0, told=told), ceiling(), 100)
-                assert ended.lost == 0
-                assert len(ended.entries) == 100
-                assert ended.seconds < 1.5 * 200
+    for (told, ceiling), row in tabled(*itertools.product((True, False), (Adaptive, lambda: Fixed(32)))):
+        with row:
+            ended = ask(Bucket(1, constant(0.3), 0.5, 1.0, told=told), ceiling(), 100)
+            assert ended.lost == 0
+            assert len(ended.entries) == 100
+            assert ended.seconds < 1.5 * 200
 
 
 def test_a_server_that_refuses_everything_is_given_up() -> None:

@@ -55,12 +55,9 @@ def plain_run(folder: Path) -> Path:
     command = [
         str(folder / "ours.json"),
         *model,
-        "--samples",
-        "3",
-        "--run",
-        str(folder / "plain"),
-        "--progress",
-        "quiet",
+        *("--samples", "3"),
+        *("--run", str(folder / "plain")),
+        *("--progress", "quiet"),
     ]
     assert run_command.main(command, standalone_mode=False) == EXIT_INCOMPLETE
     return folder / "plain"

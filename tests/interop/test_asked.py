@@ -11,7 +11,7 @@ import pytest
 from benchmarks.handmade import opened
 from cli.collected import read_csv, write_jsonl
 from interop.command import command
-from rows import table
+from rows import tabled
 from viva.errors import VivaError
 from viva.interop.asked import Settings, open_asked
 from viva.interop.lmeval_tasks import headline, process_results
@@ -45,19 +45,18 @@ def test_programs_run_in_our_sandbox_and_score_as_viva_grade_has_it(tmp_path: Pa
 def test_exported_tasks_hold_settings_and_no_question(tmp_path: Path) -> None:
     import yaml
 
-    with table() as row:
-        for benchmark in ["csbench", "clrbench", "cmmlu", "infibench", "syneval"]:
-            with row(benchmark):
-                ended = command(tmp_path, "export", benchmark, "--to", "lm-eval-tasks", "--out", benchmark)
-                assert ended.code == 0, ended.err
-                text = (tmp_path / benchmark / f"viva_{benchmark}.yaml").read_text(encoding="utf-8")
-                content = yaml.safe_load(text.replace("!function", ""))
-                draws = open_asked(benchmark, Settings()).draws
-                assert content["repeats"] == draws.samples
-                assert content["generation_kwargs"]["max_gen_toks"] == draws.sampling.max_tokens
-                assert content["metadata"]["signature"].startswith(f"benchmark:{benchmark}.")
-                first = next(iter(opened(benchmark).questions()))
-                assert first.text[:40] not in text
+    for benchmark, row in tabled("csbench", "clrbench", "cmmlu", "infibench", "syneval"):
+        with row:
+            ended = command(tmp_path, "export", benchmark, "--to", "lm-eval-tasks", "--out", benchmark)
+            assert ended.code == 0, ended.err
+            text = (tmp_path / benchmark / f"viva_{benchmark}.yaml").read_text(encoding="utf-8")
+            content = yaml.safe_load(text.replace("!function", ""))
+            draws = open_asked(benchmark, Settings()).draws
+            assert content["repeats"] == draws.samples
+            assert content["generation_kwargs"]["max_gen_toks"] == draws.sampling.max_tokens
+            assert content["metadata"]["signature"].startswith(f"benchmark:{benchmark}.")
+            first = next(iter(opened(benchmark).questions()))
+            assert first.text[:40] not in text
 
 
 def test_tasks_are_of_benchmarks_and_of_settings_that_there_are(tmp_path: Path) -> None:

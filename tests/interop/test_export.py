@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cli.told import told
-from interop.exported import exported, hostile_run, plain_run, results, scores
-from rows import table
+from interop.exported import exported, hostile_run, results, scores
+from rows import each_row
 from viva.benchmarks import BENCHMARKS, CUSTOM, find_benchmark
 from viva.cli.ask.run import run_command
 from viva.cli.look.export import export_command
@@ -33,32 +33,25 @@ from viva.runs.export.formats import FORMATS
 ALL = ("inspect", "lm-eval", "every-eval-ever", "parquet", "hf")
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return plain_run(tmp_path_factory.mktemp("plain"))
-
-
 def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_wrong_use_is_a_sentence(run: Path, tmp_path: Path) -> None:
-    with table() as row:
-        for arguments, sentence in [
-            (["RUN", "--to", "excel"], r"'excel'.*there are: inspect, lm-eval"),
-            (["RUN", "--to", "hf", "--data", "."], "for a question set; a run knows its own"),
-            (["RUN", "cmmlu", "--to", "hf"], "either the one or the other"),
-            (["nowhere", "--to", "hf"], r"'nowhere' is no run folder, no question file.*no benchmark \(csbench"),
-            (["nowhere", "--to", "inspect"], "is no run folder"),
-            (["cmmlu", "--to", "inspect"], "is no run folder"),
-            (["cmmlu", "--to", "hf", "--language", "xx"], "'xx'"),
-            (["RUNS", "--to", "inspect"], r"is no run, but holds 1 \(plain\): name those"),
-        ]:
-            with row(arguments):
-                given = [{"RUN": str(run), "RUNS": str(run.parent)}.get(one, one) for one in arguments]
-                with pytest.raises(VivaError, match=sentence):
-                    told(export_command, *given, "--out", tmp_path / "out")
-                assert not list(tmp_path.iterdir())
+@each_row(
+    (["RUN", "--to", "excel"], r"'excel'.*there are: inspect, lm-eval"),
+    (["RUN", "--to", "hf", "--data", "."], "for a question set; a run knows its own"),
+    (["RUN", "cmmlu", "--to", "hf"], "either the one or the other"),
+    (["nowhere", "--to", "hf"], r"'nowhere' is no run folder, no question file.*no benchmark \(csbench"),
+    (["nowhere", "--to", "inspect"], "is no run folder"),
+    (["cmmlu", "--to", "inspect"], "is no run folder"),
+    (["cmmlu", "--to", "hf", "--language", "xx"], "'xx'"),
+    (["RUNS", "--to", "inspect"], r"is no run, but holds 1 \(plain\): name those"),
+)
+def test_wrong_use_is_a_sentence(arguments: list[str], sentence: str, *, run: Path, tmp_path: Path) -> None:
+    given = [{"RUN": str(run), "RUNS": str(run.parent)}.get(one, one) for one in arguments]
+    with pytest.raises(VivaError, match=sentence):
+        told(export_command, *given, "--out", tmp_path / "out")
+    assert not list(tmp_path.iterdir())
 
 
 def test_every_format_is_in_the_help() -> None:
@@ -338,21 +331,19 @@ def test_a_sample_id_is_no_path(text: str) -> None:
     assert found.isprintable()
 
 
-def test_file_parts() -> None:
-    with table() as row:
-        for text, part in [
-            ("csbench-en", "csbench-en"),
-            ("gpt-4.1", "gpt-4.1"),
-            ("my_set", "my_set"),
-            ("..", None),
-            ("", None),
-            ("模型", None),
-        ]:
-            with row(text):
-                if part is not None:
-                    assert file_part(text) == part
-                else:
-                    assert re.fullmatch(r"x-[0-9a-f]{8}", file_part(text))
+@each_row(
+    ("csbench-en", "csbench-en"),
+    ("gpt-4.1", "gpt-4.1"),
+    ("my_set", "my_set"),
+    ("..", None),
+    ("", None),
+    ("模型", None),
+)
+def test_file_parts(text: str, part: str | None) -> None:
+    if part is not None:
+        assert file_part(text) == part
+    else:
+        assert re.fullmatch(r"x-[0-9a-f]{8}", file_part(text))
 
 
 def test_models_have_the_names_that_lm_eval_gives_them_and_never_share_one() -> None:

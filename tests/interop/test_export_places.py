@@ -17,14 +17,10 @@ from viva.errors import VivaError
 def asked(folder: Path) -> Path:
     command = [
         "cmmlu",
-        "--model",
-        "baseline/first",
-        "--limit",
-        "2",
-        "--run",
-        str(folder / "run"),
-        "--progress",
-        "quiet",
+        *("--model", "baseline/first"),
+        *("--limit", "2"),
+        *("--run", str(folder / "run")),
+        *("--progress", "quiet"),
     ]
     run_command.main(command, standalone_mode=False)
     return folder / "run"

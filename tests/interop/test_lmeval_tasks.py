@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from benchmarks.lm_eval_rows import TASKS, rows
-from rows import table
+from rows import each_row, table, tabled
 from viva.benchmarks import CARD, open_exam
 from viva.benchmarks.card.lm_eval_draft import init_from_lm_eval
 from viva.benchmarks.card.lm_eval_file import TaskFields, read_task
@@ -164,19 +164,20 @@ def test_chat_messages_are_those_of_lm_eval(opened: Callable[[str], Both]) -> No
     def as_json(messages: list[dict[str, str]], **_: Any) -> str:
         return json.dumps(messages)
 
-    with table() as row:
-        for task in ("mmlu/default/mmlu_anatomy.yaml", "gsm8k/gsm8k.yaml", "nq_open/nq_open.yaml", "swag/swag.yaml"):
-            with row(task):
-                both = opened(task)
-                chat = {"apply_chat_template": True, "fewshot_as_multiturn": True, "chat_template": as_json}
-                theirs = [
-                    (tuple(Message(**one) for one in json.loads(request.args[0])), request.args[1])
-                    for request in both.build(2, **chat)
-                ]
-                ours = asked(both.exam(2, form="chat"))
-                assert [text for text, _ in ours] == [text for text, _ in theirs]
-                if both.chooses:
-                    assert [end for _, end in ours] == [end for _, end in theirs]
+    for task, row in tabled(
+        "mmlu/default/mmlu_anatomy.yaml", "gsm8k/gsm8k.yaml", "nq_open/nq_open.yaml", "swag/swag.yaml"
+    ):
+        with row:
+            both = opened(task)
+            chat = {"apply_chat_template": True, "fewshot_as_multiturn": True, "chat_template": as_json}
+            theirs = [
+                (tuple(Message(**one) for one in json.loads(request.args[0])), request.args[1])
+                for request in both.build(2, **chat)
+            ]
+            ours = asked(both.exam(2, form="chat"))
+            assert [text for text, _ in ours] == [text for text, _ in theirs]
+            if both.chooses:
+                assert [end for _, end in ours] == [end for _, end in theirs]
 
 
 def replying(both: Both, replies: dict[str, str]) -> dict[str, float]:
@@ -237,12 +238,10 @@ def mean(values: list[float]) -> float:
     return sum(values) / len(values)
 
 
-def test_scores_are_those_of_lm_eval(opened: Callable[[str], Both]) -> None:
-    with table() as row:
-        for task in TASKS:
-            both = opened(task)
-            with row(task):
-                compare(both)
+@each_row(*TASKS)
+def test_scores_are_those_of_lm_eval(task: str, *, opened: Callable[[str], Both]) -> None:
+    both = opened(task)
+    compare(both)
 
 
 def compare(both: Both) -> None:
@@ -299,9 +298,8 @@ def test_rows_are_those_that_datasets_reads(tmp_path: Path) -> None:
         "d.csv": "i,j,k\n1,True,1.0\nx,2,\n",
         "e.csv": "i,j,k\n,1_000,+5\nyes,1e5,-.5\nno,Infinity,5.\n",
     }
-    with table() as row:
-        for name, content in files.items():
-            with row(name):
-                (tmp_path / name).write_text(content)
-                theirs = datasets.load_dataset("json" if "json" in name else "csv", data_files=str(tmp_path / name))
-                assert list(map(repr, theirs["train"])) == [repr(one) for _, _, one in typed([tmp_path / name])]
+    for (name, content), row in tabled(*files.items()):
+        with row:
+            (tmp_path / name).write_text(content)
+            theirs = datasets.load_dataset("json" if "json" in name else "csv", data_files=str(tmp_path / name))
+            assert list(map(repr, theirs["train"])) == [repr(one) for _, _, one in typed([tmp_path / name])]

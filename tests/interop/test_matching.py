@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.handmade import opened
-from rows import table
+from rows import each_row
 from viva.errors import DataError
 from viva.interop.reading.matching import ID, ORDER, TEXT, QuestionMatcher
 from viva.interop.reading.replies import rows_of, said
@@ -89,16 +89,14 @@ TABLE: list[tuple[str, Item, str | None, str]] = [
 ]  # fmt: skip
 
 
-def test_an_item_is_matched_or_refused() -> None:
-    with table() as row:
-        for what, one, wanted, how in TABLE:
-            with row(what):
-                matching = QuestionMatcher(SET).match([one])
-                if wanted is None:
-                    assert not matching.found
-                    assert how in matching.missed[0].why
-                else:
-                    assert [(match.question.id, match.how) for match in matching.found] == [(wanted, how)]
+@each_row(*TABLE)
+def test_an_item_is_matched_or_refused(what: str, one: Item, wanted: str | None, how: str) -> None:
+    matching = QuestionMatcher(SET).match([one])
+    if wanted is None:
+        assert not matching.found
+        assert how in matching.missed[0].why
+    else:
+        assert [(match.question.id, match.how) for match in matching.found] == [(wanted, how)]
 
 
 def test_twins_are_handed_out_in_turn_and_no_more_often_than_there_are() -> None:
@@ -118,18 +116,16 @@ def test_the_order_counts_only_when_asked_and_only_where_lengths_agree() -> None
         QuestionMatcher(SET).match([*strange[:2], item(Q["1"].text), *strange[3:]], by_order=True)
 
 
-def test_letters_are_those_of_our_options() -> None:
-    with table() as row:
-        for reply, options, wanted in [
-            ("B", ("a queue", "a stack", "a tree", "a graph"), "A"),
-            ("The answer is D.", ("a queue", "a stack", "a tree", "a graph"), "D"),
-            ("I do not know.", ("a queue", "a stack", "a tree", "a graph"), "I do not know."),
-            ("B", STACKS, "B"),
-            ("B", (), "B"),
-            ("B", ("A stack ", "a  queue", "a tree", "a graph"), "B"),
-        ]:
-            with row((reply, options)):
-                assert said(Given(text=reply), item(options=options), Q["1"]) == wanted
+@each_row(
+    ("B", ("a queue", "a stack", "a tree", "a graph"), "A"),
+    ("The answer is D.", ("a queue", "a stack", "a tree", "a graph"), "D"),
+    ("I do not know.", ("a queue", "a stack", "a tree", "a graph"), "I do not know."),
+    ("B", STACKS, "B"),
+    ("B", (), "B"),
+    ("B", ("A stack ", "a  queue", "a tree", "a graph"), "B"),
+)
+def test_letters_are_those_of_our_options(reply: str, options: tuple[str, ...], wanted: str) -> None:
+    assert said(Given(text=reply), item(options=options), Q["1"]) == wanted
 
 
 def test_several_letters_that_cannot_be_turned_back_are_no_wrong_answer() -> None:
@@ -186,28 +182,23 @@ def test_a_question_is_found_in_whatever_stands_around_it(one: Question, before:
 KNOWN = QuestionMatcher(SET)
 
 
-def test_every_question_of_a_sample_is_found_by_its_prompt() -> None:
-    with table() as row:
-        for benchmark in ["csbench", "cmmlu", "clrbench", "infibench", "syneval"]:
-            with row(benchmark):
-                from viva.types import Generate, Sampling
+@each_row("csbench", "cmmlu", "clrbench", "infibench", "syneval")
+def test_every_question_of_a_sample_is_found_by_its_prompt(benchmark: str) -> None:
+    from viva.types import Generate, Sampling
 
-                exam = opened(benchmark, limit=100)
-                questions = list(exam.questions())
-                items = []
-                for one in questions:
-                    request = exam.request(one, 0, Sampling())
-                    assert isinstance(request, Generate)
-                    items.append(
-                        item(
-                            *(turn.content for turn in request.prompt if not isinstance(turn, str)),
-                            gold=one.answer or "",
-                        )
-                    )
-                matching = QuestionMatcher(questions).match(items)
-                assert not matching.missed
-                for match, one in zip(matching.found, questions, strict=True):
-                    assert match.question.id == one.id or match.question.text == one.text
+    exam = opened(benchmark, limit=100)
+    questions = list(exam.questions())
+    items = []
+    for one in questions:
+        request = exam.request(one, 0, Sampling())
+        assert isinstance(request, Generate)
+        items.append(
+            item(*(turn.content for turn in request.prompt if not isinstance(turn, str)), gold=one.answer or "")
+        )
+    matching = QuestionMatcher(questions).match(items)
+    assert not matching.missed
+    for match, one in zip(matching.found, questions, strict=True):
+        assert match.question.id == one.id or match.question.text == one.text
 
 
 def test_options_that_all_questions_share_need_not_stand_behind_them() -> None:

@@ -17,7 +17,7 @@ from benchmarks.handmade import opened
 from cli.collected import dangerous, write_csv, write_jsonl
 from interop.command import command, grade
 from interop.replies import reply_to
-from rows import table
+from rows import each_row
 from viva.errors import DataError
 from viva.interop.reading import FORMS, read_logs
 from viva.interop.reading.detecting import form_of
@@ -196,19 +196,17 @@ HOSTILE: list[tuple[str, str, str]] = [  # lm-eval's are named samples_*, OpenCo
 ]
 
 
-def test_a_hostile_file_is_refused_with_a_sentence(tmp_path: Path) -> None:
-    with table() as row:
-        for name, content, said in HOSTILE:
-            with row(name):
-                (folder := tmp_path / Path(name).stem).mkdir(exist_ok=True)
-                (folder / name).write_text(content, encoding="utf-8")
-                form = "lm-eval" if name.startswith("samples_") else "opencompass" if name.endswith(".json") else None
-                ended = command(folder, "grade", "cmmlu", name, *(("--from", form) if form else ()))
-                assert ended.code == 2, ended.err
-                assert said in ended.err
-                assert name in ended.err
-                assert "Traceback" not in ended.err
-                assert [path.name for path in folder.iterdir()] == [name], "nothing was written"
+@each_row(*HOSTILE)
+def test_a_hostile_file_is_refused_with_a_sentence(name: str, content: str, said: str, *, tmp_path: Path) -> None:
+    (folder := tmp_path / Path(name).stem).mkdir(exist_ok=True)
+    (folder / name).write_text(content, encoding="utf-8")
+    form = "lm-eval" if name.startswith("samples_") else "opencompass" if name.endswith(".json") else None
+    ended = command(folder, "grade", "cmmlu", name, *(("--from", form) if form else ()))
+    assert ended.code == 2, ended.err
+    assert said in ended.err
+    assert name in ended.err
+    assert "Traceback" not in ended.err
+    assert [path.name for path in folder.iterdir()] == [name], "nothing was written"
 
 
 def test_numbers_that_are_none_are_no_choice(tmp_path: Path) -> None:

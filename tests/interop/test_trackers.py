@@ -16,24 +16,14 @@ import pytest
 
 from cli.collected import dangerous
 from cli.told import told
-from interop.exported import hostile_run, plain_run, results
-from rows import table
+from interop.exported import results
+from rows import tabled
 from viva.cli.look.export import export_command
 from viva.errors import StorageError, VivaError
 from viva.reports.result import Result
 from viva.runs.export.formats import FORMATS
 
 TRACKERS = [name for name, form in FORMATS.items() if form.tracker]
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return plain_run(tmp_path_factory.mktemp("plain"))
-
-
-@pytest.fixture(scope="module")
-def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return hostile_run(tmp_path_factory.mktemp("hostile"))
 
 
 def expected(result: Result) -> dict[str, float]:
@@ -220,12 +210,11 @@ def test_without_a_key_wandb_says_what_to_do(offline: Path, run: Path) -> None:
 
 
 def test_a_tracker_takes_no_folder_and_a_format_needs_one(run: Path, tmp_path: Path) -> None:
-    with table() as row:
-        for form in FORMATS:
-            out = ["--out", tmp_path / "x"] if form in TRACKERS else []
-            sentence = "writes no file" if form in TRACKERS else "say which with --out"
-            with row(form), pytest.raises(VivaError, match=sentence):
-                told(export_command, run, "--to", form, *out)
+    for form, row in tabled(*FORMATS):
+        out = ["--out", tmp_path / "x"] if form in TRACKERS else []
+        sentence = "writes no file" if form in TRACKERS else "say which with --out"
+        with row, pytest.raises(VivaError, match=sentence):
+            told(export_command, run, "--to", form, *out)
     assert TRACKERS == ["mlflow", "wandb"]
     assert not list(tmp_path.iterdir())
 

@@ -13,7 +13,7 @@ from urllib.parse import quote
 import pytest
 
 from cli.told import told
-from interop.exported import exported, hostile_run, plain_run, results, scores
+from interop.exported import exported, hostile_run, results, scores
 from viva.cli.look.export import export_command
 from viva.errors import VivaError
 
@@ -23,11 +23,6 @@ def logs() -> Any:
     import inspect_ai.log
 
     return inspect_ai.log
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return plain_run(tmp_path_factory.mktemp("plain"))
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from cli.told import told
-from interop.exported import QUESTIONS, exported, hostile_run, plain_run, results, scores
+from interop.exported import QUESTIONS, exported, results, scores
 from viva.cli.ask.run import run_command
 from viva.cli.look.export import export_command
 from viva.errors import VivaError
@@ -25,16 +25,6 @@ OFFLINE = {
     "HF_DATASETS_DISABLE_PROGRESS_BARS": "1",
     "DO_NOT_TRACK": "1",
 }
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return plain_run(tmp_path_factory.mktemp("plain"))
-
-
-@pytest.fixture(scope="module")
-def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return hostile_run(tmp_path_factory.mktemp("hostile"))
 
 
 @pytest.fixture(scope="module")

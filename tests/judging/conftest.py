@@ -7,9 +7,16 @@ from collections.abc import Iterator
 import pytest
 
 from judging.serving import JudgeServer
+from judging.sittings import Evaluation
+from servers.fixtures import Viva
 
 
 @pytest.fixture
 def judges() -> Iterator[JudgeServer]:
     with JudgeServer() as server:
         yield server
+
+
+@pytest.fixture
+def evaluation(viva: Viva, judges: JudgeServer) -> Evaluation:
+    return Evaluation(viva, judges)

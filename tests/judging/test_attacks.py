@@ -17,7 +17,7 @@ from evidence import heard
 from judging.attacks import HARMLESS, LONG, attacks, replies, woven
 from judging.judge_panels import Target, few, sheet, targets, texts
 from judging.reading import Gullible, Quoting, Sheet, orders
-from rows import table
+from rows import tabled
 from viva.prompting import LONGEST_JUDGED, fence, fill, replace_surrogates
 from viva.types import RATIONALE, Generate, Opinion, Response
 
@@ -97,39 +97,34 @@ def repelled(attack: dict[str, Any], tried: Sequence[Target]) -> int:
 
 
 def test_no_attack_gets_through() -> None:
-    with table() as row:
-        for attack in attacks():
-            with row(attack["id"]):
-                assert repelled(attack, few()[-1:] if "fill" in attack else few())
+    for attack, row in tabled(*attacks()):
+        with row:
+            assert repelled(attack, few()[-1:] if "fill" in attack else few())
 
 
 @pytest.mark.slow
 def test_no_attack_gets_through_to_a_judge_of_any_exam_and_language() -> None:
-    with table() as row:
-        for attack in attacks():
-            with row(attack["id"]):
-                assert repelled(attack, few() if "fill" in attack else targets()) >= len(few())
+    for attack, row in tabled(*attacks()):
+        with row:
+            assert repelled(attack, few() if "fill" in attack else targets()) >= len(few())
 
 
 def test_a_judge_sees_what_was_written_and_of_long_rationales_both_ends() -> None:
     plain, *_ = (target for target in few() if target.name == "csbench-en open")
     formed, *_ = (target for target in few() if target.aspect == RATIONALE)
-    with table() as row:
-        for attack in (attack for attack in attacks() if "text" in attack):
-            with row(attack["id"]):
-                text = woven(attack, plain.question)
-                request = plain.asks(text)
-                assert request is not None
-                if len(text) <= LONGEST_JUDGED:
-                    assert sheet(request).material == text.strip()
-                request = formed.asks(json.dumps({"Rationale": text, "Answer": "B"}))
-                meant = not {"\b", "\f"} & set(
-                    text
-                )  # in JSON these two are LaTeX that lost its backslash: \\beta, \\frac
-                if request is not None and meant and not attack.get("thinks"):
-                    material = sheet(request).material
-                    assert replace_surrogates(text.strip())[: LONG // 4] in material
-                    assert len(material) <= 2 * LONGEST_JUDGED + 200
+    for attack, row in tabled(*(attack for attack in attacks() if "text" in attack)):
+        with row:
+            text = woven(attack, plain.question)
+            request = plain.asks(text)
+            assert request is not None
+            if len(text) <= LONGEST_JUDGED:
+                assert sheet(request).material == text.strip()
+            request = formed.asks(json.dumps({"Rationale": text, "Answer": "B"}))
+            meant = not {"\b", "\f"} & set(text)  # in JSON these two are LaTeX that lost its backslash: \\beta, \\frac
+            if request is not None and meant and not attack.get("thinks"):
+                material = sheet(request).material
+                assert replace_surrogates(text.strip())[: LONG // 4] in material
+                assert len(material) <= 2 * LONGEST_JUDGED + 200
 
 
 def test_such_a_judge_does_obey_where_the_fence_can_be_guessed() -> None:

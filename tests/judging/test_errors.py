@@ -21,7 +21,7 @@ from judging.attacks import attacks, woven
 from judging.reading import Sheet, read, visible
 from judging.serving import Body, JudgeServer
 from judging.test_attacks import EVIL, HALF
-from rows import table
+from rows import tabled
 from servers.fixtures import QUIET, Ended, Viva, wait_until
 from viva.api.asking import UnansweredWarning
 from viva.api.studies import error_types
@@ -293,12 +293,11 @@ def hold(question: Question, reply: str) -> None:
 
 
 def test_no_attack_gets_a_label_or_loses_one() -> None:
-    with table() as row:
-        for attack in attacks():
-            with row(attack["id"]):
-                for target in targets()[:2] if "fill" in attack else targets():
-                    kind = "R" if target.tags["tag"] == "Reasoning" else "K"
-                    hold(target, as_labels(woven(attack, target), kind))
+    for attack, row in tabled(*attacks()):
+        with row:
+            for target in targets()[:2] if "fill" in attack else targets():
+                kind = "R" if target.tags["tag"] == "Reasoning" else "K"
+                hold(target, as_labels(woven(attack, target), kind))
 
 
 @given(EVIL)

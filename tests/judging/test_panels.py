@@ -21,11 +21,6 @@ from viva.benchmarks import open_exam
 from viva.types import ExamSpec
 
 
-@pytest.fixture
-def evaluation(viva: Viva, judges: JudgeServer) -> Evaluation:
-    return Evaluation(viva, judges)
-
-
 def test_mean_median_and_majority_of_three_judges_asked_twice_each(evaluation: Evaluation, judges: JudgeServer) -> None:
     ended = evaluation.run("mark-1", "mark-0.5", "mark-0.5-b", more=("--judge-samples", 2))
     assert ended.code == 0, ended.err

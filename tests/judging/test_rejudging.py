@@ -13,7 +13,7 @@ from cli.collected import refused
 from judging.attacks import attacks
 from judging.serving import JudgeServer
 from judging.sittings import OPEN, TRUTH, VERDICTS, Evaluation
-from rows import table
+from rows import tabled
 from servers.fixtures import QUIET, Viva
 
 RUBRIC = """
@@ -28,11 +28,6 @@ version = "4"
 [rationale.en]
 truth = "A full rationale names the concept, and nothing else."
 """
-
-
-@pytest.fixture
-def evaluation(viva: Viva, judges: JudgeServer) -> Evaluation:
-    return Evaluation(viva, judges)
 
 
 def record(viva: Viva) -> dict[str, Any]:
@@ -129,14 +124,13 @@ def test_a_rubric_that_is_none_is_refused_before_anybody_is_asked(viva: Viva) ->
     )
     file = viva.folder / "rubric.toml"
     judge = ("--judge", "openai/m", "--judge-base-url", "http://127.0.0.1:9/v1", "--encoder", "none")
-    with table() as row:
-        for content, said in rubrics:
-            with row(content):
-                file.write_text(content, encoding="utf-8")
-                refused(
-                    viva("run", "clrbench", "--model", "baseline/first", *judge, "--rubric", file, "--run", "run"), said
-                )
-                assert not (viva.folder / "run").exists()
+    for (content, said), row in tabled(*rubrics):
+        with row:
+            file.write_text(content, encoding="utf-8")
+            refused(
+                viva("run", "clrbench", "--model", "baseline/first", *judge, "--rubric", file, "--run", "run"), said
+            )
+            assert not (viva.folder / "run").exists()
 
 
 def test_what_is_refused_on_resume_leaves_the_run_as_it_was(evaluation: Evaluation, judges: JudgeServer) -> None:

@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 
 from cli.collected import gold, questions
 from judging.serving import JudgeServer
-from rows import table
+from rows import table, tabled
 from servers.fixtures import QUIET, LocalServer, Viva, Warm
 from viva.engine.folder import RunFolder
 from viva.runs.config import LimitOptions
@@ -81,10 +81,9 @@ def test_show_folds_it_and_says_where_replies_were_cut_off(sat: Sat) -> None:
     assert shown.index("Hush") < shown.index("--- reply")
     whole = sat.viva("show", "runs/x", "--limit", "100", "--reasoning").out
     assert "A third one" in whole
-    with table() as row:
-        for cut, count in (("thinking", LONG), ("answer", 0)):
-            with row(cut):
-                assert f"{count} of {count} answers shown" in sat.viva("show", "runs/x", "--cut-off", cut).err
+    for (cut, count), row in tabled(("thinking", LONG), ("answer", 0)):
+        with row:
+            assert f"{count} of {count} answers shown" in sat.viva("show", "runs/x", "--cut-off", cut).err
 
 
 def test_tables_say_what_answers_took_and_how_many_were_cut_off(sat: Sat) -> None:

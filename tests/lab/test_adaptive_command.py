@@ -15,7 +15,7 @@ import pytest
 
 import viva as library
 from cli.collected import gold, questions, write_jsonl, wrong
-from rows import table
+from rows import table, tabled
 from servers.fixtures import QUIET, LocalServer, Viva
 from viva.analysis.draw import Draw
 from viva.engine.folder import RunFolder
@@ -203,15 +203,16 @@ def test_an_estimate_says_that_it_is_of_all_questions(viva: Viva) -> None:
 def test_its_scores_are_compared_with_nothing(here: Path) -> None:
     adaptive(run="runs/one")
     library.run("cmmlu", model="replay/bad.jsonl", run="runs/two")
-    with table() as row:
-        for name, call in {
+    for (_name, call), row in tabled(
+        *{
             "compare": lambda: library.compare("runs/one", "runs/two"),
             "breakdown": lambda: library.breakdown("runs/one"),
             "items": lambda: library.lab.item_analysis("runs"),
             "plan": lambda: library.lab.plan("runs/one", difference=5),
-        }.items():
-            with row(name), pytest.raises(VivaError, match=r"asked adaptively.*`viva score runs/one` has its estimate"):
-                call()
+        }.items()
+    ):
+        with row, pytest.raises(VivaError, match=r"asked adaptively.*`viva score runs/one` has its estimate"):
+            call()
     board = library.leaderboard("runs")
     assert any("one was asked adaptively" in why for why in board.left_out)
 
@@ -219,27 +220,26 @@ def test_its_scores_are_compared_with_nothing(here: Path) -> None:
 def test_what_cannot_be_asked_adaptively(here: Path) -> None:
     library.run("cmmlu", model="baseline/random", run="single")
     write_jsonl(here / "other.jsonl", [{"question": "x", "sample": 0, "model": "a", "score": 1}])
-    with table() as row:
-        for expected, options in (
-            ("needs calibration", {"calibration": None}),
-            ("needs until: a number", {"until": None}),
-            ("write a number of questions", {"until": "soon"}),
-            ("leave limit out", {"limit": 5}),
-            ("leave shard out", {"shard": "1/2"}),
-            ("leave shuffle out", {"shuffle": True}),
-            ("it would be 2 times: leave repeats out", {"repeats": 2}),
-            ("it would be 3 times: say samples 1", {"samples": 3}),
-            ("leave batch out", {"batch": True}),
-            ("asks 1 model", {"model": ["replay/good.jsonl", "replay/bad.jsonl"]}),
-            ("here are 1 model and 1 exam: name another with model", {"until": "a>b"}),
-            ("has 96 questions to ask", {"until": "97"}),
-            ("there is no table or run nothing.csv$", {"calibration": "nothing.csv"}),
-            (r"other models with scores on questions of \S+: 1,", {"calibration": "single"}),
-            (r"questions of \S+: 0,.*called as in the exam \(\w", {"calibration": "other.jsonl"}),
-        ):
-            given = {"model": "replay/good.jsonl", "calibration": "known.csv", "until": "60", "run": "none", **options}
-            with row(expected), pytest.raises(VivaError, match=expected):
-                library.lab.adaptive_run("cmmlu", **given)
+    for (expected, options), row in tabled(
+        ("needs calibration", {"calibration": None}),
+        ("needs until: a number", {"until": None}),
+        ("write a number of questions", {"until": "soon"}),
+        ("leave limit out", {"limit": 5}),
+        ("leave shard out", {"shard": "1/2"}),
+        ("leave shuffle out", {"shuffle": True}),
+        ("it would be 2 times: leave repeats out", {"repeats": 2}),
+        ("it would be 3 times: say samples 1", {"samples": 3}),
+        ("leave batch out", {"batch": True}),
+        ("asks 1 model", {"model": ["replay/good.jsonl", "replay/bad.jsonl"]}),
+        ("here are 1 model and 1 exam: name another with model", {"until": "a>b"}),
+        ("has 96 questions to ask", {"until": "97"}),
+        ("there is no table or run nothing.csv$", {"calibration": "nothing.csv"}),
+        (r"other models with scores on questions of \S+: 1,", {"calibration": "single"}),
+        (r"questions of \S+: 0,.*called as in the exam \(\w", {"calibration": "other.jsonl"}),
+    ):
+        given = {"model": "replay/good.jsonl", "calibration": "known.csv", "until": "60", "run": "none", **options}
+        with row, pytest.raises(VivaError, match=expected):
+            library.lab.adaptive_run("cmmlu", **given)
     assert not Path("none").exists()
 
 

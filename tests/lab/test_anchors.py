@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.responders import subjects, world
-from rows import table
+from rows import tabled
 from viva.errors import DataError
 from viva.lab.items.anchor_choice import choose, interval, known_curves, predict
 from viva.lab.items.anchor_error import validate
@@ -175,13 +175,12 @@ def test_what_cannot_be_chosen_is_refused_with_a_reason() -> None:
     empty[2] = np.nan
     gaps = subjects(5, 40, 1)
     gaps[1, :30] = np.nan
-    with table() as row:
-        for name, scores, count, said in [
-            ("two models", subjects(2, 40, 1), 5, "it takes 3"),
-            ("one anchor", subjects(5, 40, 1), 1, "1 anchors"),
-            ("more anchors than questions", subjects(5, 40, 1), 41, "41 anchors of 40"),
-            ("a model without scores", empty, 5, "one has none"),
-            ("a model with few", gaps, 20, "10 questions were answered"),
-        ]:
-            with row(name), pytest.raises(DataError, match=said):
-                validate(scores, count, rounds=1)
+    for (_name, scores, count, said), row in tabled(
+        ("two models", subjects(2, 40, 1), 5, "it takes 3"),
+        ("one anchor", subjects(5, 40, 1), 1, "1 anchors"),
+        ("more anchors than questions", subjects(5, 40, 1), 41, "41 anchors of 40"),
+        ("a model without scores", empty, 5, "one has none"),
+        ("a model with few", gaps, 20, "10 questions were answered"),
+    ):
+        with row, pytest.raises(DataError, match=said):
+            validate(scores, count, rounds=1)

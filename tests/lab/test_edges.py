@@ -11,7 +11,7 @@ import pytest
 from cli.test_extras import bare, scores
 from cli.test_ranges import folder as ranges
 from cli.test_ranges import viva as here
-from rows import table
+from rows import tabled
 from servers.fixtures import Viva
 from servers.ports import closed_port
 from strangers.test_consent import VALUE
@@ -23,12 +23,11 @@ __all__ = ["ranges"]
 def test_a_command_that_needs_an_extra_names_it(tmp_path: Path) -> None:
     (tmp_path / "scores.csv").write_text(scores(), encoding="utf-8")
     commands = {("item-analysis", "scores.csv"): "scipy", ("plan", "--score", "80", "--difference", "2"): "scipy"}
-    with table() as row:
-        for (command, package), done in zip(commands.items(), bare(tmp_path, *commands), strict=True):
-            with row(command[0]):
-                assert done.code == 2, done.err
-                said = f"viva: this needs {package}, which is not installed: pip install 'viva[analysis]'"
-                assert done.err.splitlines()[-1].startswith(said)
+    for ((_command, package), done), row in tabled(*zip(commands.items(), bare(tmp_path, *commands), strict=True)):
+        with row:
+            assert done.code == 2, done.err
+            said = f"viva: this needs {package}, which is not installed: pip install 'viva[analysis]'"
+            assert done.err.splitlines()[-1].startswith(said)
 
 
 def test_a_server_that_is_not_there_is_named(viva: Viva) -> None:

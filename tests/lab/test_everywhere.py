@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from rows import table
+from rows import tabled
 from viva.cli.main import cli, main
 from web.hostile import TEXTS, assert_harmless
 from web.test_everywhere import assert_printed_as_text, runs
@@ -29,10 +29,9 @@ def test_what_is_printed_of_hostile_runs_is_text(runs: dict[str, str], tmp_path:
     varied = ["--model", "baseline/random", "--model", "baseline/first", "--limit", "16", "--vary", f"system={levels}"]
     made = ["variance", "run", "cmmlu", *varied, "--run", str(tmp_path / "varied")]
     CliRunner().invoke(cli, made, catch_exceptions=False)
-    with table() as row:
-        for command in COMMANDS:
-            with row(command):
-                assert_printed_as_text({**runs, "V": str(tmp_path / "varied")}, command)
+    for command, row in tabled(*COMMANDS):
+        with row:
+            assert_printed_as_text({**runs, "V": str(tmp_path / "varied")}, command)
 
 
 def test_what_is_said_of_anchors_steers_no_terminal(runs: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:

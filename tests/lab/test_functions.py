@@ -12,7 +12,7 @@ import pytest
 
 import viva
 from api.test_studies import assert_same_options, assert_shape, here, options_of
-from rows import table
+from rows import tabled
 from viva import plugins
 from viva.api.studies import python_name
 from viva.cli.main import cli
@@ -23,19 +23,18 @@ __all__ = ["here"]
 def test_every_option_of_a_command_is_its_functions_with_the_same_default() -> None:
     known = {name: one for name, one in plugins.registered().items() if ":" in one.place}
     assert len(known) > 35
-    with table() as row:
-        for name, one in known.items():
-            if plugins.load(one).kind == "way":
-                continue
-            with row(name):
-                command: click.Command = cli
-                words = [*name.split(), "--help"]
-                while isinstance(command, click.Group):
-                    _, found, words = command.resolve_command(click.Context(command), words)
-                    assert found is not None
-                    command = found
-                function = getattr(getattr(viva, one.package), python_name(name, one.package))
-                assert_same_options(name, options_of(one.place), command, function)
+    for (name, one), row in tabled(*known.items()):
+        if plugins.load(one).kind == "way":
+            continue
+        with row:
+            command: click.Command = cli
+            words = [*name.split(), "--help"]
+            while isinstance(command, click.Group):
+                _, found, words = command.resolve_command(click.Context(command), words)
+                assert found is not None
+                command = found
+            function = getattr(getattr(viva, one.package), python_name(name, one.package))
+            assert_same_options(name, options_of(one.place), command, function)
 
 
 def test_what_every_study_finds_has_one_shape(here: viva.Run) -> None:
@@ -47,10 +46,9 @@ def test_what_every_study_finds_has_one_shape(here: viva.Run) -> None:
         (viva.build.stats, ("cmmlu",), {"by": "home"}, True),
         (viva.lab.variance, (varied,), {"budget": 100}, True),
     ]
-    with table() as row:
-        for function, given, options, drawn in called:
-            with row((function.__name__, given)):
-                assert_shape(function(*given, **options), drawn=drawn)
+    for (function, given, options, drawn), row in tabled(*called):
+        with row:
+            assert_shape(function(*given, **options), drawn=drawn)
 
 
 def test_figures_of_a_frame_are_null_where_there_are_none(here: viva.Run) -> None:
@@ -67,10 +65,9 @@ def test_errors_name_parameters(here: viva.Run) -> None:
         (viva.lab.perplexity, ("cmmlu",), {"model": "baseline/first"}, "how probable a text is"),
         (viva.build.split, (Path("texts.jsonl"),), {}, "^out: must be given"),
     ]
-    with table() as row:
-        for function, given, options, said in refused:
-            with row((function.__name__, options)), pytest.raises(viva.VivaError, match=said):
-                function(*given, **options)
+    for (function, given, options, said), row in tabled(*refused):
+        with row, pytest.raises(viva.VivaError, match=said):
+            function(*given, **options)
     with pytest.raises(AttributeError, match=r"module 'viva\.lab' has no attribute 'plam'"):
         viva.lab.plam  # noqa: B018
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.responders import lsat6, probability, world
-from rows import table
+from rows import each_row
 from viva.errors import DataError
 from viva.lab.items.quadrature import State, Work, derivatives, posterior_of
 from viva.lab.items.response import SPREAD, Fitted, Floats, Logistic, fit
@@ -271,18 +273,17 @@ def test_fifty_models_on_two_thousand_questions_take_seconds() -> None:
     assert np.corrcoef(found.ability, made.ability)[0, 1] > 0.997
 
 
-def test_what_cannot_be_fitted_is_refused_with_a_reason() -> None:
-    with table() as row:
-        for scores, said in [
-            (np.ones((1, 5)), "two models"),
-            (np.ones((3, 1)), "two models"),
-            (np.array([[0.0, 1.0], [np.nan, np.nan]]), "a score of every model"),
-            (np.array([[0.0, 1.5], [1.0, 0.0]]), "1.5"),
-            (np.array([[0.0, -0.5], [1.0, 0.0]]), "-0.5"),
-            (np.array([[0.0, 1.0], [1.0, 0.0]]), "nothing to tell apart"),
-        ]:
-            with row(scores.tolist()), pytest.raises(DataError, match=said):
-                fit(scores)
+@each_row(
+    (np.ones((1, 5)), "two models"),
+    (np.ones((3, 1)), "two models"),
+    (np.array([[0.0, 1.0], [np.nan, np.nan]]), "a score of every model"),
+    (np.array([[0.0, 1.5], [1.0, 0.0]]), "1.5"),
+    (np.array([[0.0, -0.5], [1.0, 0.0]]), "-0.5"),
+    (np.array([[0.0, 1.0], [1.0, 0.0]]), "nothing to tell apart"),
+)
+def test_what_cannot_be_fitted_is_refused_with_a_reason(scores: Any, said: str) -> None:
+    with pytest.raises(DataError, match=said):
+        fit(scores)
 
 
 def test_a_fit_that_was_cut_short_says_so() -> None:

@@ -18,17 +18,14 @@ import pytest
 from analysis.responders import subjects, world
 from cli.collected import dangerous
 from cli.told import command_of, told
-from rows import table
+from rows import tabled
 from viva.cli.ask.run import run_command
 from viva.cli.look.show import show_command
 from viva.engine.folder import RunFolder
 from viva.errors import DataError, VivaError
 from viva.reports.result import signature
 
-
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 def items(*arguments: object) -> str:
@@ -54,14 +51,10 @@ def run(name: str, seed: int, *arguments: object) -> str:
     return told(
         run_command,
         "cmmlu",
-        "--model",
-        "baseline/random",
-        "--seed",
-        seed,
-        "--run",
-        name,
-        "--progress",
-        "quiet",
+        *("--model", "baseline/random"),
+        *("--seed", seed),
+        *("--run", name),
+        *("--progress", "quiet"),
         *arguments,
     )
 
@@ -247,14 +240,10 @@ def test_several_exams_are_told_one_by_one_and_chosen_by_name() -> None:
     told(
         run_command,
         "csbench",
-        "--only",
-        "comprehension",
-        "--model",
-        "baseline/random",
-        "--run",
-        "s",
-        "--progress",
-        "quiet",
+        *("--only", "comprehension"),
+        *("--model", "baseline/random"),
+        *("--run", "s"),
+        *("--progress", "quiet"),
     )
     assert {exam["exam"] for exam in json.loads(items("r", "s", "--format", "json"))["exams"]} == {
         "cmmlu-zh",
@@ -271,28 +260,27 @@ def test_what_cannot_be_is_one_sentence() -> None:
     item_scores(subjects(4, 30, 1), "t.csv")
     item_scores(subjects(2, 30, 1), "two.csv")
     Path("f.csv").write_text("model,family\nnobody,A\n")
-    with table() as row:
-        for arguments, said in [
-            ((), "name runs or tables"),
-            (("t.csv", "--predict", "r"), "leave it out"),
-            (("--predict", "t.csv"), "needs --anchors-file"),
-            (("t.csv", "--anchors-file", "a.csv"), "goes with --predict"),
-            (("t.csv", "--families", "f.csv"), "--families f.csv is for --anchors N"),
-            (("t.csv", "--anchors", "5", "--families", "f.csv"), "names no model that is here"),
-            (("t.csv", "--anchors", "5", "--families", "t.csv"), "columns model and family"),
-            (("t.csv", "--levels"), "--levels needs --weaker"),
-            (("t.csv", "--weaker", "m"), "is for --levels"),
-            (("t.csv", "--levels", "--anchors", "5"), "ask them one by one"),
-            (("t.csv", "--anchors", "5", "--irt", "2pl"), "leave it out with --anchors"),
-            (("t.csv", "--anchors", "50"), "50 anchors of 30 questions"),
-            (("two.csv", "--anchors", "5"), "too few for that: it takes 3"),
-            (("nowhere.csv",), "there is no table"),
-            (("t.csv", "--chart", "x.gif"), "--chart x.gif"),
-            (("t.csv", "--levels", "--weaker", "x", "--stronger", "y"), "no such model here"),
-            (("--predict", "t.csv", "--anchors-file", "t.csv"), "no column 'share'"),
-        ]:
-            with row(arguments), pytest.raises(VivaError, match=said):
-                items(*arguments)
+    for (arguments, said), row in tabled(
+        ((), "name runs or tables"),
+        (("t.csv", "--predict", "r"), "leave it out"),
+        (("--predict", "t.csv"), "needs --anchors-file"),
+        (("t.csv", "--anchors-file", "a.csv"), "goes with --predict"),
+        (("t.csv", "--families", "f.csv"), "--families f.csv is for --anchors N"),
+        (("t.csv", "--anchors", "5", "--families", "f.csv"), "names no model that is here"),
+        (("t.csv", "--anchors", "5", "--families", "t.csv"), "columns model and family"),
+        (("t.csv", "--levels"), "--levels needs --weaker"),
+        (("t.csv", "--weaker", "m"), "is for --levels"),
+        (("t.csv", "--levels", "--anchors", "5"), "ask them one by one"),
+        (("t.csv", "--anchors", "5", "--irt", "2pl"), "leave it out with --anchors"),
+        (("t.csv", "--anchors", "50"), "50 anchors of 30 questions"),
+        (("two.csv", "--anchors", "5"), "too few for that: it takes 3"),
+        (("nowhere.csv",), "there is no table"),
+        (("t.csv", "--chart", "x.gif"), "--chart x.gif"),
+        (("t.csv", "--levels", "--weaker", "x", "--stronger", "y"), "no such model here"),
+        (("--predict", "t.csv", "--anchors-file", "t.csv"), "no column 'share'"),
+    ):
+        with row, pytest.raises(VivaError, match=said):
+            items(*arguments)
 
 
 def test_a_damaged_file_of_anchors_is_refused_with_its_line() -> None:

@@ -19,7 +19,7 @@ from cli.collected import write_jsonl
 from judging.attacks import attacks, woven
 from judging.reading import read
 from judging.serving import Body, JudgeServer
-from rows import table
+from rows import each_row, tabled
 from servers.fixtures import QUIET, Ended, Viva, wait_until
 from viva.benchmarks import open_exam
 from viva.lab.judges.probes import (
@@ -144,15 +144,14 @@ def test_the_run_s_own_judge_is_asked_for_what_it_has_not_said_yet(viva: Viva, s
 
 def test_a_weakness_is_found_and_no_other(viva: Viva, server: Weak) -> None:
     examined(viva, server, judge="")
-    with table() as row:
-        for name in PROBES:
-            with row(name):
-                ended = bias(viva, server, f"weak-{name}")
-                assert ended.code == 0, ended.err
-                assert biased(ended) == [name]
-                assert effects(ended)[name]["change"] > 0.3
-                assert effects(ended)[name]["down"]["value"] == 0
-                assert f"{name} changes the mean mark by +" in str(ended.report["notes"])
+    for name, row in tabled(*PROBES):
+        with row:
+            ended = bias(viva, server, f"weak-{name}")
+            assert ended.code == 0, ended.err
+            assert biased(ended) == [name]
+            assert effects(ended)[name]["change"] > 0.3
+            assert effects(ended)[name]["down"]["value"] == 0
+            assert f"{name} changes the mean mark by +" in str(ended.report["notes"])
 
 
 def test_a_judge_that_likes_long_answers_is_said_to_like_nothing_else(viva: Viva, server: Weak) -> None:
@@ -247,42 +246,40 @@ def test_a_program_gets_what_the_command_prints_and_limits_hold(viva: Viva, serv
 def test_what_cannot_be_examined_is_refused(viva: Viva, server: Weak) -> None:
     examined(viva, server, judge="")
     assert viva("run", "cmmlu", "--model", "baseline/random", "--run", "letters", *QUIET).code == 0
-    with table() as row:
-        for given, said in (
-            (("judge-bias", "run"), "has no judge: name the one to examine with --judge MODEL"),
-            (
-                ("judge-bias", "letters", "--judge", "openai/x@http://127.0.0.1:9/v1"),
-                "no answer of this run is graded by",
-            ),
-            (("judge-bias", "run", "--judge", "openai/x", "--answers", "1"), "--answers"),
-        ):
-            with row(given):
-                ended = viva(*given)
-                assert ended.code == 2
-                assert said in " ".join(ended.err.split())
+    for (arguments, said), row in tabled(
+        (("judge-bias", "run"), "has no judge: name the one to examine with --judge MODEL"),
+        (
+            ("judge-bias", "letters", "--judge", "openai/x@http://127.0.0.1:9/v1"),
+            "no answer of this run is graded by",
+        ),
+        (("judge-bias", "run", "--judge", "openai/x", "--answers", "1"), "--answers"),
+    ):
+        with row:
+            ended = viva(*arguments)
+            assert ended.code == 2
+            assert said in " ".join(ended.err.split())
     assert not server.asked
 
 
 def test_what_lacks_a_verdict_is_said_with_its_reason(viva: Viva, server: Weak) -> None:
     examined(viva, server, judge="")
     asked = ("judge-bias", "run", "--answers", 5, "--judge-base-url", server.url, *QUIET)
-    with table() as row:
-        for judge, said, unsaid in (
-            ("silent", "no figure: of 65 requests no verdict in the reply to 65 (judge-bias.jsonl", "–"),
-            ("halting", "5 comparisons are missing: of 65 requests no verdict in the reply to 5 (", "no reply to"),
-            (
-                "halting",
-                "instruction: no figure; it takes both marks of answers to two questions; 5 of 5 lack",
-                "length:",
-            ),
-        ):
-            with row(said):
-                ended = viva(*asked, "--judge", f"openai/{judge}")
-                assert ended.code == 3
-                shown = " ".join(ended.out.split())
-                assert said in shown
-                assert unsaid not in shown
-                assert "try those again with: the same command" in ended.err
+    for (judge, said, unsaid), row in tabled(
+        ("silent", "no figure: of 65 requests no verdict in the reply to 65 (judge-bias.jsonl", "–"),
+        ("halting", "5 comparisons are missing: of 65 requests no verdict in the reply to 5 (", "no reply to"),
+        (
+            "halting",
+            "instruction: no figure; it takes both marks of answers to two questions; 5 of 5 lack",
+            "length:",
+        ),
+    ):
+        with row:
+            ended = viva(*asked, "--judge", f"openai/{judge}")
+            assert ended.code == 3
+            shown = " ".join(ended.out.split())
+            assert said in shown
+            assert unsaid not in shown
+            assert "try those again with: the same command" in ended.err
     server.stop()
     dead = viva(*asked, "--judge", "openai/fair")
     assert "no figure: of 65 requests no reply to 65. The same command asks these again." in " ".join(dead.out.split())
@@ -391,14 +388,12 @@ def test_no_answer_gets_out_of_its_quotation() -> None:
     quoted_whole()
 
 
-def test_a_list_has_a_sentence_an_item() -> None:
-    with table() as row:
-        for text, expected in (
-            ("TCP", "- TCP"),
-            ("It is 3.5. So it fits!", "- It is 3.5.\n- So it fits!"),
-            ("一。二！", "- 一。\n- 二！"),
-            ("x = 1\ny = 2", "x = 1\ny = 2"),
-            ("", ""),
-        ):
-            with row(text):
-                assert listed(text) == expected
+@each_row(
+    ("TCP", "- TCP"),
+    ("It is 3.5. So it fits!", "- It is 3.5.\n- So it fits!"),
+    ("一。二！", "- 一。\n- 二！"),
+    ("x = 1\ny = 2", "x = 1\ny = 2"),
+    ("", ""),
+)
+def test_a_list_has_a_sentence_an_item(text: str, expected: str) -> None:
+    assert listed(text) == expected

@@ -19,7 +19,7 @@ import pytest
 
 from cli.collected import dangerous
 from cli.told import command_of
-from rows import table
+from rows import table, tabled
 from viva.errors import DataError, VivaError
 from viva.lab.duplicates.corpora import CUT, cuts, pieces_of
 
@@ -128,13 +128,12 @@ def test_a_set_beside_itself_has_each_pair_once() -> None:
 def test_a_language_need_not_be_one_of_the_other_sets() -> None:
     code, out, _ = ran("csbench", "--language", "en", "--with", "cmmlu")
     assert (code, "Questions of csbench-en (76) that stand elsewhere" in out) == (0, True)
-    with table() as row:
-        for words in (
-            ("cmmlu", "--language", "en", "--with", "csbench"),
-            ("set.jsonl", "--language", "xx", "--with", "cmmlu"),
-        ):
-            with row(words), pytest.raises(VivaError, match="has no language"):
-                ran(*words)
+    for words, row in tabled(
+        ("cmmlu", "--language", "en", "--with", "csbench"),
+        ("set.jsonl", "--language", "xx", "--with", "cmmlu"),
+    ):
+        with row, pytest.raises(VivaError, match="has no language"):
+            ran(*words)
 
 
 def test_the_exit_code_says_whether_too_much_has_leaked() -> None:
@@ -208,36 +207,35 @@ def test_what_is_wrong_is_said() -> None:
     Path("junk.jsonl").write_bytes(b"\x00\xff junk")
     Path("empty.txt").write_bytes(b"")
     Path("other.jsonl").write_text('{"x": "y"}', encoding="utf-8")
-    with table() as row:
-        for arguments, said in [
-            (["none.jsonl"], "no file or folder"),
-            (["set.jsonl", "--field", "nope"], "no column 'nope'"),
-            (["other.jsonl"], "which column holds the text"),
-            (["set.jsonl", "--field", "prompt", "--with", "none"], "no file or folder"),
-            (["set.jsonl", "--field", "prompt", "--with", "bad.gz"], "texts are read from"),
-            (["set.jsonl", "--field", "prompt", "--with", "bad.txt.gz"], "cannot read bad.txt.gz"),
-            (["set.jsonl", "--field", "prompt", "--with", "bad.parquet"], "cannot read bad.parquet"),
-            (["set.jsonl", "--field", "prompt", "--with", "empty.txt"], "holds no text"),
-            (
-                ["set.jsonl", "--field", "prompt", "--with", "junk.jsonl"],
-                r"no text .* \(1 lines are no JSON objects: junk",
-            ),
-            (["set.jsonl", "--field", "prompt", "--with", "numbers.parquet"], "no column of texts; it has: a, b"),
-            (["set.jsonl", "--field", "prompt", "--with", "set.jsonl", "--text", "x"], "no column 'x'"),
-            (["set.jsonl", "--field", "prompt", "--with", "a=empty.txt", "--with", "a=empty.txt"], "both called 'a'"),
-            (["set.jsonl", "--field", "prompt", "--shingle", "words"], "words:K or chars:K"),
-            (["set.jsonl", "--field", "prompt", "--shingle", "words:0"], "words:K or chars:K"),
-            (["set.jsonl", "--field", "prompt", "--least", "20"], "more than --n"),
-            (["empty.txt"], "no question has a text"),
-            (["set.jsonl", "--field", "prompt", "--backend", "moon"], "no place to work"),
-        ]:
-            with row(arguments):
-                if "numbers.parquet" in arguments:
-                    import polars
+    for (arguments, said), row in tabled(
+        (["none.jsonl"], "no file or folder"),
+        (["set.jsonl", "--field", "nope"], "no column 'nope'"),
+        (["other.jsonl"], "which column holds the text"),
+        (["set.jsonl", "--field", "prompt", "--with", "none"], "no file or folder"),
+        (["set.jsonl", "--field", "prompt", "--with", "bad.gz"], "texts are read from"),
+        (["set.jsonl", "--field", "prompt", "--with", "bad.txt.gz"], "cannot read bad.txt.gz"),
+        (["set.jsonl", "--field", "prompt", "--with", "bad.parquet"], "cannot read bad.parquet"),
+        (["set.jsonl", "--field", "prompt", "--with", "empty.txt"], "holds no text"),
+        (
+            ["set.jsonl", "--field", "prompt", "--with", "junk.jsonl"],
+            r"no text .* \(1 lines are no JSON objects: junk",
+        ),
+        (["set.jsonl", "--field", "prompt", "--with", "numbers.parquet"], "no column of texts; it has: a, b"),
+        (["set.jsonl", "--field", "prompt", "--with", "set.jsonl", "--text", "x"], "no column 'x'"),
+        (["set.jsonl", "--field", "prompt", "--with", "a=empty.txt", "--with", "a=empty.txt"], "both called 'a'"),
+        (["set.jsonl", "--field", "prompt", "--shingle", "words"], "words:K or chars:K"),
+        (["set.jsonl", "--field", "prompt", "--shingle", "words:0"], "words:K or chars:K"),
+        (["set.jsonl", "--field", "prompt", "--least", "20"], "more than --n"),
+        (["empty.txt"], "no question has a text"),
+        (["set.jsonl", "--field", "prompt", "--backend", "moon"], "no place to work"),
+    ):
+        with row:
+            if "numbers.parquet" in arguments:
+                import polars
 
-                    polars.DataFrame({"a": [1], "b": [0.5]}).write_parquet("numbers.parquet")
-                with pytest.raises((VivaError, click.ClickException), match=said):
-                    ran(*arguments)
+                polars.DataFrame({"a": [1], "b": [0.5]}).write_parquet("numbers.parquet")
+            with pytest.raises((VivaError, click.ClickException), match=said):
+                ran(*arguments)
 
 
 def test_halves_of_surrogate_pairs_are_texts_of_a_set() -> None:

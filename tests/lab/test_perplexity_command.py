@@ -19,7 +19,7 @@ import viva as library
 from cli.collected import questions, refused, write_csv, write_jsonl
 from cli.told import command_of, told
 from models.local.tiny import make_model
-from rows import table
+from rows import each_row
 from servers.fixtures import LocalServer, Viva, wait_until
 from servers.language import Language
 from viva.api.asking import UnansweredWarning
@@ -37,9 +37,7 @@ Serve = Callable[..., LocalServer]
 SERVED = ("The first of two", "题目：A", "As the answer")
 
 
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 @pytest.fixture(scope="module")
@@ -225,16 +223,11 @@ def test_two_models_a_tag_and_every_format(llama: Path, bare: Path) -> None:
     both = (
         "s.csv",
         "u=u.csv",
-        "--field",
-        "text",
-        "--by",
-        "kind",
-        "--model",
-        f"hf/{llama}",
-        "--model",
-        f"hf/{bare}",
-        "--items",
-        "i",
+        *("--field", "text"),
+        *("--by", "kind"),
+        *("--model", f"hf/{llama}"),
+        *("--model", f"hf/{bare}"),
+        *("--items", "i"),
     )
     content = report(*both)
     assert [(row["set"], row["tag"]) for row in content["rows"]][:3] == [("s", ""), ("s", "x"), ("s", "=1+1")]
@@ -441,67 +434,64 @@ def test_weights_that_cannot_be_opened_are_refused_with_a_sentence(
     capsys.readouterr()
 
 
-def test_models_that_cannot_be_used_are_refused() -> None:
-    with table() as row:
-        for arguments, said in [
-            (("csbench", "--model", "baseline/random"), "does not say how probable a text is"),
-            (("csbench",), "whom to ask"),
-            (
-                ("csbench", "--model", "baseline/random", "--base-url", "http://127.0.0.1:9/v1"),
-                "--base-url is for openai/",
-            ),
-            (
-                ("csbench", "--model", "openai/m", "--base-url", "http://127.0.0.1:9/v1", "--bits", "4"),
-                "--bits is for weights",
-            ),
-            (("csbench", "--model", "hf/./nowhere", "--template", "qwen"), "--template 'qwen'.*leave it out"),
-        ]:
-            with row(arguments), pytest.raises(VivaError, match=said):
-                perplexity(*arguments)
+@each_row(
+    (("csbench", "--model", "baseline/random"), "does not say how probable a text is"),
+    (("csbench",), "whom to ask"),
+    (
+        ("csbench", "--model", "baseline/random", "--base-url", "http://127.0.0.1:9/v1"),
+        "--base-url is for openai/",
+    ),
+    (
+        ("csbench", "--model", "openai/m", "--base-url", "http://127.0.0.1:9/v1", "--bits", "4"),
+        "--bits is for weights",
+    ),
+    (("csbench", "--model", "hf/./nowhere", "--template", "qwen"), "--template 'qwen'.*leave it out"),
+)
+def test_models_that_cannot_be_used_are_refused(arguments: tuple[str, ...], said: str) -> None:
+    with pytest.raises(VivaError, match=said):
+        perplexity(*arguments)
 
 
 # Sets
 
 
-def test_sets_that_cannot_be_used_are_refused() -> None:
-    with table() as row:
-        for given, field, by, said in [
-            (["nosuch"], "question", None, "there is no set 'nosuch'"),
-            (["nosuch.jsonl"], "question", None, "there is no set"),
-            (["csbench"], "text", None, "have question, options, answer, explanation, whole"),
-            (["csbench"], "question", "subject", "--by 'subject'"),
-            (["t.jsonl"], "question", None, "no column 'question'; it has: 'text', 'n'"),
-            (["t.jsonl"], "text", "kind", "no column 'kind'"),
-            (["t.jsonl"], "n", None, "line 1: n is no text"),
-            (["t.jsonl", "t.jsonl"], "text", None, "both called 't'"),
-            (["torn.jsonl"], "text", None, "line 2 is no JSON"),
-            (["list.jsonl"], "text", None, "line 1 is no JSON object"),
-            (["deep.jsonl"], "text", None, "line 1 is no JSON"),
-            (["latin.csv"], "text", None, "not UTF-8"),
-            (["ragged.csv"], "text", None, "line 3: 1 columns"),
-            (["twice.csv"], "text", None, "column 'text' is there twice"),
-            (["blank.csv"], "text", None, "none of its 2 items has a text"),
-            (["object.json"], "text", None, "object.json"),
-            (["empty.txt"], "text", None, "is empty"),
-            (["cmmlu"], "explanation", None, "none of its 96 items"),
-        ]:
-            with row((given, field, by)):
-                for name, content in {
-                    "t.jsonl": b'{"text": "a", "n": {}}\n{"text": "b"}\n',
-                    "torn.jsonl": b'{"text": "a"}\n{"text"',
-                    "list.jsonl": b"[1]\n",
-                    "deep.jsonl": b"[" * 100_000,
-                    "latin.csv": "text\né\n".encode("latin-1"),
-                    "ragged.csv": b"text,n\na,1\nb\n",
-                    "twice.csv": b"text,text\na,1\n",
-                    "blank.csv": b'text,n\n,1\n" ",2\n',
-                    "object.json": b'{"text": "a"}',
-                    "empty.txt": b"\n",
-                }.items():
-                    Path(name).write_bytes(content)
-                with pytest.raises(VivaError) as raised:
-                    open_sets(given, field, by, TaskOptions())
-                assert said in str(raised.value)
+@each_row(
+    (["nosuch"], "question", None, "there is no set 'nosuch'"),
+    (["nosuch.jsonl"], "question", None, "there is no set"),
+    (["csbench"], "text", None, "have question, options, answer, explanation, whole"),
+    (["csbench"], "question", "subject", "--by 'subject'"),
+    (["t.jsonl"], "question", None, "no column 'question'; it has: 'text', 'n'"),
+    (["t.jsonl"], "text", "kind", "no column 'kind'"),
+    (["t.jsonl"], "n", None, "line 1: n is no text"),
+    (["t.jsonl", "t.jsonl"], "text", None, "both called 't'"),
+    (["torn.jsonl"], "text", None, "line 2 is no JSON"),
+    (["list.jsonl"], "text", None, "line 1 is no JSON object"),
+    (["deep.jsonl"], "text", None, "line 1 is no JSON"),
+    (["latin.csv"], "text", None, "not UTF-8"),
+    (["ragged.csv"], "text", None, "line 3: 1 columns"),
+    (["twice.csv"], "text", None, "column 'text' is there twice"),
+    (["blank.csv"], "text", None, "none of its 2 items has a text"),
+    (["object.json"], "text", None, "object.json"),
+    (["empty.txt"], "text", None, "is empty"),
+    (["cmmlu"], "explanation", None, "none of its 96 items"),
+)
+def test_sets_that_cannot_be_used_are_refused(given: list[str], field: str, by: str | None, said: str) -> None:
+    for name, content in {
+        "t.jsonl": b'{"text": "a", "n": {}}\n{"text": "b"}\n',
+        "torn.jsonl": b'{"text": "a"}\n{"text"',
+        "list.jsonl": b"[1]\n",
+        "deep.jsonl": b"[" * 100_000,
+        "latin.csv": "text\né\n".encode("latin-1"),
+        "ragged.csv": b"text,n\na,1\nb\n",
+        "twice.csv": b"text,text\na,1\n",
+        "blank.csv": b'text,n\n,1\n" ",2\n',
+        "object.json": b'{"text": "a"}',
+        "empty.txt": b"\n",
+    }.items():
+        Path(name).write_bytes(content)
+    with pytest.raises(VivaError) as raised:
+        open_sets(given, field, by, TaskOptions())
+    assert said in str(raised.value)
 
 
 def texts(*given: str, field: str = "text", by: str | None = None, **choice: Any) -> dict[str, list[tuple[str, str]]]:

@@ -14,15 +14,12 @@ import pytest
 import viva
 from cli.collected import write_jsonl
 from cli.told import command_of, told
-from rows import table
+from rows import tabled
 from servers.fixtures import LocalServer, Viva
 from viva.errors import VivaError
 from viva.models.called import Prompt
 
-
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 def plan(*arguments: object) -> dict[str, Any]:
@@ -234,15 +231,14 @@ def test_a_run_of_two_exams_is_asked_for_one_of_them() -> None:
 
 
 def test_the_tables_of_a_plan_agree_with_each_other() -> None:
-    with table() as row:
-        for source in ((), ("--correlation", 1), ("--score", 99), ("--correlation", 0), (scores(),)):
-            with row(source):
-                shown = plan(*source, "--questions", 7, "--questions", 200, "--questions", 2000)["shown"]
-                for one in shown:
-                    same, other = one["same_questions"], one["other_questions"]
-                    assert 0 < same <= other
-                    needed = plan(*source, "--difference", 100 * same)["differences"][0]["same"]
-                    assert needed == pytest.approx(one["questions"], rel=0.06, abs=2)
+    for source, row in tabled((), ("--correlation", 1), ("--score", 99), ("--correlation", 0), (scores(),)):
+        with row:
+            shown = plan(*source, "--questions", 7, "--questions", 200, "--questions", 2000)["shown"]
+            for one in shown:
+                same, other = one["same_questions"], one["other_questions"]
+                assert 0 < same <= other
+                needed = plan(*source, "--difference", 100 * same)["differences"][0]["same"]
+                assert needed == pytest.approx(one["questions"], rel=0.06, abs=2)
     five = plan("--questions", 5)["shown"][0]
     assert (five["same_questions"], five["other_questions"]) == (None, None), "five questions are never significant"
     assert "none" in told(command_of("plan"), "--questions", 5)
@@ -263,38 +259,36 @@ def test_models_so_far_apart_that_one_would_be_above_100_are_the_nearest_that_ca
 
 
 def test_what_no_share_or_score_can_be_is_refused() -> None:
-    with table() as row:
-        for option, value in (
+    for (option, value), row in tabled(
             ("score", 150), ("score", 100), ("score", 0), ("power", 1), ("power", 0.05), ("difference", 100),
             ("interval", 100),
         ):  # fmt: skip
-            with row((option, value)):
-                with pytest.raises(click.BadParameter, match="is not in the range"):
-                    told(command_of("plan"), f"--{option}", value)
-                with pytest.raises(VivaError, match=r"must be (above|below)"):
-                    viva.lab.plan(**{option: value})
+        with row:
+            with pytest.raises(click.BadParameter, match="is not in the range"):
+                told(command_of("plan"), f"--{option}", value)
+            with pytest.raises(VivaError, match=r"must be (above|below)"):
+                viva.lab.plan(**{option: value})
 
 
 def test_what_cannot_be_planned_is_said() -> None:
     few = scores(questions=5, name="few.jsonl")
-    with table() as row:
-        for arguments, said in (
-            (("nothere",), "nothere"),
-            ((few,), "5 questions"),
-            ((scores(), "--cluster", "book"), "it has: 'passage', 'all'"),
-            ((scores(), "--model", "c"), "no scores of such a model"),
-            (("--cluster", "passage"), "name one"),
-            (("--max-cost", 5), "--price"),
-            (("--max-time", 5), "what an answer takes"),
-            (("--icc", 0.2), "--cluster-size"),
-            (("--clusters", 9), "--icc, or --cluster TAG"),
-            (("--clusters", 9, "--cluster-size", 9, "--icc", 0.2), "name one of them"),
-            ((scores(), "--cluster", "all"), "are of one"),
-            (("infibench",), "infibench: its published scores are means"),
-            (("--correlation", 0.9, "--within", 0.3), "at most 0.7"),
-            ((scores(), "--score", 60), "--score 60: the runs say"),
-        ):
-            with row(arguments):
-                with pytest.raises(VivaError) as refused:
-                    told(command_of("plan"), *arguments)
-                assert said in str(refused.value)
+    for (arguments, said), row in tabled(
+        (("nothere",), "nothere"),
+        ((few,), "5 questions"),
+        ((scores(), "--cluster", "book"), "it has: 'passage', 'all'"),
+        ((scores(), "--model", "c"), "no scores of such a model"),
+        (("--cluster", "passage"), "name one"),
+        (("--max-cost", 5), "--price"),
+        (("--max-time", 5), "what an answer takes"),
+        (("--icc", 0.2), "--cluster-size"),
+        (("--clusters", 9), "--icc, or --cluster TAG"),
+        (("--clusters", 9, "--cluster-size", 9, "--icc", 0.2), "name one of them"),
+        ((scores(), "--cluster", "all"), "are of one"),
+        (("infibench",), "infibench: its published scores are means"),
+        (("--correlation", 0.9, "--within", 0.3), "at most 0.7"),
+        ((scores(), "--score", 60), "--score 60: the runs say"),
+    ):
+        with row:
+            with pytest.raises(VivaError) as refused:
+                told(command_of("plan"), *arguments)
+            assert said in str(refused.value)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from scipy.special import stdtr
 from scipy.stats import ttest_1samp
 
-from rows import table
+from rows import table, tabled
 from viva.analysis.comparing import sign_test
 from viva.analysis.estimate import Clustered, mean_of
 from viva.lab.planning.power import (
@@ -37,18 +37,17 @@ BAND = (0.76, 0.84)
 
 def test_the_promised_power_of_one_answer_each_is_that_of_mcnemars_test() -> None:
     random = np.random.default_rng(1)
-    with table() as row:
-        for score, difference, correlation in (
+    for (score, difference, correlation), row in tabled(
             (0.5, 0.10, 0.3), (0.7, 0.05, 0.5), (0.9, 0.05, 0.4), (0.7, 0.2, 0.2), (0.95, 0.04, 0.1), (0.5, 0.3, 0.0),
         ):  # fmt: skip
-            with row((score, difference, correlation)):
-                pair = discordance(score, difference, correlation)
-                assert math.isclose(pair.difference, difference)
-                needed = pair.questions_for(0.8)
-                found = random.multinomial(needed, [pair.up, pair.down, 1 - pair.up - pair.down], size=TIMES)
-                seen = np.mean([sign_test(int(up), int(down)) <= 0.05 for up, down, _ in found])
-                assert BAND[0] <= seen <= BAND[1]
-                assert pair.power(needed) == pytest.approx(seen, abs=0.04)
+        with row:
+            pair = discordance(score, difference, correlation)
+            assert math.isclose(pair.difference, difference)
+            needed = pair.questions_for(0.8)
+            found = random.multinomial(needed, [pair.up, pair.down, 1 - pair.up - pair.down], size=TIMES)
+            seen = np.mean([sign_test(int(up), int(down)) <= 0.05 for up, down, _ in found])
+            assert BAND[0] <= seen <= BAND[1]
+            assert pair.power(needed) == pytest.approx(seen, abs=0.04)
 
 
 def answers(
@@ -67,17 +66,16 @@ def answers(
 @pytest.mark.slow
 def test_the_promised_power_holds_for_several_answers() -> None:
     random = np.random.default_rng(2)
-    with table() as row:
-        for samples in (2, 8):
-            with row(samples):
-                scatter, gap = pilot(random, 40_000, 0)
-                needed = questions_for_difference(scatter, gap, 0.8, samples)
-                assert needed
-                hits = 0
-                for _ in range(TIMES // 2):
-                    first, second = answers(random, needed, samples, 0.25)
-                    hits += (mean_of(second - first, np.arange(needed), signed=True).p() or 0.0) <= 0.05
-                assert BAND[0] - 0.015 <= hits / (TIMES // 2) <= BAND[1] + 0.015  # twice the error of 600 draws
+    for samples, row in tabled(2, 8):
+        with row:
+            scatter, gap = pilot(random, 40_000, 0)
+            needed = questions_for_difference(scatter, gap, 0.8, samples)
+            assert needed
+            hits = 0
+            for _ in range(TIMES // 2):
+                first, second = answers(random, needed, samples, 0.25)
+                hits += (mean_of(second - first, np.arange(needed), signed=True).p() or 0.0) <= 0.05
+            assert BAND[0] - 0.015 <= hits / (TIMES // 2) <= BAND[1] + 0.015  # twice the error of 600 draws
 
 
 def pilot(random: np.random.Generator, size: int, clusters: int) -> tuple[Scatter, float]:
@@ -151,14 +149,13 @@ def test_the_promised_power_holds_when_a_set_in_clusters_grows_and_shrinks() -> 
 
 def test_the_power_of_clusters_is_that_of_students_t() -> None:
     random = np.random.default_rng(7)
-    with table() as row:
-        for number, size in ((8, 20), (14, 7), (40, 3)):
-            with row((number, size)):
-                scatter = Scatter(between=0.35, within=0.0, shared=0.05, clusters=Clusters.of_size(size))
-                gap = 2.8 * scatter.error(number * size)
-                means = gap + random.normal(0, 1, (40_000, number)) * scatter.error(number * size) * number**0.5
-                seen = ttest_1samp(means, 0, axis=1).pvalue <= 0.05
-                assert power(scatter, gap, number * size) == pytest.approx(seen.mean(), abs=0.01)
+    for (number, size), row in tabled((8, 20), (14, 7), (40, 3)):
+        with row:
+            scatter = Scatter(between=0.35, within=0.0, shared=0.05, clusters=Clusters.of_size(size))
+            gap = 2.8 * scatter.error(number * size)
+            means = gap + random.normal(0, 1, (40_000, number)) * scatter.error(number * size) * number**0.5
+            seen = ttest_1samp(means, 0, axis=1).pvalue <= 0.05
+            assert power(scatter, gap, number * size) == pytest.approx(seen.mean(), abs=0.01)
     one = Scatter(between=0.25, within=0.0, clusters=Clusters.so_many(1))
     assert power(one, 0.9, 10_000) == 0.0, "one cluster tells nothing of others"
     assert smallest_difference(one, 10_000, 0.8) is None
@@ -171,19 +168,18 @@ def test_the_error_of_clusters_is_that_of_drawn_ones_whatever_the_number_of_ques
     random = np.random.default_rng(8)
     sizes = np.linspace(20, 180, 20).astype(int)
     scatter = Scatter(between=0.25, within=0.0, shared=0.03, clusters=Clusters.like(np.repeat(np.arange(20), sizes)))
-    with table() as row:
-        for questions in (50, 200, 2000, 6000):
-            with row(questions):
-                means = []
-                for _ in range(4000):
-                    if questions <= sizes.sum():
-                        drawn = random.multivariate_hypergeometric(sizes, questions)
-                    else:
-                        drawn = np.tile(sizes, questions // sizes.sum())
-                    sums = drawn * random.normal(0, 0.03**0.5, len(drawn))
-                    noise = np.sqrt(0.22 * drawn) * random.normal(0, 1, len(drawn))
-                    means.append((sums + noise).sum() / drawn.sum())
-                assert scatter.error(questions) == pytest.approx(float(np.std(means)), rel=0.04)
+    for questions, row in tabled(50, 200, 2000, 6000):
+        with row:
+            means = []
+            for _ in range(4000):
+                if questions <= sizes.sum():
+                    drawn = random.multivariate_hypergeometric(sizes, questions)
+                else:
+                    drawn = np.tile(sizes, questions // sizes.sum())
+                sums = drawn * random.normal(0, 0.03**0.5, len(drawn))
+                noise = np.sqrt(0.22 * drawn) * random.normal(0, 1, len(drawn))
+                means.append((sums + noise).sum() / drawn.sum())
+            assert scatter.error(questions) == pytest.approx(float(np.std(means)), rel=0.04)
 
 
 def test_what_clusters_share_is_measured() -> None:
@@ -192,13 +188,12 @@ def test_what_clusters_share_is_measured() -> None:
     numbered = np.repeat(np.arange(3000), sizes)
     shared = random.normal(0, 1, 3000)[numbered]
     ones = np.ones(len(shared))
-    with table() as row:
-        for noise in (0.0, 0.3, 1.0):
-            with row(noise):
-                values = shared + random.normal(0, noise or 1e-9, len(shared))
-                found = measured(values, 0 * ones, ones, numbered).scatter
-                assert found.shared == pytest.approx(1.0, rel=0.08)
-                assert found.between == pytest.approx(1.0 + noise**2, rel=0.08)
+    for noise, row in tabled(0.0, 0.3, 1.0):
+        with row:
+            values = shared + random.normal(0, noise or 1e-9, len(shared))
+            found = measured(values, 0 * ones, ones, numbered).scatter
+            assert found.shared == pytest.approx(1.0, rel=0.08)
+            assert found.between == pytest.approx(1.0 + noise**2, rel=0.08)
     alone = measured(shared, 0 * ones, ones, np.arange(len(shared))).scatter
     assert (alone.shared, alone.error(500)) == (0.0, measured(shared, 0 * ones, ones).scatter.error(500))
 

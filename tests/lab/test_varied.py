@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from rows import table
+from rows import table, tabled
 from viva.benchmarks import find_benchmark, open_exam
 from viva.benchmarks.varied import VARIANTS, rotate
 from viva.contracts import Exam
@@ -229,15 +229,14 @@ def test_a_strange_design_in_a_run_folder_is_refused() -> None:
     names: tuple[FactorName, FactorName] = ("prompt", "order")
     factors = tuple(Factor(name, ("0", "1")) for name in names)
     good = factorial([2, 2])
-    with table() as row:
-        for design, said in (
-            (Design(factors, (*good, (0, 2))), texts),
-            (Design(factors, (*good, (0,))), texts),
-            (Design(factors, good), {}),
-            (Design(factors, good), {"prompt": []}),
-            (Design(factors, good), {"prompt": "text"}),
-            (Design(factors, good), {**texts, "order": ["x"]}),
-            (with_judges(Design(factors, good), ("x", "y")), texts),
-        ):
-            with row((design, said)), pytest.raises(DataError):
-                open_exam(msgspec.structs.replace(spec, vary=design), None, {VARIANTS: said})
+    for (design, said), row in tabled(
+        (Design(factors, (*good, (0, 2))), texts),
+        (Design(factors, (*good, (0,))), texts),
+        (Design(factors, good), {}),
+        (Design(factors, good), {"prompt": []}),
+        (Design(factors, good), {"prompt": "text"}),
+        (Design(factors, good), {**texts, "order": ["x"]}),
+        (with_judges(Design(factors, good), ("x", "y")), texts),
+    ):
+        with row, pytest.raises(DataError):
+            open_exam(msgspec.structs.replace(spec, vary=design), None, {VARIANTS: said})

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.responders import subjects
-from rows import table
+from rows import tabled
 from viva.analysis.draw import Draw
 from viva.analysis.weightedsampling import SAFE, Answers, Estimate, anytime, fixed
 from viva.lab.adaptive.drawing import Frame, Target, draws
@@ -229,10 +229,9 @@ def test_an_interval_for_a_small_number_of_questions_holds_for_many_models(
 
 
 def few(model: Callable[[int], tuple[Floats, Floats]], counts: Sequence[int], times: int) -> None:
-    with table() as row:
-        for count, share in zip(counts, held(model, counts, times), strict=True):
-            with row(count):
-                assert share > 0.95 - 3 * math.sqrt(0.05 * 0.95 / times)
+    for (_count, share), row in tabled(*zip(counts, held(model, counts, times), strict=True)):
+        with row:
+            assert share > 0.95 - 3 * math.sqrt(0.05 * 0.95 / times)
 
 
 def test_answers_of_more_than_one_ability_are_told_from_those_of_one() -> None:

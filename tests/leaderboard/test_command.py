@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from cli.collected import answers, gold, write_jsonl
-from rows import table
-from viva.cli.main import main
+from cli.told import viva
+from rows import tabled
 from viva.errors import DataError
 from viva.studies.leaderboard.model_facts import ModelFacts
 from web.hostile import make_run
@@ -30,12 +30,6 @@ Big-70b-instruct,Titan,Finetuned,Code,Open,46.7,12.9,https://example.org/big
 mystery,,,,Closed,,,
 nobody,,,,,,,
 """
-
-
-def viva(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main([*arguments])
-    return int(ended.value.code or 0)
 
 
 def written(out: Path) -> Any:
@@ -87,14 +81,13 @@ def test_wrong_use_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture
         (["--out", "{here}/site", "--models", "{here}/nothing.csv"], "there is no table"),
     )
     (tmp_path / "thesis.tex").write_text("years of work")
-    with table() as row:
-        for arguments, why in wrong:
-            with row(arguments):
-                assert viva("leaderboard", *(one.format(here=tmp_path) for one in arguments)) == 2
-                said = capsys.readouterr().err
-                assert why in said
-                assert said.count("\n") == 1
-                assert {path.name for path in tmp_path.iterdir()} == {"thesis.tex"}
+    for (arguments, why), row in tabled(*wrong):
+        with row:
+            assert viva("leaderboard", *(one.format(here=tmp_path) for one in arguments)) == 2
+            said = capsys.readouterr().err
+            assert why in said
+            assert said.count("\n") == 1
+            assert {path.name for path in tmp_path.iterdir()} == {"thesis.tex"}
 
 
 def test_a_file_of_models_says_what_is_wrong_with_it(tmp_path: Path) -> None:
@@ -107,11 +100,10 @@ def test_a_file_of_models_says_what_is_wrong_with_it(tmp_path: Path) -> None:
         ("model\na\na\n", "line 3: 'a' is there twice"),
         ("model,family\n,x\n", "no model is named"),
     )
-    with table() as row:
-        for content, why in wrong:
-            (tmp_path / "models.csv").write_text(content)
-            with row(content), pytest.raises(DataError, match=why.replace("(", r"\(")):
-                ModelFacts(tmp_path / "models.csv")
+    for (content, why), row in tabled(*wrong):
+        (tmp_path / "models.csv").write_text(content)
+        with row, pytest.raises(DataError, match=why.replace("(", r"\(")):
+            ModelFacts(tmp_path / "models.csv")
 
 
 def test_models_are_found_with_or_without_their_provider(tmp_path: Path) -> None:

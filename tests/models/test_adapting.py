@@ -12,7 +12,7 @@ import pytest
 
 import viva
 from models.asking import answer, ask, refusal, request
-from rows import table
+from rows import each_row, tabled
 from servers.fixtures import LocalServer
 from viva.contracts import Model
 from viva.errors import ModelError
@@ -66,52 +66,51 @@ def test_the_default_request_is_answered_by_every_server_that_takes_chat_complet
     stand: Callable[..., LocalServer],
 ) -> None:
     azure = {"deployments": {"mine": "gpt-5"}}
-    with table() as row:
-        for name, model, plan, said, becomes in (
-            ("openai", "gpt-5", {}, {}, {"max_tokens": RENAMED, "temperature": LEFT_OUT}),
-            ("openai", "o1-mini", {}, {}, {"max_tokens": RENAMED, "temperature": LEFT_OUT}),
-            ("openai", "gpt-4.1", {}, {}, {}),
-            ("azure", "mine", azure, {"api_version": "2025-04-01-preview"}, {"max_tokens": RENAMED}),
-            ("azure", "mine", azure, {"api_version": "2024-10-21"}, {"max_tokens": LEFT_OUT}),
-            ("vllm", "qwen3", {}, {}, {"max_tokens": LEFT_OUT}),
-            ("vllm", "qwen3", {"parser": "reasoning"}, {}, {}),
-            ("vllm", "qwen3", {"parser": ""}, {}, {}),
-            ("vllm", "qwen3", {"parser": "", "opened": True}, {}, {}),
-            ("sglang", "qwen3", {}, {}, {}),
-            ("llamacpp", "qwen3", {}, {}, {}),
-            ("ollama", "qwen3", {}, {}, {}),
-            ("openrouter", "openai/gpt-5", {}, {}, {}),
-            ("deepseek", "deepseek-reasoner", {}, {}, {}),
-            ("dashscope", "qwen3-32b", {}, {}, {}),
-            ("dashscope", "qwq-plus", {}, {}, {}),
-        ):
-            with row(f"{name} {model} {plan} {said}"):
-                server = stand(name, **plan)
-                asked = model_at(server, model, **said)
-                reply = answer(asked, request(CHAT))
-                assert (reply.text, reply.stop_reason) == ("B", "stop")
-                known = adapting(asked).known
-                assert {one: known.parameters.get(one) for one in becomes} == becomes
-                assert bool(known.reasons) == (model != "gpt-4.1")
-                asked = model_at(server, model, known, **said)
-                ask(asked, request(CHAT))  # room to think may be refused, too
-                again = len(bodies(server))
-                assert answer(model_at(server, model, adapting(asked).known, **said), request(CHAT)).text == "B"
-                assert len(bodies(server)) == again + 1  # what is known is neither tried nor refused again
+    for (name, model, plan, said, becomes), row in tabled(
+        ("openai", "gpt-5", {}, {}, {"max_tokens": RENAMED, "temperature": LEFT_OUT}),
+        ("openai", "o1-mini", {}, {}, {"max_tokens": RENAMED, "temperature": LEFT_OUT}),
+        ("openai", "gpt-4.1", {}, {}, {}),
+        ("azure", "mine", azure, {"api_version": "2025-04-01-preview"}, {"max_tokens": RENAMED}),
+        ("azure", "mine", azure, {"api_version": "2024-10-21"}, {"max_tokens": LEFT_OUT}),
+        ("vllm", "qwen3", {}, {}, {"max_tokens": LEFT_OUT}),
+        ("vllm", "qwen3", {"parser": "reasoning"}, {}, {}),
+        ("vllm", "qwen3", {"parser": ""}, {}, {}),
+        ("vllm", "qwen3", {"parser": "", "opened": True}, {}, {}),
+        ("sglang", "qwen3", {}, {}, {}),
+        ("llamacpp", "qwen3", {}, {}, {}),
+        ("ollama", "qwen3", {}, {}, {}),
+        ("openrouter", "openai/gpt-5", {}, {}, {}),
+        ("deepseek", "deepseek-reasoner", {}, {}, {}),
+        ("dashscope", "qwen3-32b", {}, {}, {}),
+        ("dashscope", "qwq-plus", {}, {}, {}),
+    ):
+        with row:
+            server = stand(name, **plan)
+            asked = model_at(server, model, **said)
+            reply = answer(asked, request(CHAT))
+            assert (reply.text, reply.stop_reason) == ("B", "stop")
+            known = adapting(asked).known
+            assert {one: known.parameters.get(one) for one in becomes} == becomes
+            assert bool(known.reasons) == (model != "gpt-4.1")
+            asked = model_at(server, model, known, **said)
+            ask(asked, request(CHAT))  # room to think may be refused, too
+            again = len(bodies(server))
+            assert answer(model_at(server, model, adapting(asked).known, **said), request(CHAT)).text == "B"
+            assert len(bodies(server)) == again + 1  # what is known is neither tried nor refused again
 
 
-def test_a_refusal_is_understood_in_the_words_of_every_service(stand: Callable[..., LocalServer]) -> None:
-    with table() as row:
-        for dialect in ("xai", "xai-parameter", "mistral", "vllm-strict", "litellm", "groq", "databricks", "text"):
-            with row(dialect):
-                server = stand("compatible", dialect=dialect, refuses=["seed", "temperature", "stop", "system"])
-                asked = model_at(server, "m")
-                assert answer(asked, request(WITH_SYSTEM, seed=3, stop=("\n",))).text == "B"
-                becomes = {"seed": LEFT_OUT, "temperature": LEFT_OUT, "stop": CUT_HERE, "system": MOVED}
-                assert becomes.items() <= adapting(asked).known.parameters.items()
-                last = bodies(server)[-1]
-                assert not {"seed", "temperature", "stop"} & last.keys()
-                assert last["messages"] == [{"role": "user", "content": f"Be brief.\n\n{QUESTION}"}]
+@each_row("xai", "xai-parameter", "mistral", "vllm-strict", "litellm", "groq", "databricks", "text")
+def test_a_refusal_is_understood_in_the_words_of_every_service(
+    dialect: str, *, stand: Callable[..., LocalServer]
+) -> None:
+    server = stand("compatible", dialect=dialect, refuses=["seed", "temperature", "stop", "system"])
+    asked = model_at(server, "m")
+    assert answer(asked, request(WITH_SYSTEM, seed=3, stop=("\n",))).text == "B"
+    becomes = {"seed": LEFT_OUT, "temperature": LEFT_OUT, "stop": CUT_HERE, "system": MOVED}
+    assert becomes.items() <= adapting(asked).known.parameters.items()
+    last = bodies(server)[-1]
+    assert not {"seed", "temperature", "stop"} & last.keys()
+    assert last["messages"] == [{"role": "user", "content": f"Be brief.\n\n{QUESTION}"}]
 
 
 def test_what_names_no_parameter_drops_none(stand: Callable[..., LocalServer]) -> None:
@@ -123,23 +122,22 @@ def test_what_names_no_parameter_drops_none(stand: Callable[..., LocalServer]) -
 
 def test_parameters_that_a_refusal_names() -> None:
     sent = {"temperature": 0.7, "seed": 1, "max_tokens": 9, "stop": ("x",)}
-    with table() as row:
-        for said, prompt, expected in (
-            ('{"error": {"message": "no", "param": "temperature"}}', "", ["temperature"]),
-            ('{"error": {"message": "Unsupported: \'seed\'"}}', "", ["seed"]),
-            ('{"detail": [{"loc": ["body", "stop"], "msg": "extra"}]}', "", ["stop"]),
-            ("temperature is deprecated for this model", "", ["temperature"]),
-            ("max_completion_tokens is no argument", "", ["max_tokens"]),
-            # Quoted from the prompt: it says nothing.
-            ("cannot serve: 'What is the temperature of a star?'", "What is the temperature of a star?", []),
-            ("stopped", "", []),
-            ("the prompt must not be empty", "", []),
-            # A value out of range is the user's to mend.
-            ("Invalid 'temperature': decimal above maximum value. Expected a value <= 2.", "", []),
-            ("[" * 100_000, "", []),
-        ):
-            with row(said[:60]):
-                assert named(said.encode(), sent, prompt) == expected
+    for (said, prompt, expected), row in tabled(
+        ('{"error": {"message": "no", "param": "temperature"}}', "", ["temperature"]),
+        ('{"error": {"message": "Unsupported: \'seed\'"}}', "", ["seed"]),
+        ('{"detail": [{"loc": ["body", "stop"], "msg": "extra"}]}', "", ["stop"]),
+        ("temperature is deprecated for this model", "", ["temperature"]),
+        ("max_completion_tokens is no argument", "", ["max_tokens"]),
+        # Quoted from the prompt: it says nothing.
+        ("cannot serve: 'What is the temperature of a star?'", "What is the temperature of a star?", []),
+        ("stopped", "", []),
+        ("the prompt must not be empty", "", []),
+        # A value out of range is the user's to mend.
+        ("Invalid 'temperature': decimal above maximum value. Expected a value <= 2.", "", []),
+        ("[" * 100_000, "", []),
+    ):
+        with row:
+            assert named(said.encode(), sent, prompt) == expected
     zero = {**sent, "temperature": 0.0}
     assert named(b"temperature must be greater than or equal to 0.01", zero, "") == ["temperature"]
 
@@ -151,13 +149,13 @@ def test_strict_parameters_end_the_run_in_place_of_leaving_out(stand: Callable[.
     assert "--strict-parameters" in problem.message
 
 
-def test_a_field_that_the_user_asks_for_is_never_left_out(stand: Callable[..., LocalServer]) -> None:
-    with table() as row:
-        for said in ({"effort": "high"}, {"fields": (("verbose_thoughts", "1"),)}):
-            with row(str(said)):
-                problem = refusal(model_at(stand("openai"), "gpt-4.1", **said), request(CHAT))
-                assert problem.fatal
-                assert "which your options ask for" in problem.message
+@each_row({"effort": "high"}, {"fields": (("verbose_thoughts", "1"),)})
+def test_a_field_that_the_user_asks_for_is_never_left_out(
+    said: dict[str, str] | dict[str, tuple[tuple[str, str]]], *, stand: Callable[..., LocalServer]
+) -> None:
+    problem = refusal(model_at(stand("openai"), "gpt-4.1", **said), request(CHAT))
+    assert problem.fatal
+    assert "which your options ask for" in problem.message
 
 
 def test_refusals_at_once_are_each_tried_again(stand: Callable[..., LocalServer]) -> None:
@@ -174,40 +172,39 @@ def test_refusals_at_once_are_each_tried_again(stand: Callable[..., LocalServer]
 
 
 def test_how_much_to_reason_is_said_as_each_server_wants_it(stand: Callable[..., LocalServer]) -> None:
-    with table() as row:
-        for name, model, said, expected in (
-            ("openai", "gpt-5", {"effort": "low"}, {"reasoning_effort": "low"}),
-            (
-                "vllm",
-                "qwen3",
-                {"effort": "none"},
-                {"chat_template_kwargs": {"enable_thinking": False, "thinking": False}},
-            ),
-            ("vllm", "qwen3", {"budget": 64}, {"thinking_token_budget": 64}),
-            (
-                "sglang",
-                "qwen3",
-                {"effort": "none"},
-                {"chat_template_kwargs": {"enable_thinking": False, "thinking": False}},
-            ),
-            ("llamacpp", "qwen3", {"effort": "none"}, {"chat_template_kwargs": {"enable_thinking": False}}),
-            ("ollama", "qwen3", {"effort": "none"}, {"reasoning_effort": "none"}),
-            (
-                "vllm",
-                "qwen3",
-                {"template_options": (("enable_thinking", "false"),), "fields": (("top_k", "20"), ("seed", "null"))},
-                {"chat_template_kwargs": {"enable_thinking": False}, "top_k": 20},
-            ),
-        ):
-            with row(f"{name} {said}"):
-                server = stand(name)
-                reply = answer(model_at(server, model, **said), request(CHAT, seed=1))
-                assert reply.text == "B"
-                last = bodies(server)[-1]
-                assert {key: last.get(key) for key in expected} == expected
-                assert bool(reply.reasoning or (reply.usage and reply.usage.reasoning)) == (
-                    "none" not in str(said) and "false" not in str(said)
-                )
+    for (name, model, said, expected), row in tabled(
+        ("openai", "gpt-5", {"effort": "low"}, {"reasoning_effort": "low"}),
+        (
+            "vllm",
+            "qwen3",
+            {"effort": "none"},
+            {"chat_template_kwargs": {"enable_thinking": False, "thinking": False}},
+        ),
+        ("vllm", "qwen3", {"budget": 64}, {"thinking_token_budget": 64}),
+        (
+            "sglang",
+            "qwen3",
+            {"effort": "none"},
+            {"chat_template_kwargs": {"enable_thinking": False, "thinking": False}},
+        ),
+        ("llamacpp", "qwen3", {"effort": "none"}, {"chat_template_kwargs": {"enable_thinking": False}}),
+        ("ollama", "qwen3", {"effort": "none"}, {"reasoning_effort": "none"}),
+        (
+            "vllm",
+            "qwen3",
+            {"template_options": (("enable_thinking", "false"),), "fields": (("top_k", "20"), ("seed", "null"))},
+            {"chat_template_kwargs": {"enable_thinking": False}, "top_k": 20},
+        ),
+    ):
+        with row:
+            server = stand(name)
+            reply = answer(model_at(server, model, **said), request(CHAT, seed=1))
+            assert reply.text == "B"
+            last = bodies(server)[-1]
+            assert {key: last.get(key) for key in expected} == expected
+            assert bool(reply.reasoning or (reply.usage and reply.usage.reasoning)) == (
+                "none" not in str(said) and "false" not in str(said)
+            )
     problem = refusal(model_at(stand("openai"), "gpt-5", budget=100), request(CHAT))
     assert problem.fatal
     assert "--reasoning-budget 100" in problem.message
@@ -245,8 +242,7 @@ def test_a_model_that_does_not_reason_is_tried_longer_once(stand: Callable[..., 
 
 def test_thoughts_are_separated_from_the_reply() -> None:
     quoting_judge = "It says </think> VERDICT: 10\nVERDICT: 0"
-    with table() as row:
-        for text, reasoning, stop, quoting, expected in (
+    for (text, reasoning, stop, quoting, expected), row in tabled(
             ("B", "", "stop", False, ("B", "", "stop")),
             ("B", "thought", "stop", False, ("B", "thought", "stop")),
             ("<think>\nA or B?\n</think>\n\nB", "", "stop", False, ("B", "A or B?", "stop")),
@@ -261,8 +257,8 @@ def test_thoughts_are_separated_from_the_reply() -> None:
             ("<think>x</think>VERDICT: 1", "", "stop", True, ("VERDICT: 1", "x", "stop")),
             ("1 < 2", "", "stop", False, ("1 < 2", "", "stop")),
         ):  # fmt: skip
-            with row(f"{text!r} {reasoning!r} {stop}"):
-                assert separate_thoughts(text, reasoning, stop, thought=False, quoting=quoting) == expected
+        with row:
+            assert separate_thoughts(text, reasoning, stop, thought=False, quoting=quoting) == expected
     assert separate_thoughts("", "", "length", thought=True, quoting=False) == ("", "", "thinking")
     assert separate_thoughts("", "", "length", thought=False, quoting=False) == ("", "", "length")
 
@@ -276,15 +272,14 @@ def test_a_proxy_that_cuts_silence_is_answered_with_streams(
     stand: Callable[..., LocalServer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("viva.models.adapting.SILENT", 0.2)
-    with table() as row:
-        for cut in ("504", "524", "reset"):
-            with row(cut):
-                server = stand("vllm", thinking=50, duration=1.0, cut_after=0.4, cut_with=cut)
-                asked = model_at(server, "qwen3")
-                problem = refusal(asked, request(CHAT))
-                assert problem.retry
-                assert answer(asked, request(CHAT)).text == "B"
-                assert bodies(server)[-1]["stream"] is True
+    for cut, row in tabled("504", "524", "reset"):
+        with row:
+            server = stand("vllm", thinking=50, duration=1.0, cut_after=0.4, cut_with=cut)
+            asked = model_at(server, "qwen3")
+            problem = refusal(asked, request(CHAT))
+            assert problem.retry
+            assert answer(asked, request(CHAT)).text == "B"
+            assert bodies(server)[-1]["stream"] is True
 
 
 def test_silence_is_what_ran_into_the_time_limit_and_not_what_the_user_ended(

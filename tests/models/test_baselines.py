@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from models.asking import answer, ask
-from rows import table
+from rows import each_row, tabled
 from servers.fixtures import SAMPLE, Viva
 from viva.errors import VivaError
 from viva.models import Endpoint, connect
@@ -34,14 +34,13 @@ def drawn(requests: list[Generate], name: str = "random", seed: int = 0) -> list
 def test_random_draws_every_legal_answer_equally_often() -> None:
     from scipy.stats import binomtest, chisquare
 
-    with table() as row:
-        for legal in (FOUR, ("True", "False"), ("正确", "错误"), ("A", "B", "C")):
-            with row(legal):
-                counts = Counter(drawn([question(number, legal=legal) for number in range(6000)]))
-                assert set(counts) == set(legal)
-                for letter in legal:
-                    assert binomtest(counts[letter], 6000, 1 / len(legal)).pvalue > ALPHA
-                assert chisquare([counts[letter] for letter in legal]).pvalue > ALPHA
+    for legal, row in tabled(FOUR, ("True", "False"), ("正确", "错误"), ("A", "B", "C")):
+        with row:
+            counts = Counter(drawn([question(number, legal=legal) for number in range(6000)]))
+            assert set(counts) == set(legal)
+            for letter in legal:
+                assert binomtest(counts[letter], 6000, 1 / len(legal)).pvalue > ALPHA
+            assert chisquare([counts[letter] for letter in legal]).pvalue > ALPHA
 
 
 def test_random_draws_anew_for_each_question_sample_and_seed() -> None:
@@ -84,11 +83,9 @@ def test_longest_takes_the_longest_option_and_of_equals_the_first() -> None:
     assert drawn([question(1, legal=("A", "B", "A, B"), options=("a", "bbb"))], "longest") == ["B"]
 
 
-def test_with_nothing_to_choose_from_they_say_that_they_do_not_know() -> None:
-    with table() as row:
-        for name in ("random", "first", "last", "longest"):
-            with row(name):
-                assert drawn([question(1, legal=())], name) == ["I do not know."]
+@each_row("random", "first", "last", "longest")
+def test_with_nothing_to_choose_from_they_say_that_they_do_not_know(name: str) -> None:
+    assert drawn([question(1, legal=())], name) == ["I do not know."]
 
 
 def test_silent_says_nothing_and_nothing_costs_anything() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.asking import request
-from rows import table
+from rows import each_row, tabled
 from viva.contracts import BatchModel
 from viva.errors import ModelError
 from viva.models import Endpoint, connect
@@ -98,19 +98,15 @@ def test_anything_of_anthropics_is_read_or_left_out(
 NESTED = (b"[" * 200_000, b'{"a":' * 200_000, b'{"custom_id":"n","response":{"body":' + b"[" * 200_000)
 
 
-def test_what_is_nested_without_end_is_left_out(openai: OpenAIBatches) -> None:
-    with table() as row:
-        for deep in NESTED:
-            with row(deep[:40]):
-                assert openai._reply(deep) is None
+@each_row(*NESTED)
+def test_what_is_nested_without_end_is_left_out(deep: bytes, *, openai: OpenAIBatches) -> None:
+    assert openai._reply(deep) is None
 
 
 @pytest.mark.peers("anthropic")
-def test_what_is_nested_without_end_is_left_out_of_anthropics(anthropic: AnthropicBatches) -> None:
-    with table() as row:
-        for deep in NESTED:
-            with row(deep[:40]):
-                assert anthropic._result(deep) is None
+@each_row(*NESTED)
+def test_what_is_nested_without_end_is_left_out_of_anthropics(deep: bytes, *, anthropic: AnthropicBatches) -> None:
+    assert anthropic._result(deep) is None
 
 
 def openai_line(status: int, body: Any, error: Any = None) -> bytes:
@@ -141,14 +137,13 @@ def test_what_becomes_of_a_result_of_openais(openai: OpenAIBatches) -> None:
         (200, {"choices": []}, None, True, False),
         (200, "text", None, True, False),
     )
-    with table() as row:
-        for status, body, error, retry, fatal in results:
-            with row((status, body, error)):
-                found = openai._reply(openai_line(status, body, error))
-                assert found is not None
-                problem = found[1]
-                assert isinstance(problem, ModelError)
-                assert (problem.retry, problem.fatal) == (retry, fatal)
+    for (status, body, error, retry, fatal), row in tabled(*results):
+        with row:
+            found = openai._reply(openai_line(status, body, error))
+            assert found is not None
+            problem = found[1]
+            assert isinstance(problem, ModelError)
+            assert (problem.retry, problem.fatal) == (retry, fatal)
 
 
 def test_a_reply_is_read_as_of_one_asked_alone(openai: OpenAIBatches) -> None:
@@ -175,16 +170,15 @@ def test_what_becomes_of_an_error_of_anthropics(anthropic: AnthropicBatches) -> 
         ("not_found_error", False, True),
         ("", True, False),
     )
-    with table() as row:
-        for kind, retry, fatal in kinds:
-            with row(kind):
-                error = {"type": "error", "error": {"type": kind, "message": "the key is sk-of-the-tests"}}
-                found = anthropic._result(line({"type": "errored", "error": error}, "result"))
-                assert found is not None
-                problem = found[1]
-                assert isinstance(problem, ModelError)
-                assert (problem.retry, problem.fatal) == (retry, fatal)
-                assert "sk-of-the-tests" not in problem.message
+    for (kind, retry, fatal), row in tabled(*kinds):
+        with row:
+            error = {"type": "error", "error": {"type": kind, "message": "the key is sk-of-the-tests"}}
+            found = anthropic._result(line({"type": "errored", "error": error}, "result"))
+            assert found is not None
+            problem = found[1]
+            assert isinstance(problem, ModelError)
+            assert (problem.retry, problem.fatal) == (retry, fatal)
+            assert "sk-of-the-tests" not in problem.message
 
 
 def test_openai_itself_is_sent_the_newer_name_of_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from models.encoders import LAYERS, PACKAGE, TEXT, WINDOW, make_bert, make_roberta, real_encoder
 from models.fresh import told
-from rows import table
+from rows import each_row, table, tabled
 from thorough import THOROUGH
 from viva.errors import VivaError
 from viva.models import embedding
@@ -114,13 +114,12 @@ def test_it_is_what_the_authors_program_gives() -> None:
     golden = json.loads((Path(__file__).parents[1] / "golden" / "bertscore.json").read_text(encoding="utf-8"))
     texts = golden["texts"]
     pairs = [(text, other) for place, text in enumerate(texts) for other in texts[place:]]
-    with table() as row:
-        for layer, values in golden["f1"].items():
-            with row(layer):
-                expected = [value for line in values for value in line]
-                assert len(expected) == len(pairs) == 300
-                found = opened(real_encoder(), f"#{layer}").similarities(pairs)
-                assert found == pytest.approx(expected, abs=NEAR)
+    for (layer, values), row in tabled(*golden["f1"].items()):
+        with row:
+            expected = [value for line in values for value in line]
+            assert len(expected) == len(pairs) == 300
+            found = opened(real_encoder(), f"#{layer}").similarities(pairs)
+            assert found == pytest.approx(expected, abs=NEAR)
 
 
 def test_a_text_is_like_itself_and_either_may_be_the_reference(tiny: dict[str, embedding.ContextualEncoder]) -> None:
@@ -160,11 +159,10 @@ def test_a_paraphrase_is_nearer_than_something_else(real: embedding.ContextualEn
             "The ferry stayed on the other side of the river until the evening.",
         ),
     )
-    with table() as row:
-        for gold, paraphrase, unrelated in texts:
-            with row(gold):
-                near, far = real.similarities([(paraphrase, gold), (unrelated, gold)])
-                assert far + 0.2 < near < 0.99
+    for (gold, paraphrase, unrelated), row in tabled(*texts):
+        with row:
+            near, far = real.similarities([(paraphrase, gold), (unrelated, gold)])
+            assert far + 0.2 < near < 0.99
 
 
 # --- what it must not depend on
@@ -197,26 +195,24 @@ def test_the_same_again_is_the_same(folders: dict[str, Path]) -> None:
 
 def test_a_pair_that_is_given_twice_has_one_number(tiny: dict[str, embedding.ContextualEncoder]) -> None:
     pairs = [(LINES[0], LINES[1]), (LINES[2], LINES[1])] * 3
-    with table() as row:
-        for name, encoder in tiny.items():
-            with row(name):
-                values = encoder.similarities(pairs)
-                assert values[:2] * 3 == values
-                assert encoder.similarities([]) == []
+    for (_name, encoder), row in tabled(*tiny.items()):
+        with row:
+            values = encoder.similarities(pairs)
+            assert values[:2] * 3 == values
+            assert encoder.similarities([]) == []
 
 
 # --- long texts
 
 
 def test_all_tokens_count_whatever_the_window(tiny: dict[str, embedding.ContextualEncoder]) -> None:
-    with table() as row:
-        for (name, encoder), times, more in itertools.product(tiny.items(), (1, 2, 3), (-1, 0, 1)):
-            with row((name, times, more)):
-                assert encoder.frame.capacity == WINDOW - 2
-                tokens = times * encoder.frame.capacity + more
-                embedded = encoder._embed([text := " ".join(["a"] * tokens)])[text]
-                assert int(embedded.own.sum()) == tokens
-                assert len(embedded.vectors) == tokens + 2 * math.ceil(tokens / encoder.frame.capacity)
+    for ((_name, encoder), times, more), row in tabled(*itertools.product(tiny.items(), (1, 2, 3), (-1, 0, 1))):
+        with row:
+            assert encoder.frame.capacity == WINDOW - 2
+            tokens = times * encoder.frame.capacity + more
+            embedded = encoder._embed([text := " ".join(["a"] * tokens)])[text]
+            assert int(embedded.own.sum()) == tokens
+            assert len(embedded.vectors) == tokens + 2 * math.ceil(tokens / encoder.frame.capacity)
 
 
 def test_an_answer_that_only_begins_like_the_gold_is_not_the_gold(folders: dict[str, Path]) -> None:
@@ -262,33 +258,30 @@ def test_any_text_has_a_similarity(folders: dict[str, Path], pairs: list[tuple[s
 
 
 def test_nothing_is_like_nothing(tiny: dict[str, embedding.ContextualEncoder]) -> None:
-    with table() as row:
-        for (name, encoder), empty in itertools.product(tiny.items(), ("", " ", "\n\t\r", "\u3000")):
-            with row((name, empty)):
-                pairs = [(empty, LINES[0]), (LINES[0], empty), (empty, empty)]
-                assert encoder.similarities(pairs) == [0.0, 0.0, 0.0]
+    for ((_name, encoder), empty), row in tabled(*itertools.product(tiny.items(), ("", " ", "\n\t\r", "\u3000"))):
+        with row:
+            pairs = [(empty, LINES[0]), (LINES[0], empty), (empty, empty)]
+            assert encoder.similarities(pairs) == [0.0, 0.0, 0.0]
 
 
 def test_a_special_token_in_a_text_is_text(tiny: dict[str, embedding.ContextualEncoder]) -> None:
     gold = LINES[0]
-    with table() as row:
-        for (name, encoder), mark in itertools.product(tiny.items(), SPECIAL):
-            with row((name, mark)):
-                own = encoder._embed([mark])[mark].own.tolist()
-                assert sum(own) >= 1, "it would weigh nothing"
-                assert mark in ("[UNK]", "[CLS]", "[PAD]", "[SEP]") or sum(own) > 1
-                assert one(encoder, f"{gold} {mark * 8}", gold) < 0.99
-                assert one(encoder, mark, gold) < 0.99
+    for ((_name, encoder), mark), row in tabled(*itertools.product(tiny.items(), SPECIAL)):
+        with row:
+            own = encoder._embed([mark])[mark].own.tolist()
+            assert sum(own) >= 1, "it would weigh nothing"
+            assert mark in ("[UNK]", "[CLS]", "[PAD]", "[SEP]") or sum(own) > 1
+            assert one(encoder, f"{gold} {mark * 8}", gold) < 0.99
+            assert one(encoder, mark, gold) < 0.99
 
 
 def test_texts_of_megabytes_are_near_nothing_at_once(tiny: dict[str, embedding.ContextualEncoder]) -> None:
     long = "a stack " * 1_000_000
-    with table() as row:
-        for name, encoder in tiny.items():
-            with row(name):
-                values = encoder.similarities([(long, long), (long, LINES[0]), (LINES[0], LINES[0])])
-                assert values == [0.0, 0.0, pytest.approx(1.0)]
-                assert one(encoder, "é" * (embedding.LONGEST // 2 + 1), LINES[0]) == 0.0, "bytes count"
+    for (_name, encoder), row in tabled(*tiny.items()):
+        with row:
+            values = encoder.similarities([(long, long), (long, LINES[0]), (LINES[0], LINES[0])])
+            assert values == [0.0, 0.0, pytest.approx(1.0)]
+            assert one(encoder, "é" * (embedding.LONGEST // 2 + 1), LINES[0]) == 0.0, "bytes count"
 
 
 @pytest.mark.slow
@@ -356,11 +349,10 @@ def test_the_layer_can_be_named_and_is_otherwise_the_last(folders: dict[str, Pat
         assert first.name == f"{folders[name]}#1"
 
 
-def test_a_layer_that_is_not_there_is_said(folders: dict[str, Path]) -> None:
-    with table() as row:
-        for layer in ("0", str(LAYERS + 1), "9999"):
-            with row(layer), pytest.raises(VivaError, match=f"layer {layer} of {LAYERS}.*NAME#{LAYERS}"):
-                open_encoder(f"{folders['bert']}#{layer}")
+@each_row("0", str(LAYERS + 1), "9999")
+def test_a_layer_that_is_not_there_is_said(layer: str, *, folders: dict[str, Path]) -> None:
+    with pytest.raises(VivaError, match=f"layer {layer} of {LAYERS}.*NAME#{LAYERS}"):
+        open_encoder(f"{folders['bert']}#{layer}")
 
 
 def test_a_folder_may_have_the_sign_in_its_name(folders: dict[str, Path], tmp_path: Path) -> None:
@@ -382,43 +374,39 @@ def test_the_identity_is_of_the_weights_wherever_they_lie(folders: dict[str, Pat
 FILES = {"config.json": "config", "tokenizer.json": "tokenizer", "model.safetensors": "weights"}
 
 
-def test_one_byte_makes_another_fingerprint(folders: dict[str, Path], tmp_path: Path) -> None:
-    with table() as row:
-        for file in FILES:
-            with row(file):
-                copy = Path(shutil.copytree(folders["bert"], tmp_path / file))
-                assert fingerprint(copy) == fingerprint(folders["bert"])
-                content = bytearray((copy / file).read_bytes())
-                content[-3] ^= 1
-                (copy / file).write_bytes(content)
-                assert fingerprint(copy) != fingerprint(folders["bert"])
+@each_row(*FILES)
+def test_one_byte_makes_another_fingerprint(file: str, *, folders: dict[str, Path], tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(folders["bert"], tmp_path / file))
+    assert fingerprint(copy) == fingerprint(folders["bert"])
+    content = bytearray((copy / file).read_bytes())
+    content[-3] ^= 1
+    (copy / file).write_bytes(content)
+    assert fingerprint(copy) != fingerprint(folders["bert"])
 
 
 # --- what can be wrong
 
 
-def test_a_folder_that_lacks_something_is_named(folders: dict[str, Path], tmp_path: Path) -> None:
-    with table() as row:
-        for lost, what in FILES.items():
-            with row(lost):
-                copy = Path(shutil.copytree(folders["bert"], tmp_path / lost))
-                (copy / lost).unlink()
-                assert what in missing(str(copy))
-                with pytest.raises(VivaError, match=f"has no {what}.*--encoder none"):
-                    open_encoder(str(copy))
+@each_row(*FILES.items())
+def test_a_folder_that_lacks_something_is_named(
+    lost: str, what: str, *, folders: dict[str, Path], tmp_path: Path
+) -> None:
+    copy = Path(shutil.copytree(folders["bert"], tmp_path / lost))
+    (copy / lost).unlink()
+    assert what in missing(str(copy))
+    with pytest.raises(VivaError, match=f"has no {what}.*--encoder none"):
+        open_encoder(str(copy))
 
 
-def test_a_damaged_folder_is_an_error_of_one_sentence(folders: dict[str, Path], tmp_path: Path) -> None:
-    with table() as row:
-        for file in FILES:
-            with row(file):
-                copy = Path(shutil.copytree(folders["bert"], tmp_path / file))
-                (copy / file).write_bytes((copy / file).read_bytes()[:100])
-                assert missing(str(copy)) == ""
-                with pytest.raises(VivaError, match="cannot be read as an encoder") as raised:
-                    open_encoder(str(copy))
-                assert "\n" not in str(raised.value)
-                assert len(str(raised.value)) < 800
+@each_row(*FILES)
+def test_a_damaged_folder_is_an_error_of_one_sentence(file: str, *, folders: dict[str, Path], tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(folders["bert"], tmp_path / file))
+    (copy / file).write_bytes((copy / file).read_bytes()[:100])
+    assert missing(str(copy)) == ""
+    with pytest.raises(VivaError, match="cannot be read as an encoder") as raised:
+        open_encoder(str(copy))
+    assert "\n" not in str(raised.value)
+    assert len(str(raised.value)) < 800
 
 
 def test_weights_that_are_another_models_are_not_filled_up_by_chance(folders: dict[str, Path], tmp_path: Path) -> None:
@@ -446,13 +434,11 @@ def test_weights_that_are_no_numbers_give_no_similarity(folders: dict[str, Path]
         open_encoder(str(copy)).similarities([("a", "b")])
 
 
-def test_what_is_neither_a_folder_nor_a_name_is_said() -> None:
-    with table() as row:
-        for name in ("./no-such-folder", "/no/such/folder", "a/b/c", "~/nothing/here/at/all", "", "#3", "ü"):
-            with row(name):
-                assert "no such folder" in missing(name)
-                with pytest.raises(VivaError, match="no such folder"):
-                    open_encoder(name)
+@each_row("./no-such-folder", "/no/such/folder", "a/b/c", "~/nothing/here/at/all", "", "#3", "ü")
+def test_what_is_neither_a_folder_nor_a_name_is_said(name: str) -> None:
+    assert "no such folder" in missing(name)
+    with pytest.raises(VivaError, match="no such folder"):
+        open_encoder(name)
 
 
 @pytest.mark.slow

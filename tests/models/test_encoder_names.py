@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from models.fresh import SRC, told
-from rows import table
+from rows import tabled
 from viva.models.encoder import published_layer
 
 
@@ -24,10 +24,9 @@ def test_the_layer_is_the_published_one_where_there_is_one() -> None:
         "my-encoder": None,
         "": None,
     }
-    with table() as row:
-        for name, layer in names.items():
-            with row(name):
-                assert published_layer(name, folder=False) == layer
+    for (name, layer), row in tabled(*names.items()):
+        with row:
+            assert published_layer(name, folder=False) == layer
 
 
 def test_a_folder_that_is_called_like_a_listed_encoder_has_its_layer() -> None:
@@ -41,10 +40,9 @@ def test_a_folder_that_is_called_like_a_listed_encoder_has_its_layer() -> None:
         "/roberta-large/tuned": None,
         "/": None,
     }
-    with table() as row:
-        for name, layer in folders.items():
-            with row(name):
-                assert published_layer(name, folder=True) == layer
+    for (name, layer), row in tabled(*folders.items()):
+        with row:
+            assert published_layer(name, folder=True) == layer
 
 
 def test_without_torch_it_says_what_to_install(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from models.asking import RETRY, answer, ask, refusal, request, summary
-from rows import table
+from rows import tabled
 from servers.fixtures import QUIET, LocalServer, Viva
 from viva.contracts import Model
 from viva.errors import VivaError
@@ -82,11 +82,10 @@ def test_why_a_reply_ended(vendor: LocalServer) -> None:
     reasons = {
         "STOP": "stop", "MAX_TOKENS": "length", "SAFETY": "filter", "RECITATION": "filter", "OTHER": "other",
     }  # fmt: skip
-    with table() as row:
-        for theirs, ours in reasons.items():
-            with row(theirs):
-                vendor.control(stop=theirs)
-                assert answer(model_there()).stop_reason == ours
+    for (theirs, ours), row in tabled(*reasons.items()):
+        with row:
+            vendor.control(stop=theirs)
+            assert answer(model_there()).stop_reason == ours
 
 
 def test_a_reply_without_content_is_an_answer(vendor: LocalServer, model: Model) -> None:
@@ -119,16 +118,15 @@ REFUSALS: dict[int, tuple[str, dict[str, Any]]] = {
 
 
 def test_what_a_status_means_and_that_the_sdk_does_not_try_again(vendor: LocalServer) -> None:
-    with table() as row:
-        for status, (kind, expected) in REFUSALS.items():
-            with row(status):
-                before = len(vendor.events("asked"))
-                vendor.control(status=status, verbatim=error(status, kind))
-                problem = refusal(model_there())
-                assert summary(problem) == expected
-                assert f"HTTP {status}" in problem.message
-                assert "So it is." in problem.message
-                assert len(vendor.events("asked")) == before + 1
+    for (status, (kind, expected)), row in tabled(*REFUSALS.items()):
+        with row:
+            before = len(vendor.events("asked"))
+            vendor.control(status=status, verbatim=error(status, kind))
+            problem = refusal(model_there())
+            assert summary(problem) == expected
+            assert f"HTTP {status}" in problem.message
+            assert "So it is." in problem.message
+            assert len(vendor.events("asked")) == before + 1
 
 
 def test_a_bad_key_is_fatal_and_not_shown(vendor: LocalServer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,11 +157,10 @@ def test_what_is_no_reply_is_tried_again(vendor: LocalServer) -> None:
         ("[]", "application/json"),
         ("{}", "application/json"),
     )
-    with table() as row:
-        for content, content_type in contents:
-            with row((content, content_type)):
-                vendor.control(verbatim=content, content_type=content_type)
-                assert refusal(model_there()).retry
+    for (content, content_type), row in tabled(*contents):
+        with row:
+            vendor.control(verbatim=content, content_type=content_type)
+            assert refusal(model_there()).retry
 
 
 def test_a_server_that_is_not_there_is_worth_another_try(vendor: LocalServer, model: Model) -> None:
@@ -204,14 +201,10 @@ def test_it_sits_an_exam_beside_another_and_judges_both_within_its_own_bound(
     vendor.control(text="VERDICT: 1", latency=0.05)
     viva.environment |= {"GOOGLE_GEMINI_BASE_URL": vendor.root, "GEMINI_API_KEY": KEY}
     models = (
-        "--model",
-        "google/gemini-x",
-        "--model",
-        "openai/m",
-        "--base-url",
-        server.url,
-        "--judge",
-        "google/gemini-x",
+        *("--model", "google/gemini-x"),
+        *("--model", "openai/m"),
+        *("--base-url", server.url),
+        *("--judge", "google/gemini-x"),
     )
     bounds = ("--concurrency", "google=2", "--concurrency", "openai=4", "--limit", 20)
     ended = viva("run", "csbench", *models, *bounds, "--run", "run", "--format", "json", *QUIET, timeout=120)

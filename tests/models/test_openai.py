@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from models.asking import CHAT, RETRY, answer, ask, refusal, request, summary
-from rows import table
+from rows import each_row, tabled
 from servers.faults import FAULTS, WAIT
 from servers.fixtures import LocalServer
 from viva.contracts import Model
@@ -97,12 +97,10 @@ def test_the_seed_goes_up_by_one_with_every_sample_and_is_not_sent_unless_given(
     assert sorted(body.get("seed", -1) for body in sent(server)) == [-1, 40, 41, 42]
 
 
-def test_the_address_may_be_pasted_with_its_ending(server: LocalServer) -> None:
-    with table() as row:
-        for ending in ("", "/", "/chat/completions", "/completions"):
-            with row(ending):
-                assert answer(connect("openai/m", Endpoint(base_url=server.url + ending))).text in "ABCD"
-                assert answer(connect(f"openai/m@{server.url}{ending}", Endpoint())).text in "ABCD"
+@each_row("", "/", "/chat/completions", "/completions")
+def test_the_address_may_be_pasted_with_its_ending(ending: str, *, server: LocalServer) -> None:
+    assert answer(connect("openai/m", Endpoint(base_url=server.url + ending))).text in "ABCD"
+    assert answer(connect(f"openai/m@{server.url}{ending}", Endpoint())).text in "ABCD"
 
 
 def test_a_model_may_have_a_slash_and_an_at_sign_in_its_name(server: LocalServer) -> None:
@@ -181,11 +179,10 @@ REPLIES: dict[str, tuple[str, Response]] = {
 
 
 def test_what_a_reply_becomes(server: LocalServer) -> None:
-    with table() as row:
-        for what, (body, expected) in REPLIES.items():
-            with row(what):
-                server.control(verbatim=body)
-                assert answer(model_at(server)) == expected
+    for (_what, (body, expected)), row in tabled(*REPLIES.items()):
+        with row:
+            server.control(verbatim=body)
+            assert answer(model_at(server)) == expected
 
 
 BROKEN = {
@@ -203,12 +200,10 @@ BROKEN = {
 }
 
 
-def test_what_is_no_completion_is_tried_again(server: LocalServer) -> None:
-    with table() as row:
-        for what, body in BROKEN.items():
-            with row(what):
-                server.control(verbatim=body or " ")
-                assert summary(refusal(model_at(server))) == {"kind": "body", **RETRY}
+@each_row(*BROKEN.items())
+def test_what_is_no_completion_is_tried_again(what: str, body: str, *, server: LocalServer) -> None:
+    server.control(verbatim=body or " ")
+    assert summary(refusal(model_at(server))) == {"kind": "body", **RETRY}
 
 
 EXPECTED: dict[str, dict[str, Any]] = {
@@ -222,12 +217,10 @@ EXPECTED: dict[str, dict[str, Any]] = {
 }
 
 
-def test_every_fault_is_worth_another_try(server: LocalServer) -> None:
-    with table() as row:
-        for fault, expected in EXPECTED.items():
-            with row(fault):
-                server.control(faults={fault: 1.0})
-                assert summary(refusal(model_at(server))) == expected
+@each_row(*EXPECTED.items())
+def test_every_fault_is_worth_another_try(fault: str, expected: dict[str, Any], *, server: LocalServer) -> None:
+    server.control(faults={fault: 1.0})
+    assert summary(refusal(model_at(server))) == expected
 
 
 def test_the_time_that_the_server_asks_for_is_handed_on(serve: Serve) -> None:
@@ -251,11 +244,10 @@ def test_a_strange_retry_after_is_no_reason_to_fail_or_to_wait_for_ever(serve: S
         ("retry-after-ms", "many", None),
         ("Retry-After", "inf", None),
     )
-    with table() as row:
-        for header, value, expected in headers:
-            with row((header, value)):
-                server.control(headers={header: value})
-                assert refusal(model_at(server)).retry_after == expected
+    for (header, value, expected), row in tabled(*headers):
+        with row:
+            server.control(headers={header: value})
+            assert refusal(model_at(server)).retry_after == expected
 
 
 REFUSALS: dict[int, dict[str, Any]] = {
@@ -275,33 +267,30 @@ REFUSALS: dict[int, dict[str, Any]] = {
 
 def test_what_a_status_means(serve: Serve) -> None:
     server = serve(verbatim='{"error": {"message": "So it is."}}')
-    with table() as row:
-        for status, expected in REFUSALS.items():
-            with row(status):
-                server.control(status=status)
-                problem = refusal(model_at(server))
-                assert summary(problem) == expected
-                assert f"HTTP {status}" in problem.message
-                assert "So it is." in problem.message
+    for (status, expected), row in tabled(*REFUSALS.items()):
+        with row:
+            server.control(status=status)
+            problem = refusal(model_at(server))
+            assert summary(problem) == expected
+            assert f"HTTP {status}" in problem.message
+            assert "So it is." in problem.message
 
 
 def test_a_code_that_says_it_is_for_good_is_for_good_under_any_status(serve: Serve) -> None:
     server = serve(status=429)
-    with table() as row:
-        for code in ("insufficient_quota", "model_not_found", "invalid_api_key"):
-            with row(code):
-                server.control(verbatim=json.dumps({"error": {"message": "No.", "type": "x", "code": code}}))
-                assert refusal(model_at(server)).fatal
+    for code, row in tabled("insufficient_quota", "model_not_found", "invalid_api_key"):
+        with row:
+            server.control(verbatim=json.dumps({"error": {"message": "No.", "type": "x", "code": code}}))
+            assert refusal(model_at(server)).fatal
 
 
 def test_such_a_word_in_the_text_of_an_error_is_not_a_code(serve: Serve) -> None:
     text = "Please try again in 20s. To raise the limit, see /account/billing (see also model_not_found)"
     server = serve(verbatim=json.dumps({"error": {"message": text, "type": "requests", "code": "rate_limit_exceeded"}}))
-    with table() as row:
-        for status in (400, 429, 500):
-            with row(status):
-                server.control(status=status)
-                assert not refusal(model_at(server)).fatal
+    for status, row in tabled(400, 429, 500):
+        with row:
+            server.control(status=status)
+            assert not refusal(model_at(server)).fatal
 
 
 def test_a_server_that_is_not_there_is_worth_another_try(server: LocalServer) -> None:
@@ -316,13 +305,12 @@ def test_a_server_that_is_not_there_is_worth_another_try(server: LocalServer) ->
 def test_a_key_that_an_error_quotes_is_not_shown_wherever_the_quotation_is_cut(server: LocalServer) -> None:
     model = model_at(server)
     places = (*range(100, 210, 9), *range(340, 420, 9), *range(1930, 2050, 9))
-    with table() as row:
-        for status, filler, before in itertools.product((200, 400, 500), "x ", places):
-            with row((status, filler, before)):
-                server.control(status=status, verbatim=f"{filler * before}Bearer {KEY} is wrong")
-                text = refusal(model).message
-                pieces = [KEY[start : start + 8] for start in range(len(KEY) - 7) if KEY[start : start + 8] in text]
-                assert not pieces, text[-80:]
+    for (status, filler, before), row in tabled(*itertools.product((200, 400, 500), "x ", places)):
+        with row:
+            server.control(status=status, verbatim=f"{filler * before}Bearer {KEY} is wrong")
+            text = refusal(model).message
+            pieces = [KEY[start : start + 8] for start in range(len(KEY) - 7) if KEY[start : start + 8] in text]
+            assert not pieces, text[-80:]
 
 
 def test_what_stands_in_for_a_key_where_none_is_needed_is_not_taken_out_of_every_word(
@@ -340,15 +328,13 @@ def test_a_key_that_is_needed_and_not_there_is_said_before_anything_is_sent(monk
         connect("openai/m", Endpoint(base_url="http://127.0.0.1:1/v1", key_variable="MY_KEY"))
 
 
-def test_an_address_without_its_scheme_is_no_part_of_a_name() -> None:
-    with table() as row:
-        for name in ("m@localhost:8000/v1", "m@127.0.0.1:8000", "a/b@example.org/v1"):
-            with row(name), pytest.raises(VivaError, match="@http://"):
-                connect(f"openai/{name}", Endpoint(base_url="http://127.0.0.1:1/v1"))
+@each_row("m@localhost:8000/v1", "m@127.0.0.1:8000", "a/b@example.org/v1")
+def test_an_address_without_its_scheme_is_no_part_of_a_name(name: str) -> None:
+    with pytest.raises(VivaError, match="@http://"):
+        connect(f"openai/{name}", Endpoint(base_url="http://127.0.0.1:1/v1"))
 
 
-def test_a_name_that_is_no_model_says_how_models_are_named() -> None:
-    with table() as row:
-        for name in ("gpt-4o", "openai/", "opneai/m", "", "/"):
-            with row(name), pytest.raises(VivaError, match=r"openai/\.\.\."):
-                connect(name, Endpoint())
+@each_row("gpt-4o", "openai/", "opneai/m", "", "/")
+def test_a_name_that_is_no_model_says_how_models_are_named(name: str) -> None:
+    with pytest.raises(VivaError, match=r"openai/\.\.\."):
+        connect(name, Endpoint())

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import table
+from rows import table, tabled
 from servers.fixtures import LocalServer
 from servers.language import LETTERS, Language, chat_text
 from viva.errors import ModelError, VivaError
@@ -141,10 +141,9 @@ WAYS: dict[str, dict[str, Any]] = {
 
 def test_the_choice_is_the_models_own_in_chat_and_text(serve: Serve, tmp_path: Path) -> None:
     server = serve("scoring.py")
-    with table() as row:
-        for number, (way, plan) in enumerate(WAYS.items()):
-            with row(way):
-                _assert_the_models_choice(rejudging(server, tmp_path, number, plan), plan)
+    for (number, (_way, plan)), row in tabled(*enumerate(WAYS.items())):
+        with row:
+            _assert_the_models_choice(rejudging(server, tmp_path, number, plan), plan)
 
 
 def _assert_the_models_choice(server: LocalServer, plan: dict[str, Any]) -> None:
@@ -249,12 +248,11 @@ BROKEN = {
 def test_what_is_no_completion_is_tried_again(serve: Serve) -> None:
     server = serve("scoring.py")
     ways: tuple[Choosing, ...] = ("next-token", "likelihood")
-    with table() as row:
-        for what, by in itertools.product(BROKEN, ways):
-            with row((what, by)):
-                server.control(verbatim=BROKEN[what])
-                problem = refused(model_at(server), asked(PROMPTS[0], by=by))
-                assert (problem.kind, problem.retry) == ("body", True)
+    for (what, by), row in tabled(*itertools.product(BROKEN, ways)):
+        with row:
+            server.control(verbatim=BROKEN[what])
+            problem = refused(model_at(server), asked(PROMPTS[0], by=by))
+            assert (problem.kind, problem.retry) == ("body", True)
 
 
 def test_lists_of_unequal_length_are_an_error_of_one_question(serve: Serve) -> None:
@@ -380,13 +378,12 @@ def test_blanks_at_the_end_of_a_prompt_count_to_the_continuation(serve: Serve) -
 
 def test_a_token_across_the_border_is_an_error_that_names_it(serve: Serve) -> None:
     server = serve("scoring.py", joined=["：A"])
-    with table() as row:
-        for offsets in ("characters", "bytes", "none"):
-            with row(offsets):
-                server.control(offsets=offsets)
-                problem = refused(model_at(server), asked("答案是：", ["A", "B"], "likelihood"))
-                assert (problem.kind, problem.fatal, problem.retry) == ("border", False, False)
-                assert "'：A'" in problem.message
+    for offsets, row in tabled("characters", "bytes", "none"):
+        with row:
+            server.control(offsets=offsets)
+            problem = refused(model_at(server), asked("答案是：", ["A", "B"], "likelihood"))
+            assert (problem.kind, problem.fatal, problem.retry) == ("border", False, False)
+            assert "'：A'" in problem.message
 
 
 def test_a_border_that_nothing_shows_is_an_error(serve: Serve) -> None:
@@ -398,14 +395,13 @@ def test_a_border_that_nothing_shows_is_an_error(serve: Serve) -> None:
 def test_a_server_that_does_not_echo_is_given_up(serve: Serve) -> None:
     server = serve("scoring.py")
     said = {"ignored": "does not give the text back", "refused": "refuses .*echo is not supported"}
-    with table() as row:
-        for echo, words in said.items():
-            with row(echo):
-                server.control(echo=echo)
-                problem = refused(model_at(server), asked(PROMPTS[0], by="likelihood"))
-                assert problem.fatal
-                assert re.search(words, problem.message)
-                assert f"viva doctor {server.url}" in problem.message
+    for (echo, words), row in tabled(*said.items()):
+        with row:
+            server.control(echo=echo)
+            problem = refused(model_at(server), asked(PROMPTS[0], by="likelihood"))
+            assert problem.fatal
+            assert re.search(words, problem.message)
+            assert f"viva doctor {server.url}" in problem.message
 
 
 LONG = "This model's maximum context length is 8 tokens"
@@ -413,13 +409,12 @@ LONG = "This model's maximum context length is 8 tokens"
 
 def test_a_prompt_that_is_refused_does_not_give_the_server_up(serve: Serve) -> None:
     server = serve("scoring.py", status=400)
-    with table() as row:
-        for prompt, said in {PROMPTS[0]: LONG, "What does echo do?": f"{LONG}: What does echo do?"}.items():
-            with row(prompt):
-                server.control(verbatim=said)
-                problem = refused(model_at(server), asked(prompt, by="likelihood"))
-                assert (problem.kind, problem.fatal, problem.retry) == ("status", False, False)
-                assert LONG in problem.message
+    for (prompt, said), row in tabled(*{PROMPTS[0]: LONG, "What does echo do?": f"{LONG}: What does echo do?"}.items()):
+        with row:
+            server.control(verbatim=said)
+            problem = refused(model_at(server), asked(prompt, by="likelihood"))
+            assert (problem.kind, problem.fatal, problem.retry) == ("status", False, False)
+            assert LONG in problem.message
 
 
 def test_what_an_attempt_found_before_it_failed_is_not_sent_again(serve: Serve) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from models.asking import CHAT, answer, refusal, request
-from rows import table
+from rows import each_row, tabled
 from servers.fixtures import QUIET, LocalServer, Viva
 from viva.contracts import AdaptingModel, Model
 from viva.errors import VivaError
@@ -49,23 +49,23 @@ MODELS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 ]  # fmt: skip
 
 
-def test_models_are_asked_as_each_of_them_is(server: LocalServer) -> None:
-    with table() as row:
-        for name, said, body in MODELS:
-            with row((name, said)):
-                model = there(server, name, said)
-                assert isinstance(model, AdaptingModel)
-                reply = answer(model, request((Message("system", "Be brief."), *CHAT)))
-                asked = server.events("asked")[-1]
-                assert asked["path"] == "/v1/responses"
-                sent = {key: value for key, value in asked["body"].items() if key not in ("model", "input")}
-                store = {} if "fields" in said else {"store": False}
-                assert sent == {"instructions": "Be brief.", **store, **body}
-                assert asked["body"]["input"] == [{"role": "user", "content": CHAT[0].content}]
-                thinks = body["max_output_tokens"] == ROOM
-                assert (reply.text, reply.stop_reason) == ("A", "stop")
-                assert reply.reasoning.startswith("At first") == ("summary" in body.get("reasoning", {}))
-                assert bool(reply.usage and reply.usage.reasoning) == bool(model.adapting.known.reasons) == thinks
+@each_row(*MODELS)
+def test_models_are_asked_as_each_of_them_is(
+    name: str, said: dict[str, Any], body: dict[str, Any], *, server: LocalServer
+) -> None:
+    model = there(server, name, said)
+    assert isinstance(model, AdaptingModel)
+    reply = answer(model, request((Message("system", "Be brief."), *CHAT)))
+    asked = server.events("asked")[-1]
+    assert asked["path"] == "/v1/responses"
+    sent = {key: value for key, value in asked["body"].items() if key not in ("model", "input")}
+    store = {} if "fields" in said else {"store": False}
+    assert sent == {"instructions": "Be brief.", **store, **body}
+    assert asked["body"]["input"] == [{"role": "user", "content": CHAT[0].content}]
+    thinks = body["max_output_tokens"] == ROOM
+    assert (reply.text, reply.stop_reason) == ("A", "stop")
+    assert reply.reasoning.startswith("At first") == ("summary" in body.get("reasoning", {}))
+    assert bool(reply.usage and reply.usage.reasoning) == bool(model.adapting.known.reasons) == thinks
 
 
 def test_what_the_api_does_not_have_is_done_here_or_said(server: LocalServer) -> None:
@@ -100,11 +100,11 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
-def test_what_it_does_not_have_is_an_error_at_once(server: LocalServer) -> None:
-    with table() as row:
-        for name, said, words in REFUSED:
-            with row((name, said)):
-                assert words in error_of(server, name, said)
+@each_row(*REFUSED)
+def test_what_it_does_not_have_is_an_error_at_once(
+    name: str, said: dict[str, Any], words: str, *, server: LocalServer
+) -> None:
+    assert words in error_of(server, name, said)
 
 
 def error_of(server: LocalServer, name: str, said: dict[str, Any]) -> str:
@@ -125,11 +125,10 @@ def test_replies_that_are_none(server: LocalServer) -> None:
         'data: {"type": "error", "message": "So it is."}\n\n': True,
         '{"output": 7}': True,
     }
-    with table() as row:
-        for content, again in rows.items():
-            with row(content):
-                server.control(status=200, verbatim=content)
-                assert refusal(there(server, "gpt-5", {})).retry == again
+    for (content, again), row in tabled(*rows.items()):
+        with row:
+            server.control(status=200, verbatim=content)
+            assert refusal(there(server, "gpt-5", {})).retry == again
 
 
 def test_azure_has_the_deployment_in_the_body(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from models.asking import ask, request
-from rows import table
+from rows import table, tabled
 from servers.fixtures import LocalServer, Viva
 from viva.contracts import BatchModel, Model
 from viva.errors import ModelError
@@ -232,12 +232,11 @@ def test_an_answer_is_there_whatever_form_the_rest_of_its_reply_has(
 ) -> None:
     bodies = wire.bodies()
     found = replies([body for body, _ in bodies.values()], wire.provider, monkeypatch, text=wire.text)
-    with table() as row:
-        for (name, (_, usage)), reply in zip(bodies.items(), found, strict=True):
-            with row(name):
-                assert isinstance(reply, Response), reply
-                assert (reply.text, reply.usage) == ("B", usage)
-                assert all(len(text) <= LONGEST_NAME for text in msgspec.structs.astuple(reply.served))
+    for ((_name, (_, usage)), reply), row in tabled(*zip(bodies.items(), found, strict=True)):
+        with row:
+            assert isinstance(reply, Response), reply
+            assert (reply.text, reply.usage) == ("B", usage)
+            assert all(len(text) <= LONGEST_NAME for text in msgspec.structs.astuple(reply.served))
 
 
 @pytest.mark.parametrize("wire", WIRES.values(), ids=WIRES.keys())

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import table
+from rows import each_row
 from viva.models.ratelimits import quotas, retry_after, seconds_until
 from viva.types import Quota
 
@@ -32,11 +32,9 @@ RESETS = {
 }
 
 
-def test_when_a_limit_is_reset() -> None:
-    with table() as row:
-        for text, seconds in RESETS.items():
-            with row(text):
-                assert seconds_until(text, NOW) == (None if seconds is None else pytest.approx(seconds))
+@each_row(*RESETS.items())
+def test_when_a_limit_is_reset(text: str, seconds: float | None) -> None:
+    assert seconds_until(text, NOW) == (None if seconds is None else pytest.approx(seconds))
 
 
 def test_limits_are_read_as_openai_anthropic_and_others_write_them() -> None:

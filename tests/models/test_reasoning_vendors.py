@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from models.asking import answer, refusal, request
-from rows import table
+from rows import each_row, tabled
 from servers.fixtures import QUIET, LocalServer, Viva
 from viva.contracts import AdaptingModel, BatchModel, Model
 from viva.errors import ModelError, VivaError
@@ -81,17 +81,17 @@ ANTHROPIC: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 ]  # fmt: skip
 
 
-def test_anthropics_models_are_asked_as_each_of_them_is(put: Put) -> None:
-    with table() as row:
-        for name, said, body in ANTHROPIC:
-            with row((name, said)):
-                reply, sent, known = put(f"anthropic/{name}", said)
-                assert {key: value for key, value in sent.items() if key not in ("model", "messages")} == body
-                shown = "thinking" in body and body["thinking"]["type"] != "disabled"
-                thinks = body["max_tokens"] >= ROOM
-                assert (reply.text, reply.stop_reason) == ("A", "stop")
-                assert reply.reasoning.startswith("At first") == shown
-                assert bool(reply.usage and reply.usage.reasoning) == bool(known.reasons) == thinks
+@each_row(*ANTHROPIC)
+def test_anthropics_models_are_asked_as_each_of_them_is(
+    name: str, said: dict[str, Any], body: dict[str, Any], *, put: Put
+) -> None:
+    reply, sent, known = put(f"anthropic/{name}", said)
+    assert {key: value for key, value in sent.items() if key not in ("model", "messages")} == body
+    shown = "thinking" in body and body["thinking"]["type"] != "disabled"
+    thinks = body["max_tokens"] >= ROOM
+    assert (reply.text, reply.stop_reason) == ("A", "stop")
+    assert reply.reasoning.startswith("At first") == shown
+    assert bool(reply.usage and reply.usage.reasoning) == bool(known.reasons) == thinks
 
 
 GEMINI: list[tuple[str, dict[str, Any], dict[str, Any], bool]] = [
@@ -110,16 +110,16 @@ GEMINI: list[tuple[str, dict[str, Any], dict[str, Any], bool]] = [
 ]  # fmt: skip
 
 
-def test_geminis_are_asked_as_each_of_them_is(put: Put) -> None:
-    with table() as row:
-        for name, said, config, thinks in GEMINI:
-            with row((name, said)):
-                reply, sent, known = put(f"google/{name}", said)
-                assert sent["generationConfig"] == {"temperature": 0, **config}
-                assert (reply.text, reply.stop_reason) == ("A", "stop")
-                shown = "include_thoughts" in config.get("thinkingConfig", {})
-                assert reply.reasoning.startswith("At first") == shown
-                assert bool(reply.usage and reply.usage.reasoning) == bool(known.reasons) == thinks
+@each_row(*GEMINI)
+def test_geminis_are_asked_as_each_of_them_is(
+    name: str, said: dict[str, Any], config: dict[str, Any], thinks: bool, *, put: Put
+) -> None:
+    reply, sent, known = put(f"google/{name}", said)
+    assert sent["generationConfig"] == {"temperature": 0, **config}
+    assert (reply.text, reply.stop_reason) == ("A", "stop")
+    shown = "include_thoughts" in config.get("thinkingConfig", {})
+    assert reply.reasoning.startswith("At first") == shown
+    assert bool(reply.usage and reply.usage.reasoning) == bool(known.reasons) == thinks
 
 
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
@@ -152,25 +152,25 @@ def error_of(server: LocalServer, name: str, options: dict[str, Any]) -> str:
     return problem.message if problem.fatal else "not fatal"
 
 
-def test_what_a_model_does_not_have_is_an_error_at_once(server: LocalServer) -> None:
-    with table() as row:
-        for name, options, said in REFUSED:
-            with row((name, options)):
-                assert said in error_of(server, name, options)
+@each_row(*REFUSED)
+def test_what_a_model_does_not_have_is_an_error_at_once(
+    name: str, options: dict[str, Any], said: str, *, server: LocalServer
+) -> None:
+    assert said in error_of(server, name, options)
 
 
-def test_what_is_known_to_be_refused_is_left_out_and_what_is_not_there_done_here(put: Put) -> None:
-    with table() as row:
-        for name, said, sampling, becomes in (
-            ("anthropic/claude-opus-4-5", {"budget": 2000}, {"top_p": 0.5}, ["temperature", "top_p"]),
-            ("anthropic/claude-opus-4-5", {"budget": 2000}, {"temperature": 1}, []),
-            ("anthropic/claude-haiku-4-5", {}, {"seed": 1}, ["seed"]),
-            ("anthropic/claude-haiku-4-5", {}, {"top_p": 0.9}, ["temperature"]),
-        ):
-            with row((name, sampling)):
-                _, sent, known = put(name, said, **sampling)
-                assert sorted(known.parameters) == becomes
-                assert not set(becomes) & set(sent)
+@each_row(
+    ("anthropic/claude-opus-4-5", {"budget": 2000}, {"top_p": 0.5}, ["temperature", "top_p"]),
+    ("anthropic/claude-opus-4-5", {"budget": 2000}, {"temperature": 1}, []),
+    ("anthropic/claude-haiku-4-5", {}, {"seed": 1}, ["seed"]),
+    ("anthropic/claude-haiku-4-5", {}, {"top_p": 0.9}, ["temperature"]),
+)
+def test_what_is_known_to_be_refused_is_left_out_and_what_is_not_there_done_here(
+    name: str, said: dict[str, int], sampling: dict[str, float] | dict[str, int], becomes: list[str], *, put: Put
+) -> None:
+    _, sent, known = put(name, said, **sampling)
+    assert sorted(known.parameters) == becomes
+    assert not set(becomes) & set(sent)
 
 
 def test_room_is_cut_to_what_a_model_writes_at_most(put: Put) -> None:
@@ -179,16 +179,14 @@ def test_room_is_cut_to_what_a_model_writes_at_most(put: Put) -> None:
     assert known.parameters["max_tokens"] == "with 64000 at most"
 
 
-def test_cut_off_while_thinking_is_told_apart(put: Put) -> None:
-    with table() as row:
-        for name, said in (
-            ("anthropic/claude-sonnet-4-6", {"effort": "medium"}),
-            ("anthropic/claude-opus-5", {}),
-            ("google/gemini-2.5-pro", {}),
-        ):
-            with row(name):
-                reply, _, _ = put(name, {**said, "limit_kept": True}, max_tokens=2000)
-                assert (reply.text, reply.stop_reason) == ("", "thinking")
+@each_row(
+    ("anthropic/claude-sonnet-4-6", {"effort": "medium"}),
+    ("anthropic/claude-opus-5", {}),
+    ("google/gemini-2.5-pro", {}),
+)
+def test_cut_off_while_thinking_is_told_apart(name: str, said: dict[str, str], *, put: Put) -> None:
+    reply, _, _ = put(name, {**said, "limit_kept": True}, max_tokens=2000)
+    assert (reply.text, reply.stop_reason) == ("", "thinking")
 
 
 def test_a_batch_is_asked_the_same_and_learns_what_is_refused(server: LocalServer) -> None:
@@ -211,22 +209,21 @@ def test_a_run_says_what_is_left_out_keeps_thoughts_and_writes_no_secret_down(vi
     viva.environment |= dict.fromkeys(("ANTHROPIC_API_KEY", "GEMINI_API_KEY", "A_SECRET"), KEY)
     viva.environment |= dict.fromkeys(("ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL"), server.root)
     more = ("--header", "X-Gateway=$A_SECRET", "--system", "Be brief.", "--limit", 2, *QUIET)
-    with table() as row:
-        for provider, model in (
-            ("anthropic", "anthropic/claude-opus-5-5"),
-            ("gemini", "google/gemini-3-flash-preview"),
-        ):
-            with row(model):
-                server.control(provider=provider)
-                ended = viva("run", "cmmlu", "--model", model, "--reasoning-effort", "low", "--run", provider, *more)
-                assert ended.code == 0, ended.err
-                asked = server.events("asked")[-1]
-                assert asked["headers"]["x-gateway"] == KEY
-                assert "Be brief." in json.dumps(asked["body"].get("system") or asked["body"]["systemInstruction"])
-                entries = viva.entries(provider)
-                assert [entry["text"] for entry in entries] == ["A", "A"]
-                assert all(entry["reasoning"].startswith("At first sight") for entry in entries)
-                assert ended.err.count("refuses temperature") == (provider == "anthropic")
-                written = [path.read_text(errors="replace") for path in (viva.folder / provider).rglob("*.json*")]
-                assert written
-                assert not any(KEY in text for text in (*written, ended.out, ended.err))
+    for (provider, model), row in tabled(
+        ("anthropic", "anthropic/claude-opus-5-5"),
+        ("gemini", "google/gemini-3-flash-preview"),
+    ):
+        with row:
+            server.control(provider=provider)
+            ended = viva("run", "cmmlu", "--model", model, "--reasoning-effort", "low", "--run", provider, *more)
+            assert ended.code == 0, ended.err
+            asked = server.events("asked")[-1]
+            assert asked["headers"]["x-gateway"] == KEY
+            assert "Be brief." in json.dumps(asked["body"].get("system") or asked["body"]["systemInstruction"])
+            entries = viva.entries(provider)
+            assert [entry["text"] for entry in entries] == ["A", "A"]
+            assert all(entry["reasoning"].startswith("At first sight") for entry in entries)
+            assert ended.err.count("refuses temperature") == (provider == "anthropic")
+            written = [path.read_text(errors="replace") for path in (viva.folder / provider).rglob("*.json*")]
+            assert written
+            assert not any(KEY in text for text in (*written, ended.out, ended.err))

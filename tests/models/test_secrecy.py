@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.asking import answer, refusal
-from rows import table
+from rows import tabled
 from viva.models import Endpoint, connect
 from viva.models.secrecy import Secrecy
 
@@ -34,8 +34,8 @@ def test_base64_of_any_text_with_the_key_is_masked(before: str, after: str) -> N
 def test_errors_name_hosts_and_no_more_of_other_addresses() -> None:
     secrecy = Secrecy(KEY, URL)
     assert "9f8e7d6c" not in secrecy.url
-    with table() as row:
-        for said, shown in {
+    for (said, shown), row in tabled(
+        *{
             f"Bearer {KEY} is wrong": "Bearer [key] is wrong",
             f"?key={quote('ä' + KEY, safe='')}": "?key=%C3%A4[key]",
             "see https://other.example/login/abc?next=1#token": "see https://other.example/…",
@@ -43,9 +43,10 @@ def test_errors_name_hosts_and_no_more_of_other_addresses() -> None:
             "see http://[bad": "see [an address]",
             f"POST {URL}/chat?x=1#y failed": "POST https://gateway.example/v1/account/…/openai/chat failed",
             "no key here": "no key here",
-        }.items():
-            with row(said):
-                assert secrecy.in_error(said) == shown
+        }.items()
+    ):
+        with row:
+            assert secrecy.in_error(said) == shown
 
 
 def test_answers_keep_addresses_and_words_that_a_short_key_has() -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import tomllib
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.published import beside_the_repository
-from rows import table
+from rows import each_row, tabled
 from viva.errors import VivaError
 from viva.models.templates import families, for_server, render
 from viva.types import Message
@@ -33,18 +34,16 @@ def test_both_texts_stand_in_it_as_they_are(system: str, user: str) -> None:
 
 
 def test_what_is_filled_in_is_never_filled_itself() -> None:
-    with table() as row:
-        for family in families():
-            with row(family):
-                text = render(family, both("{user}", "{system}"))
-                assert text.count("{user}") == text.count("{system}") == 1
+    for family, row in tabled(*families()):
+        with row:
+            text = render(family, both("{user}", "{system}"))
+            assert text.count("{user}") == text.count("{system}") == 1
 
 
 def test_without_a_system_text_no_place_for_one_is_left() -> None:
-    with table() as row:
-        for family in families():
-            with row(family):
-                _assert_no_system(family)
+    for family, row in tabled(*families()):
+        with row:
+            _assert_no_system(family)
 
 
 def _assert_no_system(family: str) -> None:
@@ -71,10 +70,9 @@ def test_alone() -> None:
         "wizardlm": "### Instruction:\nWHY?\n\n### Response:",
         "baichuan2": "<reserved_106>WHY?<reserved_107>",
     }
-    with table() as row:
-        for family, alone in texts.items():
-            with row(family):
-                assert render(family, "WHY?") == alone
+    for (family, alone), row in tabled(*texts.items()):
+        with row:
+            assert render(family, "WHY?") == alone
 
 
 def test_several_messages_of_a_kind_are_joined_by_line_feeds() -> None:
@@ -87,14 +85,12 @@ def test_a_family_with_a_system_text_of_its_own_does_not_lose_ours() -> None:
         assert "Instruction\nBE BRIEF\nWHY?\n" in render(family, both("BE BRIEF", "WHY?"))
 
 
-def test_a_server_puts_the_first_mark_there_itself() -> None:
-    with table() as row:
-        for family, mark in {"llama2": "<s>", "mistral": "<s>", "llama3": "<|begin_of_text|>", "qwen": ""}.items():
-            with row(family):
-                text = render(family, both("S", "U"))
-                assert text.startswith(mark)
-                assert for_server(family, text) == text[len(mark) :]
-                assert for_server(family, "<s>" * 2 if mark == "<s>" else "x") in ("<s>", "x"), "one mark, not more"
+@each_row(*{"llama2": "<s>", "mistral": "<s>", "llama3": "<|begin_of_text|>", "qwen": ""}.items())
+def test_a_server_puts_the_first_mark_there_itself(family: str, mark: str) -> None:
+    text = render(family, both("S", "U"))
+    assert text.startswith(mark)
+    assert for_server(family, text) == text[len(mark) :]
+    assert for_server(family, "<s>" * 2 if mark == "<s>" else "x") in ("<s>", "x"), "one mark, not more"
 
 
 def test_starcoders_first_mark_is_part_of_its_text() -> None:
@@ -102,13 +98,11 @@ def test_starcoders_first_mark_is_part_of_its_text() -> None:
     assert for_server("starcoder2", text) == text
 
 
-def test_an_unknown_family_is_said_with_those_there_are() -> None:
-    with table() as row:
-        for family in ("", "Qwen", "no such", "\x1b[31m"):
-            with row(family):
-                with pytest.raises(VivaError, match=r"no family.*default.*qwen") as raised:
-                    render(family, "U")
-                assert "\x1b" not in str(raised.value)
+@each_row("", "Qwen", "no such", "\x1b[31m")
+def test_an_unknown_family_is_said_with_those_there_are(family: Any) -> None:
+    with pytest.raises(VivaError, match=r"no family.*default.*qwen") as raised:
+        render(family, "U")
+    assert "\x1b" not in str(raised.value)
 
 
 def test_the_templates_are_the_published_ones() -> None:
@@ -127,9 +121,8 @@ def test_what_infibenchs_authors_sent_is_there_where_it_is_not_the_familys_form(
         "chatglm": "<|system|>\n S<|user|>\n U<|assistant|>",
         "gemma": "<start_of_turn>user\nS\nU\n<start_of_turn>model\n",
     }
-    with table() as row:
-        for family, text in sent.items():
-            with row(family):
-                assert render(f"infibench-{family}", both("S", "U")) == text
-                assert render(family, both("S", "U")) != text
+    for (family, text), row in tabled(*sent.items()):
+        with row:
+            assert render(f"infibench-{family}", both("S", "U")) == text
+            assert render(family, both("S", "U")) != text
     assert {f"infibench-{family}" for family in sent} == {name for name in families() if name.startswith("infibench-")}

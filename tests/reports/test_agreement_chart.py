@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ET
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import table
+from rows import tabled
 from viva.analysis.agreement import Agreement, agree
 from viva.analysis.ratings import Ratings
 from viva.reports.agreement import Agreements, agreement_grids
@@ -65,12 +65,11 @@ def test_names_cannot_break_out() -> None:
     drawn = svg_agreement(found)
     assert not list(ET.fromstring(drawn).iter(f"{SVG}script"))
     assert "\x1b" not in drawn
-    with table() as row:
-        for form in ("terminal", "json", "csv", "markdown", "latex"):
-            with row(form):
-                text = Agreements((found,)).to_text(form)
-                assert "\x1b" not in text
-                assert form != "markdown" or not re.search(r"(?<!\\)<script", text)
+    for form, row in tabled("terminal", "json", "csv", "markdown", "latex"):
+        with row:
+            text = Agreements((found,)).to_text(form)
+            assert "\x1b" not in text
+            assert form != "markdown" or not re.search(r"(?<!\\)<script", text)
 
 
 @given(

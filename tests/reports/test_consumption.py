@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reports.samples import report, result
-from rows import table
+from rows import table, tabled
 from viva.engine.budget import Price
 from viva.engine.consumption import Consumed, Consumption
 from viva.engine.journal import Entry
@@ -71,10 +71,9 @@ def test_what_nobody_counted_is_unknown() -> None:
 
 def test_small_sums_keep_two_digits_that_are_no_zeros() -> None:
     amounts = {12.345: "12.35", 0.123: "0.12", 0.01234: "0.012", 0.0000456: "0.000046", 0.0: "0.00", 1234.5: "1,234.50"}
-    with table() as row:
-        for amount, text in amounts.items():
-            with row(text):
-                assert dollars(amount) == text
+    for (amount, text), row in tabled(*amounts.items()):
+        with row:
+            assert dollars(amount) == text
 
 
 @given(st.lists(st.floats(0.001, 1e4), min_size=1, max_size=50))

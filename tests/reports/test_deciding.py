@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from benchmarks.explaining import evidence, first, opened, reply
 from reports.samples import report, result
-from rows import table
+from rows import tabled
 from viva.reports.deciders import DeciderCounts
 from viva.reports.formats import FORMATS
 from viva.types import ANSWER, RATIONALE, Decider, Mark, Outcome, Question, Response, Score
@@ -51,12 +51,11 @@ def test_where_rules_decide_everything_there_is_no_table() -> None:
         "empty": (score(outcome="empty"), score(outcome="error")),
         "refused": (score({ANSWER: "rule"}), score(outcome="refused")),
     }
-    with table() as row:
-        for name, scores in runs.items():
-            with row(name):
-                deciding = watched(*scores)
-                assert deciding.shares() == ()
-                assert not deciding.reviewed
+    for (_name, scores), row in tabled(*runs.items()):
+        with row:
+            deciding = watched(*scores)
+            assert deciding.shares() == ()
+            assert not deciding.reviewed
 
 
 def test_what_nobody_decided_is_counted_where_it_was_to_be_judged() -> None:
@@ -133,12 +132,11 @@ def test_an_exams_own_scores() -> None:
 
 def test_the_tables_are_printed_with_their_exam_and_model() -> None:
     grids = watched(score({RATIONALE: "judge"}, {RATIONALE: (1.0, 0.5)})).shares()
-    with table() as row:
-        for form in ("terminal", "markdown", "latex"):
-            with row(form):
-                text = FORMATS[form](report(result(decided=grids, model="openai/z|1\x1b[31m")))
-                assert "Who decided" in text
-                assert "100.0" in text
-                assert "0.500" in text
-                assert "\x1b" not in text
-                assert "Who decided" not in FORMATS[form](report())
+    for form, row in tabled("terminal", "markdown", "latex"):
+        with row:
+            text = FORMATS[form](report(result(decided=grids, model="openai/z|1\x1b[31m")))
+            assert "Who decided" in text
+            assert "100.0" in text
+            assert "0.500" in text
+            assert "\x1b" not in text
+            assert "Who decided" not in FORMATS[form](report())

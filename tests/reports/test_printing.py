@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from rows import table
+from rows import tabled
 from viva.reports.printing import StudyResult
 from viva.reports.result import Grid, p_text, signed
 from web.hostile import TEXTS, assert_only_text
@@ -21,18 +21,16 @@ def test_a_difference_has_a_sign_and_nothing_has_none() -> None:
         (0.001, 2, "0.00"),
         (-4.26, 1, "−4.3"),
     )
-    with table() as row:
-        for points, digits, said in differences:
-            with row(points):
-                assert signed(points, digits) == said
+    for (points, digits, said), row in tabled(*differences):
+        with row:
+            assert signed(points, digits) == said
 
 
 def test_a_p_value_is_never_printed_as_nothing() -> None:
     values = ((None, "–"), (0.0, "< 0.001"), (0.00099, "< 0.001"), (0.001, "0.001"), (0.0312, "0.031"), (1.0, "1.000"))
-    with table() as row:
-        for p, said in values:
-            with row(p):
-                assert p_text(p) == said
+    for (p, said), row in tabled(*values):
+        with row:
+            assert p_text(p) == said
 
 
 @dataclass(frozen=True, repr=False)

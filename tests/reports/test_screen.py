@@ -19,7 +19,7 @@ from rich.cells import cell_len
 
 from cli.collected import dangerous
 from reports.samples import report, result
-from rows import table
+from rows import each_row, table, tabled
 from viva.analysis.anytime import Anytime
 from viva.analysis.comparing import Difference, decided
 from viva.analysis.estimate import Estimate
@@ -128,10 +128,9 @@ def rendered() -> Iterator[tuple[Path, str]]:
 
 
 def test_terminals_of_four_widths_show_what_they_should() -> None:
-    with table() as row:
-        for path, text in rendered():
-            with row(path.name):
-                assert path.read_text(encoding="utf-8") == text, "python tests/reports/test_screen.py, and read it"
+    for (path, text), row in tabled(*rendered()):
+        with row:
+            assert path.read_text(encoding="utf-8") == text, "python tests/reports/test_screen.py, and read it"
 
 
 def test_everything_is_one_screen_and_nothing_breaks() -> None:
@@ -275,16 +274,14 @@ def test_alike_notes_are_one_and_a_sample_is_always_said() -> None:
     assert len(lines) <= 11
 
 
-def test_a_word_without_place_breaks_after_a_hyphen() -> None:
-    with table() as row:
-        for text, wide, lines in (
-            ("Fill-in-the-blank", 16, ["Fill-in-the-", "blank"]),
-            ("openai/some-model", 12, ["openai/some-", "model"]),
-            ("2026-11-23 19:41 on", 16, ["2026-11-23 19:41", "on"]),
-            ("right 8, wrong 3", 9, ["right 8,", "wrong 3"]),
-        ):
-            with row(text):
-                assert folded(text, wide).splitlines() == lines
+@each_row(
+    ("Fill-in-the-blank", 16, ["Fill-in-the-", "blank"]),
+    ("openai/some-model", 12, ["openai/some-", "model"]),
+    ("2026-11-23 19:41 on", 16, ["2026-11-23 19:41", "on"]),
+    ("right 8, wrong 3", 9, ["right 8,", "wrong 3"]),
+)
+def test_a_word_without_place_breaks_after_a_hyphen(text: str, wide: int, lines: list[str]) -> None:
+    assert folded(text, wide).splitlines() == lines
 
 
 def test_names_that_are_shortened_stay_apart() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from reports.samples import EXAM, RUN, changed
-from rows import table
+from rows import tabled
 from viva.designs import Design, Factor
 from viva.engine.folder import EncoderRecord, ModelRecord
 from viva.reports.result import signature
@@ -112,12 +112,11 @@ CHANGES: dict[str, Callable[[], str]] = {
 
 def test_whatever_can_move_a_number_moves_the_signature_each_in_a_way_of_its_own() -> None:
     seen = {signed(): "nothing changed"}
-    with table() as row:
-        for change, make in CHANGES.items():
-            with row(change):
-                text = make()
-                assert text not in seen, f"as: {seen[text]}"
-                seen[text] = change
+    for (change, make), row in tabled(*CHANGES.items()):
+        with row:
+            text = make()
+            assert text not in seen, f"as: {seen[text]}"
+            seen[text] = change
 
 
 def test_every_setting_of_an_exam_and_of_sampling_is_among_the_changes() -> None:
@@ -140,10 +139,9 @@ def test_what_cannot_move_a_number_does_not_move_the_signature() -> None:
         "a panel of one verdict": lambda: with_spec(panel="majority"),
         "an encoder of another exam of the run": lambda: signed(changed(RUN, encoder=ENCODER)),
     }
-    with table() as row:
-        for change, make in changes.items():
-            with row(change):
-                assert make() == signed()
+    for (_change, make), row in tabled(*changes.items()):
+        with row:
+            assert make() == signed()
 
 
 def test_a_signature_is_one_line_of_names_and_values() -> None:
@@ -188,8 +186,7 @@ def test_an_encoder_is_named_as_it_is_called_and_not_by_where_it_lies() -> None:
         ("models/mine", "f" * 32, f"mine.17.{'f' * 12}"),
         (".", "f" * 32, f"folder.17.{'f' * 12}"),
     )
-    with table() as row:
-        for name, weights, said in encoders:
-            with row(name):
-                found = EncoderRecord(name=name, identity={"layer": "17", "weights": weights})
-                assert f"|encoder:{said}|" in signed(changed(RUN, encoder=found), COMPARED)
+    for (name, weights, said), row in tabled(*encoders):
+        with row:
+            found = EncoderRecord(name=name, identity={"layer": "17", "weights": weights})
+            assert f"|encoder:{said}|" in signed(changed(RUN, encoder=found), COMPARED)

@@ -7,7 +7,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import table
+from rows import tabled
 from viva.reports.textchart import BLOCKS, Dot, Series, drawable, short_number, sparkline, text_chart
 
 CURVE = Series("MC", (Dot(1e9, 0.25), Dot(1e10, 0.5), Dot(1e11, 0.75)))
@@ -25,10 +25,9 @@ def test_numbers_as_people_say_them() -> None:
         (0, "0"), (7, "7"), (999, "999"), (1000, "1k"), (2.1e9, "2.1B"), (3e11, "300B"), (999_700, "1M"),
         (999_400, "999k"), (1.4e12, "1.4T"), (5e15, "5e+03T"), (math.inf, "inf"),
     )  # fmt: skip
-    with table() as row:
-        for number, text in numbers:
-            with row(number):
-                assert short_number(number) == text
+    for (number, text), row in tabled(*numbers):
+        with row:
+            assert short_number(number) == text
 
 
 def test_a_line_of_blocks() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec import UNSET, Struct
 
-from rows import table
+from rows import tabled
 from sandbox.conftest import Run, request
 from viva.types import Call
 
@@ -209,10 +209,9 @@ def test_a_call_that_comes_to_something_else_fails(language: str, run: Run) -> N
     found = run(
         *(request(language, asked.program, calls=(call,), seconds=20) for call in asked.wrong),
     )
-    with table() as row:
-        for call, ran in zip(asked.wrong, found, strict=True):
-            with row(call):
-                assert ran.verdict == "failed", ran.detail
+    for (_call, ran), row in tabled(*zip(asked.wrong, found, strict=True)):
+        with row:
+            assert ran.verdict == "failed", ran.detail
 
 
 @pytest.mark.slow
@@ -222,8 +221,7 @@ def test_no_forged_reply_passes(language: str, run: Run) -> None:
     programs = tomllib.loads(Path(__file__).with_name("hostile_calls.toml").read_text(encoding="utf-8"))[language]
     calls = (to("solve", 3, returns=2117), to("solve", 4, returns=2125))
     found = run(*(request(language, program, calls=calls, seconds=5) for program in programs.values()))
-    with table() as row:
-        for name, ran in zip(programs, found, strict=True):
-            with row(name):
-                assert ran.verdict in ("failed", "limit", "timeout"), ran.detail
-                assert ran.isolation == "separate"
+    for (_name, ran), row in tabled(*zip(programs, found, strict=True)):
+        with row:
+            assert ran.verdict in ("failed", "limit", "timeout"), ran.detail
+            assert ran.isolation == "separate"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import table
+from rows import table, tabled
 from sandbox.conftest import Run, request, run_all
 from viva.engine.programs import program_key
 from viva.sandbox.calls import MAX_LINE, CallConversation
@@ -66,10 +66,9 @@ VALUES = st.recursive(
 
 
 def test_values_are_equal_by_value() -> None:
-    with table() as row:
-        for expected, found, equal in PAIRS:
-            with row((expected, found)):
-                assert matches(checked(expected), checked(found)) is equal
+    for (expected, found, equal), row in tabled(*PAIRS):
+        with row:
+            assert matches(checked(expected), checked(found)) is equal
     assert matches(0.1, 0.1 + 1e-12, 1e-9)
     assert not matches(10**400, 0.5, 1e-9)
 
@@ -131,15 +130,14 @@ def test_only_the_right_replies_in_their_turn_prove_anything() -> None:
     assert right.finished
     assert b"ValueError" not in right.to_send
     assert [json.loads(line)["args"] for line in right.to_send.splitlines()[1:]] == [[1], [2]]
-    with table() as row:
-        for said in BAD:
-            with row([one[:60] for one in said]):
-                conversation = talked(TWO, *said)
-                assert not conversation.proved
-                assert conversation.failure
-                assert conversation.finished
-                conversation.heard(b"run\n" + ONE + RAISED)
-                assert not conversation.proved
+    for said, row in tabled(*BAD):
+        with row:
+            conversation = talked(TWO, *said)
+            assert not conversation.proved
+            assert conversation.failure
+            assert conversation.finished
+            conversation.heard(b"run\n" + ONE + RAISED)
+            assert not conversation.proved
     assert not talked(TWO, b"run\n", ONE).proved
 
 

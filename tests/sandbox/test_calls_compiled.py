@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import table
+from rows import tabled
 from sandbox.conftest import Run, request
 from viva.sandbox.drivers import DRIVERS
 from viva.types import Call
@@ -125,11 +125,10 @@ def test_what_cannot_be_called_is_said(language: str, run: Run) -> None:
     calls += [Call(call=name, returns=1) for name in UNKNOWN]
     found = run(*(request(language, program, calls=(call,), seconds=30) for call in calls))
     said = [*(why for _, _, why in rows), "no value that can be compared", "no value that can be compared"]
-    with table() as row:
-        for call, one, why in zip(calls, found, said, strict=True):
-            with row(call.call):
-                assert one.verdict == "failed"
-                assert why in one.detail
+    for (_call, one, why), row in tabled(*zip(calls, found, said, strict=True)):
+        with row:
+            assert one.verdict == "failed"
+            assert why in one.detail
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rows import table
+from rows import tabled
 from sandbox.conftest import request, run_all
 from viva.sandbox.cgroups import CONTROLLERS, Group, Groups, find, locate
 
@@ -62,27 +62,26 @@ def test_groups_are_made_where_the_kernel_allows_it_and_else_it_is_said_why(tmp_
         ),
         "no control groups": ("", "", {}, ""),
     }  # fmt: skip
-    with table() as row:
-        for number, (name, (mounts, ours, folders, expected)) in enumerate(cases.items()):
-            with row(name):
-                root = tree_of(tmp_path / str(number), mounts, ours, folders)
-                found = locate(root)
-                if not expected:
-                    assert isinstance(found, str)
-                    assert found
-                    continue
-                assert isinstance(found, Groups), found
-                group = found.make(memory=7 * MIB, tasks=9)
-                assert group is not None
-                (folder,) = (root / expected).glob("viva-[0-9]*")
-                wrote = {file.name: file.read_text() for file in folder.iterdir()}
-                if found.version == 1:
-                    assert wrote == {"memory.limit_in_bytes": str(7 * MIB), "memory.memsw.limit_in_bytes": str(7 * MIB)}
-                    assert (next((root / "sys/fs/cgroup/pids/jobs/7").iterdir()) / "pids.max").read_text() == "9"
-                else:
-                    assert wrote == {
-                        "memory.max": str(7 * MIB), "memory.swap.max": "0", "memory.oom.group": "1", "pids.max": "9",
-                    }  # fmt: skip
+    for (number, (_name, (mounts, ours, folders, expected))), row in tabled(*enumerate(cases.items())):
+        with row:
+            root = tree_of(tmp_path / str(number), mounts, ours, folders)
+            found = locate(root)
+            if not expected:
+                assert isinstance(found, str)
+                assert found
+                continue
+            assert isinstance(found, Groups), found
+            group = found.make(memory=7 * MIB, tasks=9)
+            assert group is not None
+            (folder,) = (root / expected).glob("viva-[0-9]*")
+            wrote = {file.name: file.read_text() for file in folder.iterdir()}
+            if found.version == 1:
+                assert wrote == {"memory.limit_in_bytes": str(7 * MIB), "memory.memsw.limit_in_bytes": str(7 * MIB)}
+                assert (next((root / "sys/fs/cgroup/pids/jobs/7").iterdir()) / "pids.max").read_text() == "9"
+            else:
+                assert wrote == {
+                    "memory.max": str(7 * MIB), "memory.swap.max": "0", "memory.oom.group": "1", "pids.max": "9"
+                }  # fmt: skip
 
 
 def test_alone_in_a_scope_we_move_to_a_child_and_give_the_controllers_on(tmp_path: Path) -> None:
@@ -154,10 +153,9 @@ for _ in range(36):
 def test_memory_that_no_process_shows_is_held_too() -> None:
     real()
     found = run_all(*(request("python", program, seconds=30) for program in HIDDEN.values()))
-    with table() as row:
-        for name, execution in zip(HIDDEN, found, strict=True):
-            with row(name):
-                assert (execution.verdict, "memory" in execution.detail) == ("limit", True), execution
+    for (_name, execution), row in tabled(*zip(HIDDEN, found, strict=True)):
+        with row:
+            assert (execution.verdict, "memory" in execution.detail) == ("limit", True), execution
 
 
 @pytest.mark.sandbox

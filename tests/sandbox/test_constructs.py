@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rows import table
+from rows import table, tabled
 from sandbox.hostile.programs import programs
 from tiers import absent
 from viva.sandbox.constructs import LONGEST, Examiner, constructs
@@ -32,12 +32,11 @@ def needs(language: str) -> None:
 
 
 def check(examiner: Examiner, language: str) -> None:
-    with table() as row:
-        for each in ROWS[language]:
-            with row(each["program"]):
-                found = examiner.examine(language, each["program"])
-                assert found is not None
-                assert [flag.construct for flag in found] == each["constructs"]
+    for each, row in tabled(*ROWS[language]):
+        with row:
+            found = examiner.examine(language, each["program"])
+            assert found is not None
+            assert [flag.construct for flag in found] == each["constructs"]
 
 
 def test_constructs_of_python(examiner: Examiner) -> None:
@@ -83,11 +82,10 @@ TOO_MUCH = {
 
 
 def test_what_the_parser_cannot_bear_is_not_examined_and_the_next_program_is(examiner: Examiner) -> None:
-    with table() as row:
-        for name, program in TOO_MUCH.items():
-            with row(name):
-                assert not examiner.examine("python", program)
-                assert examiner.examine("python", f"import os  # {name}\nos.abort()")
+    for (name, program), row in tabled(*TOO_MUCH.items()):
+        with row:
+            assert not examiner.examine("python", program)
+            assert examiner.examine("python", f"import os  # {name}\nos.abort()")
     assert examiner.examine("python", TOO_MUCH["wide"]) == ()
     assert examiner.examine("python", TOO_MUCH["unfinished"]) is None
 
@@ -95,11 +93,10 @@ def test_what_the_parser_cannot_bear_is_not_examined_and_the_next_program_is(exa
 @pytest.mark.sandbox
 def test_what_the_parser_of_javascript_cannot_bear(examiner: Examiner) -> None:
     needs("javascript")
-    with table() as row:
-        for name, program in TOO_MUCH.items():
-            with row(name):
-                assert not examiner.examine("javascript", program.replace("import os\n", ""))
-                assert examiner.examine("javascript", f"process.exit(0); // {name}")
+    for (name, program), row in tabled(*TOO_MUCH.items()):
+        with row:
+            assert not examiner.examine("javascript", program.replace("import os\n", ""))
+            assert examiner.examine("javascript", f"process.exit(0); // {name}")
 
 
 def test_languages_without_a_parser_here_are_not_examined(examiner: Examiner) -> None:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from rows import table
+from rows import each_row, tabled
 from sandbox.conftest import Run, request, run_all
 from viva.sandbox.languages import canonical, install_command, languages
 
@@ -167,11 +167,10 @@ def test_a_program_that_fails_says_the_same_each_time(language: str, run: Run) -
     programs = [one for one in (case.wrong, case.broken, SHOWING.get(language)) if one]
     requests = [request(language, program, case.test, seconds=20) for program in programs]
     found, again = run(*requests), run_all(*requests)  # of two sandboxes, with nothing in memory in common
-    with table() as row:
-        for program, one, other in zip(programs, found, again, strict=True):
-            with row(program):
-                assert one.verdict in ("failed", "compile")
-                assert (one.verdict, one.detail) == (other.verdict, other.detail)
+    for (_program, one, other), row in tabled(*zip(programs, found, again, strict=True)):
+        with row:
+            assert one.verdict in ("failed", "compile")
+            assert (one.verdict, one.detail) == (other.verdict, other.detail)
 
 
 @pytest.mark.sandbox
@@ -207,11 +206,9 @@ NAMES = [("C++", "cpp"), ("c/c++", "cpp"), ("C", "cpp"), ("js", "javascript"), (
          ("R", "r"), ("golang", "go"), ("Python", "python"), ("cobol", ""), ("", "")]  # fmt: skip
 
 
-def test_languages_are_known_by_many_names() -> None:
-    with table() as row:
-        for given, name in NAMES:
-            with row(given):
-                assert canonical(given) == name
+@each_row(*NAMES)
+def test_languages_are_known_by_many_names(given: str, name: str) -> None:
+    assert canonical(given) == name
 
 
 def test_the_install_command_is_one_line_that_names_what_a_language_needs() -> None:

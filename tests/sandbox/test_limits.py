@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from rows import table
+from rows import tabled
 from sandbox.conftest import opened, request, run_all
 from tiers import absent
 from viva.errors import DataError
@@ -87,14 +87,11 @@ LIMITS = [
 @pytest.mark.sandbox
 def test_a_program_ends_at_its_limits() -> None:
     found = run_all(*(request("python", program, seconds=seconds) for program, seconds, _, _ in LIMITS))
-    with table() as row:
-        for (program, seconds, verdict, says), execution in zip(LIMITS, found, strict=True):
-            with row(program):
-                assert execution.verdict == verdict, execution.detail
-                assert says in execution.detail
-                assert execution.seconds < wall_seconds(seconds) + 30, (
-                    "starting and stopping on a busy machine included"
-                )
+    for ((_program, seconds, verdict, says), execution), row in tabled(*zip(LIMITS, found, strict=True)):
+        with row:
+            assert execution.verdict == verdict, execution.detail
+            assert says in execution.detail
+            assert execution.seconds < wall_seconds(seconds) + 30, "starting and stopping on a busy machine included"
 
 
 @pytest.mark.sandbox

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from msgspec import Struct
 
-from rows import table
+from rows import tabled
 from sandbox.conftest import Run, request
 
 
@@ -41,8 +41,7 @@ def test_a_test_runs_in_a_process_of_its_own_where_it_can(language: str, every: 
     if language == "ts":
         given = "declare var require: any, process: any, Buffer: any, console: any;\n" + given
     found = run(*(request(language, one.program, given + one.test, seconds=20) for one in cases))
-    with table() as row:
-        for case, ran in zip(cases, found, strict=True):
-            with row(case.name):
-                assert ran.verdict == ("passed" if case.passes else "failed"), ran.detail
-                assert ran.isolation == ("shared" if case.shared else "separate"), ran.detail
+    for (case, ran), row in tabled(*zip(cases, found, strict=True)):
+        with row:
+            assert ran.verdict == ("passed" if case.passes else "failed"), ran.detail
+            assert ran.isolation == ("shared" if case.shared else "separate"), ran.detail

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rows import table
+from rows import tabled
 from sandbox.conftest import request, run_all
 
 pytestmark = pytest.mark.sandbox
@@ -35,12 +35,11 @@ def test_a_package_that_is_needed_or_known_and_missing_leaves_the_program_unjudg
             for _, program, test, packages, proof, _ in rows
         )
     )
-    with table() as row:
-        for (what, *_, wanted), execution in zip(rows, found, strict=True):
-            with row(what):
-                assert execution.verdict == wanted, execution.detail
-                if wanted == "toolchain":
-                    assert execution.detail == f"the package {ABSENT} is missing here"
+    for ((_what, *_, wanted), execution), row in tabled(*zip(rows, found, strict=True)):
+        with row:
+            assert execution.verdict == wanted, execution.detail
+            if wanted == "toolchain":
+                assert execution.detail == f"the package {ABSENT} is missing here"
 
 
 def test_a_known_package_is_looked_for_in_every_language() -> None:
@@ -57,7 +56,6 @@ def test_a_known_package_is_looked_for_in_every_language() -> None:
         ),
     )
     found = run_all(*(request(language, program, test, seconds=30) for language, program, test in programs))
-    with table() as row:
-        for (language, *_), execution in zip(programs, found, strict=True):
-            with row(language):
-                assert execution.verdict in ("toolchain", "passed"), execution.detail
+    for ((_language, *_), execution), row in tabled(*zip(programs, found, strict=True)):
+        with row:
+            assert execution.verdict in ("toolchain", "passed"), execution.detail

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import table
+from rows import each_row, tabled
 from viva.sandbox.languages import languages
 from viva.sandbox.launch import script, wall_seconds
 from viva.sandbox.proof import Conversation
@@ -63,11 +63,11 @@ CALLS = [
 ]
 
 
-def test_the_filter_refuses_what_the_table_says() -> None:
-    with table() as row:
-        for machine, arch, number, arguments, allowed in CALLS:
-            with row((machine, arch, number, arguments)):
-                assert (judged(syscall_filter("python", machine), arch, number, *arguments) == ALLOW) is allowed
+@each_row(*CALLS)
+def test_the_filter_refuses_what_the_table_says(
+    machine: str, arch: int, number: int, arguments: tuple[int, ...], allowed: bool
+) -> None:
+    assert (judged(syscall_filter("python", machine), arch, number, *arguments) == ALLOW) is allowed
 
 
 @given(number=st.integers(0, 1000), family=st.integers(0, 100))
@@ -190,7 +190,6 @@ def test_a_cpp_operator_over_foreign_types_is_marked_unless_the_test_makes_what_
     assert "not_eq [[gnu::unavailable]]" in refusal.marked("struct A { bool operator not_eq(int n); };")
     assert "/**/== [[gnu::unavailable]]" in refusal.marked("#define EQUAL operator/**/==\n")
     assert marked in refusal.marked("namespace std { bool operator==(const vector<int> &, const vector<int> &); }")
-    with table() as row:
-        for program, test, made in MADE:
-            with row((program, test)):
-                assert refusal.made_by_the_test(program, test) is made
+    for (program, test, made), row in tabled(*MADE):
+        with row:
+            assert refusal.made_by_the_test(program, test) is made

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rows import table
+from rows import tabled
 from sandbox.conftest import Run, request
 
 CHECK = "const check = require('assert');\n"
@@ -139,10 +139,9 @@ def test_a_test_that_still_waits_at_the_end_has_failed(language: str, most: int,
     cases = [(*one, "failed") for those in (PENDING, UNCALLED) for one in list(those.items())[: most - 1]]
     cases += [(*one, "passed") for one in list(SETTLED.items())[:most]]
     found = run(*(request(language, program, given + CHECK + test, seconds=20) for _, (program, test), _ in cases))
-    with table() as row:
-        for (name, _, verdict), ran in zip(cases, found, strict=True):
-            with row(name):
-                assert ran.verdict == verdict, ran.detail
-                assert ran.isolation == ("shared" if given else "separate")
-                why = "the test was still waiting" if name in PENDING else "never called"
-                assert verdict == "passed" or why in ran.detail
+    for ((name, _, verdict), ran), row in tabled(*zip(cases, found, strict=True)):
+        with row:
+            assert ran.verdict == verdict, ran.detail
+            assert ran.isolation == ("shared" if given else "separate")
+            why = "the test was still waiting" if name in PENDING else "never called"
+            assert verdict == "passed" or why in ran.detail

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rows import table
+from rows import table, tabled
 from sandbox.conftest import Run, request, run_all
 from viva.sandbox.separable import shared_reason
 
@@ -59,22 +59,22 @@ def test_a_separate_test_means_what_it_meant_beside_its_program(run: Run) -> Non
     tests = [*holds, *fails]
     separate = run(*(request("python", program, test) for test in tests))
     shared = run(*(request("python", program, f"{test}\nimport os") for test in tests))
-    with table() as row:
-        for test, apart, beside in zip(tests, separate, shared, strict=True):
-            with row(test[:200]):
-                expected = "failed" if test in fails else "passed"
-                assert (apart.verdict, beside.verdict) == (expected, expected), (apart.detail, beside.detail)
-                assert beside.isolation == "shared"
-                assert apart.isolation == ("shared" if test == fails[-1] else "separate")
+    for (test, apart, beside), row in tabled(*zip(tests, separate, shared, strict=True)):
+        with row:
+            expected = "failed" if test in fails else "passed"
+            assert (apart.verdict, beside.verdict) == (expected, expected), (apart.detail, beside.detail)
+            assert beside.isolation == "shared"
+            assert apart.isolation == ("shared" if test == fails[-1] else "separate")
 
 
 @pytest.mark.sandbox
 def test_no_program_gets_at_a_separate_test(run: Run) -> None:
     attacks = DATA["attacks"]
-    with table() as row:
-        for name, found in zip(attacks, run(*(request("python", one, TEST) for one in attacks.values())), strict=True):
-            with row(name):
-                assert found.verdict in ("failed", "limit", "timeout"), found
+    for (_name, found), row in tabled(
+        *zip(attacks, run(*(request("python", one, TEST) for one in attacks.values())), strict=True)
+    ):
+        with row:
+            assert found.verdict in ("failed", "limit", "timeout"), found
     (found,) = run(request("python", attacks["equals everything"], "assert answer(2) != 2117 or True"))
     assert found.isolation == "shared", "code of the program's decided a comparison"
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import table
+from rows import each_row, table, tabled
 from sandbox.conftest import Run, request
 from sandbox.hostile.programs import LANGUAGES
 from viva.sandbox.twins import failing_twin
@@ -29,11 +29,9 @@ def answer(n): return unittest.mock.ANY
 """
 
 
-def test_a_twin_expects_something_else() -> None:
-    with table() as row:
-        for test, twin in TWINS:
-            with row(test):
-                assert failing_twin("python", test) == twin
+@each_row(*TWINS)
+def test_a_twin_expects_something_else(test: str, twin: str) -> None:
+    assert failing_twin("python", test) == twin
 
 
 def test_a_twin_of_other_languages_is_changed_in_one_place_or_not_made() -> None:
@@ -128,11 +126,10 @@ def test_an_honest_program_in_another_language_fails_the_twin(cases: dict[str, t
     requests = [request(language, *given) for language, given in cases.items()]
     twins = [request(one.language, one.program, failing_twin(one.language, one.test)) for one in requests]
     fared = run(*requests, *twins)
-    with table() as row:
-        for one, honest, twin in zip(requests, fared, fared[len(requests) :], strict=False):
-            with row(one.language):
-                assert (honest.verdict, honest.isolation, honest.suspect) == ("passed", "shared", False), honest.detail
-                assert twin.verdict == "failed", "for the value, not for want of a compiler's consent"
+    for (_one, honest, twin), row in tabled(*zip(requests, fared, fared[len(requests) :], strict=False)):
+        with row:
+            assert (honest.verdict, honest.isolation, honest.suspect) == ("passed", "shared", False), honest.detail
+            assert twin.verdict == "failed", "for the value, not for want of a compiler's consent"
 
 
 @pytest.mark.sandbox

@@ -6,7 +6,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import table
+from rows import each_row
 from viva.scorers.choice import read_choice
 from viva.scorers.fold import HEAD_WINDOW, TAIL_WINDOW
 from within import within
@@ -460,27 +460,21 @@ replies = st.one_of(
 )
 
 
-def test_the_letter_that_a_reply_commits_to():
-    with table() as row:
-        for reply, read in ((reply, read) for read, all_ in REPLIES.items() for reply in all_):
-            with row(reply):
-                assert read_choice(reply).read == read
+@each_row(*((reply, read) for read, all_ in REPLIES.items() for reply in all_))
+def test_the_letter_that_a_reply_commits_to(reply, read):
+    assert read_choice(reply).read == read
 
 
-def test_options_repeated_in_full_count_as_their_letter():
-    with table() as row:
-        for options, reply, read in ((options, *each) for options, all_ in WITH_OPTIONS.items() for each in all_):
-            with row((options, reply)):
-                assert read_choice(reply, options=options).read == read
+@each_row(*((options, *each) for options, all_ in WITH_OPTIONS.items() for each in all_))
+def test_options_repeated_in_full_count_as_their_letter(options, reply, read):
+    assert read_choice(reply, options=options).read == read
 
 
-def test_a_plain_statement_is_read_whatever_the_language_of_the_question():
-    with table() as row:
-        for statement, letter, language in itertools.product(STATEMENTS, "ABCDEF", ("en", "zh", "de", "fr")):
-            with row((statement, letter, language)):
-                reading = read_choice(statement.format(letter), letters="ABCDEF", language=language)
-                assert reading.read == letter
-                assert reading.rule
+@each_row(*itertools.product(STATEMENTS, "ABCDEF", ("en", "zh", "de", "fr")))
+def test_a_plain_statement_is_read_whatever_the_language_of_the_question(statement, letter, language):
+    reading = read_choice(statement.format(letter), letters="ABCDEF", language=language)
+    assert reading.read == letter
+    assert reading.rule
 
 
 @given(
@@ -504,11 +498,9 @@ def test_any_text_is_read_the_same_every_time_with_its_span_inside(reply: str):
         assert isinstance(reading.quote(reply), str)
 
 
-def test_width_does_not_matter():
-    with table() as row:
-        for statement in (each for each in STATEMENTS if "\\" not in each):
-            with row(statement):
-                assert read_choice(statement.format("C").translate(FULL_WIDTH)).read == "C"
+@each_row(*(each for each in STATEMENTS if "\\" not in each))
+def test_width_does_not_matter(statement):
+    assert read_choice(statement.format("C").translate(FULL_WIDTH)).read == "C"
 
 
 def test_the_span_is_the_evidence_in_the_original_reply():
@@ -539,9 +531,8 @@ def test_of_a_very_long_reply_head_and_tail_are_read():
     assert (filler + "\nThe answer is C.")[start:end] == "answer is C"
 
 
-def test_a_megabyte_of_anything_is_read_quickly():
-    with table() as row:
-        for unit in HOSTILE:
-            reply = (unit * (1_000_000 // len(unit) + 1))[:1_000_000]
-            with row(unit), within(2):
-                read_choice(reply, options=("stack", "a queue " * 20, "A", "1"))
+@each_row(*HOSTILE)
+def test_a_megabyte_of_anything_is_read_quickly(unit):
+    reply = (unit * (1_000_000 // len(unit) + 1))[:1_000_000]
+    with within(2):
+        read_choice(reply, options=("stack", "a queue " * 20, "A", "1"))

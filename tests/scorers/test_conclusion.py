@@ -1,7 +1,7 @@
 # ruff: noqa: E501 (a reply is one line, however long)
 """Replies that end in a conclusion without a known phrase, and traps that look like one; labelled before they were read."""
 
-from rows import table
+from rows import each_row
 from viva.scorers.choice import read_choice
 from viva.scorers.truth import read_truth
 
@@ -173,16 +173,12 @@ MISSED = frozenset(
 """Commitments too weak to be told from what only looks like one: unparsed, which is the lesser mistake."""
 
 
-def test_the_letter_that_a_closing_sentence_commits_to():
-    with table() as row:
-        for language, label, reply, options in CHOICES:
-            with row((language, reply)):
-                read = read_choice(reply, letters="ABCD", language=language, options=options).read
-                assert read == ("unparsed" if reply in MISSED else label)
+@each_row(*CHOICES)
+def test_the_letter_that_a_closing_sentence_commits_to(language, label, reply, options):
+    read = read_choice(reply, letters="ABCD", language=language, options=options).read
+    assert read == ("unparsed" if reply in MISSED else label)
 
 
-def test_the_truth_value_that_a_closing_sentence_commits_to():
-    with table() as row:
-        for language, label, reply in TRUTHS:
-            with row((language, reply)):
-                assert read_truth(reply, language=language).read == ("unparsed" if reply in MISSED else label)
+@each_row(*TRUTHS)
+def test_the_truth_value_that_a_closing_sentence_commits_to(language, label, reply):
+    assert read_truth(reply, language=language).read == ("unparsed" if reply in MISSED else label)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidence import opinion
-from rows import table
+from rows import tabled
 from viva.scorers.resolution import ALIKE, Panel, decide, marks_by_judge, review_item, settle, spread
 from viva.scorers.verdict import read_mark, undecided
 from viva.types import ANSWER, RATIONALE, Mark, Opinion
@@ -42,14 +42,13 @@ def test_expert_beats_judge_beats_similarity() -> None:
         ((mark(1.0, ANSWER),), (0.5,), None, 0.5, "judge"),  # a mark of something else
         ((mark(1.0, ANSWER),), (), None, None, None),
     )
-    with table() as row:
-        for marks, verdicts, alike, value, by in cases:
-            with row((marks, verdicts, alike)):
-                opinions = {"judge": verdicts}
-                decision = decide(RATIONALE, marks=marks, opinions=opinions, replies=len(verdicts), similarity=alike)
-                assert (decision.value, decision.by) == (value, by)
-                assert decision.verdicts == verdicts, "what the judges gave is kept, whoever decides"
-                assert decision.why
+    for (marks, verdicts, alike, value, by), row in tabled(*cases):
+        with row:
+            opinions = {"judge": verdicts}
+            decision = decide(RATIONALE, marks=marks, opinions=opinions, replies=len(verdicts), similarity=alike)
+            assert (decision.value, decision.by) == (value, by)
+            assert decision.verdicts == verdicts, "what the judges gave is kept, whoever decides"
+            assert decision.why
 
 
 def test_the_reasons_name_who_decided_or_what_is_missing() -> None:
@@ -86,12 +85,11 @@ def test_what_a_panels_verdicts_become() -> None:
         ({"a": (0.5, 0.5, 1.0), "b": (1.0,)}, 5 / 6, 0.75, None),
         ({"a": (0.0,), "b": (0.0,), "c": (1.0,), "d": (1.0,), "e": (0.5,)}, 0.5, 0.5, None),
     )
-    with table() as row:
-        for opinions, mean, median, majority in cases:
-            with row(opinions):
-                assert settle(opinions, "mean") == (None if mean is None else pytest.approx(mean))
-                assert settle(opinions, "median") == median
-                assert settle(opinions, "majority") == majority
+    for (opinions, mean, median, majority), row in tabled(*cases):
+        with row:
+            assert settle(opinions, "mean") == (None if mean is None else pytest.approx(mean))
+            assert settle(opinions, "median") == median
+            assert settle(opinions, "majority") == majority
 
 
 PANEL = st.dictionaries(st.sampled_from("abcde"), st.lists(st.sampled_from(SCALE), max_size=4).map(tuple), max_size=5)
@@ -180,11 +178,10 @@ def test_a_mark_of_three_steps_and_none() -> None:
         ("VERDICT: 1 or 0.5", None, False),
         ("", None, False),
     )
-    with table() as row:
-        for reply, mark, none in replies:
-            with row(reply):
-                assert read_mark(opinion(reply), SCALE) == mark
-                assert undecided(opinion(reply)) == none
+    for (reply, mark, none), row in tabled(*replies):
+        with row:
+            assert read_mark(opinion(reply), SCALE) == mark
+            assert undecided(opinion(reply)) == none
 
 
 def test_the_threshold_is_the_papers() -> None:

@@ -4,7 +4,7 @@ import functools
 import json
 from pathlib import Path
 
-from rows import table
+from rows import each_row
 from viva.scorers.choice import read_choice
 from viva.scorers.reading import EMPTY, REFUSED, UNPARSED
 from viva.scorers.truth import read_truth
@@ -46,12 +46,10 @@ def test_readings_agree_with_the_labels():
     assert agreement(pairs()) >= 0.99, differing(pairs())
 
 
-def test_readings_agree_in_every_language():
-    with table() as row:
-        for language in LANGUAGES:
-            rows = [pair for pair in pairs() if pair[0]["language"] == language]
-            with row(language):
-                assert agreement(rows) >= 0.97, differing(rows)
+@each_row(*LANGUAGES)
+def test_readings_agree_in_every_language(language):
+    rows = [pair for pair in pairs() if pair[0]["language"] == language]
+    assert agreement(rows) >= 0.97, differing(rows)
 
 
 def test_no_reply_is_read_as_an_answer_that_it_does_not_commit_to():

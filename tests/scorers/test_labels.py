@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import table
+from rows import tabled
 from viva.scorers.labels import read_labels
 
 KNOWN = ("K1", "K2", "K3")
@@ -48,10 +48,9 @@ def test_only_a_last_line_of_the_form_that_nothing_contradicts_is_read() -> None
         ("VERDICT: 1", None),
         ("ERRORS: " + "K1, " * 100 + "K1", None),
     )
-    with table() as row:
-        for reply, expected in replies:
-            with row(reply):
-                assert read_labels(reply, KNOWN) == expected
+    for (reply, expected), row in tabled(*replies):
+        with row:
+            assert read_labels(reply, KNOWN) == expected
 
 
 @given(st.text())

@@ -11,7 +11,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import table
+from rows import each_row, tabled
 from thorough import LONG
 from viva.benchmarks.syneval.grading import ROLES
 from viva.scorers.phrase import PhraseReading, read_phrase
@@ -42,18 +42,17 @@ def test_the_golden_file_is_large_and_varied():
 
 
 def test_golden_replies_are_read_as_labelled():
-    with table() as row:
-        for known in golden():
-            with row(known["id"]):
-                point = known["knowledge_point"]
-                reading = read_phrase(
-                    known["reply"],
-                    shown=known["slot"],
-                    inverse=point == "MVP",
-                    roles=ROLES[point],
-                    sentence=known["sentence"],
-                )
-                assert (reading.unread, tokens(reading.phrase)) == label(known), reading
+    for known, row in tabled(*golden()):
+        with row:
+            point = known["knowledge_point"]
+            reading = read_phrase(
+                known["reply"],
+                shown=known["slot"],
+                inverse=point == "MVP",
+                roles=ROLES[point],
+                sentence=known["sentence"],
+            )
+            assert (reading.unread, tokens(reading.phrase)) == label(known), reading
 
 
 def test_most_golden_replies_are_read_alike_with_nothing_known_of_the_question():
@@ -207,9 +206,8 @@ HOSTILE = (
 )  # fmt: skip
 
 
-def test_hostile_replies_take_no_time():
-    with table() as row:
-        for piece in HOSTILE:
-            with row(piece), within(5):
-                for reply in (piece * 3_000, (piece * 60_000)[:LONG]):
-                    read_phrase(reply, shown="met", roles=("subject",), sentence=SENTENCE)
+@each_row(*HOSTILE)
+def test_hostile_replies_take_no_time(piece):
+    with within(5):
+        for reply in (piece * 3_000, (piece * 60_000)[:LONG]):
+            read_phrase(reply, shown="met", roles=("subject",), sentence=SENTENCE)

@@ -1,6 +1,6 @@
 """Answers as replies put them in prose: ordinals, elimination, doubts, contradictions, other scripts, numerals."""
 
-from rows import table
+from rows import each_row
 from viva.scorers.choice import read_choice
 from viva.scorers.selection import read_selection
 from viva.scorers.truth import read_truth
@@ -115,25 +115,19 @@ SELECTIONS = (
 )
 
 
-def test_the_letter_that_prose_commits_to():
-    with table() as row:
-        for reply, read in CHOICES:
-            with row(reply):
-                assert read_choice(reply, options=OPTIONS).read == read
+@each_row(*CHOICES)
+def test_the_letter_that_prose_commits_to(reply, read):
+    assert read_choice(reply, options=OPTIONS).read == read
 
 
-def test_statements_and_letters_that_answer_true_or_false():
-    with table() as row:
-        for reply, read in TRUTHS:
-            with row(reply):
-                assert read_truth(reply).read == read
+@each_row(*TRUTHS)
+def test_statements_and_letters_that_answer_true_or_false(reply, read):
+    assert read_truth(reply).read == read
 
 
-def test_selections_in_prose():
-    with table() as row:
-        for reply, read in SELECTIONS:
-            with row(reply):
-                assert read_selection(reply, letters="ABCD", options=OPTIONS).read == read
+@each_row(*SELECTIONS)
+def test_selections_in_prose(reply, read):
+    assert read_selection(reply, letters="ABCD", options=OPTIONS).read == read
 
 
 def test_contradicting_answers_are_named():

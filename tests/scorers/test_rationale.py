@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import table
+from rows import each_row, table, tabled
 from thorough import LONG, SECONDS
 from viva.benchmarks import open_exam
 from viva.benchmarks.rationale.combining import Q_A
@@ -40,16 +40,15 @@ def test_there_are_enough_golden_replies_of_every_form() -> None:
 
 
 def test_a_golden_reply_is_taken_apart_as_labelled() -> None:
-    with table() as row:
-        for reply in golden():
-            with row(reply["id"]):
-                taken = take_apart(reply["reply"])
-                assert (taken.form, taken.answer) == (reply["form"], reply["answer"])
-                assert bool(taken.rationale) == bool(reply["rationale"])
-                for said in reply["rationale"]:
-                    assert said in taken.rationale
-                for other in reply.get("lacks", ()):
-                    assert other not in taken.rationale
+    for reply, row in tabled(*golden()):
+        with row:
+            taken = take_apart(reply["reply"])
+            assert (taken.form, taken.answer) == (reply["form"], reply["answer"])
+            assert bool(taken.rationale) == bool(reply["rationale"])
+            for said in reply["rationale"]:
+                assert said in taken.rationale
+            for other in reply.get("lacks", ()):
+                assert other not in taken.rationale
 
 
 def test_a_golden_replys_answer_earns_what_was_worked_out_by_hand() -> None:
@@ -147,11 +146,9 @@ APART: tuple[tuple[str, Taken], ...] = (
 # fmt: on
 
 
-def test_a_reply_and_its_parts() -> None:
-    with table() as row:
-        for reply, taken in APART:
-            with row(reply):
-                assert take_apart(reply) == taken
+@each_row(*APART)
+def test_a_reply_and_its_parts(reply: str, taken: Taken) -> None:
+    assert take_apart(reply) == taken
 
 
 def test_a_bare_answer_gives_no_reason() -> None:
@@ -167,10 +164,9 @@ def test_a_bare_answer_gives_no_reason() -> None:
         ("1 2 3 4 5 6 7 8 9", ""),
         ("x = y + z * w - v / u", ""),
     )
-    with table() as row:
-        for reply, rationale in replies:
-            with row(reply):
-                assert take_apart(reply) == Taken(rationale, reply, "none")
+    for (reply, rationale), row in tabled(*replies):
+        with row:
+            assert take_apart(reply) == Taken(rationale, reply, "none")
 
 
 # Properties
@@ -252,29 +248,28 @@ UNITS = (
         ),
     ],
 )
-def test_a_long_reply_of_anything_is_taken_apart_in_time_that_grows_with_it(before: str) -> None:
-    with table() as row:
-        for unit in UNITS:
-            reply = before + (unit * (LONG // len(unit) + 1))[:LONG]
-            with row(unit), within(1.2 * SECONDS):
-                take_apart(reply)
+@each_row(*UNITS)
+def test_a_long_reply_of_anything_is_taken_apart_in_time_that_grows_with_it(unit: str, *, before: str) -> None:
+    reply = before + (unit * (LONG // len(unit) + 1))[:LONG]
+    with within(1.2 * SECONDS):
+        take_apart(reply)
 
 
 def test_a_huge_number_is_no_trap() -> None:
     frames = ('{{"Rationale": "x", "Answer": {}}}', '{{"Rationale": {}, "Answer": "B"}}')
-    with table() as row:
-        for before, frame in itertools.product(("", "-", "1e", "0."), frames):
-            reply = frame.format(before + "9" * 900_000)
-            with row((before, frame)), within(1):
-                take_apart(reply)
+    for (before, frame), row in tabled(*itertools.product(("", "-", "1e", "0."), frames)):
+        reply = frame.format(before + "9" * 900_000)
+        with row, within(1):
+            take_apart(reply)
 
 
 def test_deep_nesting_is_no_trap() -> None:
-    with table() as row:
-        for depth, (opening, closing) in itertools.product((10, 500, 5_000, 100_000), (("[", "]"), ('{"a":', "}"))):
-            nested = opening * depth + "1" + closing * depth
-            with row((depth, opening)):
-                with within(1):
-                    taken = take_apart('{"Rationale": "x", "Answer": ' + nested + "}")
-                    take_apart('{"Rationale": ' + nested + ', "Answer": "B"}')
-                assert taken.form in ("json", "near")
+    for (depth, (opening, closing)), row in tabled(
+        *itertools.product((10, 500, 5_000, 100_000), (("[", "]"), ('{"a":', "}")))
+    ):
+        nested = opening * depth + "1" + closing * depth
+        with row:
+            with within(1):
+                taken = take_apart('{"Rationale": "x", "Answer": ' + nested + "}")
+                take_apart('{"Rationale": ' + nested + ', "Answer": "B"}')
+            assert taken.form in ("json", "near")

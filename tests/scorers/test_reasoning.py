@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import table
+from rows import each_row, tabled
 from viva.scorers import choice
 from viva.scorers.choice import read_choice
 from viva.scorers.short import is_lone_letter, with_own_text
@@ -286,31 +286,25 @@ AWKWARD = (
 )
 
 
-def test_the_letter_that_reasoning_ends_in():
-    with table() as row:
-        for language, read, reply, options in CHOICES:
-            with row((language, reply)):
-                assert read_choice(reply, language=language, options=options).read == read
+@each_row(*CHOICES)
+def test_the_letter_that_reasoning_ends_in(language, read, reply, options):
+    assert read_choice(reply, language=language, options=options).read == read
 
 
-def test_the_truth_value_that_reasoning_ends_in():
-    with table() as row:
-        for language, read, reply in TRUTHS:
-            with row((language, reply)):
-                assert read_truth(reply, language=language).read == read
+@each_row(*TRUTHS)
+def test_the_truth_value_that_reasoning_ends_in(language, read, reply):
+    assert read_truth(reply, language=language).read == read
 
 
-def test_a_lone_letter_is_that_letter_whatever_the_options():
-    with table() as row:
-        for shape, letter in itertools.product(LONE, "ABCD"):
-            reply = shape.format(letter)
-            with row(reply):
-                assert is_lone_letter(reply)
-                for options in (ORDINARY, *AWKWARD):
-                    reading = read_choice(reply, options=options)
-                    assert reading.read == letter, options
-                    start, end = reading.span or (0, 0)
-                    assert letter in reply[start:end]
+@each_row(*itertools.product(LONE, "ABCD"))
+def test_a_lone_letter_is_that_letter_whatever_the_options(shape, letter):
+    reply = shape.format(letter)
+    assert is_lone_letter(reply)
+    for options in (ORDINARY, *AWKWARD):
+        reading = read_choice(reply, options=options)
+        assert reading.read == letter, options
+        start, end = reading.span or (0, 0)
+        assert letter in reply[start:end]
 
 
 @pytest.mark.parametrize("letter", ["A", *(pytest.param(letter, marks=pytest.mark.slow) for letter in "BCD")])
@@ -318,10 +312,9 @@ def test_the_early_exit_for_a_lone_letter_says_what_the_rules_say(letter: str, m
     replies = [shape.format(letter) for shape in LONE]
     early = [read_choice(reply, options=ORDINARY).read for reply in replies]
     monkeypatch.setattr(choice, "is_lone_letter", lambda text: False)
-    with table() as row:
-        for reply, read in zip(replies, early, strict=True):
-            with row(reply):
-                assert read_choice(reply, options=ORDINARY).read == read
+    for (reply, read), row in tabled(*zip(replies, early, strict=True)):
+        with row:
+            assert read_choice(reply, options=ORDINARY).read == read
 
 
 @given(
@@ -339,20 +332,17 @@ def test_the_rules_read_a_letter_with_its_own_text_no_other_way(
     assert general in {"ABCD"[place], "unparsed"}  # "A、a stack" may be a list to them
 
 
-def test_a_letter_with_its_own_text_is_that_letter_whatever_the_text():
-    with table() as row:
-        for options, place in itertools.product(AWKWARD, range(4)):
-            reply = f"{'ABCD'[place]}. {options[place]}"
-            with row((options, reply)):
-                assert read_choice(reply, options=options).read == "ABCD"[place]
-                assert with_own_text(reply, "ABCD", options)
+@each_row(*itertools.product(AWKWARD, range(4)))
+def test_a_letter_with_its_own_text_is_that_letter_whatever_the_text(options, place):
+    reply = f"{'ABCD'[place]}. {options[place]}"
+    assert read_choice(reply, options=options).read == "ABCD"[place]
+    assert with_own_text(reply, "ABCD", options)
 
 
 def test_a_truth_word_alone_reads_the_same_early_and_late():
     words = {"true": ("True", "正确", "Wahr", "Vrai"), "false": ("False", "错误", "Falsch", "Faux")}
     cues = ("", "Answer: ", "答案：", "Antwort: ", "Réponse : ")
-    with table() as row:
-        for cue, read, number in itertools.product(cues, words, range(4)):
-            reply = cue + words[read][number]
-            with row(reply):
-                assert read_truth(reply).read == read_truth(reply + " " * 60).read == read
+    for (cue, read, number), row in tabled(*itertools.product(cues, words, range(4))):
+        reply = cue + words[read][number]
+        with row:
+            assert read_truth(reply).read == read_truth(reply + " " * 60).read == read

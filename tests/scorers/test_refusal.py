@@ -1,6 +1,6 @@
 """Declining is neither a wrong answer nor an unreadable one."""
 
-from rows import table
+from rows import each_row
 from viva.scorers.choice import read_choice
 from viva.scorers.refusal import WINDOW, refusal
 from viva.scorers.truth import read_truth
@@ -35,23 +35,19 @@ NO_REFUSALS = (
 )
 
 
-def test_declining_is_read_as_refused_and_a_commitment_beats_it():
-    with table() as row:
-        for reply in REFUSALS:
-            with row(reply):
-                assert read_choice(reply).read == "refused"
-                assert read_truth(reply).read == "refused"
-                start, end = refusal(reply) or (0, 0)
-                assert 0 <= start < end <= len(reply)
-                assert read_choice(reply + "\n\nAnswer: B").read == "B"
-                assert read_truth(reply + "\n\nAnswer: False").read == "false"
+@each_row(*REFUSALS)
+def test_declining_is_read_as_refused_and_a_commitment_beats_it(reply):
+    assert read_choice(reply).read == "refused"
+    assert read_truth(reply).read == "refused"
+    start, end = refusal(reply) or (0, 0)
+    assert 0 <= start < end <= len(reply)
+    assert read_choice(reply + "\n\nAnswer: B").read == "B"
+    assert read_truth(reply + "\n\nAnswer: False").read == "false"
 
 
-def test_not_knowing_is_not_declining():
-    with table() as row:
-        for reply in NO_REFUSALS:
-            with row(reply):
-                assert read_choice(reply).read == "unparsed"
+@each_row(*NO_REFUSALS)
+def test_not_knowing_is_not_declining(reply):
+    assert read_choice(reply).read == "unparsed"
 
 
 def test_only_the_beginning_is_searched():

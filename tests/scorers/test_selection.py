@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import thorough
-from rows import table
+from rows import each_row, tabled
 from viva.scorers.reading import EMPTY, UNPARSED
 from viva.scorers.selection import grade_selection, read_selection
 from within import within
@@ -59,11 +59,9 @@ REPLIES: dict[str, tuple[str, ...]] = {
 # fmt: on
 
 
-def test_the_letters_that_an_answer_names() -> None:
-    with table() as row:
-        for reply, read in ((reply, read) for read, all_ in REPLIES.items() for reply in all_):
-            with row(reply):
-                assert read_selection(reply, letters="ABCDE", options=STRUCTURES).read == read
+@each_row(*((reply, read) for read, all_ in REPLIES.items() for reply in all_))
+def test_the_letters_that_an_answer_names(reply: str, read: str) -> None:
+    assert read_selection(reply, letters="ABCDE", options=STRUCTURES).read == read
 
 
 def test_options_of_all_kinds() -> None:
@@ -92,18 +90,15 @@ def test_options_of_all_kinds() -> None:
         ("I and J", tuple("qrstuvwxyz"), "IJ"),
         ("A, I", tuple("qrstuvwxyz"), "AI"),
     )
-    with table() as row:
-        for reply, options, read in replies:
-            with row((reply, options)):
-                letters = "ABCDEFGHIJ"[: len(options)]
-                assert read_selection(reply, letters=letters, options=options).read == read
+    for (reply, options, read), row in tabled(*replies):
+        with row:
+            letters = "ABCDEFGHIJ"[: len(options)]
+            assert read_selection(reply, letters=letters, options=options).read == read
 
 
-def test_letters_need_no_texts() -> None:
-    with table() as row:
-        for reply in ("A, C", "AC", "(a) and (c)", "Options A and C"):
-            with row(reply):
-                assert read_selection(reply, letters="ABCD").read == "AC"
+@each_row("A, C", "AC", "(a) and (c)", "Options A and C")
+def test_letters_need_no_texts(reply: str) -> None:
+    assert read_selection(reply, letters="ABCD").read == "AC"
 
 
 SELECTIONS = st.sets(st.sampled_from("ABCDE"), min_size=1).map(lambda chosen: "".join(sorted(chosen)))
@@ -145,22 +140,20 @@ def test_any_text_is_read_the_same_every_time_and_only_as_letters_in_order(text:
 
 def test_a_long_answer_is_read_quickly() -> None:
     units = (*HOSTILE, " ", "A, ", "A. x\n", "(", "A-", "x, ", "a stack, ", " and", "A." + " " * 50)
-    with table() as row:
-        for unit, size in itertools.product(units, (19_990, thorough.LONG)):
-            reply = "A" + (unit * (size // len(unit) + 1))[:size]
-            with row((unit, size)), within(1):
-                read_selection(reply, letters="ABCDE", options=STRUCTURES)
+    for (unit, size), row in tabled(*itertools.product(units, (19_990, thorough.LONG))):
+        reply = "A" + (unit * (size // len(unit) + 1))[:size]
+        with row, within(1):
+            read_selection(reply, letters="ABCDE", options=STRUCTURES)
 
 
 def test_exactly_the_gold_earns_all_a_part_of_it_half_and_anything_else_nothing() -> None:
     """Also of fewer letters, for they are subsets of these."""
     subsets = ["".join(some) for n in range(6) for some in itertools.combinations("ABCDE", n)]
-    with table() as row:
-        for gold, chosen in itertools.product(filter(None, subsets), subsets):
-            wanted = 1.0 if chosen == gold else 0.5 if chosen and set(chosen) < set(gold) else 0.0
-            with row((gold, chosen)):
-                assert grade_selection(chosen, gold) == wanted
-                assert grade_selection(chosen[::-1] + chosen, gold) == wanted
+    for (gold, chosen), row in tabled(*itertools.product(filter(None, subsets), subsets)):
+        wanted = 1.0 if chosen == gold else 0.5 if chosen and set(chosen) < set(gold) else 0.0
+        with row:
+            assert grade_selection(chosen, gold) == wanted
+            assert grade_selection(chosen[::-1] + chosen, gold) == wanted
 
 
 def test_half_marks_are_no_way_to_full_ones() -> None:
@@ -204,10 +197,9 @@ STATED: dict[str, tuple[str, ...]] = {
 def test_prose_is_read_where_its_end_states_a_selection() -> None:
     befores = {"sentence": LONG + " ", "line": LONG + "\n\n", "long": LONG * 200 + "\n"}
     ends = [(end, read) for read, all_ in STATED.items() for end in all_]
-    with table() as row:
-        for (end, read), (name, before) in itertools.product(ends, befores.items()):
-            with row((end, name)):
-                assert read_selection(before + end, letters="ABCDE", options=STRUCTURES).read == read
+    for ((end, read), (_name, before)), row in tabled(*itertools.product(ends, befores.items())):
+        with row:
+            assert read_selection(before + end, letters="ABCDE", options=STRUCTURES).read == read
 
 
 ENDS = (
@@ -237,10 +229,9 @@ PROSE = (
 )  # fmt: skip
 
 
-def test_prose_is_read_quickly() -> None:
-    with table() as row:
-        for unit in PROSE:
-            reply = (unit * 30_000)[:30_000]
-            with row(unit), within(1):
-                for end in ("", " are correct", "So the answer is B"):
-                    read_selection(reply + end, letters="ABCDE", options=STRUCTURES)
+@each_row(*PROSE)
+def test_prose_is_read_quickly(unit: str) -> None:
+    reply = (unit * 30_000)[:30_000]
+    with within(1):
+        for end in ("", " are correct", "So the answer is B"):
+            read_selection(reply + end, letters="ABCDE", options=STRUCTURES)

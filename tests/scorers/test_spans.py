@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import table
+from rows import each_row
 from viva.scorers.spans import common_length, score_span, tokens
 from within import within
 
@@ -60,20 +60,16 @@ SCORES = [
 # fmt: on
 
 
-def test_tokens():
-    with table() as row:
-        for text, expected in TOKENS:
-            with row(text):
-                assert tokens(text) == tuple(expected.split())
+@each_row(*TOKENS)
+def test_tokens(text, expected):
+    assert tokens(text) == tuple(expected.split())
 
 
-def test_scores():
-    with table() as row:
-        for answer, gold, f1, precision, recall in SCORES:
-            with row((answer, gold)):
-                score = score_span((answer,), (gold,))
-                assert (score.f1, score.precision, score.recall) == pytest.approx((f1, precision, recall))
-                assert score.exact == (f1 == 1)
+@each_row(*SCORES)
+def test_scores(answer, gold, f1, precision, recall):
+    score = score_span((answer,), (gold,))
+    assert (score.f1, score.precision, score.recall) == pytest.approx((f1, precision, recall))
+    assert score.exact == (f1 == 1)
 
 
 def test_the_best_of_candidates_and_accepted_answers_counts():

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import viva.benchmarks.clrbench
-from rows import table
+from rows import each_row, tabled
 from viva.scorers.term import LONGEST, LONGEST_TERM, normal_form, read_term, same_term
 from within import within
 
@@ -117,18 +117,14 @@ DIFFERENT: dict[str, tuple[str, ...]] = {
 # fmt: on
 
 
-def test_the_same_however_it_is_written() -> None:
-    with table() as row:
-        for wanted, answer in ((wanted, answer) for wanted, all_ in SAME.items() for answer in all_):
-            with row((wanted, answer)):
-                assert same_term(answer, [wanted]) == wanted, (normal_form(answer), normal_form(wanted))
+@each_row(*((wanted, answer) for wanted, all_ in SAME.items() for answer in all_))
+def test_the_same_however_it_is_written(wanted: str, answer: str) -> None:
+    assert same_term(answer, [wanted]) == wanted, (normal_form(answer), normal_form(wanted))
 
 
-def test_not_the_same() -> None:
-    with table() as row:
-        for wanted, answer in ((wanted, answer) for wanted, all_ in DIFFERENT.items() for answer in all_):
-            with row((wanted, answer)):
-                assert same_term(answer, [wanted]) is None, (normal_form(answer), normal_form(wanted))
+@each_row(*((wanted, answer) for wanted, all_ in DIFFERENT.items() for answer in all_))
+def test_not_the_same(wanted: str, answer: str) -> None:
+    assert same_term(answer, [wanted]) is None, (normal_form(answer), normal_form(wanted))
 
 
 def test_any_accepted_answer_will_do_and_the_first_that_fits_is_named() -> None:
@@ -152,29 +148,20 @@ def sample_golds() -> tuple[tuple[str, ...], ...]:
 
 
 def test_the_samples_golds_are_accepted() -> None:
-    with table() as row:
-        for golds in sample_golds():
-            with row(golds):
-                for gold in golds:
-                    for said in (
-                        gold,
-                        gold.upper(),
-                        f"**{gold}**",
-                        f"“{gold}”.",
-                        f"the answer is {gold}",
-                        f"  {gold}\n",
-                    ):
-                        assert same_term(said, golds), said
+    for golds, row in tabled(*sample_golds()):
+        with row:
+            for gold in golds:
+                for said in (gold, gold.upper(), f"**{gold}**", f"“{gold}”.", f"the answer is {gold}", f"  {gold}\n"):
+                    assert same_term(said, golds), said
 
 
 @pytest.mark.slow
 def test_the_samples_golds_of_other_questions_are_not_accepted() -> None:
     forms = {gold: normal_form(gold) for golds in sample_golds() for gold in golds}
-    with table() as row:
-        for golds in sample_golds():
-            with row(golds):
-                taken = {forms[gold] for gold in golds}
-                assert not [gold for gold, form in forms.items() if form not in taken and same_term(gold, golds)]
+    for golds, row in tabled(*sample_golds()):
+        with row:
+            taken = {forms[gold] for gold in golds}
+            assert not [gold for gold, form in forms.items() if form not in taken and same_term(gold, golds)]
 
 
 TEXTS = st.one_of(
@@ -240,12 +227,11 @@ UNITS = (
 
 
 def test_a_long_answer_is_read_quickly_and_beyond_all_terms_is_none() -> None:
-    with table() as row:
-        for unit, size in itertools.product(UNITS, (LONGEST, 1_000_000)):
-            answer = (unit * (size // len(unit) + 1))[:size]
-            with row((unit, size)), within(1):
-                same_term(answer, ["stack", answer[:LONGEST], "25"])
-                normal_form(answer)
+    for (unit, size), row in tabled(*itertools.product(UNITS, (LONGEST, 1_000_000))):
+        answer = (unit * (size // len(unit) + 1))[:size]
+        with row, within(1):
+            same_term(answer, ["stack", answer[:LONGEST], "25"])
+            normal_form(answer)
     assert same_term("x" * (LONGEST + 1), ["x" * (LONGEST + 1)]) is None
 
 
@@ -275,11 +261,10 @@ STATED: dict[str, dict[str | None, tuple[str, ...]]] = {
 def test_the_end_of_a_long_reply_is_compared() -> None:
     stated = [(gold, same, end) for gold, all_ in STATED.items() for same, ends in all_.items() for end in ends]
     befores = {"sentence": LONG + ". ", "line": LONG + "\n", "long": LONG * 50 + "\n"}
-    with table() as row:
-        for (gold, same, end), (name, before) in itertools.product(stated, befores.items()):
-            with row((gold, end, name)):
-                said = read_term(before + end, [gold])
-                assert (said.same if said else None) == same
+    for ((gold, same, end), (_name, before)), row in tabled(*itertools.product(stated, befores.items())):
+        with row:
+            said = read_term(before + end, [gold])
+            assert (said.same if said else None) == same
 
 
 def test_a_long_reply_that_states_nothing_is_no_answer() -> None:
@@ -293,12 +278,11 @@ def test_a_long_reply_that_states_nothing_is_no_answer() -> None:
         ("栈", True),
         ("queue", True),
     )
-    with table() as row:
-        for reply, states in replies:
-            with row(reply):
-                said = read_term(reply, ["stack"])
-                assert (said is not None) == states
-                assert said is None or said.same is None
+    for (reply, states), row in tabled(*replies):
+        with row:
+            said = read_term(reply, ["stack"])
+            assert (said is not None) == states
+            assert said is None or said.same is None
 
 
 @given(TEXTS, TEXTS)

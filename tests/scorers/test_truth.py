@@ -4,7 +4,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import table
+from rows import each_row
 from viva.scorers.truth import read_truth
 from within import within
 
@@ -163,11 +163,9 @@ HOSTILE = (
 )  # fmt: skip
 
 
-def test_the_truth_value_that_a_reply_commits_to():
-    with table() as row:
-        for reply, read in ((reply, read) for read, all_ in REPLIES.items() for reply in all_):
-            with row(reply):
-                assert read_truth(reply).read == read
+@each_row(*((reply, read) for read, all_ in REPLIES.items() for reply in all_))
+def test_the_truth_value_that_a_reply_commits_to(reply, read):
+    assert read_truth(reply).read == read
 
 
 @given(
@@ -241,9 +239,8 @@ def test_any_text_is_read_the_same_every_time_with_its_span_inside(reply: str):
         assert 0 <= start < end <= len(reply)
 
 
-def test_a_megabyte_of_anything_is_read_quickly():
-    with table() as row:
-        for unit in HOSTILE:
-            reply = (unit * (1_000_000 // len(unit) + 1))[:1_000_000]
-            with row(unit), within(2):
-                read_truth(reply)
+@each_row(*HOSTILE)
+def test_a_megabyte_of_anything_is_read_quickly(unit):
+    reply = (unit * (1_000_000 // len(unit) + 1))[:1_000_000]
+    with within(2):
+        read_truth(reply)

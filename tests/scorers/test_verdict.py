@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidence import opinion
-from rows import table
+from rows import each_row, table
 from thorough import LONG, SECONDS
 from viva.scorers.verdict import read_mark, undecided
 from within import within
@@ -147,33 +147,27 @@ CARRIED = (
 )
 
 
-def test_a_bare_verdict_between_one_and_ten():
-    with table() as row:
-        for reply, verdict in BARE:
-            with row(reply):
-                assert read_mark(opinion(reply), TEN) == verdict
+@each_row(*BARE)
+def test_a_bare_verdict_between_one_and_ten(reply, verdict):
+    assert read_mark(opinion(reply), TEN) == verdict
 
 
-def test_a_verdict_that_carries_a_nonce():
-    with table() as row:
-        for reply, verdict in CARRIED:
-            with row(reply):
-                assert read_mark(opinion(reply, nonce=NONCE), TEN) == verdict
-                assert not undecided(opinion(reply, nonce=NONCE))
+@each_row(*CARRIED)
+def test_a_verdict_that_carries_a_nonce(reply, verdict):
+    assert read_mark(opinion(reply, nonce=NONCE), TEN) == verdict
+    assert not undecided(opinion(reply, nonce=NONCE))
 
 
-def test_no_decision_is_the_judges_own_to_make():
-    with table() as row:
-        for reply, none in (
-            (f"VERDICT {NONCE}: none", True),
-            (f"Reason.\n**VERDICT {NONCE}: None.**", True),
-            ('{"reasons": "x", "code": "3f9a1c7e2b", "verdict": "none"}', True),
-            ("VERDICT: none", False),
-            (f"VERDICT: none\nVERDICT {NONCE}: 3", False),
-            ("VERDICT 0123456789: none", False),
-        ):
-            with row(reply):
-                assert undecided(opinion(reply, nonce=NONCE)) == none
+@each_row(
+    (f"VERDICT {NONCE}: none", True),
+    (f"Reason.\n**VERDICT {NONCE}: None.**", True),
+    ('{"reasons": "x", "code": "3f9a1c7e2b", "verdict": "none"}', True),
+    ("VERDICT: none", False),
+    (f"VERDICT: none\nVERDICT {NONCE}: 3", False),
+    ("VERDICT 0123456789: none", False),
+)
+def test_no_decision_is_the_judges_own_to_make(reply, none):
+    assert undecided(opinion(reply, nonce=NONCE)) == none
 
 
 def test_the_range_is_the_callers():

@@ -306,6 +306,12 @@ class Viva:
                 going.kill()
 
 
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The working folder is an empty one."""
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.fixture(scope="session")
 def idle_servers() -> Iterator[list[LocalServer]]:
     """Servers that wait for the next test."""

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from rows import table
+from rows import table, tabled
 from servers.fixtures import LocalServer
 
 CHAT, RESPONSES = "/v1/chat/completions", "/v1/responses"
@@ -133,11 +133,10 @@ RESPONSES_REFUSED = [
 def test_the_responses_api(stand: Callable[..., LocalServer]) -> None:
     server = stand("openai", thinking=200)
     base = {"model": "gpt-5", "input": QUESTION}
-    with table() as row:
-        for more, param, code in RESPONSES_REFUSED:
-            with row(more):
-                got = ask(server, RESPONSES, base | more)
-                assert (got.status, got.body["error"]["param"], got.body["error"]["code"]) == (400, param, code)
+    for (more, param, code), row in tabled(*RESPONSES_REFUSED):
+        with row:
+            got = ask(server, RESPONSES, base | more)
+            assert (got.status, got.body["error"]["param"], got.body["error"]["code"]) == (400, param, code)
     whole = ask(server, RESPONSES, base | {"instructions": "Be brief.", "reasoning": {"summary": "auto"}}).body
     thought, reply = whole["output"]
     assert thought["type"] == "reasoning"
@@ -222,11 +221,10 @@ ANTHROPIC = [
 def test_anthropic(stand: Callable[..., LocalServer]) -> None:
     server = stand("anthropic", key="k", redacted=True)
     headers = VERSION | {"x-api-key": "k"}
-    with table() as row:
-        for model, body, words in ANTHROPIC:
-            with row((model, body)):
-                got = ask(server, MESSAGES, USER | {"model": model} | body, headers)
-                assert (got.status, said(got)[: len(words)]) == (400, words)
+    for (model, body, words), row in tabled(*ANTHROPIC):
+        with row:
+            got = ask(server, MESSAGES, USER | {"model": model} | body, headers)
+            assert (got.status, said(got)[: len(words)]) == (400, words)
     assert ask(server, MESSAGES, USER, VERSION).status == 401
     later = {"anthropic-version": "2026-10-21", "x-api-key": "k"}
     sampled = USER | {"model": "claude-haiku-4-5", "max_tokens": 9, "temperature": 1}
@@ -263,11 +261,10 @@ GOOGLE = [
 def test_gemini(stand: Callable[..., LocalServer]) -> None:
     server = stand("gemini", thinking=500)
     path = "/v1beta/models/{}:generateContent"
-    with table() as row:
-        for model, config, words in GOOGLE:
-            with row((model, config)):
-                got = ask(server, path.format(model), GEMINI | {"generationConfig": {"thinkingConfig": config}})
-                assert (got.status, said(got)[: len(words)]) == (400, words)
+    for (model, config, words), row in tabled(*GOOGLE):
+        with row:
+            got = ask(server, path.format(model), GEMINI | {"generationConfig": {"thinkingConfig": config}})
+            assert (got.status, said(got)[: len(words)]) == (400, words)
     config = {"thinkingConfig": {"thinkingBudget": 200, "includeThoughts": True}}
     whole = ask(server, path.format("gemini-2.5-flash"), GEMINI | {"generationConfig": config}).body
     thought, reply = whole["candidates"][0]["content"]["parts"]
@@ -431,11 +428,10 @@ def test_openrouter(stand: Callable[..., LocalServer]) -> None:
     assert streamed.content.startswith(b": OPENROUTER PROCESSING\n\n")
     assert "".join(one["choices"][0]["delta"].get("reasoning", "") for one in streamed.events if one)
     server.control(latency=0.0)
-    with table() as row:
-        for more, words in OPENROUTER:
-            with row(more):
-                got = ask(server, path, body | more)
-                assert (got.status, said(got)[: len(words)]) == (400, words)
+    for (more, words), row in tabled(*OPENROUTER):
+        with row:
+            got = ask(server, path, body | more)
+            assert (got.status, said(got)[: len(words)]) == (400, words)
     assert message(ask(server, path, body | {"reasoning": {"exclude": True}}))["reasoning"] is None
     claude = body | {"model": "anthropic/claude-sonnet-4.5"}
     assert message(ask(server, path, claude))["reasoning"] is None
@@ -477,11 +473,10 @@ DASHSCOPE = [
 def test_dashscope(stand: Callable[..., LocalServer]) -> None:
     server = stand("dashscope", thinking=500)
     path = f"/compatible-mode{CHAT}"
-    with table() as row:
-        for body, words in DASHSCOPE:
-            with row(body):
-                got = ask(server, path, USER | body)
-                assert (got.status, said(got)[: len(words)]) == (400, words)
+    for (body, words), row in tabled(*DASHSCOPE):
+        with row:
+            got = ask(server, path, USER | body)
+            assert (got.status, said(got)[: len(words)]) == (400, words)
     assert message(ask(server, path, USER | {"model": "qwen3-32b", "enable_thinking": False}))["content"] == "B"
     body = {"model": "qwen3-32b", "stream": True, "max_tokens": 10, "stream_options": {"include_usage": True}}
     events = ask(server, path, USER | body).events  # max_tokens limits the reply, not the thought

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from rows import table
+from rows import tabled
 from servers.fixtures import LocalServer, Viva
 from web.hostile import make_run
 
@@ -36,26 +36,27 @@ def test_addresses_and_variables_of_a_folder_are_not_gone_to(server: LocalServer
     asked = server.asked
     viva.environment["GITHUB_TOKEN"] = "ghp_of_somebody"
     url = f"{server.url}/other/v1"
-    with table() as row:
-        for name, changes in {
+    for (_name, changes), row in tabled(
+        *{
             "a variable": {"key_variable": "GITHUB_TOKEN"},
             "an address": {"base_url": url},
             "an address in the name": {"name": f"openai/m@{url}", "base_url": None},
             "another name": {"name": "openai/n"},
-        }.items():
-            with row(name):
-                shutil.rmtree(viva.folder / "copy", ignore_errors=True)
-                shutil.copytree(viva.folder / "run", viva.folder / "copy")
-                _edited(viva, "copy", **changes)
-                for command in (
-                    ("resume", "copy"),
-                    ("resume", "copy", "--judge", "openai/j"),
-                    ("error-types", "copy", "--judge", "openai/j"),
-                ):
-                    ended = viva(*command)
-                    assert ended.code == 2, ended.err
-                    assert command[0] == "error-types" or "--trust-endpoints" in ended.err, ended.err
-                assert server.asked == asked
+        }.items()
+    ):
+        with row:
+            shutil.rmtree(viva.folder / "copy", ignore_errors=True)
+            shutil.copytree(viva.folder / "run", viva.folder / "copy")
+            _edited(viva, "copy", **changes)
+            for command in (
+                ("resume", "copy"),
+                ("resume", "copy", "--judge", "openai/j"),
+                ("error-types", "copy", "--judge", "openai/j"),
+            ):
+                ended = viva(*command)
+                assert ended.code == 2, ended.err
+                assert command[0] == "error-types" or "--trust-endpoints" in ended.err, ended.err
+            assert server.asked == asked
     assert viva.resume(run="run").code == 0, "one's own run goes on without a word"
 
 
@@ -76,22 +77,21 @@ def test_what_was_agreed_to_once_is_kept_with_the_run(server: LocalServer, viva:
 def test_a_terminal_is_asked_and_shown_address_and_variable(server: LocalServer, viva: Viva) -> None:
     assert viva.examine(server).code == 0
     (viva.folder / "run" / "endpoints.json").unlink()
-    with table() as row:
-        for answer, code in (("n", 2), ("y", 0)):
-            with row(answer):
-                ours, theirs = pty.openpty()
-                command = [sys.executable, "-m", "viva", "resume", "run", "--format", "json"]
-                with subprocess.Popen(
-                    command, cwd=viva.folder, env=viva.environment, stdin=theirs, stdout=subprocess.PIPE, stderr=theirs
-                ) as going:
-                    os.write(ours, f"{answer}\n".encode())
-                    out, _ = going.communicate(timeout=120)
-                said = os.read(ours, 1 << 16).decode()
-                os.close(ours)
-                os.close(theirs)
-                assert going.returncode == code, said
-                assert f"openai/m at {server.url} with its provider's usual key" in said
-                assert bool(out) == (code == 0)
+    for (answer, code), row in tabled(("n", 2), ("y", 0)):
+        with row:
+            ours, theirs = pty.openpty()
+            command = [sys.executable, "-m", "viva", "resume", "run", "--format", "json"]
+            with subprocess.Popen(
+                command, cwd=viva.folder, env=viva.environment, stdin=theirs, stdout=subprocess.PIPE, stderr=theirs
+            ) as going:
+                os.write(ours, f"{answer}\n".encode())
+                out, _ = going.communicate(timeout=120)
+            said = os.read(ours, 1 << 16).decode()
+            os.close(ours)
+            os.close(theirs)
+            assert going.returncode == code, said
+            assert f"openai/m at {server.url} with its provider's usual key" in said
+            assert bool(out) == (code == 0)
 
 
 def test_the_secret_is_the_users_alone(server: LocalServer, viva: Viva, tmp_path: Path) -> None:
@@ -144,12 +144,11 @@ def test_code_of_weights_is_not_run_by_a_folders_word(viva: Viva, weights: Path)
     assert viva("run", "cmmlu", "--limit", 1, "--model", "baseline/random", "--run", "run").code == 0
     how = {"trust_remote_code": True, "fingerprint": "0" * 32, "dtype": "float32"}
     _edited(viva, "run", name=f"hf/{weights}", weights=how)
-    with table() as row:
-        for command in (("resume", "run"), ("score", "run"), ("show", "run"), ("report", "run")):
-            with row(command):
-                ended = viva(*command)
-                assert "Traceback" not in ended.err
-                assert command[0] != "resume" or "say --trust-remote-code again" in ended.err, ended.err
+    for command, row in tabled(("resume", "run"), ("score", "run"), ("show", "run"), ("report", "run")):
+        with row:
+            ended = viva(*command)
+            assert "Traceback" not in ended.err
+            assert command[0] != "resume" or "say --trust-remote-code again" in ended.err, ended.err
 
 
 @pytest.mark.slow
@@ -168,27 +167,28 @@ def test_scores_that_were_edited_are_not_ranked(tmp_path: Path, viva: Viva) -> N
         return ended.code, ended.err, [row["score"]["mean"] for row in rows if row["score"]]
 
     _, _, first = board()
-    with table() as row:
-        for name, change in {
+    for (name, change), row in tabled(
+        *{
             "edited": lambda: (run / "scores.jsonl").write_bytes(better),
             "its record removed": (run / "scores.made.json").unlink,
             "another answer": lambda: (run / "responses.jsonl").write_bytes(
                 (run / "responses.jsonl").read_bytes().replace(b"script", b"scribe")
             ),
             "another verdict": lambda: (run / "annotations.jsonl").write_bytes(b""),
-        }.items():
-            with row(name):
-                kept = {path: path.read_bytes() for path in run.iterdir() if path.is_file()}
-                change()
-                code, said, _ = board()
-                assert (code, said.count("--regrade grades it again")) == (2, 1), said
-                if name != "its record removed":  # of an earlier Viva's run that is said, and it is read
-                    assert viva("report", run, "--out", viva.folder / "report.html").code == 5
-                if name in ("edited", "its record removed"):
-                    assert board("--regrade")[2] == first
-                    assert (run / "scores.jsonl").read_bytes() == honest
-                for path, content in kept.items():
-                    path.write_bytes(content)
+        }.items()
+    ):
+        with row:
+            kept = {path: path.read_bytes() for path in run.iterdir() if path.is_file()}
+            change()
+            code, said, _ = board()
+            assert (code, said.count("--regrade grades it again")) == (2, 1), said
+            if name != "its record removed":  # of an earlier Viva's run that is said, and it is read
+                assert viva("report", run, "--out", viva.folder / "report.html").code == 5
+            if name in ("edited", "its record removed"):
+                assert board("--regrade")[2] == first
+                assert (run / "scores.jsonl").read_bytes() == honest
+            for path, content in kept.items():
+                path.write_bytes(content)
 
 
 def test_scores_beyond_full_marks_are_damage(tmp_path: Path, viva: Viva) -> None:
@@ -196,11 +196,10 @@ def test_scores_beyond_full_marks_are_damage(tmp_path: Path, viva: Viva) -> None
     assert viva("score", run).code == 3
     honest = (run / "scores.jsonl").read_bytes()
     (run / "scores.made.json").unlink()
-    with table() as row:
-        for value in (b"1.5", b"1e999", b"-1e300", b'"1"', b"9" * 400):
-            with row(value):
-                (run / "scores.jsonl").write_bytes(re.sub(VALUE, b'"value":' + value, honest, count=1))
-                for command in (("report", run), ("breakdown", run, "--by", "kind")):
-                    ended = viva(*command)
-                    assert ended.code == 5, ended.err
-                    assert "is damaged" in ended.err
+    for value, row in tabled(b"1.5", b"1e999", b"-1e300", b'"1"', b"9" * 400):
+        with row:
+            (run / "scores.jsonl").write_bytes(re.sub(VALUE, b'"value":' + value, honest, count=1))
+            for command in (("report", run), ("breakdown", run, "--by", "kind")):
+                ended = viva(*command)
+                assert ended.code == 5, ended.err
+                assert "is damaged" in ended.err

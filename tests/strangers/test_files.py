@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from cli.told import told
-from rows import table
+from rows import tabled
 from viva.cli.ask.fetch import fetch_command
 from viva.errors import DataError
 from viva.files import parse_toml
@@ -26,8 +26,8 @@ from within import within
 
 def test_toml_of_thousands_of_parts_or_levels_is_refused_at_once(tmp_path: Path) -> None:
     many = ".".join(["a"] * 100_000)
-    with table() as row:
-        for name, text in {
+    for (_name, text), row in tabled(
+        *{
             "a key": f"{many} = 1",
             "a table": f"[{many}]",
             "behind a quotation": f'x = {{b = "\\"", {many} = 1}} # "',
@@ -35,11 +35,12 @@ def test_toml_of_thousands_of_parts_or_levels_is_refused_at_once(tmp_path: Path)
             "lists": "a = " + "[" * 100_000,
             "tables in tables": "a = " + "{a=" * 100_000,
             "deep": f"{'.'.join(['a'] * 100)} = 1",
-        }.items():
-            with row(name), within(3):
-                (tmp_path / "prompts.toml").write_text(text)
-                with pytest.raises(DataError, match="TOML"):
-                    read_templates(tmp_path / "prompts.toml")
+        }.items()
+    ):
+        with row, within(3):
+            (tmp_path / "prompts.toml").write_text(text)
+            with pytest.raises(DataError, match="TOML"):
+                read_templates(tmp_path / "prompts.toml")
     assert parse_toml("a.b.c = '" + "." * 200 + "'") == {"a": {"b": {"c": "." * 200}}}
 
 
@@ -53,10 +54,9 @@ def test_half_of_a_surrogate_pair_costs_one_character(tmp_path: Path) -> None:
 
 def test_a_kept_answer_file_is_one_of_the_folder(tmp_path: Path) -> None:
     assert located("replay/{run}/answers.jsonl", tmp_path) == f"replay/{tmp_path}/answers.jsonl"
-    with table() as row:
-        for name in ("../precious", "..", "", "a/b", "/etc/passwd"):
-            with row(name), pytest.raises(DataError):
-                located("replay/{run}/" + name, tmp_path)
+    for name, row in tabled("../precious", "..", "", "a/b", "/etc/passwd"):
+        with row, pytest.raises(DataError):
+            located("replay/{run}/" + name, tmp_path)
 
 
 def test_a_table_that_unpacks_to_far_more_than_its_file_is_refused(
@@ -64,17 +64,18 @@ def test_a_table_that_unpacks_to_far_more_than_its_file_is_refused(
 ) -> None:
     monkeypatch.setattr(columnar, "_SMALL", 1 << 20)
     few = [str(number) for number in range(600)]
-    with table() as row:
-        for name, frame in {
+    for (_name, frame), row in tabled(
+        *{
             "rows": pl.DataFrame({"id": ["a"] * 100_000, "text": ["x"] * 100_000}),
             "long texts": pl.DataFrame({"id": few, "text": ["x" * 10_000] * 600}),
             "lists": pl.DataFrame({"id": few, "text": few, "list": [[0] * 500] * 600}),
             "columns": pl.DataFrame({"id": few, "text": few} | {f"c{number}": ["x"] * 600 for number in range(100)}),
-        }.items():
-            with row(name), within(10):
-                frame.write_parquet(tmp_path / "table.parquet")
-                with pytest.raises(DataError, match="far more than its"):
-                    read([tmp_path / "table.parquet"], Columns())
+        }.items()
+    ):
+        with row, within(10):
+            frame.write_parquet(tmp_path / "table.parquet")
+            with pytest.raises(DataError, match="far more than its"):
+                read([tmp_path / "table.parquet"], Columns())
     pl.DataFrame({"id": few, "text": ["the same answer"] * 600}).write_parquet(tmp_path / "table.parquet")
     assert len(read([tmp_path / "table.parquet"], Columns())[0].items) == 600
 

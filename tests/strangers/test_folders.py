@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from rows import table
+from rows import each_row, tabled
 from viva.cli.main import main
 from viva.files import write_whole
 from viva.runs.live_tables import graded_results, open_run
@@ -188,10 +188,9 @@ def _pairs(times: int) -> Iterator[tuple[str, str]]:
 
 def test_every_kind_of_file_in_every_place_is_one_sentence(good: Path, tmp_path: Path) -> None:
     """Every file, every kind and every command at least once; more of what can be combined is in the slow tier."""
-    with table() as row:
-        for number, (file, kind) in enumerate(_pairs(2)):
-            with row((file, kind)):
-                _tried(good, tmp_path / "place", file, kind, number % len(COMMANDS))
+    for (number, (file, kind)), row in tabled(*enumerate(_pairs(2))):
+        with row:
+            _tried(good, tmp_path / "place", file, kind, number % len(COMMANDS))
 
 
 STEP = 1 if os.environ.get("VIVA_THOROUGH") else 17
@@ -200,25 +199,24 @@ STEP = 1 if os.environ.get("VIVA_THOROUGH") else 17
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-def test_every_command_meets_files_of_every_kind(good: Path, tmp_path: Path) -> None:
-    with table() as row:
-        for file, kind, number in [*itertools.product(FILES, KINDS, range(len(COMMANDS)))][::STEP]:
-            with row((file, kind, number)):
-                _tried(good, tmp_path / "place", file, kind, number)
+@each_row(*[*itertools.product(FILES, KINDS, range(len(COMMANDS)))][::STEP])
+def test_every_command_meets_files_of_every_kind(
+    file: str, kind: str, number: int, *, good: Path, tmp_path: Path
+) -> None:
+    _tried(good, tmp_path / "place", file, kind, number)
 
 
 def test_the_start_page_and_the_run_page_stand(good: Path, tmp_path: Path) -> None:
-    with table() as row:
-        for file, kind in _pairs(1):
-            with row((file, kind)), _soon():
-                run, _ = _strange(good, tmp_path / "runs", file, kind)
-                visitor = TestClient(
-                    application(run.parent, open_run, graded_results, Access()), base_url="http://127.0.0.1"
-                )
-                assert visitor.get("/").status_code == 200
-                assert visitor.get("/run/run/matrix").status_code in (200, 404)
-                assert visitor.get("/run/run").status_code in (200, 404)
-                assert visitor.get("/run/run/run.json").status_code in (200, 404)
+    for (file, kind), row in tabled(*_pairs(1)):
+        with row, _soon():
+            run, _ = _strange(good, tmp_path / "runs", file, kind)
+            visitor = TestClient(
+                application(run.parent, open_run, graded_results, Access()), base_url="http://127.0.0.1"
+            )
+            assert visitor.get("/").status_code == 200
+            assert visitor.get("/run/run/matrix").status_code in (200, 404)
+            assert visitor.get("/run/run").status_code in (200, 404)
+            assert visitor.get("/run/run/run.json").status_code in (200, 404)
 
 
 def test_a_line_without_an_end_does_not_fill_the_memory(good: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl
 import pytest
 from starlette.testclient import TestClient
 
-from rows import table
+from rows import tabled
 from viewing.runs import Growing
 from viva.viewing.filters import Chosen
 from viva.viewing.folders import slug
@@ -51,13 +51,12 @@ def test_filters_and_search_leave_what_they_say(visit: Visit, run: Path) -> None
         ("q=cherry&model=" + slug("openai/beta"), 10), ("page=999999999999", 200), ("page=-1", 200), ("page=x", 200),
     )  # fmt: skip
     visitor = visit(run)
-    with table() as row:
-        for query, count in queries:
-            with row(query):
-                answer = visitor.get(f"/run/growing/answers?{query}")
-                assert answer.status_code == 200
-                assert found(answer.text) == count
-                assert len(listed(answer.text)) == min(50, count)
+    for (query, count), row in tabled(*queries):
+        with row:
+            answer = visitor.get(f"/run/growing/answers?{query}")
+            assert answer.status_code == 200
+            assert found(answer.text) == count
+            assert len(listed(answer.text)) == min(50, count)
 
 
 def test_pages_go_through_all_answers_once(visit: Visit, run: Path) -> None:
@@ -130,8 +129,7 @@ def test_a_filter_survives_its_address() -> None:
 
 
 def test_what_is_no_plain_word_is_a_hash_in_addresses() -> None:
-    with table() as row:
-        for text in ("", "..", ".", "a/b", "x" * 81, "=1+1", "\u202e", "a b", "-x", "~abc"):
-            with row(text):
-                assert re.fullmatch(r"~[0-9a-f]{16}", slug(text))
+    for text, row in tabled("", "..", ".", "a/b", "x" * 81, "=1+1", "\u202e", "a b", "-x", "~abc"):
+        with row:
+            assert re.fullmatch(r"~[0-9a-f]{16}", slug(text))
     assert slug("runs-2026.1_a") == "runs-2026.1_a"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from rows import table
+from rows import tabled
 from viewing.conftest import Visitor
 from viewing.runs import Growing
 from viva.runs.live_tables import graded_results, open_run
@@ -148,7 +148,6 @@ def test_strange_names_of_folders_are_runs_like_others(visit: Visit, tmp_path: P
 
 def test_a_cell_is_sorted_by_the_number_that_it_begins_with() -> None:
     cells = {"61.20 [59.1, 63.3]": "61.20", "1,234": "1234", "–†": "", "": "", "-3.5": "-3.5", "right 3": ""}
-    with table() as row:
-        for text, value in cells.items():
-            with row(text):
-                assert value_of(text) == value
+    for (text, value), row in tabled(*cells.items()):
+        with row:
+            assert value_of(text) == value

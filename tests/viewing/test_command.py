@@ -10,7 +10,7 @@ import httpx
 import pytest
 from click.testing import CliRunner
 
-from rows import table
+from rows import tabled
 from viewing.conftest import Serving
 from viewing.runs import Growing
 from viva.cli.look.view import view_command
@@ -27,13 +27,12 @@ def test_what_cannot_be_served_is_a_sentence(tmp_path: Path, monkeypatch: pytest
     )
     monkeypatch.chdir(tmp_path)
     Path("file").touch()
-    with table() as row:
-        for arguments, sentence in wrong:
-            with row(arguments):
-                with pytest.raises(VivaError, match=sentence.replace(".", r"\.")) as raised:
-                    view_command.main([*arguments], standalone_mode=False)
-                assert "\n" not in str(raised.value)
-                assert raised.value.exit_code == 2
+    for (arguments, sentence), row in tabled(*wrong):
+        with row:
+            with pytest.raises(VivaError, match=sentence.replace(".", r"\.")) as raised:
+                view_command.main([*arguments], standalone_mode=False)
+            assert "\n" not in str(raised.value)
+            assert raised.value.exit_code == 2
 
 
 def test_the_help_has_three_examples() -> None:

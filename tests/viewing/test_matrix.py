@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
-from rows import table
+from rows import tabled
 from viewing.runs import WORDS, Growing
 from viva.viewing.comparing import compare_words
 from viva.viewing.filters import Chosen
@@ -76,11 +76,10 @@ def test_the_matrix_is_filtered_and_ordered(visit: Visit, growing: Growing) -> N
         "show=disagree&t.half=second": "5",
         "outcome=unparsed": "",
     }
-    with table() as row:
-        for query, numbers in cases.items():
-            with row(query):
-                page = visitor.get(f"/run/growing/matrix?{query}").text
-                assert "".join(number for number, _ in found(page)) == numbers
+    for (query, numbers), row in tabled(*cases.items()):
+        with row:
+            page = visitor.get(f"/run/growing/matrix?{query}").text
+            assert "".join(number for number, _ in found(page)) == numbers
 
 
 def test_every_state_of_the_matrix_is_an_address() -> None:
@@ -119,12 +118,11 @@ def test_what_differs_is_found_by_words() -> None:
         ("x = 12", "x = 13"): (["12"], ["13"]),
         ("比较 甲乙", "比较 丙丁"): (["甲乙"], ["丙丁"]),
     }
-    with table() as row:
-        for (first, second), (mine, theirs) in cases.items():
-            with row(first):
-                only = compare_words(first, second).only
-                assert [first[a:b] for a, b in only[0]] == mine
-                assert [second[a:b] for a, b in only[1]] == theirs
+    for ((first, second), (mine, theirs)), row in tabled(*cases.items()):
+        with row:
+            only = compare_words(first, second).only
+            assert [first[a:b] for a, b in only[0]] == mine
+            assert [second[a:b] for a, b in only[1]] == theirs
     assert compare_words("a b c " * 9, "a b c " * 9).alike
     assert not compare_words(" ".join(WORDS), "nothing of that kind, as far as anybody can see").alike
 

@@ -15,7 +15,7 @@ import msgspec
 import pytest
 from starlette.testclient import TestClient
 
-from rows import table
+from rows import table, tabled
 from servers.fixtures import Viva, wait_until
 from viewing.runs import MODELS, Growing
 from viva.engine.batchlog import BatchLog, Dropped, Read, Submitted
@@ -303,10 +303,9 @@ def test_addresses_lead_nowhere_else(visit: Visit, growing: Growing) -> None:
     )  # fmt: skip
     growing.answer(1)
     visitor = visit(growing.root)
-    with table() as row:
-        for address in addresses:
-            with row(address[:60]):
-                assert visitor.get(address).status_code in (404, 414, 431)
+    for address, row in tabled(*addresses):
+        with row:
+            assert visitor.get(address).status_code in (404, 414, 431)
 
 
 def test_nothing_can_be_posted(visit: Visit, growing: Growing) -> None:

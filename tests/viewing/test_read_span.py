@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rows import table
+from rows import tabled
 from viva.scorers.choice import read_choice
 from viva.scorers.grading import grade_reading
 from viva.types import Response, Score
@@ -19,11 +19,10 @@ def test_the_place_is_the_readers_or_the_only_one_that_holds_the_answer() -> Non
         "nothing": ("", "no commitment", None),
         "(a+b)* is it": ("(a+b)*", "", "(a+b)*"),
     }
-    with table() as row:
-        for reply, (answer, why, marked) in cases.items():
-            with row(reply):
-                span = read_span(Score(value=0.0, outcome="wrong", answer=answer, explanation=why), reply)
-                assert (reply[slice(*span)] if span else None) == marked
+    for (reply, (answer, why, marked)), row in tabled(*cases.items()):
+        with row:
+            span = read_span(Score(value=0.0, outcome="wrong", answer=answer, explanation=why), reply)
+            assert (reply[slice(*span)] if span else None) == marked
 
 
 def test_a_readers_own_place_is_taken() -> None:

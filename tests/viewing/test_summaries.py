@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from starlette.testclient import TestClient
 
-from rows import table
+from rows import tabled
 from servers.fixtures import Viva
 from viewing.runs import Growing
 from viva.engine.budget import Price
@@ -62,7 +62,6 @@ def test_what_answers_cost_is_said_where_it_is_known() -> None:
         "the run's price": (list_cost([own], used, {"openai/gpt-4o": Price(1, 10)}), 2.0),
         "one for all": (list_cost([vendor], used, {"": Price(2, 0)}), 2.0),
     }
-    with table() as row:
-        for name, (found, expected) in cases.items():
-            with row(name):
-                assert found == expected
+    for (_name, (found, expected)), row in tabled(*cases.items()):
+        with row:
+            assert found == expected

@@ -11,7 +11,7 @@ import re
 import pytest
 from click.testing import CliRunner
 
-from rows import table
+from rows import tabled
 from viva.cli.main import cli, main
 from web.hostile import assert_harmless, assert_no_formula, make_run
 
@@ -58,10 +58,9 @@ def printed(runs: dict[str, str], command: tuple[str, ...], form: str) -> str:
 
 @pytest.mark.parametrize("names", [FEW, pytest.param(OTHERS, marks=pytest.mark.slow)], ids=["few", "others"])
 def test_what_is_printed_of_hostile_runs_is_text(runs: dict[str, str], names: list[str]) -> None:
-    with table() as row:
-        for name in names:
-            with row(name):
-                assert_printed_as_text(runs, COMMANDS[name])
+    for name, row in tabled(*names):
+        with row:
+            assert_printed_as_text(runs, COMMANDS[name])
 
 
 def assert_printed_as_text(runs: dict[str, str], command: tuple[str, ...]) -> None:
@@ -91,13 +90,12 @@ def test_whatever_is_said_of_them_steers_no_terminal(runs: dict[str, str], capsy
         ("breakdown", "A", "--by", "<b>\x9b31m"),
         ("report", "A", "--format", "csv", "--published-rows", "\u2066x"),
     )
-    with table() as row:
-        for arguments in commands:
-            with row(arguments):
-                with pytest.raises(SystemExit) as ended:
-                    main([runs.get(one, one) for one in arguments])
-                said = capsys.readouterr()
-                assert ended.value.code in (0, 2, 3)
-                assert said.out or said.err
-                assert_harmless(said.out)
-                assert_harmless(said.err)
+    for arguments, row in tabled(*commands):
+        with row:
+            with pytest.raises(SystemExit) as ended:
+                main([runs.get(one, one) for one in arguments])
+            said = capsys.readouterr()
+            assert ended.value.code in (0, 2, 3)
+            assert said.out or said.err
+            assert_harmless(said.out)
+            assert_harmless(said.err)

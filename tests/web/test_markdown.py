@@ -9,7 +9,7 @@ import string
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rows import table
+from rows import each_row, tabled
 from viva.visible import escape_invisible
 from viva.web.markdown import formatted, highlighted, rendered
 from web.hostile import TEXTS, assert_only_text
@@ -52,10 +52,9 @@ def test_markdown_and_formulas_are_rendered() -> None:
         "[a]: http://x.y": "<p>[a]: http://x.y</p>",
         "a\u202eb": "<p>a&lt;U+202E&gt;b</p>",
     }
-    with table() as row:
-        for text, made in cases.items():
-            with row(text):
-                assert (rendered(text) or "").strip() == made
+    for (text, made), row in tabled(*cases.items()):
+        with row:
+            assert (rendered(text) or "").strip() == made
 
 
 def test_what_was_read_is_marked_in_rendered_text() -> None:
@@ -68,12 +67,11 @@ def test_what_was_read_is_marked_in_rendered_text() -> None:
         "`x[y]`": '<p><code>x<mark class="read">y</mark></code></p>',
         "a\x00[b]": '<p>a&lt;U+0000&gt;<mark class="read">b</mark></p>',
     }
-    with table() as row:
-        for text, made in cases.items():
-            with row(text):
-                start, end = text.index("["), text.index("]") - 1
-                bare = text.replace("[", "").replace("]", "")
-                assert (rendered(bare, (start, end)) or "").strip() == made
+    for (text, made), row in tabled(*cases.items()):
+        with row:
+            start, end = text.index("["), text.index("]") - 1
+            bare = text.replace("[", "").replace("]", "")
+            assert (rendered(bare, (start, end)) or "").strip() == made
 
 
 def test_parts_of_a_text_are_marked_where_they_overlap() -> None:
@@ -81,13 +79,11 @@ def test_parts_of_a_text_are_marked_where_they_overlap() -> None:
     assert made == '<mark class="only">one </mark><mark class="only read">&lt;two&gt;</mark> three'
 
 
-def test_attacks_stay_text() -> None:
-    with table() as row:
-        for name, text in TEXTS.items():
-            with row(name):
-                only_ours(rendered(text) or "")
-                only_ours(highlighted(text, [(0, len(text) // 2, "read")]))
-                assert plain(highlighted(text, [])) == escape_invisible(text.replace("\r\n", "\n"))
+@each_row(*TEXTS.items())
+def test_attacks_stay_text(name: str, text: str) -> None:
+    only_ours(rendered(text) or "")
+    only_ours(highlighted(text, [(0, len(text) // 2, "read")]))
+    assert plain(highlighted(text, [])) == escape_invisible(text.replace("\r\n", "\n"))
 
 
 def test_what_is_too_long_or_too_deep_is_shown_as_it_came() -> None:

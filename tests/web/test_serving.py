@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 
 from review.conftest import fields
 from review.material import ITEMS
-from rows import table
+from rows import each_row, table
 from viva.cli.serving_options import token_options
 from viva.engine.reviews import ReviewLog
 from viva.errors import VivaError
@@ -53,16 +53,17 @@ def _connected(port: int, said: bytes) -> socket.socket:
     return one
 
 
-def test_a_request_that_does_not_come_to_its_end_is_given_up(port: int) -> None:
-    with table() as row:
-        for name, said in {
-            "nothing": b"",
-            "half a header": b"GET / HTTP/1.1\r\nHost: x\r\nX-A: ",
-            "half a form": b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\na",
-        }.items():
-            with row(name), _connected(port, said) as slow:
-                while slow.recv(4096) not in (b"",):
-                    pass  # until it is closed; a timeout fails
+@each_row(
+    *{
+        "nothing": b"",
+        "half a header": b"GET / HTTP/1.1\r\nHost: x\r\nX-A: ",
+        "half a form": b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\na",
+    }.items()
+)
+def test_a_request_that_does_not_come_to_its_end_is_given_up(name: str, said: bytes, *, port: int) -> None:
+    with _connected(port, said) as slow:
+        while slow.recv(4096) not in (b"",):
+            pass  # until it is closed; a timeout fails
 
 
 def test_of_too_many_connections_the_idle_ones_go_and_a_visitor_is_served(port: int) -> None:

@@ -198,27 +198,31 @@ class Spreads(Struct, frozen=True, kw_only=True):
         """The interval of a mean that lies somewhere between floor and ceiling: each end by its own error."""
         if not self.missing:
             return (self.mean or self.floor).interval(level)
-        outer = self.floor.interval(), self.ceiling.interval()
-        if outer[0] is None or outer[1] is None:
+        error = self._error
+        if error is None:
             return None
-        far = max(self.floor.mean - outer[0][0], outer[1][1] - self.ceiling.mean)
-        level = identified_level(self.ceiling.mean - self.floor.mean, far / Z, level)
-        ends = self.floor.interval(level), self.ceiling.interval(level)
-        return None if ends[0] is None or ends[1] is None else (ends[0][0], ends[1][1])
+        level = identified_level(self.ceiling.mean - self.floor.mean, error, level)
+        low, high = self.floor.interval(level), self.ceiling.interval(level)
+        return (low[0], high[1]) if low and high else None
+
+    @property
+    def _error(self) -> float | None:
+        """The larger standard error of the bounds, as their intervals reach outwards."""
+        low, high = self.floor.interval(), self.ceiling.interval()
+        return max(self.floor.mean - low[0], high[1] - self.ceiling.mean) / Z if low and high else None
 
     def p(self) -> float | None:
         """The two-sided p of no difference, by inverting the interval; None where missing answers can make it either.
 
-        With z standard errors between 0 and the nearer bound, and w between the bounds: P(T > z) + P(T > z + w).
+        With z standard errors between 0 and the nearer bound, and w between the bounds: P(Z > z) + P(Z > z + w).
         """
-        from scipy.special import stdtr
+        from scipy.special import ndtr, ndtri, stdtr
 
-        nearer, further = (self.floor, self.ceiling) if self.floor.mean > 0 else (self.ceiling, self.floor)
+        nearer = self.floor if self.floor.mean > 0 else self.ceiling
         if nearer.variance is None or (self.missing and self.floor.mean <= _SAME and self.ceiling.mean >= -_SAME):
             return None
-        z, error = nearer.statistic, nearer.error or 0.0
-        width = abs(further.mean - nearer.mean) / error if error > 0 else 0.0
-        return float(stdtr(nearer.degrees, -z) + stdtr(nearer.degrees, -z - width))
+        tail, error = float(stdtr(nearer.degrees, -nearer.statistic)), self._error if self.missing else None
+        return tail + float(ndtr(ndtri(tail) - (self.ceiling.mean - self.floor.mean) / error) if error else tail)
 
 
 def sums(data: Columns, tag: str = "") -> dict[str, Sums]:

@@ -96,6 +96,6 @@ def gamma_quantile(shape: float, probability: float) -> float:
             total += term
         step = (wanted - (shape * at - x - whole + math.log(total))) * total / shape
         at += step
-        if abs(step) < _ENOUGH * max(1.0, abs(at)):
+        if step < _ENOUGH * max(1.0, abs(at)):  # below 0 is rounding, which near a probability of 1 never gets smaller
             break
     return math.exp(at)

@@ -60,8 +60,8 @@ _WHOLE = 20_000
 which is on the safe side: the variance is too large by less than 400 in 20,000."""
 _AT_ONCE = 4_000_000
 """Numbers of one chunk of permutations: 32 MB."""
-_FURTHEST, _HALVINGS = 12.0, 40
-"""Standard errors up to which p is looked for: 1e-32."""
+_FURTHEST, _HALVINGS = 7.0, 40
+"""Standard errors up to which p is looked for: 3e-12, before levels are rounded to 1."""
 
 _PLAIN = Aggregate("mean")
 
@@ -154,9 +154,9 @@ def slices(
 ) -> Slices:
     """Cut one model's scores on one exam (`breakdown.frame`) by every combination of `tags`, and test every slice.
 
-    Averaged is what the exam's `headline` averages, over questions and not over groups of them first: a slice of a few
-    subjects has no macro average to speak of. With `pool` slices by the same tags are pooled, too. Raises DataError for
-    a tag that no question has.
+    Slices average what the exam's `headline` averages, over questions and not over groups of them first: a slice of a
+    few subjects has no macro average to speak of. `overall` is the headline itself. With `pool` slices by the same tags
+    are pooled, too. Raises DataError for a tag that no question has.
     """
     for tag in dict.fromkeys(itertools.chain.from_iterable(tags)):
         if f"tag:{tag}" not in scores.texts or not scores.texts[f"tag:{tag}"].values:
@@ -196,7 +196,7 @@ def slices(
         exam=exam,
         model=model,
         tags=tuple(tags),
-        overall=breakdown.cell(measure),
+        overall=breakdown.cell(headline),
         slices=whole,
         compared=len(tested),
         smallest=smallest,

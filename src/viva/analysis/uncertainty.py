@@ -69,7 +69,7 @@ def _around(mean: float, n: float, z: float, level: float) -> Interval:
 
 def _rare(count: float, level: float) -> float:
     """The one-sided lower limit of a Poisson mean of which `count` was seen; infinity where Wilson's is lower."""
-    if count > len(RARE):
+    if count > len(RARE) or level < 0.05:
         return math.inf
     whole = round(count)
     if abs(count - whole) < ALIKE and (level == LEVEL or not whole):

@@ -69,8 +69,8 @@ class RunList(StudyResult):
                 "Runs, scores in per cent",
                 tuple(header[at] for at in kept),
                 tuple(tuple(row[at] for at in kept) for row in rows),
-                drop=("US$", "95 % interval", "date", "bounds", *(() if several else ("exam",))),
-                keep=("model", "score", "state", *(("exam",) if several else ())),
+                drop=("US$", "95 % interval", "date", *(() if several else ("exam",))),
+                keep=("model", "score", "bounds", "state", *(("exam",) if several else ())),
             )
         ]
 

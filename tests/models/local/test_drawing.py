@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import table
+from rows import each_row, table, tabled
 from viva.models.local.drawing import UNUSABLE, choose, nucleus, probabilities
 from viva.types import Sampling
 
@@ -109,11 +109,10 @@ def test_nucleus_of_four() -> None:
         (0.0, [1, 0, 0, 0]),
     )
     logits = tensor([[math.log(each) for each in (0.5, 0.3, 0.15, 0.05)]], "float64")
-    with table() as row:
-        for top_p, expected in nuclei:
-            with row(top_p):
-                (found,) = probabilities(logits, [Sampling(temperature=1.0, top_p=top_p)]).tolist()
-                assert found == pytest.approx(expected)
+    for (top_p, expected), row in tabled(*nuclei):
+        with row:
+            (found,) = probabilities(logits, [Sampling(temperature=1.0, top_p=top_p)]).tolist()
+            assert found == pytest.approx(expected)
 
 
 def test_the_temperature_is_a_power_of_the_chances() -> None:
@@ -132,11 +131,9 @@ def test_the_temperature_is_a_power_of_the_chances() -> None:
                     assert one([1.0, 30.0, 29.9, -math.inf], sampling, draw) == 1, "next to none is greedy"
 
 
-def test_draws_follow_the_chances() -> None:
-    with table() as row:
-        for sampling in (PLAIN, Sampling(temperature=0.7, top_p=0.8), Sampling(temperature=1.5)):
-            with row(sampling):
-                _assert_draws_follow_the_chances(sampling)
+@each_row(PLAIN, Sampling(temperature=0.7, top_p=0.8), Sampling(temperature=1.5))
+def test_draws_follow_the_chances(sampling: Sampling) -> None:
+    _assert_draws_follow_the_chances(sampling)
 
 
 def _assert_draws_follow_the_chances(sampling: Sampling) -> None:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rows import table
+from rows import each_row, tabled
 from viva.errors import VivaError
 from viva.models.local.forward import Forward, windows
 from viva.models.local.memory import OutOfMemory
@@ -148,11 +148,9 @@ def test_continuations_are_as_probable_as_each_alone(
                 assert values == pytest.approx(truth, abs=1e-4), name
 
 
-def test_rows_of_every_relation_to_each_other(ready: Ready) -> None:
-    with table() as row:
-        for name in MODELS:
-            with row(name):
-                _assert_rows_are_as_alone(*ready(name))
+@each_row(*MODELS)
+def test_rows_of_every_relation_to_each_other(name: str, *, ready: Ready) -> None:
+    _assert_rows_are_as_alone(*ready(name))
 
 
 def _assert_rows_are_as_alone(opened: Opened, forward: Forward) -> None:
@@ -172,11 +170,9 @@ def _assert_rows_are_as_alone(opened: Opened, forward: Forward) -> None:
             assert found == expect(opened, prompts[row], [5, 6])
 
 
-def test_a_prefix_is_computed_once_over_several_batches(ready: Ready) -> None:
-    with table() as row:
-        for name in ("llama", "mistral-near", "gpt2"):
-            with row(name):
-                _assert_prefix_computed_once(ready(name)[1])
+@each_row("llama", "mistral-near", "gpt2")
+def test_a_prefix_is_computed_once_over_several_batches(name: str, *, ready: Ready) -> None:
+    _assert_prefix_computed_once(ready(name)[1])
 
 
 def _assert_prefix_computed_once(forward: Forward) -> None:
@@ -227,11 +223,9 @@ def test_subjects_take_turns_and_are_both_kept(ready: Ready) -> None:
     assert forward.computed - before == 2 * 60 + 4 * 8
 
 
-def test_texts_are_scored_token_by_token(ready: Ready) -> None:
-    with table() as row:
-        for name, length in itertools.product(MODELS, (2, 40, CONTEXT + 1, CONTEXT + 2, 250)):
-            with row((name, length)):
-                _assert_scored(*ready(name), length)
+@each_row(*itertools.product(MODELS, (2, 40, CONTEXT + 1, CONTEXT + 2, 250)))
+def test_texts_are_scored_token_by_token(name: Any, length: Any, *, ready: Ready) -> None:
+    _assert_scored(*ready(name), length)
 
 
 def _assert_scored(opened: Opened, forward: Forward, length: int) -> None:
@@ -286,10 +280,9 @@ def test_a_recurrent_model_is_asked_whole_prompts_and_it_is_said() -> None:
 
 def test_other_architectures_are_right_on_whichever_way() -> None:
     kinds = ((gemma2, True), (gpt_oss, True), (falcon, False))  # capped scores and logits; sinks; an attention apart
-    with table() as row:
-        for make, shares in kinds:
-            with row(make.__name__):
-                _assert_right(make, shares)
+    for (make, shares), row in tabled(*kinds):
+        with row:
+            _assert_right(make, shares)
 
 
 def _assert_right(make: Callable[[], Any], shares: bool) -> None:

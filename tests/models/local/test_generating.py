@@ -11,7 +11,7 @@ import pytest
 from msgspec import Struct
 
 from models.local.tiny import SHAPES, TEXT
-from rows import table
+from rows import each_row, tabled
 from viva.errors import VivaError
 from viva.models.local.generating import UNLIMITED, Asked, Cancelled, Written, generate, limit
 from viva.models.local.memory import OutOfMemory, out_of_memory
@@ -117,10 +117,9 @@ def widths(opener: Opener) -> Iterator[Callable[[Opened], list[tuple[int, int]]]
 
 @some_models
 def test_a_batch_is_what_transformers_generates_one_by_one(opener: Opener, names: list[str]) -> None:
-    with table() as row:
-        for name in names:
-            with row(name):
-                _assert_as_transformers(opener(name))
+    for name, row in tabled(*names):
+        with row:
+            _assert_as_transformers(opener(name))
 
 
 def _assert_as_transformers(opened: Opened) -> None:
@@ -140,10 +139,9 @@ def _assert_as_transformers(opened: Opened) -> None:
 @some_models
 def test_a_sample_does_not_depend_on_the_batch(opener: Opener, names: list[str]) -> None:
     """In float64: rounding in float32 moves about one draw in 50,000 over the edge of a token's share."""
-    with table() as row:
-        for name in names:
-            with row(name):
-                _assert_as_alone(opener(name, "float64"))
+    for name, row in tabled(*names):
+        with row:
+            _assert_as_alone(opener(name, "float64"))
 
 
 def _assert_as_alone(opened: Opened) -> None:
@@ -187,11 +185,11 @@ def test_the_same_prompt_is_read_once(opener: Opener, widths: Callable[[Opened],
     assert shapes[:2] == [(1, len(prompt.ids)), (6, 1)]
 
 
-def test_a_common_beginning_is_read_once(opener: Opener, widths: Callable[[Opened], list[tuple[int, int]]]) -> None:
-    with table() as row:
-        for name in ("llama", "qwen2", "neox", "gpt2", "sliding"):
-            with row(name):
-                _assert_beginning_read_once(name, opener(name), widths)
+@each_row("llama", "qwen2", "neox", "gpt2", "sliding")
+def test_a_common_beginning_is_read_once(
+    name: str, *, opener: Opener, widths: Callable[[Opened], list[tuple[int, int]]]
+) -> None:
+    _assert_beginning_read_once(name, opener(name), widths)
 
 
 def _assert_beginning_read_once(name: str, opened: Opened, widths: Callable[[Opened], list[tuple[int, int]]]) -> None:
@@ -230,11 +228,9 @@ def test_rows_that_have_ended_leave_the_batch(
     assert sum(rows for rows, _ in shapes[1:]) < 1.5 * sum(row[0].tokens - 1 for row in expected)
 
 
-def test_stop_strings_end_a_reply_before_them(opener: Opener) -> None:
-    with table() as row:
-        for name in ("llama", "sentencepiece"):
-            with row(name):
-                _assert_stopped(opener(name))
+@each_row("llama", "sentencepiece")
+def test_stop_strings_end_a_reply_before_them(name: str, *, opener: Opener) -> None:
+    _assert_stopped(opener(name))
 
 
 def _assert_stopped(opened: Opened) -> None:
@@ -270,12 +266,10 @@ def test_the_stop_token_counts_and_is_no_text(opener: Opener) -> None:
     assert (numbers(written), written.tokens, written.stop) == (ids[:at], at + 1, "stop")  # not "length"
 
 
-def test_no_reply_leaves_the_context(opener: Opener) -> None:
+@each_row("gpt2", "llama")
+def test_no_reply_leaves_the_context(name: str, *, opener: Opener) -> None:
     """Absolute positions have no row for what is beyond; others may finish beside one that is at the end."""
-    with table() as row:
-        for name in ("gpt2", "llama"):
-            with row(name):
-                _assert_within_context(opener(name, context=48))
+    _assert_within_context(opener(name, context=48))
 
 
 def _assert_within_context(opened: Opened) -> None:
@@ -322,13 +316,12 @@ def test_nothing_wanted_is_nothing_written(opener: Opener) -> None:
 def test_cancelling_ends_it_within_a_token(opener: Opener, widths: Callable[[Opened], list[tuple[int, int]]]) -> None:
     opened = opener()
     shapes = widths(opened)
-    with table() as row:
-        for steps in (0, 1, 5):
-            with row(steps):
-                shapes.clear()
-                with pytest.raises(Cancelled):
-                    generate(opened, Numbered(), asked(opened), lambda steps=steps: len(shapes) >= steps)
-                assert len(shapes) == steps
+    for steps, row in tabled(0, 1, 5):
+        with row:
+            shapes.clear()
+            with pytest.raises(Cancelled):
+                generate(opened, Numbered(), asked(opened), lambda steps=steps: len(shapes) >= steps)
+            assert len(shapes) == steps
 
 
 def test_a_batch_that_does_not_fit_gives_its_memory_back(opener: Opener) -> None:

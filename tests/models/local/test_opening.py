@@ -15,7 +15,7 @@ import pytest
 from models.fresh import told
 from models.local.spoiling import LFS, PLAIN, assert_said, change, refused
 from models.local.tiny import SHAPES
-from rows import table
+from rows import each_row, tabled
 from viva.models import weightfiles
 from viva.models.local.opening import Opened, context_of, identity, open_model, release
 from viva.weights import Weights
@@ -35,11 +35,9 @@ def logits(opened: Opened) -> Any:
 # --- what is there is opened
 
 
-def test_every_shape_is_opened_as_it_was_saved(made: Made) -> None:
-    with table() as row:
-        for shape in SHAPES:
-            with row(shape):
-                _assert_opened_as_saved(made(shape, "sentencepiece"))
+@each_row(*SHAPES)
+def test_every_shape_is_opened_as_it_was_saved(shape: str, *, made: Made) -> None:
+    _assert_opened_as_saved(made(shape, "sentencepiece"))
 
 
 def _assert_opened_as_saved(folder: Path) -> None:
@@ -206,10 +204,9 @@ def test_what_a_run_remembers_is_known_without_the_files(tmp_path: Path, copy: P
 
 def test_one_byte_makes_other_weights_and_a_run_does_not_go_on_with_them(copies: Callable[[], Path]) -> None:
     names = ("config", "tokenizer", "tokenizer_config", "generation_config")
-    with table() as row:
-        for file in ("model.safetensors", *(f"{name}.json" for name in names)):
-            with row(file):
-                _assert_other_weights(copies(), file)
+    for file, row in tabled("model.safetensors", *(f"{name}.json" for name in names)):
+        with row:
+            _assert_other_weights(copies(), file)
 
 
 def _assert_other_weights(copy: Path, file: str) -> None:
@@ -222,12 +219,10 @@ def _assert_other_weights(copy: Path, file: str) -> None:
     assert_said(refused(copy, known), "not those that this run began with", "new run")
 
 
-def test_an_opened_model_has_the_context_of_its_files(made: Made) -> None:
-    with table() as row:
-        for shape in ("gpt2", "mistral"):
-            with row(shape):
-                folder = str(made(shape, "bytes", context=96, model_max_length=64))
-                assert context_of(folder, PLAIN) == open_model(folder, PLAIN).context == 64
+@each_row("gpt2", "mistral")
+def test_an_opened_model_has_the_context_of_its_files(shape: str, *, made: Made) -> None:
+    folder = str(made(shape, "bytes", context=96, model_max_length=64))
+    assert context_of(folder, PLAIN) == open_model(folder, PLAIN).context == 64
 
 
 # --- adapters
@@ -275,13 +270,12 @@ def test_an_adapter_that_cannot_be_used_is_named(made: Made, adapter: Path, tmp_
         (lambda folder: lose(folder / "adapter_model.safetensors"), "lacks.*lora_.* is it whole"),
         (lambda folder: change(folder / "adapter_config.json", target_modules=["c_attn"]), "does not fit"),
     )
-    with table() as row:
-        for number, (spoil, said) in enumerate(spoils):
-            with row(said):
-                spoilt = Path(shutil.copytree(adapter, tmp_path / str(number)))
-                spoil(spoilt)
-                weights = Weights(device="cpu", adapter=str(spoilt))
-                assert_said(refused(made("llama", "sentencepiece"), weights), "adapter", said)
+    for (number, (spoil, said)), row in tabled(*enumerate(spoils)):
+        with row:
+            spoilt = Path(shutil.copytree(adapter, tmp_path / str(number)))
+            spoil(spoilt)
+            weights = Weights(device="cpu", adapter=str(spoilt))
+            assert_said(refused(made("llama", "sentencepiece"), weights), "adapter", said)
 
 
 def lose(path: Path) -> None:

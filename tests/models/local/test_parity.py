@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from cli.told import told
 from models.local import lmeval
-from rows import table
+from rows import tabled
 from viva.benchmarks import open_exam
 from viva.cli.ask.run import run_command
 from viva.models import Endpoint, connect
@@ -204,16 +204,15 @@ def test_a_sample_is_chosen_from_as_one_question_at_a_time(made: Callable[..., P
 
 @pytest.mark.slow
 def test_next_token_choice_is_that_of_one_question_at_a_time(sat: dict[str, EvaluationResult]) -> None:
-    with table() as row:
-        for model, one in sat.items():
-            with row(model):
-                assert len(one.requests) == len(one.chosen) == (LIMIT or QUESTIONS)
-                assert len({name.partition("/")[0] for name in one.requests}) == SUBJECTS
-                usual = max(Counter(one.chosen.values()).values())
-                assert usual < 0.8 * len(one.chosen), "a model that always says the same would prove little"
-                expected = plain(one)
-                assert differing(one, expected) == []
-                assert furthest(one, expected) < CLOSE
+    for (_model, one), row in tabled(*sat.items()):
+        with row:
+            assert len(one.requests) == len(one.chosen) == (LIMIT or QUESTIONS)
+            assert len({name.partition("/")[0] for name in one.requests}) == SUBJECTS
+            usual = max(Counter(one.chosen.values()).values())
+            assert usual < 0.8 * len(one.chosen), "a model that always says the same would prove little"
+            expected = plain(one)
+            assert differing(one, expected) == []
+            assert furthest(one, expected) < CLOSE
 
 
 @pytest.mark.slow
@@ -221,13 +220,12 @@ def test_next_token_choice_is_that_of_one_question_at_a_time(sat: dict[str, Eval
 def test_next_token_choice_is_that_of_lm_evaluation_harness(
     sat: dict[str, EvaluationResult], peer: dict[str, Any]
 ) -> None:
-    with table() as row:
-        for model, one in sat.items():
-            with row(model):
-                expected = {name: found["logprobs"] for name, found in peer[model].items()}
-                assert len({name.partition("/")[0] for name in expected}) == SUBJECTS
-                assert differing(one, expected) == []
-                assert furthest(one, expected) < CLOSE
+    for (model, one), row in tabled(*sat.items()):
+        with row:
+            expected = {name: found["logprobs"] for name, found in peer[model].items()}
+            assert len({name.partition("/")[0] for name in expected}) == SUBJECTS
+            assert differing(one, expected) == []
+            assert furthest(one, expected) < CLOSE
 
 
 @pytest.mark.slow
@@ -235,10 +233,9 @@ def test_next_token_choice_is_that_of_lm_evaluation_harness(
 def test_the_likelihood_of_whole_options_is_that_of_lm_evaluation_harness(
     whole: dict[str, EvaluationResult], peer: dict[str, Any]
 ) -> None:
-    with table() as row:
-        for benchmark, one in whole.items():
-            with row(benchmark):
-                assert furthest(one, {name: found["logprobs"] for name, found in peer[benchmark].items()}) < CLOSE
-                expected = {name: found["acc"] for name, found in peer[benchmark].items()}
-                assert {name: one.values[name] for name in expected} == expected
-                assert 0 < sum(expected.values()) < len(expected)
+    for (benchmark, one), row in tabled(*whole.items()):
+        with row:
+            assert furthest(one, {name: found["logprobs"] for name, found in peer[benchmark].items()}) < CLOSE
+            expected = {name: found["acc"] for name, found in peer[benchmark].items()}
+            assert {name: one.values[name] for name in expected} == expected
+            assert 0 < sum(expected.values()) < len(expected)

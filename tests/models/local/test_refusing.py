@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from models.local.spoiling import LFS, PLAIN, assert_said, change, refused
-from rows import table
+from rows import each_row, table, tabled
 from viva.errors import VivaError
 from viva.models import weightfiles
 from viva.models.local import rendering
@@ -37,12 +37,11 @@ def test_what_a_folder_lacks_is_named(copies: Copies) -> None:
         ("tokenizer.json", "has no tokenizer"),
         ("model.safetensors", "has no weights"),
     )
-    with table() as row:
-        for lost, said in lacks:
-            with row(lost):
-                copy = copies()
-                (copy / lost).unlink()
-                assert_said(refused(copy, early=True), said, "name the folder")
+    for (lost, said), row in tabled(*lacks):
+        with row:
+            copy = copies()
+            (copy / lost).unlink()
+            assert_said(refused(copy, early=True), said, "name the folder")
 
 
 def test_a_file_that_did_not_arrive_whole_is_named(copies: Copies) -> None:
@@ -65,12 +64,11 @@ def test_a_file_that_did_not_arrive_whole_is_named(copies: Copies) -> None:
         ("tokenizer_config.json", b"", "tokenizer_config.json is empty"),
         ("generation_config.json", b"nothing", "generation_config.json is no valid JSON"),
     )
-    with table() as row:
-        for file, content, said in files:
-            with row((file, content[:40])):
-                copy = copies()
-                (copy / file).write_bytes(content)
-                assert_said(refused(copy, early=True), "is damaged", said)
+    for (file, content, said), row in tabled(*files):
+        with row:
+            copy = copies()
+            (copy / file).write_bytes(content)
+            assert_said(refused(copy, early=True), "is damaged", said)
 
 
 def test_what_would_be_read_beside_the_weights_is_refused(copies: Copies) -> None:
@@ -120,11 +118,10 @@ def test_an_index_cannot_lead_out_of_its_folder(copy: Path) -> None:
         ({}, "names no file of weights"),
     )
     (copy / "model.safetensors").unlink()
-    with table() as row:
-        for index, said in indices:
-            with row(index):
-                (copy / "model.safetensors.index.json").write_text(json.dumps(index))
-                assert_said(refused(copy, early=True), said)
+    for (index, said), row in tabled(*indices):
+        with row:
+            (copy / "model.safetensors.index.json").write_text(json.dumps(index))
+            assert_said(refused(copy, early=True), said)
 
 
 def test_pickled_weights_are_never_run(copy: Path, tmp_path: Path) -> None:
@@ -179,13 +176,11 @@ def test_anothers_tokenizer_is_found_out(copy: Path, made: Made) -> None:
     assert_said(refused(copy, early=False), r"knows 77\d tokens and its weights 300")
 
 
-def test_json_of_something_else_is_one_sentence(copies: Copies) -> None:
-    with table() as row:
-        for file in ("config.json", "tokenizer.json"):
-            with row(file):
-                copy = copies()
-                (copy / file).write_text("{}")
-                assert_said(refused(copy, early=False), "cannot be opened")
+@each_row("config.json", "tokenizer.json")
+def test_json_of_something_else_is_one_sentence(file: str, *, copies: Copies) -> None:
+    copy = copies()
+    (copy / file).write_text("{}")
+    assert_said(refused(copy, early=False), "cannot be opened")
 
 
 def bert(folder: Path, name: str, **settings: Any) -> None:
@@ -200,13 +195,11 @@ def bert(folder: Path, name: str, **settings: Any) -> None:
     getattr(transformers, name)(config).save_pretrained(folder)
 
 
-def test_weights_for_something_else_than_what_comes_next_are_refused(copies: Copies) -> None:
-    with table() as row:
-        for name in ("BertForMaskedLM", "BertForSequenceClassification", "BertForPreTraining"):
-            with row(name):
-                copy = copies()
-                bert(copy, name)
-                assert_said(refused(copy, early=True), f"no model that continues a text .{name}")
+@each_row("BertForMaskedLM", "BertForSequenceClassification", "BertForPreTraining")
+def test_weights_for_something_else_than_what_comes_next_are_refused(name: str, *, copies: Copies) -> None:
+    copy = copies()
+    bert(copy, name)
+    assert_said(refused(copy, early=True), f"no model that continues a text .{name}")
 
 
 def test_an_encoder_without_a_head_is_refused(copy: Path) -> None:
@@ -221,11 +214,9 @@ def test_a_model_that_sees_what_is_to_come_is_found_out(copy: Path) -> None:
     assert open_model(str(copy), PLAIN).context == 512
 
 
-def test_code_of_a_folders_own_is_not_run_unless_asked_for(copies: Copies, tmp_path: Path) -> None:
-    with table() as row:
-        for file in ("config.json", "tokenizer_config.json"):
-            with row(file):
-                _assert_no_code_is_run(copies(), tmp_path, file)
+@each_row("config.json", "tokenizer_config.json")
+def test_code_of_a_folders_own_is_not_run_unless_asked_for(file: str, *, copies: Copies, tmp_path: Path) -> None:
+    _assert_no_code_is_run(copies(), tmp_path, file)
 
 
 def _assert_no_code_is_run(copy: Path, tmp_path: Path, file: str) -> None:
@@ -257,21 +248,18 @@ def test_settings_that_cannot_be_are_named(made: Made) -> None:
         (Weights(adapter="./nowhere"), "no such adapter"),
         (Weights(adapter="/no/where"), "no such adapter"),
     )
-    with table() as row:
-        for weights, said in settings:
-            with row(weights):
-                assert_said(refused(made("llama", "sentencepiece"), weights, early=True), said)
+    for (weights, said), row in tabled(*settings):
+        with row:
+            assert_said(refused(made("llama", "sentencepiece"), weights, early=True), said)
 
 
 def test_a_gpu_that_is_not_here_is_said(made: Made) -> None:
     assert_said(refused(made("llama", "sentencepiece"), Weights(device="cuda:999"), early=False), "cuda:999; there are")
 
 
-def test_what_is_neither_a_folder_nor_a_name_is_said() -> None:
-    with table() as row:
-        for name in ("./no-such-folder", "/no/such/folder", "a/b/c", "~/nothing/here", "", "ü", "\x1b[1m"):
-            with row(name):
-                assert_said(refused(name, early=True), "no such folder.*OWNER/NAME")
+@each_row("./no-such-folder", "/no/such/folder", "a/b/c", "~/nothing/here", "", "ü", "\x1b[1m")
+def test_what_is_neither_a_folder_nor_a_name_is_said(name: Any) -> None:
+    assert_said(refused(name, early=True), "no such folder.*OWNER/NAME")
 
 
 def test_a_revision_is_named_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -288,8 +276,8 @@ def test_a_revision_is_named_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_attention_by_code_from_elsewhere_is_refused_before_anything_is_fetched(copies: Copies) -> None:
     kernel = "kernels-community/flash-attn2"
-    with table() as row:
-        for name, values in {
+    for (_name, values), row in tabled(
+        *{
             "internal": {"_attn_implementation": kernel},
             "plain": {"attn_implementation": kernel},
             "as saved": {"_attn_implementation_internal": f"paged|{kernel}"},
@@ -297,27 +285,23 @@ def test_attention_by_code_from_elsewhere_is_refused_before_anything_is_fetched(
             "by parts": {"_attn_implementation": {"": "sdpa", "text_config": kernel}},
             "experts": {"_experts_implementation": "kernels-community/megablocks"},
             "a list": {"_attn_implementation": [kernel]},
-        }.items():
-            with row(name):
-                copy = copies()
-                change(copy / "config.json", **values)
-                assert_said(refused(copy, early=True), "code from elsewhere", "take the entry out")
+        }.items()
+    ):
+        with row:
+            copy = copies()
+            change(copy / "config.json", **values)
+            assert_said(refused(copy, early=True), "code from elsewhere", "take the entry out")
     copy = copies()
     change(copy / "config.json", attn_implementation="sdpa")
     assert not problem(str(copy), PLAIN)
 
 
-def test_a_tokenizer_whose_expression_is_none_is_a_sentence(copies: Copies) -> None:
-    with table() as row:
-        for pattern in ("(((", "[\\p{Nothing}]", "(a+)+$b"):
-            with row(pattern):
-                copy = copies()
-                change(
-                    copy / "tokenizer.json",
-                    normalizer={"type": "Replace", "pattern": {"Regex": pattern}, "content": "x"},
-                )
-                with pytest.raises(VivaError, match=r"tokenizer|cannot be opened"):
-                    Tokens(open_tokenizer(str(copy), PLAIN)).count("a" * 40 + "c")
+@each_row("(((", "[\\p{Nothing}]", "(a+)+$b")
+def test_a_tokenizer_whose_expression_is_none_is_a_sentence(pattern: str, *, copies: Copies) -> None:
+    copy = copies()
+    change(copy / "tokenizer.json", normalizer={"type": "Replace", "pattern": {"Regex": pattern}, "content": "x"})
+    with pytest.raises(VivaError, match=r"tokenizer|cannot be opened"):
+        Tokens(open_tokenizer(str(copy), PLAIN)).count("a" * 40 + "c")
 
 
 def test_a_chat_template_fills_no_memory_and_others_are_as_transformers_renders_them(copy: Path) -> None:

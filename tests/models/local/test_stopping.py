@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.local.tiny import TEXT, TOKENIZERS, make_tokenizer
-from rows import table
+from rows import each_row, tabled
 from viva.models.local.stopping import BROKEN, Reply
 from viva.models.local.tokens import Tokens
 
@@ -60,20 +61,17 @@ def test_stop_strings() -> None:
         (["anything"], [""], None, None),  # an empty one stops nothing
         (["anything"], [], None, None),
     )
-    with table() as row:
-        for pieces, stops, text, count in replies:
-            with row((pieces, stops)):
-                whole = b"".join(piece if isinstance(piece, bytes) else piece.encode() for piece in pieces).decode()
-                assert run(pieces, stops) == ((whole, len(pieces), False) if text is None else (text, count, True))
+    for (pieces, stops, text, count), row in tabled(*replies):
+        with row:
+            whole = b"".join(piece if isinstance(piece, bytes) else piece.encode() for piece in pieces).decode()
+            assert run(pieces, stops) == ((whole, len(pieces), False) if text is None else (text, count, True))
 
 
-def test_a_stop_string_far_into_the_reply() -> None:
-    with table() as row:
-        for before in (0, 1, 50, 1000):
-            with row(before):
-                assert run([*["word "] * before, "EN", "D!"], ["END"]) == ("word " * before, before + 2, True)
-                assert run([*["好"] * before, "EN", "D!"], ["END"]) == ("好" * before, before + 2, True)
-                assert run([*[b"\xff"] * before, "EN", "D!"], ["END"]) == (BROKEN * before, before + 2, True)
+@each_row(0, 1, 50, 1000)
+def test_a_stop_string_far_into_the_reply(before: int) -> None:
+    assert run([*["word "] * before, "EN", "D!"], ["END"]) == ("word " * before, before + 2, True)
+    assert run([*["好"] * before, "EN", "D!"], ["END"]) == ("好" * before, before + 2, True)
+    assert run([*[b"\xff"] * before, "EN", "D!"], ["END"]) == (BROKEN * before, before + 2, True)
 
 
 def test_a_character_that_was_cut_in_two_is_held_back() -> None:
@@ -87,15 +85,14 @@ def test_a_character_that_was_cut_in_two_is_held_back() -> None:
         (["a" + BROKEN + "b"], "a" + BROKEN + "b", "a" + BROKEN + "b"),
         ([], "", ""),
     )
-    with table() as row:
-        for pieces, cut_off, ended in replies:
-            with row(pieces):
-                vocabulary = [piece if isinstance(piece, bytes) else piece.encode() for piece in pieces]
-                reply = Reply(spelt(vocabulary))
-                for number in range(len(vocabulary)):
-                    reply.add(number)
-                assert reply.text(complete=False) == cut_off
-                assert reply.text() == ended
+    for (pieces, cut_off, ended), row in tabled(*replies):
+        with row:
+            vocabulary = [piece if isinstance(piece, bytes) else piece.encode() for piece in pieces]
+            reply = Reply(spelt(vocabulary))
+            for number in range(len(vocabulary)):
+                reply.add(number)
+            assert reply.text(complete=False) == cut_off
+            assert reply.text() == ended
 
 
 @cache
@@ -140,12 +137,9 @@ def test_it_stops_where_decoding_everything_would(kind: str, data: st.DataObject
 
 
 @pytest.mark.torch("transformers")
-def test_the_cost_of_looking_for_stop_strings_is_linear() -> None:
-    with table() as row:
-        for kind in TOKENIZERS:
-            for unit in ("the queue gives back ", "好 ", "😀", "\n"):
-                with row((kind, unit)):
-                    _assert_linear(kind, unit)
+@each_row(*itertools.product(TOKENIZERS, ("the queue gives back ", "好 ", "😀", "\n")))
+def test_the_cost_of_looking_for_stop_strings_is_linear(kind: str, unit: Any) -> None:
+    _assert_linear(kind, unit)
 
 
 def _assert_linear(kind: str, unit: str) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from models.asking import answer, request
 from models.local.tiny import END, make_tokenizer
-from rows import table
+from rows import tabled
 from servers.fixtures import QUIET, Viva
 from viva.errors import VivaError
 from viva.models import Endpoint, connect
@@ -43,10 +43,9 @@ def test_what_a_template_is_told() -> None:
         ("", {"effort": "low"}, "own chat template"),
         ("", {"template_options": (("x", "3"),)}, "own chat template"),
     ]
-    with table() as row:
-        for template, said, expected in rows:
-            with row((template, said)):
-                assert told(template, said) == expected or str(expected) in str(told(template, said))
+    for (template, said, expected), row in tabled(*rows):
+        with row:
+            assert told(template, said) == expected or str(expected) in str(told(template, said))
 
 
 def told(template: str, said: dict[str, Any]) -> dict[str, Any] | str:
@@ -64,10 +63,9 @@ def test_a_thought_is_closed_before_the_answer_that_must_come_next() -> None:
         ("…</think>", "off"): "…</think>",
         ("…[THINK]", "off"): "…[THINK]\n\n[/THINK]\n\n",
     }
-    with table() as row:
-        for (text, off), expected in rows.items():
-            with row(text):
-                assert closed(text, off.strip) == expected if off == "off" else closed(text, lambda: off) == expected  # noqa: B023
+    for ((text, off), expected), row in tabled(*rows.items()):
+        with row:
+            assert closed(text, off.strip) == expected if off == "off" else closed(text, lambda: off) == expected  # noqa: B023
 
 
 def letters(ids: Sequence[int]) -> str:
@@ -85,13 +83,12 @@ def test_where_a_thought_begins_and_ends() -> None:
         ("", "<thank>"): ("none", "", ""),
         ("", "[THINK]x[/THINK]"): ("closed", "x", ""),
     }
-    with table() as row:
-        for (opened, text), (state, thought, rest) in rows.items():
-            with row((opened, text)):
-                found = Thought(Marks(letters, {}), opened)
-                for sign in text:
-                    found.add(ord(sign))
-                assert (found.state, found.so_far(), found.rest) == (state, thought, rest)
+    for ((opened, text), (state, thought, rest)), row in tabled(*rows.items()):
+        with row:
+            found = Thought(Marks(letters, {}), opened)
+            for sign in text:
+                found.add(ord(sign))
+            assert (found.state, found.so_far(), found.rest) == (state, thought, rest)
     whole = Thought(Marks(lambda ids: "".join(["<think>hm", "</think>A"][one] for one in ids), {}), "")
     assert (whole.add(0), whole.add(1)) == ("open", "closed")
     assert (whole.so_far(), whole.rest, whole.count) == ("hm", "A", 2)
@@ -107,16 +104,15 @@ def test_what_a_tokenizers_template_says_of_thinking() -> None:
         "switched": (True, "", "<think>\n\n</think>\n\n"),
         "opening": (True, "<think>", "<think>\n\n</think>\n\n"),
     }
-    with table() as row:
-        for chat, (thinks, opened, ending) in rows.items():
-            with row(chat):
-                tokenizer = make_tokenizer(chat=chat)
-                tokens = Tokens(tokenizer)
-                assert (tokens.thinks(), tokens.thought_opened(CHAT)) == (thinks, opened)
-                assert tokenizer.decode(tokens.ids(CHAT, answer_next=True)).endswith(ending)
-                assert opened_by(tokenizer.decode(tokens.ids(CHAT))) == opened
-                assert len(tokens.next_tokens(CHAT, "ABCD")) == 4
-                assert tokenizer.convert_tokens_to_ids(END) in tokens.stop_ids
+    for (chat, (thinks, opened, ending)), row in tabled(*rows.items()):
+        with row:
+            tokenizer = make_tokenizer(chat=chat)
+            tokens = Tokens(tokenizer)
+            assert (tokens.thinks(), tokens.thought_opened(CHAT)) == (thinks, opened)
+            assert tokenizer.decode(tokens.ids(CHAT, answer_next=True)).endswith(ending)
+            assert opened_by(tokenizer.decode(tokens.ids(CHAT))) == opened
+            assert len(tokens.next_tokens(CHAT, "ABCD")) == 4
+            assert tokenizer.convert_tokens_to_ids(END) in tokens.stop_ids
     off = Tokens(make_tokenizer(chat="switched"), said=RequestOptions(effort="none"))
     assert not off.thinks()
     with pytest.raises(VivaError, match="no variable"):

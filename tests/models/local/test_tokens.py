@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.local.tiny import END, LETTERS, TOKENIZERS, make_tokenizer
-from rows import table
+from rows import each_row, tabled
 from viva.errors import VivaError
 from viva.models.local.tokens import Tokens
 from viva.types import Message
@@ -46,13 +46,12 @@ def plain(kind: str, text: str, *, special: bool = True) -> list[int]:
 
 def test_a_letter_is_the_token_that_goes_on() -> None:
     prompts = {"": "题目：先进后出的是？\n答案是：", " ": "Question: what is last in, first out?\nAnswer:"}
-    with table() as row:
-        for kind, (blank, prompt) in itertools.product(TOKENIZERS, prompts.items()):
-            with row((kind, blank)):
-                found = tokens(kind).next_tokens(prompt, [blank + letter for letter in LETTERS])
-                names = tokenizer(kind).convert_ids_to_tokens(found)
-                lead = ("Ġ" if kind == "bytes" else "▁") if blank else ""
-                assert names == [lead + letter for letter in LETTERS]
+    for (kind, (blank, prompt)), row in tabled(*itertools.product(TOKENIZERS, prompts.items())):
+        with row:
+            found = tokens(kind).next_tokens(prompt, [blank + letter for letter in LETTERS])
+            names = tokenizer(kind).convert_ids_to_tokens(found)
+            lead = ("Ġ" if kind == "bytes" else "▁") if blank else ""
+            assert names == [lead + letter for letter in LETTERS]
 
 
 @settings(max_examples=EXAMPLES)
@@ -69,13 +68,11 @@ def test_what_is_found_is_what_encoding_the_whole_gives(kind: str, prompt: str, 
         assert [[*before, token] for token in found] == wholes
 
 
-def test_a_tokenizer_that_joins_the_letter_with_the_prompt_is_refused() -> None:
-    with table() as row:
-        for kind in ("bytes", "sentencepiece"):
-            with row(kind):
-                with pytest.raises(VivaError, match=r"joins “A” with the end.*答案是：”.*--answer-by likelihood"):
-                    tokens(kind, merged=True).next_tokens("题目 答案是：", LETTERS)
-                assert len(tokens(kind, merged=True).next_tokens("题目 答案是： x", LETTERS)) == 4
+@each_row("bytes", "sentencepiece")
+def test_a_tokenizer_that_joins_the_letter_with_the_prompt_is_refused(kind: str) -> None:
+    with pytest.raises(VivaError, match=r"joins “A” with the end.*答案是：”.*--answer-by likelihood"):
+        tokens(kind, merged=True).next_tokens("题目 答案是：", LETTERS)
+    assert len(tokens(kind, merged=True).next_tokens("题目 答案是： x", LETTERS)) == 4
 
 
 def test_what_is_no_choice_of_one_token_is_refused() -> None:
@@ -88,13 +85,12 @@ def test_what_is_no_choice_of_one_token_is_refused() -> None:
         ("sentencepiece", "答案是：", ["龘"], r"“龘” is 3 tokens"),
         ("sentencepiece", "", [" A", "A"], "same token"),
     )
-    with table() as row:
-        for kind, prompt, continuations, said in choices:
-            with row((kind, prompt, continuations)):
-                with pytest.raises(VivaError, match=said) as raised:
-                    tokens(kind).next_tokens(prompt, continuations)
-                assert "--answer-by likelihood" in str(raised.value)
-                assert "\n" not in str(raised.value)
+    for (kind, prompt, continuations, said), row in tabled(*choices):
+        with row:
+            with pytest.raises(VivaError, match=said) as raised:
+                tokens(kind).next_tokens(prompt, continuations)
+            assert "--answer-by likelihood" in str(raised.value)
+            assert "\n" not in str(raised.value)
 
 
 def test_hostile_ends_of_prompts_are_spelled_out() -> None:
@@ -132,21 +128,18 @@ def test_halves_of_surrogate_pairs_do_no_harm() -> None:
     assert tokens().next_tokens("\ud800：", ["A"]) == tokens().next_tokens("?：", ["A"])
 
 
-def test_a_text_that_begins_with_bos_gets_no_second() -> None:
-    with table() as row:
-        for kind in ("sentencepiece", "unigram"):
-            with row(kind):
-                once = tokens(kind).ids("<s>题目")
-                assert once.count(1) == 1
-                assert once == plain(kind, "<s>题目", special=False)
-                assert tokens(kind).ids("<s><s>题目").count(1) == 2, "what the text has twice stays"
+@each_row("sentencepiece", "unigram")
+def test_a_text_that_begins_with_bos_gets_no_second(kind: str) -> None:
+    once = tokens(kind).ids("<s>题目")
+    assert once.count(1) == 1
+    assert once == plain(kind, "<s>题目", special=False)
+    assert tokens(kind).ids("<s><s>题目").count(1) == 2, "what the text has twice stays"
 
 
 def test_an_empty_prompt_has_one_token() -> None:
-    with table() as row:
-        for kind in TOKENIZERS:
-            with row(kind):
-                assert tokens(kind).ids("") == [tokenizer(kind).bos_token_id]
+    for kind, row in tabled(*TOKENIZERS):
+        with row:
+            assert tokens(kind).ids("") == [tokenizer(kind).bos_token_id]
     assert tokens("bytes", bos_token=None).ids("") == [tokenizer("bytes").eos_token_id]
     with pytest.raises(VivaError, match="neither BOS nor EOS"):
         tokens("bytes", bos_token=None, eos_token=None).ids("")
@@ -167,11 +160,9 @@ def test_a_tokenizer_that_ends_texts_does_not_end_prompts() -> None:
 # --- messages
 
 
-def test_messages_are_written_by_the_chat_template_and_nothing_is_added() -> None:
-    with table() as row:
-        for kind, chat in itertools.product(TOKENIZERS, ("plain", "bos")):
-            with row((kind, chat)):
-                _assert_written_by_the_template(kind, chat)
+@each_row(*itertools.product(TOKENIZERS, ("plain", "bos")))
+def test_messages_are_written_by_the_chat_template_and_nothing_is_added(kind: str, chat: str) -> None:
+    _assert_written_by_the_template(kind, chat)
 
 
 def _assert_written_by_the_template(kind: str, chat: str) -> None:
@@ -185,16 +176,14 @@ def _assert_written_by_the_template(kind: str, chat: str) -> None:
     assert known.convert_ids_to_tokens(letters) == list(LETTERS)
 
 
-def test_a_chat_template_that_writes_bos_twice_is_refused() -> None:
-    with table() as row:
-        for kind in TOKENIZERS:
-            with row(kind):
-                twice = tokens(kind, chat="twice")
-                for ask in (twice.ids, twice.count, lambda prompt, one=twice: one.next_tokens(prompt, LETTERS)):
-                    with pytest.raises(VivaError, match=r"begins with BOS twice.*--template"):
-                        ask(ASKED)
-                assert twice.ids("题目"), "a base model is not asked by it"
-                assert tokens(kind, "raw", chat="twice").ids(ASKED)
+@each_row(*TOKENIZERS)
+def test_a_chat_template_that_writes_bos_twice_is_refused(kind: str) -> None:
+    twice = tokens(kind, chat="twice")
+    for ask in (twice.ids, twice.count, lambda prompt, one=twice: one.next_tokens(prompt, LETTERS)):
+        with pytest.raises(VivaError, match=r"begins with BOS twice.*--template"):
+            ask(ASKED)
+    assert twice.ids("题目"), "a base model is not asked by it"
+    assert tokens(kind, "raw", chat="twice").ids(ASKED)
 
 
 def test_a_chat_template_without_system_messages_gets_the_text_before_the_first() -> None:
@@ -206,16 +195,14 @@ def test_a_chat_template_without_system_messages_gets_the_text_before_the_first(
     assert dropping.decode(Tokens(dropping).ids(ASKED)) == "请直接给出答案。\n先进后出的是？"
 
 
-def test_a_chat_template_that_fails_is_one_sentence() -> None:
-    with table() as row:
-        for template in ("{{ raise_exception('no, \x1b[31m') }}", "{% for", "{{ messages.x.y }}"):
-            with row(template):
-                broken = make_tokenizer(chat="plain")
-                broken.chat_template = template
-                with pytest.raises(VivaError, match=r"does not take these messages.*--form base.*--template") as raised:
-                    Tokens(broken).ids(ASKED)
-                assert "\x1b" not in str(raised.value)
-                assert "\n" not in str(raised.value)
+@each_row("{{ raise_exception('no, \x1b[31m') }}", "{% for", "{{ messages.x.y }}")
+def test_a_chat_template_that_fails_is_one_sentence(template: Any) -> None:
+    broken = make_tokenizer(chat="plain")
+    broken.chat_template = template
+    with pytest.raises(VivaError, match=r"does not take these messages.*--form base.*--template") as raised:
+        Tokens(broken).ids(ASKED)
+    assert "\x1b" not in str(raised.value)
+    assert "\n" not in str(raised.value)
 
 
 def test_without_a_chat_template_messages_need_a_form() -> None:
@@ -274,14 +261,12 @@ def test_nothing_is_no_continuation() -> None:
 # --- texts, and what is written
 
 
-def test_a_text_is_scored_behind_bos() -> None:
-    with table() as row:
-        for kind in TOKENIZERS:
-            with row(kind):
-                bos = tokenizer(kind).bos_token_id
-                assert tokens(kind).text("题目") == ([bos, *plain(kind, "题目", special=False)], 1)
-                assert tokens(kind).text(tokenizer(kind).bos_token + "题目")[0].count(bos) == 1
-                assert tokens(kind).text("") == ([bos], 1)
+@each_row(*TOKENIZERS)
+def test_a_text_is_scored_behind_bos(kind: str) -> None:
+    bos = tokenizer(kind).bos_token_id
+    assert tokens(kind).text("题目") == ([bos, *plain(kind, "题目", special=False)], 1)
+    assert tokens(kind).text(tokenizer(kind).bos_token + "题目")[0].count(bos) == 1
+    assert tokens(kind).text("") == ([bos], 1)
 
 
 def test_without_bos_the_first_token_is_not_scored() -> None:

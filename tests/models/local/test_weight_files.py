@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.local.spoiling import PLAIN
-from rows import table
+from rows import tabled
 from viva.models import weightfiles
 from viva.models.local.opening import context_of
 
@@ -37,15 +37,14 @@ def test_the_context_is_the_smallest_sensible_number(tmp_path: Path) -> None:
         ({}, 512, 512),
         ({}, 10**30, None),
     )
-    with table() as row:
-        for number, (config, limit, context) in enumerate(configs):
-            with row((config, limit)):
-                folder = tmp_path / str(number)
-                folder.mkdir()
-                (folder / "config.json").write_text(json.dumps(config))
-                if limit is not None:
-                    (folder / "tokenizer_config.json").write_text(json.dumps({"model_max_length": limit}))
-                assert context_of(str(folder), PLAIN) == context
+    for (number, (config, limit, context)), row in tabled(*enumerate(configs)):
+        with row:
+            folder = tmp_path / str(number)
+            folder.mkdir()
+            (folder / "config.json").write_text(json.dumps(config))
+            if limit is not None:
+                (folder / "tokenizer_config.json").write_text(json.dumps({"model_max_length": limit}))
+            assert context_of(str(folder), PLAIN) == context
 
 
 def test_a_context_that_nobody_knows(tmp_path: Path) -> None:

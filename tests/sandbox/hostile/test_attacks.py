@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 import pytest
 
-from rows import table
+from rows import tabled
 from sandbox.hostile.arena import Arena
 from sandbox.hostile.programs import LANGUAGES, Program, programs
 
@@ -59,10 +59,9 @@ def chosen(language: str, of_each_kind: int) -> list[Program]:
 
 def check(arena: Arena, those: Sequence[Program]) -> None:
     """Each is judged by itself, and every one that fares otherwise than it should is named."""
-    with table() as row:
-        for program, fate in arena.fates(those):
-            with row(str(program)):
-                assert not fate.problems, "\n".join(fate.problems)
+    for (_program, fate), row in tabled(*arena.fates(those)):
+        with row:
+            assert not fate.problems, "\n".join(fate.problems)
 
 
 def test_there_are_hostile_programs_of_every_kind_for_every_language() -> None:
@@ -133,8 +132,7 @@ def test_a_fake_passes_where_nothing_but_the_exit_status_decides(
     assert first
     chosen = first if of_each_kind == 1 else fakes
     begun = [(program, arena.start(arena.unprotected(program))) for program in chosen]
-    with table() as row:
-        for program, execution in begun:
-            with row(str(program)):
-                found = execution.result(600)
-                assert found.verdict == "passed", found.detail
+    for (_program, execution), row in tabled(*begun):
+        with row:
+            found = execution.result(600)
+            assert found.verdict == "passed", found.detail

@@ -16,7 +16,7 @@ import msgspec
 import pytest
 from msgspec import Struct
 
-from rows import table
+from rows import tabled
 from sandbox.hostile import victim
 from sandbox.hostile.arena import Arena
 from sandbox.hostile.programs import named, programs
@@ -264,9 +264,10 @@ def test_a_cold_interpreter_judges_as_strictly_as_a_warm_one(
     cold.sandbox._broken = 1000  # as if the warm interpreter had failed so often
     try:
         honest = [one for one in programs() if one.language == "python" and one.kind == "honest"]
-        with table() as row:
-            for program, fate in cold.fates([*(named("python", name) for name in COLD[-many:]), *honest[:many]]):
-                with row(str(program)):
-                    assert not fate.problems, "\n".join(fate.problems)
+        for (_program, fate), row in tabled(
+            *cold.fates([*(named("python", name) for name in COLD[-many:]), *honest[:many]])
+        ):
+            with row:
+                assert not fate.problems, "\n".join(fate.problems)
     finally:
         cold.close()

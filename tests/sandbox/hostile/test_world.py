@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rows import table
+from rows import each_row
 from sandbox.hostile.arena import _complaints
 from sandbox.hostile.programs import named
 from sandbox.hostile.world import LOOPBACK, REPOSITORY_SECRET, Marks, World, alive, descendants, exported, furnished
@@ -26,23 +26,21 @@ def world() -> Iterator[World]:
         yield each
 
 
-def test_servers_tell_their_secret_and_remember_who_called(world: World) -> None:
-    with table() as row:
-        for host in LOOPBACK:
-            with row(host):
-                before = len(world.knocks)
-                with socket.create_connection((host, world.port), timeout=60) as line:
-                    assert world.leaked(line.recv(100).decode())
-                with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as line:
-                    line.settimeout(60)
-                    line.sendto(b"hello", (host, world.udp))
-                    assert world.leaked(line.recv(100).decode())
-                for address in ("\0" + world.abstract, str(world.socket)):
-                    with socket.socket(socket.AF_UNIX) as line:
-                        line.connect(address)
-                        assert world.leaked(line.recv(100).decode())
-                assert len(world.knocks) == before + 4
-                del world.knocks[before:]
+@each_row(*LOOPBACK)
+def test_servers_tell_their_secret_and_remember_who_called(host: str, *, world: World) -> None:
+    before = len(world.knocks)
+    with socket.create_connection((host, world.port), timeout=60) as line:
+        assert world.leaked(line.recv(100).decode())
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as line:
+        line.settimeout(60)
+        line.sendto(b"hello", (host, world.udp))
+        assert world.leaked(line.recv(100).decode())
+    for address in ("\0" + world.abstract, str(world.socket)):
+        with socket.socket(socket.AF_UNIX) as line:
+            line.connect(address)
+            assert world.leaked(line.recv(100).decode())
+    assert len(world.knocks) == before + 4
+    del world.knocks[before:]
 
 
 def test_secrets_lie_where_everybody_may_read_them(world: World) -> None:
@@ -98,14 +96,12 @@ COMPLAINTS = [
 ]
 
 
-def test_a_wrong_verdict_a_secret_and_a_high_price_are_complaints(world: World) -> None:
-    with table() as row:
-        for execution, wall, word in COMPLAINTS:
-            with row(word):
-                (complaint,) = _complaints(
-                    named("python", "prints that it passed: passed on its output"), execution, wall, world
-                )
-                assert word in complaint
+@each_row(*COMPLAINTS)
+def test_a_wrong_verdict_a_secret_and_a_high_price_are_complaints(
+    execution: Execution, wall: float, word: str, *, world: World
+) -> None:
+    (complaint,) = _complaints(named("python", "prints that it passed: passed on its output"), execution, wall, world)
+    assert word in complaint
 
 
 def test_a_failure_that_costs_little_and_says_nothing_is_no_complaint(world: World) -> None:

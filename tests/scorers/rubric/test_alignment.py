@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import table
+from rows import tabled
 from viva.scorers.rubric import alignment
 from viva.scorers.rubric.alignment import AlignmentError, align
 from within import within
@@ -139,10 +139,9 @@ def test_the_smallest_tables():
         ("😀", "😀" * 9),
         ("\x00a", "a\x00"),
     )
-    with table() as row:
-        for template, text in cases:
-            with row((template, text)):
-                check(template, text)
+    for (template, text), row in tabled(*cases):
+        with row:
+            check(template, text)
 
 
 def prose(rng: random.Random, length: int) -> str:
@@ -170,15 +169,14 @@ def test_an_absurd_answer_costs_neither_minutes_nor_gigabytes(length: int):
     rng = random.Random(2)
     template = "".join(rng.choice("ab") for _ in range(200))
     texts = {"worst": "".join(rng.choice("ab") for _ in range(length)), "prose": prose(rng, length), "a": "a" * length}
-    with table() as row:
-        for name, text in texts.items():
-            with row(name):
-                tracemalloc.start()
-                with within(length / 20_000):
-                    align(template, text)
-                _, peak = tracemalloc.get_traced_memory()
-                tracemalloc.stop()
-                assert peak < 100 * len(text) + len(text) * len(template) // 8 + 10_000_000
+    for (_name, text), row in tabled(*texts.items()):
+        with row:
+            tracemalloc.start()
+            with within(length / 20_000):
+                align(template, text)
+            _, peak = tracemalloc.get_traced_memory()
+            tracemalloc.stop()
+            assert peak < 100 * len(text) + len(text) * len(template) // 8 + 10_000_000
 
 
 def test_what_is_too_long_for_a_table_is_refused():

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import table
+from rows import each_row, table, tabled
 from viva.scorers.rubric.blanks import BlanksError, blank_starts, fill_in, grade_blanks
 from viva.scorers.rubric.model import Accepted, Blank, Blanks
 from viva.scorers.rubric.patterns import PatternError
@@ -42,10 +42,9 @@ def test_what_was_filled_in_is_found():
         ("Use to to open the file,\nthen 关闭 to close it.\n", ["to", "关闭"]),
         ("Use 😀 to open the file,\nthen x\ny to close it.\n", ["😀", "x\ny"]),
     )
-    with table() as row:
-        for text, found in answers:
-            with row(text):
-                assert filled(text) == found
+    for (text, found), row in tabled(*answers):
+        with row:
+            assert filled(text) == found
 
 
 def test_an_answer_that_says_something_else_has_filled_in_nothing():
@@ -54,19 +53,17 @@ def test_an_answer_that_says_something_else_has_filled_in_nothing():
     assert all(detail.startswith("unmatched: match rate too low - 0.") for detail in details)
 
 
-def test_the_rate_is_the_part_of_the_template_that_is_repeated():
-    with table() as row:
-        for template, text, rate, as_published in (
-            ("012345678[blank]9", "0123456789", 1.0, 1.0),
-            ("01234567__[blank]\n", "01234567x", 0.0, 8 / 11),
-            ("01234567_[blank]\n", "01234567x", 0.0, 8 / 10),
-            ("0[blank]1", "0[blank]1", 1.0, 4.5),  # the marker repeated, too
-            ("We use [blank] to open it.", "we use x to shut it!", 9 / 14, 13 / 19),
-        ):
-            with row(template):
-                rubric = blanks("x", template=template, strip="\n")
-                assert fill_in(rubric, text)[0].rate == rate
-                assert fill_in(rubric, text, published=True)[0].rate == as_published
+@each_row(
+    ("012345678[blank]9", "0123456789", 1.0, 1.0),
+    ("01234567__[blank]\n", "01234567x", 0.0, 8 / 11),
+    ("01234567_[blank]\n", "01234567x", 0.0, 8 / 10),
+    ("0[blank]1", "0[blank]1", 1.0, 4.5),  # the marker repeated, too
+    ("We use [blank] to open it.", "we use x to shut it!", 9 / 14, 13 / 19),
+)
+def test_the_rate_is_the_part_of_the_template_that_is_repeated(template, text, rate, as_published):
+    rubric = blanks("x", template=template, strip="\n")
+    assert fill_in(rubric, text)[0].rate == rate
+    assert fill_in(rubric, text, published=True)[0].rate == as_published
 
 
 def test_four_fifths_of_the_template_are_enough():
@@ -76,12 +73,10 @@ def test_four_fifths_of_the_template_are_enough():
         assert grade_blanks(rubric, "01234x56", published=published)[1] == ("unmatched: match rate too low - 0.7",)
 
 
-def test_an_empty_answer_is_graded_like_a_blank_one():
-    with table() as row:
-        for text in ("", " ", "\n", "\ud800"):
-            with row(text):
-                points, details = grade_blanks(blanks("x", "y"), text)
-                assert (points.points, len(details)) == (0.0, 2)
+@each_row("", " ", "\n", "\ud800")
+def test_an_empty_answer_is_graded_like_a_blank_one(text):
+    points, details = grade_blanks(blanks("x", "y"), text)
+    assert (points.points, len(details)) == (0.0, 2)
 
 
 def test_marker_and_stripping_are_the_questions():
@@ -114,11 +109,9 @@ ANCHORED = [
 ]
 
 
-def test_the_text_around_blanks_is_their_anchor():
-    with table() as row:
-        for template, text, found in ANCHORED:
-            with row(text):
-                assert filled(text, template) == found
+@each_row(*ANCHORED)
+def test_the_text_around_blanks_is_their_anchor(template, text, found):
+    assert filled(text, template) == found
 
 
 def test_emphasis_quotes_and_line_breaks_around_what_was_filled_in_do_not_count():
@@ -160,14 +153,13 @@ def test_what_is_accepted():
         (Blank(accepted=(Accepted("O\\S*N", regex=True),), ignore_case=True, fold_pattern=True), "o\tn", True),
         (Blank(accepted=()), "open", False),
     )
-    with table() as row:
-        for target, word, matched in cases:
-            with row((target, word)):
-                points, detail = grade(target, word)
-                assert points == float(matched)
-                tried = [each.text for each in target.accepted]
-                assert detail.startswith(("unmatched: ", "matched: ")[matched] + f"response string: {word}, ans: ")
-                assert detail.rpartition(", ans: ")[2] in (tried or [""])
+    for (target, word, matched), row in tabled(*cases):
+        with row:
+            points, detail = grade(target, word)
+            assert points == float(matched)
+            tried = [each.text for each in target.accepted]
+            assert detail.startswith(("unmatched: ", "matched: ")[matched] + f"response string: {word}, ans: ")
+            assert detail.rpartition(", ans: ")[2] in (tried or [""])
 
 
 def test_the_detail_shows_the_answer_that_matched_or_else_the_last():

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rows import table
+from rows import tabled
 from thorough import LONG
 from viva.scorers.rubric.code import assemble, canonical, extract_code
 from viva.scorers.rubric.fences import read_blocks
@@ -32,10 +32,9 @@ def test_a_language_is_known_by_all_its_names() -> None:
         ("C++", "cpp"), ("c", "cpp"), ("c/c++", "cpp"), ("c++/c", "cpp"), ("JS", "javascript"), ("ts", "typescript"),
         ("C#", "csharp"), ("R", "r"), ("golang", "go"), (" python3 ", "python"), ("bash", "bash"), ("Vba", "vba"),
     )  # fmt: skip
-    with table() as row:
-        for name, canonical_name in names:
-            with row(name):
-                assert canonical(name) == canonical_name
+    for (name, canonical_name), row in tabled(*names):
+        with row:
+            assert canonical(name) == canonical_name
 
 
 # --- as a reader takes it ---
@@ -72,10 +71,9 @@ def test_a_reader_finds_the_code_behind() -> None:
         ("no fence, sentences around", f"Sure! This adds:\n\n{ADD}\n\nHope this helps."),
         ("a byte order mark", f"\ufeff{ADD}"),
     )
-    with table() as row:
-        for why, answer in answers:
-            with row(why):
-                assert extract_code(answer, "python").strip("\n") == ADD
+    for (_why, answer), row in tabled(*answers):
+        with row:
+            assert extract_code(answer, "python").strip("\n") == ADD
 
 
 def test_blocks_are_put_together_and_left_out_where() -> None:
@@ -96,10 +94,9 @@ def test_blocks_are_put_together_and_left_out_where() -> None:
         ("unfinished thinking", "<think>```python\nx\n```", ""),
         ("python code that is not python, no fence", "x := 1;", "x := 1;"),
     )
-    with table() as row:
-        for why, answer, code in answers:
-            with row(why):
-                assert extract_code(answer, "python") == code
+    for (_why, answer, code), row in tabled(*answers):
+        with row:
+            assert extract_code(answer, "python") == code
 
 
 def test_the_longest_block_is_the_one_with_most_lines_and_the_first_of_equals() -> None:
@@ -118,10 +115,9 @@ def test_unfenced_code_with_braces_ends_where_what_was_open_before_it_is_closed(
         ("const f = x => {\n  return x\n}\nconst g = 1", "const f = x => {\n  return x\n}\nconst g = 1"),
         ("Use this:\nconst f = 1;\nThat is all.", "const f = 1;"),
     )
-    with table() as row:
-        for answer, code in answers:
-            with row(answer):
-                assert extract_code(answer, "javascript") == code
+    for (answer, code), row in tabled(*answers):
+        with row:
+            assert extract_code(answer, "javascript") == code
 
 
 # --- as published ---
@@ -152,10 +148,9 @@ def test_the_published_reading() -> None:
         ("others stay", "typescript", "\nlet x = {}\nrest", "\nlet x = {}\nrest"),
         ("a language nobody knows", "cobol", "\nMOVE 1 TO X.", "\nMOVE 1 TO X."),
     )
-    with table() as row:
-        for why, language, answer, code in answers:
-            with row(why):
-                assert extract_code(answer, language, published=True) == code
+    for (_why, language, answer, code), row in tabled(*answers):
+        with row:
+            assert extract_code(answer, language, published=True) == code
 
 
 # --- programs ---
@@ -259,11 +254,10 @@ PIECES_OF_LONG_ANSWERS = (
 )
 def test_a_long_answer_takes_no_longer_than_its_length(language: str) -> None:
     length = max(LONG, 250_000)  # longer than what Python's own parser is asked about, which takes 4 s a megabyte
-    with table() as row:
-        for piece, published in itertools.product(PIECES_OF_LONG_ANSWERS, (False, True)):
-            text = piece * (length // len(piece))
-            with row((piece, published)), within(5e-6 * length):
-                assemble(UnitTest(code="t"), text, language, published=published)
+    for (piece, published), row in tabled(*itertools.product(PIECES_OF_LONG_ANSWERS, (False, True))):
+        text = piece * (length // len(piece))
+        with row, within(5e-6 * length):
+            assemble(UnitTest(code="t"), text, language, published=published)
 
 
 def test_blocks_say_what_their_fence_says() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import table
+from rows import tabled
 from viva.scorers.rubric.conditions import And, Condition, ConditionError, Matched, Not, Or, holds, items, parse
 
 
@@ -30,10 +30,9 @@ def test_conditions_hold():
         ("not(item 1 matched)and(previous matched)", [True], False),
         ("item 10 matched", [False] * 9 + [True], True),
     )
-    with table() as row:
-        for text, matched, value in cases:
-            with row((text, matched)):
-                assert holds(parse(text), matched) is value
+    for (text, matched, value), row in tabled(*cases):
+        with row:
+            assert holds(parse(text), matched) is value
 
 
 def test_what_is_wrong_is_said_with_its_column():
@@ -60,13 +59,12 @@ def test_what_is_wrong_is_said_with_its_column():
         ("not " * 60 + "item 1 matched", 205, "at most 50 levels"),
         ("not " * 5000 + "item 1 matched", 1001, "longer than 1,000 characters"),
     )
-    with table() as row:
-        for text, column, said in cases:
-            with row(text[:80]):
-                with pytest.raises(ConditionError) as caught:
-                    parse(text)
-                assert caught.value.column == column
-                assert said in str(caught.value)
+    for (text, column, said), row in tabled(*cases):
+        with row:
+            with pytest.raises(ConditionError) as caught:
+                parse(text)
+            assert caught.value.column == column
+            assert said in str(caught.value)
 
 
 def test_the_items_of_a_condition_are_known():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import table
+from rows import each_row, tabled
 from viva.scorers.resolution import Decision
 from viva.scorers.rubric.grade import grade
 from viva.scorers.rubric.model import (
@@ -55,12 +55,11 @@ def test_points_are_added_clipped_and_divided():
         (Rubric(similarity=(SIMILAR,)), 1.0, 1.0),
         (Rubric(keywords=(HIT, MISS), blanks=BLANKS, similarity=(SIMILAR,)), 3.0, 4.0),
     )
-    with table() as row:
-        for rubric, points, total in cases:
-            with row(rubric):
-                graded = grade(rubric, ANSWER)
-                assert (graded.points, graded.total, graded.share) == (points, total, points / total)
-                assert (graded.pending, graded.invalid_gold) == ("", "")
+    for (rubric, points, total), row in tabled(*cases):
+        with row:
+            graded = grade(rubric, ANSWER)
+            assert (graded.points, graded.total, graded.share) == (points, total, points / total)
+            assert (graded.pending, graded.invalid_gold) == ("", "")
 
 
 def test_as_published_points_fall_below_nothing_where_the_rubric_has_no_minimum():
@@ -94,12 +93,10 @@ def test_tests_earn_their_weight_when_they_pass():
     assert graded.parts["unit_test"].details[1] == "+2 test 2: passed"
 
 
-def test_a_test_that_does_not_pass_earns_nothing():
-    with table() as row:
-        for verdict in ("failed", "compile", "timeout", "limit"):
-            with row(verdict):
-                graded = grade(Rubric(tests=TESTS), ANSWER, executions=[Execution(verdict)] * 2)  # type: ignore[arg-type]
-                assert graded.share == 0.0
+@each_row("failed", "compile", "timeout", "limit")
+def test_a_test_that_does_not_pass_earns_nothing(verdict):
+    graded = grade(Rubric(tests=TESTS), ANSWER, executions=[Execution(verdict)] * 2)  # type: ignore[arg-type]
+    assert graded.share == 0.0
 
 
 def test_a_test_that_was_not_run_leaves_the_answer_pending():
@@ -112,12 +109,11 @@ def test_a_test_that_was_not_run_leaves_the_answer_pending():
         ),
         ([Execution("toolchain")], "no toolchain for python"),
     )
-    with table() as row:
-        for executions, why in cases:
-            with row(why):
-                graded = grade(Rubric(keywords=(HIT,), tests=TESTS), ANSWER, executions=executions)
-                assert (graded.share, graded.pending, graded.invalid_gold) == (None, why, "")
-                assert graded.parts["keywords"].points == 1.0
+    for (executions, why), row in tabled(*cases):
+        with row:
+            graded = grade(Rubric(keywords=(HIT,), tests=TESTS), ANSWER, executions=executions)
+            assert (graded.share, graded.pending, graded.invalid_gold) == (None, why, "")
+            assert graded.parts["keywords"].points == 1.0
 
 
 def test_choice_and_truth_are_read_from_the_answer():
@@ -130,12 +126,10 @@ def test_choice_and_truth_are_read_from_the_answer():
     assert grade(Rubric(truth=TRUTH), "错误", language="zh").share == 0.0
 
 
-def test_what_the_judges_decided_earns_its_share_of_the_weight():
-    with table() as row:
-        for value, points in ((1.0, 4.0), (0.0, 0.0), (0.75, 3.0), (0.5, 2.0)):
-            with row(value):
-                graded = grade(Rubric(judge=JUDGE), ANSWER, judged=Decision(value=value, by="judge"))
-                assert (graded.points, graded.share) == (points, points / 4)
+@each_row((1.0, 4.0), (0.0, 0.0), (0.75, 3.0), (0.5, 2.0))
+def test_what_the_judges_decided_earns_its_share_of_the_weight(value, points):
+    graded = grade(Rubric(judge=JUDGE), ANSWER, judged=Decision(value=value, by="judge"))
+    assert (graded.points, graded.share) == (points, points / 4)
 
 
 def test_without_a_decision_the_answer_is_pending():
@@ -157,12 +151,11 @@ def test_a_rubric_that_cannot_be_applied_gives_no_score_and_says_why():
         (Rubric(similarity=(Similarity(metric="rouge1", references=()),)), "no references"),
         (Rubric(keywords=(HIT,), similarity=(Similarity(metric="rouge1", references=()),)), "no references"),
     )
-    with table() as row:
-        for rubric, said in cases:
-            with row(rubric):
-                graded = grade(rubric, "yes " + "s" * 200_000 + "!")
-                assert graded.share is None
-                assert said in graded.invalid_gold == graded.pending
+    for (rubric, said), row in tabled(*cases):
+        with row:
+            graded = grade(rubric, "yes " + "s" * 200_000 + "!")
+            assert graded.share is None
+            assert said in graded.invalid_gold == graded.pending
 
 
 def test_a_handler_replaces_what_keywords_or_blanks_gave():

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import table
+from rows import tabled
 from viva.scorers.rubric import keywords, patterns
 from viva.scorers.rubric.conditions import ConditionError
 from viva.scorers.rubric.keywords import describe, grade_keywords
@@ -43,10 +43,9 @@ def test_rules_on_a_text_of_one_letter():
         (When(YES, f"not {PREVIOUS}"), True),
         (When(NO, f"not {PREVIOUS}"), False),
     )
-    with table() as row:
-        for rule, value in cases:
-            with row(rule):
-                assert matches(rule, "a") is value
+    for (rule, value), row in tabled(*cases):
+        with row:
+            assert matches(rule, "a") is value
 
 
 def test_case_can_be_ignored_in_two_ways():
@@ -60,14 +59,13 @@ def test_case_can_be_ignored_in_two_ways():
         (Pattern("[A-Z]{3}"), "abc", False, True, True),
         (Pattern("\\N{DIGIT ONE}"), "1", True, True, None),  # \n{digit one}: the published reading has its price
     )
-    with table() as row:
-        for rule, text, plain, ignoring, folding in cases:
-            with row((rule, text)):
-                assert matches(rule, text) is plain
-                assert matches(rule, text, ignore_case=True) is ignoring
-                if folding is not None:
-                    assert matches(rule, text, ignore_case=True, fold_pattern=True) is folding
-                assert matches(rule, text, fold_pattern=True) is plain
+    for (rule, text, plain, ignoring, folding), row in tabled(*cases):
+        with row:
+            assert matches(rule, text) is plain
+            assert matches(rule, text, ignore_case=True) is ignoring
+            if folding is not None:
+                assert matches(rule, text, ignore_case=True, fold_pattern=True) is folding
+            assert matches(rule, text, fold_pattern=True) is plain
 
 
 def test_weights_are_added_and_negative_items_take_away():

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rows import table
+from rows import tabled
 from viva.scorers.rubric.model import Overlap, Similarity
 from viva.scorers.rubric.overlap import MAX_WORK, SimilarityError, grade_similarity, rouge
 from within import within
@@ -97,10 +97,9 @@ def test_small_examples_by_hand():
         ("rougeLsum", "a\nb", "b a", 1.0),
         ("rougeL", "a\nb", "b a", 0.5),
     )
-    with table() as row:
-        for metric, reference, text, value in examples:
-            with row((metric, reference, text)):
-                assert rouge(metric, reference, text) == value
+    for (metric, reference, text, value), row in tabled(*examples):
+        with row:
+            assert rouge(metric, reference, text) == value
 
 
 @given(TEXTS)

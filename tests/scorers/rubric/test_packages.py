@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
-from rows import table
+from rows import each_row, tabled
 from viva.scorers.rubric.code import canonical
 from viva.scorers.rubric.packages import _table, imported, missing_package, probe
 
@@ -62,26 +63,23 @@ SAID = (
 )  # fmt: skip
 
 
-def test_what_code_imports() -> None:
-    with table() as row:
-        for language, code, names in IMPORTS:
-            with row((language, code)):
-                assert imported(language, code) == names
+@each_row(*IMPORTS)
+def test_what_code_imports(language: str, code: str, names: Any) -> None:
+    assert imported(language, code) == names
 
 
-def test_the_package_over_whose_absence_a_program_failed() -> None:
-    with table() as row:
-        for language, said, needed, program, package in SAID:
-            with row((language, said, needed)):
-                assert missing_package(language, said, needed, program) == package
+@each_row(*SAID)
+def test_the_package_over_whose_absence_a_program_failed(
+    language: str, said: str, needed: tuple[()] | tuple[str], program: str, package: str
+) -> None:
+    assert missing_package(language, said, needed, program) == package
 
 
 def test_the_table_is_sound() -> None:
-    with table() as row:
-        for language, ecosystem in _table().items():
-            with row(language):
-                assert canonical(language) == language
-                assert {"name"} <= set(re.compile(ecosystem.missing).groupindex)
-                assert len(set(ecosystem.known)) == len(ecosystem.known)
-                assert set(ecosystem.probed_by) <= set(ecosystem.known)
-                assert all(ecosystem.probed_by.get(name, name) in probe(language, name) for name in ecosystem.known)
+    for (language, ecosystem), row in tabled(*_table().items()):
+        with row:
+            assert canonical(language) == language
+            assert {"name"} <= set(re.compile(ecosystem.missing).groupindex)
+            assert len(set(ecosystem.known)) == len(ecosystem.known)
+            assert set(ecosystem.probed_by) <= set(ecosystem.known)
+            assert all(ecosystem.probed_by.get(name, name) in probe(language, name) for name in ecosystem.known)

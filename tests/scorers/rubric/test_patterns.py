@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import table
+from rows import each_row, tabled
 from viva.scorers.rubric import patterns
 from viva.scorers.rubric.patterns import MAX_LENGTH, MAX_NESTING, MAX_REPEAT, PatternError, compile_error
 from within import within
@@ -103,10 +103,9 @@ def test_near_misses():
         ("", "", True),
         ("a{,2}b", "b", True),
     )
-    with table() as row:
-        for pattern, text, found in cases:
-            with row((pattern, text)):
-                assert patterns.search(pattern, text) is found
+    for (pattern, text, found), row in tabled(*cases):
+        with row:
+            assert patterns.search(pattern, text) is found
 
 
 def test_the_whole_text_must_match_where_that_is_asked():
@@ -146,10 +145,9 @@ def test_what_is_wrong_is_said_with_its_place():
         (r"\w\w\w(?P=n)", "at character 7"),
         (r"\N{NO SUCH NAME}", "\\N"),
     )
-    with table() as row:
-        for pattern, said in cases:
-            with row(pattern):
-                assert said in compile_error(pattern)
+    for (pattern, said), row in tabled(*cases):
+        with row:
+            assert said in compile_error(pattern)
 
 
 HUGE = [
@@ -166,11 +164,10 @@ HUGE = [
 ]
 
 
-def test_patterns_that_are_too_large_are_refused_at_once():
-    with table() as row:
-        for pattern in HUGE:
-            with row(pattern[:40]), within(0.5):
-                assert compile_error(pattern)
+@each_row(*HUGE)
+def test_patterns_that_are_too_large_are_refused_at_once(pattern):
+    with within(0.5):
+        assert compile_error(pattern)
 
 
 LARGEST = [
@@ -184,11 +181,10 @@ LARGEST = [
 ]
 
 
-def test_the_largest_patterns_compile_in_bounded_time():
-    with table() as row:
-        for pattern in LARGEST:
-            with row(pattern[:40]), within(2):
-                assert compile_error(pattern) == ""
+@each_row(*LARGEST)
+def test_the_largest_patterns_compile_in_bounded_time(pattern):
+    with within(2):
+        assert compile_error(pattern) == ""
 
 
 CATASTROPHIC = (
@@ -211,11 +207,9 @@ def test_a_catastrophic_search_ends_in_an_error():
 
 
 @pytest.mark.slow  # half a second each, and that is the point
-def test_whatever_makes_a_search_catastrophic_it_ends_in_an_error():
-    with table() as row:
-        for pattern, unit, times in CATASTROPHIC[1:]:
-            with row(pattern):
-                search_without_end(pattern, unit, times)
+@each_row(*CATASTROPHIC[1:])
+def test_whatever_makes_a_search_catastrophic_it_ends_in_an_error(pattern, unit, times):
+    search_without_end(pattern, unit, times)
 
 
 def test_a_pattern_is_compiled_once():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rows import table
+from rows import each_row, table
 from viva.scorers.rubric.code import assemble, extract_code
 from viva.scorers.rubric.model import Test as UnitTest
 from viva.scorers.rubric.program import functions, values, without_examples
@@ -61,18 +61,14 @@ JOINED = [
 ]
 
 
-def test_the_block_that_defines_what_the_test_mentions_is_the_longest_one() -> None:
-    with table() as row:
-        for why, answer, code in LONGEST:
-            with row(why):
-                assert extract_code(answer, "python", longest_only=True, test=TEST) == code
+@each_row(*LONGEST)
+def test_the_block_that_defines_what_the_test_mentions_is_the_longest_one(why: str, answer: str, code: str) -> None:
+    assert extract_code(answer, "python", longest_only=True, test=TEST) == code
 
 
-def test_blocks_are_joined_without_alternatives_and_examples() -> None:
-    with table() as row:
-        for why, answer, code in JOINED:
-            with row(why):
-                assert extract_code(answer, "go", test="if area(1, 2) != 2 { os.Exit(1) }") == code
+@each_row(*JOINED)
+def test_blocks_are_joined_without_alternatives_and_examples(why: str, answer: str, code: str) -> None:
+    assert extract_code(answer, "go", test="if area(1, 2) != 2 { os.Exit(1) }") == code
 
 
 def test_a_test_of_calls_names_what_it_needs() -> None:
@@ -108,17 +104,17 @@ LAYOUTS = [
 
 
 @pytest.mark.parametrize("wrong", [False, True])
-def test_the_same_function_passes_in_every_layout_and_a_wrong_one_in_none(wrong: bool) -> None:
-    with table() as row:
-        for why, answer in LAYOUTS:
-            text = answer.replace("w * h", "w + h") if wrong else answer
-            program, test = assemble(UnitTest(code=TEST, longest_only=False), text, "python")
-            with row(why):
-                if wrong:
-                    with pytest.raises(AssertionError):
-                        exec(f"{program}\n{test}", {})
-                else:
-                    exec(f"{program}\n{test}", {})
+@each_row(*LAYOUTS)
+def test_the_same_function_passes_in_every_layout_and_a_wrong_one_in_none(
+    why: str, answer: str, *, wrong: bool
+) -> None:
+    text = answer.replace("w * h", "w + h") if wrong else answer
+    program, test = assemble(UnitTest(code=TEST, longest_only=False), text, "python")
+    if wrong:
+        with pytest.raises(AssertionError):
+            exec(f"{program}\n{test}", {})
+    else:
+        exec(f"{program}\n{test}", {})
 
 
 UNTOUCHED = [
@@ -168,9 +164,7 @@ DEFINITIONS = [
 ]
 
 
-def test_what_a_text_defines() -> None:
-    with table() as row:
-        for code, of_functions, of_values in DEFINITIONS:
-            with row(code):
-                assert functions(code) == of_functions
-                assert values(code) >= of_values
+@each_row(*DEFINITIONS)
+def test_what_a_text_defines(code: str, of_functions: set[str], of_values: set[str]) -> None:
+    assert functions(code) == of_functions
+    assert values(code) >= of_values

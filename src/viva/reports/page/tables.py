@@ -15,7 +15,7 @@ from viva.reports.grids import WORDS, grids_latex
 from viva.reports.result import Grid, Report, Result, across_models, comparable, grid, side_by_side, summary
 from viva.visible import csv_safe
 
-_CELL = re.compile(r"(?P<shown>(?P<mean>[−-]?[\d,]+(?:\.\d+)?)[†‡]?(?:–[\d.]+)?)(?P<rest>.*)", re.DOTALL)
+_CELL = re.compile(r"(?P<shown>(?P<mean>[−-]?[\d,]+(?:\.\d+)?)(?:(?:–| to )-?[\d.]+)?†?)(?P<rest>.*)", re.DOTALL)
 MANY = 24
 """Results beyond which the tables of single models stay out of the page: those with a row a model hold their means."""
 

@@ -159,7 +159,7 @@ def ranked(board: Board, entries: Sequence[Entry] = ()) -> Board:
 
     `entries`: those of its first rows, by whose questions they are ranked.
     """
-    rows = sorted(board.rows, key=lambda row: (row.score is None, -(row.score.sure if row.score else 0.0), row.model))
+    rows = sorted(board.rows, key=lambda row: row.score.order if row.score else (-1.0,), reverse=True)
     counted = [row for row in rows if row.ranked and row.own == board.own]
     known = {id(row): entry for row, entry in zip(board.rows, entries, strict=False)}
     ranges = _ranges([known.get(id(row)) for row in counted])
