@@ -15,7 +15,7 @@ from viva.benchmarks.card.draft import init_card
 from viva.benchmarks.card.model import Card, read_card
 from viva.errors import DataError
 from viva.io.records import records
-from viva.runs.self_test import failures
+from viva.runs.checks import failures
 from viva.types import ExamSpec
 
 Row = dict[str, Any]

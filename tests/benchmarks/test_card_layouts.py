@@ -13,7 +13,7 @@ from rows import tabled
 from viva.benchmarks import CARD, CARDS, open_exam
 from viva.benchmarks.card.draft import init_card, shipped
 from viva.benchmarks.card.model import read_card
-from viva.runs.self_test import failures
+from viva.runs.checks import failures
 from viva.types import ExamSpec, Question
 
 

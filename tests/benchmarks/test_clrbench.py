@@ -21,7 +21,7 @@ from viva.benchmarks.clrbench.loading import TITLES, Record, read_records, to_qu
 from viva.benchmarks.rationale.combining import Q_A
 from viva.contracts import Exam
 from viva.errors import DataError, MissingDataError
-from viva.runs.self_test import failures
+from viva.runs.checks import failures
 from viva.scorers.rationale import take_apart
 from viva.types import Kind, Message, Question, Response, Sampling
 

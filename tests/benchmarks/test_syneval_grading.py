@@ -34,7 +34,7 @@ def score(sat: Exam, part: str, text: str, stop: str = "stop") -> Score:
 
 
 def test_gold_answers_score_1_wrong_ones_0_and_empty_ones_nothing(folder: Path) -> None:
-    from viva.runs.self_test import failures
+    from viva.runs.checks import failures
 
     for form in ("chat", "base"):
         for shots in (0, 5):

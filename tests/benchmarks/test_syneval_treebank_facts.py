@@ -58,7 +58,7 @@ def chance(sat: Exam) -> dict[str, dict[str, float]]:
 
 @pytest.mark.parametrize("form", ["chat", "base"])
 def test_gold_answers_score_1_whatever_they_look_like(blanks: Path, form: str) -> None:
-    from viva.runs.self_test import failures, sample
+    from viva.runs.checks import failures, sample
 
     opened = exam(blanks, form=form)
     assert failures(opened, sample(opened, 1200)) == []

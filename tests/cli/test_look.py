@@ -15,7 +15,7 @@ from cli.collected import dangerous, questions, refused
 from rows import each_row
 from servers.fixtures import Viva
 from viva.contracts import Exam
-from viva.runs.self_test import failures, sample
+from viva.runs.checks import failures, sample
 from viva.types import NOTHING, Evidence, Question, Response, Score
 
 # list

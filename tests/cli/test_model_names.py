@@ -17,8 +17,16 @@ from viva.errors import DataError, VivaError
 from viva.models.templates import families
 from viva.runs.checkpoints import Checkpoints, models_of, read_checkpoints
 from viva.runs.config import WeightsOptions
-from viva.runs.model_names import Named, in_natural_order, named_models, separate_benchmarks_and_models, tails
-from viva.runs.model_paths import folder_of, placed, split_revision
+from viva.runs.model_names import (
+    Named,
+    folder_of,
+    in_natural_order,
+    named_models,
+    placed,
+    separate_benchmarks_and_models,
+    split_revision,
+    tails,
+)
 from viva.runs.plan import model_record
 
 PYTHIA = "hf/EleutherAI/pythia-70m"

@@ -13,7 +13,7 @@ from servers.fixtures import Viva
 from viva.benchmarks.custom.probing import Patience
 from viva.benchmarks.custom.traps import aliased, traps
 from viva.benchmarks.infibench.benchmark import BENCHMARK
-from viva.runs.rubric_check import ECHO, check_rubrics
+from viva.runs.checks import ECHO, check_rubrics
 from viva.types import ExamSpec
 
 PROMPT = "Is a tuple hashable? Write a function `solve` in Python."

@@ -25,8 +25,7 @@ from viva.analysis.estimate import Estimate
 from viva.engine.asking import Tally
 from viva.errors import VivaError
 from viva.reports.run_list import ListedResult, ListedRun, RunList
-from viva.runs.live_line import cut_to_columns
-from viva.runs.progress import describe
+from viva.runs.progress import cut_to_columns, describe
 
 CLEAR = "\r\x1b[2K"
 STYLE = re.compile(r"\x1b\[[0-9;]*m")

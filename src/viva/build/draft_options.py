@@ -77,7 +77,7 @@ def price_given(text: str | None) -> Price | None:
 def tell_refused(run: Run) -> None:
     """Which models were given up, and why. Raises StorageError where the disk was full."""
     from viva.engine.asking import disk_full
-    from viva.runs.endings import given_up
+    from viva.runs.stage import given_up
 
     if run.stop == "disk":
         raise disk_full(run)

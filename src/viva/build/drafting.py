@@ -18,10 +18,9 @@ from viva.engine.keys import Keys
 from viva.engine.limits import Fixed, Policy
 from viva.engine.pacing import Pace
 from viva.errors import VivaError
-from viva.runs.endings import ending_of_asking
-from viva.runs.live_line import Mode
 from viva.runs.open import price_of
-from viva.runs.stage import Stage, watched
+from viva.runs.progress import Mode
+from viva.runs.stage import Stage, ending_of_asking, watched
 from viva.types import Generate
 
 

@@ -131,7 +131,7 @@ def _log(_: click.Context, __: click.Parameter, level: str | None) -> None:
     import logging
     import sys
 
-    from viva.runs.live_line import clear
+    from viva.runs.progress import clear
     from viva.visible import one_line
 
     class Lines(logging.Handler):

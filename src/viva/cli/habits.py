@@ -63,6 +63,6 @@ def translated(arguments: Sequence[str], known: Collection[str], *, benchmarks: 
 
 def say(text: str) -> None:
     """A sentence of Viva's own on stderr."""
-    from viva.runs import live_line
+    from viva.runs import progress
 
-    live_line.say(f"viva: {text}")
+    progress.say(f"viva: {text}")

@@ -1,7 +1,8 @@
 """A stage's journal: JSONL, append-only, a line is whole or it is not there.
 
 Every answer is handed to the operating system with one write as soon as it is there, so that killing the process at any
-instant loses only what was still in flight. A line that a crash tore is set aside, not guessed at.
+instant loses only what was still in flight. A line that a crash tore is set aside, not guessed at; so is one of any
+other file of lines (`whole_lines`).
 """
 
 from __future__ import annotations
@@ -16,9 +17,8 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from viva.engine.lines import set_torn_tail_aside, whole_lines
 from viva.errors import StorageError
-from viva.files import UNREADABLE, new_file, open_regular
+from viva.files import UNREADABLE, lines, new_file, open_regular
 from viva.keytable import KeyTable, read_key
 from viva.types import Failure, Likelihood, Response, Served, StopReason, Usage
 
@@ -307,3 +307,29 @@ class Journal:
                 self._ballast.unlink(missing_ok=True)
             os.close(self._file)
             self._file = -1
+
+
+def whole_lines(file: int, name: Path) -> Iterator[tuple[int, bytes]]:
+    """The whole lines of an open file with their numbers from 1; what a crash tore at its end is left out.
+
+    Raises StorageError where it cannot be read, or a line is too long.
+    """
+    try:
+        with os.fdopen(os.dup(file), "rb") as content:
+            content.seek(0)
+            for number, line in enumerate(lines(content, name), 1):
+                if not line.endswith(b"\n"):
+                    break
+                yield number, line
+    except OSError as problem:
+        raise StorageError(f"cannot read {name}: {problem.strerror}") from None
+
+
+def set_torn_tail_aside(file: int, end: int, aside: Path) -> None:
+    """Move what follows the last complete line, which ends at `end`, to the file `aside`."""
+    size = os.fstat(file).st_size
+    if size > end:
+        torn = os.pread(file, size - end, end)
+        with os.fdopen(open_regular(aside, os.O_WRONLY | os.O_CREAT | os.O_APPEND), "ab") as kept:
+            kept.write(torn + b"\n")
+        os.ftruncate(file, end)

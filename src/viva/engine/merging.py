@@ -14,8 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from viva.engine.journal import Entry, ServedChanges
-from viva.engine.lines import whole_lines
+from viva.engine.journal import Entry, ServedChanges, whole_lines
 from viva.engine.reviews import Review
 from viva.errors import StorageError
 from viva.files import UNREADABLE, open_regular

@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from viva.engine.lines import set_torn_tail_aside
+from viva.engine.journal import set_torn_tail_aside
 from viva.errors import StorageError
 from viva.files import UNREADABLE, open_regular
 from viva.types import Mark

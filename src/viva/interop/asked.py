@@ -21,8 +21,7 @@ from viva.benchmarks import find_benchmark, open_exam
 from viva.benchmarks.sources import fetched_folder
 from viva.contracts import Exam
 from viva.engine.folder import ExamRecord, ModelRecord, RunRecord
-from viva.engine.keys import Keys
-from viva.engine.nonces import nonces, with_nonce
+from viva.engine.keys import Keys, nonces, with_nonce
 from viva.engine.signing import settings
 from viva.errors import VivaError
 from viva.sandbox import Sandbox

@@ -29,7 +29,7 @@ from viva.models.replay import KEPT, Replay
 from viva.models.replay import connect as open_replay
 from viva.runs.config import AnswerFileOptions, TaskOptions
 from viva.runs.exams import languages_of, open_exams
-from viva.runs.live_line import Screen, say
+from viva.runs.progress import Screen, say
 from viva.types import Question
 from viva.visible import one_line
 

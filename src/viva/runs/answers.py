@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
-from viva.engine.answer import Answer, answer_of
-from viva.engine.evidence_text import describe_evidence
+from viva.engine.answer import Answer, answer_of, describe_evidence
 from viva.engine.folder import RunFolder, RunRecord
 from viva.engine.journal import Journal
 from viva.engine.scorefile import SCORES, score_rows

@@ -24,7 +24,7 @@ from msgspec import Struct
 from viva.errors import DataError
 from viva.io.tables import read_csv, table_text
 from viva.models import PROVIDERS
-from viva.runs.model_paths import HF, existing, folder_of, is_model, is_revision, resolve_path, split_revision
+from viva.runs.model_names import HF, existing, folder_of, is_model, is_revision, resolve_path, split_revision
 from viva.visible import one_line
 
 AXES = {"tokens": "training tokens", "steps": "training steps"}

@@ -13,8 +13,8 @@ from viva.engine.folder import ModelRecord
 from viva.engine.limits import Policy
 from viva.engine.stages import Judge, with_questions
 from viva.requesting import RequestOptions
+from viva.runs.checks import reply_of
 from viva.runs.open import OpenRun
-from viva.runs.rationale_check import reply_of
 from viva.types import Choose, ExamSpec, Generate, Kind, Question, Response, Usage
 
 SHORT_REPLY: dict[Kind, int] = {

@@ -45,14 +45,21 @@ from viva.errors import VivaError
 from viva.fields import pick
 from viva.keytable import KeyTable
 from viva.runs.answer_files import keep
-from viva.runs.ask import Queues, ask_all, ending_of, is_local, new_run
-from viva.runs.batches import Queue, open_batch_dispatcher
-from viva.runs.endings import complete, ending_of_comparing, ending_of_running
-from viva.runs.live_line import Screen
+from viva.runs.ask import Queue, Queues, ask_all, ending_of, is_local, new_run, open_batch_dispatcher
 from viva.runs.messages import notify
 from viva.runs.open import UNPAID, OpenRun
 from viva.runs.placement import batches_at_once, open_sandbox
-from viva.runs.stage import Closing, Stage, say_endings, together, watched
+from viva.runs.progress import Screen
+from viva.runs.stage import (
+    Closing,
+    Stage,
+    complete,
+    ending_of_comparing,
+    ending_of_running,
+    say_endings,
+    together,
+    watched,
+)
 from viva.types import UNANSWERED, Execute, points_of
 
 EVERY, SPENT = 0.5, 0.025

@@ -19,7 +19,7 @@ from viva.io.tables import CsvText
 from viva.keytable import KeyTable, text_key
 from viva.models.replay import Replay
 from viva.runs.answer_files import Collected, collect
-from viva.runs.batches import refuse_unbatched
+from viva.runs.ask import refuse_unbatched
 from viva.runs.config import AnswerFileOptions, JudgeOptions, LimitOptions, OutputOptions, TaskOptions, refuse_unjudged
 from viva.runs.exams import languages_of, open_exams, remember
 from viva.runs.messages import notify

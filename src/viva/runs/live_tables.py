@@ -70,8 +70,7 @@ def tables_so_far(opened: OpenRun, rows: Sequence[Sequence[ScoreRow]], signature
     """The tables that `viva score` would print of these rows, one list of them a sitting."""
     from viva.reports.consumption import consumption_grid, judging_notes
     from viva.reports.result import across_models, footnotes, grid, side_by_side, summary
-    from viva.runs.estimates import with_estimates
-    from viva.runs.score import result_of
+    from viva.runs.score import result_of, with_estimates
     from viva.viewing.opened import Tables
 
     judged = bool(opened.folder.record.judges)
@@ -98,7 +97,7 @@ def tables_so_far(opened: OpenRun, rows: Sequence[Sequence[ScoreRow]], signature
 
 
 def _judging(opened: OpenRun) -> dict[str, Consumed]:
-    from viva.runs.judging import judging_consumed
+    from viva.runs.score import judging_consumed
 
     try:
         return judging_consumed(opened)

@@ -20,9 +20,9 @@ from viva.errors import StorageError, VivaError
 from viva.files import LockedError, lock, new_file, reading
 from viva.runs.answer_files import UNMATCHED
 from viva.runs.exams import reopen
-from viva.runs.live_line import Screen, say
 from viva.runs.moved_keys import keys_elsewhere, moved
 from viva.runs.open import REVIEWS
+from viva.runs.progress import Screen, say
 from viva.runs.shards import Parts, kept_file
 from viva.runs.trust import keep_approval
 

@@ -10,7 +10,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 
-from viva.runs.live_line import say
+from viva.runs.progress import say
 
 _CALLER: ContextVar[Caller | None] = ContextVar("host", default=None)
 

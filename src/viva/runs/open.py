@@ -26,10 +26,9 @@ from viva.models.replay import Replay, located
 from viva.requesting import RequestOptions
 from viva.runs.config import LimitOptions, per_provider
 from viva.runs.draws import DRAWS, read_draws
-from viva.runs.environment import read_environment
 from viva.runs.exams import label, reopen, sample_note, set_notes
 from viva.runs.messages import notify
-from viva.runs.placement import open_encoder, placed
+from viva.runs.placement import open_encoder, placed, read_environment
 from viva.runs.trust import refuse_inherited_code, without_consent
 from viva.sandbox.constructs import Examiner
 from viva.weights import Weights

@@ -19,7 +19,7 @@ from viva.errors import MissingEncoderError, VivaError
 from viva.fields import pick
 from viva.requesting import RequestOptions
 from viva.runs.answer_files import keep
-from viva.runs.batches import refuse_unbatched
+from viva.runs.ask import refuse_unbatched
 from viva.runs.checkpoints import read_checkpoints
 from viva.runs.config import (
     JudgeOptions,
@@ -31,17 +31,24 @@ from viva.runs.config import (
     WeightsOptions,
     refuse_unjudged,
 )
-from viva.runs.environment import read_environment
-from viva.runs.exams import open_exams, remember
+from viva.runs.exams import open_exams, remember, sampling
 from viva.runs.messages import notify
-from viva.runs.model_names import Named, named_models, separate_benchmarks_and_models
-from viva.runs.model_paths import HF, existing, placed, resolve_path, split_revision
+from viva.runs.model_names import (
+    HF,
+    Named,
+    existing,
+    named_models,
+    placed,
+    resolve_path,
+    separate_benchmarks_and_models,
+    split_revision,
+)
 from viva.runs.open import UNPAID, OpenRun, earlier_runs, open_encoder_of, prepare
+from viva.runs.placement import read_environment
 from viva.runs.preflight import check_supported, refuse_unopened
 from viva.runs.published_rows import refuse_unknown
 from viva.runs.rejudge import RejudgeOptions
 from viva.runs.requests import judge_request_options, request_options
-from viva.runs.settings import sampling
 from viva.runs.trust import keep_approval
 from viva.runs.ways import Way
 from viva.types import Question
@@ -306,7 +313,7 @@ def self_test(exams: list[Exam]) -> list[list[Question]]:
 
     Returns each exam's sample, which has a question of every kind. Raises VivaError where one fails.
     """
-    from viva.runs.self_test import failures, sample
+    from viva.runs.checks import failures, sample
 
     samples = [sample(unsharded(exam), SELF_TESTED) for exam in exams]
     for exam, questions in zip(exams, samples, strict=True):

@@ -25,13 +25,11 @@ from viva.reports.consumption import judging_notes
 from viva.reports.deciders import DeciderCounts
 from viva.reports.result import Result, Suspicious, signature
 from viva.runs.answers import answered, answered_without_questions
-from viva.runs.canaries import canary_marks
 from viva.runs.config import LimitOptions
-from viva.runs.estimates import with_estimates
 from viva.runs.graded import rows_by_evaluation
-from viva.runs.judging import judging_consumed
 from viva.runs.open import OpenRun, open_evidence, prepare
 from viva.runs.published_rows import unknown_notes, with_published_rows
+from viva.runs.score import canary_marks, judging_consumed, with_estimates
 from viva.types import OUTCOMES, Aggregate, ScoreRow, StopReason, TableSpec
 
 _CHUNK = 4096

@@ -15,7 +15,7 @@ from viva.engine.limits import RunLimits
 from viva.fields import pick
 from viva.reports.result import Report
 from viva.runs.answer_files import Collected
-from viva.runs.batches import refuse_unbatched
+from viva.runs.ask import refuse_unbatched
 from viva.runs.config import LimitOptions, OutputOptions
 from viva.runs.grading import plan_grading
 from viva.runs.open import OpenRun, earlier_runs, open_encoder_of, prepare

@@ -10,12 +10,10 @@ from typing import Any, Protocol, runtime_checkable
 
 from msgspec import Struct
 
-from viva.engine.asking import Run
-from viva.errors import EXIT_INTERRUPTED, EXIT_OK
-from viva.runs.endings import resumable
-from viva.runs.live_line import Mode, say
-from viva.runs.messages import caller
-from viva.runs.progress import Progress
+from viva.engine.asking import FOR_GOOD, LASTING, Run, Tally, disk_full
+from viva.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK, EXIT_REFUSED, VivaError
+from viva.runs.messages import caller, conclude
+from viva.runs.progress import Mode, Progress, say
 
 
 @runtime_checkable
@@ -123,3 +121,120 @@ def _listen(run: Run, asking: asyncio.Task[None]) -> None:
     loop = asyncio.get_running_loop()
     for name in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(name, interrupt)
+
+
+def ending_of_asking(run: Run, path: Path, resume: str = "", *, verdicts: bool = False) -> int:
+    """After asking examinees, or the judge for `verdicts`. `resume` is how to go on, if not by `viva resume`."""
+    tally = run.tally
+    elsewhere = "" if resume else "; another address is another viva run"
+    resume = resume or f"viva resume {path}"
+    for model, why in run.refused.items():
+        conclude(given_up(run, model, why))
+    if run.stop == "disk":
+        raise disk_full(run)
+    missing, number = _missing(tally)
+    left = f"{number} verdicts missing" if verdicts else f"{number} not answered"
+    yet = "" if verdicts else " yet"
+    code = EXIT_INCOMPLETE
+    if not missing and not run.refused:
+        return EXIT_OK
+    if run.stop == "interrupted":
+        said, code = f"interrupted, {left}{yet}; go on with: {resume}", EXIT_INTERRUPTED
+    elif run.stop == "budget":
+        full, more, larger = run.budget.full
+        said = f"{full}{_held(tally)}, {left}{yet}; {more}go on with: {resume} {'' if elsewhere else 'with '}{larger}"
+        if run.budget.spent == run.budget.before and not (tally.answered or tally.failed):
+            raise VivaError(said)
+    elif run.refused:
+        said = f"{left}; once that is right, go on with: {resume}"
+        if elsewhere and "parameter" in tally.failures:
+            said = (
+                f"{left}; this run keeps its options: begin another `viva run` without what is refused "
+                f"(--reuse {path} takes over what was answered)"
+            )
+        elif run.absent:
+            said += f" (--wait-for-server 600 waits for a server that still loads){elsewhere}"
+        elif elsewhere and any("--base-url" in why for why in run.refused.values()):
+            said = f"{left}{elsewhere}"
+        code = EXIT_INCOMPLETE if run.unreached == run.refused.keys() else EXIT_REFUSED
+    elif run.stop == "refused":
+        said = f"stopped, as the grading would not work; {left}{yet}"
+    else:
+        said = _failed(run, number, left, resume)
+    conclude(said)
+    return code
+
+
+def _missing(tally: Tally) -> tuple[int, str]:
+    """How much is left to do, and that in words: there may be more than what is known."""
+    missing = max(0, tally.total - tally.answered - tally.kept)
+    return missing or int(tally.more), f"{missing:,}{' or more' if tally.more else ''}"
+
+
+def complete(run: Run) -> bool:
+    """Whether a stage has done all that there was to do, so far."""
+    return not (run.stop or run.refused or _missing(run.tally)[0])
+
+
+def resumable(run: Run) -> bool:
+    """Return whether asking again may bring what a stage left unanswered."""
+    return bool(run.stop or run.refused or not run.tally.failures or run.tally.failures - LASTING)
+
+
+def _held(tally: Tally) -> str:
+    """What a budget takes for replies without a count of tokens; nothing where all have one."""
+    if not tally.at_most:
+        return ""
+    return (
+        f" ({tally.uncounted:,} replies came without a count of tokens, and the budget takes the most that each may "
+        f"have cost, ${tally.at_most:.2f} in all)"
+    )
+
+
+def given_up(run: Run, model: str, why: str) -> str:
+    """The sentence for a model that got no more questions."""
+    return f"{model}: {why}" if model in run.absent else f"{model} was given up: {why}"
+
+
+def _failed(run: Run, missing: str, left: str, resume: str) -> str:
+    """What to say of questions that were asked and not answered."""
+    tally = run.tally
+    if tally.failures == {"missing"}:
+        return f"{missing} questions have no answer in the file ({tally.last_error})"
+    if tally.failures and tally.failures <= FOR_GOOD:
+        return f"{left}, and not to be answered by this model ({tally.last_failure})"
+    why = tally.last_failure or tally.last_error
+    return f"{left}{f' (last error: {why})' if why else ''}; try those again with: {resume}"
+
+
+def ending_of_running(run: Run, path: Path) -> int:
+    """After running the examinees' programs."""
+    if run.stop == "disk":
+        raise disk_full(run)
+    missing, number = _missing(run.tally)
+    for why in run.refused.values():
+        after = f"; go on with a sandbox, or without: viva resume {path}" if run.stop == "refused" else ""
+        conclude(f"{number} programs were not run: {why}{after}")
+    if run.stop == "interrupted" and missing:
+        conclude(f"interrupted, {number} programs not run yet; go on with: viva resume {path}")
+        return EXIT_INTERRUPTED
+    if missing and not run.refused and run.stop != "refused":
+        conclude(
+            f"{number} programs could not be run, their answers are not graded ({run.tally.last_error}); "
+            f"`viva doctor` says what is missing; then: viva resume {path}"
+        )
+    return EXIT_INCOMPLETE if missing else EXIT_OK
+
+
+def ending_of_comparing(run: Run, path: Path) -> int:
+    """After comparing texts with the gold."""
+    if run.stop == "disk":
+        raise disk_full(run)
+    missing, number = _missing(run.tally)
+    if run.stop == "interrupted" and missing:
+        conclude(f"interrupted, {number} texts not compared yet; go on with: viva resume {path}")
+        return EXIT_INTERRUPTED
+    if missing and run.stop != "refused":
+        last = run.tally.last_error
+        conclude(f"{number} texts could not be compared ({last}); try those again with: viva resume {path}")
+    return EXIT_INCOMPLETE if missing else EXIT_OK

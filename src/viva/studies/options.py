@@ -8,7 +8,7 @@ from typing import Annotated
 from viva.analysis.multiplicity import Correction
 from viva.fields import note
 from viva.runs.item_scores import UNGROUPED
-from viva.runs.live_line import Mode
+from viva.runs.progress import Mode
 
 Runs = Annotated[
     tuple[Path, ...],

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 
 from msgspec import Struct
 
-from viva.engine.evidence_text import describe_evidence, thought_size
+from viva.engine.answer import describe_evidence, thought_size
 from viva.engine.journal import Entry
 from viva.engine.stages import NO_REPLY_YET
 from viva.prompting import prompt_text

@@ -30,7 +30,7 @@ from viva.build.review_options import DecidingOptions, FileOptions, decide_by_fi
 from viva.commands import command
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError
 from viva.fields import note
-from viva.runs.live_line import say
+from viva.runs.progress import say
 from viva.shipped import shipped_text
 from viva.visible import escape_invisible, one_line, plural
 

@@ -11,7 +11,7 @@ from viva.benchmarks.rubric_exam import RubricExam
 from viva.build.stackexchange.kitchecks import graded_problems, tried_texts
 from viva.build.stackexchange.pool import PoolQuestion
 from viva.prompting import Templates
-from viva.runs.question_file_check import grader
+from viva.runs.checks import grader
 from viva.types import ExamSpec
 
 Placed = tuple[PoolQuestion, OwnQuestion]

@@ -21,7 +21,7 @@ from viva.build.stackexchange.pilot_answers import Answers, gather_answers, name
 from viva.commands import command
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, DataError
 from viva.fields import note
-from viva.runs.live_line import say
+from viva.runs.progress import say
 from viva.visible import escape_invisible, one_line, plural
 
 if TYPE_CHECKING:

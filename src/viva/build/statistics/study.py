@@ -85,7 +85,7 @@ def open_sets(given: str, choice: TaskOptions) -> list[Opened]:
     from viva.benchmarks import BENCHMARKS, find_benchmark, question_file
     from viva.benchmarks.csbench.benchmark import HERE
     from viva.benchmarks.csbench.files import is_csbench
-    from viva.runs.settings import data_folder
+    from viva.runs.exams import data_folder
 
     folder = Path(given)
     halves = given in BENCHMARKS and find_benchmark(given).about.halves
@@ -106,7 +106,7 @@ def _csbench(folder: Path, choice: TaskOptions) -> list[Opened]:
     from viva.benchmarks.csbench.benchmark import BENCHMARK
     from viva.benchmarks.csbench.files import TEST, read_set
     from viva.benchmarks.csbench.loading import FOLDERS
-    from viva.runs.settings import languages
+    from viva.runs.exams import languages
 
     several = folder.is_dir() and not (folder / TEST).is_file()
     there = tuple(code for code in BENCHMARK.about.languages if (folder / FOLDERS[code] / TEST).is_file())

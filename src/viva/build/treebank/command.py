@@ -13,7 +13,7 @@ from viva.commands import command
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError
 from viva.fields import note
 from viva.runs.config import Progress
-from viva.runs.live_line import Screen, say
+from viva.runs.progress import Screen, say
 from viva.visible import one_line
 
 if TYPE_CHECKING:

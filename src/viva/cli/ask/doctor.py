@@ -11,8 +11,8 @@ import click
 from viva.cli.common import refuse_given
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, EXIT_REFUSED
 from viva.reports.text import json_text
-from viva.runs.live_line import say
-from viva.runs.server_support import commands
+from viva.runs.preflight import commands
+from viva.runs.progress import say
 from viva.visible import one_line
 
 if TYPE_CHECKING:

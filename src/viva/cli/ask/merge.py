@@ -14,9 +14,9 @@ from viva.engine.folder import RunFolder
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK
 from viva.fields import pick
 from viva.runs.config import LimitOptions, OutputOptions
-from viva.runs.live_line import say
 from viva.runs.merge import merge, merged_record
 from viva.runs.open import prepare
+from viva.runs.progress import say
 from viva.runs.published_rows import refuse_unknown, settings_of
 from viva.runs.score import grade_run
 from viva.runs.shards import Parts, find_parts, spans

@@ -13,8 +13,8 @@ from viva.engine.folder import RunFolder, find_run
 from viva.errors import VivaError
 from viva.fields import pick
 from viva.runs.config import LimitOptions
-from viva.runs.live_line import say
 from viva.runs.open import REVIEWS, prepare
+from viva.runs.progress import say
 from viva.runs.review import Opening, invited, shares_of, start_filter
 from viva.visible import escape_invisible
 

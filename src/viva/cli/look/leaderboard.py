@@ -10,7 +10,7 @@ import click
 
 from viva.cli.options import derive
 from viva.fields import pick
-from viva.runs.live_line import say
+from viva.runs.progress import say
 from viva.studies.leaderboard.study import LeaderboardConfig, study
 from viva.visible import one_line
 

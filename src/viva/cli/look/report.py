@@ -12,7 +12,7 @@ from viva.cli.output import check_writable, print_report
 from viva.errors import VivaError
 from viva.fields import pick
 from viva.runs.config import OutputOptions, form_of
-from viva.runs.live_line import say
+from viva.runs.progress import say
 from viva.runs.report_page import PageOptions, names_of, runs_at, together, write_report
 
 FORMATS = ("html", "terminal", "json", "csv", "markdown", "latex")

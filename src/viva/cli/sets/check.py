@@ -17,12 +17,9 @@ from viva.cli.options import exam_options
 from viva.contracts import Exam
 from viva.errors import EXIT_INCOMPLETE, DataError, MissingDataError
 from viva.fields import pick
+from viva.runs.checks import check_rubrics, example_problems, failures
 from viva.runs.config import TaskOptions
-from viva.runs.exams import label, open_exams
-from viva.runs.question_file_check import example_problems
-from viva.runs.rubric_check import check_rubrics
-from viva.runs.self_test import failures
-from viva.runs.settings import data_folder
+from viva.runs.exams import data_folder, label, open_exams
 from viva.types import Defect, outcome_name
 from viva.visible import escape_invisible, one_line, plural
 

@@ -15,7 +15,7 @@ from viva.errors import EXIT_INCOMPLETE, DataError, VivaError
 from viva.fields import note
 from viva.lab.duplicates.corpora import Unit
 from viva.runs.config import TaskOptions
-from viva.runs.live_line import Mode, Screen
+from viva.runs.progress import Mode, Screen
 from viva.studies.options import BenchmarkFiles, Languages, ProgressLine
 from viva.version import __version__
 

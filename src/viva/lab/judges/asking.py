@@ -15,7 +15,7 @@ from viva.contracts import Exam
 from viva.engine.folder import Canary, RunRecord
 from viva.errors import DataError, VivaError
 from viva.fields import note
-from viva.runs.rationale_check import reply_of
+from viva.runs.checks import reply_of
 from viva.runs.score_table import rows_of
 from viva.runs.ways import Way
 from viva.types import Question, Response

@@ -34,8 +34,7 @@ from viva.lab.judges.probes import (
     quoted,
     variants,
 )
-from viva.runs.ask import ask_judges
-from viva.runs.batches import open_batch_dispatcher, refuse_unbatched
+from viva.runs.ask import ask_judges, open_batch_dispatcher, refuse_unbatched
 from viva.runs.config import JudgeKey, JudgeUrl, LimitOptions
 from viva.runs.estimate import estimate_verdicts
 from viva.runs.open import OpenRun, open_evidence, open_judge_panel, prepare

@@ -21,9 +21,8 @@ from viva.errors import ModelError, VivaError
 from viva.lab.surprisal.item_file import Items, Row, identity_hash, text_hash
 from viva.lab.surprisal.measures import Reading, read
 from viva.lab.text_sets import TextSet
-from viva.runs.live_line import Mode
 from viva.runs.messages import caller
-from viva.runs.progress import Progress
+from viva.runs.progress import Mode, Progress
 
 PROBE = "A"
 """One token to every tokenizer; it has a log-probability only where a BOS stands before it."""

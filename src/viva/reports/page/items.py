@@ -25,8 +25,7 @@ from typing import Any, Generic, TypeVar
 from msgspec import Struct
 
 from viva.benchmarks.outcomes import FINER, finer
-from viva.engine.answer import Answer
-from viva.engine.evidence_text import thought_size
+from viva.engine.answer import Answer, thought_size
 from viva.scorers.grading import CUT_OFF_WORDS
 from viva.types import OUTCOMES, outcome_name
 from viva.visible import escape_invisible, one_line

@@ -11,7 +11,7 @@ from viva.interop.writing.answers import EvaluationResult
 from viva.runs.export.destination import check_place, placed_file, placed_folder
 from viva.runs.export.formats import ExportConfig
 from viva.runs.export.graded_run import ExportedRun, opened_run
-from viva.runs.live_line import say
+from viva.runs.progress import say
 from viva.visible import one_line
 
 

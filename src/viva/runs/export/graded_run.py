@@ -12,8 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from viva.benchmarks import find_benchmark
-from viva.engine.answer import Answer, answer_of
-from viva.engine.evidence_text import describe_evidence
+from viva.engine.answer import Answer, answer_of, describe_evidence
 from viva.engine.folder import ModelRecord, RunFolder
 from viva.engine.journal import Entry, Journal
 from viva.engine.scorefile import SCORES
@@ -24,8 +23,8 @@ from viva.interop.writing.answers import EvaluationResult
 from viva.reports.result import Result, settings
 from viva.runs.answers import keys_of_answers
 from viva.runs.graded import refuse_adaptive
-from viva.runs.live_line import Screen
 from viva.runs.open import open_evidence
+from viva.runs.progress import Screen
 from viva.runs.results import Reported, read_run
 from viva.types import OUTCOMES, Aggregate, Question, Request, ScoreRow
 from viva.visible import one_line

@@ -21,7 +21,7 @@ from viva.runs.export.destination import check_place, placed_folder
 from viva.runs.export.evaluations import opened_runs
 from viva.runs.export.formats import ExportConfig
 from viva.runs.export.graded_run import ExportedRun, without_gold
-from viva.runs.live_line import say
+from viva.runs.progress import say
 from viva.visible import one_line
 
 

@@ -16,7 +16,7 @@ from viva.benchmarks import BENCHMARKS
 from viva.errors import EXIT_OK, DataError, VivaError
 from viva.interop.asked import Asked, Settings, open_asked
 from viva.runs.export.destination import placed_folder
-from viva.runs.live_line import say
+from viva.runs.progress import say
 from viva.types import Generate, Prompt, Sampling
 from viva.version import __version__
 from viva.visible import one_line

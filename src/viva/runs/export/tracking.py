@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from viva.interop.writing.trackers import tracked, write_mlflow, write_wandb
 from viva.runs.export.evaluations import opened_runs, print_warnings
 from viva.runs.export.formats import ExportConfig
-from viva.runs.live_line import say
+from viva.runs.progress import say
 
 
 def export_mlflow(config: ExportConfig) -> int:

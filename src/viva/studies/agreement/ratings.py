@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from viva.benchmarks.outcomes import FINER as FINER_WORDS
 from viva.benchmarks.outcomes import finer
-from viva.engine.evidence_text import thought_size
+from viva.engine.answer import thought_size
 from viva.engine.reviews import ReviewLog, item_key
 from viva.errors import DataError
 from viva.review.filters import Filter

@@ -25,8 +25,7 @@ from viva.fields import note, pick
 from viva.io.tables import CsvText
 from viva.prompting import read_templates
 from viva.reports.text import json_text
-from viva.runs.ask import ask_judges
-from viva.runs.batches import BatchDispatcher, open_batch_dispatcher, refuse_unbatched
+from viva.runs.ask import BatchDispatcher, ask_judges, open_batch_dispatcher, refuse_unbatched
 from viva.runs.config import JudgeKey, JudgeUrl, LimitOptions
 from viva.runs.open import OpenRun, open_evidence, open_judge_panel, prepare
 from viva.runs.plan import rejudge_records

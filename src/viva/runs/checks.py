@@ -1,0 +1,309 @@
+"""Checks of an exam before anybody is asked: gold answers graded as replies, rationales, rubrics, question files."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from msgspec import Struct
+
+from viva.benchmarks.custom.examples import check_examples
+from viva.benchmarks.custom.model import OwnQuestion, Problem
+from viva.benchmarks.custom.probing import Patience
+from viva.benchmarks.custom.traps import Trap, traps
+from viva.benchmarks.rationale.combining import Q_A
+from viva.benchmarks.rubric_exam import RubricExam
+from viva.benchmarks.sets import spread
+from viva.contracts import Exam
+from viva.engine.programs import program_key
+from viva.errors import VivaError
+from viva.prompting import prompt_text
+from viva.runs.messages import notify
+from viva.scorers.golden import phrasings, wrong_answer
+from viva.scorers.rubric.model import Graded
+from viva.types import (
+    ANSWER,
+    RATIONALE,
+    Choose,
+    Defect,
+    Evidence,
+    Execute,
+    Execution,
+    Kind,
+    Likelihood,
+    Opinion,
+    Question,
+    Response,
+    Sampling,
+    outcome_name,
+)
+from viva.visible import escape_invisible, one_line
+
+
+def sample(exam: Exam, at_most: int) -> list[Question]:
+    """So many questions of an exam, evenly spread, and the first of each kind."""
+    chosen = frozenset(spread(len(exam), at_most))
+    kinds: set[Kind] = set()
+    found = []
+    for index, question in enumerate(exam.questions()):
+        if index in chosen or question.kind not in kinds:
+            kinds.add(question.kind)
+            found.append(question)
+    return found
+
+
+def failures(exam: Exam, questions: Iterable[Question] | None = None) -> list[str]:
+    """What went wrong in the self-test of these questions, of all where None, in words."""
+    return [
+        f"question {escape_invisible(question.id)}: {problem}"
+        for question in (exam.questions() if questions is None else questions)
+        for problem in _problems(exam, question)
+    ]
+
+
+def _problems(exam: Exam, question: Question) -> Iterator[str]:
+    request = exam.request(question, 0, Sampling())
+    if not request.prompt:
+        yield "its prompt is empty"
+    if isinstance(request, Choose):
+        yield from _chosen_problems(exam, question, len(request.continuations))
+    else:
+        yield from _written_problems(exam, question)
+
+
+def _written_problems(exam: Exam, question: Question) -> Iterator[str]:
+    """An answer that is written: the gold one scores 1, a wrong one 0, in every phrasing."""
+    if question.answer is None:
+        score = exam.score(question, Response(text="A"))
+        if score.outcome != "unsound":
+            yield f"has no usable gold answer, yet an answer is {outcome_name(score.outcome)}"
+        return
+    if exam.spec.as_published:
+        return  # the authors' readings are wrong for some gold answers: that is what --as-published is for
+    empty = exam.score(question, Response(text=" \n"))
+    if empty.value is not None or empty.outcome != "empty":
+        yield f"an empty reply is {outcome_name(empty.outcome)}, not empty"
+    if exam.spec.rationale:
+        yield from explained_problems(exam, question)
+        return
+    if question.kind == "free":
+        return  # what a rubric must give is said by example answers: see checkfile.py
+    if question.kind in ("blank", "open"):
+        yield from _judged_problems(exam, question)
+        return
+    for what, answer, value in (("gold", question.answer, 1.0), ("wrong", wrong_answer(question), 0.0)):
+        for reply in phrasings(question, answer) if answer else ():  # "": all options are right, and no answer is wrong
+            score = exam.score(question, Response(text=reply))
+            if score.value != value:
+                shown = f"{what} {one_line(answer, 60)} as {one_line(reply, 60)!r}"
+                yield f"{shown} scores {score.value} ({outcome_name(score.outcome)})"
+
+
+def _chosen_problems(exam: Exam, question: Question, options: int) -> Iterator[str]:
+    """A chosen answer: each option in turn is nearly certain, and one of them is right."""
+    scores = [
+        exam.score(
+            question, Response(likelihoods=tuple(Likelihood(-0.1 if at == sure else -9.0) for at in range(options)))
+        )
+        for sure in range(options)
+    ]
+    if question.answer is None:
+        if any(score.outcome != "unsound" for score in scores):
+            yield "has no usable gold answer, yet a choice is graded"
+        return
+    right = [score.answer for score in scores if score.value == 1.0]
+    if right != [question.answer] or any(score.value not in (0.0, 1.0) for score in scores):
+        yield f"gold {one_line(question.answer, 60)}, and what scores 1 is {right}"
+
+
+def _judged_problems(exam: Exam, question: Question) -> Iterator[str]:
+    """A judged question: the judge is asked about the gold answer, and its best and worst verdicts count as such."""
+    gold = Response(text=str(question.answer))
+    requests = exam.judgements(question, gold, 1, {})
+    if len(requests) != 1 or str(question.answer) not in prompt_text(requests[0].prompt):
+        yield "the judge would not see the gold answer"
+    best, worst = ("1", "0") if question.kind == "blank" else ("10", "1")
+    for mark, wanted in ((best, 1.0), (worst, 0.0 if question.kind == "blank" else 0.1)):
+        score = exam.score(question, gold, said(f"Reason.\nVERDICT: {mark}"))
+        if score.value != wanted:
+            yield f"the verdict {mark} scores {score.value}, not {wanted}"
+    if exam.score(question, gold).outcome != "ungraded":
+        yield "without a verdict it is graded all the same"
+
+
+JUDGED = ("blank", "open")
+
+
+def said(verdict: str, *aspects: str) -> Evidence:
+    """What a judge replied about the answer (and other aspects)."""
+    return Evidence(opinions=[Opinion("self-test", aspect, verdict) for aspect in (aspects or (ANSWER,))])
+
+
+def explained_problems(exam: Exam, question: Question) -> Iterator[str]:
+    """What is wrong with the grading of one question: its gold must earn full marks, a wrong answer none for Q→A."""
+    rationale = question.explanation or "It follows from the definition, as every other reading contradicts it."
+    gold = str(question.answer)
+    if question.kind in JUDGED:
+        yield from _judged(exam, question, reply_of(rationale, gold))
+        return
+    full = said("Reason.\nVERDICT: 1", RATIONALE)
+    for answer in phrasings(question, gold):
+        score = exam.score(question, Response(text=reply_of(rationale, answer)), full)
+        if score.value != 1.0 or score.parts.get(Q_A) != 1.0:
+            yield f"gold {one_line(answer, 60)!r} with its rationale scores {score.value} ({score.explanation})"
+    wrong = wrong_answer(question)
+    for answer in phrasings(question, wrong) if wrong else ():
+        score = exam.score(question, Response(text=reply_of(rationale, answer)), full)
+        if score.parts.get(Q_A) != 0.0:
+            yield f"wrong {one_line(answer, 60)!r} scores {score.parts.get(Q_A)} for its answer"
+    bare = exam.score(question, Response(text=reply_of("", gold)))
+    if bare.value != 0.0:
+        yield f"the gold answer without a rationale scores {bare.value}"
+
+
+def _judged(exam: Exam, question: Question, reply: str) -> Iterator[str]:
+    requests = exam.judgements(question, Response(text=reply), 1, {})
+    if len(requests) != 2 or not all(str(question.answer) in prompt_text(request.prompt) for request in requests):
+        yield "the judge would not see the gold answer, once for the answer and once for the rationale"
+    verdicts = [Opinion("self-test", ANSWER, f"VERDICT: {mark}") for mark in ("10", "1")]
+    best = [verdict for verdict in verdicts if exam.mark(question, verdict) == 1.0]
+    if not best:
+        yield "no verdict gives the answer full marks"
+        return
+    full = Evidence(opinions=[best[0], Opinion("self-test", RATIONALE, "VERDICT: 1")])
+    score = exam.score(question, Response(text=reply), full)
+    if score.value != 1.0:
+        yield f"gold answer and rationale with full verdicts score {score.value}"
+    if exam.score(question, Response(text=reply)).outcome != "ungraded":
+        yield "without a verdict it is graded all the same"
+
+
+def reply_of(rationale: str, answer: str) -> str:
+    """A reply in the form that is asked for."""
+    return json.dumps({"Rationale": rationale, "Answer": answer}, ensure_ascii=False)
+
+
+ECHO = ("the question said back, in full", "the question said back, in part")
+"""Kinds of defects: what an answer that repeats the question earns."""
+_TOLD_OTHERWISE = ("the question's own text matches", "unreachable total")
+"""Kinds of traps that the echo tells, and that the loader of cases has noted."""
+
+
+class RubricCheck(Struct, frozen=True, kw_only=True):
+    """What was found, and what saying every question back earns: `echo` of `asked` questions, as a mean from 0 to 1."""
+
+    defects: tuple[Defect, ...]
+    asked: int
+    echo: float
+    notes: tuple[str, ...] = ()
+
+    @property
+    def summary(self) -> str:
+        """One line about saying the questions back."""
+        full, part = (sum(defect.kind == kind for defect in self.defects) for kind in ECHO)
+        if not full and not part:
+            return "saying the question back earns nothing anywhere"
+        return (
+            f"saying every question back earns {self.echo:.1%} ({full} questions in full, {part} in part); "
+            "as a model: baseline/echo"
+        )
+
+
+def check_rubrics(exam: RubricExam, *, unsafe: bool = False) -> RubricCheck:
+    """Every trap of an exam's rubrics; the tests are run on the questions' own text, in the sandbox."""
+    wanted: dict[bytes, Execute] = {}
+    sound = [question for question in exam.questions() if question.answer is not None]
+    for question in sound:
+        for request in exam.executions(question, Response(text=question.text)):
+            wanted[program_key(request)] = request
+    notes: list[str] = []
+    fared = run_programs(wanted, notes, unsafe=unsafe)
+    defects: list[Defect] = []
+    earned = 0.0
+    for question in sound:
+        patience = Patience()
+        defects += [
+            Defect(question.id, trap.kind, _placed(trap), "noted")
+            for trap in traps(exam.rubric_of(question), question.text, patience)
+            if trap.kind not in _TOLD_OTHERWISE
+        ]
+        requests = exam.executions(question, Response(text=question.text))
+        evidence = Evidence(executions=[fared.get(program_key(request)) for request in requests])
+        graded = exam.graded(question, question.text, evidence)
+        if graded.share:
+            earned += graded.share
+        if graded.share and graded.share > 0:
+            defects.append(Defect(question.id, ECHO[graded.share < 1], _earned(graded), "noted"))
+    return RubricCheck(
+        defects=tuple(defects), asked=len(sound), echo=earned / len(sound) if sound else 0.0, notes=tuple(notes)
+    )
+
+
+def _placed(trap: Trap) -> str:
+    where = f"{trap.part}[{trap.index}] " if trap.index >= 0 else f"{trap.part}: " if trap.part else ""
+    return f"{where}{trap.text}"
+
+
+def _earned(graded: Graded) -> str:
+    """The points, and the lines that gave them."""
+    lines = [f"{name}: {line}" for name, part in graded.parts.items() for line in part.details]
+    giving = [line for line in lines if ": +" in line and ": +0 " not in line]
+    return f"{graded.points:g} of {graded.total:g} points: {'; '.join(giving)}"
+
+
+def example_problems(
+    questions: Sequence[OwnQuestion], exam: RubricExam, notes: list[str], *, unsafe: bool = False
+) -> list[Problem]:
+    """Every example that does not score as it should, its tests run in the sandbox."""
+    answers = ((own, example.answer) for own in questions for example in own.examples)
+    grade = grader(exam, answers, notes, unsafe=unsafe)
+    return [problem for own in questions for problem in check_examples(own, grade)]
+
+
+def grader(
+    exam: RubricExam,
+    answers: Iterable[tuple[OwnQuestion, str]],
+    notes: list[str],
+    *,
+    unsafe: bool,
+    announced: bool = False,
+) -> Callable[[OwnQuestion, str], Graded]:
+    """What grades these answers. All their programs run once, in one sandbox; where there is none, `notes` says so."""
+    asked = {question.id: question for question in exam.questions()}
+    wanted: dict[bytes, Execute] = {}
+    for own, answer in answers:
+        for request in exam.executions(asked[own.id], Response(text=answer)):
+            wanted[program_key(request)] = request
+    if announced and wanted:
+        notify(f"running {len(wanted):,} test programs in the sandbox")
+    fared = run_programs(wanted, notes, unsafe=unsafe)
+
+    def grade(own: OwnQuestion, answer: str) -> Graded:
+        question = asked[own.id]
+        requests = exam.executions(question, Response(text=answer))
+        executions = [fared.get(program_key(request)) for request in requests]
+        return exam.graded(question, answer, Evidence(executions=executions))
+
+    return grade
+
+
+def run_programs(wanted: dict[bytes, Execute], notes: list[str], *, unsafe: bool) -> dict[bytes, Execution]:
+    """Run each program once. Where there is no sandbox, none is run, and `notes` gets a sentence."""
+    if not wanted:
+        return {}
+    from viva.sandbox import Sandbox
+
+    async def everything() -> dict[bytes, Execution]:
+        sandbox = Sandbox(unsafe_host_execution=unsafe)
+        try:
+            fared = await asyncio.gather(*(sandbox.run(request) for request in wanted.values()))
+        finally:
+            await sandbox.close()
+        return dict(zip(wanted, fared, strict=True))
+
+    try:
+        return asyncio.run(everything())
+    except VivaError as problem:
+        notes.append(f"{len(wanted)} test programs were not run: {problem}")
+        return {}
