@@ -15,14 +15,16 @@ from rows import each_row, tabled
 from viva.cli.ask.list import list_command
 from viva.errors import DataError, VivaError
 from viva.models.templates import families
-from viva.runs.checkpoints import Checkpoints, models_of, read_checkpoints
 from viva.runs.config import WeightsOptions
 from viva.runs.model_names import (
+    Checkpoints,
     Named,
     folder_of,
     in_natural_order,
+    models_of,
     named_models,
     placed,
+    read_checkpoints,
     separate_benchmarks_and_models,
     split_revision,
     tails,

@@ -19,7 +19,7 @@ from cli.told import command_of, told
 from rows import each_row
 from servers.fixtures import QUIET, LocalServer, Viva
 from viva.errors import DataError, VivaError
-from viva.runs.checkpoints import amount, models_of, read_checkpoints
+from viva.runs.model_names import amount, models_of, read_checkpoints
 from viva.types import Question
 
 pytestmark = pytest.mark.usefixtures("elsewhere")

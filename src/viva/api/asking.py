@@ -26,9 +26,9 @@ from viva.models.replay import KEPT, Replay
 from viva.runs.answer_files import Collected
 from viva.runs.config import OutputOptions
 from viva.runs.configfile import Configuration, read_config
-from viva.runs.messages import Caller
+from viva.runs.plan import Way
+from viva.runs.progress import Caller
 from viva.runs.session import Session
-from viva.runs.ways import Way
 
 
 class UnansweredWarning(UserWarning):

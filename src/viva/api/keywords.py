@@ -12,7 +12,7 @@ from viva.engine.limits import RunLimits
 from viva.errors import VivaError
 from viva.fields import Option, convert, options, unknown
 from viva.runs.config import GRADE, RESUME, RUN
-from viva.runs.rejudge import RejudgeOptions
+from viva.runs.plan import RejudgeOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -20,7 +20,7 @@ from viva.api.threads import run_in_thread
 from viva.commands import Command
 from viva.errors import VivaError, missing_extras
 from viva.fields import Option, options
-from viva.runs.messages import Caller
+from viva.runs.progress import Caller
 
 if TYPE_CHECKING:
     from viva.reports.printing import StudyResult

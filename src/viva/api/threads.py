@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
-from viva.runs.messages import Caller
+from viva.runs.progress import Caller
 
 T = TypeVar("T")
 _LOOK = 0.5

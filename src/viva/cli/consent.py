@@ -9,7 +9,7 @@ import click
 from viva.engine.folder import RunFolder
 from viva.runs import trust
 from viva.runs.config import LimitOptions
-from viva.runs.messages import caller
+from viva.runs.progress import caller
 
 
 def confirm_endpoints(folder: RunFolder, limits: LimitOptions) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
+from typing import Protocol, runtime_checkable
 
 import msgspec
 from msgspec import Struct
@@ -16,7 +17,6 @@ from msgspec import Struct
 from viva.contracts import HEARD, MORE, AdaptingModel, Model
 from viva.engine.asking import Run, Task, book, write
 from viva.engine.budget import Hold, both, worst_case
-from viva.engine.firstreply import FirstReply
 from viva.engine.limits import Ceiling, Policy
 from viva.engine.pacing import Pace
 from viva.engine.slots import Slots
@@ -438,3 +438,56 @@ class _Group:
 
 async def _reply(model: Model, request: Request) -> Response:
     return await (model.choose(request) if isinstance(request, Choose) else model.answer(request))
+
+
+LONGEST_PAUSE = 5.0
+"""Seconds between two tries while a server is waited for."""
+CONNECTING = 5.0
+"""Seconds after which a request that got no reply had reached somebody: its patience begins when it is lost."""
+
+
+@runtime_checkable
+class Inquiring(Protocol):
+    """A model that can find out why no reply comes."""
+
+    async def silence(self) -> ModelError | None:
+        """The error for a server that answers nothing at all; None for one that is only slow. Takes a few seconds."""
+        ...
+
+
+class FirstReply:
+    """What is known of one endpoint before its first reply. `patience`: seconds that it is waited for."""
+
+    def __init__(self, patience: float) -> None:
+        self.came = False
+        self._patience = patience
+        self._since = 0.0
+        self._silence: ModelError | None = None
+
+    async def inquire(self, model: Model) -> ModelError | None:
+        """Ask a server that is silent for some seconds whether it is there; that counts once a request is lost."""
+        if not self.came and isinstance(model, Inquiring):
+            self._since = asyncio.get_running_loop().time()
+            self._silence = await model.silence()
+        return self._silence
+
+    def note(self, problem: ModelError) -> ModelError:
+        """The problem as it is to be seen: of a request without a reply, where the server was found to be silent."""
+        if problem.kind == "timeout":
+            return self._silence if self._silence and not self.came else problem  # its patience began with the inquiry
+        self.came = self.came or not problem.unreachable
+        return problem
+
+    def absent(self, problem: ModelError) -> bool:
+        """Whether the problem means that the server cannot be reached: it has not replied to anything yet."""
+        return problem.unreachable and not self.came
+
+    def pause(self, usual: float, began: float) -> float | None:
+        """Seconds before the next try of a request that `began` then, by the event loop's clock.
+
+        None where the patience is over.
+        """
+        now = asyncio.get_running_loop().time()
+        self._since = self._since or (began if now - began < CONNECTING else now)
+        pause = min(usual, LONGEST_PAUSE)
+        return None if now + pause - self._since > self._patience else pause

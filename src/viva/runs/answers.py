@@ -1,4 +1,4 @@
-"""The answers of a run one by one, with question, reply, verdict and evidence: what item browsers show."""
+"""The answers of a run one by one, with question, reply, verdict and evidence, and as text: what item browsers show."""
 
 from __future__ import annotations
 
@@ -6,15 +6,21 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
-from viva.engine.answer import Answer, answer_of, describe_evidence
+from msgspec import UNSET, Struct
+
+from viva.contracts import Suspicion
+from viva.engine.answer import Answer, answer_of, describe_evidence, thought_size
 from viva.engine.folder import RunFolder, RunRecord
-from viva.engine.journal import Journal
+from viva.engine.journal import Entry, Journal
 from viva.engine.scorefile import SCORES, score_rows
 from viva.engine.stages import NO_REPLY_YET, Evaluation, parts_shown, row_of
 from viva.errors import StorageError
-from viva.runs.graded import is_fresh
+from viva.prompting import prompt_text
 from viva.runs.open import OpenRun, open_evidence
-from viva.types import Question, ScoreRow
+from viva.runs.results import is_fresh
+from viva.scorers.grading import CUT_OFF_WORDS
+from viva.types import Choose, Generate, Question, Request, Response, Score, ScoreRow, outcome_name
+from viva.visible import escape_invisible
 
 _ALL: Callable[[int], bool] = lambda place: True  # noqa: E731
 
@@ -91,3 +97,118 @@ def keys_of_answers(journal: Journal, record: RunRecord) -> dict[tuple[str, str,
         for entry in journal.entries()
         if benchmarks.count(entry.benchmark) == 1
     }
+
+
+_LINES, _CHARACTERS = 2, 300
+"""Of a thought that is folded, so many lines and characters are shown."""
+
+
+class Described(Struct, frozen=True):
+    """An answer as text for a terminal, and what it is chosen by."""
+
+    text: str
+    exam: str
+    sample: int
+    model: str
+    question: Question
+    response: Response
+    score: Score
+    suspicion: Suspicion
+
+    def data(self) -> dict[str, object]:
+        """The same for programs: outcomes and texts as the journals have them."""
+        return {
+            "exam": self.exam,
+            "model": self.model,
+            "question": self.question.id,
+            "sample": self.sample,
+            "outcome": self.score.outcome,
+            "value": self.score.value,
+            "read": self.score.answer,
+            "gold": self.question.answer,
+            "why": self.score.explanation,
+            "reply": self.response.text,
+            "error": self.response.error.message if self.response.error else None,
+        }
+
+
+def described_answers(opened: OpenRun, stack: ExitStack, *, prompts: bool, reasoning: bool) -> Iterator[Described]:
+    """Every answer, with its prompt where asked, and all that the model thought where `reasoning`."""
+    answers = opened.folder.journal("responses")
+    stack.callback(answers.close)
+    evidence_store = open_evidence(opened, stack)
+    for evaluation in opened.evaluations:
+        for question, key, request in evaluation.requests():
+            entry = answers.read(key)
+            response = entry.response() if entry else NO_REPLY_YET
+            evidence = evidence_store.about(evaluation, question, request.sample, response)
+            score = evaluation.exam.score(question, response, evidence)
+            vary = evaluation.exam.spec.vary
+            which = (
+                f"sample {request.sample}" if vary is UNSET else vary.answer_name(request.sample, evaluation.samples)
+            )
+            whose = f"{evaluation.label} {question.id}, {which}, {evaluation.model.name}"
+            lines = [escape_invisible(f"=== {whose}: {outcome_name(score.outcome)}")]
+            if prompts:
+                # The key covers the prompt: that the answer was found under it proves this is what was sent.
+                lines += [f"--- prompt (request {key.hex()})", escape_invisible(prompt_text(request.prompt))]
+            lines += [*_thought(response, whole=reasoning), *_replied(request, response)]
+            if entry and isinstance(request, Generate) and not entry.error:
+                lines += _circumstances(entry)
+            lines.append(
+                f"--- read: {escape_invisible(score.answer, limit=200) or '–'}   gold: "
+                f"{escape_invisible(question.answer or '–')}"
+            )
+            lines.append(f"--- why: {escape_invisible(score.explanation, limit=1000)}")
+            suspicion = evidence_store.suspicion(evaluation.exam, question, response)
+            lines += [
+                f"--- {escape_invisible(who)}: {escape_invisible(said, limit=2000)}"
+                for who, said in describe_evidence(evidence, suspicion)
+            ]
+            yield Described(
+                "\n".join(lines) + "\n",
+                evaluation.label,
+                request.sample,
+                evaluation.model.name,
+                question,
+                response,
+                score,
+                suspicion,
+            )
+
+
+def _thought(response: Response, *, whole: bool) -> list[str]:
+    """What the model thought before its reply: its beginning and how long it is, or all of it."""
+    size = thought_size(response)
+    if not size:
+        return []
+    if not response.reasoning:
+        return [f"--- thought ({size}; no text of it is kept)"]
+    if whole:
+        return [f"--- thought ({size})", escape_invisible(response.reasoning)]
+    shown = "\n".join(response.reasoning.strip().splitlines()[:_LINES])[:_CHARACTERS]
+    if len(shown) == len(response.reasoning.strip()):
+        return [f"--- thought ({size})", escape_invisible(shown)]
+    return [f"--- thought ({size}; --reasoning shows all of it)", f"{escape_invisible(shown)} …"]
+
+
+def _circumstances(entry: Entry) -> list[str]:
+    """What the reply took, and why it ended, as far as that is known."""
+    cut = CUT_OFF_WORDS.get(entry.stop_reason)
+    if not entry.usage:
+        return [f"    ({cut})"] if cut else []
+    thought = f", of them {entry.usage.reasoning:,} thought" if entry.usage.reasoning else ""
+    why = cut or f"stopped by {entry.stop_reason}"
+    return [f"    ({entry.usage.output:,} tokens{thought}, {why}, {entry.seconds:.2f} s)"]
+
+
+def _replied(request: Request, response: Response) -> list[str]:
+    """What came back: a text, or how probable each continuation is."""
+    if not isinstance(request, Choose) or response.error:
+        return ["--- reply", escape_invisible(response.text, limit=4000)]
+    lines = [f"--- log-probability, by {request.by}"]
+    for text, one in zip(request.continuations, response.likelihoods, strict=False):
+        least = "at most " if one.bound else ""
+        of = f" ({one.tokens} tokens)" if one.tokens != 1 else ""
+        lines.append(f"    {least}{one.logprob:.4f}{of}  {escape_invisible(repr(text), limit=200)}")
+    return lines

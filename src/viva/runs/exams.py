@@ -1,4 +1,5 @@
-"""Opening exams: from options for a new run, from run.json for an old one; and the settings that options come to."""
+"""Opening exams: from options for a new run, from run.json for an old one; and the settings that options come
+to, lists of questions, and published files to download."""
 
 from __future__ import annotations
 
@@ -8,22 +9,30 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 from msgspec import UNSET
 
+from viva.analysis.difficulty import read_levels
 from viva.benchmarks import BENCHMARKS, CARD, CUSTOM, file_benchmark, find_benchmark, open_exam, question_file
 from viva.benchmarks.card.model import read_card
 from viva.benchmarks.rationale import RATIONALE_EXAM
 from viva.benchmarks.sharding import read_shard, unsharded
+from viva.benchmarks.sources import Source, intact
 from viva.contracts import Exam
 from viva.engine.folder import ExamRecord
 from viva.errors import DataError, VivaError
+from viva.files import write_whole
 from viva.languages import LANGUAGES
 from viva.prompting import merged, read_templates
 from viva.runs.config import SamplingOptions, TaskOptions
+from viva.runs.item_scores import QUESTION, rows_of
 from viva.types import BenchmarkInfo, ExamSpec, Language, Sampling, is_language_tag, outcome_name
+
+if TYPE_CHECKING:
+    import aiohttp
+
 
 Change = Callable[[ExamSpec, Path | None, dict[str, object] | None], tuple[ExamSpec, dict[str, object] | None]]
 """Settings, question file or card, templates → settings and templates."""
@@ -299,7 +308,7 @@ def specs(choice: TaskOptions, about: BenchmarkInfo) -> list[ExamSpec]:
     wanted = languages(choice, supported, more=about.more_languages) if len(supported) > 1 else list(supported)
     listed: tuple[str, ...] = ()
     if choice.questions is not None:
-        from viva.runs.question_lists import read_listed
+        from viva.runs.exams import read_listed
 
         listed = read_listed(choice.questions)
     return [
@@ -357,3 +366,94 @@ def data_folder(choice: TaskOptions, benchmark: str) -> Path | None:
     if given:
         return Path(given)
     return fetched_folder(benchmark)
+
+
+def read_listed(path: Path) -> tuple[str, ...]:
+    """The ids in their order, each once. Raises DataError where there is no such file, no column of ids, or no id."""
+    kind = path.name.removesuffix(".gz").rpartition(".")[2].lower()
+    found = _of_rows(path) if kind in ("csv", "jsonl") else _of_lines(path)
+    if not found:
+        raise DataError(f"{path} lists no questions; write an id a line, or rows with a column `question`")
+    return tuple(dict.fromkeys(found))
+
+
+def read_level_file(path: Path) -> dict[str, int]:
+    """Question → its published level of difficulty. Raises DataError for what cannot be read, with the line."""
+    try:
+        return read_levels(path.read_text(encoding="utf-8-sig"), str(path))
+    except FileNotFoundError:
+        raise DataError(f"there is no file of levels {path}") from None
+    except (OSError, UnicodeDecodeError) as problem:
+        raise DataError(f"cannot read the levels {path}: {problem}") from None
+
+
+def _of_rows(path: Path) -> list[str]:
+    found: list[str] = []
+    for line, row in rows_of(path):
+        value = next((row[name] for name in QUESTION if name in row), None)
+        if isinstance(value, bool) or not isinstance(value, (str, int)) or value == "":
+            raise DataError(f"{path}, line {line}: no id of a question; it needs a column {QUESTION[1]!r}")
+        found.append(unguarded(str(value)))
+    return found
+
+
+def unguarded(text: str) -> str:
+    """A CSV field as it was before `viva.visible.harmless` kept a spreadsheet from running it."""
+    return text[1:] if text[:1] == "'" and text[1:2] in ("=", "+", "-", "@") else text
+
+
+def _of_lines(path: Path) -> list[str]:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise DataError(f"there is no list of questions {path}") from None
+    except (OSError, UnicodeDecodeError) as problem:
+        raise DataError(f"cannot read the list of questions {path}: {problem}") from None
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+LARGEST = 64 << 20
+"""Bytes of a published file; the largest has two million."""
+
+
+async def fetch(source: Source, base: str, folder: Path) -> None:
+    """Download what is not there yet, each file verified by SHA-256. Raises DataError."""
+    import aiohttp
+
+    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=120), trust_env=True) as session:
+        for path, sha256 in source.files.items():
+            place = folder / source.names.get(path, path)
+            if place.exists() and place.stat().st_size <= LARGEST and intact(place.read_bytes(), sha256):
+                continue
+            try:
+                async with session.get(base + path) as reply:
+                    status = reply.status
+                    content = await _read(reply.content) if status == 200 else b""
+            except (aiohttp.ClientError, TimeoutError) as problem:
+                raise DataError(_by_hand(source, base + path, str(problem) or type(problem).__name__)) from None
+            if status != 200:
+                raise DataError(_by_hand(source, base + path, f"HTTP {status}"))
+            if len(content) > LARGEST:
+                raise DataError(_by_hand(source, base + path, f"it is longer than {LARGEST >> 20} MiB"))
+            if not intact(content, sha256):
+                raise DataError(_by_hand(source, base + path, "its SHA-256 is not the published one"))
+            place.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(place, content)
+
+
+async def _read(stream: aiohttp.StreamReader) -> bytes:
+    """A body, or a little more than `LARGEST` of it: whoever sends it, no file is longer."""
+    content = bytearray()
+    async for part in stream.iter_any():
+        content += part
+        if len(content) > LARGEST:
+            break
+    return bytes(content)
+
+
+def _by_hand(source: Source, address: str, why: str) -> str:
+    first = next(source.names.get(path, path) for path in source.files)
+    return (
+        f"cannot fetch {address}: {why}. By hand: get the files from {source.page} on a machine with access, keep "
+        f"their names (such as {first}), and point --data or VIVA_DATA at the folder"
+    )

@@ -46,10 +46,9 @@ from viva.fields import pick
 from viva.keytable import KeyTable
 from viva.runs.answer_files import keep
 from viva.runs.ask import Queue, Queues, ask_all, ending_of, is_local, new_run, open_batch_dispatcher
-from viva.runs.messages import notify
 from viva.runs.open import UNPAID, OpenRun
 from viva.runs.placement import batches_at_once, open_sandbox
-from viva.runs.progress import Screen
+from viva.runs.progress import Screen, notify
 from viva.runs.stage import (
     Closing,
     Stage,

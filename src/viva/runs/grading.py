@@ -22,11 +22,10 @@ from viva.runs.answer_files import Collected, collect
 from viva.runs.ask import refuse_unbatched
 from viva.runs.config import AnswerFileOptions, JudgeOptions, LimitOptions, OutputOptions, TaskOptions, refuse_unjudged
 from viva.runs.exams import languages_of, open_exams, remember
-from viva.runs.messages import notify
 from viva.runs.open import OpenRun, prepare
-from viva.runs.plan import judge_records
+from viva.runs.plan import Way, judge_records
+from viva.runs.progress import notify
 from viva.runs.published_rows import refuse_unknown, settings_of
-from viva.runs.ways import Way
 from viva.types import Sampling, ScoreRow
 from viva.version import __version__
 from viva.visible import csv_safe

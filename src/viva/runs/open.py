@@ -27,8 +27,8 @@ from viva.requesting import RequestOptions
 from viva.runs.config import LimitOptions, per_provider
 from viva.runs.draws import DRAWS, read_draws
 from viva.runs.exams import label, reopen, sample_note, set_notes
-from viva.runs.messages import notify
 from viva.runs.placement import open_encoder, placed, read_environment
+from viva.runs.progress import notify
 from viva.runs.trust import refuse_inherited_code, without_consent
 from viva.sandbox.constructs import Examiner
 from viva.weights import Weights

@@ -1,57 +1,64 @@
-"""What a run would be: exams, models and judges as run.json names them, checked before anything is asked."""
+"""What a run would be: exams, models and judges as run.json names them, checked before anything is asked; what an
+experiment does otherwise (`Way`), and a finished run with other judges."""
 
 from __future__ import annotations
 
 import datetime
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, cast
 
 import msgspec
+from msgspec import Meta, Struct
 
-from viva.benchmarks import find_benchmark
+from viva.benchmarks import find_benchmark, open_exam
+from viva.benchmarks.rationale import RATIONALE_EXAM
 from viva.benchmarks.sharding import unsharded
 from viva.contracts import Exam, Model
 from viva.engine.folder import ExamRecord, ModelRecord, RunFolder, RunRecord, new_run_path
 from viva.engine.limits import RunLimits
 from viva.errors import MissingEncoderError, VivaError
-from viva.fields import pick
+from viva.fields import note, pick
+from viva.plugins import load, registered
+from viva.prompting import merged
 from viva.requesting import RequestOptions
 from viva.runs.answer_files import keep
 from viva.runs.ask import refuse_unbatched
-from viva.runs.checkpoints import read_checkpoints
+from viva.runs.checks import check_supported, refuse_unopened
 from viva.runs.config import (
+    JudgeKey,
     JudgeOptions,
+    JudgeUrl,
     LimitOptions,
     OutputOptions,
+    Panel,
     SamplingOptions,
     ServerOptions,
     TaskOptions,
     WeightsOptions,
     refuse_unjudged,
 )
-from viva.runs.exams import open_exams, remember, sampling
-from viva.runs.messages import notify
+from viva.runs.exams import open_exams, read_rubric, refuse_unused, remember, reopen, sampling
+from viva.runs.execute import execute_run
 from viva.runs.model_names import (
     HF,
     Named,
     existing,
     named_models,
     placed,
+    read_checkpoints,
     resolve_path,
     separate_benchmarks_and_models,
     split_revision,
 )
 from viva.runs.open import UNPAID, OpenRun, earlier_runs, open_encoder_of, prepare
 from viva.runs.placement import read_environment
-from viva.runs.preflight import check_supported, refuse_unopened
+from viva.runs.progress import notify
 from viva.runs.published_rows import refuse_unknown
-from viva.runs.rejudge import RejudgeOptions
 from viva.runs.requests import judge_request_options, request_options
 from viva.runs.trust import keep_approval
-from viva.runs.ways import Way
-from viva.types import Question
+from viva.types import ExamSpec, Question, VerdictFormat
 from viva.version import __version__
 from viva.weights import DTYPES
 
@@ -324,3 +331,147 @@ def self_test(exams: list[Exam]) -> list[list[Question]]:
                 f"`viva check {exam.spec.benchmark}` shows all"
             )
     return samples
+
+
+ROUNDS = "adaptive run"
+"""The command that goes on with a run whose questions are drawn in rounds."""
+
+
+class Way:
+    """Every question once, all together. A package's way of asking overrides a hook for each stage that it changes."""
+
+    judges_again = False
+    """Whether a run that is gone on with is judged again, whatever else is said of its judges."""
+
+    def exam(
+        self, spec: ExamSpec, own: Path | None, templates: dict[str, object] | None
+    ) -> tuple[ExamSpec, dict[str, object] | None]:
+        """An exam's settings and templates before it is opened; `own`: its question file or card."""
+        return spec, templates
+
+    def judging(self, record: RunRecord, exams: Sequence[Exam]) -> RunRecord:
+        """run.json of a run whose judges are named: a new one, or one that is judged again. Raises VivaError."""
+        return record
+
+    def plan(
+        self, record: RunRecord, exams: Sequence[Exam], limits: LimitOptions
+    ) -> tuple[RunRecord, Mapping[str, bytes]]:
+        """run.json of a new run, and files that its folder keeps. Raises VivaError for what cannot be asked so."""
+        return record, {}
+
+    def carry_out(self, opened: OpenRun, earlier: list[RunFolder]) -> int:
+        """Ask what is missing, and grade what comes; `opened` has all that was asked at the end. The exit code."""
+        return execute_run(opened, earlier)
+
+
+def way_of(record: RunRecord) -> Way:
+    """How a run goes on that was begun in a way of a package. Raises VivaError where that package is not installed."""
+    if record.adaptive is None:
+        return Way()
+    known = registered().get(ROUNDS)
+    if known is None:
+        raise VivaError(
+            f"this run draws its questions in rounds (`viva {ROUNDS}`), and no installed package has that command; "
+            "`viva score`, `viva view` and `viva report` take the run as it is"
+        )
+    begun = load(known)
+    way: Way = begun(begun.config())
+    return way
+
+
+BUNDLED = "bundled"
+"""In place of a rubric file: the benchmark's own rubric."""
+
+
+class RejudgeOptions(Struct, kw_only=True):
+    """What of a run's judging changes. None and () leave it as it is."""
+
+    judge: Annotated[
+        tuple[str, ...],
+        note("Judge by this model in place of the run's judges. Repeat for a panel.", metavar="MODEL[@URL]"),
+    ] = ()
+    panel: Annotated[Panel | None, note("How several verdicts on one answer are combined.  [default: the run's]")] = (
+        None
+    )
+    rubric: Annotated[
+        Path | None,
+        note("TOML file that replaces the judge's rubric.  [default: the run's]", metavar=f"FILE|{BUNDLED}"),
+    ] = None
+    judge_samples: Annotated[Annotated[int, Meta(ge=1)] | None, note("Verdicts per answer.  [default: the run's]")] = (
+        None
+    )
+    judge_base_url: JudgeUrl = None
+    judge_key_env: JudgeKey = None
+    verdicts: Annotated[
+        VerdictFormat | None,
+        note(
+            "How judges write verdicts (see `viva run --help-all`).  [default: the run's; nonce with --judge or "
+            "--rubric]",
+        ),
+    ] = None
+    encoder: Annotated[
+        str | None,
+        note("Compare with this encoder from now on.  [default: the run's]", metavar="NAME|FOLDER|none"),
+    ] = None
+
+    def __bool__(self) -> bool:
+        return any(value not in (None, ()) for value in msgspec.structs.astuple(self))
+
+
+def rejudge(record: RunRecord, rejudging: RejudgeOptions, judges: list[ModelRecord]) -> tuple[RunRecord, list[Exam]]:
+    """The run's record with what `rejudging` says and with these judges, and its exams. Nothing is written.
+
+    Raises VivaError for options that this run has no use for, and for a rubric that does not fit its benchmarks.
+    """
+    if not judges and (rejudging.panel or rejudging.judge_samples):
+        raise VivaError("this run has no judge: --panel and --judge-samples need --judge MODEL")
+    if rejudging.rubric is not None and str(rejudging.rubric) != BUNDLED:
+        refuse_unused(read_rubric(rejudging.rubric), [old.spec for old in record.exams])
+    exams: list[Exam] = []
+    records: list[ExamRecord] = []
+    for old in record.exams:
+        exam = reopen(_with(old, rejudging))
+        exams.append(exam)
+        records.append(msgspec.structs.replace(old, spec=exam.spec, templates=dict(exam.templates)))
+    if rejudging.encoder not in (None, "none") and not any(exam.spec.encoder for exam in exams):
+        raise VivaError(f"--encoder {rejudging.encoder!r} compares rationales, and this run asked for none")
+    new = msgspec.structs.replace(
+        record,
+        exams=records,
+        judges=judges,
+        judge_samples=rejudging.judge_samples or record.judge_samples,
+        verdicts=rejudging.verdicts or _verdicts(record, rejudging),
+        encoder=None if rejudging.encoder is not None else record.encoder,
+    )
+    return new, exams
+
+
+def _verdicts(record: RunRecord, rejudging: RejudgeOptions) -> VerdictFormat:
+    """Judges that are asked again carry a nonce, also where those of a run of an earlier Viva did not."""
+    asked = rejudging.judge or rejudging.rubric is not None
+    return "nonce" if asked and record.verdicts == "line" else record.verdicts
+
+
+def _with(old: ExamRecord, rejudging: RejudgeOptions) -> ExamRecord:
+    spec, templates = old.spec, old.templates
+    if rejudging.panel:
+        spec = msgspec.structs.replace(spec, panel=rejudging.panel)
+    if rejudging.encoder is not None:
+        spec = msgspec.structs.replace(spec, encoder="" if rejudging.encoder == "none" else rejudging.encoder)
+    if rejudging.rubric is not None:
+        templates = _with_rubric(old, rejudging.rubric)
+    return msgspec.structs.replace(old, spec=spec, templates=templates)
+
+
+def _with_rubric(old: ExamRecord, file: Path) -> dict[str, object]:
+    """The run's templates with the judge's from `file`. What the file leaves out is bundled, not the last file's."""
+    bundled = dict(open_exam(old.spec, Path(old.data) if old.data else None).templates)
+    templates: dict[str, object] = dict(old.templates)
+    over = {} if str(file) == BUNDLED else read_rubric(file)
+    if "judge" in bundled and ("judge" in over or not over):
+        templates["judge"] = bundled["judge"]
+    if RATIONALE_EXAM in bundled and (RATIONALE_EXAM in over or not over):
+        protocol = cast("dict[str, object]", bundled[RATIONALE_EXAM])
+        said = cast("dict[str, object]", templates[RATIONALE_EXAM])
+        templates[RATIONALE_EXAM] = {**said, "rubric": protocol["rubric"]}
+    return merged(templates, over) or {}

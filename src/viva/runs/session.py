@@ -19,12 +19,20 @@ from viva.runs.ask import refuse_unbatched
 from viva.runs.config import LimitOptions, OutputOptions
 from viva.runs.grading import plan_grading
 from viva.runs.open import OpenRun, earlier_runs, open_encoder_of, prepare
-from viva.runs.plan import begin, create_folder, plan_run, rejudge_records, remember_judges
+from viva.runs.plan import (
+    RejudgeOptions,
+    Way,
+    begin,
+    create_folder,
+    plan_run,
+    rejudge,
+    rejudge_records,
+    remember_judges,
+    way_of,
+)
 from viva.runs.published_rows import refuse_unknown, settings_of
-from viva.runs.rejudge import RejudgeOptions, rejudge
 from viva.runs.score import grade_run
 from viva.runs.trust import confirm_endpoints, keep_approval
-from viva.runs.ways import Way, way_of
 
 Own = Mapping[str, Model]
 """Models that are there already, by their names in run.json."""

@@ -12,8 +12,7 @@ from msgspec import Struct
 
 from viva.engine.asking import FOR_GOOD, LASTING, Run, Tally, disk_full
 from viva.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK, EXIT_REFUSED, VivaError
-from viva.runs.messages import caller, conclude
-from viva.runs.progress import Mode, Progress, say
+from viva.runs.progress import Mode, Progress, caller, conclude, say
 
 
 @runtime_checkable

@@ -16,7 +16,7 @@ from viva.engine.folder import ModelRecord, RunFolder, RunRecord
 from viva.errors import VivaError
 from viva.requesting import RequestOptions
 from viva.runs.config import LimitOptions
-from viva.runs.messages import notify
+from viva.runs.progress import notify
 from viva.visible import one_line
 
 _NO_KEY = "VIVA_SENDS_NOTHING"

@@ -45,7 +45,7 @@ from viva.build.stackexchange.prompt import asked, draft_of, unfit_of
 from viva.build.stackexchange.set_places import Candidate, Places, places
 from viva.errors import DataError, VivaError
 from viva.review.items import Item
-from viva.runs.messages import notify
+from viva.runs.progress import notify
 from viva.types import ReviewItem
 from viva.visible import escape_invisible
 

@@ -11,7 +11,7 @@ import msgspec
 from viva.benchmarks import BENCHMARKS
 from viva.benchmarks.sources import cache_folder, sources
 from viva.errors import StorageError, VivaError
-from viva.runs.fetch import fetch
+from viva.runs.exams import fetch
 from viva.visible import escaped
 
 

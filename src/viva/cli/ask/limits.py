@@ -13,8 +13,8 @@ from viva.engine.folder import RunFolder, find_run
 from viva.engine.limitchanges import ASKED, LimitRequest, write_file
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, StorageError, VivaError
 from viva.fields import pick
+from viva.runs.ask import answer_to, asking_process, describe
 from viva.runs.config import LimitOptions
-from viva.runs.limits import answer_to, asking_process, describe
 from viva.visible import escape_invisible, escaped
 
 

@@ -14,12 +14,11 @@ from viva.engine.folder import RunFolder
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK
 from viva.fields import pick
 from viva.runs.config import LimitOptions, OutputOptions
-from viva.runs.merge import merge, merged_record
 from viva.runs.open import prepare
 from viva.runs.progress import say
 from viva.runs.published_rows import refuse_unknown, settings_of
 from viva.runs.score import grade_run
-from viva.runs.shards import Parts, find_parts, spans
+from viva.runs.shards import Parts, find_parts, merge, merged_record, spans
 
 
 @click.command(name="merge", short_help="Make one run of the shards of a run.")

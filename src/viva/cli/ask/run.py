@@ -34,12 +34,10 @@ from viva.fields import Option, pick
 from viva.files import write_whole
 from viva.runs.config import CONSENT, OutputOptions
 from viva.runs.configfile import Configuration, config_text, read_config
-from viva.runs.messages import conclusions_last
 from viva.runs.open import OpenRun
-from viva.runs.plan import plan_run
-from viva.runs.rejudge import RejudgeOptions
+from viva.runs.plan import RejudgeOptions, Way, plan_run
+from viva.runs.progress import conclusions_last
 from viva.runs.session import Session
-from viva.runs.ways import Way
 
 _READ = "viva.configuration"
 

@@ -24,9 +24,9 @@ from viva.fields import pick
 from viva.runs.answer_files import UNMATCHED
 from viva.runs.config import AnswerFileOptions, OutputOptions
 from viva.runs.grading import scores_csv
-from viva.runs.messages import conclusions_last
+from viva.runs.plan import Way
+from viva.runs.progress import conclusions_last
 from viva.runs.session import Session
-from viva.runs.ways import Way
 
 
 @click.command(name="grade", short_help="Grade answers collected elsewhere.", cls=GroupedCommand)

@@ -23,8 +23,8 @@ from viva.errors import VivaError
 from viva.fields import note, options, pick
 from viva.prompting import estimate_tokens, prompt_text
 from viva.reports.screen import LINES
+from viva.runs.answers import described_answers
 from viva.runs.config import LimitOptions, TaskOptions
-from viva.runs.described import described_answers
 from viva.runs.exams import open_exams
 from viva.runs.open import prepare
 from viva.types import OUTCOMES, Choose, Question, Sampling, StopReason, outcome_name

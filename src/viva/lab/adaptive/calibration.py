@@ -17,7 +17,7 @@ from viva.files import UNREADABLE, read_regular
 from viva.runs.config import LimitOptions
 from viva.runs.draws import question_scores, read_until
 from viva.runs.item_scores import EXAM, existing, score_sets
-from viva.runs.messages import notify
+from viva.runs.progress import notify
 from viva.visible import one_line
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import Any
 from viva.errors import DataError
 from viva.lab.items.anchor_tables import COLUMNS, Anchor, AnchorSet
 from viva.lab.items.curves import GRID
-from viva.runs.question_lists import unguarded
-from viva.runs.score_table import Row, rows_of
+from viva.runs.exams import unguarded
+from viva.runs.item_scores import Row, rows_of
 
 _ROUNDING = 1e-6
 _SHARED = COLUMNS[COLUMNS.index("exam") :]

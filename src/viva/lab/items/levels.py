@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from viva.analysis.difficulty import levels
 from viva.errors import DataError
 from viva.lab.items.sources import ItemSources
-from viva.runs.question_lists import read_level_file
+from viva.runs.exams import read_level_file
 from viva.visible import one_line
 
 if TYPE_CHECKING:

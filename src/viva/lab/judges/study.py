@@ -38,8 +38,7 @@ from viva.runs.ask import ask_judges, open_batch_dispatcher, refuse_unbatched
 from viva.runs.config import JudgeKey, JudgeUrl, LimitOptions
 from viva.runs.estimate import estimate_verdicts
 from viva.runs.open import OpenRun, open_evidence, open_judge_panel, prepare
-from viva.runs.plan import rejudge_records
-from viva.runs.rejudge import RejudgeOptions
+from viva.runs.plan import RejudgeOptions, rejudge_records
 from viva.runs.trust import confirm_endpoints
 from viva.types import CUT_OFF, Generate, Opinion, Question, Response
 

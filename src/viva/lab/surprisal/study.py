@@ -15,7 +15,7 @@ from viva.engine.limits import Positive
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, EXIT_REFUSED, VivaError
 from viva.fields import note
 from viva.runs.config import BaseUrl, KeyVariable, TaskOptions, WeightsOptions
-from viva.runs.messages import notify
+from viva.runs.progress import notify
 from viva.studies.options import BenchmarkFiles, Languages, ProgressLine
 from viva.version import __version__
 
@@ -125,10 +125,10 @@ def study(config: PerplexityConfig) -> PerplexityTables:
 
 def _models(typed: Sequence[str], config: PerplexityConfig) -> list[Model]:
     """Every model that is named, as `viva run` would reach it."""
+    from viva.runs.checks import refuse_unopened
     from viva.runs.model_names import named_models
     from viva.runs.open import reach
     from viva.runs.plan import model_record
-    from viva.runs.preflight import refuse_unopened
 
     named = named_models(typed, config.revision, None)
     if config.base_url and not any(one.name.startswith("openai/") for one in named):

@@ -15,14 +15,13 @@ from msgspec import Struct
 
 from viva.contracts import Model
 from viva.engine.asking import Tally
-from viva.engine.firstreply import FirstReply
+from viva.engine.groups import FirstReply
 from viva.engine.limits import Policy
 from viva.errors import ModelError, VivaError
 from viva.lab.surprisal.item_file import Items, Row, identity_hash, text_hash
 from viva.lab.surprisal.measures import Reading, read
 from viva.lab.text_sets import TextSet
-from viva.runs.messages import caller
-from viva.runs.progress import Mode, Progress
+from viva.runs.progress import Mode, Progress, caller
 
 PROBE = "A"
 """One token to every tokenizer; it has a log-probability only where a BOS stands before it."""

@@ -28,8 +28,7 @@ from viva.reports.text import json_text
 from viva.runs.ask import BatchDispatcher, ask_judges, open_batch_dispatcher, refuse_unbatched
 from viva.runs.config import JudgeKey, JudgeUrl, LimitOptions
 from viva.runs.open import OpenRun, open_evidence, open_judge_panel, prepare
-from viva.runs.plan import rejudge_records
-from viva.runs.rejudge import RejudgeOptions
+from viva.runs.plan import RejudgeOptions, rejudge_records
 from viva.runs.trust import confirm_endpoints
 from viva.types import ExamSpec
 from viva.visible import csv_safe

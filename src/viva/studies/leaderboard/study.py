@@ -121,7 +121,7 @@ def _sound_sources(sources: Sequence[Path], left_out: list[str], *, regrade: boo
     others."""
     from viva.engine.folder import RunFolder
     from viva.engine.scorefile import fault
-    from viva.runs.graded import ADAPTIVE, regraded, runs_in
+    from viva.runs.results import ADAPTIVE, regraded, runs_in
 
     for source in sources:
         for one in runs_in(source) if source.is_dir() else [source]:
@@ -171,8 +171,7 @@ def _nothing(one: ScoreSet) -> str:
 
 def _columns_of(source: Path) -> str:
     """What `scored` is to make columns of: of a table that has no column `format` nothing."""
-    from viva.runs.item_scores import AUTO, EXAM, FORMAT
-    from viva.runs.score_table import rows_of
+    from viva.runs.item_scores import AUTO, EXAM, FORMAT, rows_of
 
     if source.is_dir():
         return AUTO
