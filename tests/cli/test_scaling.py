@@ -247,19 +247,18 @@ def test_where_models_bend_from_the_curve_table_and_notes_say_so_and_that_the_in
     away = [0.4, -0.7, 0.9, -0.2, -1.1, 0.6, 0.3, -0.8, 1.0, -0.4, 0.5, -0.6]
     late = [25 + 30 * max(0.0, math.log10(size) - 1) + error for size, error in zip(sizes, away, strict=True)]
     straight = [35 + 15 * math.log10(size) + error for size, error in zip(sizes, away, strict=True)]
-    with table() as row:
-        for name, scores, bends in (("late.csv", late, True), ("straight.csv", straight, False)):
-            rows = "".join(
-                f"m{place},{size},{score}\n" for place, (size, score) in enumerate(zip(sizes, scores, strict=True))
-            )
-            asked = (written(f"model,size,score\n{rows}", name), "--predict", 180)
-            with row(name):
-                forecast = groups(*asked)["all models"]["forecasts"][0]
-                assert (forecast["bend"]["p"] <= 0.05) == bends
-                text = " ".join(scaling(*asked).split())
-                assert ("the models bend upwards from the curve at" in text) == bends
-                assert ("scores are likely to be higher than predicted" in text) == bends
-                assert ("from which they bend upwards" in scaling(*asked, "--format", "markdown")) == bends
+    for (name, scores, bends), row in tabled(("late.csv", late, True), ("straight.csv", straight, False)):
+        rows = "".join(
+            f"m{place},{size},{score}\n" for place, (size, score) in enumerate(zip(sizes, scores, strict=True))
+        )
+        asked = (written(f"model,size,score\n{rows}", name), "--predict", 180)
+        with row:
+            forecast = groups(*asked)["all models"]["forecasts"][0]
+            assert (forecast["bend"]["p"] <= 0.05) == bends
+            text = " ".join(scaling(*asked).split())
+            assert ("the models bend upwards from the curve at" in text) == bends
+            assert ("scores are likely to be higher than predicted" in text) == bends
+            assert ("from which they bend upwards" in scaling(*asked, "--format", "markdown")) == bends
 
 
 def test_families_widen_what_is_predicted_and_it_is_said_how_many_there_are() -> None:
