@@ -1,5 +1,5 @@
-"""Which runs are the shards of one and the same run, what differs where they are not, what is missing, and the whole that
-`viva merge` makes of them."""
+"""Which runs are the shards of one and the same run, what differs where they are not, what is missing, and the whole
+that `viva merge` makes of them."""
 
 from __future__ import annotations
 
