@@ -20,8 +20,7 @@ from viva.engine.comparing import Comparison, comparison_key, read_similarity
 from viva.engine.flow import Feed, Onward
 from viva.engine.folder import Canary
 from viva.engine.journal import Entry, Journal
-from viva.engine.keys import Keys, with_seed
-from viva.engine.nonces import nonces, with_nonce
+from viva.engine.keys import Keys, nonces, with_nonce, with_seed
 from viva.engine.programs import Program, program_key, read_execution
 from viva.engine.reviews import item_key
 from viva.keytable import KeyTable

@@ -27,7 +27,7 @@ from viva.files import write_whole
 from viva.languages import LANGUAGES
 from viva.prompting import merged, read_templates
 from viva.runs.config import SamplingOptions, TaskOptions
-from viva.runs.item_scores import QUESTION, rows_of
+from viva.runs.score_table import QUESTION, rows_of
 from viva.types import BenchmarkInfo, ExamSpec, Language, Sampling, is_language_tag, outcome_name
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from viva.errors import DataError
 from viva.fields import note
-from viva.runs.item_scores import rows_of
+from viva.runs.score_table import rows_of
 from viva.visible import one_line
 
 NONE = "none"

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from viva.errors import DataError, VivaError
 from viva.io.tables import read_csv, table_text
-from viva.runs.item_scores import QUESTION, SAMPLE, SCORE, refuse_other_separators
+from viva.runs.score_table import QUESTION, SAMPLE, SCORE, refuse_other_separators
 
 
 class WideTable(Struct, frozen=True, kw_only=True):

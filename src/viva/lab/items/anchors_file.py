@@ -10,7 +10,7 @@ from viva.errors import DataError
 from viva.lab.items.anchor_tables import COLUMNS, Anchor, AnchorSet
 from viva.lab.items.curves import GRID
 from viva.runs.exams import unguarded
-from viva.runs.item_scores import Row, rows_of
+from viva.runs.score_table import Row, rows_of
 
 _ROUNDING = 1e-6
 _SHARED = COLUMNS[COLUMNS.index("exam") :]

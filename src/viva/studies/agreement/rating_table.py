@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from viva.analysis.ratings import Ratings
 from viva.errors import DataError
-from viva.runs.item_scores import rows_of
+from viva.runs.score_table import rows_of
 from viva.visible import brief
 
 ITEM = ("item", "question")

@@ -18,7 +18,7 @@ from viva.errors import DataError
 from viva.published import plain, size
 from viva.reports.site.content import Facts
 from viva.reports.site.published import family, tuned
-from viva.runs.item_scores import Row, rows_of
+from viva.runs.score_table import Row, rows_of
 from viva.visible import one_line
 
 NAMES = ("model", "name")

@@ -171,7 +171,8 @@ def _nothing(one: ScoreSet) -> str:
 
 def _columns_of(source: Path) -> str:
     """What `scored` is to make columns of: of a table that has no column `format` nothing."""
-    from viva.runs.item_scores import AUTO, EXAM, FORMAT, rows_of
+    from viva.runs.item_scores import AUTO, EXAM, FORMAT
+    from viva.runs.score_table import rows_of
 
     if source.is_dir():
         return AUTO
