@@ -21,7 +21,7 @@ from viewing.runs import MODELS, Growing
 from viva.engine.batchlog import BatchLog, Dropped, Read, Submitted
 from viva.engine.folder import RunFolder
 from viva.engine.journal import Entry
-from viva.runs.results import regraded
+from viva.runs.graded import regraded
 from viva.types import Failure
 from viva.viewing.writer import writer
 

@@ -14,9 +14,10 @@ from viva.errors import VivaError, missing_extras
 from viva.reports.result import Report, Result
 from viva.runs.answers import answered
 from viva.runs.config import LimitOptions, OutputOptions
+from viva.runs.graded import is_fresh
 from viva.runs.open import prepare
 from viva.runs.published_rows import refuse_unknown, settings_of
-from viva.runs.results import is_fresh, read_run
+from viva.runs.results import read_run
 from viva.runs.score import grade_run
 from viva.studies.compare.config import CompareConfig
 from viva.studies.compare.study import study

@@ -16,8 +16,8 @@ from viva.engine.scorefile import SCORES, score_rows
 from viva.engine.stages import NO_REPLY_YET, Evaluation, parts_shown, row_of
 from viva.errors import StorageError
 from viva.prompting import prompt_text
+from viva.runs.graded import is_fresh
 from viva.runs.open import OpenRun, open_evidence
-from viva.runs.results import is_fresh
 from viva.scorers.grading import CUT_OFF_WORDS
 from viva.types import Choose, Generate, Question, Request, Response, Score, ScoreRow, outcome_name
 from viva.visible import escape_invisible

@@ -15,7 +15,7 @@ from msgspec import UNSET, Struct
 from viva.engine.folder import ExamRecord, ModelRecord, RunFolder, RunRecord
 from viva.errors import DataError
 from viva.runs.exams import reopen
-from viva.runs.results import refuse_adaptive, rows_by_evaluation, runs_in
+from viva.runs.graded import refuse_adaptive, rows_by_evaluation, runs_in
 from viva.runs.score_table import CLUSTER, ModelScores, read_scores_table
 from viva.types import NOT_ASKED, Aggregate, Outcome, ScoreRow, TableSpec
 

@@ -13,7 +13,7 @@ from msgspec import Meta, Struct
 
 from viva.engine.folder import RunFolder
 from viva.fields import note
-from viva.runs.results import runs_in
+from viva.runs.graded import runs_in
 from viva.visible import one_line
 
 if TYPE_CHECKING:

@@ -27,10 +27,10 @@ from viva.files import LockedError, lock, new_file, reading
 from viva.models.replay import KEPT
 from viva.runs.answer_files import UNMATCHED
 from viva.runs.exams import reopen
+from viva.runs.graded import runs_in
 from viva.runs.moved_keys import keys_elsewhere, moved
 from viva.runs.open import REVIEWS
 from viva.runs.progress import Screen, say
-from viva.runs.results import runs_in
 from viva.runs.trust import keep_approval
 from viva.visible import one_line
 

@@ -22,9 +22,10 @@ from viva.files import UNREADABLE, lines, reading
 from viva.interop.writing.answers import EvaluationResult
 from viva.reports.result import Result, settings
 from viva.runs.answers import keys_of_answers
+from viva.runs.graded import refuse_adaptive
 from viva.runs.open import open_evidence
 from viva.runs.progress import Screen
-from viva.runs.results import Reported, read_run, refuse_adaptive
+from viva.runs.results import Reported, read_run
 from viva.types import OUTCOMES, Aggregate, Question, Request, ScoreRow
 from viva.visible import one_line
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from viva.errors import DataError, VivaError
 from viva.published import Entry, catalogue, table
 from viva.reports.sweep import TITLES, Sweep, Swept
-from viva.runs.results import refuse_adaptive, runs_in
+from viva.runs.graded import refuse_adaptive, runs_in
 from viva.studies.compare.published import SETTING, sampling_text
 
 if TYPE_CHECKING:

@@ -121,7 +121,7 @@ def _sound_sources(sources: Sequence[Path], left_out: list[str], *, regrade: boo
     others."""
     from viva.engine.folder import RunFolder
     from viva.engine.scorefile import fault
-    from viva.runs.results import ADAPTIVE, regraded, runs_in
+    from viva.runs.graded import ADAPTIVE, regraded, runs_in
 
     for source in sources:
         for one in runs_in(source) if source.is_dir() else [source]:
