@@ -308,8 +308,6 @@ def specs(choice: TaskOptions, about: BenchmarkInfo) -> list[ExamSpec]:
     wanted = languages(choice, supported, more=about.more_languages) if len(supported) > 1 else list(supported)
     listed: tuple[str, ...] = ()
     if choice.questions is not None:
-        from viva.runs.exams import read_listed
-
         listed = read_listed(choice.questions)
     return [
         ExamSpec(
