@@ -245,7 +245,7 @@ def of_ranks(design: Design, spread: float, share: float, repetitions: int, n: i
 
 part = functools.partial
 COLUMNS = [f"mean {mean:g}" for mean in MEANS]
-TEXTS = (6, 10, 20, 50, 120)
+TEXTS = (10, 50)
 FIVE, MANY = "5 questions a text", "18 to 24 a text"
 TEXT = "n texts; the logits of being right have a standard deviation of 1.5 over texts, of which two models share 1.1. "
 STUDIES = [
