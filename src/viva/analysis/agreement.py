@@ -267,7 +267,7 @@ def _differences(given: Column, means: Column, marks: _Marks) -> list[Measure]:
 
 def _bias(measure: Measure, away: Floats, asked: Ints, scale: Sequence[float]) -> Measure:
     """The mean difference, with the adjusted Wald interval of differences up to the largest seen (or a step)."""
-    largest = max(float(np.abs(away).max()), min(np.diff(scale), default=1.0))
+    largest = float(max(np.abs(away).max(), min(np.diff(scale), default=1.0)))
     interval = mean_over(away / largest, asked, signed=True).interval()
     assert interval is not None  # there are two questions
     ends = (largest * interval[0], largest * interval[1])
