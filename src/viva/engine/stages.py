@@ -25,6 +25,7 @@ from viva.engine.programs import Program, program_key, read_execution
 from viva.engine.reviews import item_key
 from viva.keytable import KeyTable
 from viva.prompting import with_system
+from viva.providers import traits_of
 from viva.types import (
     CUT_OFF,
     NOT_ASKED,
@@ -45,8 +46,6 @@ from viva.types import (
 )
 
 DIGEST = 16
-RECORDED = ("replay", "baseline")
-"""Providers whose replies do not depend on the prompt."""
 _SHOWN = 2000
 """Characters of an answer or explanation that scores.jsonl repeats; the journal holds all of it."""
 NO_REPLY_YET = Response(error=Failure(NOT_ASKED, "no answer has come in yet"))
@@ -163,7 +162,7 @@ class JudgePanel(Struct):
 
     def form(self, judge: Model, exam: Exam) -> VerdictFormat:
         """How this judge must write its verdicts: as published there is no nonce, and a recorded reply knows none."""
-        recorded = judge.identity.get("provider") in RECORDED
+        recorded = traits_of(judge.identity.get("provider", "")).recorded
         return "line" if exam.spec.as_published or recorded else self.verdicts
 
 
@@ -481,7 +480,7 @@ class EvidenceStore(Struct):
 
 def recorded(evaluation: Evaluation) -> bool:
     """Whether the replies of a sitting were there before: nobody knows what they took."""
-    return evaluation.model.identity.get("provider") in RECORDED
+    return traits_of(evaluation.model.identity.get("provider", "")).recorded
 
 
 def scores(

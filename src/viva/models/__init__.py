@@ -1,4 +1,4 @@
-"""Prompt in, Response out. `PROVIDERS` is written by hand; a provider's module is loaded when a model of it is used."""
+"""Prompt in, Response out. A provider's module is loaded when a model of it is used (`viva.providers`)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from viva.contracts import Model
 from viva.errors import VivaError
+from viva.providers import PROVIDERS
 from viva.requesting import Adaptation, RequestOptions
 from viva.weights import Weights
 
@@ -33,19 +34,6 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     request: RequestOptions = RequestOptions()
     adapted: Adaptation | None = None
     option: str = "--base-url"
-
-
-PROVIDERS: dict[str, str] = {
-    "hf": "viva.models.local.model",
-    "openai": "viva.models.openai",
-    "openai-responses": "viva.models.openairesponses",
-    "anthropic": "viva.models.anthropic",
-    "google": "viva.models.google",
-    "baseline": "viva.models.baselines",
-    "replay": "viva.models.replay",
-    "python": "viva.models.called",
-}
-"""Provider → module that holds `connect(name, endpoint)`."""
 
 
 def connect(name: str, endpoint: Endpoint) -> Model:

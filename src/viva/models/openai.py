@@ -78,6 +78,8 @@ _STOP_REASONS: dict[str, StopReason] = {
 class OpenAIModel(ApiModel):
     """One model behind an OpenAI-compatible URL. `template` is a family's, or `RAW`; none where it is empty."""
 
+    provider = "openai"
+
     def __init__(
         self,
         name: str,
@@ -89,8 +91,8 @@ class OpenAIModel(ApiModel):
         known: Adaptation | None = None,
         option: str = OPTION,
     ) -> None:
-        super().__init__("openai", name, url, said, known, key, shown or "", streams=True)
-        self.rate_limit_group = f"openai {url}"
+        super().__init__(self.provider, name, url, said, known, key, shown or "", streams=True)
+        self.rate_limit_group = f"{self.provider} {url}"
         if template:
             self.identity = {**self.identity, "template": templates.version(template)}
         self._url = url

@@ -38,9 +38,9 @@ from viva.engine.pacing import Pace
 from viva.engine.stages import Judge, JudgePanel
 from viva.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, VivaError
 from viva.files import LockedError, lock
-from viva.models import PROVIDERS
+from viva.providers import PROVIDERS, traits_of
 from viva.runs.config import LimitOptions
-from viva.runs.open import UNPAID, OpenRun, ceilings, paces
+from viva.runs.open import OpenRun, ceilings, paces
 from viva.runs.progress import notify
 from viva.runs.stage import Stage, ending_of_asking, say_endings, together, watched
 
@@ -185,7 +185,7 @@ def _opens_weights(rate_limit_group: str) -> bool:
 
 def _plan(rate_limit_group: str, sources: list[Source], limits: LimitOptions) -> GroupPlan:
     provider = rate_limit_group.split(maxsplit=1)[0]
-    if provider in ("baseline", "replay"):
+    if traits_of(provider).recorded:
         return GroupPlan(sources, Fixed(1), Pace())  # they answer at once; more workers would only take turns
     if rate_limit_group == "hf ray":
         from viva.distributed import replicas
@@ -291,7 +291,7 @@ def refuse_unbatched(opened: OpenRun, asked: Sequence[Model] = ()) -> None:
     others = [model for model in models if not isinstance(model, BatchModel)]
     for model in others:
         provider = model.identity.get("provider", "")
-        if provider not in UNPAID:
+        if traits_of(provider).paid:
             raise VivaError(
                 f"{model.name}: Viva knows no batch API of {provider or 'this provider'} (it knows OpenAI's and "
                 "Anthropic's); ask it in a run of its own, without --batch"
@@ -330,10 +330,6 @@ def _names(batches: Sequence[Batch]) -> str:
     return ", ".join(names) + (f" and {len(batches) - NAMED} more" if batches[NAMED:] else "")
 
 
-UNBOUND = ("baseline", "replay", "hf")
-"""Providers that are bounded by what this machine holds, not by limits."""
-
-
 async def limited(run: Run, folder: Path, limits: LimitOptions, asking: Coroutine[None, None, None]) -> None:
     """Ask, and meanwhile do what `viva limits` asks for. What it changes holds for the stages after this one too."""
     listening = asyncio.create_task(listen(folder, run.groups, lambda request: apply(run, limits, request), notify))
@@ -346,7 +342,7 @@ async def limited(run: Run, folder: Path, limits: LimitOptions, asking: Coroutin
 def apply(run: Run, limits: LimitOptions, request: LimitRequest) -> str:
     """Change what a request asks for. Returns what cannot be, in words."""
     named = {*request.concurrency, *request.requests_per_minute, *request.tokens_per_minute}
-    unknown = sorted(named - {"", *PROVIDERS} | named & set(UNBOUND))
+    unknown = sorted(name for name in named - {""} if name not in PROVIDERS or traits_of(name).unbounded)
     if unknown:
         return f"no such limits for {', '.join(unknown)}"
     limits.concurrency = _said(limits.concurrency, request.concurrency, "auto")
@@ -354,7 +350,7 @@ def apply(run: Run, limits: LimitOptions, request: LimitRequest) -> str:
     limits.tokens_per_minute = _said(limits.tokens_per_minute, request.tokens_per_minute, "none")
     for rate_limit_group, slots in run.groups.items():
         provider = rate_limit_group.split(maxsplit=1)[0]
-        if provider in UNBOUND:
+        if traits_of(provider).unbounded:
             continue
         number = request.concurrency.get(provider, request.concurrency.get(""))
         if number is not None:

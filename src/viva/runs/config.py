@@ -15,7 +15,7 @@ from viva.engine.limits import Positive, RunLimits
 from viva.errors import VivaError
 from viva.fields import note
 from viva.interop.reading import FORMS
-from viva.models import PROVIDERS
+from viva.providers import PROVIDERS
 from viva.requesting import Effort, Streaming
 from viva.types import Choosing, Extraction, VerdictFormat
 from viva.weights import Dtype, Weights

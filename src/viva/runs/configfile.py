@@ -25,6 +25,7 @@ from viva.benchmarks.custom.positions import Listing, Mapping, Node, Scalar, Unr
 from viva.errors import DataError
 from viva.fields import Option, options, unknown
 from viva.files import read_regular
+from viva.providers import traits_of
 from viva.runs.config import CONSENT, RUN, ModelOptions, ServerOptions, WeightsOptions
 from viva.visible import one_line
 
@@ -136,7 +137,7 @@ class _Reader:
                     raise self._wrong(item, "a model with settings of its own needs its `name`: PROVIDER/NAME")
                 name = self.text(fields.pop("name"))
                 settings[name] = {key: self.value(OF_MODELS[key], value) for key, value in fields.items()}
-                if not name.startswith(("openai/", "openai-responses/")) and "base_url" in settings[name]:
+                if "base_url" in settings[name] and not traits_of(name).served:
                     raise self._wrong(item, f"base_url is for openai/ models; {one_line(name, 80)} has its own address")
             else:
                 name = self.text(item)

@@ -44,9 +44,10 @@ from viva.engine.stages import (
 from viva.errors import VivaError
 from viva.fields import pick
 from viva.keytable import KeyTable
+from viva.providers import traits_of
 from viva.runs.answer_files import keep
 from viva.runs.ask import Queue, Queues, ask_all, ending_of, is_local, new_run, open_batch_dispatcher
-from viva.runs.open import UNPAID, OpenRun
+from viva.runs.open import OpenRun
 from viva.runs.placement import batches_at_once, open_sandbox
 from viva.runs.progress import Screen, notify
 from viva.runs.stage import (
@@ -335,7 +336,7 @@ class _Execution:
         """Count the programs that are not run. A new run stops, if answers cost money; who resumes it knows why."""
         run = self._running.run
         run.refused["sandbox"] = str(problem)
-        if self._new and any(model.identity.get("provider") not in UNPAID for model in self._opened.models):
+        if self._new and any(traits_of(model.identity.get("provider", "")).paid for model in self._opened.models):
             run.finish("refused")
         wanted = KeyTable()
         while one := await upcoming(run, answered):

@@ -23,8 +23,8 @@ from msgspec import Struct
 
 from viva.errors import DataError, VivaError
 from viva.io.tables import read_csv, table_text
-from viva.models import PROVIDERS
 from viva.models.weightfiles import HUB_NAME, read_json
+from viva.providers import PROVIDERS
 from viva.runs.progress import say
 from viva.visible import one_line
 

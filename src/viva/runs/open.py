@@ -19,10 +19,11 @@ from viva.engine.budget import Price, list_price
 from viva.engine.folder import EncoderRecord, ModelRecord, RunFolder, RunRecord, find_run
 from viva.engine.keys import Keys
 from viva.engine.reviews import ReviewLog
-from viva.engine.stages import RECORDED, Evaluation, EvidenceStore, Judge, JudgePanel, SimilarityStore
+from viva.engine.stages import Evaluation, EvidenceStore, Judge, JudgePanel, SimilarityStore
 from viva.errors import MissingEncoderError, VivaError
 from viva.models import Endpoint, connect
 from viva.models.replay import Replay, located
+from viva.providers import traits_of
 from viva.requesting import RequestOptions
 from viva.runs.config import LimitOptions, per_provider
 from viva.runs.draws import DRAWS, read_draws
@@ -34,8 +35,6 @@ from viva.sandbox.constructs import Examiner
 from viva.weights import Weights
 
 MOST_A_MINUTE = 1e12
-UNPAID = ("baseline", "replay", "hf", "python")
-"""Providers that send nobody a bill."""
 REVIEWS = "reviews.jsonl"
 """The experts' marks, in a run folder."""
 
@@ -154,7 +153,8 @@ def prepare(
     judge_panel = JudgePanel(asked, record.judge_samples, record.verdicts, record.base_seed)
     _check_limits(limits, (*models, *judges), prices)
     for judge in judges if record.verdicts == "json" else ():
-        if judge.identity.get("provider") not in ("openai", "openai-responses", *RECORDED):
+        kind = traits_of(judge.identity.get("provider", ""))
+        if not (kind.served or kind.recorded):
             raise VivaError(f"--verdicts json needs a server that holds replies to a schema, and {judge.name} is none")
     return OpenRun(
         folder=folder, exams=opened, evaluations=evaluations, judge_panel=judge_panel if judges else None, limits=limits
@@ -273,11 +273,12 @@ def prices_of(record: RunRecord, said: Mapping[str, Price]) -> dict[str, Price]:
 def price_of(model: Model, given: Price | None) -> Price | None:
     """What a model costs: as the user says, nothing for a replay, else the vendor's list price where it is known."""
     provider = model.identity.get("provider", "")
-    if given or provider in UNPAID:
+    kind = traits_of(provider)
+    if given or not kind.paid:
         return given or Price(0.0, 0.0)
-    if provider in ("openai", "openai-responses") and "api.openai.com" not in model.identity.get("endpoint", ""):
+    if kind.priced_at not in model.identity.get("endpoint", ""):
         return None  # a server of one's own: its list price would be somebody else's
-    return list_price(provider.removesuffix("-responses"), model.identity.get("model", ""))
+    return list_price(kind.priced_as or provider, model.identity.get("model", ""))
 
 
 def _price(model: Model, given: Mapping[str, Price], limits: LimitOptions) -> Price | None:

@@ -22,6 +22,7 @@ from viva.errors import MissingEncoderError, VivaError
 from viva.fields import note, pick
 from viva.plugins import load, registered
 from viva.prompting import merged
+from viva.providers import traits_of
 from viva.requesting import RequestOptions
 from viva.runs.answer_files import keep
 from viva.runs.ask import refuse_unbatched
@@ -52,7 +53,7 @@ from viva.runs.model_names import (
     separate_benchmarks_and_models,
     split_revision,
 )
-from viva.runs.open import UNPAID, OpenRun, earlier_runs, open_encoder_of, prepare
+from viva.runs.open import OpenRun, earlier_runs, open_encoder_of, prepare
 from viva.runs.placement import read_environment
 from viva.runs.progress import notify
 from viva.runs.published_rows import refuse_unknown
@@ -61,10 +62,6 @@ from viva.runs.trust import keep_approval
 from viva.types import ExamSpec, Question, VerdictFormat
 from viva.version import __version__
 from viva.weights import DTYPES
-
-SERVED = ("openai/", "openai-responses/")
-"""Models at an address that the user may give."""
-VENDORS = ("anthropic/", "google/")
 
 
 def plan_run(
@@ -174,7 +171,7 @@ def rejudge_records(record: RunRecord, rejudging: RejudgeOptions) -> list[ModelR
         model for model in record.models if model.base_url
     ]
     places = {(model.base_url, model.key_variable) for model in reached}
-    strangers = [name for name in names if name not in known and name.startswith(SERVED) and "@http" not in name]
+    strangers = [name for name in names if name not in known and traits_of(name).served and "@http" not in name]
     if strangers and len(places) > 1 and not rejudging.judge_base_url:
         raise VivaError(f"which server is {strangers[0]} on? --judge-base-url URL, or --judge {strangers[0]}@URL")
     address, key = places.pop() if len(places) == 1 else (None, None)
@@ -206,10 +203,9 @@ def _check_addresses(models: tuple[str, ...], judging: JudgeOptions, base_url: s
     asked = [*models, *judging.judge]
     if judging.judge_base_url is not None and not judging.judge_base_url.strip():
         raise VivaError("--judge-base-url is empty: give the judge's server, or leave it out")
-    if base_url and not any(name.startswith(SERVED) for name in asked):
+    if base_url and not any(traits_of(name).served for name in asked):
         raise VivaError(f"--base-url is for openai/ models (any OpenAI-compatible server); here is only {models[0]}")
-    vendors = dict.fromkeys(name.partition("/")[0] for name in models)
-    vendors = {name: None for name in vendors if name not in UNPAID}
+    vendors = dict.fromkeys(name.partition("/")[0] for name in models if traits_of(name).paid)
     if key and len(vendors) > 1:
         raise VivaError(
             f"--api-key-env would send one key to {' and '.join(vendors)}; put each key in its own variable"
@@ -249,9 +245,9 @@ def model_record(
     request: RequestOptions | None = None,
 ) -> ModelRecord:
     """A model for run.json. --base-url is only for openai/ models; others have addresses of their own."""
-    served = name.startswith(SERVED)
-    record = ModelRecord(name=placed(name), base_url=base_url if served else None, key_variable=key_variable)
-    if request not in (None, RequestOptions()) and name.startswith((*SERVED, *VENDORS, HF)):
+    kind = traits_of(name)
+    record = ModelRecord(name=placed(name), base_url=base_url if kind.served else None, key_variable=key_variable)
+    if request not in (None, RequestOptions()) and kind.takes_options:
         record.request = request
     opening = opening or WeightsOptions()
     if name.startswith(HF):
@@ -269,7 +265,7 @@ def model_record(
 def _refuse_unasked(given: Mapping[str, Any], models: tuple[str, ...], own: Mapping[str, Model]) -> None:
     """Refuse what is said of requests where nobody is sent any: nothing is dropped silently. A function of the user's
     own gets the system text, as part of its prompt."""
-    if any(name.startswith((*SERVED, *VENDORS, HF)) for name in models):
+    if any(traits_of(name).takes_options for name in models):
         return
     changed = [
         field.name

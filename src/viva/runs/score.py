@@ -15,7 +15,8 @@ from viva.benchmarks import find_benchmark
 from viva.engine.consumption import Consumed, Consumption, cut_off
 from viva.engine.folder import AdaptiveRecord, RunFolder
 from viva.engine.scorefile import new_scores, score_rows
-from viva.engine.stages import RECORDED, Evaluation, recorded, scores, suspicions, with_questions
+from viva.engine.stages import Evaluation, recorded, scores, suspicions, with_questions
+from viva.providers import traits_of
 from viva.reports.canaries import canary_notes
 from viva.reports.consumption import judging_notes
 from viva.reports.deciders import DeciderCounts
@@ -137,7 +138,7 @@ def judging_consumed(opened: OpenRun) -> dict[str, Consumed]:
     found = {
         judge.model.name: Consumption(judge.price)
         for judge in judges
-        if judge.model.identity.get("provider") not in RECORDED
+        if not traits_of(judge.model.identity.get("provider", "")).recorded
     }
     if found:
         journal = opened.folder.journal("annotations", write=False)

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from viva.engine.asking import LASTING
 from viva.engine.folder import RunRecord
+from viva.providers import traits_of
 from viva.types import outcome_name
 from viva.viewing import folders
 from viva.viewing.following import Followed
@@ -21,8 +22,6 @@ from viva.visible import escape_invisible
 
 State = Literal["running", "finished", "waiting", "stopped", "incomplete", "empty"]
 """Incomplete: all was asked, and some was not answered or not graded."""
-_TOKENLESS = ("baseline/", "replay/", "python/")
-"""Models that take no tokens, or of which nobody counted them."""
 _LACKING = {
     "executions": ("program", "not run"),
     "similarities": ("text", "not compared"),
@@ -98,7 +97,7 @@ def progress_of(
     left = max(0, total - answered - failed)
     rate = answers.rate(now) if writer else 0.0
     lacking = _lacking(record, stages)
-    asked = any(not model.name.startswith(_TOKENLESS) for model in record.models)
+    asked = any(traits_of(model.name).counted for model in record.models)
     state: State = (
         "running" if writer else "waiting" if waiting.batches
         else "empty" if not answers.lines and total else "stopped" if left

@@ -15,6 +15,7 @@ from types import MappingProxyType
 from viva.engine.budget import Price, list_price
 from viva.engine.folder import ModelRecord, RunRecord
 from viva.errors import StorageError, VivaError
+from viva.providers import traits_of
 from viva.types import Usage
 from viva.viewing import folders
 from viva.viewing.folders import RunEntry
@@ -22,9 +23,6 @@ from viva.viewing.following import Tokens
 from viva.viewing.opened import Opener, ResultRow, ResultsReader
 from viva.viewing.progress import Progress, with_verdicts
 from viva.viewing.run_view import STEP, RunView
-
-_VENDORS = frozenset({"openai", "anthropic", "google"})
-_UNPAID = ("baseline/", "replay/", "python/", "hf/")
 
 
 def scored_at(path: Path) -> int:
@@ -42,12 +40,12 @@ def list_cost(
     total = 0.0
     for model in models:
         tokens = used.get(model.shown or model.name) or used.get(model.name)
-        if model.name.startswith(_UNPAID) or tokens is None:
+        kind = traits_of(model.name)
+        if not kind.paid or tokens is None:
             continue
         provider, _, name = model.name.partition("/")
-        listed = provider in _VENDORS and model.base_url is None
         price = prices.get(model.shown or model.name) or prices.get("")
-        price = price or (list_price(provider, name) if listed else None)
+        price = price or (list_price(kind.priced_as or provider, name) if model.base_url is None else None)
         if price is None or tokens.uncounted:
             return None
         total += price.cost(Usage(tokens.input, tokens.output))

@@ -17,10 +17,9 @@ from viva.engine.folder import ModelRecord
 from viva.interop.writing.answers import EvaluationResult, Totals, created, moment
 from viva.interop.writing.text import encoded, file_part, pretty, sha256
 from viva.prompting import prompt_text
+from viva.providers import PROVIDERS, traits_of
 
 SCHEMA = "0.3.0"
-_VENDORS = {"openai": "api.openai.com", "anthropic": "", "google": ""}
-"""Providers that serve models of their own, and where, if others can be reached by the same protocol."""
 _CLOSED = {"openai", "anthropic"}
 _PANEL = {"mean": "average", "median": "median", "majority": "majority_vote"}
 _LONGEST_TEMPLATE = 20_000
@@ -90,7 +89,8 @@ def model_info(name: str, opened: ModelRecord | None) -> dict[str, Any]:
     rest = rest or provider
     provider = provider.removesuffix("-responses")
     address = (opened.base_url or "") if opened else ""
-    vendor = provider in _VENDORS and (not address or (_VENDORS[provider] and _VENDORS[provider] in address))
+    kind = traits_of(provider)
+    vendor = provider in PROVIDERS and kind.paid and (not address or (kind.priced_at and kind.priced_at in address))
     hub = provider == "hf" and rest.count("/") == 1 and not rest.startswith((".", "/", "~"))
     found: dict[str, Any] = {"name": name}
     if vendor:

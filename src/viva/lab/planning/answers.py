@@ -18,10 +18,10 @@ from viva.engine.budget import Price, list_price
 from viva.engine.consumption import Consumption
 from viva.engine.folder import ModelRecord, RunFolder
 from viva.engine.journal import Entry
-from viva.engine.stages import RECORDED
 from viva.errors import DataError
 from viva.lab.planning.power import Floats, Measured, measured, measured_difference
-from viva.runs.open import UNPAID, prices_of
+from viva.providers import traits_of
+from viva.runs.open import prices_of
 from viva.types import UNANSWERED
 from viva.visible import one_line
 
@@ -79,7 +79,7 @@ def answers_of(one: ScoreSet) -> Answers:
         questions=[question.values[code] for code in question.codes[starts]],
         means=means,
         design=one.record.spec.vary.words if one.record and one.record.spec.vary is not UNSET else "",
-        asked=one.opened if one.opened and one.opened.name.partition("/")[0] not in RECORDED else None,
+        asked=one.opened if one.opened and not traits_of(one.opened.name).recorded else None,
         squares=sums((points - means[groups]) ** 2, groups, len(starts)),
         counts=counts,
         cluster=clusters_of(rows.take(starts)),
@@ -175,7 +175,7 @@ def took(runs: Sequence[Answers], prices: Mapping[str, Price]) -> Took:
             tokens, thoughts = tokens + found.output, thoughts + (found.reasoning or 0)
             if found.cost is not None and found.replies:
                 dollars.append(found.cost / found.replies + verdicts.cost / answers[benchmark])
-            elif found.replies and not _unpaid(name):
+            elif found.replies and traits_of(name).paid:
                 left_out[_unknown(name, found.priced)] = None
     return Took(
         seconds=_mean(seconds),
@@ -184,10 +184,6 @@ def took(runs: Sequence[Answers], prices: Mapping[str, Price]) -> Took:
         left_out=tuple(left_out),
         judges=tuple(judges),
     )
-
-
-def _unpaid(name: str) -> bool:
-    return name.partition("/")[0] in UNPAID
 
 
 def _unknown(name: str, priced: bool) -> str:
@@ -254,7 +250,7 @@ def _judging(source: Path, benchmark: str, prices: Mapping[str, Price]) -> _Judg
         one = found[name].consumed()
         if one.cost is not None and one.replies:
             cost += number * one.cost / one.replies
-        elif not _unpaid(name):
+        elif traits_of(name).paid:
             left_out.append("the judge " + _unknown(name, one.priced))
     return _Judging(span=span.seconds, cost=cost, left_out=tuple(left_out), judges=tuple(verdicts))
 

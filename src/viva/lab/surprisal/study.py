@@ -14,6 +14,7 @@ from viva.commands import command
 from viva.engine.limits import Positive
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, EXIT_REFUSED, VivaError
 from viva.fields import note
+from viva.providers import traits_of
 from viva.runs.config import BaseUrl, KeyVariable, TaskOptions, WeightsOptions
 from viva.runs.progress import notify
 from viva.studies.options import BenchmarkFiles, Languages, ProgressLine
@@ -131,7 +132,7 @@ def _models(typed: Sequence[str], config: PerplexityConfig) -> list[Model]:
     from viva.runs.plan import model_record
 
     named = named_models(typed, config.revision, None)
-    if config.base_url and not any(one.name.startswith("openai/") for one in named):
+    if config.base_url and not any(traits_of(one.name).served for one in named):
         raise VivaError(f"--base-url is for openai/ models; here is only {named[0].name}")
     refuse_unopened(config, "chat", [one.name for one in named])
     models: dict[str, Model] = {}

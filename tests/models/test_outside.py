@@ -1,0 +1,87 @@
+"""A provider of somebody's package: one module and one entry point, and everything that Viva's own can do."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from servers.fixtures import SAMPLE, LocalServer, Viva
+from viva.engine.budget import Price
+from viva.engine.folder import RunFolder
+from viva.providers import PROVIDERS, traits_of
+from viva.viewing.following import Tokens
+from viva.viewing.run_views import list_cost
+
+Serve = Callable[..., LocalServer]
+MODULE = '''"""Models of a vendor that speaks OpenAI's protocol."""
+import os
+
+from viva.models.openai import OpenAIModel
+
+
+class Mistral(OpenAIModel):
+    provider = "mistral"
+
+
+def connect(name, endpoint):
+    return Mistral(name, os.environ["MISTRAL_URL"], None, said=endpoint.request, known=endpoint.adapted)
+'''
+
+
+@pytest.fixture
+def with_package(viva: Viva, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Viva:
+    """The command line where the package is installed, as pip would have done."""
+    place = tmp_path / "packages"
+    (place / "viva_mistral-1.dist-info").mkdir(parents=True)
+    (place / "viva_mistral-1.dist-info" / "entry_points.txt").write_text("[viva.models]\nmistral = viva_mistral\n")
+    (place / "viva_mistral.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(place)
+    path = os.pathsep.join(filter(None, [str(place), os.environ.get("PYTHONPATH", "")]))
+    viva.environment |= {"PYTHONPATH": path, "PYTHONUNBUFFERED": "1", "TEAM": "blue"}
+    traits_of.cache_clear()
+    return viva
+
+
+def test_a_provider_from_outside_takes_what_is_said_of_requests_and_keeps_its_limits(
+    serve: Serve, with_package: Viva
+) -> None:
+    viva, server = with_package, serve(key="blue")
+    viva.environment["MISTRAL_URL"] = server.url
+    said = ("--system", "Be brief.", "--header", "Authorization=Bearer $TEAM", "--max-tokens", 10)
+    ended = viva(
+        *("run", "cmmlu", "--model", "mistral/m", "--run", "run", *said),
+        *("--price", "1000/2000", "--max-cost", 3, "--concurrency", "mistral=4"),
+    )
+    assert ended.code == 3, ended.err
+    assert "of $3.00 (--max-cost)" in ended.err
+    bodies = [event["body"] for event in server.events("asked")]
+    assert bodies
+    assert all(body["messages"][0] == {"role": "system", "content": "Be brief."} for body in bodies)
+    assert viva("resume", "run").code == 2, "its cap is the run's"
+    assert viva("resume", "run", "--max-cost", 1000).code == 0
+    assert server.asked == SAMPLE
+    record = RunFolder.open(viva.folder / "run").record
+    used = {"mistral/m": Tokens(input=1000, output=100)}
+    assert list_cost(record.models, used, record.prices) == pytest.approx(1.2)
+    assert list_cost(record.models, used) is None, "nobody knows its list price: it is not free"
+    assert list_cost(record.models, used, {"": Price(1.0, 1.0)}) == pytest.approx(0.0011)
+
+
+def test_a_provider_from_outside_is_asked_in_batches(serve: Serve, with_package: Viva) -> None:
+    viva, server = with_package, serve("batchapi.py")
+    viva.environment["MISTRAL_URL"] = server.url
+    ended = viva("run", "cmmlu", "--model", "mistral/m", "--run", "run", "--limit", 4, "--batch", "--poll", 0.05)
+    assert ended.code == 0, ended.err
+    assert {entry["batch"] for entry in viva.entries()} == {server.events("created")[0]["batch"]}
+
+
+def test_what_is_registered_is_a_provider_and_nothing_else(with_package: Viva) -> None:
+    assert "mistral" in PROVIDERS
+    assert traits_of("mistral/m").paid
+    assert not traits_of("hf/x").paid
+    ended = with_package("run", "cmmlu", "--model", "baseline/first", "--system", "Be brief.")
+    assert ended.code == 2
+    assert "is for models that are sent requests" in ended.err
