@@ -203,17 +203,3 @@ def test_answers_lost_at_random_do_not_make_two_equal_models_differ(rate: float)
     assert holed.floor <= full.mean <= holed.ceiling
     assert holed.mean is None or abs(holed.mean - full.mean) < 0.05
     assert not holed.complete
-
-
-def test_the_interval_of_best_at_10_covers_95_per_cent() -> None:
-    """Questions of many difficulties; the truth is best@10 over all questions there are."""
-    draw = random.Random(5)
-    truth = statistics.fmean(1 - (1 - p / 1000) ** 10 for p in range(0, 1000))
-    covered: list[bool] = []
-    for _ in range(200):
-        suite = [[float(draw.random() < p) for _ in range(30)] for p in (draw.random() for _ in range(60))]
-        found = suite_of(suite, "best@10")
-        assert found.low is not None
-        assert found.high is not None
-        covered.append(found.low <= truth <= found.high)
-    assert 0.90 <= statistics.fmean(covered) <= 0.995
