@@ -14,7 +14,7 @@ import pytest
 from cli.batch import batch
 from cli.collected import answers, dangerous, gold, questions, read_csv, refused, write_csv, write_jsonl, wrong
 from rows import tabled
-from servers.fixtures import QUIET, Ended, LocalServer, Viva
+from servers.fixtures import QUIET, LocalServer, Viva
 
 SCORES = ("--out", "scores.csv")
 COLUMNS = ["question", "sample", "score", "outcome", "read", "cluster", "model"]
@@ -215,17 +215,9 @@ SAID: dict[tuple[str, ...], tuple[str, ...]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def ungradable(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, ...], tuple[Ended, list[str]]]:
-    """Every file that cannot be graded, tried."""
-    commands = [("grade", *arguments, "--progress", "quiet") for arguments in SAID]
-    return dict(zip(SAID, batch(tmp_path_factory.mktemp("grade"), commands, FILES), strict=True))
-
-
-def test_what_cannot_be_graded_is_named_with_the_place_and_leaves_nothing(
-    ungradable: dict[tuple[str, ...], tuple[Ended, list[str]]],
-) -> None:
-    for (arguments, (ended, left)), row in tabled(*ungradable.items()):
+def test_what_cannot_be_graded_is_named_with_the_place_and_leaves_nothing(tmp_path: Path) -> None:
+    ended_all = batch(tmp_path, [("grade", *arguments, "--progress", "quiet") for arguments in SAID], FILES)
+    for (arguments, (ended, left)), row in tabled(*zip(SAID, ended_all, strict=True)):
         with row:
             refused(ended, *SAID[arguments])
             assert left == []

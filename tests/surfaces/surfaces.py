@@ -105,21 +105,14 @@ class Seen:
         results = [one for path in self.paths for one in json.loads(ran("score", path, "--json"))["results"]]
         self.results = {(one["exam"], one["model"]): one for one in results}
         self.truth = {who: one["overall"] for who, one in self.results.items()}
-        self._pages: Texts = {}
         self._client = TestClient(
             application(Path("runs"), open_run, graded_results, Access()), base_url="http://127.0.0.1"
         )
 
     def page(self, address: str) -> str:
         """A page of `viva view`, when it has read the scores."""
-
-        def there() -> bool:
-            self._pages[address] = self._client.get(address).text
-            return _AGAIN not in self._pages[address]
-
-        if address not in self._pages:
-            wait_until(there, f"{address} to have read the scores")
-        return self._pages[address]
+        wait_until(lambda: _AGAIN not in self._client.get(address).text, f"{address} to have read the scores")
+        return self._client.get(address).text
 
     def who(self, model: str, title: str = "") -> Who:
         """The only result of that model, or the one whose exam is a word of the title."""
