@@ -111,8 +111,14 @@ class Seen:
 
     def page(self, address: str) -> str:
         """A page of `viva view`, when it has read the scores."""
-        wait_until(lambda: _AGAIN not in self._client.get(address).text, f"{address} to have read the scores")
-        return self._client.get(address).text
+        texts = [""]
+
+        def there() -> bool:
+            texts[0] = self._client.get(address).text
+            return _AGAIN not in texts[0]
+
+        wait_until(there, f"{address} to have read the scores")
+        return texts[0]
 
     def who(self, model: str, title: str = "") -> Who:
         """The only result of that model, or the one whose exam is a word of the title."""
