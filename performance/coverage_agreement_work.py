@@ -169,8 +169,10 @@ def of_measure(name: str, repetitions: int, n: int) -> Row:
     return Row(name, n, rates)
 
 
-def of_labels(kind: str, reading: Literal["questions", "run"], which: str, repetitions: int, n: int) -> Row:
-    """n labels of 4n answers, and a judge who is wrong about a tenth of them."""
+def of_labels(
+    kind: str, reading: Literal["questions", "run"], which: str, errors: float, repetitions: int, n: int
+) -> Row:
+    """n labels of 4n answers, and a judge who is wrong about such a share of them."""
     dice = np.random.default_rng([n, 33, len(kind)])
     rates: list[Rate | None] = []
     for mean in MEANS:
@@ -183,14 +185,16 @@ def of_labels(kind: str, reading: Literal["questions", "run"], which: str, repet
                     dice.binomial(4, mean if mean in (0.0, 1.0) else dice.beta(2 * mean, 2 - 2 * mean, 4 * n), 4 * n)
                     / 4
                 )
-            wrong = dice.random(4 * n) < 0.1
+            wrong = dice.random(4 * n) < errors
             verdicts = np.where(wrong, 1 - marks if kind == "0/1 marks" else dice.integers(0, 5, 4 * n) / 4, marks)
             found = powered(verdicts.tolist(), [*marks[:n].tolist(), *[None] * (3 * n)])
             estimate = found.combined if which == "with the judge" else found.labels_alone
             truth = mean if reading == "questions" else float(marks.mean())
             hits.append(estimate is not None and inside(*estimate.interval(reading), truth))
         rates.append(counted(hits))
-    return Row(f"{which}, {kind}, over {'such questions' if reading == 'questions' else 'this run'}", n, rates)
+    over = "such questions" if reading == "questions" else "this run"
+    rare = "" if errors == 0.1 else f" wrong in {errors:.0%}"
+    return Row(f"{which}{rare}, {kind}, over {over}", n, rates)
 
 
 def _true(kind: Kind, rho: float) -> float:
@@ -258,12 +262,12 @@ STUDIES = [
     ),
     Study(
         "Scores from few labels",
-        "n labels drawn at random of 4n answers, and a judge's verdicts on all, a tenth of them wrong.",
+        "n labels drawn at random of 4n answers, and a judge's verdicts on all, a tenth of them wrong, or 3%.",
         [f"mean {mean:g}" for mean in MEANS],
         [
-            part(of_labels, kind, reading, which)
+            part(of_labels, kind, reading, which, errors)
             for kind in ("0/1 marks", "five marks")
-            for which in ("with the judge", "labels alone")
+            for which, errors in (("with the judge", 0.1), ("with the judge", 0.03), ("labels alone", 0.1))
             for reading in ("questions", "run")
         ],
         cost=2,

@@ -17,15 +17,15 @@ from viva.analysis.segments import fit_segments
 from viva.errors import DataError
 from viva.lab.items.anchor_choice import choose, interval, predict
 from viva.lab.items.anchor_error import validate
-from viva.lab.items.response import fit
+from viva.lab.items.response import Logistic, fit
 from viva.lab.surprisal.measures import Figure, Reading, compare, figures
 
 MODELS = (10, 30)
 Z = 1.96
 
 
-def _answers(dice: np.random.Generator, able: Floats, hard: Floats, steep: Floats) -> Floats:
-    chance = 1 / (1 + np.exp(-steep * (able[:, None] - hard)))
+def _answers(dice: np.random.Generator, able: Floats, hard: Floats, steep: Floats, guessed: float = 0.0) -> Floats:
+    chance = guessed + (1 - guessed) / (1 + np.exp(-steep * (able[:, None] - hard)))
     return (dice.random(chance.shape) < chance).astype(float)
 
 
@@ -35,7 +35,13 @@ def _drawn(dice: np.random.Generator, models: int, n: int) -> tuple[Floats, Floa
     return (able - able.mean()) / able.std(), dice.normal(0, 1, n), np.exp(dice.normal(0, 0.4, n))
 
 
-def of_response(what: Literal["ability", "difficulty", "discrimination"], repetitions: int, n: int) -> Row:
+def of_response(
+    what: Literal["ability", "difficulty", "discrimination"],
+    logistic: Logistic,
+    guessed: float,
+    repetitions: int,
+    n: int,
+) -> Row:
     """An estimate ± 1.96 of its standard errors, as `viva item-analysis` draws them; of n questions."""
     dice = np.random.default_rng([n, 41])
     rates = []
@@ -44,7 +50,7 @@ def of_response(what: Literal["ability", "difficulty", "discrimination"], repeti
         for _ in range(min(repetitions, max(20, 20_000 // n))):
             truth = _drawn(dice, models, n)
             try:
-                found = fit(_answers(dice, *truth))
+                found = fit(_answers(dice, *truth, guessed), logistic)
             except DataError:  # all models have the same score
                 continue
             items = found.items
@@ -55,7 +61,8 @@ def of_response(what: Literal["ability", "difficulty", "discrimination"], repeti
             }[what]
             shares.append(float(np.mean(np.abs(value - true) <= Z * error)))
         rates.append(Rate(sum(shares), len(shares)))
-    return Row(f"{what} ± 1.96 standard errors", n, rates)
+    how = f", {guessed:.0%} guessed, {logistic}" if guessed else ""
+    return Row(f"{what} ± 1.96 standard errors{how}", n, rates)
 
 
 def of_reliability(repetitions: int, n: int) -> Row:
@@ -333,7 +340,10 @@ STUDIES = [
         "Item response",
         "n questions, answered by 10 or 30 models: the share of models, or of questions, whose interval holds.",
         KNOWN,
-        [*(part(of_response, what) for what in ("ability", "difficulty", "discrimination"))],
+        [
+            *(part(of_response, what, "2pl", 0.0) for what in ("ability", "difficulty", "discrimination")),
+            *(part(of_response, what, how, 0.25) for how in ("3pl", "2pl") for what in ("ability", "difficulty")),
+        ],
         cost=20,
     ),
     Study("Anchors", "n anchors of 300 questions.", KNOWN, [of_anchors], sizes=(20, 59, 100), cost=20),

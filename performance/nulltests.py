@@ -24,9 +24,12 @@ from scipy.stats import binom
 from viva.analysis.anytime import anytime
 from viva.analysis.comparing import compared, paired
 from viva.analysis.correlation import by_families
+from viva.analysis.estimate import Estimate
 from viva.analysis.pairedranks import paired_ranks
 from viva.analysis.prediction import powered
 from viva.analysis.segments import fit_segments
+from viva.analysis.standings import ranks
+from viva.analysis.uncertainty import wilson
 from viva.lab.judges.effects import self_preference
 from viva.lab.variation.cells import factorial
 from viva.lab.variation.components import QUESTION, estimate, range_by_chance
@@ -85,7 +88,7 @@ def of_ranks(repetitions: int) -> Iterator[Found]:
     nodes, weights = np.polynomial.hermite_e.hermegauss(41)
     for n in (59, 200, 1000):
         for spread, lost in ((0.0, 0.0), (0.2, 0.0), (0.0, 0.05), (0.2, 0.05)):
-            dice, held = np.random.default_rng(n), 0
+            dice, held, alone = np.random.default_rng(n), 0, 0
             for _ in range(max(1, repetitions // 2)):
                 abilities = spread * dice.normal(size=10)
                 chances = 1 / (1 + np.exp(dice.normal(0, 1.5, n)[None, :] - abilities[:, None]))
@@ -96,12 +99,18 @@ def of_ranks(repetitions: int) -> Iterator[Found]:
                 found = paired_ranks(list(questions_of(np.where(gone, np.nan, scores)[:, :, None]))) or []
                 better = (truths[None, :] > truths[:, None] + 1e-12).sum(axis=1)
                 worse = (truths[None, :] < truths[:, None] - 1e-12).sum(axis=1)
-                held += all(
-                    first <= 1 + up and last >= 10 - down
-                    for (first, last), up, down in zip(found, better, worse, strict=True)
+                bounds = [wilson(right, n) or (0.0, 1.0) for right in scores.sum(axis=1)]
+                published = ranks([Estimate(mean=sum(each) / 2, low=each[0], high=each[1]) for each in bounds])
+                apart = [(one.first or 1, one.last or 10) for one in published]
+                held, alone = (
+                    count
+                    + all(a <= 1 + up and b >= 10 - down for (a, b), up, down in zip(each, better, worse, strict=True))
+                    for count, each in ((held, found), (alone, apart))
                 )
             name = f"ranks, n = {n}, abilities ± {spread:g}, {lost:.0%} lost of the right"
             yield name, "all hold in 95 % at least", held / max(1, repetitions // 2)
+            if not lost:
+                yield f"{name}, by their intervals", "all hold in 95 % at least", alone / max(1, repetitions // 2)
 
 
 def of_peeking(repetitions: int) -> Iterator[Found]:

@@ -2,14 +2,12 @@
 
 An answer is worth T, standard normal. A person marks T + s·E with an error of their own, the judge T + j·E. Of k people
 the population's Cronbach's alpha is k ρ / (1 + (k − 1) ρ) with ρ = 1/(1 + s²), and the correlation of the judge with
-the mean person is √alpha / √(1 + j²). Both are chosen, s and j follow. Rounded to marks, the population has other
-figures: `population` takes them from two million answers.
+the mean person is √alpha / √(1 + j²). Both are chosen, s and j follow.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,15 +32,6 @@ def drawn(alpha: float, together: float, answers: int, seed: int, marks: str, pe
     human = worth[:, None] + own * generator.normal(size=(answers, people))
     judge = worth + judges * generator.normal(size=answers)
     return MARKS[marks](human), MARKS[marks](judge)
-
-
-@cache
-def population(alpha: float, together: float, marks: str) -> tuple[float, float]:
-    """Cronbach's alpha of the people and the correlation of judge and mean person, of all such answers."""
-    human, judge = drawn(alpha, together, 2_000_000, 1, marks)
-    k = human.shape[1]
-    found = k / (k - 1) * (1 - human.var(axis=0).sum() / human.sum(axis=1).var())
-    return float(found), float(np.corrcoef(judge, human.mean(axis=1))[0, 1])
 
 
 def consistency_design(alpha: float, together: float, seed: int, marks: str, answers: int = 100) -> Ratings:

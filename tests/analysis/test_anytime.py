@@ -60,16 +60,3 @@ def test_on_average_nobody_gets_richer_where_there_is_no_difference() -> None:
 def test_nothing_and_scores_beyond_0_and_1_have_none() -> None:
     assert anytime(np.array([])) is None
     assert anytime(np.array([1.5, 0.0])) is None
-
-
-@pytest.mark.slow  # that nobody gets richer on average, of which this follows, is computed exactly above
-def test_looking_after_every_question_finds_no_difference_that_is_not_there() -> None:
-    """`performance/nulltests.py` goes to 1,000 questions, and beside it a test that is none for this."""
-    dice, rounds, alarms, missed = np.random.default_rng(1), 60, 0, 0
-    for _ in range(rounds):
-        differences = dice.choice([1.0, -1.0, 0.0, 0.5, -0.5], p=[0.1, 0.1, 0.6, 0.1, 0.1], size=150)
-        looked = [anytime(differences[: n + 1]) for n in range(9, 150, 3)]
-        alarms += any(one is not None and one.p <= 0.05 for one in looked)
-        missed += any(one is not None and not one.low <= 0 <= one.high for one in looked)
-    assert alarms <= 0.05 * rounds + 2
-    assert missed <= 0.05 * rounds + 2

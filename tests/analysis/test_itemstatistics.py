@@ -120,18 +120,6 @@ def test_a_question_without_a_score_is_refused() -> None:
         item_statistics(np.array([[1.0, np.nan], [0.0, np.nan]]))
 
 
-def test_feldts_interval_holds_alpha_nineteen_times_in_twenty() -> None:
-    dice = np.random.default_rng(3)
-    questions, models, inside = 20, 15, 0
-    truth = questions * 0.5 / (1 + (questions - 1) * 0.5)  # parallel questions of reliability one half
-    for _ in range(600):
-        scores = dice.normal(size=(models, 1)) + dice.normal(size=(models, questions))
-        found = reliability(scores)
-        assert found is not None
-        inside += found.low <= truth <= found.high
-    assert 0.93 < inside / 600 < 0.97
-
-
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10_000), st.integers(1, 6), st.integers(1, 8))
 def test_figures_stay_in_their_bounds(seed: int, models: int, questions: int) -> None:

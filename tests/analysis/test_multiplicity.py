@@ -1,10 +1,9 @@
-"""Adjusted p-values: worked examples, statsmodels as a judge, and what each procedure promises, by simulation."""
+"""Adjusted p-values: worked examples, and statsmodels as a judge."""
 
 from __future__ import annotations
 
 import importlib
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -62,18 +61,3 @@ def test_what_is_no_probability_is_refused(wrong: float):
     for adjust in (holm, benjamini_hochberg):
         with pytest.raises(DataError, match="no p-value"):
             adjust([0.5, wrong])
-
-
-def test_holm_keeps_false_alarms_and_benjamini_hochberg_their_share():
-    generator = np.random.default_rng(7)
-    alarms, shares, found = 0, [], 0
-    for _ in range(2000):
-        nulls, real = generator.uniform(size=15), generator.beta(0.05, 4, size=5)
-        p_values = [*nulls, *real]
-        alarms += min(holm(p_values)[:15]) <= 0.05
-        rejected = np.array(benjamini_hochberg(p_values)) <= 0.05
-        shares.append(rejected[:15].sum() / max(1, rejected.sum()))
-        found += int(rejected[15:].sum())
-    assert alarms / 2000 < 0.05 + 3 * (0.05 * 0.95 / 2000) ** 0.5
-    assert np.mean(shares) < 0.05
-    assert found > 0.8 * 2000 * 5 * 0.8  # the procedure is not merely silent

@@ -1,4 +1,4 @@
-"""Slices against the rest: intervals and tests against published examples and SciPy, error control by simulation."""
+"""Slices against the rest: intervals and tests against published examples and SciPy."""
 
 from __future__ import annotations
 
@@ -273,64 +273,6 @@ def test_whatever_the_scores_the_figures_are_sound(answers: list[tuple[str, floa
 
 
 # Control over many
-
-SIZES = (12, 15, 20, 30, 40, 60)
-
-
-def drawn(draw: np.random.Generator, shift: Sequence[float], fractions: bool) -> list[ScoreRow]:
-    """A model's scores on six slices whose true means are 0.6 and what `shift` says."""
-    values = {}
-    for name, size, more in zip("abcdef", SIZES, shift, strict=True):
-        chance = draw.random(size)
-        values[name] = [float(one < 0.6 + more) for one in chance]
-        if fractions:  # marks from 0.5 on beside right and wrong
-            marks = (0.5 + 0.5 * draw.random(size)).round(1)
-            values[name] = [
-                value * mark if n % 2 else value
-                for n, (value, mark) in enumerate(zip(values[name], marks, strict=True))
-            ]
-    return scored(values)
-
-
-@pytest.mark.slow  # as below; that a slice's own interval covers is the quick test
-@pytest.mark.parametrize(("fractions", "sets"), [(False, 160), (True, 40)])
-def test_where_nothing_differs_one_table_in_twenty_at_most_says_so(fractions: bool, sets: int) -> None:
-    from scipy import stats
-
-    draw = np.random.default_rng(2024)
-    alarms = sum(any(one.significant for one in cut(drawn(draw, (0,) * 6, fractions)).slices) for _ in range(sets))
-    assert stats.binomtest(alarms, sets, LEVEL, alternative="greater").pvalue > 0.01, alarms
-
-
-@pytest.mark.slow  # what is corrected is compared with statsmodels in test_multiplicity.py
-def test_benjamini_hochberg_keeps_the_share_of_false_alarms_and_finds_more_than_holm() -> None:
-    """A slice that differs moves everybody's rest a little, so that it is small: the others stay all but true nulls."""
-    draw = np.random.default_rng(7)
-    shares, found = [], {"holm": 0, "bh": 0}
-    for _ in range(80):
-        rows = drawn(draw, (0, -0.55, 0, 0, 0, 0), fractions=False)
-        for correct in ("holm", "bh"):
-            marked = [one.name for one in cut(rows, correct=correct).slices if one.significant]
-            found[correct] += "b" in marked
-            if correct == "bh":
-                shares.append(sum(name != "b" for name in marked) / max(1, len(marked)))
-    assert np.mean(shares) <= LEVEL + 2 * np.std(shares) / np.sqrt(len(shares))
-    assert found["bh"] >= found["holm"] >= 60
-
-
-def test_the_intervals_of_differences_cover() -> None:
-    from scipy import stats
-
-    draw = np.random.default_rng(11)
-    covered = sum(
-        one.low <= -0.2 <= one.high
-        for _ in range(150)
-        for one in cut(scored({
-            "in": [float(x < 0.5) for x in draw.random(25)], "out": [float(x < 0.7) for x in draw.random(75)]
-        })).slices[:1]
-        if one.low is not None and one.high is not None
-    )  # fmt: skip
-    assert stats.binomtest(covered, 150, 0.95, alternative="less").pvalue > 0.01, covered
 
 
 def test_a_slice_that_is_nothing_like_the_rest_has_a_p_where_an_answer_is_lost() -> None:

@@ -280,23 +280,10 @@ def test_every_node_of_the_bundled_trees_has_a_path_of_its_own() -> None:
             assert len({node.path for node in nodes}) == len(nodes)
 
 
+PLACEHOLDERS = "{slot} {answer} {0.__class__} %s %d 100% ____ “” \\ \\/ \\1 None none -"
 HOSTILE = [
-    "{slot}",
-    "{answer}",
-    "{0.__class__}",
-    "%s",
-    "%d",
-    "100%",
-    "____",
-    "“”",
-    "\\",
-    "\\/",
-    "\\1",
-    "None",
-    "none",
-    "-",
-]
-HOSTILE += ["\x00", "\x1b", "\ud800", "\u202e", "\u200b", "né", "日本語", "<b>", "$", "a" * 2_000, "…"]
+    *PLACEHOLDERS.split(), "\x00", "\x1b", "\ud800", "\u202e", "\u200b", "né", "日本語", "<b>", "$", "a" * 2_000, "…"
+]  # fmt: skip
 
 
 @each_row(*itertools.product(HOSTILE, MODES))

@@ -14,7 +14,7 @@ import pytest
 from cli.batch import batch
 from cli.collected import answers, dangerous, gold, questions, read_csv, refused, write_csv, write_jsonl, wrong
 from rows import tabled
-from servers.fixtures import QUIET, Ended, LocalServer, Viva
+from servers.fixtures import QUIET, LocalServer, Viva
 
 SCORES = ("--out", "scores.csv")
 COLUMNS = ["question", "sample", "score", "outcome", "read", "cluster", "model"]
@@ -156,69 +156,53 @@ def test_a_formula_in_a_reply_is_no_formula_in_the_scores(viva: Viva) -> None:
 # Files that cannot be graded
 
 GOOD = '{"question": "1", "text": "A"}\n'
-FILES: dict[str, bytes] = {
-    "empty.jsonl": b"",
-    "blank.jsonl": b"\n \n",
-    "empty.csv": b"",
-    "header.csv": b"question,text\n",
-    "cut.jsonl": (GOOD + '{"question": "2", "te').encode(),
-    "list.jsonl": (GOOD + GOOD.replace("1", "2") + "[1]\n").encode(),
-    "words.jsonl": b"The answer is A\n",
-    "array.json": b'[{"question": "1", "text": "A"}]',
-    "idless.jsonl": b'{"number": "1", "text": "A"}\n',
-    "textless.jsonl": (GOOD + '{"question": "2", "letter": "A"}\n').encode(),
-    "latin.jsonl": (GOOD + '{"question": "2", "text": "où"}\n').encode("latin-1"),
-    "latin.csv": "question,text\n1,où\n".encode("latin-1"),
-    "utf16.jsonl": GOOD.encode("utf-16"),
-    "quote.csv": b'question,text\n1,A\n2,"B\n',
-    "short.csv": b"question,text\n1,A\n2\n",
-    "columns.csv": b"number;text\n1;A\n",
-    "twice.jsonl": (GOOD + GOOD).encode(),
-    "twice.csv": b"question,text\n1,A\n1,B\n",
-    "half.jsonl": b'{"question": "1", "sample": 0.5, "text": "A"}\n',
-    "minus.jsonl": b'{"question": "1", "sample": -1, "text": "A"}\n',
-    "true.jsonl": b'{"question": "1", "sample": true, "text": "A"}\n',
-    "hole.jsonl": b'{"question": "1", "sample": 50, "text": "A"}\n',
-    "from-one.jsonl": b"".join(
-        b'{"question": "%d", "sample": %d, "text": "A"}\n' % (q, s) for q in (1, 2) for s in (1, 2)
+BROKEN: dict[str, tuple[bytes, tuple[str, ...]]] = {
+    "empty.jsonl": (b"", ("", "no answers")),
+    "blank.jsonl": (b"\n \n", ("", "no answers")),
+    "empty.csv": (b"", ("", "no answers")),
+    "header.csv": (b"question,text\n", ("", "no answers")),
+    "cut.jsonl": ((GOOD + '{"question": "2", "te').encode(), (", line 2",)),
+    "list.jsonl": ((GOOD + GOOD.replace("1", "2") + "[1]\n").encode(), (", line 3",)),
+    "words.jsonl": (b"The answer is A\n", (", line 1",)),
+    "array.json": (b'[{"question": "1", "text": "A"}]', (", line 1",)),
+    "idless.jsonl": (b'{"number": "1", "text": "A"}\n', (", line 1", "'question'", "'number'")),
+    "textless.jsonl": ((GOOD + '{"question": "2", "letter": "A"}\n').encode(), (", line 2", "'text'", "'letter'")),
+    "latin.jsonl": ((GOOD + '{"question": "2", "text": "où"}\n').encode("latin-1"), (", line 2",)),
+    "latin.csv": ("question,text\n1,où\n".encode("latin-1"), ("", "UTF-8")),
+    "utf16.jsonl": (GOOD.encode("utf-16"), (", line 1",)),
+    "quote.csv": (b'question,text\n1,A\n2,"B\n', ("",)),
+    "short.csv": (b"question,text\n1,A\n2\n", (", line 3",)),
+    "columns.csv": (b"number;text\n1;A\n", (", line 2", "'question'")),
+    "twice.jsonl": ((GOOD + GOOD).encode(), (", line 2", "question 1")),
+    "twice.csv": (b"question,text\n1,A\n1,B\n", (", line 3", "question 1")),
+    "half.jsonl": (b'{"question": "1", "sample": 0.5, "text": "A"}\n', (", line 1", "0.5")),
+    "minus.jsonl": (b'{"question": "1", "sample": -1, "text": "A"}\n', (", line 1", "-1")),
+    "true.jsonl": (b'{"question": "1", "sample": true, "text": "A"}\n', (", line 1", "True")),
+    "hole.jsonl": (b'{"question": "1", "sample": 50, "text": "A"}\n', ("", "sample 0")),
+    "from-one.jsonl": (
+        b"".join(b'{"question": "%d", "sample": %d, "text": "A"}\n' % (q, s) for q in (1, 2) for s in (1, 2)),
+        ("", "sample 0"),
     ),
-    "strangers.jsonl": (GOOD + '{"question": "4711", "text": "A"}\n{"question": "4712", "text": "B"}\n').encode(),
+    "strangers.jsonl": (
+        (GOOD + '{"question": "4711", "text": "A"}\n{"question": "4712", "text": "B"}\n').encode(),
+        ("", "'4711'", "1 more", "look like"),
+    ),
+    "broken.jsonl.gz": (gzip.compress(GOOD.encode() * 50)[:-9], ("",)),
+    "damaged.jsonl.gz": (
+        gzip.compress(GOOD.encode())[:12] + b"\xff\x00\xff" + gzip.compress(GOOD.encode())[15:],
+        ("",),
+    ),
+    "plain.jsonl.gz": (GOOD.encode(), ("",)),
+}
+"""A file → what is in it, and what is said of it: what follows its name, and more."""
+FILES = {name: content for name, (content, _) in BROKEN.items()} | {
     "cmmlu.jsonl": b'{"question": "agronomy/0", "text": "A"}\n',
-    "broken.jsonl.gz": gzip.compress(GOOD.encode() * 50)[:-9],
-    "damaged.jsonl.gz": gzip.compress(GOOD.encode())[:12] + b"\xff\x00\xff" + gzip.compress(GOOD.encode())[15:],
-    "plain.jsonl.gz": GOOD.encode(),
     "good.jsonl": GOOD.encode(),
 }
 SAID: dict[tuple[str, ...], tuple[str, ...]] = {
-    ("csbench", "empty.jsonl"): ("empty.jsonl", "no answers"),
-    ("csbench", "blank.jsonl"): ("blank.jsonl", "no answers"),
-    ("csbench", "empty.csv"): ("empty.csv", "no answers"),
-    ("csbench", "header.csv"): ("header.csv", "no answers"),
-    ("csbench", "cut.jsonl"): ("cut.jsonl, line 2",),
-    ("csbench", "list.jsonl"): ("list.jsonl, line 3",),
-    ("csbench", "words.jsonl"): ("words.jsonl, line 1",),
-    ("csbench", "array.json"): ("array.json, line 1",),
-    ("csbench", "idless.jsonl"): ("idless.jsonl, line 1", "'question'", "'number'"),
-    ("csbench", "textless.jsonl"): ("textless.jsonl, line 2", "'text'", "'letter'"),
-    ("csbench", "latin.jsonl"): ("latin.jsonl, line 2",),
-    ("csbench", "latin.csv"): ("latin.csv", "UTF-8"),
-    ("csbench", "utf16.jsonl"): ("utf16.jsonl, line 1",),
-    ("csbench", "quote.csv"): ("quote.csv",),
-    ("csbench", "short.csv"): ("short.csv, line 3",),
-    ("csbench", "columns.csv"): ("columns.csv, line 2", "'question'"),
-    ("csbench", "twice.jsonl"): ("twice.jsonl, line 2", "question 1"),
-    ("csbench", "twice.csv"): ("twice.csv, line 3", "question 1"),
-    ("csbench", "half.jsonl"): ("half.jsonl, line 1", "0.5"),
-    ("csbench", "minus.jsonl"): ("minus.jsonl, line 1", "-1"),
-    ("csbench", "true.jsonl"): ("true.jsonl, line 1", "True"),
-    ("csbench", "hole.jsonl"): ("hole.jsonl", "sample 0"),
-    ("csbench", "from-one.jsonl"): ("from-one.jsonl", "sample 0"),
-    ("csbench", "strangers.jsonl"): ("strangers.jsonl", "'4711'", "1 more", "look like"),
+    **{("csbench", name): (name + said[0], *said[1:]) for name, (_, said) in BROKEN.items()},
     ("csbench", "cmmlu.jsonl"): ("'agronomy/0'", "look like"),
     ("cmmlu", "good.jsonl"): ("'1'", "look like", "/"),
-    ("csbench", "broken.jsonl.gz"): ("broken.jsonl.gz",),
-    ("csbench", "damaged.jsonl.gz"): ("damaged.jsonl.gz",),
-    ("csbench", "plain.jsonl.gz"): ("plain.jsonl.gz",),
     ("csbench", "nowhere.jsonl"): ("nowhere.jsonl",),
     ("csbench", "."): ("folder", "holds no answers"),
     ("csbench",): ("ANSWERS",),
@@ -231,17 +215,9 @@ SAID: dict[tuple[str, ...], tuple[str, ...]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def ungradable(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, ...], tuple[Ended, list[str]]]:
-    """Every file that cannot be graded, tried."""
-    commands = [("grade", *arguments, "--progress", "quiet") for arguments in SAID]
-    return dict(zip(SAID, batch(tmp_path_factory.mktemp("grade"), commands, FILES), strict=True))
-
-
-def test_what_cannot_be_graded_is_named_with_the_place_and_leaves_nothing(
-    ungradable: dict[tuple[str, ...], tuple[Ended, list[str]]],
-) -> None:
-    for (arguments, (ended, left)), row in tabled(*ungradable.items()):
+def test_what_cannot_be_graded_is_named_with_the_place_and_leaves_nothing(tmp_path: Path) -> None:
+    ended_all = batch(tmp_path, [("grade", *arguments, "--progress", "quiet") for arguments in SAID], FILES)
+    for (arguments, (ended, left)), row in tabled(*zip(SAID, ended_all, strict=True)):
         with row:
             refused(ended, *SAID[arguments])
             assert left == []

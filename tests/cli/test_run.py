@@ -14,7 +14,7 @@ from benchmarks.handmade import csbench, dropped, opened, record
 from cli.batch import batch
 from cli.collected import answers, dangerous, refused, write_csv, write_jsonl, wrong
 from rows import tabled
-from servers.fixtures import QUIET, Ended, LocalServer, Viva
+from servers.fixtures import QUIET, LocalServer, Viva
 
 
 def runs(viva: Viva) -> list[Path]:
@@ -215,18 +215,10 @@ WRONG: dict[tuple[str, ...], tuple[str, ...]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def wrong_uses(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, ...], tuple[Ended, list[str]]]:
-    """Every wrong use, carried out."""
-    folder = tmp_path_factory.mktemp("wrong")
+def test_wrong_use_is_one_sentence_and_leaves_nothing(tmp_path: Path) -> None:
     commands = [("run", *arguments, "--progress", "quiet") for arguments in WRONG]
-    return dict(zip(WRONG, batch(folder, commands, {"empty.json": b""}), strict=True))
-
-
-def test_wrong_use_is_one_sentence_and_leaves_nothing(
-    wrong_uses: dict[tuple[str, ...], tuple[Ended, list[str]]],
-) -> None:
-    for (arguments, (ended, left)), row in tabled(*wrong_uses.items()):
+    ended_all = batch(tmp_path, commands, {"empty.json": b""})
+    for (arguments, (ended, left)), row in tabled(*zip(WRONG, ended_all, strict=True)):
         with row:
             refused(ended, *WRONG[arguments], code=5 if "--run" in arguments else 2)
             assert "hidden" not in ended.err

@@ -331,76 +331,69 @@ def test_without_the_warm_run_what_cannot_be_told_stays_open(viva: Viva) -> None
 # Tables that nobody can use
 
 GOOD = item_scores(*suite("A", A))
-FILES: dict[str, bytes] = {
+BROKEN: dict[str, tuple[bytes, tuple[str, ...]]] = {
+    "empty.csv": (b"", ("", "no scores")),
+    "header.csv": (HEADER.encode(), ("", "no scores")),
+    "empty.jsonl": (b"\n \n", ("", "no scores")),
+    "text.csv": (item_scores(("A", "q", 0, 1), ("A", "q", 1, "good")), (", line 3", "'good'")),
+    "nan.csv": (item_scores(("A", "q", 0, "nan")), (", line 2", "'nan'")),
+    "inf.csv": (item_scores(("A", "q", 0, 1), ("A", "q", 1, "-inf")), (", line 3", "'-inf'")),
+    "huge.csv": (item_scores(("A", "q", 0, "1e999")), (", line 2", "'1e999'")),
+    "percent.csv": (item_scores(("A", "q", 0, 80)), (", line 2", "'80'", "above 1")),
+    "underscore.csv": (item_scores(("A", "q", 0, "0_1")), (", line 2", "'0_1'")),
+    "true.jsonl": (b'{"model": "A", "case": "q", "sample": 0, "score": true}\n', (", line 1", "True")),
+    "nan.jsonl": (b'{"model": "A", "case": "q", "sample": 0, "score": NaN}\n', (", line 1",)),
+    "list.jsonl": (b'{"model": "A", "case": "q", "sample": 0, "score": [1]}\n', (", line 1", "[1]")),
+    "twice.csv": (
+        item_scores(("A", "q", 0, 1), ("A", "q", 1, 1), ("A", "q", 0, 0)),
+        (", line 4", "'A'", "'q'", "sample 0", "line 2"),
+    ),
+    "sample.csv": (item_scores(("A", "q", "first", 1)), (", line 2", "'first'")),
+    "minus.csv": (item_scores(("A", "q", -1, 1)), (", line 2", "'-1'")),
+    "half.jsonl": (b'{"model": "A", "case": "q", "sample": 0.5, "score": 1}\n', (", line 1", "0.5")),
+    "nameless.csv": (item_scores(("", "q", 0, 1)), (", line 2", "model")),
+    "mixed.jsonl": (
+        b'{"case": "q", "sample": 0, "score": 1}\n{"model": "A", "case": "q", "sample": 1, "score": 1}\n',
+        (", line 2", "'A'"),
+    ),
+    "modelless.jsonl": (
+        b'{"model": "A", "case": "q", "sample": 1, "score": 1}\n{"case": "r", "sample": 0, "score": 1}',
+        (", line 2", "'model'"),
+    ),
+    "scoreless.csv": (
+        item_scores(("A", "q", 0, 1), header="model,case,sample,points\n"),
+        (", line 2", "'score'", "'points'"),
+    ),
+    "caseless.csv": (
+        item_scores(("A", "q", 0, 1), header="model,task,sample,score\n"),
+        (", line 2", "'case'", "'task'"),
+    ),
+    "sampleless.csv": (
+        item_scores(("A", "q", 0, 1), header="model,case,seed,score\n"),
+        (", line 2", "'sample'", "'seed'"),
+    ),
+    "semicolon.csv": (GOOD.replace(b",", b";"), ("", "separated by ';'")),
+    "columns.csv": (
+        item_scores(("A", "q", 0, 1), header="model,case,sample,score,score\n"),
+        (", line 1", "'score'", "twice"),
+    ),
+    "short.csv": (GOOD + b"A,q9,0\n", (", line 10", "3 columns")),
+    "quote.csv": (GOOD + b'A,"q9,0,1\n', ("",)),
+    "latin.csv": (GOOD + "A,où,0,1\n".encode("latin-1"), ("", "UTF-8")),
+    "words.jsonl": (b"0.5\n", (", line 1",)),
+    "array.json": (b'[{"model": "A", "case": "q", "sample": 0, "score": 1}]\n', (", line 1",)),
+    "torn.csv.gz": (gzip.compress(GOOD * 50)[:-9], ("",)),
+    "damaged.csv.gz": (gzip.compress(GOOD)[:12] + b"\xff\x00\xff" + gzip.compress(GOOD)[15:], ("",)),
+    "plain.csv.gz": (GOOD, ("",)),
+}
+"""A file → what is in it, and what is said of it: what follows its name, and more."""
+FILES = {name: content for name, (content, _) in BROKEN.items()} | {
     "good.csv": GOOD,
-    "empty.csv": b"",
-    "header.csv": HEADER.encode(),
-    "empty.jsonl": b"\n \n",
-    "text.csv": item_scores(("A", "q", 0, 1), ("A", "q", 1, "good")),
-    "nan.csv": item_scores(("A", "q", 0, "nan")),
-    "inf.csv": item_scores(("A", "q", 0, 1), ("A", "q", 1, "-inf")),
-    "huge.csv": item_scores(("A", "q", 0, "1e999")),
-    "percent.csv": item_scores(("A", "q", 0, 80)),
-    "underscore.csv": item_scores(("A", "q", 0, "0_1")),
-    "true.jsonl": b'{"model": "A", "case": "q", "sample": 0, "score": true}\n',
-    "nan.jsonl": b'{"model": "A", "case": "q", "sample": 0, "score": NaN}\n',
-    "list.jsonl": b'{"model": "A", "case": "q", "sample": 0, "score": [1]}\n',
-    "twice.csv": item_scores(("A", "q", 0, 1), ("A", "q", 1, 1), ("A", "q", 0, 0)),
-    "sample.csv": item_scores(("A", "q", "first", 1)),
-    "minus.csv": item_scores(("A", "q", -1, 1)),
-    "half.jsonl": b'{"model": "A", "case": "q", "sample": 0.5, "score": 1}\n',
-    "nameless.csv": item_scores(("", "q", 0, 1)),
-    "mixed.jsonl": b'{"case": "q", "sample": 0, "score": 1}\n{"model": "A", "case": "q", "sample": 1, "score": 1}\n',
-    "modelless.jsonl": b'{"model": "A", "case": "q", "sample": 1, "score": 1}\n{"case": "r", "sample": 0, "score": 1}',
-    "scoreless.csv": item_scores(("A", "q", 0, 1), header="model,case,sample,points\n"),
-    "caseless.csv": item_scores(("A", "q", 0, 1), header="model,task,sample,score\n"),
-    "sampleless.csv": item_scores(("A", "q", 0, 1), header="model,case,seed,score\n"),
-    "semicolon.csv": GOOD.replace(b",", b";"),
-    "columns.csv": item_scores(("A", "q", 0, 1), header="model,case,sample,score,score\n"),
-    "short.csv": GOOD + b"A,q9,0\n",
-    "quote.csv": GOOD + b'A,"q9,0,1\n',
-    "latin.csv": GOOD + "A,où,0,1\n".encode("latin-1"),
-    "words.jsonl": b"0.5\n",
-    "array.json": b'[{"model": "A", "case": "q", "sample": 0, "score": 1}]\n',
-    "torn.csv.gz": gzip.compress(GOOD * 50)[:-9],
-    "damaged.csv.gz": gzip.compress(GOOD)[:12] + b"\xff\x00\xff" + gzip.compress(GOOD)[15:],
-    "plain.csv.gz": GOOD,
     "tags.csv": item_scores(("A", "q", 0, 1, "x"), ("A", "q", 1, 1, "y"), header="model,case,sample,score,area\n"),
     "bad.yaml": b"levels: none\n",
-}  # fmt: skip
+}
 SAID: dict[tuple[str, ...], tuple[str, ...]] = {
-    ("empty.csv",): ("empty.csv", "no scores"),
-    ("header.csv",): ("header.csv", "no scores"),
-    ("empty.jsonl",): ("empty.jsonl", "no scores"),
-    ("text.csv",): ("text.csv, line 3", "'good'"),
-    ("nan.csv",): ("nan.csv, line 2", "'nan'"),
-    ("inf.csv",): ("inf.csv, line 3", "'-inf'"),
-    ("huge.csv",): ("huge.csv, line 2", "'1e999'"),
-    ("percent.csv",): ("percent.csv, line 2", "'80'", "above 1"),
-    ("underscore.csv",): ("underscore.csv, line 2", "'0_1'"),
-    ("true.jsonl",): ("true.jsonl, line 1", "True"),
-    ("nan.jsonl",): ("nan.jsonl, line 1",),
-    ("list.jsonl",): ("list.jsonl, line 1", "[1]"),
-    ("twice.csv",): ("twice.csv, line 4", "'A'", "'q'", "sample 0", "line 2"),
-    ("sample.csv",): ("sample.csv, line 2", "'first'"),
-    ("minus.csv",): ("minus.csv, line 2", "'-1'"),
-    ("half.jsonl",): ("half.jsonl, line 1", "0.5"),
-    ("nameless.csv",): ("nameless.csv, line 2", "model"),
-    ("mixed.jsonl",): ("mixed.jsonl, line 2", "'A'"),
-    ("modelless.jsonl",): ("modelless.jsonl, line 2", "'model'"),
-    ("scoreless.csv",): ("scoreless.csv, line 2", "'score'", "'points'"),
-    ("caseless.csv",): ("caseless.csv, line 2", "'case'", "'task'"),
-    ("sampleless.csv",): ("sampleless.csv, line 2", "'sample'", "'seed'"),
-    ("semicolon.csv",): ("semicolon.csv", "separated by ';'"),
-    ("columns.csv",): ("columns.csv, line 1", "'score'", "twice"),
-    ("short.csv",): ("short.csv, line 10", "3 columns"),
-    ("quote.csv",): ("quote.csv",),
-    ("latin.csv",): ("latin.csv", "UTF-8"),
-    ("words.jsonl",): ("words.jsonl, line 1",),
-    ("array.json",): ("array.json, line 1",),
-    ("torn.csv.gz",): ("torn.csv.gz",),
-    ("damaged.csv.gz",): ("damaged.csv.gz",),
-    ("plain.csv.gz",): ("plain.csv.gz",),
+    **{(name,): (name + said[0], *said[1:]) for name, (_, said) in BROKEN.items()},
     ("nowhere.csv",): ("--benchmark", "table of item scores"),
     (".",): ("--benchmark", "table of item scores"),
     ("tags.csv", "--by", "area"): ("tags.csv, line 3", "'x'", "'y'"),
@@ -424,18 +417,11 @@ SAID: dict[tuple[str, ...], tuple[str, ...]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def unusable(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, ...], tuple[Ended, list[str]]]:
-    """Every table that cannot be reduced, tried."""
+def test_what_cannot_be_reduced_is_named_with_the_line_and_the_value(tmp_path: Path) -> None:
     commands = [("score", *arguments, "--benchmark", "infibench") for arguments in SAID]
     other = {"PYTHONPATH": os.environ["PYTHONPATH"]} if "PYTHONPATH" in os.environ else {}
-    return dict(zip(SAID, batch(tmp_path_factory.mktemp("reduce"), commands, FILES, **other), strict=True))
-
-
-def test_what_cannot_be_reduced_is_named_with_the_line_and_the_value(
-    unusable: dict[tuple[str, ...], tuple[Ended, list[str]]],
-) -> None:
-    for (arguments, (ended, left)), row in tabled(*unusable.items()):
+    ended_all = batch(tmp_path, commands, FILES, **other)
+    for (arguments, (ended, left)), row in tabled(*zip(SAID, ended_all, strict=True)):
         with row:
             refused(ended, *SAID[arguments])
             assert left == []

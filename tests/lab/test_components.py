@@ -225,17 +225,6 @@ def test_judges_who_are_equally_severe_are_rarely_found_to_differ() -> None:
         assert 0.01 <= shown <= 0.04, judges
 
 
-def test_a_guesser_is_rarely_said_to_be_moved() -> None:
-    """`performance/nulltests.py` has more designs, and models that a prompt moves."""
-    random = np.random.default_rng(13)
-    for sizes, part, samples in (([2, 2], None, 1), ([4, 4], 8, 1), ([3], None, 3)):
-        cells = [*factorial(sizes, part)]
-        guessed = (random.random((200, 96, len(cells), samples)) < 0.25).astype(np.float64)
-        found = [estimate(values, cells, NAMES[: len(sizes)]) for values in guessed]
-        assert sum(one.p <= 0.05 for one in found) <= 200 * 0.05 + 3 * math.sqrt(200 * 0.05 * 0.95), sizes
-        assert sum(one.shares()[NAMES[0]] is not None for one in found) <= 10, sizes
-
-
 def test_levels_that_lie_apart_unequally_are_no_finding_either() -> None:
     """Three prompts under which all answers are the same, and one that is as good on other questions: the differences
     of four means have one degree of freedom, not three."""

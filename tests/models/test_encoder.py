@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.encoders import LAYERS, PACKAGE, TEXT, WINDOW, make_bert, make_roberta, real_encoder
-from models.fresh import told
+from models.fresh import WATCHED, told
 from rows import each_row, table, tabled
 from thorough import THOROUGH
 from viva.errors import VivaError
@@ -480,16 +480,8 @@ print(sorted({{"torch", "transformers", "numpy", "huggingface_hub"}} & set(sys.m
 @pytest.mark.slow
 def test_a_folder_is_used_without_a_word_to_anybody(folders: dict[str, Path]) -> None:
     """No socket is opened, and nothing is printed."""
-    code = f"""
-import os, sys
-try:
-    import urllib3  # others import it; it asks then whether there is IPv6, by a socket of this machine
-except ModuleNotFoundError:
-    pass
-def watch(event, arguments):
-    if event.startswith("socket.") and event != "socket.gethostname":
-        print(event, arguments)
-sys.addaudithook(watch)
+    code = f"""{WATCHED}
+import os
 from viva.models.encoder import open_encoder
 encoder = open_encoder({str(folders["roberta"])!r})
 assert encoder.similarities([("a stack", "a stack")])[0] > 0.999

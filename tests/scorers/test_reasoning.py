@@ -259,24 +259,9 @@ CUES = (
     "- ",
     "> ",
 )
-WRAPPINGS = (
-    "{}",
-    "**{}**",
-    "*{}*",
-    "({})",
-    "（{}）",
-    "[{}]",
-    "【{}】",
-    "\\boxed{{{}}}",
-    "$\\boxed{{{}}}$",
-    "`{}`",
-    '"{}"',
-    "“{}”",
-    "**({})**",
-    "{})",
-)
+WRAPPED = '{} **{}** *{}* ({}) （{}） [{}] 【{}】 \\boxed{{{}}} $\\boxed{{{}}}$ `{}` "{}" “{}” **({})** {})'
 CLOSINGS = ("", ".", "。", "!", "\n", " ")  # fmt: skip
-LONE = tuple(map("".join, itertools.product(CUES, WRAPPINGS, CLOSINGS)))
+LONE = tuple(map("".join, itertools.product(CUES, WRAPPED.split(), CLOSINGS)))
 ORDINARY = ("a stack", "a queue", "round robin", "page table")
 AWKWARD = (
     ("D", "B", "A", "C"),

@@ -8,7 +8,7 @@ import html
 import io
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -25,8 +25,11 @@ Numbers = dict[str, Any]
 Who = tuple[str, str]
 """Exam and model."""
 Found = dict[Who, Mapping[str, Any]]
+Texts = dict[str, str]
 _AGAIN = '<meta http-equiv="refresh"'
 QUANTITIES = ("mean", "low", "high", "floor", "ceiling")
+HEADS = {"score", "score %", "slice", "difference"}
+"""Columns by which a row is known as a header."""
 _FIGURE = r"-?[\d,]+\.\d\d"
 _CELL = re.compile(
     rf"^(?P<from>{_FIGURE}|–)(?:(?:–| to )(?P<to>{_FIGURE}))?(?P<mark>†?)"
@@ -35,7 +38,7 @@ _CELL = re.compile(
 )
 
 
-def cell(text: str) -> dict[str, Any]:
+def cell(text: str) -> Numbers:
     """The numbers of `61.20† (55.10–70.00) [50.85, 74.90]`; `33.33–71.00†` are bounds without a mean."""
     one = _CELL.match(" ".join(text.replace("\\", "").split()))
     assert one, f"no score: {text!r}"
@@ -46,61 +49,51 @@ def cell(text: str) -> dict[str, Any]:
     return known | {"mean": one["from"]} | (bounds if one["from"] != "–" else {})
 
 
-def alone(text: str, *names: str) -> dict[str, Any]:
-    """The same of what stands without the others, or these of it."""
-    return {name: one for name, one in cell(plain(text)).items() if one is not None and (not names or name in names)}
-
-
 def plain(page: str) -> str:
     """The text of a part of a page."""
     return " ".join(html.unescape(re.sub(r"<[^>]+>", "", page)).split())
 
 
-def stored(estimate: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: estimate[name] for name in (*QUANTITIES, "n", "outcomes")}
+def stored(estimate: Mapping[str, Any], *more: str) -> Numbers:
+    return {name: estimate[name] for name in (*QUANTITIES, "n", *(more or ("outcomes",)))}
 
 
-def records(text: str) -> list[dict[str, str]]:
+def records(text: str) -> list[Texts]:
     return list(csv.DictReader(io.StringIO(text)))
 
 
-def written(row: Mapping[str, str], **names: str) -> dict[str, Any]:
-    """Unrounded numbers of a row of CSV, by the names of its columns."""
-    return {name: float(row[column]) if row[column] else None for name, column in names.items()}
+def written(row: Texts, names: Iterable[str] = (*QUANTITIES, "n")) -> Numbers:
+    """Unrounded numbers of a row of CSV."""
+    return {name: float(row[name]) if row[name] else None for name in names}
 
 
-def spaced(text: str) -> Iterator[dict[str, str]]:
-    """Rows of tables set in columns: by their header, whose columns two blanks or more separate."""
+def placed(line: str) -> list[tuple[str, int, int]]:
+    """The cells of a row of a page, of Markdown, or of columns two blanks apart: from where to where."""
+    if line.startswith("<"):
+        cells = [plain(one) for one in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", line, re.DOTALL)]
+    elif line.startswith("| "):
+        cells = [one.strip() for one in line.strip("|").split(" | ")]
+    else:
+        return [(one[0], *one.span()) for one in re.finditer(r"\S+(?: \S+)*", line)]
+    return [(text, place, place + 1) for place, text in enumerate(cells)]
+
+
+def tables(text: str) -> Iterator[Texts]:
+    """Rows of all tables: column → text, and the `title` that Markdown gives the table."""
     header: list[tuple[str, int, int]] = []
-    for line in text.splitlines():
-        names = [(one[0], *one.span()) for one in re.finditer(r"\S+(?: \S+)*", line)]
-        if any(name == "score" for name, *_ in names):
-            header = names
+    title = ""
+    for line in re.findall(r"<tr[ >].*?</tr>", text, re.DOTALL) or text.splitlines():
+        places = placed(line)
+        title = line if line.startswith("### ") else title
+        if HEADS & {name.lower() for name, *_ in places}:
+            header = places[::-1]  # of two columns of one name the first counts
         elif not line.strip():
             header = []
-        elif header:
-            places = list(re.finditer(r"\S+(?: \S+)*", line))
-            yield {
-                name: next((one[0] for one in places if one.start() < end and one.end() > start), "")
-                for name, start, end in header
+        elif header and not line.startswith("|---"):
+            yield {"title": title} | {
+                name.lower(): next((one for one, start, end in places if start < last and end > first), "")
+                for name, first, last in header
             }
-
-
-def barred(text: str) -> Iterator[tuple[str, list[str]]]:
-    """Rows of Markdown tables with their titles."""
-    title = ""
-    for line in text.splitlines():
-        if line.startswith("### "):
-            title = line.removeprefix("### ")
-        elif line.startswith("| ") and not line.startswith("|---"):
-            yield title, [one.strip() for one in line.strip("|").split(" | ")]
-
-
-def rows_of(page: str) -> Iterator[list[str]]:
-    """The texts of the cells of each row of a page's tables."""
-    for row in re.findall(r"<tr[ >].*?</tr>|<tr>.*?</tr>", page, re.DOTALL):
-        cells = re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL)
-        yield [plain(one) for one in cells]
 
 
 class Seen:
@@ -112,30 +105,27 @@ class Seen:
         results = [one for path in self.paths for one in json.loads(ran("score", path, "--json"))["results"]]
         self.results = {(one["exam"], one["model"]): one for one in results}
         self.truth = {who: one["overall"] for who, one in self.results.items()}
-        self._pages: dict[str, str] = {}
         self._client = TestClient(
             application(Path("runs"), open_run, graded_results, Access()), base_url="http://127.0.0.1"
         )
 
     def page(self, address: str) -> str:
         """A page of `viva view`, when it has read the scores."""
+        texts = [""]
 
         def there() -> bool:
-            self._pages[address] = self._client.get(address).text
-            return _AGAIN not in self._pages[address]
+            texts[0] = self._client.get(address).text
+            return _AGAIN not in texts[0]
 
-        if address not in self._pages:
-            wait_until(there, f"{address} to have read the scores")
-        return self._pages[address]
+        wait_until(there, f"{address} to have read the scores")
+        return texts[0]
 
-    def who(self, model: str, exam: str = "") -> Who:
-        """The only result of that model, in whose name the exam's may be, too."""
-        (one,) = [key for key in self.truth if key[1].endswith(model) and exam in ("", key[0])]
+    def who(self, model: str, title: str = "") -> Who:
+        """The only result of that model, or the one whose exam is a word of the title."""
+        keys = [key for key in self.truth if key[1].endswith(model)]
+        words = f"-{re.sub('[ /]', '-', title)}-"
+        (one,) = keys if len(keys) == 1 else [key for key in keys if f"-{key[0]}-" in words]
         return one
-
-    def several(self, model: str) -> bool:
-        """Whether it sat more than one exam."""
-        return sum(one.endswith(model) for _, one in self.truth) > 1
 
 
 def world_of(who: Who) -> str:
@@ -147,7 +137,7 @@ def printed(seen: Seen, texts: Mapping[str, str]) -> Found:
     """Screens, by run."""
     found: Found = {}
     for run, text in texts.items():
-        for row in filter(lambda one: one["score"], spaced(text)):  # a cell's second line has no score
+        for row in filter(lambda one: one["score"], tables(text)):  # a cell's second line has no score
             bounds = f" ({row['bounds']})" if row.get("bounds") else ""
             interval = row.get("95 % interval") or row.get("interval")  # where the header has two lines
             numbers = cell(row["score"] + bounds + (f" [{interval}]" if interval else ""))
@@ -157,22 +147,9 @@ def printed(seen: Seen, texts: Mapping[str, str]) -> Found:
     return found
 
 
-def score_screen(seen: Seen) -> Found:
-    return printed(seen, {path.rpartition("/")[2]: ran("score", path) for path in seen.paths})
-
-
-def end_of_run(seen: Seen) -> Found:
-    return printed(seen, seen.ends)
-
-
-def runs_screen(seen: Seen) -> Found:
-    return printed(seen, {path.rpartition("/")[2]: ran("runs", path) for path in seen.paths})
-
-
-def runs_list(seen: Seen) -> Found:
-    """The newest of many runs, on a screen that is too narrow for all columns."""
-    shown = printed(seen, {"": ran("runs", "runs")})
-    return {who: one for who, one in shown.items() if world_of(who) in NEWEST}
+def commands(command: str, seen: Seen) -> Found:
+    """What a command prints of each run."""
+    return printed(seen, {path.rpartition("/")[2]: ran(command, path) for path in seen.paths})
 
 
 def runs_json(seen: Seen) -> Found:
@@ -181,9 +158,8 @@ def runs_json(seen: Seen) -> Found:
 
 
 def runs_csv(seen: Seen) -> Found:
-    names = {name: name for name in (*QUANTITIES, "n", "unanswered")}
     rows = records(ran("runs", "runs", "--format", "csv"))
-    return {(row["exam"], row["model"]): written(row, **names) for row in rows}
+    return {(row["exam"], row["model"]): written(row, (*QUANTITIES, "n", "unanswered")) for row in rows}
 
 
 def headline(result: Mapping[str, Any]) -> tuple[str, str, str]:
@@ -200,7 +176,7 @@ def headline(result: Mapping[str, Any]) -> tuple[str, str, str]:
 def score_csv(seen: Seen) -> Found:
     places = {who: headline(one) for who, one in seen.results.items()}
     return {
-        (row["exam"], row["model"]): written(row, **{name: name for name in (*QUANTITIES, "n")})
+        (row["exam"], row["model"]): written(row)
         for path in seen.paths
         for row in records(ran("score", path, "--format", "csv"))
         if places[row["exam"], row["model"]] == (row["table"], row["row"], row["column"]) and not row["published"]
@@ -208,9 +184,12 @@ def score_csv(seen: Seen) -> Found:
 
 
 def summed_up(seen: Seen, page: str) -> Found:
-    """Rows of a page's summary: model, exam, score, n, outcomes; how far a run is has such rows, too."""
-    rows = (row for row in rows_of(page) if len(row) == 5 and (row[1], row[0]) in seen.truth and "." in row[2])
-    return {(row[1], row[0]): cell(row[2]) | {"n": row[3].split()[0]} for row in rows}
+    """Rows of a page's summary."""
+    rows = [row for row in tables(page) if row.get("outcomes") and (row.get("exam"), row.get("model")) in seen.truth]
+    return {
+        (row["exam"], row["model"]): cell(row["score"]) | {"n": (row.get("questions") or row["answers"]).split()[0]}
+        for row in rows
+    }
 
 
 def report_page(seen: Seen) -> Found:
@@ -220,10 +199,8 @@ def report_page(seen: Seen) -> Found:
 
 
 def viewed_run(seen: Seen) -> Found:
-    found: Found = {}
-    for path in seen.paths:
-        found |= summed_up(seen, seen.page(path.replace("runs", "/run")))
-    return found
+    pages = (summed_up(seen, seen.page(path.replace("runs", "/run"))) for path in seen.paths)
+    return {who: one for page in pages for who, one in page.items()}
 
 
 def viewed_matrix(seen: Seen) -> Found:
@@ -232,14 +209,8 @@ def viewed_matrix(seen: Seen) -> Found:
         path = next(path for path in seen.paths if path.partition("/")[2] in model)
         page = seen.page(f"{path.replace('runs', '/run')}/matrix?exam={exam}")
         for name, text in re.findall(r'class="model"[^>]*><span><bdi>(.*?)</bdi></span><b>(.*?)</b>', page):
-            found[seen.who(name, exam)] = alone(text)
+            found[seen.who(name, exam)] = cell(plain(text))
     return found
-
-
-def viewed_list(seen: Seen) -> Found:
-    """The list of runs; of several models it shows the best and the worst."""
-    rows = [row for row in rows_of(seen.page("/")) if f"runs/{row[0]}" in seen.paths]
-    return {seen.who(row[0]): cell(row[5]) for row in rows if row[5] and row[0].endswith(".jsonl")}
 
 
 def library(seen: Seen) -> Found:
@@ -249,7 +220,7 @@ def library(seen: Seen) -> Found:
 
 
 @functools.cache
-def site(seen: Seen) -> dict[str, str]:
+def site(seen: Seen) -> Texts:
     """The files of a leaderboard."""
     ran("leaderboard", *seen.paths, "--out", "site", "--no-published")
     return {str(path.relative_to("site")): path.read_text(encoding="utf-8") for path in Path("site").rglob("*.*")}
@@ -259,35 +230,15 @@ def boards(seen: Seen) -> list[dict[str, Any]]:
     return [board for page in json.loads(site(seen)["leaderboard.json"])["benchmarks"] for board in page["boards"]]
 
 
-def board_exam(seen: Seen, name: str) -> str:
-    """The exam of a page or table, where several share a model."""
-    return next((exam for exam, model in seen.truth if seen.several(model) and f"-{exam}-" in name), "")
-
-
 def board_json(seen: Seen) -> Found:
-    rows = [
-        (board_exam(seen, f"-{one['benchmark'].rpartition('/')[2]}-"), row)
-        for one in boards(seen)
-        for row in one["rows"]
-    ]
-    return {seen.who(row["model"], exam): stored(row["score"]) for exam, row in rows}
-
-
-def board_csv(seen: Seen) -> Found:
-    names = {"mean": "score", "n": "n", "unanswered": "unscored"} | {name: name for name in QUANTITIES[1:]}
-    tables = {name: text for name, text in site(seen).items() if name.endswith(".csv")}
-    return {
-        seen.who(row["model"], board_exam(seen, name)): written(row, **names)
-        for name, text in tables.items()
-        for row in records(text)
-    }
+    rows = [(one["benchmark"], row) for one in boards(seen) for row in one["rows"]]
+    return {seen.who(row["model"], name): stored(row["score"]) for name, row in rows}
 
 
 def board_page(seen: Seen) -> Found:
-    pages = {name: text for name, text in site(seen).items() if name.endswith(".html")}
-    rows = [(name, row) for name, text in pages.items() for row in rows_of(text) if len(row) > 4 and not row[0]]
+    rows = [(name, row) for name, text in site(seen).items() if name.endswith(".html") for row in tables(text)]
     known = {model for _, model in seen.truth}
-    return {seen.who(row[2], board_exam(seen, name)): cell(row[3]) for name, row in rows if row[2] in known}
+    return {seen.who(row["model"], name): cell(row["score %"]) for name, row in rows if row.get("model") in known}
 
 
 @functools.cache
@@ -297,23 +248,20 @@ def compared(world: World, *more: str) -> list[dict[str, Any]]:
 
 
 def compared_json(seen: Seen) -> Found:
-    return {
-        seen.who(side["name"], one["title"] if seen.several(side["name"]) else ""): stored(side["estimate"])
-        for world in WORLDS
-        for one in compared(world)
-        for side in one["contestants"]
-    }
+    comparisons = [one for world in WORLDS for one in compared(world)]
+    sides = [(one["title"], side) for one in comparisons for side in one["contestants"]]
+    return {seen.who(side["name"], title): stored(side["estimate"]) for title, side in sides}
 
 
 def compared_screen(seen: Seen) -> Found:
     """Of three and more each one's own score, without its bounds."""
-    found: Found = {}
-    for world in (world for world in WORLDS if len(world.models) > 2):
-        for row in filter(lambda one: one["score"], spaced(ran("compare", *world.runs))):
-            found[seen.who(row["model"])] = alone(
-                f"{row['score']} [{row['95 % interval']}]", "mean", "mark", "low", "high"
-            )
-    return found
+    worlds = (world for world in WORLDS if len(world.models) > 2)
+    rows = [row for world in worlds for row in tables(ran("compare", *world.runs)) if row["score"]]
+    numbers = [cell(f"{row['score']} [{row['95 % interval']}]") for row in rows]
+    return {
+        seen.who(row["model"]): {name: one[name] for name in ("mean", "mark", "low", "high")}
+        for row, one in zip(rows, numbers, strict=True)
+    }
 
 
 def slices_json(seen: Seen) -> Found:
@@ -323,14 +271,14 @@ def slices_json(seen: Seen) -> Found:
 
 def slices_markdown(seen: Seen) -> Found:
     """The last line of models side by side."""
-    found: Found = {}
-    header: list[str] = []
-    for world in WORLDS:
-        for title, row in barred(ran("breakdown", *world.runs, "--by", world.by, "--format", "markdown")):
-            header = row if row[0] == "slice" else header
-            cells = zip(header[1:], row[1:], strict=True) if row[0] == "overall" else ()
-            found |= {seen.who(model, title.rpartition("· ")[2]): cell(text) for model, text in cells}
-    return found
+    texts = [ran("breakdown", *world.runs, "--by", world.by, "--format", "markdown") for world in WORLDS]
+    rows = [row for text in texts for row in tables(text) if row["slice"] == "overall"]
+    return {
+        seen.who(name, row["title"]): cell(text)
+        for row in rows
+        for name, text in row.items()
+        if name not in ("title", "slice")
+    }
 
 
 def table_json(seen: Seen) -> Found:
@@ -338,24 +286,33 @@ def table_json(seen: Seen) -> Found:
     found: Found = {}
     for model in (model for world in WORLDS if not world.together for model in world.named):
         (row,) = json.loads(ran("score", f"{model}.csv", "--json"))["standings"]
-        found[seen.who(model)] = {name: row["measures"]["mean"][name] for name in (*QUANTITIES, "n")}
+        found[seen.who(model)] = stored(row["measures"]["mean"], "mean")
     return found
 
 
 MADE = frozenset(world.name for world in WORLDS)
 GRADED = frozenset(world.name for world in WORLDS if not world.together)
 """Worlds whose models have a run, and a table of item scores, each."""
-NEWEST = frozenset(world.name for world in WORLDS[-4:])
 REPORTED = frozenset({"lossy", "texts", "two", "ranges"})
-SURFACES: dict[Callable[[Seen], Found], frozenset[str]] = {
-    score_screen: MADE, end_of_run: MADE, score_csv: MADE,
-    runs_screen: MADE, runs_list: NEWEST, runs_json: MADE, runs_csv: MADE,
-    report_page: REPORTED, viewed_run: MADE, viewed_matrix: MADE, viewed_list: GRADED,
-    library: MADE,
-    board_json: MADE, board_csv: MADE, board_page: MADE,
-    compared_json: MADE, compared_screen: frozenset({"lossy", "ties"}),
-    slices_json: MADE, slices_markdown: MADE, table_json: GRADED,
-}  # fmt: skip
+SURFACES: dict[str, tuple[Callable[[Seen], Found], frozenset[str]]] = {
+    "score, screen": (lambda seen: commands("score", seen), MADE),
+    "end of run": (lambda seen: printed(seen, seen.ends), MADE),
+    "score, CSV": (score_csv, MADE),
+    "runs, screen": (lambda seen: commands("runs", seen), MADE),
+    "runs, JSON": (runs_json, MADE),
+    "runs, CSV": (runs_csv, MADE),
+    "report": (report_page, REPORTED),
+    "viewed run": (viewed_run, MADE),
+    "viewed matrix": (viewed_matrix, MADE),
+    "library": (library, MADE),
+    "board, JSON": (board_json, MADE),
+    "board, page": (board_page, MADE),
+    "compare, JSON": (compared_json, MADE),
+    "compare, screen": (compared_screen, frozenset({"lossy", "ties"})),
+    "breakdown, JSON": (slices_json, MADE),
+    "breakdown, Markdown": (slices_markdown, MADE),
+    "table, JSON": (table_json, GRADED),
+}
 """What shows scores, and the worlds of which it shows them all: a new surface is a row."""
 
 
@@ -364,7 +321,7 @@ def orders(seen: Seen, world: World) -> dict[str, list[str]]:
     (board,) = (one for one in boards(seen) if one["benchmark"] == f"questions/{world.name}")
     columns = re.findall(r'class="model"[^>]*><span><bdi>(.*?)</bdi>', seen.page(f"/run/{world.name}/matrix"))
     matrix = {"viewed matrix": columns} if world.together else {}
-    compared_rows = [row["model"] for row in spaced(ran("compare", *world.runs)) if row["score"]]
+    compared_rows = [row["model"] for row in tables(ran("compare", *world.runs)) if row["score"]]
     return matrix | {"compare": compared_rows, "board": [row["model"] for row in board["rows"]]}
 
 
@@ -372,14 +329,12 @@ def differences(world: World) -> dict[str, list[Numbers]]:
     """What compares the two models of a world has of their difference."""
     names = ("first", "second", "difference", "low", "high", "p", "floor", "ceiling", "n")
     frame = api.open_run(world.runs[0]).compare(world.runs[1]).to_frame()
-    rows = records(ran("compare", *world.runs, "--format", "csv"))
-    header, row = (cells for _, cells in list(barred(ran("compare", *world.runs, "--format", "markdown")))[:2])
-    text = dict(zip(header, (one.replace("−", "-").replace("+", "") for one in row), strict=True))
-    shown = cell(text["difference"]) | {"n": text["questions"]}
+    text = next(tables(ran("compare", *world.runs, "--format", "markdown")))
+    shown = cell(text["difference"].replace("−", "-").replace("+", "")) | {"n": text["questions"]}
     shown["difference"] = shown.pop("mean")
     return {
         "json": [row["found"] for one in compared(world) for row in one["rows"]],
-        "csv": [written(row, **{name: name for name in names}) for row in rows],
+        "csv": [written(row, names) for row in records(ran("compare", *world.runs, "--format", "csv"))],
         "frame": [{name: row[name] for name in names} for row in frame.to_dicts()],
         "markdown": [{name: one for name, one in shown.items() if one is not None and name != "mark"}],
     }

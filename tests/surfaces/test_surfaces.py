@@ -43,15 +43,15 @@ def agree(name: str, shown: Any, estimate: dict[str, Any]) -> bool:
 
 def test_every_surface_says_the_same(seen: Seen) -> None:
     with table() as row:
-        for surface, worlds in SURFACES.items():
-            with row(surface.__name__):
+        for name, (surface, worlds) in SURFACES.items():
+            with row(name):
                 shown = surface(seen)
                 assert set(shown) == {who for who in seen.truth if world_of(who) in worlds}
                 wrong = [
-                    (who, name, text, seen.truth[who].get(name))
+                    (who, quantity, text, seen.truth[who].get(quantity))
                     for who, quantities in shown.items()
-                    for name, text in quantities.items()
-                    if text is not None and not agree(name, text, seen.truth[who])
+                    for quantity, text in quantities.items()
+                    if text is not None and not agree(quantity, text, seen.truth[who])
                 ]
                 assert not wrong, wrong[:6]
 

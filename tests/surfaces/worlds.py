@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
 from cli.collected import answers, gold, write_jsonl, wrong
 from viva.cli.main import main
 
@@ -18,23 +20,13 @@ TEXTS = {0.0: "no", 0.5: "a{0}x", 1.0: "a{0}x b{0}x"}
 TOPICS = ("law", "art", "tax", "war")
 
 
-def viva(*arguments: str) -> tuple[int, str, str]:
-    """Run a command in this process: exit code, stdout, stderr."""
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), contextlib.suppress(SystemExit):
-        code = 0
-        try:
-            main([*arguments])
-        except SystemExit as ended:
-            code = int(ended.code or 0)
-    return code, out.getvalue(), err.getvalue()
-
-
 def ran(*arguments: str) -> str:
-    """The stdout of a command that ends well, or with answers missing."""
-    code, out, err = viva(*arguments)
-    assert code in (0, 3), err
-    return out
+    """The stdout of a command, run in this process, that ends well or with answers missing."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as ended:
+        main([*arguments])
+    assert ended.value.code in (None, 0, 3), err.getvalue()
+    return out.getvalue()
 
 
 def every(count: int, *, lost: Callable[[int], bool] = lambda _: False, half: int = 0) -> Points:

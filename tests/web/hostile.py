@@ -109,13 +109,9 @@ LONG = f"<b id={MARK}>" + "A line of a very long answer, with <i>tags</i> & sign
 """Five megabytes in lines."""
 UNBROKEN = "x<" * 500_000
 """One megabyte without a blank."""
-SURROGATES = '{"question": "script", "text": "half a character: \\ud800, the other half: \\udc00"}\n'
-"""A line of an answer file that JSON allows and no text can hold."""
 
 RUN = ("script", "terminal", "bidi")
 """Texts whose questions have a unit test, so that there is a sandbox that says something."""
-IDS = tuple(name.replace("_", "-") for name in TEXTS)
-"""The questions' ids in `questions`."""
 MODELS = (f"openai/<img src=x onerror=window.{MARK}=1>", "openai/=1+1 \u202e\x1b[31m{{7*7}}</script>")
 """Models whose names are attacks."""
 JUDGE = f"openai/judge </script><script>window.{MARK}=2</script>"

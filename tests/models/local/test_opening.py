@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from models.fresh import told
+from models.fresh import WATCHED, told
 from models.local.spoiling import LFS, PLAIN, assert_said, change, refused
 from models.local.tiny import SHAPES
 from rows import each_row, tabled
@@ -114,16 +114,9 @@ def test_what_the_hubs_client_fetched_is_used_offline_and_named_by_its_commit(ma
     shutil.copytree(made("llama", "sentencepiece"), kept / "snapshots" / commit)
     (kept / "refs").mkdir()
     (kept / "refs" / "main").write_text(commit)
-    code = """
-import sys
-try:
-    import urllib3  # others import it; it asks then whether there is IPv6, by a socket of this machine
-except ModuleNotFoundError:
-    pass
-def watch(event, arguments):
-    if event.startswith("socket.") and event != "socket.gethostname":
-        print(event, arguments)
-sys.addaudithook(watch)
+    code = (
+        WATCHED
+        + """
 from viva.models.local.opening import context_of, identity, open_model
 from viva.weights import Weights
 for weights in (Weights(), Weights(revision="0123456789abcdef0123456789abcdef01234567")):
@@ -131,6 +124,7 @@ for weights in (Weights(), Weights(revision="0123456789abcdef0123456789abcdef012
 opened = open_model("someone/model", Weights())
 print(opened.dtype, opened.tokenizer.name_or_path)
 """
+    )
     wanted = [f"someone/model@{commit} 4096"] * 2 + ["float32 someone/model"]
     assert told(code, {"HF_HOME": str(tmp_path), "CUDA_VISIBLE_DEVICES": ""}).splitlines() == wanted
 
