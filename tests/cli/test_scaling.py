@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from cli.told import command_of, told
-from rows import each_row, table, tabled
+from rows import each_row, tabled
 from servers.fixtures import QUIET, Viva
 from viva.errors import VivaError
 from viva.studies.families import family_of

@@ -25,7 +25,7 @@ Intervals are Student's t over labelled questions. Rare disagreements need more 
 like certainty, though a judge wrong in a tenth of all answers gives such a sample once in 24. So s²_e counts one more
 disagreement of the usual size (where none was seen: that of two marks that differ), by the share of labels in exact
 agreement, and never falls below what three disagreements make (the rule of three). Labels alone are treated alike. In
-simulations (tests/analysis/test_prediction.py) intervals hold 93 to 97 % from n = 30 on, more where disagreements are
+simulations (performance/coverage.md) intervals hold 93 to 97 % from n = 30 on, more where disagreements are
 rare; with 20 or 30 labels and marks of which six in seven are the best one, 91 % at least.
 
 Strata: labels drawn at random within each, with fractions that may differ, weigh by their stratum; one λ for all
