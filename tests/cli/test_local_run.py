@@ -401,5 +401,5 @@ def test_a_limit_of_requests_is_used_up_and_no_more(made: Made, capfd: pytest.Ca
     code, _ = ended(capfd, "run", *asking(model), "--limit", 20, "--max-requests", 7)
     assert code == 3
     assert len(logprobs()) == 7
-    assert ended(capfd, "resume", "run", *JSON)[0] == 0
+    assert ended(capfd, "resume", "run", "--max-requests", 20, *JSON)[0] == 0
     assert len(logprobs()) == 20

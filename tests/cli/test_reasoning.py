@@ -80,7 +80,7 @@ def test_a_resumed_run_asks_as_it_was_found_out(serve: Serve, viva: Viva, gold: 
     server = serve("reasoning.py", provider="openai", gold=gold)
     assert examined(viva, server, "gpt-5", "--max-requests", 10).code != 0
     before = len(server.events("asked"))
-    ended = viva.resume()
+    ended = viva.resume("--max-requests", 100)
     assert ended.code == 0, ended.err
     assert len(server.events("asked")) - before == 20 - 10
     assert "refuses" not in ended.err
@@ -142,7 +142,7 @@ def test_keys_may_stand_in_a_file_that_is_named(serve: Serve, viva: Viva, gold: 
     (viva.folder / ".env").write_text(f"# mine\nexport OPENAI_API_KEY='{KEY}'\n", encoding="utf-8")
     assert examined(viva, server, "gpt-5", run="without").code == 4  # it is not read unless it is named
     assert examined(viva, server, "gpt-5", "--env-file", ".env", "--max-requests", 5).code == 3
-    assert viva.resume("--env-file", ".env").code == 0
+    assert viva.resume("--env-file", ".env", "--max-requests", 100).code == 0
     for file in (viva.folder / "run").iterdir():
         assert KEY.encode() not in file.read_bytes()
     (viva.folder / "bad.env").write_text('A=1\nfoo bar baz="x\n', encoding="utf-8")

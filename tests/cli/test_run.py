@@ -140,7 +140,7 @@ def test_a_limit_of_requests_stops_the_run_and_resume_finishes_it(viva: Viva) ->
     assert "86 not answered" in ended.err
     assert ended.overall["outcomes"]["not asked"] == 86
     assert len(viva.answered()) == 10
-    resumed = viva.resume()
+    resumed = viva.resume("--max-requests", 96)
     assert resumed.code == 0
     assert not {"error", "not asked"} & set(resumed.overall["outcomes"])
     assert len(viva.entries()) == len(viva.answered()) == 96

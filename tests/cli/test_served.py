@@ -71,7 +71,7 @@ def test_it_stops_no_resume_and_splits_no_board(serve: Serve, viva: Viva) -> Non
     server = serve(says=[OLD])
     assert asking(viva, server, "--max-requests", 5).code == 3
     server.control(says=[AZURE])
-    resumed = viva("resume", "run", *QUIET)
+    resumed = viva("resume", "run", "--max-requests", 100, *QUIET)
     assert (resumed.code, server.asked) == (0, LIMIT)
     assert BOTH in resumed.err
     assert marked(resumed.out)

@@ -73,7 +73,8 @@ def test_shards_are_merged_into_the_run_that_they_are_parts_of(viva: Viva, serve
     assert merged.out == whole.out
     assert "run folder: merged" in merged.err
     one, two = (RunFolder.open(viva.folder / name).record for name in ("whole", "merged"))
-    assert msgspec.structs.replace(two, created=one.created, command=one.command) == one
+    assert two.spent.requests >= one.spent.requests > 0
+    assert msgspec.structs.replace(two, created=one.created, command=one.command, spent=one.spent) == one
     assert not left_behind(viva, "gaps.jsonl", "runs", "whole", "merged")
     before = judge.asked
     again = viva("resume", "merged", *QUIET)

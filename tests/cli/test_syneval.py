@@ -83,7 +83,7 @@ def test_a_limit_an_interruption_and_resume(viva: Viva, data: Path) -> None:
     ended = viva(*asking, "--max-requests", 5, "--format", "json", *QUIET)
     assert ended.code == 3
     assert len(viva.answered()) == 5
-    resumed = viva.resume()
+    resumed = viva.resume("--max-requests", 20)
     assert resumed.code == 0, resumed.err
     assert len(viva.answered()) == 20
 

@@ -65,7 +65,7 @@ def test_every_answer_knows_its_cell_and_a_run_that_was_stopped_goes_on() -> Non
         viva.lab.variance_run(
             "cmmlu", model="baseline/random", limit=12, vary=VARY, samples=2, run="part", max_requests=50
         )
-    resumed = viva.resume("part")
+    resumed = viva.resume("part", max_requests=1000)
     assert lines(Path("part/scores.jsonl")) == lines(Path("whole/scores.jsonl"))
     assert resumed.mean == whole.mean
     assert '"vary"' in Path("part/run.json").read_text()
@@ -292,7 +292,7 @@ def test_seeds_are_sent_and_said(judges: str) -> None:
         entries = [json.loads(line) for line in lines(Path(run, "responses.jsonl"))]
         return {(entry["question"], entry.get("sample", 0)): entry["text"].split()[2] for entry in entries}
 
-    with pytest.raises(VivaError, match=r"vary seed: say which seed is the first, such as .*seed 0"):
+    with pytest.raises(VivaError, match=r"vary seed: say which seed is the first, such as .*seed=0"):
         run()
     with pytest.raises(VivaError, match=r"nothing is drawn at temperature 0; say another, such as .*temperature 0.7"):
         run(seed=0)

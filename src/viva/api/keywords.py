@@ -75,4 +75,4 @@ def in_parameters(text: str, known: Collection[str] = ()) -> str:
     return _FLAG.sub(parameter, text)
 
 
-_FLAG = re.compile(r"--(?P<name>[a-z][a-z-]*[a-z])(?:[ =](?P<value>[A-Z][A-Z/|\[\]=@,.]*)(?![a-z]))?")
+_FLAG = re.compile(r"--(?P<name>[a-z][a-z-]*[a-z])(?:[ =](?P<value>[A-Z][A-Z/|\[\]=@,.]*|\d+(?:\.\d+)?)(?![a-z]))?")

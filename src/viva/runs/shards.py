@@ -18,9 +18,11 @@ from msgspec import Struct
 
 from viva.benchmarks.sharding import Shard, read_shard
 from viva.engine.batchlog import BatchLog
+from viva.engine.budget import Spent
 from viva.engine.endpoints import is_approved
 from viva.engine.folder import ExamRecord, RunFolder, RunRecord
 from viva.engine.labelling import STAGE as LABELS
+from viva.engine.limits import RunLimits
 from viva.engine.merging import JournalMerge, merge_reviews
 from viva.errors import StorageError, VivaError
 from viva.files import LockedError, lock, new_file, reading
@@ -224,6 +226,10 @@ def merged_record(parts: Parts) -> RunRecord:
         created=min(record.created for record in records),
         command=["viva", *sys.argv[1:]],
     )
+    record.limits = msgspec.structs.replace(
+        record.limits or RunLimits(), max_requests=None, max_cost=None
+    )  # of a shard
+    record.spent = Spent(sum(one.spent.requests for one in records), sum(one.spent.cost for one in records))
     record.canaries = list(dict.fromkeys(canary for one in records for canary in one.canaries))
     record.exams = [_whole_exam([record.exams[index] for record in records]) for index in range(len(record.exams))]
     return record
