@@ -87,7 +87,7 @@ def tables(text: str) -> Iterator[Texts]:
         title = line if line.startswith("### ") else title
         if HEADS & {name.lower() for name, *_ in places}:
             header = places[::-1]  # of two columns of one name the first counts
-        elif not line.strip():
+        elif not line.strip() or line.startswith("not shown in"):
             header = []
         elif header and not line.startswith("|---"):
             yield {"title": title} | {
@@ -153,12 +153,12 @@ def commands(command: str, seen: Seen) -> Found:
 
 
 def runs_json(seen: Seen) -> Found:
-    listed = json.loads(ran("runs", "runs", "--json"))["runs"]
+    listed = json.loads(ran("runs", "runs", "--all", "--json"))["runs"]
     return {(one["exam"], one["model"]): stored(one["estimate"]) for run in listed for one in run["results"]}
 
 
 def runs_csv(seen: Seen) -> Found:
-    rows = records(ran("runs", "runs", "--format", "csv"))
+    rows = records(ran("runs", "runs", "--all", "--format", "csv"))
     return {(row["exam"], row["model"]): written(row, (*QUANTITIES, "n", "unanswered")) for row in rows}
 
 
@@ -256,8 +256,13 @@ def compared_json(seen: Seen) -> Found:
 def compared_screen(seen: Seen) -> Found:
     """Of three and more each one's own score, without its bounds."""
     worlds = (world for world in WORLDS if len(world.models) > 2)
-    rows = [row for world in worlds for row in tables(ran("compare", *world.runs)) if row["score"]]
-    numbers = [cell(f"{row['score']} [{row['95 % interval']}]") for row in rows]
+    rows = [row for world in worlds for row in tables(ran("compare", *world.runs)) if row.get("score")]
+    # a matrix of sixteen has no room for intervals
+    numbers = [
+        cell(" ".join(filter(None, (row["score"], interval and f"[{interval}]"))))
+        for row in rows
+        for interval in (row.get("95 % interval"),)
+    ]
     return {
         seen.who(row["model"]): {name: one[name] for name in ("mean", "mark", "low", "high")}
         for row, one in zip(rows, numbers, strict=True)
@@ -308,7 +313,7 @@ SURFACES: dict[str, tuple[Callable[[Seen], Found], frozenset[str]]] = {
     "board, JSON": (board_json, MADE),
     "board, page": (board_page, MADE),
     "compare, JSON": (compared_json, MADE),
-    "compare, screen": (compared_screen, frozenset({"lossy", "ties"})),
+    "compare, screen": (compared_screen, frozenset({"lossy", "ties", "sixteen"})),
     "breakdown, JSON": (slices_json, MADE),
     "breakdown, Markdown": (slices_markdown, MADE),
     "table, JSON": (table_json, GRADED),
@@ -321,7 +326,7 @@ def orders(seen: Seen, world: World) -> dict[str, list[str]]:
     (board,) = (one for one in boards(seen) if one["benchmark"] == f"questions/{world.name}")
     columns = re.findall(r'class="model"[^>]*><span><bdi>(.*?)</bdi>', seen.page(f"/run/{world.name}/matrix"))
     matrix = {"viewed matrix": columns} if world.together else {}
-    compared_rows = [row["model"] for row in tables(ran("compare", *world.runs)) if row["score"]]
+    compared_rows = [row["model"] for row in tables(ran("compare", *world.runs)) if row.get("score")]
     return matrix | {"compare": compared_rows, "board": [row["model"] for row in board["rows"]]}
 
 

@@ -58,6 +58,8 @@ class World:
     """A bundled sample, in place of written questions."""
     by: str = "topic"
     """A tag of its questions."""
+    stopped: int = 0
+    """After so many requests."""
     questions = 40
 
     @property
@@ -78,7 +80,8 @@ class World:
         quiet = ("--progress", "quiet", *(("--encoder", "none") if self.benchmark == "clrbench" else ()))
         if self.together:
             models = (word for model in self.named for word in ("--model", f"replay/{model}"))
-            return {self.name: ran("run", *exams, *models, "--run", *self.runs, *quiet)}
+            cap = ("--max-requests", f"{self.stopped}") if self.stopped else ()
+            return {self.name: ran("run", *exams, *models, "--run", *self.runs, *cap, *quiet)}
         return {
             model: ran("grade", *exams, model, "--run", f"runs/{model}", "--out", f"{model}.csv", *quiet)
             for model in self.named
@@ -125,6 +128,12 @@ WORLDS = (
     World("tries", {"a": A, "b": SOME}, samples=4),
     World("waiting", {"a": A, "b": SOME}, waits=lambda at: at % 2 > 0),
     World("two", {"a": A, "b": SOME}, exams=("first", "second"), together=True),
+    World("stopped", {"a": A, "b": B}, together=True, stopped=55),
+    World(
+        "sixteen",
+        {f"m{at}": every(2 + at % 5, lost=lambda q, k=at: q % 17 < k // 6) for at in range(16)},
+        together=True,
+    ),
     World("subjects", {"a": A, "b": LATE}, benchmark="cmmlu", by="subject", together=True),
     World("formats", {"a": A, "b": SOME}, benchmark="csbench", by="format", together=True),
     World("ranges", {"a": A, "b": SOME}, benchmark="clrbench", by="type", together=True),
