@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from viva.errors import VivaError
 from viva.shipped import shipped_table
 
 
@@ -59,6 +60,23 @@ def translated(arguments: Sequence[str], known: Collection[str], *, benchmarks: 
         else:
             found.append(argument)
     return found
+
+
+def refuse_second_value(arguments: Iterable[str], parameters: Iterable[click.Parameter]) -> None:
+    """Raise UsageError for `--model A B` where B, which is taken for a benchmark, is none."""
+    several = {name for one in parameters if getattr(one, "multiple", False) for name in one.opts}
+    words = [part for one in arguments for part in (one.split("=", 1) if one.startswith("--") else [one])]
+    for option, value, word in zip(words, words[1:], words[2:], strict=False):
+        if option in several and not word.startswith("-"):
+            from viva.benchmarks import find_benchmark, question_file
+            from viva.runs.model_names import separate_benchmarks_and_models
+
+            for name in separate_benchmarks_and_models([word], ())[0]:
+                try:
+                    _ = question_file(name) or find_benchmark(name)
+                except VivaError as problem:
+                    again = f"{option} {value} {option} {word}"
+                    raise click.UsageError(f"{option} takes one value: repeat it ({again}), as {problem}") from None
 
 
 def say(text: str) -> None:

@@ -248,7 +248,9 @@ class OpenAIBatches:
         said = "; ".join(dict.fromkeys(words[:3]))[:600]
         message = f"the provider refused a batch as a whole: {said or 'it does not say why'}"
         if codes & _FATAL:
-            return BatchState(status="failed", problem=ModelError("status", message, fatal=True))
+            return BatchState(
+                status="failed", problem=ModelError("status", message, fatal=True, lasting="model_not_found" in codes)
+            )
         if _TOO_MUCH in codes:
             return BatchState(status="failed", problem=ModelError("enqueued", message, retry=True))
         lines = {at - 1: why for (*_, at), why in zip(blames, words, strict=True) if isinstance(at, int)}

@@ -24,7 +24,7 @@ from viva.models.ratelimits import retry_after
 from viva.models.secrecy import Secrecy
 from viva.models.thoughts import cut_at, read_count, read_usage, separate_thoughts
 from viva.models.unreachable import OPTION, speaks_tls, unreachable, wants_tls
-from viva.requesting import expanded, secrets
+from viva.requesting import expanded, variables
 from viva.types import Message, Response, Served, StopReason, Usage
 from viva.visible import one_line
 
@@ -200,7 +200,7 @@ class Wire:
                 own = expanded(self._headers)
             except VivaError as problem:
                 raise ModelError("auth", str(problem), fatal=True) from None
-            self._secrecy.add(secrets(self._headers))
+            self._secrecy.add(variables(self._headers))
             headers.update(own)
             self._session = aiohttp.ClientSession(
                 # The engine bounds concurrency; a second bound here would only hide waiting from its clock.
@@ -311,12 +311,14 @@ class Wire:
     def refuse(self, status: int, content: bytes, headers: Mapping[str, str], model: str) -> NoReturn:
         """The error that a status other than 200 stands for."""
         shown = self.words(content)
-        fatal = status in _FATAL or 300 <= status < 400 or not _FATAL_CODES.isdisjoint(_codes(content))
+        codes = _codes(content)
+        lasting = status in (404, 405) or 300 <= status < 400 or "model_not_found" in codes
+        fatal = lasting or status in _FATAL or not _FATAL_CODES.isdisjoint(codes)
         message = f"HTTP {status} from {self._secrecy.url}: {shown or 'no text'}"
         if 300 <= status < 400 and headers.get("Location"):
             message += f"; it redirects to {self.clean(one_line(headers['Location'], 200))!r}, which is not followed"
         if status in (401, 403):
-            message += "; is the key right? (it is read from the environment)"
+            message += self._secrecy.sent
         if status == 404:
             message += f"; is the model {model!r} served there, and does the base URL end in /v1?"
         raise ModelError(
@@ -326,6 +328,7 @@ class Wire:
             retry_after=retry_after(headers),
             overload=status in _OVERLOAD,
             fatal=fatal,
+            lasting=lasting,
         )
 
     def words(self, content: bytes) -> str:

@@ -12,7 +12,7 @@ from viva.errors import ModelError, VivaError
 from viva.models.adapting import Adapting, Tried, named
 from viva.models.secrecy import Secrecy
 from viva.models.textonly import TextOnly
-from viva.requesting import Adaptation, RequestOptions, expanded, secrets
+from viva.requesting import Adaptation, RequestOptions, expanded, variables
 from viva.types import Generate, Response
 
 T = TypeVar("T")
@@ -118,7 +118,7 @@ def headers_of(said: RequestOptions, secrecy: Secrecy) -> dict[str, str]:
         found = expanded(said.headers)
     except VivaError as problem:
         raise ModelError("auth", str(problem), fatal=True) from None
-    secrecy.add(secrets(said.headers))
+    secrecy.add(variables(said.headers))
     return found
 
 

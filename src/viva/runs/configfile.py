@@ -49,11 +49,13 @@ class Configuration(Struct, kw_only=True, frozen=True):
 def read_config(path: Path, own: Map[str, Option] = MappingProxyType({})) -> Configuration:
     """The file's content; `own`: options that a way of asking has beside those of every run.
 
-    Raises DataError, naming file and line, for what is not allowed, and StorageError.
+    Raises DataError, naming file and line, for what is not allowed.
     """
     known = {**own, **KNOWN}
     try:
         root = read_yaml(read_regular(path, LARGEST, follow=True).decode("utf-8-sig"))
+    except OSError as problem:
+        raise DataError(f"cannot read the configuration {path}: {problem.strerror}") from None
     except UnicodeDecodeError:
         raise DataError(f"{path} is not UTF-8") from None
     except Unreadable as problem:

@@ -20,6 +20,7 @@ from viva.engine.folder import ExamRecord, ModelRecord, RunFolder, RunRecord, ne
 from viva.engine.limits import RunLimits
 from viva.errors import MissingEncoderError, VivaError
 from viva.fields import note, pick
+from viva.models import provider_of
 from viva.plugins import load, registered
 from viva.prompting import merged
 from viva.requesting import RequestOptions
@@ -204,6 +205,8 @@ def drawn(exam: ExamRecord, draw: SamplingOptions, seed: int | None) -> ExamReco
 def _check_addresses(models: tuple[str, ...], judging: JudgeOptions, base_url: str | None, key: str | None) -> None:
     """Refuse an address or a key that nobody would use, or that would go to several vendors."""
     asked = [*models, *judging.judge]
+    for name in asked:
+        provider_of(name)
     if judging.judge_base_url is not None and not judging.judge_base_url.strip():
         raise VivaError("--judge-base-url is empty: give the judge's server, or leave it out")
     if base_url and not any(name.startswith(SERVED) for name in asked):

@@ -16,6 +16,7 @@ from viva.benchmarks.card.lm_eval import LmEvalTask
 from viva.benchmarks.custom.positions import Listing, Mapping, Node, Scalar, Unreadable, read_yaml
 from viva.benchmarks.sets import read_bytes
 from viva.errors import DataError
+from viva.fields import choices
 from viva.types import Language
 
 LARGEST = 256 << 10
@@ -179,7 +180,10 @@ def parse_card(content: bytes, name: str) -> Card:
     try:
         card = msgspec.convert(plain, Card, strict=False)
     except msgspec.ValidationError as problem:
-        raise DataError(f"{name}: {problem}") from None
+        above, _, last = str(problem).partition("$.")[2].rstrip("`").rpartition(".")
+        kinds = {one.encode_name: one.type for one in msgspec.structs.fields(_KINDS.get(above, Card))}
+        known = ", ".join(choices(kinds.get(last)))
+        raise DataError(f"{name}: {problem}{known and f'; there are: {known}'}") from None
     _refuse_unfit(card, name)
     return card
 
