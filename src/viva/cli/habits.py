@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection, Iterable, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import click
@@ -62,21 +63,18 @@ def translated(arguments: Sequence[str], known: Collection[str], *, benchmarks: 
     return found
 
 
-def refuse_second_value(arguments: Iterable[str], parameters: Iterable[click.Parameter]) -> None:
+def refuse_second_value(arguments: Sequence[str], parameters: Iterable[click.Parameter]) -> None:
     """Raise UsageError for `--model A B` where B, which is taken for a benchmark, is none."""
     several = {name for one in parameters if getattr(one, "multiple", False) for name in one.opts}
-    words = [part for one in arguments for part in (one.split("=", 1) if one.startswith("--") else [one])]
-    for option, value, word in zip(words, words[1:], words[2:], strict=False):
-        if option in several and not word.startswith("-"):
+    for option, value, word in zip(arguments, arguments[1:], arguments[2:], strict=False):
+        if option in several and not word.startswith("-") and not Path(word).is_dir():
             from viva.benchmarks import find_benchmark, question_file
-            from viva.runs.model_names import separate_benchmarks_and_models
 
-            for name in separate_benchmarks_and_models([word], ())[0]:
-                try:
-                    _ = question_file(name) or find_benchmark(name)
-                except VivaError as problem:
-                    again = f"{option} {value} {option} {word}"
-                    raise click.UsageError(f"{option} takes one value: repeat it ({again}), as {problem}") from None
+            try:
+                _ = question_file(word) or find_benchmark(word)
+            except VivaError as problem:
+                again = f"{option} {value} {option} {word}"
+                raise click.UsageError(f"{option} takes one value: repeat it ({again}), as {problem}") from None
 
 
 def say(text: str) -> None:

@@ -14,7 +14,7 @@ from viva.models import Endpoint
 from viva.models.adapting import named
 from viva.models.anthropicbatch import AnthropicBatches, AnthropicMessage
 from viva.models.openaiwire import decode_json
-from viva.models.ratelimits import quotas, retry_after
+from viva.models.ratelimits import of_status, quotas, retry_after
 from viva.models.reasoning import merged
 from viva.models.secrecy import key_from
 from viva.models.sending import ApiModel, Refusal, decoded, headers_of, kept, leave_out, refusal, refuse_foreign
@@ -179,17 +179,9 @@ class AnthropicModel(ApiModel):
         import anthropic
 
         if isinstance(problem, anthropic.APIStatusError):
-            status = problem.status_code
-            auth = status in (401, 403)
-            return ModelError(
-                "auth" if auth else "status",
-                self._clean(f"HTTP {status} from Anthropic: {problem.message}") + (self._secrecy.sent if auth else ""),
-                retry=status in (408, 409, 429) or status >= 500,
-                retry_after=retry_after(problem.response.headers),
-                overload=status in (429, 503, 529),
-                fatal=auth or status == 402,
-                lasting=status == 404,
-            )
+            status, headers = problem.status_code, problem.response.headers
+            said = self._clean(f"HTTP {status} from Anthropic: {problem.message}")
+            return of_status(status, said, self._secrecy, retry_after(headers))
         if isinstance(problem, anthropic.APITimeoutError):
             return ModelError("timeout", "no complete reply in the SDK's own time", retry=True)
         if isinstance(problem, anthropic.APIError):

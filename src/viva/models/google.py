@@ -13,7 +13,7 @@ from msgspec import Struct
 from viva.errors import ModelError, VivaError
 from viva.models import Endpoint
 from viva.models.openaiwire import Envelope, decode_json
-from viva.models.ratelimits import retry_after
+from viva.models.ratelimits import of_status, retry_after
 from viva.models.secrecy import key_from
 from viva.models.sending import ApiModel, Refusal, decoded, headers_of, refusal, refuse_foreign
 from viva.models.thoughts import stop_reason
@@ -146,17 +146,10 @@ class GoogleModel(ApiModel):
     def _refusal(self, problem: errors.APIError) -> ModelError:
         status = problem.code
         message = self._clean(f"HTTP {status} from Google: {problem.message}")
-        auth = status in (401, 403) or (status == 400 and "API key" in (problem.message or ""))
         headers = getattr(problem.response, "headers", None) or {}
-        return ModelError(
-            "auth" if auth else "status",
-            message + (self._secrecy.sent if auth else ""),
-            retry=status in (408, 409, 429) or status >= 500,
-            retry_after=retry_after(headers) or _retry_info(problem.details),
-            overload=status in (429, 503),
-            fatal=auth,
-            lasting=status == 404,
-        )
+        after = retry_after(headers) or _retry_info(problem.details)
+        bad_key = status == 400 and "API key" in (problem.message or "")
+        return of_status(status, message, self._secrecy, after, auth=bad_key)
 
     def _lost(self, problem: Exception) -> ModelError:
         endpoint = self.identity["endpoint"]

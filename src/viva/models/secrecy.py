@@ -54,14 +54,12 @@ class Secrecy:
         self._in_replies = self._forms if key and len(key) >= SHORTEST_IN_REPLIES else []
         self._parts = [part for part in urlsplit(url).path.split("/") if _SECRET_PART.fullmatch(part)]
         self._url = self._without_parts(url)
-        self._unset = getattr(key, "variable", "")
-        self._sent = [self._unset or "the environment"] if key else []
+        self._read = {getattr(key, "variable", "the environment"): bool(key)}
 
     def add(self, variables: Iterable[str]) -> None:
         """Secrets beside the key: what the environment puts into headers."""
-        added = [*map(Key, variables)]
-        self._sent += [secret.variable for secret in added]
-        for secret in added:
+        for secret in map(Key, variables):
+            self._read[secret.variable] = True
             forms = list(_forms(secret)) if len(secret) >= SHORTEST_IN_REPLIES else []
             self._forms = sorted({*self._forms, *forms}, key=len, reverse=True)
             self._in_replies = sorted({*self._in_replies, *forms}, key=len, reverse=True)
@@ -74,9 +72,8 @@ class Secrecy:
     @property
     def sent(self) -> str:
         """Where the refused key was read, as the end of an error."""
-        if self._sent:
-            return f"; is the key in {', '.join(dict.fromkeys(self._sent))} right?"
-        return f"; no key was sent{f', as {self._unset} is not set' if self._unset else ''}"
+        sent = ", ".join(name for name, known in self._read.items() if known)
+        return f"; is the key in {sent} right?" if sent else f"; no key was sent: {[*self._read][0]} is not set"
 
     def in_error(self, text: str) -> str:
         """An error without the key, and without paths, queries and fragments of other addresses than the model's."""

@@ -358,15 +358,12 @@ class PublishedRows(Struct, kw_only=True):
     ] = "nearest"
 
 
-SUFFIXES = {".csv": "csv", ".json": "json", ".md": "markdown", ".tex": "latex", ".txt": "terminal", ".html": "html"}
+SUFFIXES = {".csv": "csv", ".json": "json", ".md": "markdown", ".tex": "latex"}
 
 
 def form_of(form: str | None, out: Path | None, usual: str = "terminal") -> str:
-    """The form that is asked for, else that of the file's name, else the usual one. Raises VivaError for another name.
-
-    Only where pages are usual can there be one.
-    """
-    known = {"": usual, **{suffix: one for suffix, one in SUFFIXES.items() if one != "html" or usual == one}}
+    """The form that is asked for, else that of the file's name, else the usual one. Raises VivaError for another name."""
+    known = {"": usual, ".html" if usual == "html" else ".txt": usual, **SUFFIXES}
     suffix = out.suffix.lower() if out else ""
     if not form and suffix not in known:
         raise VivaError(f"{out}: no {suffix} is written; there are: {', '.join(filter(None, known))}")
