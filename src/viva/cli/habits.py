@@ -5,12 +5,10 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection, Iterable, Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import click
 
-from viva.errors import VivaError
 from viva.shipped import shipped_table
 
 
@@ -61,20 +59,6 @@ def translated(arguments: Sequence[str], known: Collection[str], *, benchmarks: 
         else:
             found.append(argument)
     return found
-
-
-def refuse_second_value(arguments: Sequence[str], parameters: Iterable[click.Parameter]) -> None:
-    """Raise UsageError for `--model A B` where B, which is taken for a benchmark, is none."""
-    several = {name for one in parameters if getattr(one, "multiple", False) for name in one.opts}
-    for option, value, word in zip(arguments, arguments[1:], arguments[2:], strict=False):
-        if option in several and not word.startswith("-") and not Path(word).is_dir():
-            from viva.benchmarks import find_benchmark, question_file
-
-            try:
-                _ = question_file(word) or find_benchmark(word)
-            except VivaError as problem:
-                again = f"{option} {value} {option} {word}"
-                raise click.UsageError(f"{option} takes one value: repeat it ({again}), as {problem}") from None
 
 
 def say(text: str) -> None:

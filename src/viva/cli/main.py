@@ -106,8 +106,6 @@ class Commands(click.Group):
             return name, command, args[1:]
         known_options = {option for parameter in command.params for option in parameter.opts}
         takes_benchmarks = any(one.name == "benchmarks" for one in command.params)
-        if takes_benchmarks:
-            habits.refuse_second_value(args[1:], command.params)
         return name, command, habits.translated(args[1:], known_options, benchmarks=takes_benchmarks)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -149,7 +149,7 @@ class GoogleModel(ApiModel):
         headers = getattr(problem.response, "headers", None) or {}
         after = retry_after(headers) or _retry_info(problem.details)
         bad_key = status == 400 and "API key" in (problem.message or "")
-        return of_status(status, message, self._secrecy, after, auth=bad_key)
+        return of_status(401 if bad_key else status, message, self._secrecy, after)
 
     def _lost(self, problem: Exception) -> ModelError:
         endpoint = self.identity["endpoint"]

@@ -311,7 +311,6 @@ class Wire:
     def refuse(self, status: int, content: bytes, headers: Mapping[str, str], model: str) -> NoReturn:
         """The error that a status other than 200 stands for."""
         shown = self.words(content)
-        codes = _codes(content)
         message = f"HTTP {status} from {self._secrecy.url}: {shown or 'no text'}"
         if 300 <= status < 400 and headers.get("Location"):
             message += f"; it redirects to {self.clean(one_line(headers['Location'], 200))!r}, which is not followed"
@@ -322,8 +321,7 @@ class Wire:
             message,
             self._secrecy,
             retry_after(headers),
-            fatal=not FATAL_CODES.isdisjoint(codes),
-            lasting="model_not_found" in codes,
+            fatal=not FATAL_CODES.isdisjoint(_codes(content)),
         )
 
     def words(self, content: bytes) -> str:

@@ -117,13 +117,10 @@ def of_status(
     secrecy: Secrecy,
     after: float | None = None,
     *,
-    auth: bool = False,
     fatal: bool = False,
-    lasting: bool = False,
 ) -> ModelError:
-    """The error that an HTTP status stands for, and what else an API says: about the key (`auth`), for good (`fatal`),
-    or of what a run keeps (`lasting`)."""
-    auth = auth or status in (401, 403)
+    """The error that an HTTP status stands for; `fatal` where the API says more."""
+    auth = status in (401, 403)
     fatal = fatal or auth or status == 402
     return ModelError(
         "auth" if auth else "status",
@@ -132,5 +129,5 @@ def of_status(
         retry_after=after,
         overload=status in (429, 503, 529),
         fatal=fatal,
-        lasting=lasting or status in (404, 405) or 300 <= status < 400,
+        lasting=status in (404, 405) or 300 <= status < 400,
     )

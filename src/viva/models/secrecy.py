@@ -73,7 +73,7 @@ class Secrecy:
     def sent(self) -> str:
         """Where the refused key was read, as the end of an error."""
         sent = ", ".join(name for name, known in self._read.items() if known)
-        return f"; is the key in {sent} right?" if sent else f"; no key was sent: {[*self._read][0]} is not set"
+        return f"; is the key in {sent} right?" if sent else f"; no key was sent: {next(iter(self._read))} is not set"
 
     def in_error(self, text: str) -> str:
         """An error without the key, and without paths, queries and fragments of other addresses than the model's."""

@@ -362,7 +362,7 @@ SUFFIXES = {".csv": "csv", ".json": "json", ".md": "markdown", ".tex": "latex"}
 
 
 def form_of(form: str | None, out: Path | None, usual: str = "terminal") -> str:
-    """The form that is asked for, else that of the file's name, else the usual one. Raises VivaError for another name."""
+    """The form that is asked for, else that of the file's name, else the usual one. Raises VivaError for another."""
     known = {"": usual, ".html" if usual == "html" else ".txt": usual, **SUFFIXES}
     suffix = out.suffix.lower() if out else ""
     if not form and suffix not in known:

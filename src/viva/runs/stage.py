@@ -146,9 +146,7 @@ def ending_of_asking(run: Run, path: Path, resume: str = "", *, verdicts: bool =
             raise VivaError(said)
     elif run.refused:
         said = f"{left}; once that is right, go on with: {resume}"
-        if elsewhere and run.lasting and verdicts:
-            said = f"{left}; name another judge as an option of: {resume}"
-        elif elsewhere and run.lasting:
+        if elsewhere and run.lasting:
             reuse = f" (--reuse {path} takes over what was answered)" if tally.answered or tally.kept else ""
             said = f"{left}; this run keeps its models and options: begin another `viva run` with the right ones{reuse}"
         elif run.absent:

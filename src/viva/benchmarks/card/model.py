@@ -180,9 +180,8 @@ def parse_card(content: bytes, name: str) -> Card:
     try:
         card = msgspec.convert(plain, Card, strict=False)
     except msgspec.ValidationError as problem:
-        above, _, last = str(problem).partition("$.")[2].rstrip("`").rpartition(".")
-        kinds = {one.encode_name: one.type for one in msgspec.structs.fields(_KINDS.get(above, Card))}
-        known = ", ".join(choices(kinds.get(last)))
+        of = {"format": Format, "as": GoldForm, "language": Language}.get(str(problem).rpartition(".")[2].rstrip("`"))
+        known = ", ".join(choices(of))
         raise DataError(f"{name}: {problem}{known and f'; there are: {known}'}") from None
     _refuse_unfit(card, name)
     return card
