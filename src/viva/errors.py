@@ -113,6 +113,6 @@ class ModelError(Exception):
         self.retry = retry
         self.retry_after = retry_after
         self.overload = overload
-        self.lasting = lasting or (fatal and kind in ("parameter", "model_not_found"))
+        self.lasting = lasting
         self.fatal = fatal or lasting
         self.unreachable = unreachable

@@ -194,6 +194,4 @@ def file_benchmark(path: Path) -> str:
     """Which benchmark reads a file that is named in place of one: a card says how questions are read, and has none."""
     from viva.benchmarks.card.model import is_card
 
-    if not path.exists():
-        raise DataError(f"there is no question file or exam card {path} (`viva init TABLE` writes a card)")
     return CARD if is_card(path) else CUSTOM

@@ -115,7 +115,7 @@ class AnthropicModel(ApiModel):
         found = refusal(error, error.message.encode(), sent, list(self._more), prompt_text(request.prompt))
         if not found.names and self._said.told_to_reason is not None and _THINKING.search(error.message):
             found.error = ModelError(
-                "parameter", f"{error.message}; {_OTHERWISE.get(bool(self._said.budget), '')}", fatal=True
+                "parameter", f"{error.message}; {_OTHERWISE.get(bool(self._said.budget), '')}", lasting=True
             )
         return found
 

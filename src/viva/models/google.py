@@ -139,7 +139,7 @@ class GoogleModel(ApiModel):
                 if self._said.budget:
                     advice = "say another --reasoning-budget, or --reasoning-effort"
                 found.error = ModelError(
-                    "parameter", f"{error.message}; not every model takes each: {advice}", fatal=True
+                    "parameter", f"{error.message}; not every model takes each: {advice}", lasting=True
                 )
         return found
 

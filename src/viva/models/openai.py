@@ -328,7 +328,7 @@ class OpenAIModel(ApiModel):
         try:
             found = fields_for(said, self._url, owner)
         except VivaError as problem:
-            raise ModelError("parameter", str(problem), fatal=True) from None
+            raise ModelError("parameter", str(problem), lasting=True) from None
         if said.template_options:
             found = merged(found, {"chat_template_kwargs": decoded(said.template_options)})
         return merged(found, decoded(said.fields))

@@ -112,12 +112,7 @@ def seconds_until(text: str, now: float) -> float | None:
 
 
 def of_status(
-    status: int,
-    message: str,
-    secrecy: Secrecy,
-    after: float | None = None,
-    *,
-    fatal: bool = False,
+    status: int, message: str, secrecy: Secrecy, after: float | None = None, *, fatal: bool = False
 ) -> ModelError:
     """The error that an HTTP status stands for; `fatal` where the API says more."""
     auth = status in (401, 403)

@@ -37,7 +37,7 @@ def refusal(
     names = list(dict.fromkeys(sent[name][0] if name in sent else name for name in found))
     if not names and (asked := named(content, dict.fromkeys(own, True), prompt)):
         message = f"the server refuses {asked[0]}, which your options ask for: {error.message}"
-        error = ModelError("parameter", message, fatal=True)
+        error = ModelError("parameter", message, lasting=True)
     return Refusal(error, names)
 
 

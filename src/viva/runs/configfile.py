@@ -22,14 +22,12 @@ from typing import Any
 from msgspec import Struct
 
 from viva.benchmarks.custom.positions import Listing, Mapping, Node, Scalar, Unreadable, read_yaml
+from viva.benchmarks.sets import read_bytes
 from viva.errors import DataError
 from viva.fields import Option, options, unknown
-from viva.files import read_regular
 from viva.runs.config import CONSENT, RUN, ModelOptions, ServerOptions, WeightsOptions
 from viva.visible import one_line
 
-LARGEST = 1_000_000
-"""Bytes."""
 KNOWN = options(*RUN, without=CONSENT)
 OF_MODELS = options(ModelOptions, ServerOptions, WeightsOptions, without=(*CONSENT, "checkpoints"))
 """Settings that a single model may have."""
@@ -53,9 +51,7 @@ def read_config(path: Path, own: Map[str, Option] = MappingProxyType({})) -> Con
     """
     known = {**own, **KNOWN}
     try:
-        root = read_yaml(read_regular(path, LARGEST, follow=True).decode("utf-8-sig"))
-    except OSError as problem:
-        raise DataError(f"cannot read the configuration {path}: {problem.strerror}") from None
+        root = read_yaml(read_bytes(path, empty=True).decode("utf-8-sig"))
     except UnicodeDecodeError:
         raise DataError(f"{path} is not UTF-8") from None
     except Unreadable as problem:

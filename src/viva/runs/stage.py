@@ -173,9 +173,12 @@ def complete(run: Run) -> bool:
 
 def resumable(run: Run) -> bool:
     """Return whether asking again may bring what a stage left unanswered."""
-    if run.lasting and run.stop in ("", "refused"):
-        return bool(run.refused.keys() - run.lasting or run.tally.failures - LASTING)
-    return bool(run.stop or run.refused or not run.tally.failures or run.tally.failures - LASTING)
+    return bool(
+        run.stop not in ("", "refused" if run.lasting else "")
+        or run.refused.keys() - run.lasting
+        or not (run.tally.failures or run.lasting)
+        or run.tally.failures - LASTING
+    )
 
 
 def _held(tally: Tally) -> str:
