@@ -179,9 +179,9 @@ class AnthropicModel(ApiModel):
         import anthropic
 
         if isinstance(problem, anthropic.APIStatusError):
-            status, headers = problem.status_code, problem.response.headers
+            status = problem.status_code
             said = self._clean(f"HTTP {status} from Anthropic: {problem.message}")
-            return of_status(status, said, self._secrecy, retry_after(headers))
+            return of_status(status, said, self._secrecy, retry_after(problem.response.headers))
         if isinstance(problem, anthropic.APITimeoutError):
             return ModelError("timeout", "no complete reply in the SDK's own time", retry=True)
         if isinstance(problem, anthropic.APIError):

@@ -148,8 +148,9 @@ class GoogleModel(ApiModel):
         message = self._clean(f"HTTP {status} from Google: {problem.message}")
         headers = getattr(problem.response, "headers", None) or {}
         after = retry_after(headers) or _retry_info(problem.details)
-        bad_key = status == 400 and "API key" in (problem.message or "")
-        return of_status(401 if bad_key else status, message, self._secrecy, after)
+        if status == 400 and "API key" in (problem.message or ""):
+            status = 401
+        return of_status(status, message, self._secrecy, after)
 
     def _lost(self, problem: Exception) -> ModelError:
         endpoint = self.identity["endpoint"]

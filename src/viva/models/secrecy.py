@@ -40,7 +40,7 @@ def key_from(named: str | None, *usual: str) -> Key:
 
     Raises VivaError where the one that is named is not set.
     """
-    keys = [Key(variable) for variable in ([named] if named else usual)]
+    keys = [*map(Key, [named] if named else usual)]
     if named and not keys[0]:
         raise VivaError(f"the environment variable {named} (--api-key-env) is not set")
     return next(filter(None, keys), keys[0])
@@ -72,7 +72,7 @@ class Secrecy:
     @property
     def sent(self) -> str:
         """Where the refused key was read, as the end of an error."""
-        sent = ", ".join(name for name, known in self._read.items() if known)
+        sent = ", ".join(filter(self._read.get, self._read))
         return f"; is the key in {sent} right?" if sent else f"; no key was sent: {next(iter(self._read))} is not set"
 
     def in_error(self, text: str) -> str:

@@ -205,12 +205,11 @@ def drawn(exam: ExamRecord, draw: SamplingOptions, seed: int | None) -> ExamReco
 def _check_addresses(models: tuple[str, ...], judging: JudgeOptions, base_url: str | None, key: str | None) -> None:
     """Refuse an address or a key that nobody would use, or that would go to several vendors."""
     asked = [*models, *judging.judge]
-    vendors = dict.fromkeys(map(provider_of, models))
+    vendors = [name for name in dict.fromkeys(map(provider_of, models)) if name not in UNPAID]
     if judging.judge_base_url is not None and not judging.judge_base_url.strip():
         raise VivaError("--judge-base-url is empty: give the judge's server, or leave it out")
     if base_url and not any(name.startswith(SERVED) for name in asked):
         raise VivaError(f"--base-url is for openai/ models (any OpenAI-compatible server); here is only {models[0]}")
-    vendors = {name: None for name in vendors if name not in UNPAID}
     if key and len(vendors) > 1:
         raise VivaError(
             f"--api-key-env would send one key to {' and '.join(vendors)}; put each key in its own variable"
