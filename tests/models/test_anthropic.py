@@ -117,6 +117,7 @@ def test_what_a_status_means_and_that_the_sdk_does_not_try_again(vendor: LocalSe
             vendor.control(status=status, verbatim=error(kind))
             problem = refusal(model_there())
             assert summary(problem) == expected
+            assert problem.lasting == (status == 404)
             assert f"HTTP {status}" in problem.message
             assert "So it is." in problem.message
             assert len(vendor.events("asked")) == before + 1
@@ -126,6 +127,7 @@ def test_a_bad_key_is_fatal_and_not_shown(vendor: LocalServer, monkeypatch: pyte
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-bad-0123456789")
     problem = refusal(connect("anthropic/claude-x", Endpoint()))  # the stand-in quotes the key it was sent
     assert summary(problem) == {"kind": "auth", "retry": False, "overload": False, "fatal": True}
+    assert problem.message.endswith("is the key in ANTHROPIC_API_KEY right?")
     assert "0123456789" not in problem.message
     assert len(vendor.events("asked")) == 1
 
