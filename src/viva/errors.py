@@ -91,6 +91,7 @@ class ModelError(Exception):
     `retry`: another attempt may succeed. `retry_after`: seconds the server asked to wait, if it did.
     `overload`: the server has too much to do (429, 503, 529), so concurrency should fall.
     `fatal`: every further request to this model would fail alike (bad key, unknown model).
+    `lasting`: that, of what a run keeps (model, address, options), so that only another run can change it.
     `unreachable`: no reply came at all; before the first one that means that nobody is there.
     """
 
@@ -103,6 +104,7 @@ class ModelError(Exception):
         retry_after: float | None = None,
         overload: bool = False,
         fatal: bool = False,
+        lasting: bool = False,
         unreachable: bool = False,
     ) -> None:
         super().__init__(message)
@@ -111,5 +113,6 @@ class ModelError(Exception):
         self.retry = retry
         self.retry_after = retry_after
         self.overload = overload
-        self.fatal = fatal
+        self.lasting = lasting
+        self.fatal = fatal or lasting
         self.unreachable = unreachable

@@ -77,7 +77,6 @@ def expanded(headers: tuple[tuple[str, str], ...], environment: Mapping[str, str
     return {name: VARIABLE.sub(value, text) for name, text in headers}
 
 
-def secrets(headers: tuple[tuple[str, str], ...]) -> list[str]:
-    """What the environment put into them: texts that nobody may write down."""
-    names = [found[1] or found[2] for _, text in headers for found in VARIABLE.finditer(text)]
-    return [value for name in names if (value := os.environ.get(name, "").strip())]
+def variables(headers: tuple[tuple[str, str], ...]) -> list[str]:
+    """The environment variables in them, whose values nobody may write down."""
+    return [found[1] or found[2] for _, text in headers for found in VARIABLE.finditer(text)]

@@ -56,7 +56,11 @@ def test_a_card_is_told_from_a_question_file(content: str, wanted: str, *, tmp_p
 def test_a_slip_in_a_card_is_named() -> None:
     with table() as row:
         for said, wanted in [
-            ("format: choic\nquestion: q\noptions: o\nanswer: a", "Invalid enum value 'choic'"),
+            (
+                "format: choic\nquestion: q\noptions: o\nanswer: a",
+                "'choic' - at `$.format`; there are: choice, choices, truth,",
+            ),
+            ("format: number\nquestion: q\nanswer: {column: a, as: boxd}", "`$.answer.as`; there are: letter, index,"),
             ("format: choice\nquestion: q\noption: o\nanswer: a", "`option` is unknown; did you mean `options`?"),
             ("format: choice\nquestion: q\nanswer: a", "`options` must say where the options are"),
             ("format: choice\nquestion: q\noptions: o", "`answer` is missing"),

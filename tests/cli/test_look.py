@@ -91,6 +91,7 @@ LOOKS: dict[tuple[str, ...], tuple[str, ...]] = {
     ("show", "csbench", "--prompt", "--language", "de"): ("'de'", "--data"),
     ("check",): ("BENCHMARK",),
     ("check", "mmmlu"): ("'mmmlu'", "did you mean mmlu?", "viva list"),
+    ("check", "nofile.yaml"): ("the file nofile.yaml is missing",),
     ("check", "csbench", "--data", "nowhere"): ("nowhere",),
     ("check", "cmmlu", "--data", "bad.toml"): ("bad.toml",),
     ("check", "csbench", "--all", "--nonsense"): ("--nonsense",),

@@ -108,6 +108,7 @@ def test_runs_side_by_side_have_names_of_their_own(run: Path, tmp_path: Path) ->
     [
         (["--html", "--format", "csv"], "exclude each other"),
         (["--out", "/nowhere/at/all.html"], "in a folder that exists"),
+        (["--out", "x.pdf"], r"x.pdf: no .pdf is written; there are: .html, .csv, .json, .md, .tex"),
         (["--published-rows", "gpt-17"], "gpt-17"),
     ],
 )

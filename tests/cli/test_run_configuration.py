@@ -123,7 +123,9 @@ def test_what_is_wrong_is_refused_with_its_line_and_nothing_is_begun(command: Vi
                 assert not Path("runs").exists()
     Path("run.yaml").write_bytes(b"\xff\xfe")
     assert "is not UTF-8" in command("run", "--config", "run.yaml").err
-    assert "no.yaml" in command("run", "--config", "no.yaml").err
+    for name, said in (("no.yaml", "the file no.yaml is missing"), (".", "it is a folder")):
+        ended = command("run", "--config", name)
+        assert (ended.code, said in ended.err) == (2, True), ended.err
 
 
 def test_what_is_written_is_what_was_said(command: Viva) -> None:

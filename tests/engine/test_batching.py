@@ -131,7 +131,9 @@ def test_a_batch_refused_as_a_whole_is_the_models_end_or_halved_or_mended(
     vendor: LocalServer, scheduler: RequestScheduler
 ) -> None:
     vendor.control(models=["another"])
-    assert "there is no such model" in scheduler.work().refused[scheduler.name]
+    run = scheduler.work()
+    assert "there is no such model" in run.refused[scheduler.name]
+    assert run.lasting == {scheduler.name}
     assert not scheduler.entries()
     much = {"code": "token_limit_exceeded", "message": "Enqueued token limit reached", "line": None}
     bad = {"code": "invalid_request", "message": "line 2 is bad", "line": 2}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -184,12 +185,13 @@ def test_on_a_full_disk_asking_stops_and_no_answer_that_came_is_lost(
     run = "disk/run"
     ended = viva.examine(server, "--concurrency", concurrency, run=run)
     assert ended.code == 5, ended.err
-    assert "full" in ended.err
+    journal = small_disk / "run" / "responses.jsonl"
+    assert re.search(r"is full \([0-9,]+ bytes are free; the answers so far take ([0-9,]+)\)", ended.err)
+    assert f"take {journal.stat().st_size:,}" in ended.err
     assert "Traceback" not in ended.err
     answered = server.events("answered")
     assert 20 <= len(answered) == len(server.events("asked")) < SAMPLE
     assert len(viva.answered(run)) == len(viva.entries(run)) == len(answered)
-    journal = small_disk / "run" / "responses.jsonl"
     assert journal.read_bytes().endswith(b"\n")
 
     subprocess.run(["mount", "-o", "remount,size=64m", small_disk], check=True)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from rows import tabled
 from servers.fixtures import SAMPLE, Ended, LocalServer, Viva
 
 Serve = Callable[..., LocalServer]
@@ -33,7 +34,7 @@ def test_a_bad_key_is_refused_once_and_never_shown(serve: Serve, viva: Viva, con
     assert ended.code == 4
     assert server.asked <= 2
     assert "401" in ended.err
-    assert "key" in ended.err
+    assert "is the key in OPENAI_API_KEY right?" in ended.err
     assert "viva resume run" in ended.err
     assert ended.overall["outcomes"] == {"error": 1, "not asked": SAMPLE - 1}
     check_key_is_nowhere(viva, ended)
@@ -57,6 +58,22 @@ def test_a_key_from_a_variable_of_ones_own_is_remembered_by_the_name_only(serve:
     assert "MY_KEY" in ended.err
 
 
+def test_a_refused_key_is_named_by_the_variables_that_it_was_read_from(serve: Serve, viva: Viva) -> None:
+    server = serve(key="sk-another")
+    viva.environment |= {"MY_KEY": KEY, "TENANT": "an organisation's secret", "OPENAI_API_KEY": ""}
+    rows = (
+        ("none is set", (), "no key was sent: OPENAI_API_KEY is not set"),
+        ("one of the user's own", ("--api-key-env", "MY_KEY"), "is the key in MY_KEY right?"),
+        ("one in a header", ("--header", "X-Key=$MY_KEY"), "is the key in MY_KEY right?"),
+        ("both", ("--api-key-env", "MY_KEY", "--header", "X-Org=$TENANT"), "is the key in MY_KEY, TENANT right?"),
+    )
+    for (name, given, said), row in tabled(*rows):
+        with row:
+            ended = viva.examine(server, *given, run=name.replace(" ", "-").replace("'", ""))
+            assert ended.code == 4, ended.err
+            assert said in ended.err
+
+
 @pytest.mark.parametrize("fault", ["403", "500", "html"])
 def test_a_key_that_an_error_quotes_is_never_shown(serve: Serve, viva: Viva, fault: str) -> None:
     server = serve(faults={fault: 1.0}, echo=True)
@@ -74,6 +91,9 @@ def test_an_unknown_model_is_refused_once_and_named(serve: Serve, viva: Viva) ->
     assert server.asked <= 2
     assert "404" in ended.err
     assert "'m'" in ended.err
+    assert "begin another `viva run` with the right ones" in ended.err, "a resume asks the same model"
+    assert "viva resume" not in ended.err
+    assert "--reuse" not in ended.err, "nothing was answered"
     assert ended.overall["outcomes"] == {"error": 1, "not asked": SAMPLE - 1}
     server.control(models=["m"])
     assert viva.resume().code == 0
@@ -89,6 +109,8 @@ def test_one_refused_model_does_not_keep_the_other_from_its_questions(serve: Ser
     assert sum(outcomes["openai/m"].values()) == SAMPLE
     assert "error" not in outcomes["openai/m"]
     assert server.asked <= SAMPLE + 2
+    assert "begin another `viva run` with the right ones (--reuse run takes over what was answered)" in ended.err
+    assert "viva resume" not in ended.err
 
 
 def test_a_server_that_refuses_whatever_it_is_asked_is_given_up_early(serve: Serve, viva: Viva) -> None:

@@ -272,6 +272,7 @@ def test_what_a_status_means(serve: Serve) -> None:
             server.control(status=status)
             problem = refusal(model_at(server))
             assert summary(problem) == expected
+            assert problem.lasting == (status in (307, 404))
             assert f"HTTP {status}" in problem.message
             assert "So it is." in problem.message
 

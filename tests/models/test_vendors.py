@@ -214,6 +214,7 @@ def test_what_a_status_means_and_that_the_sdk_does_not_try_again(vendor: Vendor,
             server.control(status=status, verbatim=vendor.error(status))
             problem = refusal(vendor.there())
             assert summary(problem) == expected
+            assert problem.lasting == (status == 404)
             assert f"HTTP {status}" in problem.message
             assert "So it is." in problem.message
             assert len(server.events("asked")) == before + 1
@@ -224,6 +225,7 @@ def test_a_bad_key_is_fatal_and_not_shown(vendor: Vendor, server: LocalServer, m
     monkeypatch.setenv(vendor.key, f"{prefix}-0123456789")
     problem = refusal(vendor.there())  # the stand-in quotes the key it was sent
     assert summary(problem) == BAD
+    assert problem.message.endswith(f"is the key in {vendor.key} right?")
     assert "0123456789" not in problem.message
     assert len(server.events("asked")) == 1
 

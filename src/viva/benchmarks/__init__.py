@@ -63,7 +63,7 @@ def find_benchmark(name: str) -> Benchmark:
         known = ", ".join(BENCHMARKS)
         raise VivaError(
             f"there is no benchmark {name!r}; there are: {known}, question files and exam cards (NAME.yaml), and the "
-            f"cards {', '.join(cards)}"
+            f"cards {', '.join(cards)} (models are no arguments: repeat --model for each)"
         )
     try:
         return cast("Benchmark", importlib.import_module(module).BENCHMARK)

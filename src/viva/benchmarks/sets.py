@@ -39,11 +39,11 @@ def read_bytes(path: Path, *, empty: bool = False) -> bytes:
     try:
         content = read_regular(path, LARGEST, follow=True)
     except FileNotFoundError:
-        raise DataError(f"the data file {path} is missing") from None
+        raise DataError(f"the file {path} is missing: is its name right?") from None
     except OSError as problem:
-        raise DataError(f"cannot read the data file {path}: {problem.strerror or problem}") from None
+        raise DataError(f"cannot read the file {path}: {problem.strerror or problem}") from None
     if not empty and not content.strip():
-        raise DataError(f"the data file {path} is empty")
+        raise DataError(f"the file {path} is empty")
     return content
 
 

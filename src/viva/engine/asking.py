@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import time
 from collections.abc import Callable
 from typing import Literal
@@ -15,7 +16,7 @@ from viva.engine.consumption import who_answered
 from viva.engine.journal import Entry, Journal
 from viva.engine.limits import Policy
 from viva.engine.slots import Slots
-from viva.errors import StorageError
+from viva.errors import ModelError, StorageError
 from viva.types import CUT_OFF, Failure, Request, Response, Usage
 
 FIRST, CUT_OFF_OF_FIRST = 10, 3
@@ -96,6 +97,8 @@ class Run:
         self.stop: Stop = ""
         self.refused: dict[str, str] = {}
         """Models that gave up for good, and why."""
+        self.lasting: set[str] = set()
+        """Those of them that a resume would ask in vain."""
         self.unreached: set[str] = set()
         """Those of them whose server does not answer: key and model may be right."""
         self.absent: set[str] = set()
@@ -114,6 +117,12 @@ class Run:
         self.listeners: list[asyncio.Event] = beside.listeners if beside else []
         """Set when there may be something to do."""
         self.listeners.append(self._changed)
+
+    def refuse(self, model: str, problem: ModelError) -> None:
+        """Take note that a model gives up for good."""
+        self.refused.setdefault(model, problem.message)
+        if problem.lasting:
+            self.lasting.add(model)
 
     def finish(self, why: Stop) -> None:
         """Ask nothing more; what is in flight may end. A user who interrupts has the last word."""
@@ -190,7 +199,8 @@ def write(
         _count_cut_off(run, task, response)
     else:
         run.tally.failed += 1
-        run.tally.failures.add(failure.kind)
+        if task.model.name not in run.lasting:
+            run.tally.failures.add(failure.kind)
         if run.stop:
             return  # interrupted on the way: simply not answered yet
         run.tally.last_failure = f"{task.model.name}: {failure.message}"
@@ -254,7 +264,9 @@ def _count_cut_off(run: Run, task: Task, response: Response) -> None:
 
 def disk_full(run: Run) -> StorageError:
     """What to tell the user when the run stopped because the disk is full."""
+    path = run.journal.path
+    free, taken = shutil.disk_usage(path.parent).free, path.stat().st_size
     return StorageError(
-        f"the disk of {run.journal.path.parent} is full: asking stopped, every answer received is saved; "
-        "free some space, then resume"
+        f"the disk of {path.parent} is full ({free:,} bytes are free; the answers so far take {taken:,}): asking "
+        "stopped, every answer received is saved; free some space, then resume"
     )

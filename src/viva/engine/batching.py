@@ -171,7 +171,7 @@ class _Work:
         except DrainedError:
             pass
         except ModelError as problem:
-            self._shared.refused.setdefault(self._model.name, problem.message)
+            self._shared.refuse(self._model.name, problem)
             if problem.retry:  # nobody answers, or too busy for hours: nothing is wrong with key or model
                 self._shared.unreached.add(self._model.name)
         finally:

@@ -117,7 +117,7 @@ class PendingResults:
         run, name = self._run, request.task.model.name
         run.tally.last_error = f"{name}: {problem.message}"
         if problem.fatal:
-            run.refused.setdefault(name, problem.message)
+            run.refuse(name, problem)
         elif problem.kind not in PARTICULAR:
             self._refused += 1
             self._last = problem.message

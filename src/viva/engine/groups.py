@@ -386,6 +386,7 @@ class _Group:
         shared = source.run
         shared.tally.last_error = f"{task.model.name}: {problem.message}"
         if problem.fatal:
+            shared.refuse(task.model.name, problem)
             source.give_up(task.model.name, problem.message)
             return False
         if not problem.retry:

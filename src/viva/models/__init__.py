@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 from collections.abc import Callable
 from typing import cast
@@ -38,15 +39,23 @@ class Endpoint(Struct, frozen=True, kw_only=True):
 
 def connect(name: str, endpoint: Endpoint) -> Model:
     """The model `provider/name`, optionally `provider/name@URL`. Raises VivaError for what cannot be a model."""
-    provider, slash, rest = name.partition("/")
-    if not slash or not rest or provider not in PROVIDERS:
-        known = ", ".join(f"{known}/..." for known in PROVIDERS if known != "python")  # those are no names
-        hint = f" (did you mean openai/{name}?)" if not slash or provider not in PROVIDERS else ""
-        raise VivaError(f"no such model: {name!r}{hint}; a model is named {known}")
+    provider = provider_of(name)
     if endpoint.key_variable and not endpoint.key_variable.isidentifier():
         # Perhaps the key itself: not to be repeated.
         raise VivaError(
             "--api-key-env and --judge-key-env take the name of an environment variable, such as OPENAI_API_KEY"
         )
     module = importlib.import_module(PROVIDERS[provider])
-    return cast("Callable[[str, Endpoint], Model]", module.connect)(rest, endpoint)
+    return cast("Callable[[str, Endpoint], Model]", module.connect)(name.removeprefix(f"{provider}/"), endpoint)
+
+
+def provider_of(name: str) -> str:
+    """The provider that a model's name begins with. Raises VivaError, with what may be meant, where it is none."""
+    provider, slash, rest = name.partition("/")
+    if rest and provider in PROVIDERS:
+        return provider
+    near = difflib.get_close_matches(provider.casefold(), PROVIDERS, 1, 0.8)  # openchat/ is somebody's models
+    meant = f"{near[0]}/{rest}" if near and rest else f"openai/{name}"
+    hint = f" (did you mean {meant}?)" if rest or not slash else ""
+    known = ", ".join(f"{known}/..." for known in PROVIDERS if known != "python")  # those are no names
+    raise VivaError(f"no such model: {name!r}{hint}; a model is named {known}")

@@ -162,7 +162,7 @@ class Adapting:
             if before != how:
                 if self._said.strict and how != RENAMED:
                     message = f"the server refuses the parameter {name}, and --strict-parameters leaves nothing out"
-                    raise ModelError("parameter", f"{message}: {words}", fatal=True)
+                    raise ModelError("parameter", f"{message}: {words}", lasting=True)
                 return {**tried, name: (how, words)}
         return {}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from collections.abc import Mapping
@@ -15,8 +14,9 @@ from viva.models import Endpoint
 from viva.models.adapting import named
 from viva.models.anthropicbatch import AnthropicBatches, AnthropicMessage
 from viva.models.openaiwire import decode_json
-from viva.models.ratelimits import quotas, retry_after
+from viva.models.ratelimits import of_status, quotas, retry_after
 from viva.models.reasoning import merged
+from viva.models.secrecy import key_from
 from viva.models.sending import ApiModel, Refusal, decoded, headers_of, kept, leave_out, refusal, refuse_foreign
 from viva.models.thoughts import stop_reason
 from viva.models.unreachable import unreachable
@@ -115,7 +115,7 @@ class AnthropicModel(ApiModel):
         found = refusal(error, error.message.encode(), sent, list(self._more), prompt_text(request.prompt))
         if not found.names and self._said.told_to_reason is not None and _THINKING.search(error.message):
             found.error = ModelError(
-                "parameter", f"{error.message}; {_OTHERWISE.get(bool(self._said.budget), '')}", fatal=True
+                "parameter", f"{error.message}; {_OTHERWISE.get(bool(self._said.budget), '')}", lasting=True
             )
         return found
 
@@ -180,14 +180,8 @@ class AnthropicModel(ApiModel):
 
         if isinstance(problem, anthropic.APIStatusError):
             status = problem.status_code
-            return ModelError(
-                "auth" if status in (401, 403) else "status",
-                self._clean(f"HTTP {status} from Anthropic: {problem.message}"),
-                retry=status in (408, 409, 429) or status >= 500,
-                retry_after=retry_after(problem.response.headers),
-                overload=status in (429, 503, 529),
-                fatal=status in (401, 402, 403, 404),
-            )
+            said = self._clean(f"HTTP {status} from Anthropic: {problem.message}")
+            return of_status(status, said, self._secrecy, retry_after(problem.response.headers))
         if isinstance(problem, anthropic.APITimeoutError):
             return ModelError("timeout", "no complete reply in the SDK's own time", retry=True)
         if isinstance(problem, anthropic.APIError):
@@ -240,10 +234,9 @@ def connect(name: str, endpoint: Endpoint) -> AnthropicModel:
         import anthropic
     except ImportError:
         raise VivaError(f"anthropic/{name} needs Anthropic's SDK: pip install 'viva[anthropic]'") from None
-    variable = endpoint.key_variable or "ANTHROPIC_API_KEY"
-    key = os.environ.get(variable, "").strip()
+    key = key_from(endpoint.key_variable, "ANTHROPIC_API_KEY")
     if not key:
-        raise VivaError(f"anthropic/{name} needs a key in the environment variable {variable}")
+        raise VivaError(f"anthropic/{name} needs a key in the environment variable {key.variable}")
     # The engine retries and sets the time, with one policy for all providers. Without a time of its own the SDK refuses
     # long replies by itself. Later API versions than this one take no temperature.
     client = anthropic.AsyncAnthropic(

@@ -13,7 +13,8 @@ from msgspec import Struct
 from viva.errors import ModelError, VivaError
 from viva.models import Endpoint
 from viva.models.openaiwire import Envelope, decode_json
-from viva.models.ratelimits import retry_after
+from viva.models.ratelimits import of_status, retry_after
+from viva.models.secrecy import key_from
 from viva.models.sending import ApiModel, Refusal, decoded, headers_of, refusal, refuse_foreign
 from viva.models.thoughts import stop_reason
 from viva.models.unreachable import unreachable
@@ -138,23 +139,18 @@ class GoogleModel(ApiModel):
                 if self._said.budget:
                     advice = "say another --reasoning-budget, or --reasoning-effort"
                 found.error = ModelError(
-                    "parameter", f"{error.message}; not every model takes each: {advice}", fatal=True
+                    "parameter", f"{error.message}; not every model takes each: {advice}", lasting=True
                 )
         return found
 
     def _refusal(self, problem: errors.APIError) -> ModelError:
         status = problem.code
         message = self._clean(f"HTTP {status} from Google: {problem.message}")
-        bad_key = status == 400 and "API key" in (problem.message or "")
         headers = getattr(problem.response, "headers", None) or {}
-        return ModelError(
-            "auth" if status in (401, 403) or bad_key else "status",
-            message,
-            retry=status in (408, 409, 429) or status >= 500,
-            retry_after=retry_after(headers) or _retry_info(problem.details),
-            overload=status in (429, 503),
-            fatal=status in (401, 403, 404) or bad_key,
-        )
+        after = retry_after(headers) or _retry_info(problem.details)
+        if status == 400 and "API key" in (problem.message or ""):
+            status = 401
+        return of_status(status, message, self._secrecy, after)
 
     def _lost(self, problem: Exception) -> ModelError:
         endpoint = self.identity["endpoint"]
@@ -225,10 +221,9 @@ def connect(name: str, endpoint: Endpoint) -> GoogleModel:
         from google import genai
     except ImportError:
         raise VivaError(f"google/{name} needs Google's SDK: pip install 'viva[google]'") from None
-    variables = [endpoint.key_variable] if endpoint.key_variable else ["GEMINI_API_KEY", "GOOGLE_API_KEY"]
-    key = next((value for variable in variables if (value := os.environ.get(variable, "").strip())), "")
+    key = key_from(endpoint.key_variable, "GEMINI_API_KEY", "GOOGLE_API_KEY")
     if not key:
-        raise VivaError(f"google/{name} needs a key in the environment variable {variables[0]}")
+        raise VivaError(f"google/{name} needs a key in the environment variable {key.variable}")
     # The engine retries, with one policy for all providers; without this the SDK tries broken connections again itself.
     said = endpoint.request
     refuse_foreign(f"google/{name}", said, "--template-option", "--api-version", "--stream")

@@ -35,6 +35,7 @@ from viva.models.openaiwire import (
 )
 from viva.models.ratelimits import quotas
 from viva.models.reasoning import fields_for, merged
+from viva.models.secrecy import key_from
 from viva.models.sending import ApiModel, Refusal, adapted, decoded, kept, refusal
 from viva.models.servedmodels import hint, owner_of, says_no_model
 from viva.models.thoughts import stop_reason
@@ -329,7 +330,7 @@ class OpenAIModel(ApiModel):
         try:
             found = fields_for(said, self._url, owner)
         except VivaError as problem:
-            raise ModelError("parameter", str(problem), fatal=True) from None
+            raise ModelError("parameter", str(problem), lasting=True) from None
         if said.template_options:
             found = merged(found, {"chat_template_kwargs": decoded(said.template_options)})
         return merged(found, decoded(said.fields))
@@ -352,7 +353,7 @@ class OpenAIModel(ApiModel):
             if self._hint:
                 shown = self._wire.words(content)[:200] or "no text"
                 message = f"{self._hint} (HTTP {status} from {self._url}: {shown})"
-                raise ModelError("status", self._wire.clean(message), fatal=True)
+                raise ModelError("status", self._wire.clean(message), lasting=True)
         self._wire.refuse(status, content, headers, self._model)
 
     async def silence(self) -> ModelError | None:
@@ -453,17 +454,9 @@ def address(provider: str, name: str, endpoint: Endpoint) -> tuple[str, str, str
     # An empty --base-url is a variable that is not set: what was meant for a server of one's own stays from OpenAI.
     given = endpoint.base_url if endpoint.base_url is not None else os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL
     url = base_url(f"http{own_url}" if own_url else given, endpoint.option)
-    key = key_from(endpoint.key_variable)
+    key = key_from(endpoint.key_variable, "OPENAI_API_KEY")
     if url == DEFAULT_URL and not key:
         raise VivaError(
             f"{provider}/{name} needs a key in OPENAI_API_KEY, or {endpoint.option} for a server of your own"
         )
     return name, url, key, f"{name}@{url}" if own_url else None
-
-
-def key_from(variable: str | None) -> str | None:
-    """The key in the environment, if there is one. Raises VivaError where a variable was named and is not set."""
-    key = os.environ.get(variable or "OPENAI_API_KEY", "").strip() or None
-    if variable and not key:
-        raise VivaError(f"the environment variable {variable} (--api-key-env) is not set")
-    return key

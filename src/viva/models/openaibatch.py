@@ -29,7 +29,7 @@ from msgspec import Struct
 from viva.contracts import BatchState
 from viva.errors import ModelError
 from viva.models.batchlines import LONGEST_LINE, lost
-from viva.models.openaiwire import Wire, decode_json
+from viva.models.openaiwire import FATAL_CODES, Wire, decode_json
 from viva.models.thoughts import read_count
 from viva.types import Generate, Response
 
@@ -47,13 +47,6 @@ AGAIN = {"batch_expired", "batch_cancelled", "server_error", "rate_limit_exceede
 """Codes of a request without a response that may get one another time."""
 _TOO_MUCH = "token_limit_exceeded"
 """More tokens wait in batches already than the organisation may have."""
-_FATAL = {
-    "model_not_found",
-    "insufficient_quota",
-    "billing_hard_limit_reached",
-    "billing_not_active",
-    "invalid_api_key",
-}
 
 T = TypeVar("T")
 
@@ -247,8 +240,10 @@ class OpenAIBatches:
         codes = {code for code, *_ in blames}
         said = "; ".join(dict.fromkeys(words[:3]))[:600]
         message = f"the provider refused a batch as a whole: {said or 'it does not say why'}"
-        if codes & _FATAL:
-            return BatchState(status="failed", problem=ModelError("status", message, fatal=True))
+        if codes & FATAL_CODES:
+            return BatchState(
+                status="failed", problem=ModelError("status", message, fatal=True, lasting="model_not_found" in codes)
+            )
         if _TOO_MUCH in codes:
             return BatchState(status="failed", problem=ModelError("enqueued", message, retry=True))
         lines = {at - 1: why for (*_, at), why in zip(blames, words, strict=True) if isinstance(at, int)}
@@ -287,7 +282,9 @@ class OpenAIBatches:
             if found.response is None or not status:
                 code, message, _ = _blame(found.error)
                 words = self._wire.words((message or code or "the result holds no reply").encode("utf-8", "replace"))
-                return ModelError(code or "body", words, retry=not found.error or code in AGAIN, fatal=code in _FATAL)
+                return ModelError(
+                    code or "body", words, retry=not found.error or code in AGAIN, fatal=code in FATAL_CODES
+                )
             body = bytes(found.response.body)
             if status != 200:
                 self._refuse(status, body)

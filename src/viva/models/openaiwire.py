@@ -20,11 +20,11 @@ from msgspec import Struct
 from viva.contracts import HEARD
 from viva.errors import ModelError, VivaError
 from viva.models.batchlines import Lines
-from viva.models.ratelimits import retry_after
+from viva.models.ratelimits import of_status, retry_after
 from viva.models.secrecy import Secrecy
 from viva.models.thoughts import cut_at, read_count, read_usage, separate_thoughts
 from viva.models.unreachable import OPTION, speaks_tls, unreachable, wants_tls
-from viva.requesting import expanded, secrets
+from viva.requesting import expanded, variables
 from viva.types import Message, Response, Served, StopReason, Usage
 from viva.visible import one_line
 
@@ -42,10 +42,10 @@ _TIMEOUTS = {
     for replied, seconds in ((False, CONNECTING), (True, CONNECTING_AGAIN))
 }
 _DONE = b"[DONE]"
-_RETRY = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
-_OVERLOAD = {429, 503, 529}
-_FATAL = {401, 402, 403, 404, 405}
-_FATAL_CODES = {"insufficient_quota", "model_not_found", "invalid_api_key", "billing_not_active", "account_deactivated"}
+FATAL_CODES = {
+    "insufficient_quota", "model_not_found", "invalid_api_key", "billing_not_active", "account_deactivated",
+    "billing_hard_limit_reached",
+}  # fmt: skip
 
 _STREAMED = (b"data:", b":", b"event:")
 """How a body begins that is a stream of events; gateways begin one with a comment."""
@@ -200,7 +200,7 @@ class Wire:
                 own = expanded(self._headers)
             except VivaError as problem:
                 raise ModelError("auth", str(problem), fatal=True) from None
-            self._secrecy.add(secrets(self._headers))
+            self._secrecy.add(variables(self._headers))
             headers.update(own)
             self._session = aiohttp.ClientSession(
                 # The engine bounds concurrency; a second bound here would only hide waiting from its clock.
@@ -311,21 +311,17 @@ class Wire:
     def refuse(self, status: int, content: bytes, headers: Mapping[str, str], model: str) -> NoReturn:
         """The error that a status other than 200 stands for."""
         shown = self.words(content)
-        fatal = status in _FATAL or 300 <= status < 400 or not _FATAL_CODES.isdisjoint(_codes(content))
         message = f"HTTP {status} from {self._secrecy.url}: {shown or 'no text'}"
         if 300 <= status < 400 and headers.get("Location"):
             message += f"; it redirects to {self.clean(one_line(headers['Location'], 200))!r}, which is not followed"
-        if status in (401, 403):
-            message += "; is the key right? (it is read from the environment)"
         if status == 404:
             message += f"; is the model {model!r} served there, and does the base URL end in /v1?"
-        raise ModelError(
-            "auth" if status in (401, 403) else "status",
+        raise of_status(
+            status,
             message,
-            retry=status in _RETRY and not fatal,
-            retry_after=retry_after(headers),
-            overload=status in _OVERLOAD,
-            fatal=fatal,
+            self._secrecy,
+            retry_after(headers),
+            fatal=not FATAL_CODES.isdisjoint(_codes(content)),
         )
 
     def words(self, content: bytes) -> str:
@@ -348,13 +344,8 @@ class Wire:
         code = error.get("code")
         status = read_count(code) or 0
         said = self.words(str(error.get("message", "")).encode("utf-8", "replace"))
-        return ModelError(
-            "auth" if status in (401, 403) else "status" if status else "body",
-            f"the server replied with an error ({code}): {said}",
-            retry=status in _RETRY or not status,
-            overload=status in _OVERLOAD,
-            fatal=status in _FATAL,
-        )
+        said = f"the server replied with an error ({code}): {said}"
+        return of_status(status, said, self._secrecy) if status else ModelError("body", said, retry=True)
 
     def clean(self, text: str) -> str:
         """Servers quote keys in their errors; none may reach a log."""

@@ -14,6 +14,8 @@ import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
+from viva.errors import ModelError
+from viva.models.secrecy import Secrecy
 from viva.types import Quota
 
 LONGEST = 64
@@ -107,3 +109,20 @@ def seconds_until(text: str, now: float) -> float | None:
     except (ValueError, OverflowError):
         return None
     return max(0.0, value) if value <= DAY else None
+
+
+def of_status(
+    status: int, message: str, secrecy: Secrecy, after: float | None = None, *, fatal: bool = False
+) -> ModelError:
+    """The error that an HTTP status stands for; `fatal` where the API says more."""
+    auth = status in (401, 403)
+    fatal = fatal or auth or status == 402
+    return ModelError(
+        "auth" if auth else "status",
+        message + (secrecy.sent if auth else ""),
+        retry=not fatal and (status in (408, 409, 425, 429) or (status >= 500 and status != 501)),
+        retry_after=after,
+        overload=status in (429, 503, 529),
+        fatal=fatal,
+        lasting=status in (404, 405) or 300 <= status < 400,
+    )

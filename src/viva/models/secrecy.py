@@ -6,9 +6,12 @@ Keys are read from the environment and go to their server alone; journals, error
 from __future__ import annotations
 
 import base64
+import os
 import re
 from collections.abc import Iterable, Iterator
 from urllib.parse import quote, urlsplit
+
+from viva.errors import VivaError
 
 SHORTEST_KEY = 6
 """Characters of what can be a secret: servers of one's own are given an "x" as key, which is in every text."""
@@ -20,6 +23,29 @@ _SECRET_PART = re.compile(r"(?=[^/]*[0-9])(?=[^/]*[A-Za-z])[A-Za-z0-9_.~%=+-]{16
 """A part of a path that may be a key: gateways have addresses such as /v1/ACCOUNT/TOKEN."""
 
 
+class Key(str):
+    """The key in an environment variable; empty where that is not set."""
+
+    def __new__(cls, variable: str) -> Key:
+        """Read the `variable`."""
+        key = super().__new__(cls, os.environ.get(variable, "").strip())
+        key.variable = variable
+        return key
+
+    variable: str
+
+
+def key_from(named: str | None, *usual: str) -> Key:
+    """The key in the variable that the user `named`, else in the first of the `usual` ones that is set.
+
+    Raises VivaError where the one that is named is not set.
+    """
+    keys = [*map(Key, [named] if named else usual)]
+    if named and not keys[0]:
+        raise VivaError(f"the environment variable {named} (--api-key-env) is not set")
+    return next(filter(None, keys), keys[0])
+
+
 class Secrecy:
     """A key, and the address that it goes to; `key` is None or "" where there is none."""
 
@@ -28,10 +54,12 @@ class Secrecy:
         self._in_replies = self._forms if key and len(key) >= SHORTEST_IN_REPLIES else []
         self._parts = [part for part in urlsplit(url).path.split("/") if _SECRET_PART.fullmatch(part)]
         self._url = self._without_parts(url)
+        self._read = {getattr(key, "variable", "the environment"): bool(key)}
 
-    def add(self, secrets: Iterable[str]) -> None:
-        """Secrets beside the key: values of headers."""
-        for secret in secrets:
+    def add(self, variables: Iterable[str]) -> None:
+        """Secrets beside the key: what the environment puts into headers."""
+        for secret in map(Key, variables):
+            self._read[secret.variable] = True
             forms = list(_forms(secret)) if len(secret) >= SHORTEST_IN_REPLIES else []
             self._forms = sorted({*self._forms, *forms}, key=len, reverse=True)
             self._in_replies = sorted({*self._in_replies, *forms}, key=len, reverse=True)
@@ -40,6 +68,12 @@ class Secrecy:
     def url(self) -> str:
         """The address for people, without parts that may be keys."""
         return self._url
+
+    @property
+    def sent(self) -> str:
+        """Where the refused key was read, as the end of an error."""
+        sent = ", ".join(filter(self._read.get, self._read))
+        return f"; is the key in {sent} right?" if sent else f"; no key was sent: {next(iter(self._read))} is not set"
 
     def in_error(self, text: str) -> str:
         """An error without the key, and without paths, queries and fragments of other addresses than the model's."""

@@ -12,7 +12,7 @@ from viva.errors import ModelError, VivaError
 from viva.models.adapting import Adapting, Tried, named
 from viva.models.secrecy import Secrecy
 from viva.models.textonly import TextOnly
-from viva.requesting import Adaptation, RequestOptions, expanded, secrets
+from viva.requesting import Adaptation, RequestOptions, expanded, variables
 from viva.types import Generate, Response
 
 T = TypeVar("T")
@@ -37,7 +37,7 @@ def refusal(
     names = list(dict.fromkeys(sent[name][0] if name in sent else name for name in found))
     if not names and (asked := named(content, dict.fromkeys(own, True), prompt)):
         message = f"the server refuses {asked[0]}, which your options ask for: {error.message}"
-        error = ModelError("parameter", message, fatal=True)
+        error = ModelError("parameter", message, lasting=True)
     return Refusal(error, names)
 
 
@@ -118,7 +118,7 @@ def headers_of(said: RequestOptions, secrecy: Secrecy) -> dict[str, str]:
         found = expanded(said.headers)
     except VivaError as problem:
         raise ModelError("auth", str(problem), fatal=True) from None
-    secrecy.add(secrets(said.headers))
+    secrecy.add(variables(said.headers))
     return found
 
 

@@ -362,8 +362,12 @@ SUFFIXES = {".csv": "csv", ".json": "json", ".md": "markdown", ".tex": "latex"}
 
 
 def form_of(form: str | None, out: Path | None, usual: str = "terminal") -> str:
-    """The form that is asked for, else that of the file's name, else the usual one."""
-    return form or SUFFIXES.get(out.suffix.lower() if out else "", usual)
+    """The form that is asked for, else that of the file's name, else the usual one. Raises VivaError for another."""
+    known = {"": usual, ".html" if usual == "html" else ".txt": usual, **SUFFIXES}
+    suffix = out.suffix.lower() if out else ""
+    if not form and suffix not in known:
+        raise VivaError(f"{out}: no {suffix} is written; there are: {', '.join(filter(None, known))}")
+    return form or known[suffix]
 
 
 class OutputOptions(PublishedRows, kw_only=True):
@@ -374,10 +378,13 @@ class OutputOptions(PublishedRows, kw_only=True):
         note("How the tables are printed.  [default: terminal; in a file, as its name says]"),
     ] = None
     out: Annotated[
-        Path | None, note("Write all of it to a file instead; the name says how: .csv, .json, .md, .tex, else as text.")
+        Path | None, note("Write all of it to a file instead; the name says how: .csv, .json, .md, .tex, else .txt.")
     ] = None
     tables: Annotated[bool, note("The breakdowns and signatures, in place of one screen.")] = False
     all: Annotated[bool, note("All of it: also the long tables (every subject).")] = False
+
+    def __post_init__(self) -> None:
+        _ = self.form  # refuses a name before anything is asked
 
     @property
     def everything(self) -> bool:

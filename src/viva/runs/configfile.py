@@ -22,15 +22,13 @@ from typing import Any
 from msgspec import Struct
 
 from viva.benchmarks.custom.positions import Listing, Mapping, Node, Scalar, Unreadable, read_yaml
+from viva.benchmarks.sets import read_bytes
 from viva.errors import DataError
 from viva.fields import Option, options, unknown
-from viva.files import read_regular
 from viva.providers import traits_of
 from viva.runs.config import CONSENT, RUN, ModelOptions, ServerOptions, WeightsOptions
 from viva.visible import one_line
 
-LARGEST = 1_000_000
-"""Bytes."""
 KNOWN = options(*RUN, without=CONSENT)
 OF_MODELS = options(ModelOptions, ServerOptions, WeightsOptions, without=(*CONSENT, "checkpoints"))
 """Settings that a single model may have."""
@@ -50,11 +48,11 @@ class Configuration(Struct, kw_only=True, frozen=True):
 def read_config(path: Path, own: Map[str, Option] = MappingProxyType({})) -> Configuration:
     """The file's content; `own`: options that a way of asking has beside those of every run.
 
-    Raises DataError, naming file and line, for what is not allowed, and StorageError.
+    Raises DataError, naming file and line, for what is not allowed.
     """
     known = {**own, **KNOWN}
     try:
-        root = read_yaml(read_regular(path, LARGEST, follow=True).decode("utf-8-sig"))
+        root = read_yaml(read_bytes(path, empty=True).decode("utf-8-sig"))
     except UnicodeDecodeError:
         raise DataError(f"{path} is not UTF-8") from None
     except Unreadable as problem:

@@ -20,6 +20,7 @@ from viva.engine.folder import ExamRecord, ModelRecord, RunFolder, RunRecord, ne
 from viva.engine.limits import RunLimits
 from viva.errors import MissingEncoderError, VivaError
 from viva.fields import note, pick
+from viva.models import provider_of
 from viva.plugins import load, registered
 from viva.prompting import merged
 from viva.providers import traits_of
@@ -80,11 +81,11 @@ def plan_run(
     own, way = own or {}, way or Way()
     named = [] if own and not typed else _models(typed, opening.revision, given)
     models = (*(one.name for one in named), *own)
-    _check_addresses(models, judging, given["base_url"], given["api_key_env"])
     refuse_unjudged(choice, judging)
     refuse_unopened(opening, choice.form, models)
     exams_with_data = open_exams(tuple(benchmarks), choice, asking=True, change=way.exam)
     exams = [exam for exam, _ in exams_with_data]
+    _check_addresses(models, judging, given["base_url"], given["api_key_env"])
     refuse_unknown(output.published_rows, [(exam.spec, data is None) for exam, data in exams_with_data])
     system = request_options(pick(ServerOptions, given), limit_kept=False).system if own else ""
     limit_kept = draw.max_tokens is not None or choice.as_published
@@ -201,11 +202,11 @@ def drawn(exam: ExamRecord, draw: SamplingOptions, seed: int | None) -> ExamReco
 def _check_addresses(models: tuple[str, ...], judging: JudgeOptions, base_url: str | None, key: str | None) -> None:
     """Refuse an address or a key that nobody would use, or that would go to several vendors."""
     asked = [*models, *judging.judge]
+    vendors = [name for name in dict.fromkeys(map(provider_of, models)) if traits_of(name).paid]
     if judging.judge_base_url is not None and not judging.judge_base_url.strip():
         raise VivaError("--judge-base-url is empty: give the judge's server, or leave it out")
     if base_url and not any(traits_of(name).served for name in asked):
         raise VivaError(f"--base-url is for openai/ models (any OpenAI-compatible server); here is only {models[0]}")
-    vendors = dict.fromkeys(name.partition("/")[0] for name in models if traits_of(name).paid)
     if key and len(vendors) > 1:
         raise VivaError(
             f"--api-key-env would send one key to {' and '.join(vendors)}; put each key in its own variable"

@@ -146,15 +146,11 @@ def ending_of_asking(run: Run, path: Path, resume: str = "", *, verdicts: bool =
             raise VivaError(said)
     elif run.refused:
         said = f"{left}; once that is right, go on with: {resume}"
-        if elsewhere and "parameter" in tally.failures:
-            said = (
-                f"{left}; this run keeps its options: begin another `viva run` without what is refused "
-                f"(--reuse {path} takes over what was answered)"
-            )
+        if elsewhere and run.lasting:
+            reuse = f" (--reuse {path} takes over what was answered)" if tally.answered or tally.kept else ""
+            said = f"{left}; this run keeps its models and options: begin another `viva run` with the right ones{reuse}"
         elif run.absent:
             said += f" (--wait-for-server 600 waits for a server that still loads){elsewhere}"
-        elif elsewhere and any("--base-url" in why for why in run.refused.values()):
-            said = f"{left}{elsewhere}"
         code = EXIT_INCOMPLETE if run.unreached == run.refused.keys() else EXIT_REFUSED
     elif run.stop == "refused":
         said = f"stopped, as the grading would not work; {left}{yet}"
@@ -177,7 +173,12 @@ def complete(run: Run) -> bool:
 
 def resumable(run: Run) -> bool:
     """Return whether asking again may bring what a stage left unanswered."""
-    return bool(run.stop or run.refused or not run.tally.failures or run.tally.failures - LASTING)
+    return bool(
+        run.stop not in ("", "refused" if run.lasting else "")
+        or run.refused.keys() - run.lasting
+        or not (run.tally.failures or run.lasting)
+        or run.tally.failures - LASTING
+    )
 
 
 def _held(tally: Tally) -> str:

@@ -16,6 +16,7 @@ from viva.benchmarks.card.lm_eval import LmEvalTask
 from viva.benchmarks.custom.positions import Listing, Mapping, Node, Scalar, Unreadable, read_yaml
 from viva.benchmarks.sets import read_bytes
 from viva.errors import DataError
+from viva.fields import choices
 from viva.types import Language
 
 LARGEST = 256 << 10
@@ -179,7 +180,9 @@ def parse_card(content: bytes, name: str) -> Card:
     try:
         card = msgspec.convert(plain, Card, strict=False)
     except msgspec.ValidationError as problem:
-        raise DataError(f"{name}: {problem}") from None
+        of = {"format": Format, "as": GoldForm, "language": Language}.get(str(problem).rpartition(".")[2].rstrip("`"))
+        known = ", ".join(choices(of))
+        raise DataError(f"{name}: {problem}{known and f'; there are: {known}'}") from None
     _refuse_unfit(card, name)
     return card
 

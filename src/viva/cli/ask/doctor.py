@@ -104,13 +104,13 @@ def _machine(form: str, *, apt: bool, optional: bool) -> int:
 
 def _server(url: str, form: str, model: str | None, api_key_env: str | None, timeout: float) -> int:
     """What a server supports."""
-    from viva.models.openai import key_from
     from viva.models.openaiwire import Wire, base_url
+    from viva.models.secrecy import key_from
     from viva.models.serverasking import LONGEST, Asking
     from viva.models.serverprobes import probe
 
     address = base_url(url, "URL")
-    wire = Wire(address, key_from(api_key_env), LONGEST)
+    wire = Wire(address, key_from(api_key_env, "OPENAI_API_KEY"), LONGEST)
     asking = Asking(wire, model or UNNAMED, timeout)
 
     def tell(finding: Finding) -> None:

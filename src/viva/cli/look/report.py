@@ -29,7 +29,7 @@ FORMATS = ("html", "terminal", "json", "csv", "markdown", "latex")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    help="Where to; the name says how: .csv, .json, .md, .tex, else a page.  [default: report.html in the run, of "
+    help="Where to; the name says how: .csv, .json, .md, .tex, else .html.  [default: report.html in the run, of "
     "several runs in this folder; tables are printed]",
 )
 @published_rows_option

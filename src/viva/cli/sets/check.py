@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -79,11 +80,8 @@ def check_command(benchmark: str, show_all: bool, unsafe_host_execution: bool, *
 
 def _check_file(file: Path, choice: TaskOptions, *, unsafe: bool, show_all: bool) -> int:
     exam: Exam | None = None
-    try:
+    with suppress(DataError):
         exam = open_exams((str(file),), choice)[0][0]
-    except DataError:
-        if not file.is_file():
-            raise
     return check_question_file(file, exam if isinstance(exam, RubricExam) else None, unsafe=unsafe, show_all=show_all)
 
 
