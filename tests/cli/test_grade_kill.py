@@ -11,8 +11,8 @@ import pytest
 
 from servers.fixtures import Going, Viva, wait_until
 from viva.api.keywords import GRADE_OPTIONS, keywords
-from viva.runs.grading import plan_grading
 from viva.runs.plan import create_folder
+from viva.runs.session import plan_grading
 
 COUNT = 1500
 MODELS = ("one", "two", "three")

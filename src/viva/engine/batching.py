@@ -22,8 +22,7 @@ from msgspec import Struct
 
 from viva.contracts import Batches, Model
 from viva.engine.asking import Run, Tally, Task
-from viva.engine.batchlog import PROVIDERS_NAME, Batch, BatchLog, Dropped, Read, Submitted
-from viva.engine.batchresults import PendingResults
+from viva.engine.batchlog import PROVIDERS_NAME, Batch, BatchLog, Dropped, PendingResults, Read, Submitted
 from viva.errors import ModelError
 from viva.types import Generate
 from viva.visible import one_line

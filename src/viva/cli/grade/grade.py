@@ -23,10 +23,9 @@ from viva.errors import EXIT_INCOMPLETE, EXIT_OK
 from viva.fields import pick
 from viva.runs.answer_files import UNMATCHED
 from viva.runs.config import AnswerFileOptions, OutputOptions
-from viva.runs.grading import scores_csv
 from viva.runs.plan import Way
 from viva.runs.progress import conclusions_last
-from viva.runs.session import Session
+from viva.runs.session import Session, scores_csv
 
 
 @click.command(name="grade", short_help="Grade answers collected elsewhere.", cls=GroupedCommand)
