@@ -1,4 +1,4 @@
-"""batches.jsonl of a run folder: which batches were handed in to a provider, and what became of them and their requests.
+"""batches.jsonl of a run folder: which batches were handed in to a provider, what became of them and of their requests.
 
 A line is written before a batch is handed in (`intended`, with the keys of all its requests) and after (`submitted`,
 with the provider's name for it). So a process that is killed in between knows at its next start that there may be a
