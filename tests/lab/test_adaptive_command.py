@@ -228,7 +228,7 @@ def test_what_cannot_be_asked_adaptively(here: Path) -> None:
         ("leave shard out", {"shard": "1/2"}),
         ("leave shuffle out", {"shuffle": True}),
         ("it would be 2 times: leave repeats out", {"repeats": 2}),
-        ("it would be 3 times: say samples 1", {"samples": 3}),
+        ("it would be 3 times: say samples=1", {"samples": 3}),
         ("leave batch out", {"batch": True}),
         ("asks 1 model", {"model": ["replay/good.jsonl", "replay/bad.jsonl"]}),
         ("here are 1 model and 1 exam: name another with model", {"until": "a>b"}),

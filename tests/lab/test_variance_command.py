@@ -294,7 +294,7 @@ def test_seeds_are_sent_and_said(judges: str) -> None:
 
     with pytest.raises(VivaError, match=r"vary seed: say which seed is the first, such as .*seed=0"):
         run()
-    with pytest.raises(VivaError, match=r"nothing is drawn at temperature 0; say another, such as .*temperature 0.7"):
+    with pytest.raises(VivaError, match=r"nothing is drawn at temperature 0; say another, such as .*temperature=0.7"):
         run(seed=0)
     run(seed=3, temperature="1", run="run")
     viva.run("cmmlu", model="openai/m", base_url=judges, limit=12, seed=3, temperature="1", samples=4, run="plain")
