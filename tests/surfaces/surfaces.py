@@ -147,9 +147,14 @@ def printed(seen: Seen, texts: Mapping[str, str]) -> Found:
     return found
 
 
-def commands(command: str, seen: Seen) -> Found:
-    """What a command prints of each run."""
-    return printed(seen, {path.rpartition("/")[2]: ran(command, path) for path in seen.paths})
+def score_screen(seen: Seen) -> Found:
+    """Of each run."""
+    return printed(seen, {path.rpartition("/")[2]: ran("score", path) for path in seen.paths})
+
+
+def runs_screen(seen: Seen) -> Found:
+    """The list of all, without its lines."""
+    return printed(seen, {"": re.sub("[┃│]", " ", re.sub(r"(?m)^[┏┡].*\n|^└.*$", "", ran("runs", "runs", "--all")))})
 
 
 def runs_json(seen: Seen) -> Found:
@@ -276,7 +281,8 @@ def slices_json(seen: Seen) -> Found:
 
 def slices_markdown(seen: Seen) -> Found:
     """The last line of models side by side."""
-    texts = [ran("breakdown", *world.runs, "--by", world.by, "--format", "markdown") for world in WORLDS]
+    worlds = (world for world in WORLDS if world.name in REPORTED)
+    texts = [ran("breakdown", *world.runs, "--by", world.by, "--format", "markdown") for world in worlds]
     rows = [row for text in texts for row in tables(text) if row["slice"] == "overall"]
     return {
         seen.who(name, row["title"]): cell(text)
@@ -300,10 +306,10 @@ GRADED = frozenset(world.name for world in WORLDS if not world.together)
 """Worlds whose models have a run, and a table of item scores, each."""
 REPORTED = frozenset({"lossy", "texts", "two", "ranges"})
 SURFACES: dict[str, tuple[Callable[[Seen], Found], frozenset[str]]] = {
-    "score, screen": (lambda seen: commands("score", seen), MADE),
+    "score, screen": (score_screen, MADE),
     "end of run": (lambda seen: printed(seen, seen.ends), MADE),
     "score, CSV": (score_csv, MADE),
-    "runs, screen": (lambda seen: commands("runs", seen), MADE),
+    "runs, screen": (runs_screen, MADE),
     "runs, JSON": (runs_json, MADE),
     "runs, CSV": (runs_csv, MADE),
     "report": (report_page, REPORTED),
@@ -315,7 +321,7 @@ SURFACES: dict[str, tuple[Callable[[Seen], Found], frozenset[str]]] = {
     "compare, JSON": (compared_json, MADE),
     "compare, screen": (compared_screen, frozenset({"lossy", "ties", "sixteen"})),
     "breakdown, JSON": (slices_json, MADE),
-    "breakdown, Markdown": (slices_markdown, MADE),
+    "breakdown, Markdown": (slices_markdown, REPORTED),
     "table, JSON": (table_json, GRADED),
 }
 """What shows scores, and the worlds of which it shows them all: a new surface is a row."""
