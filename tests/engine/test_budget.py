@@ -179,9 +179,7 @@ def test_a_cap_holds_over_the_whole_life_of_a_run_also_where_it_was_killed(serve
             record.write_text(json.dumps(known | {"spent": {}}))
         ended = viva.resume()
         assert (ended.code, server.asked) == (2, asked), spent
-        assert re.search(
-            r"spent \$2\.\d\d of \$3\.00 \(--max-cost\), \d+ not answered yet; one more question", ended.err
-        )
+        assert re.search(r"spent \$2\.\d\d of \$3\.00 \(--max-cost\), \d+ not answered yet; one more", ended.err)
     larger = re.search(r"viva resume run (--max-cost) ([0-9.]+)", ended.err)
     assert larger, ended.err
     assert viva.resume(*larger.groups()).code in (0, 3)

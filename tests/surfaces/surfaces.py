@@ -147,11 +147,6 @@ def printed(seen: Seen, texts: Mapping[str, str]) -> Found:
     return found
 
 
-def score_screen(seen: Seen) -> Found:
-    """Of each run."""
-    return printed(seen, {path.rpartition("/")[2]: ran("score", path) for path in seen.paths})
-
-
 def runs_screen(seen: Seen) -> Found:
     """The list of all, without its lines."""
     return printed(seen, {"": re.sub("[┃│]", " ", re.sub(r"(?m)^[┏┡].*\n|^└.*$", "", ran("runs", "runs", "--all")))})
@@ -182,7 +177,7 @@ def score_csv(seen: Seen) -> Found:
     places = {who: headline(one) for who, one in seen.results.items()}
     return {
         (row["exam"], row["model"]): written(row)
-        for path in seen.paths
+        for path in reported_runs()
         for row in records(ran("score", path, "--format", "csv"))
         if places[row["exam"], row["model"]] == (row["table"], row["row"], row["column"]) and not row["published"]
     }
@@ -197,9 +192,13 @@ def summed_up(seen: Seen, page: str) -> Found:
     }
 
 
+def reported_runs() -> list[str]:
+    """Of some worlds: charts and files take their time."""
+    return [path for world in WORLDS if world.name in REPORTED for path in world.runs]
+
+
 def report_page(seen: Seen) -> Found:
-    paths = [path for world in WORLDS if world.name in REPORTED for path in world.runs]  # its charts take their time
-    ran("report", *paths, "--out", "report.html", "--items", "0")
+    ran("report", *reported_runs(), "--out", "report.html", "--items", "0")
     return summed_up(seen, Path("report.html").read_text(encoding="utf-8"))
 
 
@@ -246,6 +245,7 @@ def board_page(seen: Seen) -> Found:
     return {seen.who(row["model"], name): cell(row["score %"]) for name, row in rows if row.get("model") in known}
 
 
+@functools.cache
 @functools.cache
 def compared(world: World, *more: str) -> list[dict[str, Any]]:
     """What `viva compare` has of a world, benchmark by benchmark."""
@@ -295,20 +295,20 @@ def slices_markdown(seen: Seen) -> Found:
 def table_json(seen: Seen) -> Found:
     """A table of item scores, which does not say why an answer has no score."""
     found: Found = {}
-    for model in (model for world in WORLDS if not world.together for model in world.named):
+    for model in (model for world in WORLDS if world.name in GRADED for model in world.named):
         (row,) = json.loads(ran("score", f"{model}.csv", "--json"))["standings"]
         found[seen.who(model)] = stored(row["measures"]["mean"], "mean")
     return found
 
 
 MADE = frozenset(world.name for world in WORLDS)
-GRADED = frozenset(world.name for world in WORLDS if not world.together)
-"""Worlds whose models have a run, and a table of item scores, each."""
+GRADED = frozenset({"lossy", "tries"})
+"""Worlds whose models have a table of item scores, and are read there."""
 REPORTED = frozenset({"lossy", "texts", "two", "ranges"})
 SURFACES: dict[str, tuple[Callable[[Seen], Found], frozenset[str]]] = {
-    "score, screen": (score_screen, MADE),
+    "score, screen": (lambda seen: printed(seen, {path[5:]: ran("score", path) for path in seen.paths}), MADE),
     "end of run": (lambda seen: printed(seen, seen.ends), MADE),
-    "score, CSV": (score_csv, MADE),
+    "score, CSV": (score_csv, REPORTED),
     "runs, screen": (runs_screen, MADE),
     "runs, JSON": (runs_json, MADE),
     "runs, CSV": (runs_csv, MADE),

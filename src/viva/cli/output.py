@@ -27,11 +27,12 @@ R = TypeVar("R", bound="StudyResult")
 
 def show_study(study: Callable[[C], R], config: type[C], given: Mapping[str, Any]) -> R:
     """Call a study with a command's options; draw and print what it found as --chart, --format and --out say."""
-    output, picture = pick(OutputOptions, given), given.get("chart")
-    out, form = output.out, output.form
-    check_writable(out)
+    out, picture = given["out"], given.get("chart")
     if "chart" in given and out is not None and out.suffix.lower() == ".svg":
         raise VivaError(f"--out {out} is for tables; --chart {out} draws")
+    output = pick(OutputOptions, given)
+    form = output.form
+    check_writable(out)
     result = study(pick(config, given))
     if picture is not None:
         from viva.reports.charts import save
