@@ -60,7 +60,7 @@ def test_limits_of_a_run_that_does_not_run_say_what_to_do_and_a_stale_request_is
     assert not (viva.folder / "run" / ASKED).exists()
     stale = LimitRequest(pid=1, number="1", concurrency={"": 90})
     (viva.folder / "run" / ASKED).write_bytes(msgspec.json.encode(stale))
-    ended = viva("resume", "run", "--concurrency", "3", *QUIET)
+    ended = viva("resume", "run", "--concurrency", "3", "--max-requests", 100, *QUIET)
     assert ended.code == 0, ended.err
     assert server.state()["most"] == 3
 
