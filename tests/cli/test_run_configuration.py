@@ -65,8 +65,6 @@ def test_a_program_takes_the_same_file(command: Viva) -> None:
     assert [result.overall.n for result in run.results] == [4, 4]
     with pytest.raises(library.VivaError, match="benchmark"):
         library.run(model="baseline/first")
-    with pytest.raises(TypeError, match="no option 'canaries'; did you mean `viva judge-bias resume RUN"):
-        library.resume("out", canaries=4)
 
 
 def test_models_have_settings_of_their_own(command: Viva) -> None:
@@ -92,12 +90,6 @@ def test_what_is_wrong_is_refused_with_its_line_and_nothing_is_begun(command: Vi
             ("", "line 1: nothing but comments"),
             ("cmmlu", "line 1: a configuration is a mapping"),
             ("benchmarks: cmmlu\nlimt: 4", "line 2: there is no option 'limt'; did you mean limit?"),
-            (
-                "cot: true\nvary: prompt=2",
-                "line 2: there is no option 'vary'; did you mean `viva variance run BENCHMARK",
-            ),
-            ("adaptive: runs", "did you mean `viva adaptive run BENCHMARK --calibration`?"),
-            ("canaries: 4", "did you mean `viva judge-bias run BENCHMARK --canaries`?"),
             ("limit: 0", "line 1: limit=0: must be at least 1"),
             ("limit: many", "line 1: limit=many: must be a whole number"),
             ("shots: [1, 2]", "line 1: shots has one value"),

@@ -84,20 +84,6 @@ def test_every_question_and_sample_has_a_seed_of_31_bits_however_it_is_asked(ser
             assert {seed for _, seed in sent(server)} == {None}
 
 
-def test_rounds_of_an_adaptive_run_send_the_seeds_of_a_whole_one(server: JudgeServer) -> None:
-    run(server, "whole", limit=None, samples=1)
-    whole = sent(server)
-    ids = [json.loads(line)["question"] for line in Path("whole/scores.jsonl").read_bytes().splitlines()]
-    known = "".join(f"{name},0,{model},{(place + model) % 2}\n" for place, name in enumerate(ids) for model in range(6))
-    Path("known.csv").write_text(f"question,sample,model,score\n{known}")
-    asked = {"model": "openai/m", "base_url": server.url, "seed": 3, "temperature": "1", "progress": "quiet"}
-    with pytest.warns(viva.UnansweredWarning):
-        viva.lab.adaptive_run("cmmlu", calibration="known.csv", until="70", run="adaptive", **asked)
-    found = sent(server)
-    assert len(found) == 70
-    assert found < whole
-
-
 def test_batches_send_the_seeds_that_requests_one_by_one_are_sent(serve: Any, viva: Viva) -> None:
     server: LocalServer = serve("batchapi.py")
     asking = ("--model", "openai/m", "--base-url", server.url, "--limit", LIMIT, "--seed", 3, "--progress", "quiet")

@@ -92,10 +92,6 @@ def test_other_tools_habits_work_or_are_answered(viva: Viva) -> None:
             (("rnu", "csbench"), "did you mean run?"),
             (("eval", "csbench"), "did you mean `viva run`?"),
             (("prompt", "csbench"), "did you mean `viva show EXAM --prompt`?"),
-            (("run", "cmmlu", "--vary", "prompt=2"), "did you mean `viva variance run BENCHMARK --vary`?"),
-            (("run", "cmmlu", "--until=4"), "did you mean `viva adaptive run BENCHMARK --until`?"),
-            (("run", "cmmlu", "--adaptive", "r"), "did you mean `viva adaptive run BENCHMARK --calibration`?"),
-            (("resume", "run", "--canaries", "4"), "did you mean `viva judge-bias resume RUN --canaries`?"),
             (("show", "run", "--model", "nobody"), "here are: baseline/random"),
             (("run", "cmmlu", "--model", "baseline/random", "--batch_size", "2"), "--batch-size is for weights"),
         ):

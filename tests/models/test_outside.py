@@ -11,7 +11,7 @@ import pytest
 from servers.fixtures import SAMPLE, LocalServer, Viva
 from viva.engine.budget import Price
 from viva.engine.folder import RunFolder
-from viva.providers import PROVIDERS, traits_of
+from viva.providers import traits_of
 from viva.viewing.following import Tokens
 from viva.viewing.run_views import list_cost
 
@@ -73,10 +73,3 @@ def test_a_provider_from_outside_is_asked_in_batches(serve: Serve, with_package:
     ended = viva("run", "cmmlu", "--model", "mistral/m", "--run", "run", "--limit", 4, "--batch", "--poll", 0.05)
     assert ended.code == 0, ended.err
     assert {entry["batch"] for entry in viva.entries()} == {server.events("created")[0]["batch"]}
-
-
-@pytest.mark.usefixtures("with_package")
-def test_what_is_registered_is_a_provider_and_nothing_else() -> None:
-    assert "mistral" in PROVIDERS
-    assert traits_of("mistral/m").paid
-    assert not traits_of("hf/x").paid

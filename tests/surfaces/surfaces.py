@@ -157,11 +157,6 @@ def runs_json(seen: Seen) -> Found:
     return {(one["exam"], one["model"]): stored(one["estimate"]) for run in listed for one in run["results"]}
 
 
-def runs_csv(seen: Seen) -> Found:
-    rows = records(ran("runs", "runs", "--all", "--format", "csv"))
-    return {(row["exam"], row["model"]): written(row, (*QUANTITIES, "n", "unanswered")) for row in rows}
-
-
 def headline(result: Mapping[str, Any]) -> tuple[str, str, str]:
     """The table, row and column that first has a result's overall score."""
     return next(
@@ -279,19 +274,6 @@ def slices_json(seen: Seen) -> Found:
     return {(one["exam"], one["model"]): stored(one["overall"]) for each in found for one in each["breakdowns"]}
 
 
-def slices_markdown(seen: Seen) -> Found:
-    """The last line of models side by side."""
-    worlds = (world for world in WORLDS if world.name in REPORTED)
-    texts = [ran("breakdown", *world.runs, "--by", world.by, "--format", "markdown") for world in worlds]
-    rows = [row for text in texts for row in tables(text) if row["slice"] == "overall"]
-    return {
-        seen.who(name, row["title"]): cell(text)
-        for row in rows
-        for name, text in row.items()
-        if name not in ("title", "slice")
-    }
-
-
 def table_json(seen: Seen) -> Found:
     """A table of item scores, which does not say why an answer has no score."""
     found: Found = {}
@@ -311,7 +293,6 @@ SURFACES: dict[str, tuple[Callable[[Seen], Found], frozenset[str]]] = {
     "score, CSV": (score_csv, REPORTED),
     "runs, screen": (runs_screen, MADE),
     "runs, JSON": (runs_json, MADE),
-    "runs, CSV": (runs_csv, MADE),
     "report": (report_page, REPORTED),
     "viewed run": (viewed_run, MADE),
     "viewed matrix": (viewed_matrix, MADE),
@@ -321,7 +302,6 @@ SURFACES: dict[str, tuple[Callable[[Seen], Found], frozenset[str]]] = {
     "compare, JSON": (compared_json, MADE),
     "compare, screen": (compared_screen, frozenset({"lossy", "ties", "sixteen"})),
     "breakdown, JSON": (slices_json, MADE),
-    "breakdown, Markdown": (slices_markdown, REPORTED),
     "table, JSON": (table_json, GRADED),
 }
 """What shows scores, and the worlds of which it shows them all: a new surface is a row."""
