@@ -60,8 +60,8 @@ _WHOLE = 20_000
 which is on the safe side: the variance is too large by less than 400 in 20,000."""
 _AT_ONCE = 4_000_000
 """Numbers of one chunk of permutations: 32 MB."""
-_FURTHEST, _HALVINGS = 7.0, 40
-"""Standard errors up to which p is looked for: 3e-12, before levels are rounded to 1."""
+_FURTHEST, _HALVINGS = 7.2, 40
+"""Standard errors up to which p is looked for: 6e-13, before levels are rounded to 1."""
 
 _PLAIN = Aggregate("mean")
 
