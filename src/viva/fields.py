@@ -31,10 +31,37 @@ def note(text: str, *, metavar: str = "", spelled: tuple[str, ...] = (), argumen
     return Meta(description=text, extra={"metavar": metavar, "spelled": spelled, "argument": argument})
 
 
-def pick(kind: type[S], values: Mapping[str, object]) -> S:
-    """The struct's fields out of a command's keyword arguments."""
-    names = {field.name for field in msgspec.structs.fields(kind)}
-    return kind(**{name: value for name, value in values.items() if name in names})
+def pick(kind: type[S], values: Mapping[str, object], **more: object) -> S:
+    """The struct's fields out of a command's keyword arguments, those of structs in it too; `more`: fields that are
+    known."""
+    found = dict(more)
+    for field in msgspec.structs.fields(kind):
+        if field.name in more:
+            continue
+        if isinstance(field.type, type) and issubclass(field.type, Struct):
+            found[field.name] = pick(field.type, values)
+        elif field.name in values:
+            found[field.name] = values[field.name]
+    return kind(**found)
+
+
+def changed(options: Struct) -> dict[str, Any]:
+    """The fields that are not at their defaults, those of structs in it too, by name, as a file holds them."""
+    found: dict[str, Any] = {}
+    for field in msgspec.structs.fields(options):
+        value = getattr(options, field.name)
+        if isinstance(value, Struct):
+            found |= changed(value)
+        elif value != field.default:
+            found[field.name] = written(value)
+    return found
+
+
+def written(value: Any) -> Any:
+    """A value as a file holds it."""
+    if isinstance(value, tuple):
+        return [written(each) for each in value]
+    return str(value) if isinstance(value, Path) else value
 
 
 class Option(Struct, frozen=True):

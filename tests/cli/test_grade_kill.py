@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from servers.fixtures import Going, Viva, wait_until
-from viva.api.keywords import GRADE_OPTIONS, keywords
+from viva.runs.config import AnswerFileOptions, FolderOptions, GradePlan
 from viva.runs.plan import create_folder
 from viva.runs.session import plan_grading
 
@@ -35,8 +35,14 @@ def prepare(folder: Path) -> list[str]:
 
 def test_answers_lie_in_the_folder_before_it_is_a_run(tmp_path: Path) -> None:
     benchmark, *files = (str(tmp_path / name) for name in prepare(tmp_path)[1:-2])
-    given = keywords(GRADE_OPTIONS, {"text_column": "reply"}, "viva.grade")
-    opened, _ = plan_grading(benchmark, list(map(Path, files)), tmp_path / "run", given)
+    opened, _ = plan_grading(
+        GradePlan(
+            benchmark=benchmark,
+            answers=(*map(Path, files),),
+            reading=AnswerFileOptions(text_column="reply"),
+            folder=FolderOptions(run=tmp_path / "run"),
+        )
+    )
     create_folder(opened)
     opened.folder.unlock()
     assert sorted(opened.kept) == [f"answers-{number}.jsonl" for number in (1, 2, 3)]

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from msgspec.structs import asdict
 
 import viva as library
 from servers.fixtures import SAMPLE, LocalServer, Viva
@@ -21,8 +20,7 @@ from viva.engine.budget import Budget, Hold, Price, worst_case
 from viva.engine.folder import RunFolder
 from viva.engine.limits import RunLimits
 from viva.errors import VivaError
-from viva.runs.config import LimitOptions
-from viva.runs.session import inherited
+from viva.runs.config import LimitOptions, ResumePlan
 from viva.types import Generate, Sampling, Usage
 
 Serve = Callable[..., LocalServer]
@@ -202,7 +200,7 @@ def test_a_resumed_run_has_its_own_limits_but_those_that_are_given(
     with pytest.warns(UnansweredWarning, match="5 of 5 requests"):
         library.run("cmmlu", model="baseline/first", run="run", **own)
     record = RunFolder.open(Path("run")).record
-    assert asdict(inherited(record, {})) == asdict(LimitOptions(**own))
+    assert ResumePlan.of({}).limits_after(record.limits) == LimitOptions(**own)
     with pytest.warns(UnansweredWarning, match="7 of 7 requests"):
         library.resume("run", max_requests=7, timeout=9)
     assert RunFolder.open(Path("run")).record.limits == RunLimits(**{**own, "max_requests": 7, "timeout": 9.0})

@@ -21,10 +21,11 @@ from viva.api.threads import run_in_thread
 from viva.contracts import Model
 from viva.engine.folder import ModelRecord, RunFolder
 from viva.errors import EXIT_INTERRUPTED, EXIT_REFUSED, RefusedError, VivaError
+from viva.fields import pick
 from viva.models.called import PROVIDER, Called
 from viva.models.replay import KEPT, Replay
 from viva.runs.answer_files import Collected
-from viva.runs.config import OutputOptions
+from viva.runs.config import GradePlan, OutputOptions, PublishedRows, ResumePlan, RunPlan
 from viva.runs.configfile import Configuration, read_config
 from viva.runs.plan import Way
 from viva.runs.progress import Caller
@@ -65,15 +66,11 @@ def run(
     resolved = resolve_models(list(read.models) if model is None else model)
     given = keywords(RUN_OPTIONS, options, "viva.run")
     given |= {name: value for name, value in read.values.items() if name not in options}
-    given |= {
-        "benchmarks": names,
-        "models": tuple(resolved.named),
-        "settings": read.settings if model is None else {},
-    }
+    settings = read.settings if model is None else {}
+    plan = RunPlan.of(given, names, resolved.named, settings, ["viva.run", *names])
 
     def work(caller: Caller) -> Run:
-        command = ["viva.run", *names]
-        return _through(Session.begun(given, way, resolved.own, resolved.kept, command), given, caller)
+        return _through(Session.begun(plan, way, resolved.own, resolved.kept), plan.rows, caller)
 
     return _warned(run_in_thread(work))
 
@@ -91,12 +88,12 @@ def resume(
     `model`: the functions that the run asked, where it asked any; all else is as the run began, its limits, too. The
     options are those of `viva resume`: limits and prices, and who judges again. Waits and raises as `viva.run` does.
     """
-    given = keywords(RESUME_OPTIONS, options, "viva.resume")
+    plan = ResumePlan.of(keywords(RESUME_OPTIONS, options, "viva.resume"))
     resolved = resolve_models(model) if model is not None else ResolvedModels()
 
     def work(caller: Caller) -> Run:
         own = partial(_given_again, resolved)
-        return _through(Session.resumed(Path(run), given, own=own), given, caller)
+        return _through(Session.resumed(Path(run), plan, own=own), plan.rows, caller)
 
     return _warned(run_in_thread(work))
 
@@ -122,10 +119,11 @@ def grade(
     else:
         paths = [Path(answers)] if isinstance(answers, str | PathLike) else list(map(Path, answers))
     given = keywords(GRADE_OPTIONS, options, "viva.grade")
+    command = ("viva.grade", name, *map(str, paths))
+    plan = pick(GradePlan, given, benchmark=name, answers=(*paths,), command=command)
 
     def work(caller: Caller) -> Run:
-        command = ["viva.grade", name, *map(str, paths)]
-        return _through(Session.graded(name, paths, given, way, collected, command)[0], given, caller)
+        return _through(Session.graded(plan, way, collected)[0], plan.rows, caller)
 
     return _warned(run_in_thread(work))
 
@@ -152,9 +150,9 @@ def _given_again(resolved: ResolvedModels, folder: RunFolder) -> dict[str, Model
     return own
 
 
-def _through(session: Session, given: Mapping[str, Any], caller: Caller) -> Run:
+def _through(session: Session, rows: PublishedRows, caller: Caller) -> Run:
     """Ask and grade. The folder is locked, and free again at the end."""
-    code, report = session.through(OutputOptions(format=ALL_TABLES, published_rows=given["published_rows"]))
+    code, report = session.through(OutputOptions(format=ALL_TABLES, published_rows=rows.published_rows))
     if code == EXIT_INTERRUPTED or caller.interrupted:
         raise KeyboardInterrupt
     if code == EXIT_REFUSED:

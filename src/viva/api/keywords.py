@@ -11,8 +11,7 @@ from typing import Any, TypeVar
 from viva.engine.limits import RunLimits
 from viva.errors import VivaError
 from viva.fields import Option, convert, options, unknown
-from viva.runs.config import GRADE, RESUME, RUN
-from viva.runs.plan import RejudgeOptions
+from viva.runs.config import GRADE, RESUME, RUN, RejudgeOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -19,7 +19,6 @@ from viva.runs.config import OutputOptions
 
 if TYPE_CHECKING:
     from viva.reports.printing import StudyResult
-    from viva.runs.open import OpenRun
 
 C = TypeVar("C", bound=Struct)
 R = TypeVar("R", bound="StudyResult")
@@ -102,9 +101,6 @@ def emit(text: str, out: Path | None) -> None:
         raise StorageError(f"cannot write {out}: {problem.strerror}") from None
 
 
-def print_estimate(opened: OpenRun) -> None:
-    """Print what a run would be asked, and what that would cost."""
-    from viva.runs.estimate import estimate
-
-    for line in estimate(opened):
-        click.echo(line)
+def typed() -> tuple[str, ...]:
+    """The command line, for run.json."""
+    return ("viva", *sys.argv[1:])

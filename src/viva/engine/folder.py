@@ -140,6 +140,8 @@ class RunRecord(Struct, kw_only=True):
     adaptive: AdaptiveRecord | None = None
     prices: dict[str, Price] = {}
     """What the user said that models and judges cost, by their names, "" for all others. No score depends on it."""
+    plan: dict[str, Any] = {}
+    """What was asked for, as a configuration file says it; {} in runs of an earlier Viva."""
     limits: RunLimits | None = None
     """None in runs of an earlier Viva."""
     spent: Spent = Spent()

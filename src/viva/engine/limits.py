@@ -16,7 +16,7 @@ MaxRequests = Annotated[Positive | None, note("Stop after so many requests, retr
 MaxCost = Annotated[Annotated[float, Meta(gt=0)] | None, note("Never spend more US dollars than this.")]
 
 
-class PaceOptions(Struct, kw_only=True):
+class PaceOptions(Struct, frozen=True, kw_only=True):
     """How many requests at once, and in a minute."""
 
     concurrency: Annotated[
@@ -36,7 +36,7 @@ class PaceOptions(Struct, kw_only=True):
     ] = ()
 
 
-class RunLimits(PaceOptions, kw_only=True):
+class RunLimits(PaceOptions, frozen=True, kw_only=True):
     """What belongs to a run: kept in run.json, and inherited by whoever goes on with it. Caps count its whole life."""
 
     timeout: Timeout = 300.0

@@ -14,6 +14,7 @@ from operator import itemgetter
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from viva.contracts import BatchModel, Model
 from viva.engine.adaptive import Adaptive
@@ -89,9 +90,7 @@ def ask_one_stage(
 ) -> int:
     """Ask what is in the queues, watched. The stage's journal is `name`.jsonl. Returns the exit code."""
     asked = Queues(name, stage.run, queues, asyncio.Event())
-    asyncio.run(
-        watched([stage], opened.limits.progress, lambda end: ask_all([asked], opened.limits, dispatcher, stage.run))
-    )
+    asyncio.run(watched([stage], opened.limits.progress, lambda end: ask_all([asked], opened, dispatcher, stage.run)))
     code, more = say_endings([stage], opened.folder.path)
     opened.resumable |= more
     return code
@@ -118,7 +117,7 @@ def ask_judges(
     return ask_one_stage(opened, name, stage, queues, dispatcher)
 
 
-async def ask_all(asked: Sequence[Queues], limits: LimitOptions, dispatcher: BatchDispatcher | None, run: Run) -> None:
+async def ask_all(asked: Sequence[Queues], opened: OpenRun, dispatcher: BatchDispatcher | None, run: Run) -> None:
     """Ask all that is in the queues within the limits: through batches where there is a way, else group by group.
 
     Models of one group, of whatever stage, share its limits. The later stage comes first, so that little waits; of
@@ -141,10 +140,10 @@ async def ask_all(asked: Sequence[Queues], limits: LimitOptions, dispatcher: Bat
             groups.setdefault(name, []).append((number if _opens_weights(name) else -number, sources[-1]))
         works.append(_carry_part(part, sources, in_batches, dispatcher, left))
     plans = {
-        name: _plan(name, [source for _, source in sorted(found, key=itemgetter(0))], limits)
+        name: _plan(name, [source for _, source in sorted(found, key=itemgetter(0))], opened.limits)
         for name, found in groups.items()
     }
-    asking = limited(run, run.journal.path.parent, limits, carry_out(run, plans))
+    asking = limited(run, opened, carry_out(run, plans))
     await together(run, asking, *works)
 
 
@@ -330,24 +329,29 @@ def _names(batches: Sequence[Batch]) -> str:
     return ", ".join(names) + (f" and {len(batches) - NAMED} more" if batches[NAMED:] else "")
 
 
-async def limited(run: Run, folder: Path, limits: LimitOptions, asking: Coroutine[None, None, None]) -> None:
+async def limited(run: Run, opened: OpenRun, asking: Coroutine[None, None, None]) -> None:
     """Ask, and meanwhile do what `viva limits` asks for. What it changes holds for the stages after this one too."""
-    listening = asyncio.create_task(listen(folder, run.groups, lambda request: apply(run, limits, request), notify))
+    folder = run.journal.path.parent
+    listening = asyncio.create_task(listen(folder, run.groups, lambda request: apply(run, opened, request), notify))
     try:
         await asking
     finally:
         listening.cancel()
 
 
-def apply(run: Run, limits: LimitOptions, request: LimitRequest) -> str:
+def apply(run: Run, opened: OpenRun, request: LimitRequest) -> str:
     """Change what a request asks for. Returns what cannot be, in words."""
     named = {*request.concurrency, *request.requests_per_minute, *request.tokens_per_minute}
     unknown = sorted(name for name in named - {""} if name not in PROVIDERS or traits_of(name).unbounded)
     if unknown:
         return f"no such limits for {', '.join(unknown)}"
-    limits.concurrency = _said(limits.concurrency, request.concurrency, "auto")
-    limits.requests_per_minute = _said(limits.requests_per_minute, request.requests_per_minute, "none")
-    limits.tokens_per_minute = _said(limits.tokens_per_minute, request.tokens_per_minute, "none")
+    limits = opened.limits
+    limits = opened.limits = replace(
+        limits,
+        concurrency=_said(limits.concurrency, request.concurrency, "auto"),
+        requests_per_minute=_said(limits.requests_per_minute, request.requests_per_minute, "none"),
+        tokens_per_minute=_said(limits.tokens_per_minute, request.tokens_per_minute, "none"),
+    )
     for rate_limit_group, slots in run.groups.items():
         provider = rate_limit_group.split(maxsplit=1)[0]
         if traits_of(provider).unbounded:

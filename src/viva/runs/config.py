@@ -6,14 +6,16 @@ fields of a run configuration file (runs/configfile.py) derive from these struct
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
 from msgspec import Meta, Struct
+from msgspec.structs import asdict, astuple, replace
 
 from viva.engine.limits import Positive, RunLimits
 from viva.errors import VivaError
-from viva.fields import note
+from viva.fields import changed, note, pick
 from viva.interop.reading import FORMS
 from viva.providers import PROVIDERS
 from viva.requesting import Effort, Streaming
@@ -36,7 +38,7 @@ JudgeUrl = Annotated[
 JudgeKey = Annotated[str | None, note("Environment variable with the judge's key.", metavar="NAME")]
 
 
-class ModelOptions(Struct, kw_only=True):
+class ModelOptions(Struct, frozen=True, kw_only=True):
     """How models are reached."""
 
     checkpoints: Annotated[
@@ -50,7 +52,7 @@ class ModelOptions(Struct, kw_only=True):
     api_key_env: KeyVariable = None
 
 
-class ServerOptions(Struct, kw_only=True):
+class ServerOptions(Struct, frozen=True, kw_only=True):
     """What is sent to a model's server beside prompt and sampling, and how."""
 
     reasoning_effort: Annotated[
@@ -101,7 +103,7 @@ class ServerOptions(Struct, kw_only=True):
     ] = False
 
 
-class TaskOptions(Struct, kw_only=True):
+class TaskOptions(Struct, frozen=True, kw_only=True):
     """Which questions, and how they are asked."""
 
     data: Annotated[
@@ -195,7 +197,7 @@ class TaskOptions(Struct, kw_only=True):
     rubric: Annotated[Path | None, note("TOML file that replaces the judge's rubric.", metavar="FILE")] = None
 
 
-class SamplingOptions(Struct, kw_only=True):
+class SamplingOptions(Struct, frozen=True, kw_only=True):
     """How answers are drawn."""
 
     samples: Annotated[Positive | None, note("Answers to each question.  [default: the paper's; mostly 1]")] = None
@@ -213,7 +215,7 @@ class SamplingOptions(Struct, kw_only=True):
     ] = None
 
 
-class WeightsOptions(Struct, kw_only=True):
+class WeightsOptions(Struct, frozen=True, kw_only=True):
     """How weights on a disk are opened."""
 
     revision: Annotated[
@@ -250,7 +252,7 @@ class WeightsOptions(Struct, kw_only=True):
         )
 
 
-class JudgeOptions(Struct, kw_only=True):
+class JudgeOptions(Struct, frozen=True, kw_only=True):
     """Who judges what no rule can grade."""
 
     judge: Annotated[
@@ -285,7 +287,7 @@ class JudgeOptions(Struct, kw_only=True):
 Progress = Annotated[Literal["auto", "live", "plain", "quiet"], note("A live line, plain lines for logs, or nothing.")]
 
 
-class LimitOptions(RunLimits, kw_only=True):
+class LimitOptions(RunLimits, frozen=True, kw_only=True):
     """How hard and how long to ask."""
 
     price: Annotated[
@@ -336,8 +338,12 @@ class LimitOptions(RunLimits, kw_only=True):
         ),
     ] = False
 
+    def of_run(self) -> RunLimits:
+        """Those that run.json keeps."""
+        return pick(RunLimits, asdict(self))
 
-class FolderOptions(Struct, kw_only=True):
+
+class FolderOptions(Struct, frozen=True, kw_only=True):
     """The run folder, and runs whose answers it may take."""
 
     run: Annotated[Path | None, note("Run folder.  [default: a new one in runs/]", metavar="FOLDER")] = None
@@ -346,7 +352,7 @@ class FolderOptions(Struct, kw_only=True):
     ] = ()
 
 
-class PublishedRows(Struct, kw_only=True):
+class PublishedRows(Struct, frozen=True, kw_only=True):
     """Which published rows the tables show."""
 
     published_rows: Annotated[
@@ -370,7 +376,7 @@ def form_of(form: str | None, out: Path | None, usual: str = "terminal") -> str:
     return form or known[suffix]
 
 
-class OutputOptions(PublishedRows, kw_only=True):
+class OutputOptions(PublishedRows, frozen=True, kw_only=True):
     """How results are shown."""
 
     format: Annotated[
@@ -397,7 +403,7 @@ class OutputOptions(PublishedRows, kw_only=True):
         return form_of(self.format, self.out)
 
 
-class AnswerFileOptions(Struct, kw_only=True):
+class AnswerFileOptions(Struct, frozen=True, kw_only=True):
     """How files of answers are read (`viva grade`)."""
 
     wrote: Annotated[
@@ -418,8 +424,49 @@ class AnswerFileOptions(Struct, kw_only=True):
     ] = False
 
 
+BUNDLED = "bundled"
+"""In place of a rubric file: the benchmark's own rubric."""
+
+
+class RejudgeOptions(Struct, frozen=True, kw_only=True):
+    """What of a run's judging changes. None and () leave it as it is."""
+
+    judge: Annotated[
+        tuple[str, ...],
+        note("Judge by this model in place of the run's judges. Repeat for a panel.", metavar="MODEL[@URL]"),
+    ] = ()
+    panel: Annotated[Panel | None, note("How several verdicts on one answer are combined.  [default: the run's]")] = (
+        None
+    )
+    rubric: Annotated[
+        Path | None,
+        note("TOML file that replaces the judge's rubric.  [default: the run's]", metavar=f"FILE|{BUNDLED}"),
+    ] = None
+    judge_samples: Annotated[Annotated[int, Meta(ge=1)] | None, note("Verdicts per answer.  [default: the run's]")] = (
+        None
+    )
+    judge_base_url: JudgeUrl = None
+    judge_key_env: JudgeKey = None
+    verdicts: Annotated[
+        VerdictFormat | None,
+        note(
+            "How judges write verdicts (see `viva run --help-all`).  [default: the run's; nonce with --judge or "
+            "--rubric]",
+        ),
+    ] = None
+    encoder: Annotated[
+        str | None,
+        note("Compare with this encoder from now on.  [default: the run's]", metavar="NAME|FOLDER|none"),
+    ] = None
+
+    def __bool__(self) -> bool:
+        return any(value not in (None, ()) for value in astuple(self))
+
+
 CONSENT = ("trust_endpoints", "trust_remote_code", "unsafe_host_execution")
 """What only the user agrees to, on the command line or in a program: no run folder and no file does."""
+NOT_IN_RUNS = ("env_file", "progress", "run", "reuse")
+"""What of a plan is of the process that carries it out: run.json does not keep it."""
 RUN = (
     ModelOptions,
     ServerOptions,
@@ -434,6 +481,100 @@ RUN = (
 """What `viva.run` and a run configuration take."""
 GRADE = (AnswerFileOptions, TaskOptions, JudgeOptions, LimitOptions, FolderOptions, PublishedRows)
 RESUME = (LimitOptions, FolderOptions, PublishedRows)
+
+
+class ModelPlan(Struct, frozen=True, kw_only=True):
+    """How a model is reached, asked and opened."""
+
+    reach: ModelOptions = ModelOptions()
+    server: ServerOptions = ServerOptions()
+    weights: WeightsOptions = WeightsOptions()
+
+
+class RunPlan(Struct, frozen=True, kw_only=True):
+    """What a run is to do: made once, by the command line, by a program, or by a file."""
+
+    benchmarks: tuple[str, ...]
+    models: tuple[str, ...] = ()
+    usual: ModelPlan = ModelPlan()
+    own: dict[str, ModelPlan] = {}
+    """Of models that have options of their own, by their names in `models`."""
+    task: TaskOptions = TaskOptions()
+    draw: SamplingOptions = SamplingOptions()
+    judging: JudgeOptions = JudgeOptions()
+    limits: LimitOptions = LimitOptions()
+    folder: FolderOptions = FolderOptions()
+    rows: PublishedRows = PublishedRows()
+    command: tuple[str, ...] = ()
+    """What began it, for run.json."""
+
+    @classmethod
+    def of(
+        cls,
+        values: Mapping[str, Any],
+        benchmarks: Sequence[str],
+        models: Sequence[str],
+        settings: Mapping[str, Mapping[str, Any]],
+        command: Sequence[str],
+    ) -> RunPlan:
+        """The plan that options say, by their names; `settings`: options of single models."""
+        own = {name: pick(ModelPlan, {**values, "revision": None, **said}) for name, said in settings.items()}
+        return pick(cls, values, benchmarks=(*benchmarks,), models=(*models,), own=own, command=(*command,))
+
+    def kept(self, without: Collection[str] = ()) -> dict[str, Any]:
+        """What is not at its default, as a configuration file says it; never what only the user agrees to."""
+
+        def said(options: Struct) -> dict[str, Any]:
+            left_out = (*_NOT_OPTIONS, *CONSENT, *without)
+            return {name: value for name, value in changed(options).items() if name not in left_out}
+
+        usual, own = said(self), {name: said(one) for name, one in self.own.items()}
+        models = [
+            {"name": name, **{key: value for key, value in own[name].items() if usual.get(key) != value}}
+            if name in own
+            else name
+            for name in self.models
+        ]
+        return {"benchmarks": [*self.benchmarks], "model": models, **usual}
+
+
+_NOT_OPTIONS = ("benchmarks", "models", "own", "command")
+
+
+class ResumePlan(Struct, frozen=True, kw_only=True):
+    """What changes when a run is gone on with."""
+
+    rejudging: RejudgeOptions = RejudgeOptions()
+    limits: LimitOptions = LimitOptions()
+    given: frozenset[str] = frozenset()
+    """Names of the limits that are given anew; of the others the run has its own."""
+    folder: FolderOptions = FolderOptions()
+    rows: PublishedRows = PublishedRows()
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> ResumePlan:
+        """The plan that options say, by their names; None and () are not given."""
+        said = {name: value for name, value in values.items() if value not in (None, ())}
+        return pick(cls, said, given=frozenset(said))
+
+    def limits_after(self, known: RunLimits | None) -> LimitOptions:
+        """The limits: those of the run where none are given. Caps count all that the run ever spent."""
+        kept = asdict(known or RunLimits())
+        return replace(self.limits, **{name: value for name, value in kept.items() if name not in self.given})
+
+
+class GradePlan(Struct, frozen=True, kw_only=True):
+    """How answers collected elsewhere are graded."""
+
+    benchmark: str
+    answers: tuple[Path, ...]
+    reading: AnswerFileOptions = AnswerFileOptions()
+    task: TaskOptions = TaskOptions()
+    judging: JudgeOptions = JudgeOptions()
+    limits: LimitOptions = LimitOptions()
+    folder: FolderOptions = FolderOptions()
+    rows: PublishedRows = PublishedRows()
+    command: tuple[str, ...] = ()
 
 
 def per_provider(values: tuple[str, ...], option: str) -> dict[str, str]:

@@ -24,9 +24,9 @@ from msgspec import Struct
 from viva.benchmarks.custom.positions import Listing, Mapping, Node, Scalar, Unreadable, read_yaml
 from viva.benchmarks.sets import read_bytes
 from viva.errors import DataError
-from viva.fields import Option, options, unknown
+from viva.fields import Option, options, unknown, written
 from viva.providers import traits_of
-from viva.runs.config import CONSENT, RUN, ModelOptions, ServerOptions, WeightsOptions
+from viva.runs.config import CONSENT, RUN, ModelOptions, RunPlan, ServerOptions, WeightsOptions
 from viva.visible import one_line
 
 KNOWN = options(*RUN, without=CONSENT)
@@ -71,31 +71,13 @@ def read_config(path: Path, own: Map[str, Option] = MappingProxyType({})) -> Con
 
 
 def config_text(
-    benchmarks: Sequence[str],
-    models: Sequence[str],
-    settings: Map[str, Map[str, Any]],
-    given: Map[str, Any],
-    own: Map[str, Option] = MappingProxyType({}),
+    plan: RunPlan, given: Map[str, Any] = MappingProxyType({}), own: Map[str, Option] = MappingProxyType({})
 ) -> str:
-    """The file that says what these options say: benchmarks, models, and every option that is not at its default."""
+    """The file that says what the plan says, and of the options `own` to a way of asking those that are `given`."""
     import yaml
 
-    known = {**own, **KNOWN}
-    changed = {
-        name: _written(given[name]) for name, option in known.items() if name in given and given[name] != option.default
-    }
-    entries = [
-        {"name": name, **{key: _written(value) for key, value in settings[name].items()}} if name in settings else name
-        for name in models
-    ]
-    content = {"benchmarks": list(benchmarks), "model": entries, **changed}
-    return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=1000))
-
-
-def _written(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return [_written(each) for each in value]
-    return str(value) if isinstance(value, Path) else value
+    said = {name: written(given[name]) for name, option in own.items() if given[name] != option.default}
+    return str(yaml.safe_dump({**plan.kept(), **said}, sort_keys=False, allow_unicode=True, width=1000))
 
 
 def _items(node: Node) -> tuple[Node, ...]:

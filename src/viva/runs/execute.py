@@ -14,7 +14,6 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack
 
 import msgspec
-from msgspec.structs import asdict
 
 from viva.analysis.uncertainty import wilson
 from viva.contracts import AdaptingModel
@@ -25,7 +24,6 @@ from viva.engine.flow import Feed, Onward, upcoming
 from viva.engine.folder import ModelRecord, RunFolder
 from viva.engine.journal import Journal
 from viva.engine.limitchanges import forget
-from viva.engine.limits import RunLimits
 from viva.engine.programs import program_key, run_programs
 from viva.engine.stages import (
     Answered,
@@ -42,7 +40,6 @@ from viva.engine.stages import (
     taken,
 )
 from viva.errors import VivaError
-from viva.fields import pick
 from viva.keytable import KeyTable
 from viva.providers import traits_of
 from viva.runs.answer_files import keep
@@ -264,14 +261,14 @@ class _Execution:
             works.append(
                 RunningScore(feed, self._answers, self._asking.run.tally, several=several).follow(self._answered)
             )
-        limits, run = self._opened.limits, self._asking.run
-        await together(run, ask_all(asked, limits, self._dispatcher, run), *works)
+        run = self._asking.run
+        await together(run, ask_all(asked, self._opened, self._dispatcher, run), *works)
 
     def remember(self) -> None:
         """Write limits, prices and what was spent to run.json: at the end, since scores vouch for that file."""
         record = self._opened.folder.record
         before = msgspec.structs.replace(record)
-        record.limits, record.spent = pick(RunLimits, asdict(self._opened.limits)), self._budget.spent
+        record.limits, record.spent = self._opened.limits.of_run(), self._budget.spent
         if record != before or self._opened.limits.price:
             self._opened.folder.remember(record)
 

@@ -16,7 +16,7 @@ import os.path
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
 
 import msgspec
 from msgspec import Struct
@@ -25,6 +25,7 @@ from viva.errors import DataError, VivaError
 from viva.io.tables import read_csv, table_text
 from viva.models.weightfiles import HUB_NAME, read_json
 from viva.providers import PROVIDERS
+from viva.runs.config import ModelPlan
 from viva.runs.progress import say
 from viva.visible import one_line
 
@@ -43,15 +44,15 @@ class Named(Struct, frozen=True, kw_only=True):
     revision: str = ""
     trained: float | None = None
     """Tokens."""
-    settings: Mapping[str, Any] = {}
-    """Options of this model alone, by name; others hold for every model."""
+    own: ModelPlan | None = None
+    """Options of this model alone; None where those hold that hold for every model."""
 
 
 def named_models(
     given: Sequence[str],
     revision: str | None,
-    checkpoints: Checkpoints | None,
-    settings: Mapping[str, Mapping[str, Any]] | None = None,
+    checkpoints: Checkpoints | None = None,
+    settings: Mapping[str, ModelPlan] = MappingProxyType({}),
 ) -> list[Named]:
     """Every model to ask, once: those of --model with their revisions, then those of the file of checkpoints.
 
@@ -59,15 +60,14 @@ def named_models(
 
     Raises VivaError for a pattern that fits nothing, and for revisions of what has none.
     """
-    settings = settings or {}
     found = [one for pattern in given if pattern not in settings for one in _named(pattern)]
     if revision is not None:
         found = _revised(found, _revisions(revision))
     for pattern, own in settings.items():
         named = _named(pattern)
-        if own.get("revision") is not None:
-            named = _revised(named, _revisions(own["revision"]))
-        found += [msgspec.structs.replace(one, settings=own) for one in named]
+        if own.weights.revision is not None:
+            named = _revised(named, _revisions(own.weights.revision))
+        found += [msgspec.structs.replace(one, own=own) for one in named]
     found += [
         Named(name=name, revision=split_revision(name)[1], trained=tokens) for name, tokens in _listed(checkpoints)
     ]

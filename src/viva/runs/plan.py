@@ -4,22 +4,19 @@ experiment does otherwise (`Way`), and a finished run with other judges."""
 from __future__ import annotations
 
 import datetime
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import cast
 
 import msgspec
-from msgspec import Meta, Struct
 
 from viva.benchmarks import find_benchmark, open_exam
 from viva.benchmarks.rationale import RATIONALE_EXAM
 from viva.benchmarks.sharding import unsharded
 from viva.contracts import Exam, Model
 from viva.engine.folder import ExamRecord, ModelRecord, RunFolder, RunRecord, new_run_path
-from viva.engine.limits import RunLimits
 from viva.errors import MissingEncoderError, VivaError
-from viva.fields import note, pick
+from viva.fields import changed
 from viva.models import provider_of
 from viva.plugins import load, registered
 from viva.prompting import merged
@@ -29,15 +26,15 @@ from viva.runs.answer_files import keep
 from viva.runs.ask import refuse_unbatched
 from viva.runs.checks import check_supported, refuse_unopened
 from viva.runs.config import (
-    JudgeKey,
+    BUNDLED,
+    NOT_IN_RUNS,
     JudgeOptions,
-    JudgeUrl,
     LimitOptions,
-    OutputOptions,
-    Panel,
+    ModelOptions,
+    RejudgeOptions,
+    RunPlan,
     SamplingOptions,
     ServerOptions,
-    TaskOptions,
     WeightsOptions,
     refuse_unjudged,
 )
@@ -65,44 +62,42 @@ from viva.version import __version__
 from viva.weights import DTYPES
 
 
-def plan_run(
-    given: Mapping[str, Any], own: Mapping[str, Model] | None = None, way: Way | None = None
-) -> tuple[OpenRun, list[RunFolder]]:
-    """What `viva run` with these options would do, and the runs to take answers from. Nothing is asked or written yet.
+def plan_run(plan: RunPlan, own: Mapping[str, Model], way: Way, *, asking: bool) -> tuple[OpenRun, list[RunFolder]]:
+    """The run that is planned, and the runs to take answers from. Nothing is asked or written yet.
 
-    `own` are models that are there already, by their names in run.json; they are asked beside those that `given` names.
-    Raises VivaError for what cannot be.
+    `own` are models that are there already, by their names in run.json; they are asked beside those that the plan
+    names. Only where it is `asking` do they need keys. Raises VivaError for what cannot be.
     """
-    choice, draw, limits = pick(TaskOptions, given), pick(SamplingOptions, given), pick(LimitOptions, given)
+    choice, draw, limits, judging = plan.task, plan.draw, plan.limits, plan.judging
     read_environment(limits.env_file)
-    judging, output = pick(JudgeOptions, given), pick(OutputOptions, given)
-    opening = pick(WeightsOptions, given)
-    benchmarks, typed = separate_benchmarks_and_models(given["benchmarks"], given["models"])
-    own, way = own or {}, way or Way()
-    named = [] if own and not typed else _models(typed, opening.revision, given)
+    opening, reach = plan.usual.weights, plan.usual.reach
+    benchmarks, typed = separate_benchmarks_and_models(plan.benchmarks, plan.models)
+    checkpoints = read_checkpoints(reach.checkpoints) if reach.checkpoints else None
+    named = [] if own and not typed else named_models(typed, opening.revision, checkpoints, plan.own)
     models = (*(one.name for one in named), *own)
     refuse_unjudged(choice, judging)
     refuse_unopened(opening, choice.form, models)
     exams_with_data = open_exams(tuple(benchmarks), choice, asking=True, change=way.exam)
     exams = [exam for exam, _ in exams_with_data]
-    _check_addresses(models, judging, given["base_url"], given["api_key_env"])
-    refuse_unknown(output.published_rows, [(exam.spec, data is None) for exam, data in exams_with_data])
-    system = request_options(pick(ServerOptions, given), limit_kept=False).system if own else ""
+    _check_addresses(models, judging, reach)
+    refuse_unknown(plan.rows.published_rows, [(exam.spec, data is None) for exam, data in exams_with_data])
+    system = request_options(plan.usual.server, limit_kept=False).system if own else ""
     limit_kept = draw.max_tokens is not None or choice.as_published
-    _refuse_unasked(given, models, own)
+    _refuse_unasked(plan.usual.server, models, own)
     record = RunRecord(
         viva=__version__,
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        command=["viva", *sys.argv[1:]],
+        command=[*plan.command],
+        plan=plan.kept(NOT_IN_RUNS),
         exams=[drawn(remember(exam, data), draw, choice.seed) for exam, data in exams_with_data],
         models=[
-            *(_record(one, given, limit_kept=limit_kept) for one in named),
+            *(_record(one, plan, limit_kept=limit_kept) for one in named),
             *(
                 ModelRecord(name=name, shown=model.name, request=RequestOptions(system=system) if system else None)
                 for name, model in own.items()
             ),
         ],
-        judges=judge_records(judging, given["base_url"], given["api_key_env"], models),
+        judges=judge_records(judging, reach.base_url, reach.api_key_env, models),
         judge_samples=judging.judge_samples,
         verdicts=judging.verdicts,
         samples=draw.samples or 1,
@@ -110,24 +105,30 @@ def plan_run(
         seed=choice.seed or 0,
         seed_rule="per question",
         sampling=sampling(draw, choice.seed),
-        limits=pick(RunLimits, given),
+        limits=limits.of_run(),
     )
     record, kept = way.plan(way.judging(record, exams), exams, limits)
     names = [Path(name).stem for name in dict.fromkeys(benchmarks)]
     names += [f"shard-{choice.shard.replace('/', '-of-')}"] if choice.shard else []
-    path = given["run"] or new_run_path(Path("runs"), "-".join(names))
+    path = plan.folder.run or new_run_path(Path("runs"), "-".join(names))
     # Everything that can be refused is refused before a folder is made or a question is asked.
     # An estimate asks nobody, so no key is needed for it.
-    opened = prepare(RunFolder(path, record), limits, exams, own, asking=not given.get("estimate"))
+    opened = prepare(RunFolder(path, record), limits, exams, own, asking=asking)
     opened.kept |= kept
+    _remember_all(opened)
+    refuse_unbatched(opened)
+    return opened, earlier_runs(plan.folder.reuse)
+
+
+def _remember_all(opened: OpenRun) -> None:
+    """In run.json what is known of models and judges now that they are open."""
+    record = opened.folder.record
     record.models = [remembered(model, known) for known, model in zip(record.models, opened.models, strict=True)]
     remember_judges(record, opened)
-    refuse_unbatched(opened)
-    return opened, earlier_runs(given["reuse"])
 
 
-def begin(opened: OpenRun, given: Mapping[str, Any], way: Way | None = None) -> OpenRun:
-    """The last checks, then the run folder; `given` and `way` are what the run was planned with.
+def begin(opened: OpenRun, plan: RunPlan) -> OpenRun:
+    """The last checks, then the run folder.
 
     What guesses is worth no download: where the encoder that a benchmark takes by default is not here, baselines are
     graded without it. Raises VivaError for what cannot be asked or graded.
@@ -137,15 +138,24 @@ def begin(opened: OpenRun, given: Mapping[str, Any], way: Way | None = None) -> 
     try:
         open_encoder_of(opened, new=True)
     except MissingEncoderError as problem:
-        guesses = all(model.identity.get("provider") == "baseline" for model in opened.models)
-        if given.get("encoder") is not None or not guesses:
+        if plan.task.encoder is not None or any(
+            model.identity.get("provider") != "baseline" for model in opened.models
+        ):
             raise
         notify(f"similarity to the gold rationale is left out, and a judge alone could grade those: {problem}")
-        again, _ = plan_run({**given, "encoder": "none"}, way=way)
-        again.folder.record.command = opened.folder.record.command
-        opened = again
+        opened = _without_encoder(opened)
     create_folder(opened)
     return opened
+
+
+def _without_encoder(opened: OpenRun) -> OpenRun:
+    """The same run, its exams without an encoder; models and judges are those that are open."""
+    folder = opened.folder
+    folder.record, exams = rejudge(folder.record, RejudgeOptions(encoder="none"), folder.record.judges)
+    own = {model.name: one for model, one in zip(folder.record.models, opened.models, strict=True)}
+    again = prepare(folder, opened.limits, exams, own, asking=True)
+    again.kept = opened.kept
+    return again
 
 
 def create_folder(opened: OpenRun) -> None:
@@ -182,11 +192,6 @@ def rejudge_records(record: RunRecord, rejudging: RejudgeOptions) -> list[ModelR
     return [known.get(judge.name, judge) for judge in found]
 
 
-def _models(named: list[str], revision: str | None, given: Mapping[str, Any]) -> list[Named]:
-    checkpoints = read_checkpoints(given["checkpoints"]) if given["checkpoints"] else None
-    return named_models(named, revision, checkpoints, given.get("settings"))
-
-
 def drawn(exam: ExamRecord, draw: SamplingOptions, seed: int | None) -> ExamRecord:
     """The exam with its paper's way of drawing answers, where the user did not say another and it is not the usual."""
     about = find_benchmark(exam.spec.benchmark).about
@@ -199,15 +204,15 @@ def drawn(exam: ExamRecord, draw: SamplingOptions, seed: int | None) -> ExamReco
     )
 
 
-def _check_addresses(models: tuple[str, ...], judging: JudgeOptions, base_url: str | None, key: str | None) -> None:
+def _check_addresses(models: tuple[str, ...], judging: JudgeOptions, reach: ModelOptions) -> None:
     """Refuse an address or a key that nobody would use, or that would go to several vendors."""
     asked = [*models, *judging.judge]
     vendors = [name for name in dict.fromkeys(map(provider_of, models)) if traits_of(name).paid]
     if judging.judge_base_url is not None and not judging.judge_base_url.strip():
         raise VivaError("--judge-base-url is empty: give the judge's server, or leave it out")
-    if base_url and not any(traits_of(name).served for name in asked):
+    if reach.base_url and not any(traits_of(name).served for name in asked):
         raise VivaError(f"--base-url is for openai/ models (any OpenAI-compatible server); here is only {models[0]}")
-    if key and len(vendors) > 1:
+    if reach.api_key_env and len(vendors) > 1:
         raise VivaError(
             f"--api-key-env would send one key to {' and '.join(vendors)}; put each key in its own variable"
         )
@@ -263,26 +268,21 @@ def model_record(
     return record
 
 
-def _refuse_unasked(given: Mapping[str, Any], models: tuple[str, ...], own: Mapping[str, Model]) -> None:
+def _refuse_unasked(given: ServerOptions, models: tuple[str, ...], own: Mapping[str, Model]) -> None:
     """Refuse what is said of requests where nobody is sent any: nothing is dropped silently. A function of the user's
     own gets the system text, as part of its prompt."""
     if any(traits_of(name).takes_options for name in models):
         return
-    changed = [
-        field.name
-        for field in msgspec.structs.fields(ServerOptions)
-        if given.get(field.name, field.default) != field.default
-    ]
-    said = [name for name in changed if not (own and name == "system")]
+    said = [name for name in changed(given) if not (own and name == "system")]
     if said:
         option = f"--{said[0].replace('_', '-')}" if said[0] != "keep_reasoning" else "--no-keep-reasoning"
         raise VivaError(f"{option} is for models that are sent requests; here is only {', '.join(models)}")
 
 
-def _record(named: Named, given: Mapping[str, Any], *, limit_kept: bool) -> ModelRecord:
-    own = {**given, **named.settings}
-    request = request_options(pick(ServerOptions, own), limit_kept=limit_kept)
-    record = model_record(named.name, own["base_url"], own["api_key_env"], pick(WeightsOptions, own), request)
+def _record(named: Named, plan: RunPlan, *, limit_kept: bool) -> ModelRecord:
+    own = named.own or plan.usual
+    request = request_options(own.server, limit_kept=limit_kept)
+    record = model_record(named.name, own.reach.base_url, own.reach.api_key_env, own.weights, request)
     return msgspec.structs.replace(record, shown=named.shown, trained=named.trained)
 
 
@@ -374,45 +374,6 @@ def way_of(record: RunRecord) -> Way:
     begun = load(known)
     way: Way = begun(begun.config())
     return way
-
-
-BUNDLED = "bundled"
-"""In place of a rubric file: the benchmark's own rubric."""
-
-
-class RejudgeOptions(Struct, kw_only=True):
-    """What of a run's judging changes. None and () leave it as it is."""
-
-    judge: Annotated[
-        tuple[str, ...],
-        note("Judge by this model in place of the run's judges. Repeat for a panel.", metavar="MODEL[@URL]"),
-    ] = ()
-    panel: Annotated[Panel | None, note("How several verdicts on one answer are combined.  [default: the run's]")] = (
-        None
-    )
-    rubric: Annotated[
-        Path | None,
-        note("TOML file that replaces the judge's rubric.  [default: the run's]", metavar=f"FILE|{BUNDLED}"),
-    ] = None
-    judge_samples: Annotated[Annotated[int, Meta(ge=1)] | None, note("Verdicts per answer.  [default: the run's]")] = (
-        None
-    )
-    judge_base_url: JudgeUrl = None
-    judge_key_env: JudgeKey = None
-    verdicts: Annotated[
-        VerdictFormat | None,
-        note(
-            "How judges write verdicts (see `viva run --help-all`).  [default: the run's; nonce with --judge or "
-            "--rubric]",
-        ),
-    ] = None
-    encoder: Annotated[
-        str | None,
-        note("Compare with this encoder from now on.  [default: the run's]", metavar="NAME|FOLDER|none"),
-    ] = None
-
-    def __bool__(self) -> bool:
-        return any(value not in (None, ()) for value in msgspec.structs.astuple(self))
 
 
 def rejudge(record: RunRecord, rejudging: RejudgeOptions, judges: list[ModelRecord]) -> tuple[RunRecord, list[Exam]]:

@@ -4,32 +4,36 @@ and so do answers collected elsewhere."""
 from __future__ import annotations
 
 import datetime
-import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
 
 from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec.structs import replace
 
 from viva.benchmarks import find_benchmark
 from viva.benchmarks.sharding import unsharded
 from viva.contracts import Exam, Model
 from viva.engine.folder import RunFolder, RunRecord, find_run, new_run_path
-from viva.engine.limits import RunLimits
 from viva.errors import DataError
-from viva.fields import pick
 from viva.io.tables import CsvText
 from viva.keytable import KeyTable, text_key
 from viva.models.replay import Replay
 from viva.reports.result import Report
 from viva.runs.answer_files import Collected, collect
 from viva.runs.ask import refuse_unbatched
-from viva.runs.config import AnswerFileOptions, JudgeOptions, LimitOptions, OutputOptions, TaskOptions, refuse_unjudged
+from viva.runs.config import (
+    GradePlan,
+    LimitOptions,
+    OutputOptions,
+    ResumePlan,
+    RunPlan,
+    TaskOptions,
+    refuse_unjudged,
+)
 from viva.runs.exams import languages_of, open_exams, remember
 from viva.runs.open import OpenRun, earlier_runs, open_encoder_of, prepare
 from viva.runs.plan import (
-    RejudgeOptions,
     Way,
     begin,
     create_folder,
@@ -50,6 +54,8 @@ from viva.visible import csv_safe
 
 Own = Mapping[str, Model]
 """Models that are there already, by their names in run.json."""
+NOBODY: Own = MappingProxyType({})
+NOTHING: Mapping[str, bytes] = MappingProxyType({})
 
 
 class Session(Struct, frozen=True, kw_only=True):
@@ -62,43 +68,41 @@ class Session(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def begun(
-        cls,
-        given: Mapping[str, Any],
-        way: Way | None = None,
-        own: Own | None = None,
-        kept: Mapping[str, bytes] | None = None,
-        command: Sequence[str] = (),
+        cls, plan: RunPlan, way: Way | None = None, own: Own = NOBODY, kept: Mapping[str, bytes] = NOTHING
     ) -> Session:
-        """A new run, by the options of `viva run`. Raises VivaError for what cannot be asked; nothing is asked then.
-
-        `kept`: more files for its folder. `command`: what run.json names in place of the process's command line.
-        """
+        """A new run; `kept`: more files for its folder. Raises VivaError for what cannot be asked: nothing is then."""
         way = way or Way()
-        opened, earlier = plan_run(given, own, way)
-        opened.kept |= kept or {}
-        opened.folder.record.command = [*command] or opened.folder.record.command
-        return cls(opened=begin(opened, given, way), way=way, earlier=earlier)
+        opened, earlier = plan_run(plan, own, way, asking=True)
+        opened.kept |= kept
+        return cls(opened=begin(opened, plan), way=way, earlier=earlier)
+
+    @classmethod
+    def estimated(cls, plan: RunPlan, way: Way | None = None) -> Iterator[str]:
+        """Lines on what a run would ask, and what that would cost. Raises VivaError as it would; nothing is asked."""
+        from viva.runs.estimate import estimate
+
+        return estimate(plan_run(plan, NOBODY, way or Way(), asking=False)[0])
 
     @classmethod
     def resumed(
         cls,
         run: Path,
-        given: Mapping[str, Any],
+        plan: ResumePlan,
         way: Way | None = None,
         own: Callable[[RunFolder], Own] | None = None,
         confirm: Callable[[RunFolder, LimitOptions], None] = confirm_endpoints,
     ) -> Session:
-        """A run that is there, by the options of `viva resume`: locked, then read, then checked.
+        """A run that is there: locked, then read, then checked.
 
         Raises VivaError, StorageError where another process writes to it.
         """
         folder = RunFolder.open(find_run(run))
-        refuse_unknown(given["published_rows"], settings_of(folder.record.exams))
-        earlier = earlier_runs(given["reuse"])
+        refuse_unknown(plan.rows.published_rows, settings_of(folder.record.exams))
+        earlier = earlier_runs(plan.folder.reuse)
         held = folder.lock()
         with held:
             folder.record = RunFolder.open(folder.path).record
-            limits, rejudging = inherited(folder.record, given), pick(RejudgeOptions, given)
+            limits, rejudging = plan.limits_after(folder.record.limits), plan.rejudging
             way = way or way_of(folder.record)
             confirm(folder, limits)
             exams = None
@@ -116,18 +120,9 @@ class Session(Struct, frozen=True, kw_only=True):
         return cls(opened=opened, way=way, earlier=earlier)
 
     @classmethod
-    def graded(
-        cls,
-        benchmark: str,
-        answers: Sequence[Path],
-        given: Mapping[str, Any],
-        way: Way | None = None,
-        collected: Collected | None = None,
-        command: Sequence[str] = (),
-    ) -> tuple[Session, str]:
-        """Answers collected elsewhere as a new run, by the options of `viva grade`, and their column of questions."""
-        opened, replay = plan_grading(benchmark, answers, given["run"], given, collected, way)
-        opened.folder.record.command = [*command] or opened.folder.record.command
+    def graded(cls, plan: GradePlan, way: Way | None = None, collected: Collected | None = None) -> tuple[Session, str]:
+        """Answers collected elsewhere as a new run, and their column of questions."""
+        opened, replay = plan_grading(plan, collected, way)
         open_encoder_of(opened, new=True)
         create_folder(opened)
         return cls(opened=opened, way=way or Way()), replay.question_column
@@ -141,34 +136,18 @@ class Session(Struct, frozen=True, kw_only=True):
             self.opened.folder.unlock()
 
 
-def inherited(record: RunRecord, given: Mapping[str, Any]) -> LimitOptions:
-    """The options with the run's own limits where none are given."""
-    own = asdict(record.limits or RunLimits())
-    return pick(LimitOptions, {**own, **{name: value for name, value in given.items() if value not in (None, ())}})
+def plan_grading(plan: GradePlan, collected: Collected | None = None, way: Way | None = None) -> tuple[OpenRun, Replay]:
+    """What `viva grade` would do so, and the answers: all is checked, and nothing is written yet.
 
-
-def plan_grading(
-    benchmark: str,
-    answers: Path | Sequence[Path],
-    run_path: Path | None,
-    given: Mapping[str, Any],
-    collected: Collected | None = None,
-    way: Way | None = None,
-) -> tuple[OpenRun, Replay]:
-    """What `viva grade` with these options would do, and the answers: all is checked, and nothing is written yet.
-
-    `collected` are answers that are there already; then `answers` is only what they are called.
+    `collected` are answers that are there already; then `plan.answers` is only what they are called.
     """
-    choice, judging = pick(TaskOptions, given), pick(JudgeOptions, given)
+    choice, judging, paths, benchmark = plan.task, plan.judging, plan.answers, plan.benchmark
     refuse_unjudged(choice, judging)
-    paths = [answers] if isinstance(answers, Path) else list(answers)
-    collected = collected or collect(
-        benchmark, paths, choice, pick(AnswerFileOptions, given), quiet=given["progress"] == "quiet"
-    )
+    collected = collected or collect(benchmark, paths, choice, plan.reading, quiet=plan.limits.progress == "quiet")
     for replay in collected.replays:
         _check_gaps(replay, paths[0])
     if not choice.language and len(languages_of(benchmark)) > 1:
-        choice.language = _language_of(benchmark, collected.answered, choice)
+        choice = replace(choice, language=_language_of(benchmark, collected.answered, choice))
     exams_with_data = open_exams((benchmark,), choice)
     exams = [exam for exam, _ in exams_with_data]
     limited = bool(choice.limit or choice.questions or choice.only)
@@ -177,7 +156,7 @@ def plan_grading(
     record = RunRecord(
         viva=__version__,
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        command=["viva", *sys.argv[1:]],
+        command=[*plan.command],
         exams=[remember(exam, data) for exam, data in exams_with_data],
         models=collected.models,
         judges=judge_records(judging, judging.judge_base_url, judging.judge_key_env),
@@ -187,14 +166,13 @@ def plan_grading(
         repeats=repeats,
         seed=choice.seed or 0,
         sampling=Sampling(),
-        limits=pick(RunLimits, given),
+        limits=plan.limits.of_run(),
     )
     record = (way or Way()).judging(record, exams)
-    limits, output = pick(LimitOptions, given), pick(OutputOptions, given)
-    refuse_unknown(output.published_rows, settings_of(record.exams))
-    path = run_path or new_run_path(Path("runs"), f"grade-{benchmark}-{paths[0].name}")
+    refuse_unknown(plan.rows.published_rows, settings_of(record.exams))
+    path = plan.folder.run or new_run_path(Path("runs"), f"grade-{benchmark}-{paths[0].name}")
     own = {model.name: replay for model, replay in zip(collected.models, collected.replays, strict=True)}
-    opened = prepare(RunFolder(path, record), limits, exams, own, asking=True)
+    opened = prepare(RunFolder(path, record), plan.limits, exams, own, asking=True)
     opened.kept = collected.kept
     refuse_unbatched(opened)
     return opened, collected.replays[0]

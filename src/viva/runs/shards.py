@@ -6,7 +6,6 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -218,13 +217,13 @@ STAGES = ("responses", "executions", "similarities", "annotations", LABELS)
 """The journals of a run."""
 
 
-def merged_record(parts: Parts) -> RunRecord:
+def merged_record(parts: Parts, command: Sequence[str]) -> RunRecord:
     """run.json of the whole run. Raises DataError where the data of the shards is not here, or not what it was."""
     records = [part.folder.record for part in parts.parts]
     record = msgspec.structs.replace(
         parts.record,
         created=min(record.created for record in records),
-        command=["viva", *sys.argv[1:]],
+        command=[*command],
     )
     record.limits = msgspec.structs.replace(
         record.limits or RunLimits(), max_requests=None, max_cost=None

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from viva.cli.options import derive, published_rows_option
-from viva.cli.output import print_report
+from viva.cli.output import print_report, typed
 from viva.engine.folder import RunFolder
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK
 from viva.fields import pick
@@ -54,7 +54,7 @@ def merge_command(runs: tuple[Path, ...], into: Path, any_address: bool, **given
     refuse_unknown(output.published_rows, settings_of(parts.record.exams))
     for path in parts.left_out:
         say(f"viva: {path} is a whole run, and left out")
-    record = merged_record(parts)
+    record = merged_record(parts, typed())
     found = merge(parts, record, into)
     print(f"run folder: {into}", file=sys.stderr)
     folder = RunFolder.open(into)

@@ -28,14 +28,14 @@ from viva.cli.options import (
     shuffle_option,
     weights_options,
 )
-from viva.cli.output import check_writable, print_report
+from viva.cli.output import check_writable, print_report, typed
 from viva.errors import VivaError
 from viva.fields import Option, pick
 from viva.files import write_whole
-from viva.runs.config import CONSENT, OutputOptions
+from viva.runs.config import CONSENT, OutputOptions, RejudgeOptions, ResumePlan, RunPlan
 from viva.runs.configfile import Configuration, config_text, read_config
 from viva.runs.open import OpenRun
-from viva.runs.plan import RejudgeOptions, Way, plan_run
+from viva.runs.plan import Way
 from viva.runs.progress import conclusions_last
 from viva.runs.session import Session
 
@@ -51,27 +51,26 @@ def configure(ctx: click.Context, _: click.Parameter, path: Path | None) -> None
     ctx.default_map = {**values, **(ctx.default_map or {})}  # what --quiet and --json set comes first
 
 
-def with_config(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The options with the file's benchmarks and models, where the command line names none. Raises UsageError."""
+def planned(given: Mapping[str, Any]) -> RunPlan:
+    """The plan that the options say, with the file's benchmarks and models where the command line names none.
+
+    Raises UsageError where no benchmark is named.
+    """
     read = click.get_current_context().meta.get(_READ, Configuration())
-    found = {**given, "benchmarks": given["benchmarks"] or read.benchmarks, "settings": {}}
-    if not given["models"]:
-        found |= {"models": read.models, "settings": read.settings}
-    if not found["benchmarks"]:
+    benchmarks, models = given["benchmarks"] or read.benchmarks, given["models"]
+    if not benchmarks:
         raise click.UsageError("Missing argument 'BENCHMARKS...'.")
-    return found
+    settings = {} if models else read.settings
+    return RunPlan.of(given, benchmarks, models or read.models, settings, typed())
 
 
-def write_config(given: Mapping[str, Any]) -> None:
-    """Write the options as a configuration file. Raises VivaError where there is one already, StorageError."""
-    path: Path = given["write_config"]
+def write_config(plan: RunPlan, path: Path) -> None:
+    """Write the plan as a configuration file. Raises VivaError where there is one already, StorageError."""
     if path.exists():
         raise VivaError(f"{path} is there already; name another file, or remove it")
     ctx = click.get_current_context()
-    options = {**ctx.params, **given}
-    content = config_text(given["benchmarks"], given["models"], given["settings"], options, _own(ctx))
-    write_whole(path, content.encode())
-    agreed = [f"--{name.replace('_', '-')}" for name in CONSENT if given.get(name)]
+    write_whole(path, config_text(plan, ctx.params, _own(ctx)).encode())
+    agreed = [f"--{name.replace('_', '-')}" for name in CONSENT if ctx.params.get(name)]
     left_out = f" ({', '.join(agreed)} is not in it: say it each time)" if agreed else ""
     click.echo(f"{path} written{left_out}; {ctx.command_path} --config {path}", err=True)
 
@@ -130,17 +129,16 @@ def run_command(way: Way | None = None, **given: Any) -> int:
     viva run csbench --data DIR --language en,zh --shots 5 --cot --model anthropic/NAME --judge openai/NAME
     viva run --config run.yaml --limit 20
     """
-    given = with_config(given)
+    plan = planned(given)
     check_writable(given["out"])
     if given["write_config"]:
-        write_config(given)
+        write_config(plan, given["write_config"])
         return 0
     if given["estimate"]:
-        from viva.cli.output import print_estimate as estimate
-
-        estimate(plan_run(given, way=way)[0])
+        for line in Session.estimated(plan, way):
+            click.echo(line)
         return 0
-    return _shown(Session.begun(given, way), pick(OutputOptions, given))
+    return _shown(Session.begun(plan, way), pick(OutputOptions, given))
 
 
 @click.command(name="resume", short_help="Go on with a run.", cls=GroupedCommand)
@@ -164,7 +162,7 @@ def resume_command(run: Path, way: Way | None = None, **given: Any) -> int:
     """
     output = pick(OutputOptions, given)
     check_writable(output.out)
-    return _shown(Session.resumed(run, given, way, confirm=confirm_endpoints), output)
+    return _shown(Session.resumed(run, ResumePlan.of(given), way, confirm=confirm_endpoints), output)
 
 
 def _shown(session: Session, output: OutputOptions) -> int:

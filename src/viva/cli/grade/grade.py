@@ -17,12 +17,12 @@ from viva.cli.options import (
     run_option,
     shard_option,
 )
-from viva.cli.output import check_writable, emit, print_report
+from viva.cli.output import check_writable, emit, print_report, typed
 from viva.engine.scorefile import score_rows
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK
 from viva.fields import pick
 from viva.runs.answer_files import UNMATCHED
-from viva.runs.config import AnswerFileOptions, OutputOptions
+from viva.runs.config import AnswerFileOptions, GradePlan, OutputOptions
 from viva.runs.plan import Way
 from viva.runs.progress import conclusions_last
 from viva.runs.session import Session, scores_csv
@@ -71,7 +71,8 @@ def grade_command(
     """
     check_writable(scores)
     output = pick(OutputOptions, given)
-    session, question_column = Session.graded(benchmark, answers, given, way)
+    plan = pick(GradePlan, given, benchmark=benchmark, answers=answers, command=typed())
+    session, question_column = Session.graded(plan, way)
     with conclusions_last():
         code, report = session.through(output)
         print_report(report, output)

@@ -35,10 +35,10 @@ from viva.lab.judges.probes import (
     variants,
 )
 from viva.runs.ask import ask_judges, open_batch_dispatcher, refuse_unbatched
-from viva.runs.config import JudgeKey, JudgeUrl, LimitOptions
+from viva.runs.config import JudgeKey, JudgeUrl, LimitOptions, RejudgeOptions
 from viva.runs.estimate import estimate_verdicts
 from viva.runs.open import OpenRun, open_evidence, open_judge_panel, prepare
-from viva.runs.plan import RejudgeOptions, rejudge_records
+from viva.runs.plan import rejudge_records
 from viva.runs.trust import confirm_endpoints
 from viva.types import CUT_OFF, Generate, Opinion, Question, Response
 
@@ -53,7 +53,7 @@ Confirm = Callable[[RunFolder, LimitOptions], None]
 """Refuses to send anything where nobody agreed to a run's addresses."""
 
 
-class JudgeBiasConfig(LimitOptions, kw_only=True):
+class JudgeBiasConfig(LimitOptions, frozen=True, kw_only=True):
     """Examine the judge of RUN, without any expert: it marks the same answers as they are and in another form (padded,
     as Markdown, with an invented authority, after the question repeated, with an order to the judge, before the
     reference), the same answer twice, and what is no answer. Replies are kept in judge-bias.jsonl of the run folder:
@@ -116,7 +116,7 @@ def _examined(folder: RunFolder, config: JudgeBiasConfig, confirm: Confirm) -> J
     if not records:
         raise VivaError(f"{folder.path} has no judge: name the one to examine with --judge MODEL")
     if limits.batch is None and BatchLog.begun(folder.path, BATCHES):
-        limits.batch = True
+        limits = replace(limits, batch=True)
     if not config.judge_base_url:  # a judge is where the run's judges or models are
         confirm(folder, limits)
     panel = open_judge_panel(records, 1, folder.record.seed, limits)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from viva.lab.text_sets import TextSet
 
 
-class PerplexityConfig(WeightsOptions, kw_only=True):
+class PerplexityConfig(WeightsOptions, frozen=True, kw_only=True):
     """The perplexity of every SET under every model, per token, byte and character, and Min-K% Prob; with several
     sets, the first compared with each of the others: a set of unusually low perplexity may have leaked into its
     training.

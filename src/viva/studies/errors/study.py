@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 from msgspec import Meta
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from viva.benchmarks import find_benchmark
 from viva.benchmarks.csbench.errors import GROUPS, PAPERS, ErrorTypes, type_names
@@ -26,9 +26,9 @@ from viva.io.tables import CsvText
 from viva.prompting import read_templates
 from viva.reports.text import json_text
 from viva.runs.ask import BatchDispatcher, ask_judges, open_batch_dispatcher, refuse_unbatched
-from viva.runs.config import JudgeKey, JudgeUrl, LimitOptions
+from viva.runs.config import JudgeKey, JudgeUrl, LimitOptions, RejudgeOptions
 from viva.runs.open import OpenRun, open_evidence, open_judge_panel, prepare
-from viva.runs.plan import RejudgeOptions, rejudge_records
+from viva.runs.plan import rejudge_records
 from viva.runs.trust import confirm_endpoints
 from viva.types import ExamSpec
 from viva.visible import csv_safe
@@ -45,7 +45,7 @@ Confirm = Callable[[RunFolder, LimitOptions], None]
 """Refuses to send anything where nobody agreed to a run's addresses."""
 
 
-class ErrorsConfig(LimitOptions, kw_only=True):
+class ErrorsConfig(LimitOptions, frozen=True, kw_only=True):
     """Let judges label which types of error the wrong answers of RUN (CS-Bench) show, and count them by model: complete
     and partial conceptual errors and confusions in questions of knowledge; errors of concept, logic and mathematics in
     questions of reasoning. Replies are kept in errors.jsonl of the run folder: the same command goes on where it
@@ -111,7 +111,7 @@ def _labelled(folder: RunFolder, config: ErrorsConfig, confirm: Confirm) -> Erro
         )
     _check_by(evaluations, config)
     if limits.batch is None and BatchLog.begun(folder.path, BATCHES):
-        limits.batch = True
+        limits = replace(limits, batch=True)
     if not config.judge_base_url:  # a judge is where the run's judges or models are
         confirm(folder, limits)
     judge_panel = open_judge_panel(
