@@ -5,6 +5,7 @@ Every message names the thing, shows the value and says what to do next; the com
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 EXIT_OK = 0
 EXIT_UNEXPECTED = 1
@@ -23,10 +24,44 @@ EXIT_INTERRUPTED = 130
 """Ctrl-C, as shells expect it."""
 
 
+_IN_PROGRAM = ContextVar("in program", default=False)
+
+
+@contextmanager
+def in_program() -> Iterator[None]:
+    """Word options as the keyword arguments of functions, not as those of a command line."""
+    before = _IN_PROGRAM.set(True)
+    try:
+        yield
+    finally:
+        _IN_PROGRAM.reset(before)
+
+
+def option(name: str, value: str | bool = "") -> str:
+    """An option as its reader writes it: `--max-cost 3` on a command line, `max_cost=3` in a program.
+
+    A name in capitals is an argument's or a variable's, and stays.
+    """
+    if name.isupper():
+        return name
+    if _IN_PROGRAM.get():
+        name = "wrote" if name == "from" else name
+        return name if value == "" else f"{name}={value}"
+    spelled = name.replace("_", "-")
+    return f"--no-{spelled}" if value is False else f"--{spelled} {value}".rstrip()
+
+
 class VivaError(Exception):
-    """An error with a sentence for the user; `exit_code` is what the process ends with."""
+    """An error with a sentence for the user; `exit_code` is what the process ends with.
+
+    `field`: the option that it is about, by name; the sentence begins with it, as the user writes it.
+    """
 
     exit_code = EXIT_USAGE
+
+    def __init__(self, message: str = "", *, field: str = "") -> None:
+        super().__init__(f"{option(field)} {message}" if field else message)
+        self.field = field
 
 
 class DataError(VivaError):

@@ -14,13 +14,13 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from viva.api.keywords import GRADE_OPTIONS, RESUME_OPTIONS, RUN_OPTIONS, keywords, parameter_names, with_signature
+from viva.api.keywords import GRADE_OPTIONS, RESUME_OPTIONS, RUN_OPTIONS, keywords, with_signature
 from viva.api.model_arguments import Answers, ModelArgument, ResolvedModels, answer_rows, resolve_models
 from viva.api.opened import ALL_TABLES, Run
 from viva.api.threads import run_in_thread
 from viva.contracts import Model
 from viva.engine.folder import ModelRecord, RunFolder
-from viva.errors import EXIT_INTERRUPTED, EXIT_REFUSED, RefusedError, VivaError
+from viva.errors import EXIT_INTERRUPTED, EXIT_REFUSED, RefusedError, VivaError, in_program
 from viva.fields import pick
 from viva.models.called import PROVIDER, Called
 from viva.models.replay import KEPT, Replay
@@ -37,7 +37,7 @@ class UnansweredWarning(UserWarning):
 
 
 @with_signature(RUN_OPTIONS)
-@parameter_names()
+@in_program()
 def run(
     benchmark: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     *,
@@ -76,7 +76,7 @@ def run(
 
 
 @with_signature(RESUME_OPTIONS)
-@parameter_names()
+@in_program()
 def resume(
     run: str | PathLike[str],
     *,
@@ -99,7 +99,7 @@ def resume(
 
 
 @with_signature(GRADE_OPTIONS)
-@parameter_names()
+@in_program()
 def grade(
     benchmark: str | PathLike[str],
     answers: str | PathLike[str] | Sequence[str | PathLike[str]] | Answers,

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import inspect
-import re
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from viva.engine.limits import RunLimits
-from viva.errors import VivaError
 from viva.fields import Option, convert, options, unknown
 from viva.runs.config import GRADE, RESUME, RUN, RejudgeOptions
 
@@ -45,33 +42,3 @@ def with_signature(known: Mapping[str, Option]) -> Callable[[F], F]:
         return function
 
     return decorate
-
-
-@contextmanager
-def parameter_names(known: Collection[str] = ()) -> Iterator[None]:
-    """Errors from within name parameters (`judge=MODEL`), not the options of a command line (`--judge MODEL`).
-
-    `known`: the function's parameters; those of runs by default.
-    """
-    try:
-        yield
-    except VivaError as problem:
-        if problem.args and isinstance(problem.args[0], str):
-            problem.args = (in_parameters(problem.args[0], known), *problem.args[1:])
-        raise
-
-
-def in_parameters(text: str, known: Collection[str] = ()) -> str:
-    """A text with parameters in place of options; `known`: their names, those of runs by default."""
-    names = known or {*RUN_OPTIONS, *GRADE_OPTIONS, *RESUME_OPTIONS, "model"}
-
-    def parameter(flag: re.Match[str]) -> str:
-        name = flag["name"].replace("-", "_")
-        if name not in names:
-            return flag[0]
-        return f"{name}={flag['value']}" if flag["value"] else name
-
-    return _FLAG.sub(parameter, text)
-
-
-_FLAG = re.compile(r"--(?P<name>[a-z][a-z-]*[a-z])(?:[ =](?P<value>[A-Z][A-Z/|\[\]=@,.]*|\d+(?:\.\d+)?)(?![a-z]))?")

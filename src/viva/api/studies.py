@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 import warnings
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -15,10 +16,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 from viva import plugins
 from viva.api import asking
 from viva.api.asking import UnansweredWarning
-from viva.api.keywords import in_parameters, keywords, parameter_names, with_signature
+from viva.api.keywords import keywords, with_signature
 from viva.api.threads import run_in_thread
 from viva.commands import Command
-from viva.errors import VivaError, missing_extras
+from viva.errors import VivaError, in_program, missing_extras
 from viva.fields import Option, options
 from viva.runs.progress import Caller
 
@@ -94,7 +95,7 @@ def _function(name: str, place: str, base: str = "") -> Study:
     first = [option for option in known.values() if option.argument]
     signature = inspect.Signature([_argument(option) for option in first])
 
-    @parameter_names(known)
+    @in_program()
     def function(*given: Any, **named: Any) -> Any:
         bound = signature.bind(*given, **{each.name: named.pop(each.name) for each in first if each.name in named})
         values = keywords(known, {**bound.arguments, **named}, f"viva.{name}")
@@ -116,7 +117,7 @@ def _in_a_way(name: str, loaded: Command[Any, Any], base: str) -> Study:
     """`viva.run`, `viva.resume` or `viva.grade` with the options of a way of asking beside their own."""
     known, asks = options(loaded.config), getattr(asking, base)
 
-    @parameter_names(known)
+    @in_program()
     def function(*given: Any, **named: Any) -> Any:
         own = keywords(known, {each: named.pop(each) for each in known if each in named}, f"viva.{name}")
         return asks(*given, way=loaded(loaded.config(**{each: own[each] for each in known})), **named)
@@ -127,8 +128,14 @@ def _in_a_way(name: str, loaded: Command[Any, Any], base: str) -> Study:
     return with_signature(known)(function)
 
 
+_FLAG = re.compile(r"--([a-z][a-z-]*[a-z])")
+
+
 def _documented(loaded: Command[Any, Any], known: Mapping[str, Option]) -> str:
-    lines = [f"    {each.name}: {in_parameters(each.description, known)}" for each in known.values()]
+    lines = [
+        f"    {each.name}: {_FLAG.sub(lambda flag: flag[1].replace('-', '_'), each.description)}"
+        for each in known.values()
+    ]
     return "\n".join((inspect.cleandoc(loaded.__doc__ or ""), "", *lines))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextvars import copy_context
 from typing import TypeVar
 
 from viva.runs.progress import Caller
@@ -32,7 +33,7 @@ def run_in_thread(work: Callable[[Caller], T]) -> T:
         finally:
             done.set()
 
-    threading.Thread(target=working, name="viva", daemon=True).start()
+    threading.Thread(target=copy_context().run, args=(working,), name="viva", daemon=True).start()
     while True:
         try:
             while not done.wait(_LOOK):

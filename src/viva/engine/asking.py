@@ -16,7 +16,7 @@ from viva.engine.consumption import who_answered
 from viva.engine.journal import Entry, Journal
 from viva.engine.limits import Policy
 from viva.engine.slots import Slots
-from viva.errors import ModelError, StorageError
+from viva.errors import ModelError, StorageError, option
 from viva.types import CUT_OFF, Failure, Request, Response, Usage
 
 FIRST, CUT_OFF_OF_FIRST = 10, 3
@@ -258,7 +258,8 @@ def _count_cut_off(run: Run, task: Task, response: Response) -> None:
         where = "while it was thinking" if cut.count("thinking") * 2 > len(cut) else "in the answer"
         run.say(
             f"{task.model.name}: {len(cut)} of the first {run.tally.answered} replies were cut off {where}, by the "
-            "limit of tokens: --max-tokens N gives them room (Ctrl-C ends this run, and what is answered is kept)"
+            f"limit of tokens: {option('max_tokens', 'N')} gives them room (Ctrl-C ends this run, and what is "
+            "answered is kept)"
         )
 
 

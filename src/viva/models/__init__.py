@@ -10,7 +10,7 @@ from typing import cast
 from msgspec import Struct
 
 from viva.contracts import Model
-from viva.errors import VivaError
+from viva.errors import VivaError, option
 from viva.providers import PROVIDERS
 from viva.requesting import Adaptation, RequestOptions
 from viva.weights import Weights
@@ -23,7 +23,7 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     how weights on a disk are opened; `template` names the family whose template a completion endpoint is given; `shown`
     is what tables call weights on a disk, provider included, where the folder's own name would not tell them apart;
     `request` is what the user says of its requests, `adapted` what a run knows already of what its server takes;
-    `option` is where the user writes `base_url`, for errors.
+    `field` is the option of `base_url`, for errors.
     """
 
     base_url: str | None = None
@@ -34,7 +34,7 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     shown: str = ""
     request: RequestOptions = RequestOptions()
     adapted: Adaptation | None = None
-    option: str = "--base-url"
+    field: str = "base_url"
 
 
 def connect(name: str, endpoint: Endpoint) -> Model:
@@ -43,7 +43,8 @@ def connect(name: str, endpoint: Endpoint) -> Model:
     if endpoint.key_variable and not endpoint.key_variable.isidentifier():
         # Perhaps the key itself: not to be repeated.
         raise VivaError(
-            "--api-key-env and --judge-key-env take the name of an environment variable, such as OPENAI_API_KEY"
+            f"and {option('judge_key_env')} take the name of an environment variable, such as OPENAI_API_KEY",
+            field="api_key_env",
         )
     module = importlib.import_module(PROVIDERS[provider])
     return cast("Callable[[str, Endpoint], Model]", module.connect)(name.removeprefix(f"{provider}/"), endpoint)

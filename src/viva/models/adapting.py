@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from viva.contracts import MORE
-from viva.errors import ModelError
+from viva.errors import ModelError, option
 from viva.models.reasoning import REASONING_LIMIT, reasons_by_name
 from viva.requesting import Adaptation, RequestOptions
 from viva.types import CUT_OFF, Generate, Response, Usage
@@ -92,7 +92,7 @@ class Adapting:
             more = (
                 ""
                 if self._said.limit_kept or self.becomes("max_tokens") == LEFT_OUT
-                else f"; replies may have {REASONING_LIMIT:,} tokens (--max-tokens N changes that)"
+                else f"; replies may have {REASONING_LIMIT:,} tokens ({option('max_tokens', 'N')} changes that)"
             )
             self.changed(f"it reasons before it answers{more}")
         return True
@@ -161,7 +161,9 @@ class Adapting:
                 how = LEFT_OUT
             if before != how:
                 if self._said.strict and how != RENAMED:
-                    message = f"the server refuses the parameter {name}, and --strict-parameters leaves nothing out"
+                    message = (
+                        f"the server refuses the parameter {name}, and {option('strict_parameters')} leaves nothing out"
+                    )
                     raise ModelError("parameter", f"{message}: {words}", lasting=True)
                 return {**tried, name: (how, words)}
         return {}

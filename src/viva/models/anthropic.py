@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from viva.errors import ModelError, VivaError
+from viva.errors import ModelError, VivaError, option
 from viva.models import Endpoint
 from viva.models.adapting import named
 from viva.models.anthropicbatch import AnthropicBatches, AnthropicMessage
@@ -38,10 +38,6 @@ _DROPPABLE: dict[str, object] = {"temperature": 0.0, "top_p": 0.0, "stop_sequenc
 _MOST = re.compile(r"max_tokens: \d+ > (\d+)")
 _NUMBER = re.compile(r"\d+")
 _THINKING = re.compile(r"thinking|effort|budget")
-_OTHERWISE = {
-    True: "not every model takes a budget (of 1,024 tokens and more, below --max-tokens): say --reasoning-effort",
-    False: "not every model takes every effort: say another, or --reasoning-budget TOKENS",
-}
 _STOP_REASONS: dict[str, StopReason] = {
     "end_turn": "stop",
     "stop_sequence": "stop",
@@ -114,9 +110,7 @@ class AnthropicModel(ApiModel):
             sent["system"] = ("system", True)
         found = refusal(error, error.message.encode(), sent, list(self._more), prompt_text(request.prompt))
         if not found.names and self._said.told_to_reason is not None and _THINKING.search(error.message):
-            found.error = ModelError(
-                "parameter", f"{error.message}; {_OTHERWISE.get(bool(self._said.budget), '')}", lasting=True
-            )
+            found.error = ModelError("parameter", f"{error.message}; {_otherwise(self._said)}", lasting=True)
         return found
 
     def batches(self) -> AnthropicBatches:
@@ -148,7 +142,9 @@ class AnthropicModel(ApiModel):
     def _params(self, request: Generate, limit: int | None, parameters: Mapping[str, str]) -> dict[str, Any]:
         """A request as the API has it."""
         if isinstance(request.prompt, str):
-            raise ModelError("rejected", "Anthropic has chat models only: leave out --form base", fatal=True)
+            raise ModelError(
+                "rejected", f"Anthropic has chat models only: leave out {option('form', 'base')}", fatal=True
+            )
         sampling = request.sampling
         if request.seed is not None:
             leave_out(self.adapting, "seed", "Anthropic's API has none")
@@ -242,5 +238,12 @@ def connect(name: str, endpoint: Endpoint) -> AnthropicModel:
     client = anthropic.AsyncAnthropic(
         api_key=key, max_retries=0, timeout=DAY, default_headers={"anthropic-version": API_VERSION}
     )
-    refuse_foreign(f"anthropic/{name}", endpoint.request, "--template-option", "--api-version", "--stream")
+    refuse_foreign(f"anthropic/{name}", endpoint.request, "template_option", "api_version", "stream")
     return AnthropicModel(name, client, key, endpoint.request, endpoint.adapted)
+
+
+def _otherwise(said: RequestOptions) -> str:
+    if said.budget:
+        least = f"(of 1,024 tokens and more, below {option('max_tokens')})"
+        return f"not every model takes a budget {least}: say {option('reasoning_effort')}"
+    return f"not every model takes every effort: say another, or {option('reasoning_budget', 'TOKENS')}"

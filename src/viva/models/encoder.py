@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from viva.contracts import Encoder
-from viva.errors import VivaError
+from viva.errors import VivaError, option
 from viva.models import weightfiles
 from viva.models.embedding import CACHE, ContextualEncoder
 from viva.models.weightfiles import (
@@ -38,7 +38,6 @@ from viva.shipped import shipped_table
 
 VERSION = "1"
 """Goes up whenever the same texts could get another similarity."""
-_WITHOUT = "; or --encoder none, and the judge decides"
 _INSTALL = "pip install 'viva[encoder]'"
 
 
@@ -49,15 +48,18 @@ def missing(name: str) -> str:
     """
     absent = [package for package in ("torch", "transformers") if importlib.util.find_spec(package) is None]
     if absent:
-        return f"comparing texts needs {' and '.join(absent)}: {_INSTALL}{_WITHOUT}"
+        return f"comparing texts needs {' and '.join(absent)}: {_INSTALL}{_without()}"
     place, _ = _split_revision(name)
     folder = Path(place).expanduser()
     if place and folder.is_dir():
         return _lacking(name, folder)
     if not HUB_NAME.fullmatch(place) or place.startswith(("./", "../")) or folder.is_absolute():
-        return f"--encoder {name!r}: there is no such folder, and it is no Hugging Face name such as roberta-large"
+        return (
+            f"{option('encoder')} {name!r}: there is no such folder, and it is no Hugging Face name such as "
+            "roberta-large"
+        )
     if offline() and not fetched(place).is_dir():
-        return f"the encoder {place} is not here, and HF_HUB_OFFLINE is set: name a folder that holds it{_WITHOUT}"
+        return f"the encoder {place} is not here, and HF_HUB_OFFLINE is set: name a folder that holds it{_without()}"
     return ""
 
 
@@ -125,7 +127,10 @@ def _lacking(name: str, folder: Path) -> str:
         lacks.append("weights (*.safetensors, pytorch_model.bin)")
     if not lacks:
         return ""
-    return f"the folder --encoder {name!r} has no {' and no '.join(lacks)}: name the folder of an encoder{_WITHOUT}"
+    return (
+        f"the folder {option('encoder')} {name!r} has no {' and no '.join(lacks)}: name the folder of an "
+        f"encoder{_without()}"
+    )
 
 
 def _load(name: str, place: str, layer: int | None) -> tuple[Any, Any, str, int]:
@@ -152,7 +157,7 @@ def _load(name: str, place: str, layer: int | None) -> tuple[Any, Any, str, int]
             raise VivaError(f"the folder {name} cannot be read as an encoder ({why})") from problem
         raise VivaError(
             f"the encoder {name} is not on this machine and could not be fetched; "
-            f"a folder with config.json, tokenizer and weights works as well{_WITHOUT} ({why})"
+            f"a folder with config.json, tokenizer and weights works as well{_without()} ({why})"
         ) from problem
 
 
@@ -185,5 +190,11 @@ def _layer(name: str, source: str, wanted: int | None, config: Any) -> int:
     highest = int(getattr(config, "num_hidden_layers", 0))
     layer = wanted if wanted is not None else published_layer(source, folder=Path(source).is_dir()) or highest
     if not 1 <= layer <= highest:
-        raise VivaError(f"--encoder {name!r}: layer {layer} of {highest}; name one from 1 on, as in NAME#{highest}")
+        raise VivaError(
+            f"{name!r}: layer {layer} of {highest}; name one from 1 on, as in NAME#{highest}", field="encoder"
+        )
     return layer
+
+
+def _without() -> str:
+    return f"; or {option('encoder', 'none')}, and the judge decides"

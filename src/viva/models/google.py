@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
-from viva.errors import ModelError, VivaError
+from viva.errors import ModelError, VivaError, option
 from viva.models import Endpoint
 from viva.models.openaiwire import Envelope, decode_json
 from viva.models.ratelimits import of_status, retry_after
@@ -72,7 +72,7 @@ class GoogleModel(ApiModel):
         from google.genai import errors, types
 
         if isinstance(request.prompt, str):
-            raise ModelError("rejected", "Gemini has chat models only: leave out --form base", fatal=True)
+            raise ModelError("rejected", f"Gemini has chat models only: leave out {option('form', 'base')}", fatal=True)
         sampling = request.sampling
         prompt = without_system(request.prompt) if "system" in parameters else request.prompt
         sent: dict[str, Any] = {
@@ -135,9 +135,9 @@ class GoogleModel(ApiModel):
             if self._said.told_to_reason is None:
                 found.names = [THOUGHTS]
             else:
-                advice = "say another --reasoning-effort, or --reasoning-budget TOKENS"
+                advice = f"say another {option('reasoning_effort')}, or {option('reasoning_budget', 'TOKENS')}"
                 if self._said.budget:
-                    advice = "say another --reasoning-budget, or --reasoning-effort"
+                    advice = f"say another {option('reasoning_budget')}, or {option('reasoning_effort')}"
                 found.error = ModelError(
                     "parameter", f"{error.message}; not every model takes each: {advice}", lasting=True
                 )
@@ -226,10 +226,14 @@ def connect(name: str, endpoint: Endpoint) -> GoogleModel:
         raise VivaError(f"google/{name} needs a key in the environment variable {key.variable}")
     # The engine retries, with one policy for all providers; without this the SDK tries broken connections again itself.
     said = endpoint.request
-    refuse_foreign(f"google/{name}", said, "--template-option", "--api-version", "--stream")
+    refuse_foreign(f"google/{name}", said, "template_option", "api_version", "stream")
     if said.effort not in ("", *EFFORTS):
-        raise VivaError(f"google/{name}: --reasoning-effort {said.effort} is none of Gemini's: {', '.join(EFFORTS)}")
+        raise VivaError(
+            f"google/{name}: {option('reasoning_effort')} {said.effort} is none of Gemini's: {', '.join(EFFORTS)}"
+        )
     if said.effort and said.budget:
-        raise VivaError(f"google/{name} takes --reasoning-effort or --reasoning-budget, and never both")
+        raise VivaError(
+            f"google/{name} takes {option('reasoning_effort')} or {option('reasoning_budget')}, and never both"
+        )
     once = genai.types.HttpOptions(retry_options=genai.types.HttpRetryOptions(attempts=1))
     return GoogleModel(name, genai.Client(api_key=key, http_options=once), key, said, endpoint.adapted)

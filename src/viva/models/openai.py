@@ -18,7 +18,7 @@ from urllib.parse import quote
 import msgspec
 from msgspec import Struct
 
-from viva.errors import ModelError, VivaError
+from viva.errors import ModelError, VivaError, option
 from viva.models import Endpoint, templates
 from viva.models.adapting import RENAMED, TOO_LONG, total
 from viva.models.openaibatch import OpenAIBatches
@@ -90,7 +90,7 @@ class OpenAIModel(ApiModel):
         template: str = "",
         said: RequestOptions = NOTHING_SAID,
         known: Adaptation | None = None,
-        option: str = OPTION,
+        field: str = OPTION,
     ) -> None:
         super().__init__(self.provider, name, url, said, known, key, shown or "", streams=True)
         self.rate_limit_group = f"{self.provider} {url}"
@@ -99,7 +99,7 @@ class OpenAIModel(ApiModel):
         self._url = url
         self._template = template
         self._key = key
-        self._wire = Wire(url, key, headers=said.headers, api_version=said.api_version, option=option)
+        self._wire = Wire(url, key, headers=said.headers, api_version=said.api_version, field=field)
         self._more: dict[str, Any] | None = None  # fields beside those of a `Body`, once they are known
         self._answered = False
         self._hint: str | None = None  # what the list of models says of the name, once it was looked up
@@ -202,7 +202,10 @@ class OpenAIModel(ApiModel):
             raise VivaError(self._no_weighing())
 
     def _no_weighing(self) -> str:
-        return f"{self.name}: servers say nothing of how likely a text is in a chat; use --form base, or --template"
+        return (
+            f"{self.name}: servers say nothing of how likely a text is in a chat; use {option('form', 'base')}, "
+            f"or {option('template')}"
+        )
 
     async def _weigh(self, body: Body, request: Choose) -> Response:
         if body.messages:
@@ -247,7 +250,7 @@ class OpenAIModel(ApiModel):
 
     def _unfit(self, what: str, *, echo: bool = False) -> ModelError:
         """A server that cannot do this: for good, unless it has shown that it can."""
-        message = f"the server {what}; `viva doctor {self._url} --model {self._model}` says what it supports"
+        message = f"the server {what}; `viva doctor {self._url} {option('model')} {self._model}` says what it supports"
         return ModelError("logprobs", message, fatal=echo not in self._shown)
 
     def _tokens(self, scored: Scored, *, echo: bool = False) -> list[Token]:
@@ -338,7 +341,10 @@ class OpenAIModel(ApiModel):
     async def _refuse(self, status: int, content: bytes, headers: Mapping[str, str], body: Body) -> NoReturn:
         """What a refusal stands for; before the first answer with what the server's list of models says of it."""
         if status in (400, 422) and body.response_format and _FORMAT.search(content):
-            message = f"the server holds no reply to a schema ({self._wire.words(content)}): leave out --verdicts json"
+            message = (
+                f"the server holds no reply to a schema ({self._wire.words(content)}): leave out "
+                f"{option('verdicts', 'json')}"
+            )
             raise ModelError("status", self._wire.clean(message), fatal=True)
         if status in (400, 422) and body.logprobs is not None and _names_scoring(content, body):
             asked = body.top_logprobs or body.logprobs
@@ -349,7 +355,7 @@ class OpenAIModel(ApiModel):
             raise self._unfit(f"refuses {what}: {self._wire.words(content)}", echo=body.echo)
         if not self._answered and says_no_model(status, content):
             if self._hint is None:
-                self._hint = await hint(self._url, self._key, self._model, self._wire.option)
+                self._hint = await hint(self._url, self._key, self._model, self._wire.field)
             if self._hint:
                 shown = self._wire.words(content)[:200] or "no text"
                 message = f"{self._hint} (HTTP {status} from {self._url}: {shown})"
@@ -361,7 +367,7 @@ class OpenAIModel(ApiModel):
         try:
             await asyncio.wait_for(self._wire.ask("/models", None), SILENCE)
         except TimeoutError:
-            return silent(self._url, SILENCE, self._wire.option)
+            return silent(self._url, SILENCE, self._wire.field)
         except ModelError as problem:
             return problem if problem.unreachable else None
         return None
@@ -439,10 +445,10 @@ def connect(name: str, endpoint: Endpoint) -> OpenAIModel:
     name, url, key, shown = address("openai", name, endpoint)
     problem = templates.unknown(endpoint.template) if endpoint.template not in ("", RAW) else ""
     if problem:
-        raise VivaError(f"--template: {problem}, {RAW}")
+        raise VivaError(f"{option('template')}: {problem}, {RAW}")
     if endpoint.request.api_version:
         url = f"{url.removesuffix('/v1').removesuffix('/openai')}/openai/deployments/{quote(name, safe='')}"
-    return OpenAIModel(name, url, key, shown, endpoint.template, endpoint.request, endpoint.adapted, endpoint.option)
+    return OpenAIModel(name, url, key, shown, endpoint.template, endpoint.request, endpoint.adapted, endpoint.field)
 
 
 def address(provider: str, name: str, endpoint: Endpoint) -> tuple[str, str, str | None, str | None]:
@@ -453,10 +459,10 @@ def address(provider: str, name: str, endpoint: Endpoint) -> tuple[str, str, str
         raise VivaError(f"{provider}/{name}: write the address with its scheme, such as {right}")
     # An empty --base-url is a variable that is not set: what was meant for a server of one's own stays from OpenAI.
     given = endpoint.base_url if endpoint.base_url is not None else os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL
-    url = base_url(f"http{own_url}" if own_url else given, endpoint.option)
+    url = base_url(f"http{own_url}" if own_url else given, endpoint.field)
     key = key_from(endpoint.key_variable, "OPENAI_API_KEY")
     if url == DEFAULT_URL and not key:
         raise VivaError(
-            f"{provider}/{name} needs a key in OPENAI_API_KEY, or {endpoint.option} for a server of your own"
+            f"{provider}/{name} needs a key in OPENAI_API_KEY, or {option(endpoint.field)} for a server of your own"
         )
     return name, url, key, f"{name}@{url}" if own_url else None

@@ -27,7 +27,7 @@ import msgspec
 from msgspec import Struct
 
 from viva.contracts import BatchState
-from viva.errors import ModelError
+from viva.errors import ModelError, option
 from viva.models.batchlines import LONGEST_LINE, lost
 from viva.models.openaiwire import FATAL_CODES, Wire, decode_json
 from viva.models.thoughts import read_count
@@ -163,7 +163,7 @@ class OpenAIBatches:
         if status in (404, 405, 501):
             raise ModelError(
                 "unsupported",
-                f"{self._wire.url} has no batch API (HTTP {status} from /files): leave --batch out",
+                f"{self._wire.url} has no batch API (HTTP {status} from /files): leave {option('batch')} out",
                 fatal=True,
             )
         if status != 200:

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from viva.errors import ModelError, VivaError
+from viva.errors import ModelError, VivaError, option
 from viva.models import Endpoint
 from viva.models.openai import NOTHING_SAID, address
 from viva.models.openaiwire import Envelope, Wire, events
@@ -70,18 +70,18 @@ class ResponsesModel(ApiModel):
         shown: str | None = None,
         said: RequestOptions = NOTHING_SAID,
         known: Adaptation | None = None,
-        option: str = OPTION,
+        field: str = OPTION,
     ) -> None:
         super().__init__("openai-responses", name, url, said, known, key, shown or "", streams=True)
         self.rate_limit_group = f"openai {url}"  # one server, whichever of its protocols is spoken
         self._fields = decoded(said.fields)
-        self._wire = Wire(url, key, headers=said.headers, api_version=said.api_version, option=option)
+        self._wire = Wire(url, key, headers=said.headers, api_version=said.api_version, field=field)
 
     def check_supported(self, request: Request) -> None:
         """Raises VivaError for a choice, and for a text to continue."""
         super().check_supported(request)
         if isinstance(request.prompt, str):
-            raise VivaError(f"{self.name}: the Responses API takes messages only: leave out --form base")
+            raise VivaError(f"{self.name}: the Responses API takes messages only: leave out {option('form', 'base')}")
 
     async def _answer(self, request: Generate, limit: int | None) -> Response:
         if request.seed is not None:
@@ -120,7 +120,9 @@ class ResponsesModel(ApiModel):
 
     def _body(self, request: Generate, limit: int | None, parameters: Mapping[str, str]) -> dict[str, Any]:
         if isinstance(request.prompt, str):
-            raise ModelError("rejected", "the Responses API takes messages only: leave out --form base", fatal=True)
+            raise ModelError(
+                "rejected", f"the Responses API takes messages only: leave out {option('form', 'base')}", fatal=True
+            )
         sampling, said = request.sampling, self._said
         turns = without_system(request.prompt) if "system" in parameters else request.prompt
         reasoning: dict[str, str] = {"effort": said.effort} if said.effort else {}
@@ -196,12 +198,12 @@ def connect(name: str, endpoint: Endpoint) -> ResponsesModel:
     """As `viva.models.openai.connect`; Azure has its deployments' name in the body here."""
     said = endpoint.request
     name, url, key, shown = address("openai-responses", name, endpoint)
-    refuse_foreign(f"openai-responses/{name}", said, "--template-option")
+    refuse_foreign(f"openai-responses/{name}", said, "template_option")
     if said.budget:
         raise VivaError(
-            f"openai-responses/{name}: OpenAI takes no budget of reasoning; say --reasoning-effort, or "
-            "--request-field with the field that your server has"
+            f"openai-responses/{name}: OpenAI takes no budget of reasoning; say {option('reasoning_effort')}, or "
+            f"{option('request_field')} with the field that your server has"
         )
     if said.api_version:
         url = f"{url.removesuffix('/v1').removesuffix('/openai')}/openai"
-    return ResponsesModel(name, url, key, shown, said, endpoint.adapted, endpoint.option)
+    return ResponsesModel(name, url, key, shown, said, endpoint.adapted, endpoint.field)

@@ -166,7 +166,7 @@ class Wire:
     """Requests to one base URL, over connections that are kept. `longest` bounds a reply, in bytes.
 
     `headers` are the user's, with variables of the environment in them; with an `api_version` the server is Azure's,
-    which takes the key and the version elsewhere. `option` is where the user writes the URL, for errors.
+    which takes the key and the version elsewhere. `field` is the URL's option.
     """
 
     def __init__(
@@ -176,10 +176,10 @@ class Wire:
         longest: int = LONGEST_BODY,
         headers: tuple[tuple[str, str], ...] = (),
         api_version: str = "",
-        option: str = OPTION,
+        field: str = OPTION,
     ) -> None:
         self.url = url
-        self.option = option
+        self.field = field
         self._key = key
         self._headers = headers
         self._version = api_version
@@ -248,7 +248,7 @@ class Wire:
                 return reply.status, await reply.content.read(LONGEST_ERROR), reply.headers
         except (aiohttp.ClientError, OSError, ValueError) as problem:
             if self._might_want_tls(problem) and await speaks_tls(self.url):
-                raise wants_tls(self.url, self.option) from None
+                raise wants_tls(self.url, self.field) from None
             raise self._broken(problem) from None
 
     def _address(self, path: str) -> str:
@@ -284,7 +284,7 @@ class Wire:
         if isinstance(problem, aiohttp.ClientPayloadError):
             return ModelError("body", self.clean(f"the reply broke off: {problem}"), retry=True)
         patience = CONNECTING_AGAIN if self._replied else CONNECTING
-        found = unreachable(self.url, problem, proxy=self._proxy, patience=patience, given=self.option)
+        found = unreachable(self.url, problem, proxy=self._proxy, patience=patience, given=self.field)
         found.message = self.clean(found.message)
         found.retry = not isinstance(problem, aiohttp.InvalidURL)
         return found
@@ -362,11 +362,11 @@ class Wire:
             self._session = None
 
 
-def base_url(given: str, called: str = "--base-url") -> str:
+def base_url(given: str, field: str = OPTION) -> str:
     """The base of an address that may be pasted with its ending. Raises VivaError for what is none."""
     url = given.strip().rstrip("/")
     if not url:
-        raise VivaError(f"{called} is empty: give the server's address, such as http://127.0.0.1:8000/v1")
+        raise VivaError("is empty: give the server's address, such as http://127.0.0.1:8000/v1", field=field)
     for ending in ("/chat/completions", "/completions", "/responses", "/models"):
         url = url.removesuffix(ending)
     try:
@@ -376,10 +376,10 @@ def base_url(given: str, called: str = "--base-url") -> str:
         legal = False
     if not legal:
         hint = "" if "//" in url or "@" in url or url.startswith("http") else f"; do you mean http://{url}?"
-        raise VivaError(f"{called} {given!r} is no http(s) URL, such as http://127.0.0.1:8000/v1{hint}")
+        raise VivaError(f"{given!r} is no http(s) URL, such as http://127.0.0.1:8000/v1{hint}", field=field)
     if parts.username or parts.password or parts.query or parts.fragment:
         raise VivaError(
-            f"{called} must not hold a password, a key, a query or a #: keys come from the environment only"
+            "must not hold a password, a key, a query or a #: keys come from the environment only", field=field
         )
     return url
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from viva.errors import VivaError
+from viva.errors import VivaError, option
 from viva.requesting import RequestOptions
 from viva.shipped import shipped_table
 
@@ -59,13 +59,14 @@ def fields_for(said: RequestOptions, url: str, owner: str) -> dict[str, Any]:
     if said.effort:
         way = server.none if said.effort == "none" and server.none else server.effort
         if not way:
-            raise VivaError(f"--reasoning-effort {said.effort}: {server.name} has no such setting")
+            raise VivaError(f"{said.effort}: {server.name} has no such setting", field="reasoning_effort")
         found = merged(found, _filled(way, {"{effort}": said.effort}))
     if said.budget:
         if not server.budget:
             raise VivaError(
-                f"--reasoning-budget {said.budget}: {server.name} takes no budget of reasoning; say "
-                "--reasoning-effort, or --request-field with the field that it has"
+                f"{said.budget}: {server.name} takes no budget of reasoning; say "
+                f"{option('reasoning_effort')}, or {option('request_field')} with the field that it has",
+                field="reasoning_budget",
             )
         found = merged(found, _filled(server.budget, {"{budget}": said.budget}))
     return found

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from urllib.parse import quote, urlsplit
 
-from viva.errors import VivaError
+from viva.errors import VivaError, option
 
 SHORTEST_KEY = 6
 """Characters of what can be a secret: servers of one's own are given an "x" as key, which is in every text."""
@@ -42,7 +42,7 @@ def key_from(named: str | None, *usual: str) -> Key:
     """
     keys = [*map(Key, [named] if named else usual)]
     if named and not keys[0]:
-        raise VivaError(f"the environment variable {named} (--api-key-env) is not set")
+        raise VivaError(f"the environment variable {named} ({option('api_key_env')}) is not set")
     return next(filter(None, keys), keys[0])
 
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
-from viva.errors import ModelError, VivaError
+from viva.errors import ModelError, VivaError, option
 from viva.models.adapting import Adapting, Tried, named
 from viva.models.secrecy import Secrecy
 from viva.models.textonly import TextOnly
@@ -127,15 +127,15 @@ def decoded(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
     return {name: msgspec.json.decode(value) for name, value in pairs}
 
 
-def refuse_foreign(model: str, said: RequestOptions, *options: str) -> None:
+def refuse_foreign(model: str, said: RequestOptions, *names: str) -> None:
     """Raise VivaError for options that mean nothing to this provider: nothing is dropped silently."""
     given = {
-        "--template-option": said.template_options,
-        "--request-field": said.fields,
-        "--header": said.headers,
-        "--api-version": said.api_version,
-        "--stream": said.stream == "always",
+        "template_option": said.template_options,
+        "request_field": said.fields,
+        "header": said.headers,
+        "api_version": said.api_version,
+        "stream": said.stream == "always",
     }
-    for option in options:
-        if given[option]:
-            raise VivaError(f"{model} has no use for {option}: leave it out, or give it to another model alone")
+    for name in names:
+        if given[name]:
+            raise VivaError(f"{model} has no use for {option(name)}: leave it out, or give it to another model alone")

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct
 
-from viva.errors import ModelError
+from viva.errors import ModelError, option
 from viva.models.openaiwire import Wire, decode_json
 from viva.visible import one_line
 
@@ -49,7 +49,7 @@ def says_no_model(status: int, content: bytes) -> bool:
     return status in (404, 405) or (status in (400, 422) and b"model" in content and bool(_NO_MODEL.search(content)))
 
 
-async def hint(url: str, key: str | None, model: str, option: str = "--base-url") -> str:
+async def hint(url: str, key: str | None, model: str, field: str = "base_url") -> str:
     """What the server's list says of a model that it refuses; empty where it lists the model, or has no list.
 
     An address without /v1 is looked up with it, too.
@@ -58,7 +58,7 @@ async def hint(url: str, key: str | None, model: str, option: str = "--base-url"
     if names is not None:
         return "" if model in names else _missing(model, names)
     if not url.endswith("/v1") and await _listed(f"{url}/v1", key) is not None:
-        return f"the server is at {url}/v1: the base URL ends in /v1 ({option})"
+        return f"the server is at {url}/v1: the base URL ends in /v1 ({option(field)})"
     return ""
 
 

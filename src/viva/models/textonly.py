@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from viva.errors import ModelError, VivaError
+from viva.errors import ModelError, VivaError, option
 from viva.types import Choose, Request, Response
 
 
@@ -23,5 +23,6 @@ class TextOnly:
 
     def _no_probabilities(self) -> str:
         return (
-            f"{self.name} does not say how probable an option is: leave --answer-by out, and its reply is read instead"
+            f"{self.name} does not say how probable an option is: leave {option('answer_by')} out, and its reply "
+            "is read instead"
         )

@@ -13,7 +13,7 @@ import ssl
 from collections.abc import Iterator, Sequence
 from urllib.parse import urlsplit
 
-from viva.errors import ModelError
+from viva.errors import ModelError, option
 from viva.visible import one_line
 
 HANDSHAKE = 2.0
@@ -24,7 +24,8 @@ _NUMBER = re.compile(r"\[Errno (\d{1,4})\]")
 _SAID = re.compile(r"""(?:b|bytearray\(b)(["'])(.{1,400}?)(?<!\\)\1""", re.DOTALL)
 _PLAIN = {"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "HTTPS_PROXY_REQUEST", "UNKNOWN_PROTOCOL", "RECORD_LAYER_FAILURE"}
 _NOT_HTTP = {"ClientResponseError", "RemoteProtocolError", "LocalProtocolError", "BadStatusLine"}
-OPTION = "--base-url"
+OPTION = "base_url"
+"""Where an address comes from, if nobody says another: an option by name."""
 
 
 def place(url: str) -> str:
@@ -52,6 +53,7 @@ def unreachable(
     if proxy and "ClientHttpProxyError" in names:
         said = f"the proxy {place(proxy)} does not let {place(url)} be reached ({one_line(str(problem), 120)})"
         return _absent(f"{said}: unset HTTPS_PROXY, or put {host} into NO_PROXY")
+    given = option(given)
     right = f"is the address right ({given})?"
     numbers = {number for one in raised for number in _numbers(one)}
     said = (
@@ -142,10 +144,10 @@ async def speaks_tls(url: str) -> bool:
 
 def wants_tls(url: str, given: str = OPTION) -> ModelError:
     """The error for an address with http:// whose port speaks TLS."""
-    return _absent(f"{place(url)} speaks TLS: write https:// in place of http:// ({given})")
+    return _absent(f"{place(url)} speaks TLS: write https:// in place of http:// ({option(given)})")
 
 
 def silent(url: str, seconds: float, given: str = OPTION) -> ModelError:
     """The error for a port that takes requests and says nothing, not even which models it serves."""
     said = f"{place(url)} accepts connections and answers nothing, not even GET {urlsplit(url).path}/models"
-    return _absent(f"{said} within {seconds:g} s: is it a model server, and is the address right ({given})?")
+    return _absent(f"{said} within {seconds:g} s: is it a model server, and is the address right ({option(given)})?")

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from viva.engine.folder import ModelRecord
-from viva.errors import DataError, StorageError
+from viva.errors import DataError, StorageError, option
 from viva.files import write_whole
 from viva.interop.reading import FORMS, PLAIN, read_logs
 from viva.interop.reading.detecting import form_of
@@ -63,13 +63,15 @@ def collect(
 ) -> Collected:
     """The answers in the files. Raises DataError for files that cannot be read, or hold nothing of this benchmark's."""
     if foreign.wrote is not None and foreign.wrote not in FORMS:
-        raise DataError(f"--from {foreign.wrote!r}: there is no such form; there are: {', '.join(FORMS)}")
+        raise DataError(f"{foreign.wrote!r}: there is no such form; there are: {', '.join(FORMS)}", field="from")
     form = foreign.wrote or form_of(paths)
     columns = Columns(question=foreign.question_column, text=foreign.text_column)
     if form == PLAIN and not (columns.question or columns.text or foreign.by_order):
         return _as_they_are(paths)
     if (columns.question or columns.text) and form not in (PLAIN, "dataset"):
-        raise DataError(f"--question-column and --text-column are for tables, and {paths[0]} was written by {form}")
+        raise DataError(
+            f"and {option('text_column')} are for tables, and {paths[0]} was written by {form}", field="question_column"
+        )
     logs = read_logs(form, paths, columns)
     known = QuestionMatcher(_questions(benchmark, choice))
     told = _progress(sum(len(log.items) for log in logs), quiet=quiet)
@@ -101,7 +103,7 @@ def _as_they_are(paths: Sequence[Path]) -> Collected:
     if len(paths) > 1 and not _answer_the_same(found.replays):
         raise DataError(
             f"{paths[0]} and {paths[1]} answer different questions: are they parts of one model's answers? Name the "
-            "column with --text-column NAME, which joins them, or make one file of them"
+            f"column with {option('text_column', 'NAME')}, which joins them, or make one file of them"
         )
     return found
 

@@ -37,7 +37,7 @@ from viva.engine.limitchanges import (
 from viva.engine.limits import Ceiling, Fixed, Policy
 from viva.engine.pacing import Pace
 from viva.engine.stages import Judge, JudgePanel
-from viva.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, VivaError
+from viva.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, VivaError, option
 from viva.files import LockedError, lock
 from viva.providers import PROVIDERS, traits_of
 from viva.runs.config import LimitOptions
@@ -203,8 +203,8 @@ def _plan(rate_limit_group: str, sources: list[Source], limits: LimitOptions) ->
     if rate_limit_group.startswith("python one ") and not wanted:
         wanted = 1  # a function that blocks may not be made for threads
     ceiling: Ceiling = Fixed(wanted) if wanted else Adaptive(patience=limits.timeout)
-    requests = paces(limits.requests_per_minute, "--requests-per-minute")
-    tokens = paces(limits.tokens_per_minute, "--tokens-per-minute")
+    requests = paces(limits.requests_per_minute, "requests_per_minute")
+    tokens = paces(limits.tokens_per_minute, "tokens_per_minute")
     return GroupPlan(sources, ceiling, Pace(*(pace.get(provider, pace.get("")) for pace in (requests, tokens))))
 
 
@@ -283,7 +283,9 @@ def refuse_unbatched(opened: OpenRun, asked: Sequence[Model] = ()) -> None:
     limits = opened.limits
     if not limits.batch:
         if limits.no_wait:
-            raise VivaError("--no-wait hands batches in and does not wait for them: it goes with --batch")
+            raise VivaError(
+                f"hands batches in and does not wait for them: it goes with {option('batch')}", field="no_wait"
+            )
         return
     judges = [judge.model for judge in opened.judge_panel.judges] if opened.judge_panel else []
     models = asked or [*opened.models, *judges]
@@ -293,24 +295,26 @@ def refuse_unbatched(opened: OpenRun, asked: Sequence[Model] = ()) -> None:
         if traits_of(provider).paid:
             raise VivaError(
                 f"{model.name}: Viva knows no batch API of {provider or 'this provider'} (it knows OpenAI's and "
-                "Anthropic's); ask it in a run of its own, without --batch"
+                f"Anthropic's); ask it in a run of its own, without {option('batch')}"
             )
     if len(others) == len(models):
-        raise VivaError(f"--batch is for openai/ and anthropic/ models; {others[0].name} has no batch API")
+        raise VivaError(f"is for openai/ and anthropic/ models; {others[0].name} has no batch API", field="batch")
     for evaluation in opened.evaluations:
         if evaluation.exam.spec.choose and isinstance(evaluation.model, BatchModel) and not asked:
             raise VivaError(
-                f"--answer-by {evaluation.exam.spec.choose} asks {evaluation.model.name} how probable options are, "
+                f"{evaluation.exam.spec.choose} asks {evaluation.model.name} how probable options are, "
                 f"and batches "
-                "carry texts only: leave --batch or --answer-by out"
+                f"carry texts only: leave {option('batch')} or {option('answer_by')} out",
+                field="answer_by",
             )
     if others and limits.progress != "quiet":
         names = ", ".join(dict.fromkeys(model.name for model in others))
-        notify(f"--batch: {names} {'are' if others[1:] else 'is'} asked the normal way, having no batch API")
+        notify(f"{option('batch')}: {names} {'are' if others[1:] else 'is'} asked the normal way, having no batch API")
 
 
 def _ending(dispatcher: BatchDispatcher, stage: str, resume: str, run: Run, path: Path) -> int:
-    resume = resume or f"viva resume {path}{' --no-batch' if dispatcher.patience.leave else ''}"
+    more = [option("batch", value=False)] if dispatcher.patience.leave else []
+    resume = resume or " ".join(["viva resume", str(path), *more])
     mine = [batch for batch in dispatcher.log.waiting() if batch.intent.stage == stage]
     handed_in = bool(mine) and not run.stop and not run.refused
     code = EXIT_INCOMPLETE if handed_in else ending_of_asking(run, path, resume, verdicts=stage == "annotations")
@@ -405,7 +409,8 @@ def asking_process(folder: Path) -> int:
 
 def _still(folder: Path) -> VivaError:
     return VivaError(
-        f"{folder} is not running, so nothing was changed: give limits to `viva resume {folder} --concurrency 64`"
+        f"{folder} is not running, so nothing was changed: give limits to `viva resume {folder} "
+        f"{option('concurrency', '64')}`"
     )
 
 

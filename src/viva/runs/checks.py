@@ -20,7 +20,8 @@ from viva.benchmarks.sets import spread
 from viva.contracts import Exam
 from viva.engine.programs import program_key
 from viva.engine.stages import Evaluation
-from viva.errors import VivaError
+from viva.errors import VivaError, option
+from viva.fields import changed
 from viva.prompting import prompt_text
 from viva.runs.config import WeightsOptions
 from viva.runs.open import OpenRun
@@ -338,21 +339,16 @@ def refuse_unopened(opening: WeightsOptions, form: str, models: Sequence[str]) -
     """Refuse what would be said of weights where there are none, and a template where there are no messages."""
     if opening.template and form == "base":
         raise VivaError(
-            f"--template {opening.template!r} writes messages, and --form base sends a text as it is: leave one out"
+            f"{opening.template!r} writes messages, and {option('form', 'base')} sends a text as it is: leave one out",
+            field="template",
         )
     if any(name.startswith("hf/") for name in models):
         return
-    said = {
-        "--dtype": opening.dtype != "auto",
-        "--device": opening.device != "auto",
-        "--bits": opening.bits,
-        "--adapter": opening.adapter,
-        "--trust-remote-code": opening.trust_remote_code,
-        "--batch-size": opening.batch_size,
-    }
-    for option, given in said.items():
-        if given:
-            raise VivaError(f"{option} is for weights on a disk (--model hf/FOLDER); here is only {', '.join(models)}")
+    for name in changed(opening):
+        if name in ("dtype", "device", "bits", "adapter", "trust_remote_code", "batch_size"):
+            raise VivaError(
+                f"is for weights on a disk ({option('model')} hf/FOLDER); here is only {', '.join(models)}", field=name
+            )
 
 
 def _first_of_each_kind(questions: Sequence[Question]) -> dict[Kind, Question]:
@@ -396,35 +392,47 @@ def commands(report: Report) -> list[Works]:
     scored = "it scores a text that it is sent" if echo else "it does not score a text that it is sent"
     return [
         Works("viva run", chat, "it answers messages" if chat else _instead(text)),
-        Works("--form base", text, "it continues texts" if text else "it does not continue texts"),
-        Works("--answer-by next-token", *_next_token(has("logprobs in chat"), has("logprobs in completions"))),
-        Works("--answer-by likelihood", echo, f"{scored}; with --form base, or --template FAMILY" if echo else scored),
+        Works(option("form", "base"), text, "it continues texts" if text else "it does not continue texts"),
+        Works(option("answer_by", "next-token"), *_next_token(has("logprobs in chat"), has("logprobs in completions"))),
+        Works(
+            option("answer_by", "likelihood"),
+            echo,
+            f"{scored}; with {option('form', 'base')}, or {option('template', 'FAMILY')}" if echo else scored,
+        ),
         Works("viva perplexity", echo, scored),
-        Works("--samples", chat or text, _samples(found)),
+        Works(option("samples"), chat or text, _samples(found)),
     ]
 
 
 def _instead(text: bool) -> str:
-    return "it has no chat; --form base or --template FAMILY do without" if text else "it answers nothing"
+    return (
+        f"it has no chat; {option('form', 'base')} or {option('template', 'FAMILY')} do without"
+        if text
+        else "it answers nothing"
+    )
 
 
 def _next_token(chat: bool, text: bool) -> tuple[bool, str]:
     listed = "it lists the most probable tokens"
     if chat and text:
-        return True, f"{listed}, in chat and with --form base; letters that it does not list are bounded"
+        return True, f"{listed}, in chat and with {option('form', 'base')}; letters that it does not list are bounded"
     if chat:
-        return True, f"{listed} in chat, not with --form base; letters that it does not list are bounded"
+        return True, f"{listed} in chat, not with {option('form', 'base')}; letters that it does not list are bounded"
     if text:
-        return True, f"{listed} with --form base (or --template FAMILY), not in chat; letters not listed are bounded"
+        return (
+            True,
+            f"{listed} with {option('form', 'base')} (or {option('template', 'FAMILY')}), not in chat; letters not "
+            "listed are bounded",
+        )
     return False, "it lists no probable tokens"
 
 
 def _samples(found: Mapping[str, Finding]) -> str:
     seed = found["seed"].verdict if "seed" in found else "unknown"
     again = {
-        "yes": "with --seed they can be drawn again",
+        "yes": f"with {option('seed')} they can be drawn again",
         "no": "they cannot be drawn again, since it ignores the seed",
-        "refused": "leave --seed out, which it refuses",
+        "refused": f"leave {option('seed')} out, which it refuses",
     }
     return (
         f"each is a request of its own, at a temperature above 0; {again.get(seed, 'what its seed does is not clear')}"

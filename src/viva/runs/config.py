@@ -14,7 +14,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import asdict, astuple, replace
 
 from viva.engine.limits import Positive, RunLimits
-from viva.errors import VivaError
+from viva.errors import VivaError, option
 from viva.fields import changed, note, pick
 from viva.interop.reading import FORMS
 from viva.providers import PROVIDERS
@@ -577,13 +577,13 @@ class GradePlan(Struct, frozen=True, kw_only=True):
     command: tuple[str, ...] = ()
 
 
-def per_provider(values: tuple[str, ...], option: str) -> dict[str, str]:
+def per_provider(values: tuple[str, ...], field: str) -> dict[str, str]:
     """`64` and `openai=32` → {"": "64", "openai": "32"}."""
     found: dict[str, str] = {}
     for value in values:
         provider, _, amount = value.rpartition("=")
         if not amount or provider not in ("", *PROVIDERS):
-            raise VivaError(f"{option} {value!r}: write N or PROVIDER=N, with a provider of {', '.join(PROVIDERS)}")
+            raise VivaError(f"{value!r}: write N or PROVIDER=N, with a provider of {', '.join(PROVIDERS)}", field=field)
         found[provider] = amount
     return found
 
@@ -592,6 +592,8 @@ def refuse_unjudged(choice: TaskOptions, judging: JudgeOptions) -> None:
     """Refuse a rubric that nobody would go by."""
     if choice.rubric and not judging.judge:
         raise VivaError(
-            f"--rubric {choice.rubric} is for a judge, and there is none: add --judge MODEL, or leave it out and give "
-            "it to `viva resume RUN --judge MODEL` later"
+            f"{choice.rubric} is for a judge, and there is none: add {option('judge', 'MODEL')}, or leave it out "
+            "and give "
+            f"it to `viva resume RUN {option('judge', 'MODEL')}` later",
+            field="rubric",
         )

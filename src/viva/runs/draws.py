@@ -57,9 +57,10 @@ def read_until(text: str) -> Until:
     if (name, value) == ("a", "b") and sign in ("<", ">"):
         return Until("difference")
     raise VivaError(
-        f"--until {one_line(text, 40)!r}: write a number of questions from 2 on, interval<2 (points from end to end of "
+        f"{one_line(text, 40)!r}: write a number of questions from 2 on, interval<2 (points from end to end of "
         "the 95 % interval), score>60 (it is known on which side of 60 % the score lies) or a>b (it is known which of "
-        "two models is better)"
+        "two models is better)",
+        field="until",
     )
 
 

@@ -12,6 +12,7 @@ from viva.engine.budget import Price, worst_case
 from viva.engine.folder import ModelRecord
 from viva.engine.limits import Policy
 from viva.engine.stages import Judge, with_questions
+from viva.errors import option
 from viva.requesting import RequestOptions
 from viva.runs.checks import reply_of
 from viva.runs.open import OpenRun
@@ -65,14 +66,15 @@ class Judged(Struct):
 def estimate(opened: OpenRun) -> Iterator[str]:
     """Requests, tokens and money for every model, a line each."""
     yield (
-        "An estimate from the prompts' lengths (no tokenizer); replies are assumed typical, the most is --max-tokens "
+        "An estimate from the prompts' lengths (no tokenizer); replies are assumed typical, the most is "
+        f"{option('max_tokens')} "
         f"for models, and {TRIES} tries for every verdict of a judge."
     )
     if opened.folder.record.adaptive is not None:
         until = opened.folder.record.adaptive.until
-        yield f"This is what all questions would take: an adaptive run ends earlier (--until {until})."
+        yield f"This is what all questions would take: an adaptive run ends earlier ({option('until')} {until})."
     if opened.limits.batch:
-        yield "Batches: list prices are halved where the vendor does so; those of --price count as they are."
+        yield f"Batches: list prices are halved where the vendor does so; those of {option('price')} count as they are."
     total = most = 0.0
     known = True
     judge_panel, record = opened.judge_panel, opened.folder.record
@@ -123,7 +125,7 @@ def estimate(opened: OpenRun) -> Iterator[str]:
         yield line
         total, most, known = total + costs[0], most + costs[1], known and one.judge.price is not None
     if not known and not most:
-        yield "in all: price unknown (--price MODEL=IN/OUT)"
+        yield f"in all: price unknown ({option('price', 'MODEL=IN/OUT')})"
         return
     yield f"in all: about ${total:.2f}, at most ${most:.2f}" + ("" if known else ", plus what has no known price")
 
@@ -156,7 +158,7 @@ def _assumed(thoughts: Mapping[str, int]) -> Iterator[str]:
     if said:
         yield (
             f"Models that reason are assumed to think for so many tokens before a reply: {said}; real thoughts differ "
-            "tenfold: a run with --limit 20 shows theirs."
+            f"tenfold: a run with {option('limit', '20')} shows theirs."
         )
 
 
@@ -174,7 +176,11 @@ def _costs(price: Price | None, typical: Usage, worst: Usage) -> tuple[float, fl
 
 
 def _money(price: Price | None, costs: tuple[float, float]) -> str:
-    return f", about ${costs[0]:.2f}, at most ${costs[1]:.2f}" if price else ", price unknown (--price MODEL=IN/OUT)"
+    return (
+        f", about ${costs[0]:.2f}, at most ${costs[1]:.2f}"
+        if price
+        else f", price unknown ({option('price', 'MODEL=IN/OUT')})"
+    )
 
 
 def _typical(spec: ExamSpec, question: Question) -> Response:

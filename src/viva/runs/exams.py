@@ -22,7 +22,7 @@ from viva.benchmarks.sharding import read_shard, unsharded
 from viva.benchmarks.sources import Source, intact
 from viva.contracts import Exam
 from viva.engine.folder import ExamRecord
-from viva.errors import DataError, VivaError
+from viva.errors import DataError, VivaError, option
 from viva.files import write_whole
 from viva.languages import LANGUAGES
 from viva.prompting import merged, read_templates
@@ -83,7 +83,10 @@ def open_exams(
             opened.append((exam, data.resolve() if data else None))
     refuse_unused(rubric, [exam.spec for exam, _ in opened])
     if choice.encoder not in (None, "none") and not any(exam.spec.encoder for exam, _ in opened):
-        raise VivaError(f"--encoder {choice.encoder!r} compares rationales: it goes with clrbench, or with --rationale")
+        raise VivaError(
+            f"{choice.encoder!r} compares rationales: it goes with clrbench, or with {option('rationale')}",
+            field="encoder",
+        )
     return opened
 
 
@@ -103,8 +106,9 @@ def _refuse_invalid_gold(exam: Exam, name: str) -> None:
     if kinds:
         listed = ", ".join(f"{kind} {count:,}" for kind, count in kinds.most_common(5))
         raise DataError(
-            f"--strict: {kinds.total():,} questions of {name} cannot be graded: {listed}; `viva check {name}` lists "
-            "them, and without --strict they are asked and left unscored"
+            f"{option('strict')}: {kinds.total():,} questions of {name} cannot be graded: {listed}; `viva check "
+            f"{name}` lists "
+            f"them, and without {option('strict')} they are asked and left unscored"
         )
 
 
@@ -117,7 +121,9 @@ def languages_of(benchmark: str) -> tuple[Language, ...]:
 def refuse_unused(rubric: Mapping[str, object], asked: Iterable[ExamSpec]) -> None:
     """Refuse a rubric for rationales where nobody is asked for one: it would be as if it had counted."""
     if RATIONALE_EXAM in rubric and not any(spec.rationale for spec in asked):
-        raise DataError("the rubric file has a table [rationale], and no rationale is asked for: give --rationale too")
+        raise DataError(
+            f"the rubric file has a table [rationale], and no rationale is asked for: give {option('rationale')} too"
+        )
 
 
 def read_rubric(path: Path) -> dict[str, object]:
@@ -166,7 +172,7 @@ def _of_the_paper(name: str) -> dict[str, object]:
     module = sys.modules[type(find_benchmark(name)).__module__]
     path = Path(str(module.__file__)).with_name("prompts_paper.toml")
     if question_file(name) or not path.exists():
-        raise DataError(f"{name} ships no prompts of its paper; --prompts takes a file")
+        raise DataError(f"{name} ships no prompts of its paper; {option('prompts')} takes a file")
     return read_templates(path)
 
 
@@ -187,7 +193,7 @@ def reopen(record: ExamRecord) -> Exam:
         raise DataError(
             f"the data of this run has changed: {where} now has the fingerprint {exam.fingerprint}, the run "
             f"was made with {record.fingerprint}; put the old files back, or start a new run "
-            "(--reuse takes over what still fits)"
+            f"({option('reuse')} takes over what still fits)"
         )
     return exam
 
@@ -214,9 +220,11 @@ def sample_note(exams: Sequence[tuple[str, int]]) -> str:
     """That these exams (label, number of questions) ask the bundled samples; one sentence for them all."""
     if len(exams) == 1:
         ((name, count),) = exams
-        return f"{name}: Viva's own bundled sample of {count} questions, not the published set (--data DIR)."
+        return (
+            f"{name}: Viva's own bundled sample of {count} questions, not the published set ({option('data', 'DIR')})."
+        )
     named = ", ".join(f"{name} ({count:,})" for name, count in exams)
-    return f"{named}: Viva's own bundled samples, not the published sets (--data DIR)."
+    return f"{named}: Viva's own bundled samples, not the published sets ({option('data', 'DIR')})."
 
 
 def data_notes(exam: Exam, data: Path | None) -> list[str]:
@@ -240,8 +248,9 @@ def set_notes(exam: Exam) -> list[str]:
         )
     if exam.spec.questions:
         notes.append(
-            f"{name}: only the {len(exam)} questions listed with --questions; their mean is no estimate of the whole "
-            "exam's score (of anchors, `viva item-analysis --predict` makes one)."
+            f"{name}: only the {len(exam)} questions listed with {option('questions')}; their mean is no estimate "
+            "of the whole "
+            f"exam's score (of anchors, `viva item-analysis {option('predict')}` makes one)."
         )
     if shared := _shared_texts(exam):
         notes.append(f"{name}: {shared}")
@@ -295,7 +304,9 @@ def languages(choice: TaskOptions, supported: tuple[Language, ...], *, more: boo
         return [supported[0]]
     for name in named:
         if name not in ("all", *LANGUAGES) and not (more and is_language_tag(name)):
-            raise VivaError(f"--language {name!r} is unknown; there are {', '.join(LANGUAGES)}, all (Chinese is zh)")
+            raise VivaError(
+                f"{name!r} is unknown; there are {', '.join(LANGUAGES)}, all (Chinese is zh)", field="language"
+            )
     if "all" in named:
         return list(supported)
     return list(dict.fromkeys(named))
@@ -348,7 +359,7 @@ def sampling(draw: SamplingOptions, seed: int | None, paper: Sampling | None = N
         except ValueError:
             temperature = -1.0
         if not 0 <= temperature <= 10:
-            raise VivaError(f"--temperature {draw.temperature!r} is neither a number from 0 on nor `server`")
+            raise VivaError(f"{draw.temperature!r} is neither a number from 0 on nor `server`", field="temperature")
     # The paper's nucleus belongs to the paper's temperature: with another one it is not sent unless asked for.
     top_p = draw.top_p if draw.top_p is not None or draw.temperature is not None else paper.top_p
     return Sampling(temperature=temperature, top_p=top_p, max_tokens=draw.max_tokens or paper.max_tokens, seed=seed)
@@ -453,5 +464,5 @@ def _by_hand(source: Source, address: str, why: str) -> str:
     first = next(source.names.get(path, path) for path in source.files)
     return (
         f"cannot fetch {address}: {why}. By hand: get the files from {source.page} on a machine with access, keep "
-        f"their names (such as {first}), and point --data or VIVA_DATA at the folder"
+        f"their names (such as {first}), and point {option('data')} or VIVA_DATA at the folder"
     )

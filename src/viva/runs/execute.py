@@ -39,7 +39,7 @@ from viva.engine.stages import (
     programs_wanted,
     taken,
 )
-from viva.errors import VivaError
+from viva.errors import VivaError, option
 from viva.keytable import KeyTable
 from viva.providers import traits_of
 from viva.runs.answer_files import keep
@@ -320,7 +320,7 @@ class _Execution:
             await self._run_none(answered, problem)
             return
         if limits.unsafe_host_execution:
-            notify("--unsafe-host-execution: programs that a model wrote run WITHOUT a sandbox")
+            notify(f"{option('unsafe_host_execution')}: programs that a model wrote run WITHOUT a sandbox")
         run.journal = self._journal("executions")
         try:
             wanted = programs_wanted(answered, run.journal, self._reused("executions"), run.tally)

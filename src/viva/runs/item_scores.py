@@ -96,7 +96,9 @@ def _clustered(found: ScoreSet, tag: str) -> ScoreSet:
     texts = found.scores.texts
     if f"tag:{tag}" not in texts:
         known = ", ".join(name.removeprefix("tag:") for name in texts if name.startswith("tag:"))
-        raise DataError(f"--cluster {tag!r}: {found.exam} in {found.source} has no such tag; it has: {known or 'none'}")
+        raise DataError(
+            f"{tag!r}: {found.exam} in {found.source} has no such tag; it has: {known or 'none'}", field="cluster"
+        )
     scores = Columns(found.scores.numbers, {**texts, "cluster": texts[f"tag:{tag}"]})
     return msgspec.structs.replace(found, scores=scores)
 
@@ -130,10 +132,10 @@ def _lines(scores: Columns, by: str | None, headline: Aggregate, tables: Sequenc
         return by_rows(named, headline)
     if by == AUTO and not parts_of(scores, FORMAT):
         return {headline.label: (headline,)}
-    for option, tag in (("--by", by or FORMAT), ("--macro-average", headline.over)):
+    for field, tag in (("by", by or FORMAT), ("macro_average", headline.over)):
         if tag and not parts_of(scores, tag):
             known = ", ".join([*(one.name for one in tables if one.across), *tags]) or "none"
-            raise DataError(f"{option} {tag!r}: {where} has no such tag; it has: {known}")
+            raise DataError(f"{tag!r}: {where} has no such tag; it has: {known}", field=field)
     return by_tag(scores, by or FORMAT, headline)
 
 

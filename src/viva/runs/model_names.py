@@ -21,7 +21,7 @@ from types import MappingProxyType
 import msgspec
 from msgspec import Struct
 
-from viva.errors import DataError, VivaError
+from viva.errors import DataError, VivaError, option
 from viva.io.tables import read_csv, table_text
 from viva.models.weightfiles import HUB_NAME, read_json
 from viva.providers import PROVIDERS
@@ -72,7 +72,9 @@ def named_models(
         Named(name=name, revision=split_revision(name)[1], trained=tokens) for name, tokens in _listed(checkpoints)
     ]
     if not found:
-        raise VivaError("whom to ask? --model PROVIDER/NAME (repeat for several), or --checkpoints FILE")
+        raise VivaError(
+            f"whom to ask? {option('model', 'PROVIDER/NAME')} (repeat for several), or {option('checkpoints', 'FILE')}"
+        )
     shown = _shown([one.name for one in found])
     once: dict[str, Named] = {}
     for one, display in zip(found, shown, strict=True):
@@ -130,7 +132,7 @@ def _expanded(name: str) -> list[str]:
     listed = ", ".join(strange[:5]) + (f" and {len(strange) - 5} more" if len(strange) > 5 else "")
     if not models:
         why = f"none of these has a config.json: {listed}" if strange else "there is no such folder"
-        raise VivaError(f"--model {one_line(name, 200)} names no folder of a model: {why}")
+        raise VivaError(f"{one_line(name, 200)} names no folder of a model: {why}", field="model")
     if strange:
         say(f"viva: left out, without a config.json: {listed}")
     return [HF + path for path in models]
@@ -145,16 +147,19 @@ def _revisions(text: str) -> dict[str, float | None]:
         trained = amount(tokens) if equals else None
         if equals and trained is None:
             raise VivaError(
-                f"--revision {part[:80]!r}: {tokens[:40]!r} is no number of tokens; write {name[:40]}=300000000000, "
-                f"{name[:40]}=3e11 or {name[:40]}=300B"
+                f"{part[:80]!r}: {tokens[:40]!r} is no number of tokens; write {name[:40]}=300000000000, "
+                f"{name[:40]}=3e11 or {name[:40]}=300B",
+                field="revision",
             )
         if not is_revision(name):
-            raise VivaError(f"--revision {part[:80]!r} is no branch, tag or commit; write NAME,NAME or NAME=TOKENS,...")
+            raise VivaError(
+                f"{part[:80]!r} is no branch, tag or commit; write NAME,NAME or NAME=TOKENS,...", field="revision"
+            )
         if found.get(name, trained) != trained:
-            raise VivaError(f"--revision names {name[:80]!r} twice, after different numbers of tokens")
+            raise VivaError(f"names {name[:80]!r} twice, after different numbers of tokens", field="revision")
         found[name] = trained
     if not found:
-        raise VivaError(f"--revision {text[:80]!r} names none; write NAME,NAME or NAME=TOKENS,...")
+        raise VivaError(f"{text[:80]!r} names none; write NAME,NAME or NAME=TOKENS,...", field="revision")
     return found
 
 
@@ -164,24 +169,29 @@ def _revised(found: Sequence[Named], revisions: dict[str, float | None]) -> list
     weights = [one for one in found if one.name.startswith(HF)]
     if not weights:
         raise VivaError(
-            f"--revision {first[:80]} is of weights on the Hugging Face Hub: it needs one --model hf/OWNER/NAME"
+            f"{first[:80]} is of weights on the Hugging Face Hub: it needs one {option('model')} hf/OWNER/NAME",
+            field="revision",
         )
     # An error about one folder says more than one about many.
     for one in weights:
         if folder_of(one.name) or not HUB_NAME.fullmatch(split_revision(one.name)[0]):
             raise VivaError(
-                f"--revision {first[:80]}: {one_line(one.name, 200)} names a folder, and a folder has no revisions; "
-                "name the folders of its checkpoints, as in --model 'hf/checkpoints/step*'"
+                f"{first[:80]}: {one_line(one.name, 200)} names a folder, and a folder has no revisions; "
+                f"name the folders of its checkpoints, as in {option('model')} 'hf/checkpoints/step*'",
+                field="revision",
             )
     if len(weights) > 1:
         raise VivaError(
-            f"--revision {first[:80]}: of which model, {one_line(weights[0].name, 80)} or "
-            f"{one_line(weights[1].name, 80)}? Write --model hf/NAME@REVISION for each, or a file (--checkpoints)"
+            f"{first[:80]}: of which model, {one_line(weights[0].name, 80)} or "
+            f"{one_line(weights[1].name, 80)}? Write {option('model')} hf/NAME@REVISION for each, or a file "
+            f"({option('checkpoints')})",
+            field="revision",
         )
     name, revision = split_revision(weights[0].name)
     if revision:
         raise VivaError(
-            f"{one_line(weights[0].name, 200)} names a revision, and so does --revision {first[:80]}: name them in one "
+            f"{one_line(weights[0].name, 200)} names a revision, and so does {option('revision')} {first[:80]}: "
+            "name them in one "
             "place"
         )
     many = [Named(name=f"{HF}{name}@{part}", revision=part, trained=tokens) for part, tokens in revisions.items()]

@@ -20,7 +20,7 @@ from viva.engine.folder import EncoderRecord, ModelRecord, RunFolder, RunRecord,
 from viva.engine.keys import Keys
 from viva.engine.reviews import ReviewLog
 from viva.engine.stages import Evaluation, EvidenceStore, Judge, JudgePanel, SimilarityStore
-from viva.errors import MissingEncoderError, VivaError
+from viva.errors import MissingEncoderError, VivaError, option
 from viva.models import Endpoint, connect
 from viva.models.replay import Replay, located
 from viva.providers import traits_of
@@ -155,7 +155,9 @@ def prepare(
     for judge in judges if record.verdicts == "json" else ():
         kind = traits_of(judge.identity.get("provider", ""))
         if not (kind.served or kind.recorded):
-            raise VivaError(f"--verdicts json needs a server that holds replies to a schema, and {judge.name} is none")
+            raise VivaError(
+                f"{option('verdicts', 'json')} needs a server that holds replies to a schema, and {judge.name} is none"
+            )
     return OpenRun(
         folder=folder, exams=opened, evaluations=evaluations, judge_panel=judge_panel if judges else None, limits=limits
     )
@@ -186,20 +188,22 @@ def open_judge_panel(records: Sequence[ModelRecord], samples: int, seed: int, li
     """Judges that are asked apart from a run's own. Raises VivaError for limits that nobody can keep."""
     refuse_inherited_code(records, limits)
     prices = prices_said(limits.price)
-    models = [placed(reach(record, seed, "--judge-base-url"), limits) for record in records]
+    models = [placed(reach(record, seed, "judge_base_url"), limits) for record in records]
     _check_limits(limits, models, prices)
     return JudgePanel(tuple(Judge(model, _price(model, prices, limits)) for model in models), samples)
 
 
 def _check_limits(limits: LimitOptions, asked: Sequence[Model], prices: Mapping[str, Price]) -> None:
     ceilings(limits)
-    paces(limits.requests_per_minute, "--requests-per-minute")
-    paces(limits.tokens_per_minute, "--tokens-per-minute")
+    paces(limits.requests_per_minute, "requests_per_minute")
+    paces(limits.tokens_per_minute, "tokens_per_minute")
     refuse_no_place(limits.backend)
     if limits.max_cost is not None:
         for model in asked:
             if _price(model, prices, limits) is None:
-                raise VivaError(f"--max-cost needs the price of {model.name}: give --price {model.name}=IN/OUT")
+                raise VivaError(
+                    f"needs the price of {model.name}: give {option('price')} {model.name}=IN/OUT", field="max_cost"
+                )
 
 
 def open_encoder_of(opened: OpenRun, *, new: bool) -> None:
@@ -227,13 +231,13 @@ def open_encoder_of(opened: OpenRun, *, new: bool) -> None:
         raise VivaError(
             f"another {known.name} compared this run: its {differing} was "
             f"{known.identity.get(differing)!r}, and is {found.identity.get(differing)!r} now; put the old one back, "
-            "or start a new run (--reuse takes the answers over)"
+            f"or start a new run ({option('reuse')} takes the answers over)"
         )
     opened.encoder = encoder
 
 
-def reach(record: ModelRecord, seed: int, option: str = "--base-url") -> Model:
-    """Connect to a model that run.json names; `option` is where the user writes its address, for errors."""
+def reach(record: ModelRecord, seed: int, field: str = "base_url") -> Model:
+    """Connect to a model that run.json names; `field` is the option of its address, for errors."""
     return connect(
         record.name,
         Endpoint(
@@ -245,7 +249,7 @@ def reach(record: ModelRecord, seed: int, option: str = "--base-url") -> Model:
             shown=record.shown,
             request=record.request or RequestOptions(),
             adapted=record.adapted,
-            option=option,
+            field=field,
         ),
     )
 
@@ -260,7 +264,7 @@ def prices_said(values: tuple[str, ...]) -> dict[str, Price]:
         except ValueError:
             paid = earned = math.nan
         if not (0 <= paid < math.inf and 0 <= earned < math.inf):
-            raise VivaError(f"--price {value!r}: write IN/OUT or MODEL=IN/OUT, in US dollars per million tokens")
+            raise VivaError(f"{value!r}: write IN/OUT or MODEL=IN/OUT, in US dollars per million tokens", field="price")
         prices[name] = Price(paid, earned)
     return prices
 
@@ -298,25 +302,28 @@ def earlier_runs(reuse: tuple[Path, ...]) -> list[RunFolder]:
 def ceilings(limits: LimitOptions) -> dict[str, int]:
     """Requests in flight by provider; 0 is `auto`. Raises VivaError for what is no number."""
     found: dict[str, int] = {}
-    for provider, amount in per_provider(limits.concurrency, "--concurrency").items():
+    for provider, amount in per_provider(limits.concurrency, "concurrency").items():
         if provider == "hf":
-            raise VivaError(f"--concurrency hf={amount}: weights on a disk are asked in batches; say --batch-size N")
+            raise VivaError(
+                f"hf={amount}: weights on a disk are asked in batches; say {option('batch_size', 'N')}",
+                field="concurrency",
+            )
         if amount != "auto" and not (amount.isdecimal() and int(amount) > 0):
-            raise VivaError(f"--concurrency {amount!r} is neither a number from 1 on nor `auto`")
+            raise VivaError(f"{amount!r} is neither a number from 1 on nor `auto`", field="concurrency")
         found[provider] = 0 if amount == "auto" else int(amount)
     return found
 
 
-def paces(values: tuple[str, ...], option: str) -> dict[str, float]:
+def paces(values: tuple[str, ...], field: str) -> dict[str, float]:
     """So many a minute by provider; 0.0 for `none`. Raises VivaError for what is no positive number."""
     found: dict[str, float] = {}
-    for provider, amount in per_provider(values, option).items():
+    for provider, amount in per_provider(values, field).items():
         try:
             pace = 0.0 if amount == "none" else float(amount)
         except ValueError:
             pace = -1.0
         if not 0 <= pace <= MOST_A_MINUTE or (not pace and amount != "none"):
-            raise VivaError(f"{option} {amount!r} is neither a number above 0 nor `none`")
+            raise VivaError(f"{amount!r} is neither a number above 0 nor `none`", field=field)
         found[provider] = pace
     return found
 

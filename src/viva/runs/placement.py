@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from viva.contracts import Encoder, Model, Sandbox
-from viva.errors import VivaError
+from viva.errors import VivaError, option
 from viva.files import read_regular
 from viva.runs.config import LimitOptions
 from viva.runs.progress import say
@@ -65,8 +65,9 @@ def placed(model: Model, limits: LimitOptions) -> Model:
         return model
     if model.weights.device not in ("auto", "cpu", "cuda"):
         raise VivaError(
-            f"--device {model.weights.device} and --backend {limits.backend}: every replica has one card that Ray "
-            "gives it; leave --device out"
+            f"{model.weights.device} and {option('backend')} {limits.backend}: every replica has one card that Ray "
+            f"gives it; leave {option('device')} out",
+            field="device",
         )
     return RemoteModel(limits.backend, model, partial(model_worker, model.place, model.weights, model.name, model.said))
 
@@ -85,12 +86,14 @@ def read_environment(path: Path | None) -> None:
     try:
         text = read_regular(path, LARGEST, follow=True).decode("utf-8-sig")
     except OSError as problem:
-        raise VivaError(f"--env-file: cannot read {path}: {problem.strerror or problem}") from None
+        raise VivaError(f"{option('env_file')}: cannot read {path}: {problem.strerror or problem}") from None
     except UnicodeDecodeError:
-        raise VivaError(f"--env-file: {path} is not UTF-8") from None
+        raise VivaError(f"{option('env_file')}: {path} is not UTF-8") from None
     for found in parse_stream(io.StringIO(text)):
         if found.error:
             line = found.original.line
-            raise VivaError(f"--env-file: {path}, line {line}: write NAME=VALUE, quotes closed; comments begin with #")
+            raise VivaError(
+                f"{option('env_file')}: {path}, line {line}: write NAME=VALUE, quotes closed; comments begin with #"
+            )
         if found.key and found.value is not None and "\0" not in found.value:
             os.environ.setdefault(found.key, found.value)

@@ -15,7 +15,7 @@ from viva.benchmarks.rationale import RATIONALE_EXAM
 from viva.benchmarks.sharding import unsharded
 from viva.contracts import Exam, Model
 from viva.engine.folder import ExamRecord, ModelRecord, RunFolder, RunRecord, new_run_path
-from viva.errors import MissingEncoderError, VivaError
+from viva.errors import MissingEncoderError, VivaError, option
 from viva.fields import changed
 from viva.models import provider_of
 from viva.plugins import load, registered
@@ -175,7 +175,10 @@ def rejudge_records(record: RunRecord, rejudging: RejudgeOptions) -> list[ModelR
     known = {judge.name: judge for judge in record.judges}
     names = rejudging.judge or tuple(known)
     if not names and (rejudging.judge_base_url or rejudging.judge_key_env):
-        raise VivaError("this run has no judge: --judge-base-url and --judge-key-env need --judge MODEL")
+        raise VivaError(
+            f"this run has no judge: {option('judge_base_url')} and {option('judge_key_env')} need "
+            f"{option('judge', 'MODEL')}"
+        )
     judging = JudgeOptions(judge=names, judge_base_url=rejudging.judge_base_url, judge_key_env=rejudging.judge_key_env)
     # A new judge is where the old ones are, else where the examinees are; with the key that goes there, and no other.
     reached = [judge for judge in record.judges if judge.base_url] or [
@@ -184,7 +187,10 @@ def rejudge_records(record: RunRecord, rejudging: RejudgeOptions) -> list[ModelR
     places = {(model.base_url, model.key_variable) for model in reached}
     strangers = [name for name in names if name not in known and traits_of(name).served and "@http" not in name]
     if strangers and len(places) > 1 and not rejudging.judge_base_url:
-        raise VivaError(f"which server is {strangers[0]} on? --judge-base-url URL, or --judge {strangers[0]}@URL")
+        raise VivaError(
+            f"which server is {strangers[0]} on? {option('judge_base_url', 'URL')}, or {option('judge')} "
+            f"{strangers[0]}@URL"
+        )
     address, key = places.pop() if len(places) == 1 else (None, None)
     found = judge_records(judging, address, key, tuple(model.name for model in reached))
     if rejudging.judge_base_url or rejudging.judge_key_env:
@@ -209,12 +215,14 @@ def _check_addresses(models: tuple[str, ...], judging: JudgeOptions, reach: Mode
     asked = [*models, *judging.judge]
     vendors = [name for name in dict.fromkeys(map(provider_of, models)) if traits_of(name).paid]
     if judging.judge_base_url is not None and not judging.judge_base_url.strip():
-        raise VivaError("--judge-base-url is empty: give the judge's server, or leave it out")
+        raise VivaError("is empty: give the judge's server, or leave it out", field="judge_base_url")
     if reach.base_url and not any(traits_of(name).served for name in asked):
-        raise VivaError(f"--base-url is for openai/ models (any OpenAI-compatible server); here is only {models[0]}")
+        raise VivaError(
+            f"is for openai/ models (any OpenAI-compatible server); here is only {models[0]}", field="base_url"
+        )
     if reach.api_key_env and len(vendors) > 1:
         raise VivaError(
-            f"--api-key-env would send one key to {' and '.join(vendors)}; put each key in its own variable"
+            f"would send one key to {' and '.join(vendors)}; put each key in its own variable", field="api_key_env"
         )
 
 
@@ -239,7 +247,7 @@ def _judge_record(
         request=judge_request_options(judging),
     )
     if judging.judge_base_url and len(judging.judge) == 1 and record.base_url is None:
-        raise VivaError(f"--judge-base-url is for openai/ judges; {name} has an address of its own")
+        raise VivaError(f"is for openai/ judges; {name} has an address of its own", field="judge_base_url")
     return record
 
 
@@ -275,8 +283,8 @@ def _refuse_unasked(given: ServerOptions, models: tuple[str, ...], own: Mapping[
         return
     said = [name for name in changed(given) if not (own and name == "system")]
     if said:
-        option = f"--{said[0].replace('_', '-')}" if said[0] != "keep_reasoning" else "--no-keep-reasoning"
-        raise VivaError(f"{option} is for models that are sent requests; here is only {', '.join(models)}")
+        name = option("keep_reasoning", value=False) if said[0] == "keep_reasoning" else option(said[0])
+        raise VivaError(f"{name} is for models that are sent requests; here is only {', '.join(models)}")
 
 
 def _record(named: Named, plan: RunPlan, *, limit_kept: bool) -> ModelRecord:
@@ -382,7 +390,9 @@ def rejudge(record: RunRecord, rejudging: RejudgeOptions, judges: list[ModelReco
     Raises VivaError for options that this run has no use for, and for a rubric that does not fit its benchmarks.
     """
     if not judges and (rejudging.panel or rejudging.judge_samples):
-        raise VivaError("this run has no judge: --panel and --judge-samples need --judge MODEL")
+        raise VivaError(
+            f"this run has no judge: {option('panel')} and {option('judge_samples')} need {option('judge', 'MODEL')}"
+        )
     if rejudging.rubric is not None and str(rejudging.rubric) != BUNDLED:
         refuse_unused(read_rubric(rejudging.rubric), [old.spec for old in record.exams])
     exams: list[Exam] = []
@@ -392,7 +402,7 @@ def rejudge(record: RunRecord, rejudging: RejudgeOptions, judges: list[ModelReco
         exams.append(exam)
         records.append(msgspec.structs.replace(old, spec=exam.spec, templates=dict(exam.templates)))
     if rejudging.encoder not in (None, "none") and not any(exam.spec.encoder for exam in exams):
-        raise VivaError(f"--encoder {rejudging.encoder!r} compares rationales, and this run asked for none")
+        raise VivaError(f"{rejudging.encoder!r} compares rationales, and this run asked for none", field="encoder")
     new = msgspec.structs.replace(
         record,
         exams=records,

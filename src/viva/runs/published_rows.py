@@ -15,7 +15,7 @@ import msgspec
 
 from viva.benchmarks import find_benchmark
 from viva.engine.folder import ExamRecord, RunRecord
-from viva.errors import DataError
+from viva.errors import DataError, option
 from viva.published import NEAREST, NONE, Neighbour, neighbours, published_rows
 from viva.reports.result import Result, comparable
 from viva.types import ExamSpec
@@ -42,7 +42,8 @@ def refuse_unknown(asked: str, exams: Iterable[tuple[ExamSpec, bool]]) -> None:
     exams = list(exams)
     if _names(asked) and exams and all(sample for _, sample in exams):
         raise DataError(
-            f"--published-rows {asked!r}: {_SAMPLE}; ask the published questions (--data DIR), or leave it out"
+            f"{asked!r}: {_SAMPLE}; ask the published questions ({option('data', 'DIR')}), or leave it out",
+            field="published_rows",
         )
     sets = [found for spec, sample in exams if not sample and (found := neighbours(spec))]
     for name in _names(asked):
@@ -55,7 +56,7 @@ def refuse_unknown(asked: str, exams: Iterable[tuple[ExamSpec, bool]]) -> None:
                 problem = unknown if problem is None or "mean" in str(unknown) else problem
         else:
             raise problem or DataError(
-                f"--published-rows {name!r}: nothing was published that compares with these questions"
+                f"{name!r}: nothing was published that compares with these questions", field="published_rows"
             )
 
 
@@ -127,7 +128,7 @@ def unknown_notes(asked: str, exams: Iterable[ExamRecord], models: Iterable[str]
     for exam in exams if _names(asked) else ():
         label = exam.spec.label
         if exam.data is None:
-            notes.append(f"{label}: --published-rows {asked!r} has no row to show: {_SAMPLE}.")
+            notes.append(f"{label}: {option('published_rows')} {asked!r} has no row to show: {_SAMPLE}.")
             continue
         everything = neighbours(exam.spec)
         for name in _names(asked):
@@ -137,12 +138,14 @@ def unknown_notes(asked: str, exams: Iterable[ExamRecord], models: Iterable[str]
                 notes.append(f"{label}: {unknown}" + ("" if str(unknown).endswith("?") else "."))
         if not everything:
             notes.append(
-                f"{label}: nothing was published that compares with it, so --published-rows has no row to show."
+                f"{label}: nothing was published that compares with it, so {option('published_rows')} has no row to "
+                "show."
             )
     rules = [model for model in dict.fromkeys(models) if model.startswith(BASELINE)]
     if _names(asked) and rules:
         notes.append(
-            f"{', '.join(rules)}: beside a baseline stand published baselines only, whatever --published-rows says."
+            f"{', '.join(rules)}: beside a baseline stand published baselines only, whatever "
+            f"{option('published_rows')} says."
         )
     return notes
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from viva.errors import VivaError
+from viva.errors import VivaError, option
 from viva.files import read_regular
 from viva.requesting import VARIABLE, RequestOptions, expanded
 from viva.runs.config import JudgeOptions, ServerOptions
@@ -29,9 +29,9 @@ def request_options(given: ServerOptions, *, limit_kept: bool) -> RequestOptions
     """The options of one model. Raises VivaError for what cannot be sent."""
     return RequestOptions(
         effort=given.reasoning_effort or "",
-        budget=_budget(given.reasoning_effort, given.reasoning_budget, "--reasoning"),
-        fields=_pairs(given.request_field, "--request-field", refused=_RESERVED),
-        template_options=_pairs(given.template_option, "--template-option"),
+        budget=_budget(given.reasoning_effort, given.reasoning_budget, "reasoning"),
+        fields=_pairs(given.request_field, "request_field", refused=_RESERVED),
+        template_options=_pairs(given.template_option, "template_option"),
         headers=tuple(map(_header, given.header)),
         system=_system(given.system) if given.system else "",
         api_version=given.api_version or "",
@@ -46,41 +46,43 @@ def judge_request_options(given: JudgeOptions) -> RequestOptions:
     """Those of the judges."""
     return RequestOptions(
         effort=given.judge_reasoning_effort or "",
-        budget=_budget(given.judge_reasoning_effort, given.judge_reasoning_budget, "--judge-reasoning"),
-        fields=_pairs(given.judge_request_field, "--judge-request-field", refused=_RESERVED),
+        budget=_budget(given.judge_reasoning_effort, given.judge_reasoning_budget, "judge_reasoning"),
+        fields=_pairs(given.judge_request_field, "judge_request_field", refused=_RESERVED),
     )
 
 
-def _budget(effort: str | None, budget: int | None, option: str) -> int:
+def _budget(effort: str | None, budget: int | None, of: str) -> int:
     if effort == "none" and budget:
-        raise VivaError(f"{option}-effort none and {option}-budget {budget} contradict each other: leave one out")
+        both = f"{option(f'{of}_effort', 'none')} and {option(f'{of}_budget', str(budget))}"
+        raise VivaError(f"{both} contradict each other: leave one out")
     return budget or 0
 
 
-def _pairs(given: tuple[str, ...], option: str, refused: frozenset[str] = frozenset()) -> tuple[tuple[str, str], ...]:
+def _pairs(given: tuple[str, ...], field: str, refused: frozenset[str] = frozenset()) -> tuple[tuple[str, str], ...]:
     """`KEY=JSON` → (key, JSON); what is no JSON is taken as a text where it cannot be meant for anything else."""
     found: dict[str, str] = {}
     for each in given:
         name, equals, value = each.partition("=")
         name = name.strip()
         if not equals or not name:
-            raise VivaError(f"{option} {one_line(each, 80)!r}: write KEY=JSON, such as {option} top_k=20")
+            raise VivaError(f"{one_line(each, 80)!r}: write KEY=JSON, such as top_k=20", field=field)
         if name in refused:
-            raise VivaError(f"{option} {name}: Viva writes this field itself")
+            raise VivaError(f"{name}: Viva writes this field itself", field=field)
         if name in found:
-            raise VivaError(f"{option} {name} is there twice")
-        found[name] = _json(value, option, name)
+            raise VivaError(f"{name} is there twice", field=field)
+        found[name] = _json(value, field, name)
     return tuple(found.items())
 
 
-def _json(text: str, option: str, name: str) -> str:
+def _json(text: str, field: str, name: str) -> str:
     try:
         return msgspec.json.encode(msgspec.json.decode(text)).decode()
     except (msgspec.DecodeError, RecursionError, UnicodeError):
         if re.fullmatch(r"[A-Za-z][\w .:/-]*", text):
             return msgspec.json.encode(text).decode()
         raise VivaError(
-            f"{option} {name}={one_line(text, 60)}: this is no JSON; a text stands in double quotes: '{name}=\"...\"'"
+            f"{name}={one_line(text, 60)}: this is no JSON; a text stands in double quotes: '{name}=\"...\"'",
+            field=field,
         ) from None
 
 
@@ -88,15 +90,18 @@ def _header(given: str) -> tuple[str, str]:
     name, equals, value = given.partition("=")
     name, value = name.strip(), value.strip()
     if not equals or not _NAME.fullmatch(name):
-        raise VivaError(f"--header {one_line(name, 60)}: write NAME=VALUE, such as --header 'X-Title=Viva'")
+        raise VivaError(
+            f"{one_line(name, 60)}: write NAME=VALUE, such as {option('header')} 'X-Title=Viva'", field="header"
+        )
     if name.lower() in _OF_THE_WIRE:
-        raise VivaError(f"--header {name}: this header is HTTP's own")
+        raise VivaError(f"{name}: this header is HTTP's own", field="header")
     if any(ord(character) < 32 or ord(character) == 127 for character in value):
-        raise VivaError(f"--header {name}: a value is one line without control characters")
+        raise VivaError(f"{name}: a value is one line without control characters", field="header")
     if _SECRET.search(name) and not VARIABLE.search(value):
         raise VivaError(
-            f"--header {name}: a secret is read from the environment, so that no file holds it: "
-            f"--header '{name}=$VARIABLE' (in single quotes, or the shell puts its value in)"
+            f"{name}: a secret is read from the environment, so that no file holds it: "
+            f"{option('header')} '{name}=$VARIABLE' (in single quotes, or the shell puts its value in)",
+            field="header",
         )
     expanded(((name, value),))
     return name, value
@@ -109,6 +114,6 @@ def _system(given: str) -> str:
     try:
         return read_regular(Path(given[1:]), LARGEST, follow=True).decode("utf-8-sig").strip()
     except OSError as problem:
-        raise VivaError(f"--system: cannot read {given[1:]}: {problem.strerror or problem}") from None
+        raise VivaError(f"{option('system')}: cannot read {given[1:]}: {problem.strerror or problem}") from None
     except UnicodeDecodeError:
-        raise VivaError(f"--system: {given[1:]} is not UTF-8") from None
+        raise VivaError(f"{option('system')}: {given[1:]} is not UTF-8") from None

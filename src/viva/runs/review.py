@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Struct
 
-from viva.errors import VivaError
+from viva.errors import VivaError, option
 from viva.fields import note
 from viva.files import read_regular
 from viva.visible import escape_invisible
@@ -47,18 +47,25 @@ def invited(opening: Opening, run: Path) -> dict[str, str]:
     from viva.review.text import name_problem
 
     if opening.invite and (opening.token or opening.reviewer):
-        raise VivaError("--invite gives everybody a key and a name of their own: leave out --token and --reviewer")
+        raise VivaError(
+            f"gives everybody a key and a name of their own: leave out {option('token')} and {option('reviewer')}",
+            field="invite",
+        )
     found: dict[str, str] = {}
     for given in opening.invite:
         name = " ".join(given.split())
         if problem := name_problem(name):
-            raise VivaError(f"--invite {escape_invisible(given, limit=80)!r}: {problem}")
+            raise VivaError(f"{escape_invisible(given, limit=80)!r}: {problem}", field="invite")
         if name in found.values():
-            raise VivaError(f"--invite {escape_invisible(name, limit=80)!r} is there twice: one person is not two")
+            raise VivaError(
+                f"{escape_invisible(name, limit=80)!r} is there twice: one person is not two", field="invite"
+            )
         try:
             found[personal_key("review", str(run.resolve()), name)] = name
         except OSError as problem:
-            raise VivaError(f"--invite needs a secret to make keys with, and cannot keep one: {problem}") from None
+            raise VivaError(
+                f"needs a secret to make keys with, and cannot keep one: {problem}", field="invite"
+            ) from None
     return found
 
 
@@ -83,22 +90,26 @@ def start_filter(opening: Opening, items: list[Item]) -> Filter:
         name, equals, value = condition.partition("=")
         if not equals or name not in names:
             raise VivaError(
-                f"--only {escape_invisible(condition)!r}: write TAG=VALUE; the tags are: "
-                f"{escape_invisible(', '.join(names))}"
+                f"{escape_invisible(condition)!r}: write TAG=VALUE; the tags are: {escape_invisible(', '.join(names))}",
+                field="only",
             )
         if opening.blind and name in TELLING:
             raise VivaError(
-                f"--only {escape_invisible(condition)!r} would tell the verdict to who reviews blind; leave one out"
+                f"{escape_invisible(condition)!r} would tell the verdict to who reviews blind; leave one out",
+                field="only",
             )
         values = sorted({value for item in items for value in item.values(name)})
         if value not in values:
             shown = escape_invisible(", ".join(values), limit=400)
-            raise VivaError(f"--only {escape_invisible(condition)!r}: no answer has that; {name} is one of: {shown}")
+            raise VivaError(
+                f"{escape_invisible(condition)!r}: no answer has that; {name} is one of: {shown}", field="only"
+            )
         query[f"t.{name}"] = value
     if opening.strata and (opening.strata not in strata or not opening.sample):
         raise VivaError(
-            f"--strata {escape_invisible(opening.strata)!r} goes with --sample, and is one of: "
-            f"{escape_invisible(', '.join(strata))}"
+            f"{escape_invisible(opening.strata)!r} goes with {option('sample')}, and is one of: "
+            f"{escape_invisible(', '.join(strata))}",
+            field="strata",
         )
     return Filter.read(query, opening.blind)
 
@@ -120,13 +131,13 @@ def token_given(token: str, file: Path | None) -> str:
     if file is None:
         return token
     if token:
-        raise VivaError("--token and --token-file exclude each other: give one of them")
+        raise VivaError(f"and {option('token_file')} exclude each other: give one of them", field="token")
     try:
         found = read_regular(file, 4096, follow=True).decode("ascii").strip()
     except OSError as problem:
-        raise VivaError(f"cannot read --token-file {file}: {problem.strerror}") from None
+        raise VivaError(f"cannot read {option('token_file')} {file}: {problem.strerror}") from None
     except UnicodeDecodeError:
         found = ""
     if not found or not found.isprintable() or " " in found:
-        raise VivaError(f"--token-file {file} holds no token: it is one word of ASCII characters")
+        raise VivaError(f"{file} holds no token: it is one word of ASCII characters", field="token_file")
     return found

@@ -15,7 +15,7 @@ from viva.benchmarks import find_benchmark
 from viva.benchmarks.sharding import unsharded
 from viva.contracts import Exam, Model
 from viva.engine.folder import RunFolder, RunRecord, find_run, new_run_path
-from viva.errors import DataError
+from viva.errors import DataError, option
 from viva.io.tables import CsvText
 from viva.keytable import KeyTable, text_key
 from viva.models.replay import Replay
@@ -231,7 +231,7 @@ def _refuse_strangers(replays: Sequence[Replay], exams: list[Exam], answers: Pat
                 f"{answers} answers question {first!r}"
                 + (f" and {strange - 1:,} more" if strange > 1 else "")
                 + f" that this set does not have; its ids look like {shown!r}; "
-                "where a column holds the questions' texts, say which: --question-column NAME"
+                f"where a column holds the questions' texts, say which: {option('question_column', 'NAME')}"
             )
 
 

@@ -23,7 +23,7 @@ from viva.engine.folder import ExamRecord, RunFolder, RunRecord
 from viva.engine.labelling import STAGE as LABELS
 from viva.engine.limits import RunLimits
 from viva.engine.merging import JournalMerge, merge_reviews
-from viva.errors import StorageError, VivaError
+from viva.errors import StorageError, VivaError, option
 from viva.files import LockedError, lock, new_file, reading
 from viva.models.replay import KEPT
 from viva.runs.answer_files import UNMATCHED
@@ -87,12 +87,15 @@ def find_parts(paths: Sequence[Path], *, any_address: bool) -> Parts:
             if shard:
                 found.setdefault(run.resolve(), Part(read_shard(shard), folder))
             elif run == path:
-                raise VivaError(f"{run} is a whole run, no shard of one (`viva run --shard I/N` makes shards)")
+                raise VivaError(
+                    f"{run} is a whole run, no shard of one (`viva run {option('shard', 'I/N')}` makes shards)"
+                )
             else:
                 left_out.append(run)
     if not found:
         raise VivaError(
-            f"{paths[0]} holds {len(left_out):,} whole runs and no shard of one (`viva run --shard I/N` makes shards)"
+            f"{paths[0]} holds {len(left_out):,} whole runs and no shard of one (`viva run "
+            f"{option('shard', 'I/N')}` makes shards)"
         )
     parts = sorted(found.values(), key=lambda part: (part.shard, part.folder.record.created, str(part.folder.path)))
     _refuse_strangers(parts, any_address=any_address)
@@ -127,7 +130,7 @@ def _refuse_strangers(parts: Sequence[Part], *, any_address: bool) -> None:
             more = f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
             moved = all(name.endswith("base_url") for name, _, _ in found)
             hint = (
-                "; where both served the same model, say so with --any-address"
+                f"; where both served the same model, say so with {option('any_address')}"
                 if moved
                 else "; merge what belongs together, or grade or judge the one as the other first"
             )
@@ -295,9 +298,9 @@ def _staged(into: Path) -> Iterator[Path]:
     Raises VivaError where `into` is there already, StorageError where it cannot be written.
     """
     if (into / "run.json").exists():
-        raise StorageError(f"{into} holds a run already: choose another --out")
+        raise StorageError(f"{into} holds a run already: choose another {option('out')}")
     if into.exists() and (not into.is_dir() or any(into.iterdir())):
-        raise VivaError(f"--out {into}: name a folder that is not there yet, or is empty")
+        raise VivaError(f"{into}: name a folder that is not there yet, or is empty", field="out")
     stage = into.absolute().parent / f".{into.absolute().name}.merging"
     try:
         stage.mkdir(parents=True, exist_ok=True)
@@ -305,7 +308,7 @@ def _staged(into: Path) -> Iterator[Path]:
             held = lock(stage / ".lock")
         except LockedError:
             raise StorageError(
-                f"another process is merging into {into}; wait for it, or choose another --out"
+                f"another process is merging into {into}; wait for it, or choose another {option('out')}"
             ) from None
         try:
             for left in stage.iterdir():  # by a merge that was killed

@@ -11,7 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 from msgspec import Struct
 
 from viva.engine.asking import FOR_GOOD, LASTING, Run, Tally, disk_full
-from viva.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK, EXIT_REFUSED, VivaError
+from viva.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK, EXIT_REFUSED, VivaError, option
 from viva.runs.progress import Mode, Progress, caller, conclude, say
 
 
@@ -147,10 +147,10 @@ def ending_of_asking(run: Run, path: Path, resume: str = "", *, verdicts: bool =
     elif run.refused:
         said = f"{left}; once that is right, go on with: {resume}"
         if elsewhere and run.lasting:
-            reuse = f" (--reuse {path} takes over what was answered)" if tally.answered or tally.kept else ""
+            reuse = f" ({option('reuse')} {path} takes over what was answered)" if tally.answered or tally.kept else ""
             said = f"{left}; this run keeps its models and options: begin another `viva run` with the right ones{reuse}"
         elif run.absent:
-            said += f" (--wait-for-server 600 waits for a server that still loads){elsewhere}"
+            said += f" ({option('wait_for_server', '600')} waits for a server that still loads){elsewhere}"
         code = EXIT_INCOMPLETE if run.unreached == run.refused.keys() else EXIT_REFUSED
     elif run.stop == "refused":
         said = f"stopped, as the grading would not work; {left}{yet}"

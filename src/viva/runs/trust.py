@@ -13,7 +13,7 @@ import msgspec
 
 from viva.engine.endpoints import addressed, approve, is_approved
 from viva.engine.folder import ModelRecord, RunFolder, RunRecord
-from viva.errors import VivaError
+from viva.errors import VivaError, option
 from viva.requesting import RequestOptions
 from viva.runs.config import LimitOptions
 from viva.runs.progress import notify
@@ -40,18 +40,21 @@ def confirm_endpoints(folder: RunFolder, limits: LimitOptions, ask: Callable[[st
         if ask is None:
             raise VivaError(
                 f"{folder.path} was not begun by you here, and says where requests and keys go: {'; '.join(shown)}. "
-                "Nothing was sent. If you know these addresses, say --trust-endpoints"
+                f"Nothing was sent. If you know these addresses, say {option('trust_endpoints')}"
             )
         said = f"{folder.path} was not begun by you here. Going on with it sends requests and keys:"
         if not ask("\n  ".join([said, *shown]), "Do you know these addresses, and may the keys go there?"):
-            raise VivaError("nothing was sent; --trust-endpoints agrees without asking")
+            raise VivaError(f"nothing was sent; {option('trust_endpoints')} agrees without asking")
     keep_approval(folder)
 
 
 def keep_approval(folder: RunFolder) -> None:
     """Write down that the run's addresses are its user's: those of a command line, or confirmed."""
     if problem := approve(folder.path, folder.record):
-        notify(f"{problem}; going on with {folder.path} will ask whether its addresses are yours (--trust-endpoints)")
+        notify(
+            f"{problem}; going on with {folder.path} will ask whether its addresses are yours "
+            f"({option('trust_endpoints')})"
+        )
 
 
 def _described(one: ModelRecord) -> str:
@@ -69,8 +72,9 @@ def refuse_inherited_code(records: Sequence[ModelRecord], limits: LimitOptions) 
     for one in records:
         if one.weights and one.weights.trust_remote_code and not limits.trust_remote_code:
             raise VivaError(
-                f"this run was begun with --trust-remote-code, and code that comes with {one_line(one.name, 200)} "
-                "would run with all your rights: look at it, and then say --trust-remote-code again"
+                f"this run was begun with {option('trust_remote_code')}, and code that comes with "
+                f"{one_line(one.name, 200)} "
+                f"would run with all your rights: look at it, and then say {option('trust_remote_code')} again"
             )
 
 

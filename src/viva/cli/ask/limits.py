@@ -41,8 +41,8 @@ def limits_command(run: Path, as_json: bool, **given: tuple[str, ...]) -> int:
         pid=asking_process(folder),
         number=secrets.token_hex(8),
         concurrency=ceilings(limits),
-        requests_per_minute=paces(limits.requests_per_minute, "--requests-per-minute"),
-        tokens_per_minute=paces(limits.tokens_per_minute, "--tokens-per-minute"),
+        requests_per_minute=paces(limits.requests_per_minute, "requests_per_minute"),
+        tokens_per_minute=paces(limits.tokens_per_minute, "tokens_per_minute"),
     )
     try:
         write_file(folder / ASKED, request)

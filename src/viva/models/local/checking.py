@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args
 
+from viva.errors import option
 from viva.models import templates, weightfiles
 from viva.models.weightfiles import HUB_NAME, read_json
 from viva.visible import one_line
@@ -128,7 +129,10 @@ def _hub(place: str, weights: Weights) -> str:
     if not HUB_NAME.fullmatch(name) or Path(place).expanduser().is_absolute():
         return f"no such model: {shown(place)!r}: there is no such folder, and it is no Hugging Face name (OWNER/NAME)"
     if "@" in place and weights.revision and weights.revision != revision:
-        return f"{shown(place)} names a revision, and so does --revision {one_line(weights.revision, 40)!r}: name one"
+        return (
+            f"{shown(place)} names a revision, and so does {option('revision')} "
+            f"{one_line(weights.revision, 40)!r}: name one"
+        )
     snapshot = weightfiles.snapshot(name, revision)
     if snapshot is None and weightfiles.offline():
         return f"{shown(place)} is not on this machine, and HF_HUB_OFFLINE is set: name a folder that holds it"
@@ -168,7 +172,7 @@ def _sibling(place: str, folder: Path, config: Mapping[str, object]) -> str:
     if (folder / "adapter_config.json").is_file():
         return (
             f"{shown(place)} has an adapter beside its weights (adapter_config.json), which would be put upon them "
-            "unasked: move its files to a folder of their own, and name that with --adapter"
+            f"unasked: move its files to a folder of their own, and name that with {option('adapter')}"
         )
     return ""
 
@@ -185,7 +189,7 @@ def code_of_its_own(place: str) -> str:
     """The sentence that refuses it."""
     return (
         f"{shown(place)} comes with code of its own (auto_map), which would be run on this machine: look at it, and "
-        "then say --trust-remote-code; or name a model that transformers knows"
+        f"then say {option('trust_remote_code')}; or name a model that transformers knows"
     )
 
 

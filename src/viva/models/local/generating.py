@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
-from viva.errors import VivaError
+from viva.errors import VivaError, option
 from viva.models.local import drawing
 from viva.models.local.memory import OutOfMemory, out_of_memory
 from viva.models.local.stopping import Reply
@@ -128,7 +128,7 @@ def limit(opened: Opened, asked: Asked) -> int:
     if capacity <= 0:
         raise VivaError(
             f"a prompt has {prompt} tokens and {opened.name} reads {opened.context} at most, the reply included: show "
-            "fewer exemplars (--shots), or use a model with a longer context"
+            f"fewer exemplars ({option('shots')}), or use a model with a longer context"
         )
     return capacity if wanted is None else min(capacity, wanted)
 
@@ -239,7 +239,9 @@ def _write(
 
 
 def _no_numbers(opened: Opened) -> str:
-    narrow = "; it may need a wider range: --dtype bfloat16 or float32" if opened.dtype == "float16" else ""
+    narrow = (
+        f"; it may need a wider range: {option('dtype', 'bfloat16')} or float32" if opened.dtype == "float16" else ""
+    )
     return f"{opened.name} computed logits that are no numbers ({opened.dtype}): its weights may be damaged{narrow}"
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from viva.errors import VivaError
+from viva.errors import VivaError, option
 from viva.models import Endpoint
 from viva.models.adapting import Adapting
 from viva.models.local import opening
@@ -68,7 +68,8 @@ class LocalModel:
             tokens.next_tokens(request.prompt, request.continuations)
         if self.said.budget and isinstance(request.prompt, str):
             raise VivaError(
-                f"{self.name}: --reasoning-budget is for chats, where a model may think: leave out --form base"
+                f"{self.name}: {option('reasoning_budget')} is for chats, where a model may think: leave out "
+                f"{option('form', 'base')}"
             )
 
     async def answer(self, request: Generate) -> Response:
@@ -154,5 +155,5 @@ def _shown(place: str, weights: Weights) -> str:
 
 def connect(name: str, endpoint: Endpoint) -> LocalModel:
     """A folder, or a name of the Hub. Raises VivaError for what cannot be opened, with what to do about it."""
-    refuse_foreign(f"hf/{name}", endpoint.request, "--request-field", "--header", "--api-version", "--stream")
+    refuse_foreign(f"hf/{name}", endpoint.request, "request_field", "header", "api_version", "stream")
     return LocalModel(name, endpoint.weights, endpoint.shown, endpoint.request, endpoint.adapted)

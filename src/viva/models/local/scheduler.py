@@ -12,9 +12,10 @@ import threading
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Future
+from contextvars import copy_context
 from typing import Any
 
-from viva.errors import ModelError, VivaError
+from viva.errors import ModelError, VivaError, option
 from viva.models.local.memory import OutOfMemory, out_of_memory
 from viva.models.local.work import Job, Openable, Worker, give_back, settle
 from viva.visible import one_line
@@ -49,7 +50,9 @@ class RequestScheduler:
             self._waiting.append(job)
             self._change.notify_all()
             if self._thread is None or not self._thread.is_alive():
-                self._thread = threading.Thread(target=self._run, name="viva-hf", daemon=True)
+                self._thread = threading.Thread(
+                    target=copy_context().run, args=(self._run,), name="viva-hf", daemon=True
+                )
                 self._thread.start()
         return job.future
 
@@ -163,7 +166,9 @@ def refused(name: str, problem: BaseException) -> ModelError:
     cause = problem.__cause__ or problem
     if isinstance(problem, OutOfMemory) or (isinstance(cause, Exception) and out_of_memory(cause)):
         said = str(problem) if isinstance(problem, VivaError) else f"no memory to open {name}"
-        advice = "a smaller model, --bits, --dtype bfloat16 or --device map may fit"
+        advice = (
+            f"a smaller model, {option('bits')}, {option('dtype', 'bfloat16')} or {option('device', 'map')} may fit"
+        )
         return ModelError("memory", f"{said}: {advice}", fatal=True)
     if isinstance(problem, VivaError):
         return ModelError("weights", str(problem), fatal=True)

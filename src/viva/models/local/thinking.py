@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
-from viva.errors import VivaError
+from viva.errors import VivaError, option
 from viva.models.sending import decoded
 from viva.requesting import RequestOptions
 from viva.scorers.fold import CLOSINGS, OPENINGS
@@ -30,8 +30,8 @@ def variables(template: str, said: RequestOptions, name: str) -> dict[str, Any]:
     """The variables of a chat template by which it is told what the user says. Raises VivaError where it has none."""
     own = decoded(said.template_options)
     if (own or said.effort) and not template:
-        option = "--template-option" if own else "--reasoning-effort"
-        raise VivaError(f"{option} is for a model's own chat template, and {name} is not asked by one")
+        field = "template_option" if own else "reasoning_effort"
+        raise VivaError(f"is for a model's own chat template, and {name} is not asked by one", field=field)
     if not said.effort:
         return own
     code = " ".join(_LITERAL.sub("", block) for block in _BLOCK.findall(template))
@@ -42,8 +42,9 @@ def variables(template: str, said: RequestOptions, name: str) -> dict[str, Any]:
     if not found:
         names = ", ".join(SWITCHES if said.effort == "none" else (*SWITCHES, LEVEL))
         raise VivaError(
-            f"--reasoning-effort {said.effort}: the chat template of {name} has no variable for it ({names}); "
-            "--template-option NAME=JSON sets another"
+            f"{said.effort}: the chat template of {name} has no variable for it ({names}); "
+            f"{option('template_option', 'NAME=JSON')} sets another",
+            field="reasoning_effort",
         )
     return found | own
 

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from viva.errors import VivaError
+from viva.errors import VivaError, option
 from viva.models import templates
 from viva.models.local import rendering
 from viva.models.local.thinking import SWITCHES, Marks, closed, opened_by, variables
@@ -35,7 +35,6 @@ _CLOCK = (
     + " }}{%- endmacro %}\n"
 )
 """Put before such a template: transformers lets no function through to it. Blocks swallow the line feed behind them."""
-_OTHERWISE = "; use --answer-by likelihood, or leave --answer-by out and read the answer from what the model writes"
 
 
 class Tokens:
@@ -85,7 +84,7 @@ class Tokens:
             if not isinstance(prompt, str) and not special and kept[:2] == [self._bos] * 2:
                 raise VivaError(
                     f"the chat template of {self.name} begins with BOS twice, and no model was trained so: mend it "
-                    "(chat_template.jinja or tokenizer_config.json), or name a family with --template"
+                    f"(chat_template.jinja or tokenizer_config.json), or name a family with {option('template')}"
                 )
             self._kept[prompt, answer_next] = kept
             for oldest in list(self._kept)[:-_KEPT]:
@@ -117,7 +116,7 @@ class Tokens:
             if token in found:
                 raise VivaError(
                     f"for the tokenizer of {self.name}, {_quoted(found[token])} and {_quoted(continuation)} are the "
-                    f"same token after {_end(text)}{_OTHERWISE}"
+                    f"same token after {_end(text)}{_otherwise()}"
                 )
             found[token] = continuation
         return list(found)
@@ -128,15 +127,15 @@ class Tokens:
             blank = " (let the prompt end without its blank)" if text[-1:].isspace() else ""
             raise VivaError(
                 f"the tokenizer of {self.name} joins {_quoted(continuation)} with the end of the prompt, {_end(text)}, "
-                f"so there is no next token to choose{blank}{_OTHERWISE}"
+                f"so there is no next token to choose{blank}{_otherwise()}"
             )
         if len(own) != 1:
             raise VivaError(
                 f"for the tokenizer of {self.name}, {_quoted(continuation)} is {len(own)} tokens and not one after "
-                f"{_end(text)}{_OTHERWISE}"
+                f"{_end(text)}{_otherwise()}"
             )
         if own[0] == self._tokenizer.unk_token_id:
-            raise VivaError(f"the tokenizer of {self.name} does not know {_quoted(continuation)}{_OTHERWISE}")
+            raise VivaError(f"the tokenizer of {self.name} does not know {_quoted(continuation)}{_otherwise()}")
         return own[0]
 
     def continued(self, prompt: Prompt, continuation: str) -> tuple[list[int], list[int]]:
@@ -159,7 +158,7 @@ class Tokens:
         if not own:
             raise VivaError(
                 f"the tokenizer of {self.name} has no token for {_quoted(continuation)} after {_end(rest)}: leave "
-                "--answer-by out and read the answer from what the model writes"
+                f"{option('answer_by')} out and read the answer from what the model writes"
             )
         return before or [self._first(text)], own
 
@@ -226,8 +225,9 @@ class Tokens:
         """Messages by the chat template; `off`: with its switches for thinking off."""
         if not self._tokenizer.chat_template:
             raise VivaError(
-                f"{self.name} has no chat template: ask it as a base model (--form base), or name how messages are "
-                "written (--template raw, qwen, llama3, ...)"
+                f"{self.name} has no chat template: ask it as a base model ({option('form', 'base')}), or name how "
+                "messages are "
+                f"written ({option('template', 'raw')}, qwen, llama3, ...)"
             )
         system = "\n".join(message.content for message in messages if message.role == "system")
         others = [message for message in messages if message.role != "system"]
@@ -256,7 +256,8 @@ class Tokens:
             why = one_line(said, 200)
             raise VivaError(
                 f"the chat template of {self.name} does not take these messages ({why}): ask it as a base model "
-                "(--form base), or name how messages are written (--template raw, qwen, llama3, ...)"
+                f"({option('form', 'base')}), or name how messages are written ({option('template', 'raw')}, qwen, "
+                "llama3, ...)"
             ) from cause
 
     # --- the tokenizer
@@ -329,3 +330,8 @@ def _quoted(text: str) -> str:
 
 def _end(text: str) -> str:
     return f"“…{escape_invisible(text[-12:])}”".replace("\n", "⏎")
+
+
+def _otherwise() -> str:
+    out = f"leave {option('answer_by')} out and read the answer from what the model writes"
+    return f"; use {option('answer_by', 'likelihood')}, or {out}"

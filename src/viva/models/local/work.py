@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import msgspec
 from msgspec import Struct
 
-from viva.errors import ModelError, VivaError
+from viva.errors import ModelError, VivaError, option
 from viva.models.thoughts import separate_thoughts
 from viva.requesting import RequestOptions
 from viva.types import Choose, Generate, Likelihood, Request, Response, Usage
@@ -154,7 +154,10 @@ class Worker:
             tokens = max(len(row.ids) + max(map(len, row.continuations), default=0) for row in batch)
             lessened = sort != "write" and self._forward.lessen(tokens)
             if len(batch) == 1 and not lessened:
-                problem = f"no memory for one prompt of {tokens:,} tokens; a smaller model, --bits or --dtype may fit"
+                problem = (
+                    f"no memory for one prompt of {tokens:,} tokens; a smaller model, {option('bits')} or "
+                    f"{option('dtype')} may fit"
+                )
                 settle(batch[0].job.future, ModelError("memory", problem))
                 return
             self._rows[sort] = max(1, len(batch) // 2)
@@ -224,7 +227,7 @@ class Worker:
 
     def _no_numbers(self) -> ModelError:
         wider = {"float16": "bfloat16 or float32", "bfloat16": "float32"}.get(self._opened.dtype, "")
-        advice = f"--dtype {wider} may do" if wider else "are its weights damaged?"
+        advice = f"{option('dtype')} {wider} may do" if wider else "are its weights damaged?"
         said = f"{self.model.name} computes probabilities that are no numbers in {self._opened.dtype} here; {advice}"
         return ModelError("numbers", said)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from viva.errors import StorageError, VivaError
+from viva.errors import StorageError, VivaError, option
 from viva.version import __version__
 
 MARKER = ".viva-export.json"
@@ -26,21 +26,27 @@ _HEAD = 1 << 20
 def check_place(out: Path, form: str, *, force: bool) -> None:
     """Refuse an --out that cannot or must not be written. Writes nothing. Raises VivaError."""
     if not out.absolute().parent.is_dir():
-        raise VivaError(f"--out {out}: there is no folder {out.absolute().parent}; make it first")
+        raise VivaError(f"{out}: there is no folder {out.absolute().parent}; make it first", field="out")
     if out.is_symlink():
-        raise VivaError(f"--out {out} is a link: name the place itself")
+        raise VivaError(f"{out} is a link: name the place itself", field="out")
     if not out.exists():
         return
     if out.is_dir() and not any(out.iterdir()):
         return
     if not force:
-        raise VivaError(f"--out {out} exists: choose another, or replace an earlier export there with --force")
+        raise VivaError(
+            f"{out} exists: choose another, or replace an earlier export there with {option('force')}", field="out"
+        )
     if not out.is_dir() and not _is_ours(out):
-        raise VivaError(f"--out {out} is no log that Viva wrote, and --force replaces nothing else: name a new file")
+        raise VivaError(
+            f"{out} is no log that Viva wrote, and {option('force')} replaces nothing else: name a new file",
+            field="out",
+        )
     if out.is_dir() and not (out / MARKER).is_file():
         raise VivaError(
-            f"--out {out} holds other things than an export of Viva's (it has no {MARKER}), and --force replaces "
-            f"nothing else: name a new folder for the {form} export"
+            f"{out} holds other things than an export of Viva's (it has no {MARKER}), and {option('force')} replaces "
+            f"nothing else: name a new folder for the {form} export",
+            field="out",
         )
 
 
@@ -66,7 +72,7 @@ def placed_folder(out: Path, form: str, *, force: bool) -> Iterator[Path]:
     """
     check_place(out, form, force=force)
     if out.exists() and not out.is_dir():
-        raise VivaError(f"--out {out} is a file: name a folder for the {form} export")
+        raise VivaError(f"{out} is a file: name a folder for the {form} export", field="out")
     stage = _sibling(out)
     try:
         stage.mkdir()
@@ -99,7 +105,7 @@ def placed_file(out: Path, form: str, *, force: bool) -> Iterator[Path]:
     """A path to write one file to; it becomes `out` when the block ends well, and is dropped otherwise."""
     check_place(out, form, force=force)
     if out.is_dir():
-        raise VivaError(f"--out {out} is a folder: name a file, or a folder without a suffix")
+        raise VivaError(f"{out} is a folder: name a file, or a folder without a suffix", field="out")
     stage = _sibling(out)
     try:
         yield stage

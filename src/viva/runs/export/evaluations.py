@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
-from viva.errors import VivaError
+from viva.errors import VivaError, option
 from viva.interop.writing.answers import EvaluationResult
 from viva.runs.export.destination import check_place, placed_file, placed_folder
 from viva.runs.export.formats import ExportConfig
@@ -18,7 +18,7 @@ from viva.visible import one_line
 def opened_runs(config: ExportConfig, stack: ExitStack) -> list[ExportedRun]:
     """The sources as runs. Raises VivaError for an option of question sets, and for two runs of one name."""
     if config.choice.data or config.choice.language:
-        raise VivaError("--data and --language are for a question set; a run knows its own")
+        raise VivaError(f"and {option('language')} are for a question set; a run knows its own", field="data")
     paths = {Path(source).resolve(): Path(source) for source in config.sources}
     named: dict[str, Path] = {}
     for whole, path in paths.items():
@@ -58,9 +58,10 @@ def export_inspect(config: ExportConfig) -> int:
         if single:
             if len(evaluations) > 1:
                 raise VivaError(
-                    f"--out {config.out} would be one log, and a log is of one model on one exam; here are "
+                    f"{config.out} would be one log, and a log is of one model on one exam; here are "
                     f"{len(evaluations)}: "
-                    "name a folder"
+                    "name a folder",
+                    field="out",
                 )
             with placed_file(config.out, "inspect", force=config.force) as path:
                 single(evaluations[0], path)

@@ -10,7 +10,7 @@ from typing import NamedTuple, cast
 import msgspec
 from msgspec import Struct
 
-from viva.errors import VivaError
+from viva.errors import VivaError, option
 from viva.runs.config import TaskOptions
 from viva.visible import one_line
 
@@ -75,10 +75,10 @@ def writer(name: str, out: Path | None) -> Callable[[ExportConfig], int]:
     missing or has no meaning."""
     if name not in FORMATS:
         known = ", ".join(FORMATS)
-        raise VivaError(f"--to {one_line(name, 60)!r}: there is no such format; there are: {known}")
+        raise VivaError(f"{one_line(name, 60)!r}: there is no such format; there are: {known}", field="to")
     if FORMATS[name].tracker and out is not None:
-        raise VivaError(f"--out {out}: --to {name} writes no file: {FORMATS[name].about}")
+        raise VivaError(f"{out}: {option('to')} {name} writes no file: {FORMATS[name].about}", field="out")
     if not FORMATS[name].tracker and out is None:
-        raise VivaError(f"--to {name} writes a folder: say which with --out")
+        raise VivaError(f"{name} writes a folder: say which with {option('out')}", field="to")
     module, _, function = FORMATS[name].writer.partition(":")
     return cast("Callable[[ExportConfig], int]", getattr(importlib.import_module(module), function))

@@ -13,7 +13,7 @@ import msgspec
 import yaml
 
 from viva.benchmarks import BENCHMARKS
-from viva.errors import EXIT_OK, DataError, VivaError
+from viva.errors import EXIT_OK, DataError, VivaError, option
 from viva.interop.asked import Asked, Settings, open_asked
 from viva.runs.export.destination import placed_folder
 from viva.runs.progress import say
@@ -60,7 +60,8 @@ def export_lm_eval_tasks(config: ExportConfig) -> int:
         if name not in BENCHMARKS:
             known = ", ".join(BENCHMARKS)
             raise VivaError(
-                f"--to lm-eval-tasks writes tasks of benchmarks, and {one_line(name, 80)!r} is none; there are: {known}"
+                f"lm-eval-tasks writes tasks of benchmarks, and {one_line(name, 80)!r} is none; there are: {known}",
+                field="to",
             )
     choice = config.choice
     files: dict[str, str] = {f"{MODULE}.py": _MODULE}
@@ -78,7 +79,10 @@ def export_lm_eval_tasks(config: ExportConfig) -> int:
             (folder / file).write_text(content, encoding="utf-8")
     tasks = ",".join(file.removesuffix(".yaml") for file in files if file.endswith(".yaml") and "_base" not in file)
     place = one_line(str(config.out), 200)
-    say(f"viva: {place}: lm_eval run --include_path {place} --tasks {tasks} --apply_chat_template --log_samples")
+    say(
+        f"viva: {place}: lm_eval run --include_path {place} --tasks {tasks} --apply_chat_template "
+        f"{option('log')}_samples"
+    )
     return EXIT_OK
 
 
