@@ -13,7 +13,7 @@ from meter import Taken, control, metered
 from plain import Bare, Plain
 
 from viva.benchmarks.rubric_exam import RubricExam
-from viva.engine.programs import program_key
+from viva.engine.stages import program_key
 from viva.sandbox import Sandbox
 from viva.sandbox.languages import languages
 from viva.types import NOTHING, Evidence, Execute, Execution, Response

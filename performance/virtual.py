@@ -16,7 +16,7 @@ from viva.engine.budget import Budget
 from viva.engine.groups import GroupPlan, Source, carry_out
 from viva.engine.journal import Entry, Journal
 from viva.engine.limits import Ceiling, Policy
-from viva.engine.pacing import Pace
+from viva.engine.slots import Pace
 from viva.errors import ModelError
 from viva.types import Choose, Generate, Message, Quota, Request, Response, Sampling, Usage
 

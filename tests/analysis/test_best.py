@@ -19,8 +19,8 @@ from viva.analysis.breakdown import Breakdown, frame
 from viva.analysis.estimate import Estimate
 from viva.analysis.uncertainty import share_interval
 from viva.errors import DataError
-from viva.runs.item_scores import table_rows
 from viva.runs.score_table import ModelScores
+from viva.studies.item_scores import table_rows
 from viva.types import Aggregate
 
 SCORES = st.floats(-1, 1, allow_nan=False).map(lambda value: round(value, 3))

@@ -21,7 +21,7 @@ from servers.fixtures import wait_until
 from viva.cli.main import COMMANDS, cli
 from viva.reports.charts.saving import SUFFIXES
 from viva.reports.charts.theme import LEAVES_OUT
-from viva.runs.live_tables import graded_results, open_run
+from viva.studies.live_tables import graded_results, open_run
 from viva.types import UNANSWERED, Question
 from viva.viewing.server import application
 from viva.web.guard import Access

@@ -14,7 +14,7 @@ import viva as library
 from rows import table
 from servers.fixtures import Viva
 from viva.benchmarks.custom.positions import Mapping, read_yaml
-from viva.runs.config import CONSENT
+from viva.runs.config import CONSENT, RunPlan
 from viva.runs.configfile import KNOWN, _Reader, config_text, read_config
 
 CONFIG = """\
@@ -149,11 +149,11 @@ VALUES = st.fixed_dictionaries(
 
 @given(VALUES)
 def test_every_value_comes_back_from_a_file(values: dict[str, object]) -> None:
-    text = config_text(["cmmlu"], ["openai/a"], {"openai/a": {"bits": "4"}}, values)
+    text = config_text(RunPlan.of(values, ["cmmlu"], ["openai/a"], {"openai/a": {"base_url": "http://b/v1"}}, []))
     root = read_yaml(text)
     assert isinstance(root, Mapping)
     reader = _Reader(Path("run.yaml"))
     fields = reader.fields(root, (*KNOWN, "benchmarks", "model"))
     changed = {name: value for name, value in values.items() if value != KNOWN[name].default}
     assert {name: reader.value(KNOWN[name], fields[name]) for name in fields if name in KNOWN} == changed
-    assert reader.models(fields["model"]) == (("openai/a",), {"openai/a": {"bits": "4"}})
+    assert reader.models(fields["model"]) == (("openai/a",), {"openai/a": {"base_url": "http://b/v1"}})

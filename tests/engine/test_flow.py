@@ -11,10 +11,9 @@ from typing import cast
 from viva.engine.asking import Run, Tally
 from viva.engine.budget import Budget
 from viva.engine.comparing import Comparison, run_comparisons
-from viva.engine.flow import FIRST, MOST, Feed, Onward, upcoming
 from viva.engine.journal import Journal
 from viva.engine.limits import Policy
-from viva.engine.stages import Answered, ComparisonQueue, Evaluation, Ready
+from viva.engine.stages import FIRST, MOST, Answered, ComparisonQueue, Evaluation, Feed, Onward, Ready, upcoming
 from viva.types import Compare, Question, Response
 
 

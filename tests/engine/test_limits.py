@@ -18,7 +18,7 @@ from viva.engine.asking import Run
 from viva.engine.budget import worst_case
 from viva.engine.groups import GroupPlan
 from viva.engine.limits import Fixed, Policy
-from viva.engine.pacing import Pace
+from viva.engine.slots import Pace
 from viva.types import Generate, Quota, Usage
 
 sys.path.append(str(Path(__file__).parents[2] / "performance"))

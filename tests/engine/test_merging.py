@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from viva.engine.journal import Entry, Journal
-from viva.engine.merging import JournalMerge, merge_reviews
 from viva.engine.reviews import Review, ReviewLog
 from viva.errors import StorageError
+from viva.runs.merging import JournalMerge, merge_reviews
 from viva.types import Failure
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rows import table
 from viva.engine.consumption import Consumption, who_answered
 from viva.engine.journal import MOST_SERVED, OTHERS, Entry, Journal
-from viva.engine.merging import JournalMerge
+from viva.runs.merging import JournalMerge
 from viva.types import Failure, Served
 
 Line = tuple[int, str, Served | None, bool]

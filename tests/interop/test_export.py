@@ -27,8 +27,8 @@ from viva.interop.writing import tables
 from viva.interop.writing.card import licence_of
 from viva.interop.writing.inspectlog import sample_id
 from viva.interop.writing.text import clean, encoded, file_part
-from viva.runs.export.destination import MARKER
-from viva.runs.export.formats import FORMATS
+from viva.studies.export.destination import MARKER
+from viva.studies.export.formats import FORMATS
 
 ALL = ("inspect", "lm-eval", "every-eval-ever", "parquet", "hf")
 

@@ -18,9 +18,9 @@ from rows import table, tabled
 from servers.fixtures import QUIET, LocalServer, Viva, Warm
 from viva.engine.folder import RunFolder
 from viva.runs.config import LimitOptions
-from viva.runs.live_tables import graded_results, open_run
 from viva.runs.open import prepare
 from viva.studies.agreement.ratings import rated
+from viva.studies.live_tables import graded_results, open_run
 from viva.viewing.server import application
 from viva.web.guard import Access
 

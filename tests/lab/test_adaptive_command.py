@@ -22,7 +22,7 @@ from viva.engine.folder import RunFolder
 from viva.errors import StorageError, VivaError
 from viva.reports.summary import summary_lines
 from viva.runs.draws import Until, read_draws, read_until
-from viva.runs.run_list import RunsConfig, listed_runs
+from viva.studies.run_list import RunsConfig, listed_runs
 
 UNTIL = {
     "500": Until("number", 500),

@@ -39,8 +39,8 @@ from viva.reports.formats import as_csv
 from viva.reports.leaderboard import standing
 from viva.reports.result import Report, Result
 from viva.reports.slices import Breakdowns, Shown
-from viva.runs.item_scores import table_rows
 from viva.runs.score_table import ModelScores
+from viva.studies.item_scores import table_rows
 from viva.types import UNANSWERED, Aggregate, Outcome, ScoreRow, TableSpec
 
 ROUNDING = 1e-9

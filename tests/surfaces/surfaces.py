@@ -17,7 +17,7 @@ from starlette.testclient import TestClient
 import viva as api
 from servers.fixtures import wait_until
 from surfaces.worlds import WORLDS, World, ran
-from viva.runs.live_tables import graded_results, open_run
+from viva.studies.live_tables import graded_results, open_run
 from viva.viewing.server import application
 from viva.web.guard import Access
 

@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 
 from review.conftest import chromium
 from viewing.runs import Growing
-from viva.runs.live_tables import graded_results, open_run
+from viva.studies.live_tables import graded_results, open_run
 from viva.viewing.server import application
 from viva.web.guard import Access
 from web.hostile import make_run

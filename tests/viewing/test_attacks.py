@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from rows import tabled
 from viewing.conftest import Visitor
 from viewing.runs import Growing
-from viva.runs.live_tables import graded_results, open_run
+from viva.studies.live_tables import graded_results, open_run
 from viva.viewing.pages import value_of
 from viva.viewing.server import application
 from viva.visible import escape_invisible

@@ -21,9 +21,8 @@ import msgspec
 
 from viva.engine.folder import ModelRecord, RunFolder, RunRecord
 from viva.engine.journal import Entry, Journal
-from viva.engine.programs import program_key
 from viva.engine.reviews import Review, ReviewLog, item_key, line_id
-from viva.engine.stages import Evaluation
+from viva.engine.stages import Evaluation, program_key
 from viva.runs.config import LimitOptions, TaskOptions
 from viva.runs.exams import label, open_exams, remember
 from viva.runs.open import OpenRun, prepare

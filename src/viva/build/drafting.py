@@ -16,7 +16,7 @@ from viva.engine.groups import GroupPlan, Source, carry_out
 from viva.engine.journal import Journal
 from viva.engine.keys import Keys
 from viva.engine.limits import Fixed, Policy
-from viva.engine.pacing import Pace
+from viva.engine.slots import Pace
 from viva.errors import VivaError
 from viva.runs.open import price_of
 from viva.runs.progress import Mode

@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 from viva.build.options import ProjectPath
 from viva.errors import EXIT_OK, VivaError
 from viva.fields import note
-from viva.runs.review import Token, TokenFile, token_given
+from viva.studies.review import Token, TokenFile, token_given
 from viva.visible import escape_invisible, plural
 
 if TYPE_CHECKING:

@@ -7,21 +7,24 @@ here, says that nothing is ready now. Nothing here waits or sends; `groups.carry
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
+import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import Generic, TypeVar
 
 import msgspec
 from msgspec import Struct
 
-from viva.contracts import Exam, Flag, Model, Suspicion
-from viva.engine.asking import Tally, Task
+from viva.contracts import Exam, Flag, Model, Sandbox, Suspicion
+from viva.engine.asking import Run, Tally, Task
 from viva.engine.budget import Price
 from viva.engine.comparing import Comparison, comparison_key, read_similarity
-from viva.engine.flow import Feed, Onward
 from viva.engine.folder import Canary
 from viva.engine.journal import Entry, Journal
 from viva.engine.keys import Keys, nonces, with_nonce, with_seed
-from viva.engine.programs import Program, program_key, read_execution
 from viva.engine.reviews import item_key
 from viva.keytable import KeyTable
 from viva.prompting import with_system
@@ -31,6 +34,7 @@ from viva.types import (
     NOT_ASKED,
     NOTHING,
     Evidence,
+    Execute,
     Execution,
     Failure,
     Generate,
@@ -544,3 +548,198 @@ def parts_shown(exam: Exam) -> frozenset[str]:
     """The parts of scores that the exam's tables have a column or row for; others stay out of scores.jsonl."""
     lines = [line for layout in exam.layouts() for line in (*layout.rows, *layout.columns)]
     return frozenset(part for line in (*lines, exam.headline()) for part in (line.part, line.given) if part)
+
+
+T = TypeVar("T")
+FIRST = 256
+"""So many answers wait at most for a stage that has not brought anything yet: it may never, and they were paid for."""
+MOST = 10_000
+"""So many wait at most for one that works; what waits is no text, only where it is to be read."""
+
+
+class Feed(Generic[T]):
+    """What is ready for the stage of `run`, in the order in which it came.
+
+    Iterating yields None where nothing is ready now; it ends when nothing more comes. What it does not want it does not
+    take. Whoever puts something in looks at `full` before it begins what ends here, so that a slow stage holds up the
+    faster one; `bounded` turns that off.
+    """
+
+    def __init__(self, run: Run, *, bounded: bool = True, wants: Callable[[T], bool] = lambda _: True) -> None:
+        self._run = run
+        self._bounded = bounded
+        self._wants = wants
+        self._items: deque[T] = deque()
+        self._closed = False
+        self._held = False
+        """Whether somebody found it full, and is to be told when it is not."""
+
+    @property
+    def full(self) -> bool:
+        """Whether enough waits for now."""
+        self._held = self._bounded and len(self._items) >= (MOST if self._run.tally.answered else FIRST)
+        return self._held
+
+    @property
+    def ended(self) -> bool:
+        """Whether everything was taken, and nothing more comes."""
+        return self._closed and not self._items
+
+    def put(self, item: T) -> None:
+        """Something is ready."""
+        if self._wants(item):
+            self._items.append(item)
+            self._run.ring()
+
+    def close(self) -> None:
+        """Nothing more comes."""
+        self._closed = True
+        self._run.ring()
+
+    def __iter__(self) -> Iterator[T | None]:
+        while not self.ended:
+            if not self._items:
+                yield None
+                continue
+            item = self._items.popleft()
+            if self._held and not self.full:
+                self._run.ring()
+            yield item
+
+
+class Onward(Generic[T]):
+    """Passes what is done in one stage on to others.
+
+    `beyond` are the feeds behind those. `once`: also where that stage may come upon the same again.
+    """
+
+    def __init__(self, feeds: Sequence[Feed[T]], beyond: Sequence[Feed[T]] = (), *, once: bool = False) -> None:
+        self.feeds = feeds
+        self._all = (*feeds, *beyond)
+        self._once = once
+        self._passed: dict[int, bytearray] = {}
+        """Of whose, by number, whether it was passed on."""
+
+    @property
+    def full(self) -> bool:
+        """Whether one of the stages has enough for now."""
+        return any(feed.full for feed in self._all)
+
+    def put(self, whose: int, number: int, item: T) -> None:
+        """Pass on number `number` of `whose`."""
+        if self._once:
+            passed = self._passed.setdefault(whose, bytearray())
+            passed.extend(bytes(max(0, number + 1 - len(passed))))
+            if passed[number]:
+                return
+            passed[number] = True
+        for feed in self.feeds:
+            feed.put(item)
+
+    def close(self) -> None:
+        """Nothing more comes."""
+        for feed in self.feeds:
+            feed.close()
+
+
+def gated(opened: Callable[[], bool], items: Callable[[], Iterator[T | None]]) -> Iterator[T | None]:
+    """Nothing is ready until `opened`; then the items."""
+    while not opened():
+        yield None
+    yield from items()
+
+
+async def upcoming(run: Run, items: Iterator[T | None]) -> T | None:
+    """The next item, waited for; None where there is none, or the run is told to finish."""
+    for item in items:
+        if item is not None or run.stop:
+            return item
+        await run.idle()
+    return None
+
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(Execution).decode
+
+
+class Program(Struct, frozen=True):
+    """One program on its way: under which key, for which benchmark, written by which model."""
+
+    key: bytes
+    benchmark: str
+    model: str
+    request: Execute
+
+
+def program_key(request: Execute) -> bytes:
+    """What makes two programs the same: everything but whose answer it was. 16 bytes."""
+    content: tuple[object, ...] = (
+        request.language, request.program, request.test, request.files, request.seconds, request.proof,
+    )  # fmt: skip
+    if request.calls:
+        content += (request.calls,)
+    return hashlib.blake2b(_encode(content), digest_size=16, person=b"program").digest()
+
+
+def read_execution(entry: Entry | None) -> Execution | None:
+    """How a program fared, from the journal; None when that is not known yet."""
+    if entry is None:
+        return None
+    if entry.error:
+        return Execution("toolchain", entry.error.message)
+    return _decode(entry.text)
+
+
+async def run_programs(run: Run, sandbox: Sandbox, programs: Iterator[Program | None], jobs: int) -> None:
+    """Run all `programs`, at most `jobs` at once. Returns when all ran or the run is told to finish.
+
+    None among them says that nothing is ready now, and that there may be more.
+
+    Raises StorageError when an outcome could not be written. Cancelling it ends what is running.
+    """
+    async with asyncio.TaskGroup() as group:
+        for _ in range(jobs):
+            group.create_task(_work(run, sandbox, programs))
+
+
+async def _work(run: Run, sandbox: Sandbox, programs: Iterator[Program | None]) -> None:
+    for program in programs:
+        if run.stop:
+            return
+        if program is None:
+            await run.idle()
+            continue
+        run.tally.in_flight += 1
+        try:
+            execution = await sandbox.run(program.request)
+        finally:
+            run.tally.in_flight -= 1
+        _write(run, program, execution)
+        await asyncio.sleep(0)
+
+
+def _write(run: Run, program: Program, execution: Execution) -> None:
+    failure: Failure | None = None
+    if execution.verdict == "toolchain":
+        run.tally.failed += 1
+        run.tally.failures.add("toolchain")
+        run.tally.last_error = execution.detail
+        failure = Failure("toolchain", execution.detail)
+    else:
+        run.tally.answered += 1
+    response = Response() if failure else Response(text=_encode(execution).decode())
+    run.journal.append(
+        Entry(
+            key=program.key.hex(),
+            benchmark=program.benchmark,
+            model=program.model,
+            question=program.request.question,
+            sample=program.request.sample,
+            text=response.text,
+            error=failure,
+            seconds=round(execution.seconds, 4),
+            at=round(time.time(), 3),
+        )
+    )
+    if run.journal.full:
+        run.finish("disk")

@@ -22,21 +22,20 @@ from viva.engine.asking import Run, Tally, Task
 from viva.engine.batching import BatchJob, Patience, carry_out_batches
 from viva.engine.batchlog import FILE, Batch, BatchLog, Left
 from viva.engine.budget import Budget
-from viva.engine.flow import gated
 from viva.engine.groups import GroupPlan, Source, carry_out
 from viva.engine.journal import Journal
-from viva.engine.limitchanges import (
+from viva.engine.limits import Ceiling, Fixed, Policy
+from viva.engine.slots import (
     AUTO,
     TOLD,
     GroupLimits,
     LimitAnswer,
     LimitRequest,
+    Pace,
     listen,
     read_file,
 )
-from viva.engine.limits import Ceiling, Fixed, Policy
-from viva.engine.pacing import Pace
-from viva.engine.stages import Judge, JudgePanel
+from viva.engine.stages import Judge, JudgePanel, gated
 from viva.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, VivaError, option
 from viva.files import LockedError, lock
 from viva.providers import PROVIDERS, traits_of

@@ -20,32 +20,34 @@ from viva.contracts import AdaptingModel
 from viva.engine.asking import Tally, Task
 from viva.engine.budget import Budget, Spent
 from viva.engine.comparing import run_comparisons
-from viva.engine.flow import Feed, Onward, upcoming
 from viva.engine.folder import ModelRecord, RunFolder
 from viva.engine.journal import Journal
-from viva.engine.limitchanges import forget
-from viva.engine.programs import program_key, run_programs
+from viva.engine.slots import forget
 from viva.engine.stages import (
     Answered,
     ComparisonQueue,
     Evaluation,
+    Feed,
     Judge,
     JudgePanel,
+    Onward,
     Ready,
     SimilarityStore,
     VerdictQueue,
     answers_wanted,
     journaled,
+    program_key,
     programs_wanted,
+    run_programs,
     taken,
+    upcoming,
 )
 from viva.errors import VivaError, option
 from viva.keytable import KeyTable
 from viva.providers import traits_of
 from viva.runs.answer_files import keep
 from viva.runs.ask import Queue, Queues, ask_all, ending_of, is_local, new_run, open_batch_dispatcher
-from viva.runs.open import OpenRun
-from viva.runs.placement import batches_at_once, open_sandbox
+from viva.runs.open import OpenRun, batches_at_once, open_sandbox
 from viva.runs.progress import Screen, notify
 from viva.runs.stage import (
     Closing,

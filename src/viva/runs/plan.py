@@ -36,7 +36,9 @@ from viva.runs.config import (
     SamplingOptions,
     ServerOptions,
     WeightsOptions,
+    judge_request_options,
     refuse_unjudged,
+    request_options,
 )
 from viva.runs.exams import open_exams, read_rubric, refuse_unused, remember, reopen, sampling
 from viva.runs.execute import execute_run
@@ -51,11 +53,9 @@ from viva.runs.model_names import (
     separate_benchmarks_and_models,
     split_revision,
 )
-from viva.runs.open import OpenRun, earlier_runs, open_encoder_of, prepare
-from viva.runs.placement import read_environment
+from viva.runs.open import OpenRun, earlier_runs, open_encoder_of, prepare, read_environment
 from viva.runs.progress import notify
 from viva.runs.published_rows import refuse_unknown
-from viva.runs.requests import judge_request_options, request_options
 from viva.runs.trust import keep_approval
 from viva.types import ExamSpec, Question, VerdictFormat
 from viva.version import __version__

@@ -18,21 +18,19 @@ from msgspec import Struct
 from viva.benchmarks.sharding import Shard, read_shard
 from viva.engine.batchlog import BatchLog
 from viva.engine.budget import Spent
-from viva.engine.endpoints import is_approved
 from viva.engine.folder import ExamRecord, RunFolder, RunRecord
 from viva.engine.labelling import STAGE as LABELS
 from viva.engine.limits import RunLimits
-from viva.engine.merging import JournalMerge, merge_reviews
 from viva.errors import StorageError, VivaError, option
 from viva.files import LockedError, lock, new_file, reading
 from viva.models.replay import KEPT
 from viva.runs.answer_files import UNMATCHED
 from viva.runs.exams import reopen
 from viva.runs.graded import runs_in
-from viva.runs.moved_keys import keys_elsewhere, moved
+from viva.runs.merging import JournalMerge, keys_elsewhere, merge_reviews, moved
 from viva.runs.open import REVIEWS
 from viva.runs.progress import Screen, say
-from viva.runs.trust import keep_approval
+from viva.runs.trust import is_approved, keep_approval
 from viva.visible import one_line
 
 _SHOWN = 3
@@ -220,6 +218,10 @@ STAGES = ("responses", "executions", "similarities", "annotations", LABELS)
 """The journals of a run."""
 
 
+OF_SHARD = ("shard", "max_requests", "max_cost")
+"""Options of a part that the whole run does not have."""
+
+
 def merged_record(parts: Parts, command: Sequence[str]) -> RunRecord:
     """run.json of the whole run. Raises DataError where the data of the shards is not here, or not what it was."""
     records = [part.folder.record for part in parts.parts]
@@ -227,10 +229,9 @@ def merged_record(parts: Parts, command: Sequence[str]) -> RunRecord:
         parts.record,
         created=min(record.created for record in records),
         command=[*command],
+        plan={name: value for name, value in parts.record.plan.items() if name not in OF_SHARD},
     )
-    record.limits = msgspec.structs.replace(
-        record.limits or RunLimits(), max_requests=None, max_cost=None
-    )  # of a shard
+    record.limits = msgspec.structs.replace(record.limits or RunLimits(), max_requests=None, max_cost=None)
     record.spent = Spent(sum(one.spent.requests for one in records), sum(one.spent.cost for one in records))
     record.canaries = list(dict.fromkeys(canary for one in records for canary in one.canaries))
     record.exams = [_whole_exam([record.exams[index] for record in records]) for index in range(len(record.exams))]

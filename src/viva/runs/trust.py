@@ -1,22 +1,28 @@
 """What a run folder cannot agree to in its user's place: where keys are sent, and that code of weights is run.
 
 A folder may come from anybody. Options that gave such consent count for the command that they were given to, and
-addresses count where `engine/endpoints.py` knows that this user agreed to them.
+addresses count where `runs/trust.py` knows that this user agreed to them.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import hmac
 import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import msgspec
+from msgspec import Struct
 
-from viva.engine.endpoints import addressed, approve, is_approved
 from viva.engine.folder import ModelRecord, RunFolder, RunRecord
-from viva.errors import VivaError, option
+from viva.errors import StorageError, VivaError, option
+from viva.files import UNREADABLE, read_regular, write_whole
 from viva.requesting import RequestOptions
 from viva.runs.config import LimitOptions
 from viva.runs.progress import notify
+from viva.secretkey import derived_key, existing_key
 from viva.visible import one_line
 
 _NO_KEY = "VIVA_SENDS_NOTHING"
@@ -93,3 +99,76 @@ def without_consent(record: RunRecord) -> RunRecord:
         ]
 
     return msgspec.structs.replace(record, models=named(record.models), judges=named(record.judges))
+
+
+FILE = "endpoints.json"
+_PURPOSE = b"endpoints 1"
+
+
+class Approval(Struct, kw_only=True):
+    """All of endpoints.json. `secret` tells under which secret it was made, as 16 digits of its hash."""
+
+    mac: str
+    secret: str
+
+
+def addressed(record: RunRecord) -> list[ModelRecord]:
+    """The models and judges for which run.json names an address or the variable of a key."""
+    return [
+        one
+        for one in (*record.models, *record.judges)
+        if one.base_url or one.key_variable or "://" in one.name or _headers(one)
+    ]
+
+
+def is_approved(folder: Path, record: RunRecord) -> bool:
+    """Whether this user agreed to the run's addresses, or it has none. Raises StorageError where the user's secret
+    cannot be had."""
+    if not addressed(record):
+        return True
+    try:
+        found = msgspec.json.decode(read_regular(folder / FILE, 1 << 16), type=Approval)
+    except (OSError, *UNREADABLE):
+        return False
+    secret = existing_key(_PURPOSE)
+    if secret is None:
+        return False
+    return hmac.compare_digest(found.mac.encode("utf-8", "replace"), _mac(secret, record).encode())
+
+
+def approve(folder: Path, record: RunRecord) -> str:
+    """Write down that this user agrees to them; returns why that could not be, or "".
+
+    Raises StorageError where the folder cannot be written.
+    """
+    if not addressed(record):
+        return ""
+    try:
+        secret = derived_key(_PURPOSE)
+    except StorageError as problem:
+        return str(problem)
+    content = Approval(mac=_mac(secret, record), secret=hashlib.sha256(secret).hexdigest()[:16])
+    try:
+        write_whole(folder / FILE, msgspec.json.encode(content) + b"\n")
+    except OSError as problem:
+        raise StorageError(f"cannot write {folder / FILE}: {problem.strerror}") from None
+    return ""
+
+
+def personal_key(*purpose: str) -> str:
+    """32 characters that only this user can make, the same every time: 192 bits. Raises StorageError."""
+    return base64.urlsafe_b64encode(derived_key(b"personal key 1\0" + msgspec.json.encode(purpose))[:24]).decode()
+
+
+def _headers(one: ModelRecord) -> tuple[tuple[str, str], ...]:
+    """Headers may have variables of the environment in them."""
+    return one.request.headers if one.request else ()
+
+
+def _mac(secret: bytes, record: RunRecord) -> str:
+    """Over names, addresses and variables of models and judges; whatever else run.json says, it chooses no address."""
+    said = [
+        [[one.name, one.base_url, one.key_variable, *_headers(one)] for one in many]
+        for many in (record.models, record.judges)
+    ]
+    return hmac.new(secret, msgspec.json.encode(said), hashlib.sha256).hexdigest()

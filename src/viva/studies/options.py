@@ -7,8 +7,8 @@ from typing import Annotated
 
 from viva.analysis.multiplicity import Correction
 from viva.fields import note
-from viva.runs.item_scores import UNGROUPED
 from viva.runs.progress import Mode
+from viva.studies.item_scores import UNGROUPED
 
 Runs = Annotated[
     tuple[Path, ...],

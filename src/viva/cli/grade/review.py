@@ -15,7 +15,7 @@ from viva.fields import pick
 from viva.runs.config import LimitOptions
 from viva.runs.open import REVIEWS, prepare
 from viva.runs.progress import say
-from viva.runs.review import Opening, invited, shares_of, start_filter
+from viva.studies.review import Opening, invited, shares_of, start_filter
 from viva.visible import escape_invisible
 
 

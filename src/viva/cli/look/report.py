@@ -13,7 +13,7 @@ from viva.errors import VivaError
 from viva.fields import pick
 from viva.runs.config import OutputOptions, form_of
 from viva.runs.progress import say
-from viva.runs.report_page import PageOptions, names_of, runs_at, together, write_report
+from viva.studies.report_page import PageOptions, names_of, runs_at, together, write_report
 
 FORMATS = ("html", "terminal", "json", "csv", "markdown", "latex")
 

@@ -8,7 +8,7 @@ import click
 
 from viva.cli.serving_options import token_options
 from viva.errors import VivaError
-from viva.runs.live_tables import graded_results, open_run
+from viva.studies.live_tables import graded_results, open_run
 
 RUNS = Path("runs")
 

@@ -16,8 +16,8 @@ from viva.errors import DataError, StorageError, VivaError
 from viva.files import UNREADABLE, read_regular
 from viva.runs.config import LimitOptions
 from viva.runs.draws import question_scores, read_until
-from viva.runs.item_scores import EXAM, existing, score_sets
 from viva.runs.progress import notify
+from viva.studies.item_scores import EXAM, existing, score_sets
 from viva.visible import one_line
 
 if TYPE_CHECKING:

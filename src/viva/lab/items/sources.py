@@ -11,7 +11,7 @@ from viva.analysis.columns import Columns
 from viva.analysis.estimate import clusters_of
 from viva.analysis.wording import APART
 from viva.errors import DataError
-from viva.runs.item_scores import EXAM, ScoreSet, score_sets
+from viva.studies.item_scores import EXAM, ScoreSet, score_sets
 from viva.types import Aggregate
 from viva.visible import one_line
 

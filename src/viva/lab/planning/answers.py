@@ -26,7 +26,7 @@ from viva.types import UNANSWERED
 from viva.visible import one_line
 
 if TYPE_CHECKING:
-    from viva.runs.item_scores import ScoreSet
+    from viva.studies.item_scores import ScoreSet
 
 _FEWEST = 10
 """Questions from which scatter is estimated at all."""

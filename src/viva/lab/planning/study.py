@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from viva.commands import command
 from viva.errors import DataError, VivaError
 from viva.fields import note
-from viva.runs.item_scores import EXAM, score_sets
+from viva.studies.item_scores import EXAM, score_sets
 from viva.studies.options import OnlyExams, OnlyModels, Runs
 from viva.visible import one_line
 

@@ -11,8 +11,8 @@ from msgspec import Meta, Struct
 from viva.commands import command
 from viva.errors import DataError, VivaError
 from viva.fields import note
-from viva.runs.item_scores import EXAM, ScoreSet, score_sets
 from viva.runs.score_table import rows_of
+from viva.studies.item_scores import EXAM, ScoreSet, score_sets
 from viva.studies.options import Correct, OnlyExams, OnlyModels, Runs
 from viva.visible import one_line
 

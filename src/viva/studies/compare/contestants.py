@@ -21,7 +21,7 @@ from viva.analysis.estimate import Estimate
 from viva.benchmarks import find_benchmark
 from viva.errors import DataError, VivaError
 from viva.reports.result import settings
-from viva.runs.item_scores import ScoreSet
+from viva.studies.item_scores import ScoreSet
 from viva.types import Aggregate, Language
 from viva.visible import one_line
 

@@ -15,8 +15,8 @@ from viva.engine.scorefile import SCORES
 from viva.files import lines, reading
 from viva.languages import renumbered
 from viva.reports.comparing import Row
-from viva.runs.item_scores import ScoreSet
 from viva.runs.score_table import QUESTION, rows_of
+from viva.studies.item_scores import ScoreSet
 
 Answerer = tuple[str, str]
 """(exam, model) in a run; ("", model) in a table."""

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from viva.commands import command
 from viva.errors import EXIT_GATE, EXIT_OK, DataError, VivaError
 from viva.languages import renumbered
-from viva.runs.item_scores import EXAM, existing
 from viva.studies.compare.config import FLIPS, MOST, POINTS, CompareConfig
+from viva.studies.item_scores import EXAM, existing
 from viva.visible import plural
 
 if TYPE_CHECKING:
@@ -89,8 +89,8 @@ def _at_worst(row: Row) -> str:
 def _compared(paths: Sequence[Path], config: CompareConfig) -> tuple[list[Comparison], list[str]]:
     """Comparisons, benchmark by benchmark, and the benchmarks of which there is one contestant alone."""
     from viva.analysis.multiplicity import adjusted
-    from viva.runs.item_scores import score_sets
     from viva.studies.compare.contestants import chosen_pairs, contestants, grouped
+    from viva.studies.item_scores import score_sets
 
     found_sets = score_sets(paths, config.by or EXAM, config.macro_average, cluster=config.cluster or "")
     everybody = contestants(found_sets, config.model, _ways(config))

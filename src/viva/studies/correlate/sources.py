@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from viva.errors import VivaError
 from viva.published import Entry, plain, table
-from viva.runs.item_scores import EXAM, existing, score_sets
+from viva.studies.item_scores import EXAM, existing, score_sets
 from viva.studies.model_table import WideTable, is_wide, read_wide
 from viva.studies.scaling.sources import SCORES
 from viva.visible import one_line

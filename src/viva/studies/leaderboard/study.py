@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from viva.reports.site.assembling import Entry, Heading
     from viva.reports.site.content import Dimension, Row, Site
     from viva.reports.site.files import LeaderboardSite
-    from viva.runs.item_scores import ScoreSet
+    from viva.studies.item_scores import ScoreSet
     from viva.studies.leaderboard.model_facts import ModelFacts
 
 OWN_QUESTIONS = "questions/"
@@ -143,7 +143,7 @@ def _sound_sources(sources: Sequence[Path], left_out: list[str], *, regrade: boo
 
 def _entries_of(sources: Iterable[Path], known: ModelFacts, left_out: list[str]) -> Iterator[Entry]:
     """What there is to rank; `left_out` takes in which runs have nothing, and why."""
-    from viva.runs.item_scores import score_sets
+    from viva.studies.item_scores import score_sets
 
     exams: dict[bytes, Exam] = {}
     for path in sources:
@@ -171,8 +171,8 @@ def _nothing(one: ScoreSet) -> str:
 
 def _columns_of(source: Path) -> str:
     """What `scored` is to make columns of: of a table that has no column `format` nothing."""
-    from viva.runs.item_scores import AUTO, EXAM, FORMAT
     from viva.runs.score_table import rows_of
+    from viva.studies.item_scores import AUTO, EXAM, FORMAT
 
     if source.is_dir():
         return AUTO

@@ -11,8 +11,8 @@ from msgspec import Struct
 from viva.errors import DataError, VivaError
 from viva.published import Entry, Size, Table, catalogue, tables
 from viva.published import size as published_size
-from viva.runs.item_scores import EXAM, existing, score_sets
 from viva.studies.families import family_of
+from viva.studies.item_scores import EXAM, existing, score_sets
 from viva.studies.model_table import WideTable, only_model_table, read_wide
 from viva.visible import one_line
 

@@ -16,8 +16,8 @@ from viva.errors import DataError, VivaError
 from viva.fields import note
 from viva.published import Entry, called, catalogue, find, similar, table
 from viva.runs.exams import read_level_file
-from viva.runs.item_scores import table_rows
 from viva.runs.score_table import ModelScores, read_scores_table
+from viva.studies.item_scores import table_rows
 from viva.types import ScoreRow
 from viva.visible import one_line
 

@@ -12,8 +12,8 @@ from viva.commands import command
 from viva.engine.folder import ModelRecord, RunFolder
 from viva.errors import DataError
 from viva.fields import note
-from viva.runs.item_scores import AUTO, ScoreSet, score_sets
 from viva.runs.model_names import AXES, HF, Checkpoint, Checkpoints, read_checkpoints
+from viva.studies.item_scores import AUTO, ScoreSet, score_sets
 from viva.studies.options import PAPERS_MEAN, Runs
 from viva.visible import one_line
 

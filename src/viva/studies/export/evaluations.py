@@ -8,10 +8,10 @@ from pathlib import Path
 
 from viva.errors import VivaError, option
 from viva.interop.writing.answers import EvaluationResult
-from viva.runs.export.destination import check_place, placed_file, placed_folder
-from viva.runs.export.formats import ExportConfig
-from viva.runs.export.graded_run import ExportedRun, opened_run
 from viva.runs.progress import say
+from viva.studies.export.destination import check_place, placed_file, placed_folder
+from viva.studies.export.formats import ExportConfig
+from viva.studies.export.graded_run import ExportedRun, opened_run
 from viva.visible import one_line
 
 

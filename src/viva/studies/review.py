@@ -43,8 +43,8 @@ class Opening(Struct, kw_only=True):
 
 def invited(opening: Opening, run: Path) -> dict[str, str]:
     """A key for everybody who is invited → the name. Raises VivaError for names that are none, or said twice."""
-    from viva.engine.endpoints import personal_key
     from viva.review.text import name_problem
+    from viva.runs.trust import personal_key
 
     if opening.invite and (opening.token or opening.reviewer):
         raise VivaError(

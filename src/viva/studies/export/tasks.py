@@ -15,14 +15,14 @@ import yaml
 from viva.benchmarks import BENCHMARKS
 from viva.errors import EXIT_OK, DataError, VivaError, option
 from viva.interop.asked import Asked, Settings, open_asked
-from viva.runs.export.destination import placed_folder
 from viva.runs.progress import say
+from viva.studies.export.destination import placed_folder
 from viva.types import Generate, Prompt, Sampling
 from viva.version import __version__
 from viva.visible import one_line
 
 if TYPE_CHECKING:
-    from viva.runs.export.formats import ExportConfig
+    from viva.studies.export.formats import ExportConfig
 
 MODULE = "viva_tasks"
 _MODULE = '''\

@@ -47,24 +47,26 @@ class Format(NamedTuple):
 
 FORMATS: dict[str, Format] = {
     "inspect": Format(
-        "viva.runs.export.evaluations:export_inspect", "Inspect logs, for `inspect view` and inspect_ai.log"
+        "viva.studies.export.evaluations:export_inspect", "Inspect logs, for `inspect view` and inspect_ai.log"
     ),
     "lm-eval": Format(
-        "viva.runs.export.evaluations:export_lm_eval", "results_*.json and samples_*.jsonl of lm-evaluation-harness"
+        "viva.studies.export.evaluations:export_lm_eval", "results_*.json and samples_*.jsonl of lm-evaluation-harness"
     ),
     "every-eval-ever": Format(
-        "viva.runs.export.evaluations:export_every_eval_ever", "records of the Every Eval Ever schema"
+        "viva.studies.export.evaluations:export_every_eval_ever", "records of the Every Eval Ever schema"
     ),
-    "parquet": Format("viva.runs.export.tables:export_parquet", "scores, answers and questions as Parquet tables"),
+    "parquet": Format("viva.studies.export.tables:export_parquet", "scores, answers and questions as Parquet tables"),
     "lm-eval-tasks": Format(
-        "viva.runs.export.tasks:export_lm_eval_tasks", "a benchmark as a folder of tasks for lm-evaluation-harness"
+        "viva.studies.export.tasks:export_lm_eval_tasks", "a benchmark as a folder of tasks for lm-evaluation-harness"
     ),
-    "hf": Format("viva.runs.export.tables:export_hf", "a Hugging Face dataset: of a run, or of a question set"),
+    "hf": Format("viva.studies.export.tables:export_hf", "a Hugging Face dataset: of a run, or of a question set"),
     "mlflow": Format(
-        "viva.runs.export.tracking:export_mlflow", "results as runs of MLflow, at MLFLOW_TRACKING_URI", tracker=True
+        "viva.studies.export.tracking:export_mlflow", "results as runs of MLflow, at MLFLOW_TRACKING_URI", tracker=True
     ),
     "wandb": Format(
-        "viva.runs.export.tracking:export_wandb", "results as runs of Weights & Biases, in WANDB_PROJECT", tracker=True
+        "viva.studies.export.tracking:export_wandb",
+        "results as runs of Weights & Biases, in WANDB_PROJECT",
+        tracker=True,
     ),
 }
 """Written by hand, in the order in which the help lists them; a module is loaded when its format is asked for."""

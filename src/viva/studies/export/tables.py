@@ -17,11 +17,11 @@ from viva.errors import VivaError, option
 from viva.interop.writing import tables
 from viva.interop.writing.card import Card, Set, Subset, licence_of
 from viva.interop.writing.tables import Names
-from viva.runs.export.destination import check_place, placed_folder
-from viva.runs.export.evaluations import opened_runs
-from viva.runs.export.formats import ExportConfig
-from viva.runs.export.graded_run import ExportedRun, without_gold
 from viva.runs.progress import say
+from viva.studies.export.destination import check_place, placed_folder
+from viva.studies.export.evaluations import opened_runs
+from viva.studies.export.formats import ExportConfig
+from viva.studies.export.graded_run import ExportedRun, without_gold
 from viva.visible import one_line
 
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from contextlib import ExitStack
 
 from viva.interop.writing.trackers import tracked, write_mlflow, write_wandb
-from viva.runs.export.evaluations import opened_runs, print_warnings
-from viva.runs.export.formats import ExportConfig
 from viva.runs.progress import say
+from viva.studies.export.evaluations import opened_runs, print_warnings
+from viva.studies.export.formats import ExportConfig
 
 
 def export_mlflow(config: ExportConfig) -> int:
