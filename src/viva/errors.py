@@ -47,6 +47,11 @@ def option(name: str, value: str | bool = "") -> str:
     if _IN_PROGRAM.get():
         name = "wrote" if name == "from" else name
         return name if value == "" else f"{name}={value}"
+    return flag(name, value)
+
+
+def flag(name: str, value: str | bool = "") -> str:
+    """The same where many read it, as in a note under a table: `--max-cost 3`, whoever made the table."""
     spelled = name.replace("_", "-")
     return f"--no-{spelled}" if value is False else f"--{spelled} {value}".rstrip()
 

@@ -20,7 +20,7 @@ from rows import each_row
 from viva.contracts import Encoder
 from viva.engine.asking import Run, Tally
 from viva.engine.budget import Budget
-from viva.engine.comparing import (
+from viva.engine.evidence import (
     BATCH_CHARACTERS,
     HOPELESS,
     Comparison,

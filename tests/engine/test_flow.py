@@ -10,7 +10,7 @@ from typing import cast
 
 from viva.engine.asking import Run, Tally
 from viva.engine.budget import Budget
-from viva.engine.comparing import Comparison, run_comparisons
+from viva.engine.evidence import Comparison, run_comparisons
 from viva.engine.journal import Journal
 from viva.engine.limits import Policy
 from viva.engine.stages import FIRST, MOST, Answered, ComparisonQueue, Evaluation, Feed, Onward, Ready, upcoming

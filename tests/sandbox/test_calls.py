@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rows import table, tabled
 from sandbox.conftest import Run, request, run_all
-from viva.engine.stages import program_key
+from viva.engine.evidence import program_key
 from viva.sandbox.calls import MAX_LINE, CallConversation
 from viva.sandbox.values import MAX_DEPTH, Malformed, checked, matches, read_json
 from viva.types import Call

@@ -19,10 +19,11 @@ from pathlib import Path
 
 import msgspec
 
+from viva.engine.evidence import program_key
 from viva.engine.folder import ModelRecord, RunFolder, RunRecord
 from viva.engine.journal import Entry, Journal
 from viva.engine.reviews import Review, ReviewLog, item_key, line_id
-from viva.engine.stages import Evaluation, program_key
+from viva.engine.stages import Evaluation
 from viva.runs.config import LimitOptions, TaskOptions
 from viva.runs.exams import label, open_exams, remember
 from viva.runs.open import OpenRun, prepare

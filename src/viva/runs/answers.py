@@ -14,7 +14,7 @@ from viva.engine.folder import RunFolder, RunRecord
 from viva.engine.journal import Entry, Journal
 from viva.engine.scorefile import SCORES, score_rows
 from viva.engine.stages import NO_REPLY_YET, Evaluation, parts_shown, row_of
-from viva.errors import StorageError, option
+from viva.errors import StorageError, flag
 from viva.prompting import prompt_text
 from viva.runs.graded import is_fresh
 from viva.runs.open import OpenRun, open_evidence
@@ -189,7 +189,7 @@ def _thought(response: Response, *, whole: bool) -> list[str]:
     shown = "\n".join(response.reasoning.strip().splitlines()[:_LINES])[:_CHARACTERS]
     if len(shown) == len(response.reasoning.strip()):
         return [f"--- thought ({size})", escape_invisible(shown)]
-    return [f"--- thought ({size}; {option('reasoning')} shows all of it)", f"{escape_invisible(shown)} …"]
+    return [f"--- thought ({size}; {flag('reasoning')} shows all of it)", f"{escape_invisible(shown)} …"]
 
 
 def _circumstances(entry: Entry) -> list[str]:

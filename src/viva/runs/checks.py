@@ -18,7 +18,8 @@ from viva.benchmarks.rationale.combining import Q_A
 from viva.benchmarks.rubric_exam import RubricExam
 from viva.benchmarks.sets import spread
 from viva.contracts import Exam
-from viva.engine.stages import Evaluation, program_key
+from viva.engine.evidence import program_key
+from viva.engine.stages import Evaluation
 from viva.errors import VivaError, option
 from viva.fields import changed
 from viva.prompting import prompt_text

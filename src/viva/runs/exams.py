@@ -22,7 +22,7 @@ from viva.benchmarks.sharding import read_shard, unsharded
 from viva.benchmarks.sources import Source, intact
 from viva.contracts import Exam
 from viva.engine.folder import ExamRecord
-from viva.errors import DataError, VivaError, option
+from viva.errors import DataError, VivaError, flag, option
 from viva.files import write_whole
 from viva.languages import LANGUAGES
 from viva.prompting import merged, read_templates
@@ -220,11 +220,9 @@ def sample_note(exams: Sequence[tuple[str, int]]) -> str:
     """That these exams (label, number of questions) ask the bundled samples; one sentence for them all."""
     if len(exams) == 1:
         ((name, count),) = exams
-        return (
-            f"{name}: Viva's own bundled sample of {count} questions, not the published set ({option('data', 'DIR')})."
-        )
+        return f"{name}: Viva's own bundled sample of {count} questions, not the published set ({flag('data', 'DIR')})."
     named = ", ".join(f"{name} ({count:,})" for name, count in exams)
-    return f"{named}: Viva's own bundled samples, not the published sets ({option('data', 'DIR')})."
+    return f"{named}: Viva's own bundled samples, not the published sets ({flag('data', 'DIR')})."
 
 
 def data_notes(exam: Exam, data: Path | None) -> list[str]:
@@ -248,9 +246,9 @@ def set_notes(exam: Exam) -> list[str]:
         )
     if exam.spec.questions:
         notes.append(
-            f"{name}: only the {len(exam)} questions listed with {option('questions')}; their mean is no estimate "
+            f"{name}: only the {len(exam)} questions listed with {flag('questions')}; their mean is no estimate "
             "of the whole "
-            f"exam's score (of anchors, `viva item-analysis {option('predict')}` makes one)."
+            f"exam's score (of anchors, `viva item-analysis {flag('predict')}` makes one)."
         )
     if shared := _shared_texts(exam):
         notes.append(f"{name}: {shared}")

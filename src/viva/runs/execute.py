@@ -19,7 +19,7 @@ from viva.analysis.uncertainty import wilson
 from viva.contracts import AdaptingModel
 from viva.engine.asking import Tally, Task
 from viva.engine.budget import Budget, Spent
-from viva.engine.comparing import run_comparisons
+from viva.engine.evidence import program_key, run_comparisons, run_programs
 from viva.engine.folder import ModelRecord, RunFolder
 from viva.engine.journal import Journal
 from viva.engine.slots import forget
@@ -36,9 +36,7 @@ from viva.engine.stages import (
     VerdictQueue,
     answers_wanted,
     journaled,
-    program_key,
     programs_wanted,
-    run_programs,
     taken,
     upcoming,
 )

@@ -15,7 +15,7 @@ import msgspec
 
 from viva.benchmarks import find_benchmark
 from viva.engine.folder import ExamRecord, RunRecord
-from viva.errors import DataError, option
+from viva.errors import DataError, flag, option
 from viva.published import NEAREST, NONE, Neighbour, neighbours, published_rows
 from viva.reports.result import Result, comparable
 from viva.types import ExamSpec
@@ -128,7 +128,7 @@ def unknown_notes(asked: str, exams: Iterable[ExamRecord], models: Iterable[str]
     for exam in exams if _names(asked) else ():
         label = exam.spec.label
         if exam.data is None:
-            notes.append(f"{label}: {option('published_rows')} {asked!r} has no row to show: {_SAMPLE}.")
+            notes.append(f"{label}: {flag('published_rows')} {asked!r} has no row to show: {_SAMPLE}.")
             continue
         everything = neighbours(exam.spec)
         for name in _names(asked):
@@ -138,14 +138,13 @@ def unknown_notes(asked: str, exams: Iterable[ExamRecord], models: Iterable[str]
                 notes.append(f"{label}: {unknown}" + ("" if str(unknown).endswith("?") else "."))
         if not everything:
             notes.append(
-                f"{label}: nothing was published that compares with it, so {option('published_rows')} has no row to "
-                "show."
+                f"{label}: nothing was published that compares with it, so {flag('published_rows')} has no row to show."
             )
     rules = [model for model in dict.fromkeys(models) if model.startswith(BASELINE)]
     if _names(asked) and rules:
         notes.append(
             f"{', '.join(rules)}: beside a baseline stand published baselines only, whatever "
-            f"{option('published_rows')} says."
+            f"{flag('published_rows')} says."
         )
     return notes
 

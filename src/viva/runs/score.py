@@ -16,7 +16,7 @@ from viva.engine.consumption import Consumed, Consumption, cut_off
 from viva.engine.folder import AdaptiveRecord, RunFolder
 from viva.engine.scorefile import new_scores, score_rows
 from viva.engine.stages import Evaluation, recorded, scores, suspicions, with_questions
-from viva.errors import option
+from viva.errors import flag
 from viva.providers import traits_of
 from viva.reports.canaries import canary_notes
 from viva.reports.consumption import judging_notes
@@ -234,7 +234,7 @@ def _note(exam: str, answers: int, drawn: int, adaptive: AdaptiveRecord, until: 
     missing = "" if answers == drawn else ", and whatever those without a score would have got"
     return (
         f"{exam}: adaptive, an estimate for all {adaptive.questions:,} questions from {of}, drawn where "
-        f"{adaptive.known:,} other models' scores predict least ({option('until')} {one_line(adaptive.until, 40)}); "
+        f"{adaptive.known:,} other models' scores predict least ({flag('until')} {one_line(adaptive.until, 40)}); "
         "its interval "
         f"holds {holds}{missing}. Tables of parts are left out: what was drawn is no sample of them."
     )
