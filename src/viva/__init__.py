@@ -13,16 +13,19 @@ from typing import TYPE_CHECKING
 from viva.version import __version__
 
 if TYPE_CHECKING:
-    from viva.api.asking import UnansweredWarning, grade, resume, run
+    from viva.api.asking import UnansweredWarning
     from viva.api.opened import Run, Tables, open_run
-    from viva.api.studies import (
+    from viva.api.signatures import (
         agreement,
         breakdown,
         compare,
         correlate,
         error_types,
+        grade,
         leaderboard,
         published_tables,
+        resume,
+        run,
         scaling,
         score_table,
         training,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -121,3 +122,25 @@ def test_an_old_run_is_scored_and_resumed_as_before(server: LocalServer, viva: V
     assert viva.scores() == before
     assert viva.resume().code == 0
     assert server.asked == asked
+
+
+KEPT = Path(__file__).parent / "formats"
+
+
+@pytest.mark.parametrize("kept", [1, 2])
+def test_a_kept_run_of_every_format_is_shown_graded_and_gone_on_with(viva: Viva, kept: int) -> None:
+    """The folders were written by Vivas of their days: two of three questions are answered, one of them rightly."""
+    shutil.copytree(KEPT / str(kept), viva.folder / "run")
+    shutil.copy(KEPT / "own.yaml", viva.folder)
+    record = viva.folder / "run" / "run.json"
+    record.write_text(record.read_text().replace("HERE", str(viva.folder)))
+    assert json.loads(record.read_text())["format"] == kept
+    answers = (KEPT / "a.jsonl").read_text()
+    (viva.folder / "a.jsonl").write_text(answers)
+    assert "wrong" in viva("show", "run", "--wrong").out
+    assert viva("report", "run", "--out", "page.html").code == 0
+    assert "50.00" in viva("score", "run").out
+    assert viva("resume", "run").code == 3
+    (viva.folder / "a.jsonl").write_text(answers + '{"question":"peru","sample":0,"text":"The answer is C."}\n')
+    ended = viva("resume", "run")
+    assert (ended.code, "66.67" in ended.out) == (0, True)

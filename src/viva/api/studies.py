@@ -157,4 +157,4 @@ def _in_thread(study: Callable[[Any], StudyResult], config: Any) -> StudyResult:
 def _argument(option: Option) -> inspect.Parameter:
     kind = inspect.Parameter.VAR_POSITIONAL if option.several else inspect.Parameter.POSITIONAL_OR_KEYWORD
     default = inspect.Parameter.empty if option.several or option.required else option.default
-    return inspect.Parameter(option.name, kind, default=default, annotation=option.kind)
+    return inspect.Parameter(option.name, kind, default=default, annotation="str | PathLike[str] | Run")
