@@ -18,7 +18,7 @@ from msgspec import Struct
 from viva.analysis.breakdown import Breakdown, frame
 from viva.analysis.estimate import Estimate
 from viva.benchmarks import find_benchmark, open_exam
-from viva.benchmarks.sources import fetched_folder
+from viva.sources.catalogue import fetched_folder
 from viva.contracts import Exam
 from viva.engine.folder import ExamRecord, ModelRecord, RunRecord
 from viva.engine.keys import Keys, nonces, with_nonce
