@@ -198,6 +198,11 @@ def is_set(name: str) -> bool:
     return name not in BENCHMARKS and name in sources() and not Path(name).exists()
 
 
+def parts_of(name: str) -> list[str]:
+    """The sets that a name stands for: one whose questions are of several formats is an exam for each of them."""
+    return [name, *(sources()[name].parts if is_set(name) else ())]
+
+
 def file_benchmark(path: Path) -> str:
     """Which benchmark reads a file that is named in place of one: a card says how questions are read, and has none."""
     from viva.benchmarks.card.model import is_card

@@ -15,7 +15,17 @@ import msgspec
 from msgspec import UNSET
 
 from viva.analysis.difficulty import read_levels
-from viva.benchmarks import BENCHMARKS, CARD, CUSTOM, file_benchmark, find_benchmark, is_set, open_exam, question_file
+from viva.benchmarks import (
+    BENCHMARKS,
+    CARD,
+    CUSTOM,
+    file_benchmark,
+    find_benchmark,
+    is_set,
+    open_exam,
+    parts_of,
+    question_file,
+)
 from viva.benchmarks.card.model import read_card
 from viva.benchmarks.rationale import RATIONALE_EXAM
 from viva.benchmarks.sharding import read_shard, unsharded
@@ -49,7 +59,7 @@ def open_exams(
     `asking`: whether models are to be asked, as a card says where the options do not. `change`: what a way of asking
     makes of the settings and templates of each.
     """
-    names = list(dict.fromkeys(benchmarks))
+    names = list(dict.fromkeys(part for name in benchmarks for part in parts_of(name)))
     if choice.shard is not None:
         read_shard(choice.shard)  # before any file is read
     templates = _templates(choice.prompts, names)
@@ -94,8 +104,11 @@ def _published(name: str, card: Path | None) -> Path | None:
 
 
 def _as_its_card_says(choice: TaskOptions, path: Path, *, asking: bool) -> TaskOptions:
-    """The options with what a card's task of lm-eval says where they say nothing."""
-    task = read_card(path).lm_eval
+    """The options with what a card says where they say nothing: its task of lm-eval, its published exemplars."""
+    card = read_card(path)
+    task = card.lm_eval
+    if task is None and card.shown.text and choice.shots is None:
+        return msgspec.structs.replace(choice, shots=3, cot=True)  # as its text shows them
     if task is None:
         return choice
     shots = (task.num_fewshot or 0) if choice.shots is None else choice.shots
@@ -256,7 +269,7 @@ def set_notes(exam: Exam) -> list[str]:
         counted[defect.kind, defect.action] = counted.get((defect.kind, defect.action), 0) + 1
     if counted:
         found = ", ".join(f"{kind} {count} ({outcome_name(action)})" for (kind, action), count in counted.items())
-        listed = exam.spec.benchmark if exam.spec.benchmark in BENCHMARKS else f"{name}.yaml"
+        listed = exam.spec.benchmark if exam.spec.benchmark in BENCHMARKS else name if is_set(name) else f"{name}.yaml"
         notes.append(f"{name}: defects in the data: {found}; `viva check {listed}` lists them.")
         if exam.spec.benchmark in (CARD, CUSTOM) and any(action == "unsound" for _, action in counted):
             sound = sum(question.answer is not None for question in exam.questions())

@@ -51,6 +51,8 @@ class Source(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit
     """The card that reads the set, where it is not called as the set is."""
     like: str = ""
     """Another set whose files these are."""
+    parts: list[str] = []
+    """Sets with the questions of other formats, which are asked where this one is."""
     note: str = ""
 
     @property
@@ -141,7 +143,7 @@ def _read(overlay: str, _changed: int) -> dict[str, Source]:
             tables[name] = {**tables.get(name, {}), **table}
     found: dict[str, Source] = {}
     for name, table in tables.items():
-        base = tables.get(str(table.get("like", "")), {})
+        base = {key: one for key, one in tables.get(str(table.get("like", "")), {}).items() if key != "parts"}
         if "like" in table and not base:
             raise DataError(f"{place}: [{name}] is like {table['like']!r}, which is no set")
         own_files = {} if "files" in table or "repository" in table else {"like": table.get("like", "")}
