@@ -14,17 +14,17 @@ from collections.abc import Sequence
 from itertools import permutations
 
 _ARTICLES = frozenset({"a", "an", "the"})
-_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_PUNCTUATION = str.maketrans("", "", string.punctuation + "“”‘’")
 _MOST_ALIGNED = 6
 """Spans that are matched in every way; of more, the best pairs first."""
 
 
 def drop_scores(said: str, accepted: Sequence[str]) -> tuple[float, float]:
-    """Exact match and F1 of a reply against the best of the answers; `; ` separates the spans of one answer."""
+    """Exact match and F1 of a reply against the best of the answers; ` & ` separates the spans of one answer."""
     best = (0.0, 0.0)
     for answer in accepted:
-        gold = [_tokens(span) for span in answer.split("; ")]
-        spans = re.split(r"\s*(?:[;\n|]|,(?!\d)|\band\b)\s*", said) if len(gold) > 1 else [said]
+        gold = [_tokens(span) for span in answer.split(" & ")]
+        spans = re.split(r"\s*(?:[&;\n|]|,(?!\d)|\band\b)\s*", said) if len(gold) > 1 else [said]
         mine = [tokens for span in spans if (tokens := _tokens(span))] or [[]]
         exact = float(sorted(map(sorted, mine)) == sorted(map(sorted, gold))) if len(gold) > 1 else float(mine == gold)
         best = max(best, (exact, round(_aligned(mine, gold), 2)))

@@ -237,10 +237,14 @@ def _candidates(
 
 @cache
 def shipped() -> dict[str, dict[str, Any]]:
-    """The cards that come with Viva as plain data, by name."""
+    """The cards that come with Viva as plain data, by name; without those that go by the names of a set's files, and
+    those whose columns say nothing of how they are graded.
+    """
     found: dict[str, dict[str, Any]] = {}
     for path in sorted(CARDS.glob("*.yaml")):
         card = parse_card(path.read_bytes(), path.name)
+        if card.where or card.shown.text or card.format in ("facts", "letters"):
+            continue
         plain = msgspec.to_builtins(card)
         default = msgspec.to_builtins(Card(format=card.format, question=""))
         found[path.stem] = {

@@ -61,8 +61,10 @@ _FOLLOWED = (
     Aggregate("Instruction level, strict", part="followed", per="instructions"),
     Aggregate("Instruction level, loose", part="followed_loose", per="instructions"),
 )
+_AFTER_LETTERS = re.compile(r"【解析】|<eoa>|\n\s*\n")
+_MOST_RIGHT = 4
 _SAID_LETTERS = re.compile(r"[A-Z]+")
-_BEFORE_LETTERS = re.compile(r"【答案】|答案[是为]?|answers?(?: (?:is|are))?", re.IGNORECASE)
+_BEFORE_LETTERS = re.compile(r"答案[是为]?|answers?(?: (?:is|are))?", re.IGNORECASE)
 _AROUND = ' \t\r\n.。,"“”‘’«»「」『』*'
 """What stands around a phrase and is no part of it; SQuAD's normalisation knows ASCII punctuation alone."""
 
@@ -369,15 +371,23 @@ def _letters(response: Response, gold: str, worth: float) -> Score:
 
 
 def _read_letters(text: str, sizes: Sequence[int]) -> list[str] | None:
-    """As many groups of letters as there are blanks: after the last announcements that have them, else of the end."""
-    announced = [text[found.end() :] for found in _BEFORE_LETTERS.finditer(text)]
-    for part in (*reversed(announced), *([text] if len(text) < 40 * len(sizes) + 40 else [])):
-        cut = re.split(r"【解析】|<eoa>|\n\s*\n", part.lstrip(" \t\r\n:：】*"))[0]
-        runs = [one for one in _SAID_LETTERS.findall(unicodedata.normalize("NFKC", cut)) if set(one) <= set("ABCDEFG")]
-        if len(sizes) == 1 and runs:
-            return ["".join(sorted(set("".join(runs))))] if len(set("".join(runs))) <= 4 else None
-        if len(runs) != len(sizes) and len(letters := list("".join(runs))) == len(sizes) and max(sizes) == 1:
-            runs = letters
+    """As many groups of letters as there are blanks: all after one announcement, or one after each of the last."""
+    text = unicodedata.normalize("NFKC", text)
+    found = re.finditer("【答案】", text) if "【答案】" in text else _BEFORE_LETTERS.finditer(text)
+    said = [_runs(text[one.end() :]) for one in found]
+    for runs in (*reversed(said), *([_runs(text)] if len(text) < 40 * len(sizes) + 40 else [])):
+        letters = "".join(runs)
+        if len(sizes) == 1 and 1 <= len(set(letters)) <= _MOST_RIGHT:
+            return ["".join(sorted(set(letters)))]
+        if max(sizes) == 1 and len(letters) == len(sizes):
+            return list(letters)
         if len(runs) == len(sizes):
             return ["".join(sorted(run)) for run in runs]
-    return None
+    last = said[-len(sizes) :]
+    return ["".join(sorted(set("".join(runs)))) for runs in last] if len(last) == len(sizes) and all(last) else None
+
+
+def _runs(text: str) -> list[str]:
+    """The groups of option letters up to what ends an answer."""
+    cut = _AFTER_LETTERS.split(text.lstrip(" \t\r\n:】*"))[0]
+    return [run for run in _SAID_LETTERS.findall(cut) if set(run) <= set("ABCDEFG")]

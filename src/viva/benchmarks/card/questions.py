@@ -334,7 +334,7 @@ def _letters_of(card: Card, row: Mapping[str, Any]) -> str:
 
 
 def _drop_answers(card: Card, row: Mapping[str, Any]) -> list[str]:
-    """What may be answered, as DROP has it: a number, a date, or spans (those of one answer with `; ` between them).
+    """What may be answered, as DROP has it: a number, a date, or spans (those of one answer with ` & ` between them).
 
     Raises InvalidGold.
     """
@@ -348,7 +348,7 @@ def _drop_answers(card: Card, row: Mapping[str, Any]) -> list[str]:
                 continue
             date = one.get("date") or {}
             dated = " ".join(filter(None, (text_of(date.get(key)).strip() for key in ("day", "month", "year"))))
-            spans = "; ".join(text_of(span).strip() for span in list_of(one.get("spans")) or ())
+            spans = " & ".join(text_of(span).strip() for span in list_of(one.get("spans")) or ())
             found += [text for text in (text_of(one.get("number")).strip(), spans, dated) if text][:1]
     if not found:
         raise InvalidGold("no gold", f"{card.gold.column} holds no number, spans or date")
