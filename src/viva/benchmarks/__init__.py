@@ -193,6 +193,12 @@ def question_file(name: str) -> Path | None:
     return Path(name) if Path(name).suffix.lower() in (".yaml", ".yml", ".json") else None
 
 
+def is_table(name: str) -> bool:
+    """Whether a command names a file of rows in place of a benchmark."""
+    path = Path(name.removesuffix(".gz"))
+    return path.suffix.lower() in _TABLES - {".gz"} and Path(name).is_file()
+
+
 def is_set(name: str) -> bool:
     """Whether a command names a published set that a card reads."""
     return name not in BENCHMARKS and name in sources() and not Path(name).exists()
