@@ -13,6 +13,7 @@ import pytest
 from cli.collected import refused
 from rows import table
 from servers.fixtures import Viva
+from servers.hub import Hub, serving
 
 Serve = Callable[
     [type[http.server.BaseHTTPRequestHandler] | functools.partial[http.server.BaseHTTPRequestHandler]], str
@@ -143,3 +144,33 @@ def test_a_place_that_cannot_be_written_and_a_set_that_is_none_are_named(viva: V
     assert ended.code in (2, 5)
     assert "Traceback" not in ended.err
     assert (viva.folder / "file").read_text(encoding="utf-8") == "mine"
+
+
+def test_a_set_runs_by_its_name_fetched_once_and_then_without_a_network(viva: Viva) -> None:
+    commit, rows = "0123456789abcdef0123456789abcdef01234567", b'{"question": "2 + 2?", "answer": "It is.#### 4"}\n' * 3
+    hub = Hub()
+    digest = hub.add("our/sums", commit, "test.jsonl", rows)
+    (viva.folder / "own.toml").write_text(
+        f'[our-sums]\nrepository = "hf:our/sums"\ncommit = "{commit}"\nlicence = "CC BY-NC 4.0"\ncard = "gsm8k"\n'
+        f'[our-sums.files]\n"test.jsonl" = "{digest}"\n',
+        encoding="utf-8",
+    )
+    asked = ("run", "our-sums", "--model", "baseline/first", "--progress", "quiet")
+    with serving(hub):
+        viva.environment |= {"HF_ENDPOINT": hub.url, "VIVA_SOURCES": "own.toml"}
+        first = viva(*asked)
+        assert first.code == 0, first.err
+        assert "our-sums: fetching 1 file from https://huggingface.co/datasets/our/sums at 01234567" in first.err
+        assert "licence CC BY-NC 4.0, for non-commercial use only" in first.err
+        assert "our-sums" in first.out
+        assert len(hub.asked) == 1
+    again = viva(*asked)
+    assert again.code == 0, again.err
+    assert "fetching" not in again.err
+    run = max((viva.folder / "runs").iterdir())
+    assert viva("score", str(run)).code == 0
+    assert "our-sums" in viva("list", "--sets").out
+    (viva.folder / ".cache" / "viva" / "our-sums" / "test.jsonl").write_bytes(rows[:-1])
+    refused(viva(*asked), "cannot fetch test.jsonl of our-sums")
+    viva.environment["VIVA_SOURCES"] = "none.toml"
+    refused(viva("list", "--sets"), "VIVA_SOURCES=none.toml")

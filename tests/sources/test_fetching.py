@@ -9,11 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from rows import table
+from rows import table, tabled
 from servers.hub import Hub, serving
+from viva.benchmarks import CARDS, is_set
+from viva.benchmarks.card.model import read_card
 from viva.errors import DataError, StorageError
+from viva.io.records import split_of
 from viva.sources.catalogue import fetched_folder, sources
-from viva.sources.fetching import Accept, Fetched, fetch
+from viva.sources.fetching import Accept, Fetched, fetch, hash_of
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 CONTENT = b'{"question": "2 + 2?", "answer": "4"}\n' * 4_000
@@ -208,6 +211,19 @@ def test_a_file_without_a_hash_is_recorded_only_when_somebody_says_so(hub: Hub, 
         got(accept=lambda _question: True)
 
 
+def test_a_file_without_a_hash_that_was_put_there_by_hand_is_recorded_alike(hub: Hub, tmp_path: Path) -> None:
+    pin(tmp_path, "")
+    place = tmp_path / "cache" / "sums" / "test.jsonl"
+    place.parent.mkdir(parents=True)
+    place.write_bytes(CONTENT)
+    with pytest.raises(DataError, match="not accepted"):
+        got(accept=lambda _question: False)
+    assert place.read_bytes() == CONTENT
+    assert got(accept=lambda _question: True).asked == 0
+    assert fetched_folder("sums") == place.parent
+    assert hub.asked == []
+
+
 def test_exemplars_without_a_hash_are_left_out_where_the_questions_have_one(hub: Hub, tmp_path: Path) -> None:
     pin(tmp_path, PIN)
     with (tmp_path / "own.toml").open("a", encoding="utf-8") as out:
@@ -296,3 +312,66 @@ def test_what_viva_sources_says_is_laid_over_field_by_field(tmp_path: Path) -> N
     assert changed.addresses("test.jsonl")[-1].endswith(f"me/sums/resolve/{COMMIT}/grade_school_math/data/test.jsonl")
     assert changed.licence == "MIT"
     assert len(changed.files) == 2
+
+
+NAMES = [
+    "mmlu",
+    "mmlu-pro",
+    "mmlu-redux",
+    "mmlu-redux-ok",
+    "gpqa",
+    "gsm8k",
+    "math-500",
+    "aime-2024",
+    "aime-2025",
+    "arc-easy",
+    "arc-challenge",
+    "hellaswag",
+    "winogrande",
+    "piqa",
+    "boolq",
+    "openbookqa",
+    "commonsenseqa",
+    "truthfulqa",
+    "ceval",
+    "agieval",
+    "gaokao-bench",
+    "bbh",
+    "ifeval",
+    "simpleqa",
+    "triviaqa",
+    "squad",
+    "drop",
+    "medqa",
+    "medmcqa",
+    "humaneval",
+    "mbpp",
+]
+
+
+def test_every_named_set_has_a_card_that_its_files_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("VIVA_SOURCES")
+    known = sources()
+    for name, row in tabled(*NAMES):
+        with row:
+            card = read_card(CARDS / f"{known[name].card or name}.yaml")
+            files = [known[name].local(path) for path in known[name].files]
+            assert known[name].rows
+            assert not card.split or any(split_of(Path(file), Path()) == card.split for file in files)
+            assert is_set(name)
+    assert {"csbench", "cmmlu", "infibench"} <= known.keys()
+    assert not is_set("cmmlu"), "the benchmark asks its sample until the set was fetched"
+
+
+def test_the_pins_are_those_of_the_published_files(published: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("VIVA_SOURCES")
+    names = ("agieval", "bbh", "gaokao-bench", "gsm8k", "humaneval", "mmlu-redux")
+    for name, row in tabled(*names):
+        with row:
+            source = sources()[name]
+            there = {path: published / "sets" / name / source.remote(path) for path in source.files}
+            there = {path: file for path, file in there.items() if file.exists()}
+            assert there
+            assert {path: hash_of(file, source.files[path]) for path, file in there.items()} == {
+                path: source.files[path] for path in there
+            }

@@ -157,9 +157,13 @@ class _Fetch:
 
         source = self.source
         missing = [path for path in source.files if not self._take(path)]
-        if self._accept is None and any(source.files.values()):
+        if self._accept is None:
             unpinned = [path for path in missing if not self._pin(path)]
             missing = [path for path in missing if path not in unpinned]
+            if unpinned and not any(source.files.values()):
+                raise DataError(
+                    f"{self.name}: no hash of {unpinned[0]} is known, so nothing can verify it: {self._to_record}"
+                )
             if unpinned:
                 self._tell(f"{self.name}: without {', '.join(unpinned)}, of which no hash is known: {self._to_record}")
         if missing:
@@ -193,13 +197,17 @@ class _Fetch:
     def _take(self, path: str) -> bool:
         """Whether a file is on this machine; then it is put into the set's folder."""
         pin = self._pin(path)
-        if not pin:
-            return False
         place = self.folder / self.source.local(path)
+        local = [folder / self.source.local(path) for folder in self._places]
+        if not pin:
+            there = next((one for one in local if one.is_file()), None) if self._accept is not None else None
+            if there is None:
+                return False
+            self._record(path, there, "")
+            pin = self._pin(path)
         known = read_manifest(self.folder).get(path)
         if known and known.hash == pin and place.is_file() and place.stat().st_size == known.size:
             return True
-        local = [folder / self.source.local(path) for folder in self._places]
         for candidate in [*local, *_hub_cache(self.source, path, pin)]:
             if _is(candidate, pin):
                 if candidate != place:
@@ -212,10 +220,6 @@ class _Fetch:
     async def _ask(self, session: aiohttp.ClientSession, path: str) -> None:
         """Fetch a file from the first place that has it. Raises DataError that says of each place why not."""
         source, pin = self.source, self._pin(path)
-        if not pin and self._accept is None:
-            raise DataError(
-                f"{self.name}: no hash of {path} is known, so its content cannot be verified: {self._to_record}"
-            )
         if offline():
             raise DataError(self._by_hand(path, "HF_HUB_OFFLINE forbids to ask for it"))
         place = self.folder / source.local(path)
@@ -229,29 +233,29 @@ class _Fetch:
                 problems.append(f"{_host(address)}: {failed}" if problems else f"{address}: {failed}")
                 continue
             if not pin:
-                self._record(path, partial, claimed)
+                try:
+                    self._record(path, partial, claimed)
+                except DataError:
+                    _remove(partial)
+                    raise
                 pin = self._pin(path)
             partial.replace(place)
             self._keep(path, pin)
             return
         raise DataError(self._by_hand(path, "; ".join(problems)))
 
-    def _record(self, path: str, partial: Path, claimed: str) -> None:
+    def _record(self, path: str, file: Path, claimed: str) -> None:
         """Ask whether the hash of a file without a pin is right. Raises DataError where nobody says so."""
-        found = hash_of(partial, "0" * 64)
-        size = partial.stat().st_size
+        found = hash_of(file, "0" * 64)
+        size = file.stat().st_size
         if claimed and claimed != found:
-            partial.unlink()
-            raise DataError(
-                f"{self.name}: {path} came damaged: its SHA-256 is not the one that the server names; again?"
-            )
+            raise DataError(f"{self.name}: {path} came damaged: the server names another SHA-256; fetch it again")
         same = " (the server says the same)" if claimed == found else ""
         question = (
             f"{self.name}: {path} has {size:,} bytes and the SHA-256 {found}{same}. No hash of it was known before. "
             "Record this one?"
         )
         if self._accept is None or not self._accept(question):
-            partial.unlink()
             raise DataError(f"{self.name}: the hash of {path} was not accepted, and the file is not used")
         self._tell(f"{self.name}: {path}: recorded SHA-256 {found}")
         self._kept[path] = Kept(found, size)
