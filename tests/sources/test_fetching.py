@@ -315,38 +315,11 @@ def test_what_viva_sources_says_is_laid_over_field_by_field(tmp_path: Path) -> N
 
 
 NAMES = [
-    "mmlu",
-    "mmlu-pro",
-    "mmlu-redux",
-    "mmlu-redux-ok",
-    "gpqa",
-    "gsm8k",
-    "math-500",
-    "aime-2024",
-    "aime-2025",
-    "arc-easy",
-    "arc-challenge",
-    "hellaswag",
-    "winogrande",
-    "piqa",
-    "boolq",
-    "openbookqa",
-    "commonsenseqa",
-    "truthfulqa",
-    "ceval",
-    "agieval",
-    "gaokao-bench",
-    "bbh",
-    "ifeval",
-    "simpleqa",
-    "triviaqa",
-    "squad",
-    "drop",
-    "medqa",
-    "medmcqa",
-    "humaneval",
-    "mbpp",
-]
+    "mmlu", "mmlu-pro", "mmlu-redux", "mmlu-redux-ok", "gpqa", "gsm8k", "math-500", "aime-2024", "aime-2025",
+    "arc-easy", "arc-challenge", "hellaswag", "winogrande", "piqa", "boolq", "openbookqa", "commonsenseqa",
+    "truthfulqa", "ceval", "agieval", "gaokao-bench", "bbh", "ifeval", "simpleqa", "triviaqa", "squad", "drop",
+    "medqa", "medmcqa", "humaneval", "mbpp"
+]  # fmt: skip
 
 
 def test_every_named_set_has_a_card_that_its_files_fit(monkeypatch: pytest.MonkeyPatch) -> None:
