@@ -146,6 +146,10 @@ def test_a_place_that_cannot_be_written_and_a_set_that_is_none_are_named(viva: V
     assert (viva.folder / "file").read_text(encoding="utf-8") == "mine"
 
 
+def signature(text: str) -> str:
+    return next((line for line in text.splitlines() if line.startswith("signature: ")), "")
+
+
 def test_a_set_runs_by_its_name_fetched_once_and_then_without_a_network(viva: Viva) -> None:
     commit, rows = "0123456789abcdef0123456789abcdef01234567", b'{"question": "2 + 2?", "answer": "It is.#### 4"}\n' * 3
     hub = Hub()
@@ -155,7 +159,7 @@ def test_a_set_runs_by_its_name_fetched_once_and_then_without_a_network(viva: Vi
         f'[our-sums.files]\n"test.jsonl" = "{digest}"\n',
         encoding="utf-8",
     )
-    asked = ("run", "our-sums", "--model", "baseline/first", "--progress", "quiet")
+    asked = ("run", "our-sums", "--model", "baseline/first", "--progress", "quiet", "--tables")
     with serving(hub):
         viva.environment |= {"HF_ENDPOINT": hub.url, "VIVA_SOURCES": "own.toml"}
         first = viva(*asked)
@@ -170,6 +174,13 @@ def test_a_set_runs_by_its_name_fetched_once_and_then_without_a_network(viva: Vi
     run = max((viva.folder / "runs").iterdir())
     assert viva("score", str(run)).code == 0
     assert "our-sums" in viva("list", "--sets").out
+    (viva.folder / ".cache" / "viva" / "our-sums").rename(viva.folder / "our-sums")
+    viva.environment["VIVA_DATA"] = str(viva.folder)
+    elsewhere = viva(*asked)
+    assert elsewhere.code == 0, elsewhere.err
+    assert signature(elsewhere.out) == signature(again.out) != ""
+    assert viva("score", str(run)).code == 0, "a run is opened where the set lies elsewhere"
+    (viva.folder / "our-sums").rename(viva.folder / ".cache" / "viva" / "our-sums")
     (viva.folder / ".cache" / "viva" / "our-sums" / "test.jsonl").write_bytes(rows[:-1])
     refused(viva(*asked), "cannot fetch test.jsonl of our-sums")
     viva.environment["VIVA_SOURCES"] = "none.toml"

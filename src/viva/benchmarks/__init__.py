@@ -186,7 +186,7 @@ def question_file(name: str) -> Path | None:
     """The question file or card that a command names in place of a benchmark; None when it names none."""
     if name in BENCHMARKS:
         return None
-    if _CARD_NAME.fullmatch(name) and not Path(name).exists():
+    if _CARD_NAME.fullmatch(name):
         read_by = (sources()[name].card or name) if is_set(name) else name
         if (card := CARDS / f"{read_by}.yaml").is_file():
             return card
@@ -201,7 +201,7 @@ def is_table(name: str) -> bool:
 
 def is_set(name: str) -> bool:
     """Whether a command names a published set that a card reads."""
-    return name not in BENCHMARKS and name in sources() and not Path(name).exists()
+    return name not in BENCHMARKS and name in sources()
 
 
 def parts_of(name: str) -> list[str]:

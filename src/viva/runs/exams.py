@@ -200,6 +200,8 @@ def reopen(record: ExamRecord) -> Exam:
     """An exam as run.json describes it. Raises DataError when its data is not what it was."""
     data = Path(record.data) if record.data else None
     templates: dict[str, Any] = record.templates
+    if "data" in templates and not Path(templates["data"]).exists() and (here := fetched_folder(record.spec.name)):
+        templates = {**templates, "data": str(here)}  # the run was made where the set lies elsewhere
     exam = open_exam(record.spec, data, templates)
     if exam.fingerprint != record.fingerprint:
         where = record.data or "the bundled sample"

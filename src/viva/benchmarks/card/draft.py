@@ -245,6 +245,8 @@ def _candidates(
         tags = [tag for tag in plain.get("tags", []) if tag != FILE or len(files) > 1]
         tags = tags or [tag for tag in tags_of(table_of(rows)) if tag not in _columns_of(plain, rows[0])][:6]
         own = {key: value for key, value in plain.items() if key not in ("language", "tags")}
+        if dict_of(own.get("headline")).get("macro", "") not in ("", *tags):
+            del own["headline"]
         yield {**own, **spoken, **({"tags": tags} if tags else {})}, {"format": f"the columns of the card {name}"}
     yield from guesses(rows)
 
