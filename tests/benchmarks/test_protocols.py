@@ -127,5 +127,5 @@ def test_drop_matches_spans_one_to_one_and_numbers_by_value() -> None:
 
 def test_only_cards_with_an_authors_script_are_graded_as_published(tmp_path: Path) -> None:
     rows = [{"question": "2 + 2?", "answer": "#### 4"}]
-    with pytest.raises(DataError, match="has no --as-published"):
+    with pytest.raises(DataError, match="cannot be graded as published"):
         opened("gsm8k", tmp_path, rows, as_published=True)

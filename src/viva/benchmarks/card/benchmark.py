@@ -70,7 +70,7 @@ class ExamCard:
         data = _installed(data)
         card = read_card(data)
         if spec.as_published and card.format not in ("facts", "instructions"):
-            raise DataError(f"{card.title or data} has no --as-published: its card has no authors' script to follow")
+            raise DataError(f"{card.title or data} cannot be graded as published: it has no authors' script to follow")
         own = dict(templates or {})
         named = own.pop(DATA, None)
         given = Path(str(named)) if named else None
