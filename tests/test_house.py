@@ -139,7 +139,7 @@ def test_the_package_holds_the_data_that_it_needs() -> None:
     files = dict(below(importlib.resources.files("viva")))
     needed = {
         "py.typed",
-        "benchmarks/sources.toml",
+        "sources/sources.toml",
         "scorers/phrases.toml",
         *(f"benchmarks/csbench/{name}" for name in ("prompts.toml", "judge.toml", "errors.toml", "README.md")),
         *(f"benchmarks/cmmlu/{name}" for name in ("prompts.toml", "negation.toml", "subjects.csv", "README.md")),

@@ -84,6 +84,7 @@ class MissingEncoderError(VivaError):
 EXTRAS = {
     "polars": "analysis", "scipy": "analysis",
     "altair": "pages", "h11": "pages", "starlette": "pages", "uvicorn": "pages", "vl_convert": "pages",
+    "langdetect": "instructions",
 }  # fmt: skip
 """Package → the extra that brings it: those that are no part of what asks, grades and sums up."""
 

@@ -511,6 +511,8 @@ class Aggregate(Struct, frozen=True):
     and the share of full scores to expect of 5 drawn from all of them; "" as the exam's headline."""
     part: str = ""
     """Which part of each score (`Score.parts`) is averaged in place of its value; a score without it counts whole."""
+    per: str = ""
+    """The part whose mean divides that of `part`: instructions followed per instruction, points per point to be had."""
     given: str = ""
     """Only answers count that have full marks in this part."""
     aspects: tuple[str, ...] = ()

@@ -106,6 +106,15 @@ LAYOUTS: dict[str, tuple[list[dict[str, Any]], list[str | None]]] = {
     "medqa": (
         [
             {
+                "id": "m-1", "sent1": "A man has a fever. What is measured?", "sent2": "", "ending0": "weight",
+                "ending1": "temperature", "ending2": "height", "ending3": "age", "label": 1,
+            },
+        ],
+        ["B"],
+    ),
+    "medqa-jsonl": (
+        [
+            {
                 "question": "A man has a fever. What is measured?", "answer": "temperature",
                 "options": {"A": "weight", "B": "temperature", "C": "height", "D": "age"}, "meta_info": "step1",
                 "answer_idx": "B",
@@ -211,5 +220,85 @@ LAYOUTS: dict[str, tuple[list[dict[str, Any]], list[str | None]]] = {
         ],
         [""],
     ),
+    "mmlu-redux": (
+        [
+            {"question": METAL, "choices": str(ABCD["text"]), "answer": "0", "error_type": "wrong_groundtruth"},
+            {"question": "2 + 2 = ?", "choices": "['1', '2', '3', '4']", "answer": "3", "error_type": "OK"},
+        ],
+        ["A", "D"],
+    ),
+    "aime-2024": (
+        [{"ID": "2024-I-90", "Problem": "What is 2 + 2?", "Solution": "It is 4.", "Answer": 4}],
+        ["4"],
+    ),
+    "aime-2025": ([{"id": "0", "problem": "What is 2 + 3?", "answer": "5"}], ["5"]),
+    "ifeval": (
+        [
+            {
+                "key": 900, "prompt": "Name a metal. Use no comma.", "kwargs": [{"num_words": None}],
+                "instruction_id_list": ["punctuation:no_comma"],
+            },
+        ],
+        ['[["punctuation:no_comma",{}]]'],
+    ),
+    "drop": (
+        [
+            {
+                "section_id": "s", "query_id": "q1", "passage": "Ann has 3 dogs; Bob has 1 cat.",
+                "question": "How many more?",
+                "answer": {"number": "2", "date": {"day": "", "month": "", "year": ""}, "spans": []},
+                "validated_answers": {
+                    "number": ["", "2"], "date": [{"day": "", "month": "", "year": ""}] * 2, "spans": [["two"], []],
+                },
+            },
+            {
+                "section_id": "s", "query_id": "q2", "passage": "Ann has 3 dogs; Bob has 1 cat.",
+                "question": "Who has animals?",
+                "answer": {"number": "", "date": {"day": "", "month": "", "year": ""}, "spans": ["Ann", "Bob"]},
+                "validated_answers": {"number": [], "date": [], "spans": []},
+            },
+        ],
+        ["2", "Ann & Bob"],
+    ),
 }  # fmt: skip
-"""Card → rows in its layout, and their gold answers; of shuffled options the right one's text."""
+FILES: dict[str, tuple[str, list[dict[str, Any]], list[str | None]]] = {
+    "mmlu-redux-ok": (
+        "mmlu_metals.jsonl",
+        [{"question": METAL, "choices": ABCD["text"], "answer": 0, "error_type": "Ok"}],
+        ["A"],
+    ),
+    "agieval-en": (
+        "aqua-rat.jsonl",
+        [{"passage": None, "question": METAL, "options": ["(A)tin", "(B)mercury"], "label": "B", "answer": None}],
+        ["B"],
+    ),
+    "agieval-zh": (
+        "gaokao-history.jsonl",
+        [{"passage": None, "question": "哪一种是液体？", "options": ["(A)锡", "(B)汞"], "label": "B", "answer": None}],
+        ["B"],
+    ),
+    "agieval-several": (
+        "jec-qa-kd.jsonl",
+        [{"passage": None, "question": "哪些是金属？", "options": ["(A)锡", "(B)汞", "(C)水"], "label": ["A", "B"]}],
+        ["AB"],
+    ),
+    "agieval-math": ("math.jsonl", [{"passage": None, "question": "What is 2 + 2?", "answer": "4"}], ["4"]),
+    "agieval-cloze": ("gaokao-mathcloze.jsonl", [{"passage": None, "question": "2 + 2 = ", "answer": "4"}], ["4"]),
+    "simpleqa": (
+        "simple.jsonl",
+        [{"metadata": "{'topic': 'Metals', 'answer_type': 'Other'}", "problem": METAL, "answer": "mercury"}],
+        ["mercury"],
+    ),
+    "gaokao-bench": (
+        "2010-2022_Metals.jsonl",
+        [
+            {"year": "2010", "question": "A. 锡 B. 汞 ...", "answer": ["B"], "score": 4, "analysis": ""},
+            {"year": "2011", "question": "（1）…（2）…", "answer": ["A", "BD"], "score": 3, "analysis": ""},
+        ],
+        ["B", "A BD"],
+    ),
+    "bbh": ("metals.jsonl", [{"input": "Close: ( [", "target": "] )"}, {"input": "Is it?", "target": "(A)"}],
+            ["] )", "(A)"]),
+}  # fmt: skip
+"""Cards that go by the names of their files, or whose columns say too little for a guess: file, rows and golds."""
+_NOTE = """Card → rows in its layout, and their gold answers; of shuffled options the right one's text."""

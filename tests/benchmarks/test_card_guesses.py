@@ -288,12 +288,6 @@ def test_what_goes_wrong_ends_in_a_sentence_with_the_next_step(tmp_path: Path) -
         ("header.csv", "question,A,B,answer\n", "header.csv: there is no row in it"),
         ("empty.csv", "", "empty.csv: there is no row in it"),
         ("empty.json", "[]", "empty.json: there is no row in it"),
-        (
-            "gold.jsonl",
-            lines([{"prompt": f"Write on {at}"} for at in range(9)]),
-            "no column looks like its right answer. Write one by hand",
-        ),
-        ("ids.json", json.dumps({str(1000 + at): "yes" for at in range(20)}), "no column looks like a question"),
         ("wide.jsonl", lines(PLAIN).encode("utf-16"), "save it in that encoding (iconv -f UTF-16 -t UTF-8)"),
         ("latin.csv", "question,answer\nWer?,Kö\n".encode("latin-1"), "iconv -f WINDOWS-1252 -t UTF-8"),
         (
@@ -308,6 +302,71 @@ def test_what_goes_wrong_ends_in_a_sentence_with_the_next_step(tmp_path: Path) -
                 card_of(tmp_path, name, content)
             with row(f"{name} says"):
                 assert said in str(raised.value)
+
+
+def test_what_cannot_be_told_is_a_todo_with_the_first_rows(tmp_path: Path) -> None:
+    letters = "question,A,B,C,D,gold\n" + "".join(f"Which is {at}?,w,x,y,z,{'EEEA'[at % 4]}\n" for at in range(20))
+    drafts: list[tuple[str, str, str, dict[str, str]]] = [
+        (
+            "gold.jsonl",
+            lines([{"prompt": f"Write on {at}"} for at in range(9)]),
+            "no column looks like its right answer",
+            {"question": "prompt", "answer": "TODO"},
+        ),
+        (
+            "ids.json",
+            json.dumps({str(1000 + at): "yes" for at in range(20)}),
+            "no column looks like a question",
+            {"question": "TODO"},
+        ),
+        # a letter beyond the options is a defect of the data, and no text to be matched
+        ("beyond.csv", letters, "gold is none of the options", {"format": "choice", "question": "question"}),
+    ]
+    with table() as row:
+        for name, content, said, fields in drafts:
+            with row(name):
+                (tmp_path / name).write_text(content, encoding="utf-8")
+                path, remarks = init_card(tmp_path / name, tmp_path / f"{name}.yaml")
+                assert "a draft; complete it where it says TODO" in remarks
+                card = read_card(path)
+                assert {field: getattr(card, field) for field in fields} == fields
+                text = path.read_text(encoding="utf-8")
+                assert said in text
+                assert text.count("\n#   ") == 3
+
+
+def test_letters_beyond_the_options_are_defects_where_most_are_within(tmp_path: Path) -> None:
+    content = "question,A,B,C,D,gold\n" + "".join(f"Which is {at}?,w,x,y,z,{'EABC'[at % 4]}\n" for at in range(40))
+    (tmp_path / "some.csv").write_text(content, encoding="utf-8")
+    path, said = init_card(tmp_path / "some.csv", tmp_path / "some.yaml")
+    assert read_card(path).format == "choice"
+    assert "75% of 40 sampled rows" in said
+    assert "gold is none of the options" in said
+
+
+def test_nested_columns_and_headers_of_other_languages_are_told(tmp_path: Path) -> None:
+    nested = [
+        {
+            "content": {"stem": f"Which is {at}?", "options": {"A": "x", "B": "y", "C": "z"}},
+            "meta": {"key": "ABC"[at % 3]},
+        }
+        for at in range(12)
+    ]
+    german = [{"Frage": f"Was ist {at}?", "Möglichkeit 1": "x", "Möglichkeit 2": "y", "Möglichkeit 3": "z",
+               "Lösung": "xyz"[at % 3]} for at in range(12)]  # fmt: skip
+    basque = [{"Galdera luzea": f"Zer da hau, {at} zenbakia?", "Erantzuna": f"hitza {at}"} for at in range(12)]
+    with table() as row:
+        for name, rows, form, question, answer in (
+            ("nested", nested, "choice", "content.stem", "meta.key"),
+            ("german", german, "choice", "Frage", "Lösung"),
+            ("basque", basque, "exact", "Galdera luzea", "Erantzuna"),
+        ):
+            with row(name):
+                (tmp_path / f"{name}.jsonl").write_text(lines(rows), encoding="utf-8")
+                path, said = init_card(tmp_path / f"{name}.jsonl", tmp_path / f"{name}.yaml")
+                card = read_card(path)
+                assert (card.format, card.question, card.gold.column) == (form, question, answer), said
+                assert "100% of 12" in said
 
 
 def test_the_title_is_that_of_the_data(tmp_path: Path) -> None:

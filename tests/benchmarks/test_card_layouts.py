@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from benchmarks.card_layouts import LAYOUTS
+from benchmarks.card_layouts import FILES, LAYOUTS
 from rows import tabled
 from viva.benchmarks import CARD, CARDS, open_exam
 from viva.benchmarks.card.draft import init_card, shipped
@@ -18,8 +18,8 @@ from viva.types import ExamSpec, Question
 
 
 def written(folder: Path, name: str) -> Path:
-    rows, _ = LAYOUTS[name]
-    path = folder / f"{name}.jsonl"
+    called, rows, _ = FILES[name] if name in FILES else (f"{name}.jsonl", *LAYOUTS[name])
+    path = folder / called
     path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
     return path
 
@@ -36,9 +36,12 @@ def test_every_card_grades_rows_in_its_layout(tmp_path: Path) -> None:
             continue  # below: it has no header
         with row:
             data = written(tmp_path, path.stem)
+            if path.stem == "bbh":
+                (tmp_path / "cot-prompts").mkdir()
+                (tmp_path / "cot-prompts" / "metals.txt").write_text("canary\n-----\nA task.\n\nQ: a\nA: b\n")
             exam = open_exam(ExamSpec(benchmark=CARD, name=path.stem), path, {"data": str(data)})
             shuffled = path.stem in ("gpqa", "truthfulqa-mc1")
-            assert golds(list(exam.questions()), shuffled=shuffled) == LAYOUTS[path.stem][1]
+            assert golds(list(exam.questions()), shuffled=shuffled) == {**LAYOUTS, **FILES}[path.stem][-1]
             assert not [defect for defect in exam.defects if defect.action == "unsound"]
             assert failures(exam) == []
             assert read_card(path).title

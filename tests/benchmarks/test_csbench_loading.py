@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from benchmarks.handmade import DOMAINS, counted, csbench, fresh, golds, opened, record
 from rows import each_row, tabled
 from viva.benchmarks.csbench.loading import read_records, to_questions
-from viva.benchmarks.sources import intact, sources
 from viva.errors import DataError
+from viva.sources.catalogue import sources
+from viva.sources.fetching import hash_of
 
 
 def assertion(number: int | str, answer: object, **over: object) -> dict[str, object]:
@@ -460,7 +461,7 @@ def test_the_published_files_are_those_that_fetching_verifies(published: Path, b
     files = sources()[benchmark].files
     assert len(files) == {"csbench": 8, "cmmlu": 134}[benchmark]
     for path, sha256 in files.items():
-        assert intact((published / benchmark / path).read_bytes(), sha256), path
+        assert hash_of(published / benchmark / path, sha256) == sha256, path
 
 
 def test_reasoning_questions_without_an_explanation_are_counted_by_split(tmp_path: Path) -> None:

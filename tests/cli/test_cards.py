@@ -76,7 +76,7 @@ def folder(viva: Viva) -> Path:
     ),
     (
         ("run", "own.yaml", "--model", "baseline/first", "--shots", "1", "--cot", "--run", "r", "--tables"),
-        "card.3.own",
+        "card.4.own",
     ),
     (("run", "own.yaml", "--model", "baseline/first", "--form", "base", "--run", "b", "--tables"), "form:base"),
     (
@@ -97,7 +97,7 @@ def folder(viva: Viva) -> Path:
     (("run", "own.yaml", "--model", "baseline/first", "--shard", "1/2", "--run", "s1"), "shard 1/2 alone"),
     (("run", "own.yaml", "--model", "baseline/first", "--shard", "2/2", "--run", "s2"), "shard 2/2 alone"),
     (("merge", "s1", "s2", "--out", "s"), ""),
-    (("resume", "g", "--tables"), "card.3.own"),
+    (("resume", "g", "--tables"), "card.4.own"),
     (("score", "g", "--tables"), "Overall"),
     (("show", "g", "--wrong"), "read: B   gold: A"),
     (("compare", "g"), "good"),
@@ -167,10 +167,30 @@ def test_a_table_becomes_an_exam_in_three_commands(viva: Viva, folder: Path) -> 
     again = viva("init", "mine.csv")
     assert (again.code, "name another file with --out" in again.err) == (2, True)
     (folder / "none.csv").write_text("x,y\n1,2\n", encoding="utf-8")
-    assert "no card could be guessed from the columns 'x', 'y'" in viva("init", "none.csv").err
+    assert "none.yaml: a draft; complete it where it says TODO" in viva("init", "none.csv").out
     named = viva("run", "mmlu", "--data", "mine.csv", "--model", "baseline/first")
     assert named.code == 2
     assert "mine.csv has no column 'question'; it has 'Nr', 'Frage'" in named.err
+
+
+def test_a_table_is_run_with_the_card_that_is_drafted_for_it(viva: Viva, folder: Path) -> None:
+    (folder / "sums.csv").write_text("question,answer\nWhat is 2 + 2?,4\nWhat is 2 + 3?,5\n", encoding="utf-8")
+    refused = viva("run", "sums.csv", "--model", "baseline/first")
+    assert refused.code == 2
+    assert "--yes" in refused.err
+    assert not (folder / "sums.yaml").exists()
+    ran = viva("run", "sums.csv", "--yes", "--model", "baseline/first")
+    assert ran.code == 0, ran.err
+    assert "question: question" in ran.err
+    assert "answer: answer" in ran.err
+    assert (folder / "sums.yaml").exists()
+    assert "sums" in ran.out
+    # its own card is taken the next time; another table's is not
+    assert viva("run", "sums.csv", "--yes", "--model", "baseline/first").code == 0
+    (folder / "unclear.csv").write_text("x,y\n1,2\n", encoding="utf-8")
+    unclear = viva("run", "unclear.csv", "--yes", "--model", "baseline/first")
+    assert unclear.code == 2
+    assert "TODO" in unclear.err
 
 
 RIGHT = "```python\ndef double(x):\n    return 2 * x\n```"

@@ -120,7 +120,7 @@ def test_every_package_that_is_imported_is_declared() -> None:
     optional = project["optional-dependencies"]
     brought = {extra: {name(each) for each in optional[extra]} for extra in optional}
     declared = {name(each) for each in project["dependencies"]}
-    assert {extra: brought[extra] for extra in ("analysis", "pages")} == {
+    assert {extra: brought[extra] for extra in ("analysis", "instructions", "pages")} == {
         extra: {distribution(package) for package, of in EXTRAS.items() if of == extra} for extra in EXTRAS.values()
     }
     known = declared.union(*(needs for extra, needs in brought.items() if extra not in ("dev", "docs")))

@@ -13,6 +13,7 @@ import pytest
 from cli.collected import refused
 from rows import table
 from servers.fixtures import Viva
+from servers.hub import Hub, serving
 
 Serve = Callable[
     [type[http.server.BaseHTTPRequestHandler] | functools.partial[http.server.BaseHTTPRequestHandler]], str
@@ -21,8 +22,9 @@ Serve = Callable[
 
 @pytest.fixture(autouse=True)
 def _own_cache(viva: Viva) -> None:
-    """Where the system has it, in the test's own home: other tests' cache is shared."""
+    """Where the system has it, in the test's own home: other tests' cache is shared. GitHub is not reached."""
     del viva.environment["VIVA_CACHE"]
+    viva.environment |= {"https_proxy": "http://127.0.0.1:9", "no_proxy": "127.0.0.1"}
 
 
 @pytest.fixture
@@ -72,13 +74,13 @@ class Files(http.server.SimpleHTTPRequestHandler):
 
 
 def fetched(viva: Viva) -> list[Path]:
-    return [path for path in viva.folder.rglob("*") if path.is_file() and path.suffix in (".json", ".csv", "")]
+    return [path for path in viva.folder.rglob("*") if path.is_file() and path.suffix in (".json", ".csv")]
 
 
 def test_what_cannot_be_fetched_is_one_sentence_with_the_way_by_hand(viva: Viva, mirror: Serve) -> None:
     with table() as row:
         for handler, said in [
-            (Wrong, "SHA-256"),
+            (Wrong, "hash is not the pinned one"),
             (Missing, "HTTP 404"),
             (None, "cannot fetch"),
             ("nonsense", "cannot fetch"),
@@ -97,7 +99,7 @@ def test_what_cannot_be_fetched_is_one_sentence_with_the_way_by_hand(viva: Viva,
                         "csbench": "https://github.com/csbench/csbench",
                         "cmmlu": "https://github.com/haonan-li/CMMLU",
                     }[benchmark]
-                    refused(ended, said, address, "By hand", page, "--data", "VIVA_DATA")
+                    refused(ended, said, address, "By hand", page, "VIVA_DATA")
                     assert len(ended.err.splitlines()) == 2, "what it is about, and what went wrong"
                     assert fetched(viva) == [], "nothing that was not verified"
 
@@ -113,7 +115,8 @@ def test_fetched_files_are_verified_found_and_used_without_a_network(
     address = mirror(functools.partial(Files, directory=published / "csbench"))
     ended = viva("fetch", "csbench", "--url", address)
     assert ended.code == 0, ended.err
-    assert "8 files, licence CC BY-NC 4.0" in ended.err
+    assert "8 files" in ended.err
+    assert "licence CC BY-NC 4.0, for non-commercial use only" in ended.err
     kept = viva.folder / ".cache" / "viva" / "csbench"
     assert str(kept) in ended.out
     assert (kept / "CSBench-FR" / "test.json").read_bytes() == (published / "csbench/CSBench-FR/test.json").read_bytes()
@@ -124,18 +127,61 @@ def test_fetched_files_are_verified_found_and_used_without_a_network(
 
 
 def test_files_that_lie_there_already_are_taken_when_they_are_the_published_ones(viva: Viva, published: Path) -> None:
-    (viva.folder / "mine").mkdir()
+    (viva.folder / "mine" / "csbench").mkdir(parents=True)
     for folder in (published / "csbench").iterdir():
-        (viva.folder / "mine" / folder.name).symlink_to(folder)
+        (viva.folder / "mine" / "csbench" / folder.name).symlink_to(folder)
     ended = viva("fetch", "csbench", "--to", "mine", "--url", "http://127.0.0.1:9")
     assert ended.code == 0, ended.err
-    assert "use it with --data" in ended.out
+    assert "use it with VIVA_DATA=mine" in ended.out
 
 
 def test_a_place_that_cannot_be_written_and_a_set_that_is_none_are_named(viva: Viva, mirror: Serve) -> None:
-    refused(viva("fetch", "mmlu"), "'mmlu'", "csbench, cmmlu")
+    refused(viva("fetch", "mmlu-prx"), "'mmlu-prx'", "mmlu-pro")
+    refused(viva("fetch"), "name the sets")
+    refused(viva("fetch", "syneval"), "viva build syneval")
     (viva.folder / "file").write_text("mine", encoding="utf-8")
     ended = viva("fetch", "csbench", "--to", "file", "--url", mirror(Wrong))
     assert ended.code in (2, 5)
     assert "Traceback" not in ended.err
     assert (viva.folder / "file").read_text(encoding="utf-8") == "mine"
+
+
+def signature(text: str) -> str:
+    return next((line for line in text.splitlines() if line.startswith("signature: ")), "")
+
+
+def test_a_set_runs_by_its_name_fetched_once_and_then_without_a_network(viva: Viva) -> None:
+    commit, rows = "0123456789abcdef0123456789abcdef01234567", b'{"question": "2 + 2?", "answer": "It is.#### 4"}\n' * 3
+    hub = Hub()
+    digest = hub.add("our/sums", commit, "test.jsonl", rows)
+    (viva.folder / "own.toml").write_text(
+        f'[our-sums]\nrepository = "hf:our/sums"\ncommit = "{commit}"\nlicence = "CC BY-NC 4.0"\ncard = "gsm8k"\n'
+        f'[our-sums.files]\n"test.jsonl" = "{digest}"\n',
+        encoding="utf-8",
+    )
+    asked = ("run", "our-sums", "--model", "baseline/first", "--progress", "quiet", "--tables")
+    with serving(hub):
+        viva.environment |= {"HF_ENDPOINT": hub.url, "VIVA_SOURCES": "own.toml"}
+        first = viva(*asked)
+        assert first.code == 0, first.err
+        assert "our-sums: fetching 1 file from https://huggingface.co/datasets/our/sums at 01234567" in first.err
+        assert "licence CC BY-NC 4.0, for non-commercial use only" in first.err
+        assert "our-sums" in first.out
+        assert len(hub.asked) == 1
+    again = viva(*asked)
+    assert again.code == 0, again.err
+    assert "fetching" not in again.err
+    run = max((viva.folder / "runs").iterdir())
+    assert viva("score", str(run)).code == 0
+    assert "our-sums" in viva("list", "--sets").out
+    (viva.folder / ".cache" / "viva" / "our-sums").rename(viva.folder / "our-sums")
+    viva.environment["VIVA_DATA"] = str(viva.folder)
+    elsewhere = viva(*asked)
+    assert elsewhere.code == 0, elsewhere.err
+    assert signature(elsewhere.out) == signature(again.out) != ""
+    assert viva("score", str(run)).code == 0, "a run is opened where the set lies elsewhere"
+    (viva.folder / "our-sums").rename(viva.folder / ".cache" / "viva" / "our-sums")
+    (viva.folder / ".cache" / "viva" / "our-sums" / "test.jsonl").write_bytes(rows[:-1])
+    refused(viva(*asked), "cannot fetch test.jsonl of our-sums")
+    viva.environment["VIVA_SOURCES"] = "none.toml"
+    refused(viva("list", "--sets"), "VIVA_SOURCES=none.toml")

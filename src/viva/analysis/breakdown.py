@@ -179,6 +179,8 @@ class Breakdown:
         over = next((line.over for line in lines if line.over), "")
         kind = next((line.kind for line in lines if line.kind != "score"), lines[0].kind)
         attempts, view = self._viewed(lines)
+        if per := next((line.per for line in lines if line.per), ""):
+            kind, view = "difference", self._ratio(lines, per)  # a term of a ratio may be below 0 or above 1
         groups, clusters = view.groups(lines, over)
         if not groups:
             return Estimate()
@@ -190,11 +192,27 @@ class Breakdown:
             over=bool(over),
             kind=kind,
         )
+        if per and found.low is not None and found.high is not None:
+            found = replace(found, low=max(0.0, found.low), high=min(1.0, found.high))
         if found.unanswered:
             found = replace(found, lacks=self._lacks(_part(view.questions, lines), found.n))
         if self._repeats > 1 and attempts in ("mean", "best") and found.mean is not None:
             found = replace(found, sd=self._deviation(view.answers, lines, over))
         return found
+
+    def _ratio(self, lines: Sequence[Aggregate], per: str) -> _View:
+        """The answers with the terms whose mean is the ratio of the means of two parts, and whose variance is that of
+        the ratio (Taylor's first order: Cochran, Sampling Techniques, 3rd ed., section 2.11).
+        """
+        part = next(line.part for line in lines if line.part)
+        scores = _part(self._scores, lines)
+        above, below = scores.number(f"part:{part}"), scores.number(f"part:{per}")
+        whole = np.nansum(below)
+        if not whole:
+            return self._view("mean", part, "", ())
+        rate, size = np.nansum(above) / whole, np.nanmean(below)
+        answers = marked(scores.replace(**{f"part:{part}": rate + (above - rate * below) / size}), part)
+        return _View(answers, _by_question(answers, self._known))
 
     def _viewed(self, lines: Sequence[Aggregate]) -> tuple[str, _View]:
         """What several answers count as, and the answers as `lines` count them."""

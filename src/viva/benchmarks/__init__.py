@@ -21,6 +21,7 @@ from viva.designs import Design
 from viva.errors import DataError, VivaError
 from viva.plugins import Names
 from viva.prompting import merged
+from viva.sources.catalogue import sources
 from viva.types import BenchmarkInfo, ExamSpec, Way
 from viva.visible import one_line
 
@@ -56,14 +57,14 @@ def find_benchmark(name: str) -> Benchmark:
                 f"{name} is no benchmark yet: `viva init {name}` writes the card that makes a table an exam, and "
                 "`viva run` takes that card"
             )
-        cards = sorted(path.stem for path in CARDS.glob("*.yaml"))
+        cards = sorted({*(path.stem for path in CARDS.glob("*.yaml")), *sources()} - {*BENCHMARKS})
         near = difflib.get_close_matches(name.casefold(), [*BENCHMARKS, *cards], 1)
         if near:
             raise VivaError(f"there is no benchmark {name!r}; did you mean {near[0]}? (`viva list` has all)")
         known = ", ".join(BENCHMARKS)
         raise VivaError(
             f"there is no benchmark {name!r}; there are: {known}, question files and exam cards (NAME.yaml), and the "
-            f"cards {', '.join(cards)} (models are no arguments: repeat --model for each)"
+            f"sets and cards {', '.join(cards)} (models are no arguments: repeat --model for each)"
         )
     try:
         return cast("Benchmark", importlib.import_module(module).BENCHMARK)
@@ -185,9 +186,27 @@ def question_file(name: str) -> Path | None:
     """The question file or card that a command names in place of a benchmark; None when it names none."""
     if name in BENCHMARKS:
         return None
-    if _CARD_NAME.fullmatch(name) and (card := CARDS / f"{name}.yaml").is_file() and not Path(name).exists():
-        return card
+    if _CARD_NAME.fullmatch(name):
+        read_by = (sources()[name].card or name) if is_set(name) else name
+        if (card := CARDS / f"{read_by}.yaml").is_file():
+            return card
     return Path(name) if Path(name).suffix.lower() in (".yaml", ".yml", ".json") else None
+
+
+def is_table(name: str) -> bool:
+    """Whether a command names a file of rows in place of a benchmark."""
+    path = Path(name.removesuffix(".gz"))
+    return path.suffix.lower() in _TABLES - {".gz"} and Path(name).is_file()
+
+
+def is_set(name: str) -> bool:
+    """Whether a command names a published set that a card reads."""
+    return name not in BENCHMARKS and name in sources()
+
+
+def parts_of(name: str) -> list[str]:
+    """The sets that a name stands for: one whose questions are of several formats is an exam for each of them."""
+    return [name, *(sources()[name].parts if is_set(name) else ())]
 
 
 def file_benchmark(path: Path) -> str:

@@ -27,7 +27,8 @@ def settings(
     """The parts of a signature by name."""
     spec = exam.spec
     sampling = exam.sampling or record.sampling
-    prompts = hashlib.sha256(msgspec.json.encode(exam.templates, order="deterministic")).hexdigest()[:8]
+    texts = {name: text for name, text in exam.templates.items() if name != "data"}  # where a table lies is no prompt
+    prompts = hashlib.sha256(msgspec.json.encode(texts, order="deterministic")).hexdigest()[:8]
     return {
         "benchmark": f"{spec.benchmark}.{exam.version}" + (f".{spec.name}" if spec.name else ""),
         "lang": spec.language,

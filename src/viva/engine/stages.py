@@ -543,7 +543,7 @@ def row_of(
 def parts_shown(exam: Exam) -> frozenset[str]:
     """The parts of scores that the exam's tables have a column or row for; others stay out of scores.jsonl."""
     lines = [line for layout in exam.layouts() for line in (*layout.rows, *layout.columns)]
-    return frozenset(part for line in (*lines, exam.headline()) for part in (line.part, line.given) if part)
+    return frozenset(part for line in (*lines, exam.headline()) for part in (line.part, line.given, line.per) if part)
 
 
 T = TypeVar("T")

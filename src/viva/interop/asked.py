@@ -18,13 +18,13 @@ from msgspec import Struct
 from viva.analysis.breakdown import Breakdown, frame
 from viva.analysis.estimate import Estimate
 from viva.benchmarks import find_benchmark, open_exam
-from viva.benchmarks.sources import fetched_folder
 from viva.contracts import Exam
 from viva.engine.folder import ExamRecord, ModelRecord, RunRecord
 from viva.engine.keys import Keys, nonces, with_nonce
 from viva.engine.signing import settings
 from viva.errors import VivaError
 from viva.sandbox import Sandbox
+from viva.sources.catalogue import fetched_folder
 from viva.types import (
     SCORED,
     UNANSWERED,

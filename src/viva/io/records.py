@@ -6,6 +6,7 @@ separates the cells of a CSV, and its encoding, by its first lines.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import hashlib
 import io
@@ -108,8 +109,9 @@ def fingerprint_of(files: Sequence[Path]) -> bytes:
     return digest.digest()
 
 
-def records(path: Path, columns: Sequence[str] = ()) -> Iterator[tuple[int, Record]]:
-    """The rows of a table, counted from 0; `columns` name those of a CSV without a header.
+def records(path: Path, columns: Sequence[str] = (), encoding: str = "") -> Iterator[tuple[int, Record]]:
+    """The rows of a table, counted from 0; `columns` name those of a CSV without a header, `encoding` is that of a CSV
+    which is not UTF-8.
 
     Raises DataError, which names the file and the line, for what is no table.
     """
@@ -130,11 +132,27 @@ def records(path: Path, columns: Sequence[str] = ()) -> Iterator[tuple[int, Reco
     elif form == ".json" or content[:1] in (b"{", b"["):
         found = iter(listed(bounded.document(path), str(path)))
     elif form in (".csv", ".tsv", ".txt") or not form:
-        yield from _delimited(path, "utf-16" if wide else "utf-8-sig", form, columns)
+        yield from _delimited(path, "utf-16" if wide else _encoding_of(path, encoding), form, columns)
         return
     else:
         raise DataError(f"{path} is none of the tables that can be read: {', '.join(SUFFIXES)} (also .gz)")
     yield from enumerate(part for row in found for part in unnested(row))
+
+
+def _encoding_of(path: Path, other: str) -> str:
+    """UTF-8, or the other encoding where one is given and the file is not UTF-8. Raises DataError for no encoding."""
+    if not other:
+        return "utf-8-sig"
+    try:
+        with bounded.opened(path) as packed, io.TextIOWrapper(packed, encoding="utf-8", newline="") as text:
+            while text.read(_SAMPLE):
+                pass
+    except UnicodeDecodeError:
+        try:
+            return codecs.lookup(other).name
+        except LookupError:
+            raise DataError(f"{path}: there is no encoding {other[:40]!r}") from None
+    return "utf-8-sig"
 
 
 def _is_lines(content: bytes) -> bool:

@@ -14,6 +14,7 @@ from viva.benchmarks.custom.examples import check_examples
 from viva.benchmarks.custom.model import OwnQuestion, Problem
 from viva.benchmarks.custom.probing import Patience
 from viva.benchmarks.custom.traps import Trap, traps
+from viva.benchmarks.judged import JudgedExam
 from viva.benchmarks.rationale.combining import Q_A
 from viva.benchmarks.rubric_exam import RubricExam
 from viva.benchmarks.sets import spread
@@ -132,8 +133,8 @@ def _judged_problems(exam: Exam, question: Question) -> Iterator[str]:
     requests = exam.judgements(question, gold, 1, {})
     if len(requests) != 1 or str(question.answer) not in prompt_text(requests[0].prompt):
         yield "the judge would not see the gold answer"
-    best, worst = ("1", "0") if question.kind == "blank" else ("10", "1")
-    for mark, wanted in ((best, 1.0), (worst, 0.0 if question.kind == "blank" else 0.1)):
+    scale = exam.marks(question) if isinstance(exam, JudgedExam) else (0, 1) if question.kind == "blank" else (1, 10)
+    for mark, wanted in ((scale[-1], 1.0), (scale[0], scale[0] / scale[-1])):
         score = exam.score(question, gold, said(f"Reason.\nVERDICT: {mark}"))
         if score.value != wanted:
             yield f"the verdict {mark} scores {score.value}, not {wanted}"

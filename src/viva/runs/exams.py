@@ -9,30 +9,37 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import msgspec
 from msgspec import UNSET
 
 from viva.analysis.difficulty import read_levels
-from viva.benchmarks import BENCHMARKS, CARD, CUSTOM, file_benchmark, find_benchmark, open_exam, question_file
+from viva.benchmarks import (
+    BENCHMARKS,
+    CARD,
+    CUSTOM,
+    file_benchmark,
+    find_benchmark,
+    is_set,
+    open_exam,
+    parts_of,
+    question_file,
+)
 from viva.benchmarks.card.model import read_card
 from viva.benchmarks.rationale import RATIONALE_EXAM
 from viva.benchmarks.sharding import read_shard, unsharded
-from viva.benchmarks.sources import Source, intact
 from viva.contracts import Exam
 from viva.engine.folder import ExamRecord
 from viva.errors import DataError, VivaError, flag, option
-from viva.files import write_whole
 from viva.languages import LANGUAGES
 from viva.prompting import merged, read_templates
 from viva.runs.config import SamplingOptions, TaskOptions
+from viva.runs.progress import caller, notify
 from viva.runs.score_table import QUESTION, rows_of
+from viva.sources.catalogue import fetched_folder
+from viva.sources.fetching import ask_on_terminal, ensure, terminal
 from viva.types import BenchmarkInfo, ExamSpec, Language, Sampling, is_language_tag, outcome_name
-
-if TYPE_CHECKING:
-    import aiohttp
-
 
 Change = Callable[[ExamSpec, Path | None, dict[str, object] | None], tuple[ExamSpec, dict[str, object] | None]]
 """Settings, question file or card, templates → settings and templates."""
@@ -52,7 +59,7 @@ def open_exams(
     `asking`: whether models are to be asked, as a card says where the options do not. `change`: what a way of asking
     makes of the settings and templates of each.
     """
-    names = list(dict.fromkeys(benchmarks))
+    names = list(dict.fromkeys(part for name in benchmarks for part in parts_of(name)))
     if choice.shard is not None:
         read_shard(choice.shard)  # before any file is read
     templates = _templates(choice.prompts, names)
@@ -62,8 +69,8 @@ def open_exams(
         own = question_file(name)
         benchmark = find_benchmark(file_benchmark(own) if own else name)
         data = own or data_folder(choice, name)
-        if benchmark.about.name == CARD and choice.data is not None:
-            templates[name] = {**templates.get(name, {}), "data": str(choice.data.resolve())}
+        if benchmark.about.name == CARD and (table := choice.data or _published(name, own)) is not None:
+            templates[name] = {**templates.get(name, {}), "data": str(table.resolve())}
         supported = benchmark.about.languages
         named = {part.strip() for given in choice.language for part in given.split(",") if part.strip()}
         if len(names) == 1 and not benchmark.about.more_languages and named - set(supported) - {"all"}:
@@ -71,7 +78,8 @@ def open_exams(
             raise VivaError(f"{name} has no language {wrong!r}; it has: {', '.join(supported)}")
         own_choice = _as_its_card_says(choice, own, asking=asking) if own and benchmark.about.name == CARD else choice
         for spec in specs(own_choice, benchmark.about):
-            own_spec = msgspec.structs.replace(spec, name=own.stem if own else "", shuffle=choice.shuffle or UNSET)
+            called = (name if is_set(name) else own.stem) if own else ""
+            own_spec = msgspec.structs.replace(spec, name=called, shuffle=choice.shuffle or UNSET)
             asked = merged(templates.get(name), rubric)
             if change is not None:
                 own_spec, asked = change(own_spec, own, asked)
@@ -90,9 +98,20 @@ def open_exams(
     return opened
 
 
+def _published(name: str, card: Path | None) -> Path | None:
+    """The files of a set that is named in place of a card, fetched where they are not there yet; None for a card."""
+    if card is None or not is_set(name):
+        return None
+    can_ask = terminal() and caller() is None
+    return ensure(name, notify, ask_on_terminal if can_ask else None)
+
+
 def _as_its_card_says(choice: TaskOptions, path: Path, *, asking: bool) -> TaskOptions:
-    """The options with what a card's task of lm-eval says where they say nothing."""
-    task = read_card(path).lm_eval
+    """The options with what a card says where they say nothing: its task of lm-eval, its published exemplars."""
+    card = read_card(path)
+    task = card.lm_eval
+    if task is None and card.shown.text and choice.shots is None:
+        return msgspec.structs.replace(choice, shots=3, cot=True)  # as its text shows them
     if task is None:
         return choice
     shots = (task.num_fewshot or 0) if choice.shots is None else choice.shots
@@ -187,6 +206,8 @@ def reopen(record: ExamRecord) -> Exam:
     """An exam as run.json describes it. Raises DataError when its data is not what it was."""
     data = Path(record.data) if record.data else None
     templates: dict[str, Any] = record.templates
+    if "data" in templates and not Path(templates["data"]).exists() and (here := fetched_folder(record.spec.name)):
+        templates = {**templates, "data": str(here)}  # the run was made where the set lies elsewhere
     exam = open_exam(record.spec, data, templates)
     if exam.fingerprint != record.fingerprint:
         where = record.data or "the bundled sample"
@@ -257,7 +278,7 @@ def set_notes(exam: Exam) -> list[str]:
         counted[defect.kind, defect.action] = counted.get((defect.kind, defect.action), 0) + 1
     if counted:
         found = ", ".join(f"{kind} {count} ({outcome_name(action)})" for (kind, action), count in counted.items())
-        listed = exam.spec.benchmark if exam.spec.benchmark in BENCHMARKS else f"{name}.yaml"
+        listed = exam.spec.benchmark if exam.spec.benchmark in BENCHMARKS else name if is_set(name) else f"{name}.yaml"
         notes.append(f"{name}: defects in the data: {found}; `viva check {listed}` lists them.")
         if exam.spec.benchmark in (CARD, CUSTOM) and any(action == "unsound" for _, action in counted):
             sound = sum(question.answer is not None for question in exam.questions())
@@ -365,8 +386,6 @@ def sampling(draw: SamplingOptions, seed: int | None, paper: Sampling | None = N
 
 def data_folder(choice: TaskOptions, benchmark: str) -> Path | None:
     """Where a benchmark's files are: --data, VIVA_DATA, the fetched copy; None for the bundled sample."""
-    from viva.benchmarks.sources import fetched_folder
-
     if choice.data is not None:
         return choice.data
     given = os.environ.get("VIVA_DATA")
@@ -417,50 +436,3 @@ def _of_lines(path: Path) -> list[str]:
     except (OSError, UnicodeDecodeError) as problem:
         raise DataError(f"cannot read the list of questions {path}: {problem}") from None
     return [line.strip() for line in text.splitlines() if line.strip()]
-
-
-LARGEST = 64 << 20
-"""Bytes of a published file; the largest has two million."""
-
-
-async def fetch(source: Source, base: str, folder: Path) -> None:
-    """Download what is not there yet, each file verified by SHA-256. Raises DataError."""
-    import aiohttp
-
-    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=120), trust_env=True) as session:
-        for path, sha256 in source.files.items():
-            place = folder / source.names.get(path, path)
-            if place.exists() and place.stat().st_size <= LARGEST and intact(place.read_bytes(), sha256):
-                continue
-            try:
-                async with session.get(base + path) as reply:
-                    status = reply.status
-                    content = await _read(reply.content) if status == 200 else b""
-            except (aiohttp.ClientError, TimeoutError) as problem:
-                raise DataError(_by_hand(source, base + path, str(problem) or type(problem).__name__)) from None
-            if status != 200:
-                raise DataError(_by_hand(source, base + path, f"HTTP {status}"))
-            if len(content) > LARGEST:
-                raise DataError(_by_hand(source, base + path, f"it is longer than {LARGEST >> 20} MiB"))
-            if not intact(content, sha256):
-                raise DataError(_by_hand(source, base + path, "its SHA-256 is not the published one"))
-            place.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(place, content)
-
-
-async def _read(stream: aiohttp.StreamReader) -> bytes:
-    """A body, or a little more than `LARGEST` of it: whoever sends it, no file is longer."""
-    content = bytearray()
-    async for part in stream.iter_any():
-        content += part
-        if len(content) > LARGEST:
-            break
-    return bytes(content)
-
-
-def _by_hand(source: Source, address: str, why: str) -> str:
-    first = next(source.names.get(path, path) for path in source.files)
-    return (
-        f"cannot fetch {address}: {why}. By hand: get the files from {source.page} on a machine with access, keep "
-        f"their names (such as {first}), and point {option('data')} or VIVA_DATA at the folder"
-    )

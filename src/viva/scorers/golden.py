@@ -42,6 +42,8 @@ def wrong_answer(question: Question) -> str:
     """An answer other than the gold one."""
     if question.kind == "span":
         return "xyzzy"  # shares no word with any phrase
+    if question.kind == "term" and re.fullmatch("[A-G]+(?: [A-G]+)*", str(question.answer)):  # letters: the next ones
+        return str(question.answer).translate(str.maketrans("ABCDEFG", "BCDEFGA"))
     if question.kind == "term":  # a number is answered with another one
         return _OTHER if re.search(r"\d", str(question.answer)) else "xyzzy"
     if question.kind == "choices":

@@ -15,16 +15,19 @@ import msgspec
 
 from viva.benchmarks.card.cells import FILE
 from viva.benchmarks.card.exam import CardExam
+from viva.benchmarks.card.instructions import needs_langdetect
 from viva.benchmarks.card.lm_eval import LmEvalTask
 from viva.benchmarks.card.lm_eval_exam import LmEvalExam
-from viva.benchmarks.card.model import Card, Exemplars, read_card
+from viva.benchmarks.card.model import Card, Exemplars, Format, read_card
+from viva.benchmarks.card.questions import points_of
 from viva.benchmarks.card.table import QuestionTable, named_path, paths_of
 from viva.benchmarks.card.typed import typed
 from viva.benchmarks.custom.benchmark import HERE as OWN
 from viva.benchmarks.custom.benchmark import tag_layouts
 from viva.benchmarks.rubric_exam import Item, RubricExam
-from viva.benchmarks.sets import fingerprint, spread
-from viva.errors import DataError
+from viva.benchmarks.sets import fingerprint, read_bytes, spread
+from viva.errors import DataError, MissingExtraError
+from viva.fields import choices
 from viva.io.records import files_of, fingerprint_of, split_of
 from viva.prompting import Templates, read_templates
 from viva.types import BenchmarkInfo, Defect, ExamSpec, Question, Response
@@ -50,13 +53,13 @@ class ExamCard:
         paper="docs/cards.md",
         licence="that of its data",
         languages=("en",),
-        formats=("choice", "choices", "truth", "exact", "number", "math", "phrase", "open", "rubric"),
+        formats=tuple(choices(Format)),
         size="as many as the table has rows",
-        version="3",
+        version="4",
         source="a table, and a YAML file that says how it is an exam",
         shots=20,
-        supports=("cot", "base", "next-token", "likelihood", "extraction"),
-        reasons={"as-published": "a card has no authors' script to follow", "comprehension": "it has one format"},
+        supports=("cot", "base", "next-token", "likelihood", "extraction", "as-published"),
+        reasons={"comprehension": "it has one format"},
         rationale="possible",
     )
 
@@ -66,6 +69,8 @@ class ExamCard:
             raise DataError("name the card: viva run CARD.yaml --model MODEL")
         data = _installed(data)
         card = read_card(data)
+        if spec.as_published and card.format not in ("facts", "instructions"):
+            raise DataError(f"{card.title or data} cannot be graded as published: it has no authors' script to follow")
         own = dict(templates or {})
         named = own.pop(DATA, None)
         given = Path(str(named)) if named else None
@@ -87,7 +92,20 @@ class ExamCard:
             note = f"no prompts in {card.language!r}: the task is put in English (or as `prompt` of the card says it)"
             defects.append(Defect("test", "English prompts", note, "noted"))
         prompts = Templates(_prompts(card, str(named or "")), {**own, **({DATA: str(named)} if named else {})})
-        return CardExam(spec, card, table, prompts, fingerprint=content, exemplars=shots, defects=defects)
+        if card.format == "instructions":
+            _refuse_without_langdetect(table)
+        before, read = _preambles(card, data.parent, given, table, spec)
+        return CardExam(
+            spec,
+            card,
+            table,
+            prompts,
+            fingerprint=fingerprint([content.encode(), *read]) if read else content,
+            exemplars=shots,
+            defects=defects,
+            preambles=before,
+            points=_points(card, table),
+        )
 
 
 def _installed(data: Path) -> Path:
@@ -110,8 +128,15 @@ def _table(card: Card, files: Sequence[Path], seed: int) -> QuestionTable:
 def _meaning(card: Card) -> bytes:
     """What of a card its questions and their grading depend on; the prompt has a hash of its own."""
     named = msgspec.to_builtins(card)
-    for field in ("title", "data", "split", "exemplars", "prompt", "cluster"):
+    for field in ("title", "data", "split", "exemplars", "prompt", "cluster", "encoding"):
         del named[field]
+    for field, usual in (("metric", "squad"),):
+        if named[field] == usual:
+            del named[field]
+    if isinstance(named["answer"], dict):
+        for field in ("arguments", "points"):
+            if not named["answer"][field]:
+                del named["answer"][field]
     if not card.where:
         del named["where"]
     if isinstance(named["options"], dict) and not card.layout.in_question:
@@ -232,8 +257,9 @@ def _prompts(card: Card, data: str) -> dict[str, object]:
     texts = cast("dict[str, object]", bundled[language])
     common = {name: text for name, text in texts.items() if isinstance(text, str)}
     found: dict[str, object] = {**common, **cast("dict[str, object]", texts[card.format])}
-    if card.format == "open":
-        found["judge"] = {**cast("dict[str, object]", judge[language]), "rubric": judge["rubric"]}
+    if card.format in ("open", "facts"):
+        asked = language if card.format == "open" else "facts"
+        found["judge"] = {**cast("dict[str, object]", judge[asked]), "rubric": judge["rubric"]}
     said = {"question": card.prompt} if isinstance(card.prompt, str) else card.prompt
     if any(said.values()):
         try:
@@ -250,6 +276,8 @@ def _exemplars(
     if not spec.shots:
         return [], [], []
     shown = card.shown
+    if shown.text:
+        return [], [], []  # they are in the text that comes before the questions
     if card.format == "rubric":
         raise DataError("the format rubric shows no exemplars: leave --shots out")
     if not (shown.data or shown.split):
@@ -260,6 +288,48 @@ def _exemplars(
     pool = QuestionTable(reading, files, spec.seed)
     sound = [question for question in pool if question.answer is not None]
     return sound, [pool.fingerprint()], list(_short_groups(card, sound, table, spec.shots))
+
+
+def _preambles(
+    card: Card, folder: Path, given: Path | None, table: QuestionTable, spec: ExamSpec
+) -> tuple[dict[str, str], list[bytes]]:
+    """File → the published text before its questions, and what was read: with its exemplars, or its first paragraph.
+
+    Raises DataError for a text that is not there.
+    """
+    if not card.shown.text:
+        return {}, []
+    root = given if given is not None and given.is_dir() else (given.parent if given else folder)
+    found: dict[str, str] = {}
+    read: list[bytes] = []
+    for file in table.values[FILE]:
+        path = root / card.shown.text.replace(f"{{{FILE}}}", Path(file).name)
+        content = read_bytes(path)
+        read.append(content)
+        text = content.decode("utf-8", "replace")
+        text = text.partition("\n-----\n")[2] or text  # what is above the line warns of training on it
+        shown = text if spec.shots else text.strip().partition("\n\n")[0]
+        found[file] = shown.strip()
+    return found, read
+
+
+def _points(card: Card, table: QuestionTable) -> dict[str, float]:
+    """Question → what each of its letters is worth."""
+    if card.format != "letters":
+        return {}
+    rows = zip(table.reads(), table.rows(), strict=True)
+    return {read.question.id: points_of(card, row) for read, row in rows}
+
+
+def _refuse_without_langdetect(table: QuestionTable) -> None:
+    """Raise MissingExtraError where an instruction is about a reply's language and nothing can tell it."""
+    from importlib.util import find_spec
+
+    asked = (question.answer for question in table if question.answer)
+    if find_spec("langdetect") is None and any(map(needs_langdetect, asked)):
+        raise MissingExtraError(
+            "instructions about the language of a reply need langdetect: pip install 'viva[instructions]'"
+        )
 
 
 def _shown_files(card: Card, shown: Exemplars, folder: Path, given: Path | None) -> list[Path]:

@@ -58,7 +58,12 @@ def _decoded(text: str) -> Any:
     try:
         return msgspec.json.decode(text)
     except UNREADABLE:
+        pass
+    try:
+        found = ast.literal_eval(text.strip()) if len(text) <= _LONGEST_LIST else text  # constants alone
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
         return text
+    return found if isinstance(found, dict) else text
 
 
 def text_of(value: Any) -> str:

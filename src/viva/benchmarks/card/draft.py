@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from viva.benchmarks import CARDS
-from viva.benchmarks.card.cells import FILE, ROW, Absent, cell, columns_of
+from viva.benchmarks.card.cells import FILE, ROW, Absent, cell, columns_of, text_of
 from viva.benchmarks.card.guesses import clusters_of, guesses, language_of, questions, table_of, tags_of
 from viva.benchmarks.card.kinds import ENOUGH, Written, by_format, dict_of, partial_options
 from viva.benchmarks.card.model import Card, parse_card
@@ -30,6 +30,9 @@ from viva.visible import one_line
 
 SAMPLED_FILES, SAMPLED_ROWS = 30, 2_000
 HALF = 0.5
+TODO = "TODO"
+"""What a draft has in place of a column that could not be told."""
+_SHOWN_ROWS = 3
 _ASKED = ("test", "validation", "valid", "val", "dev", "train", "training")
 """The splits in the order in which one is asked."""
 _SHOWN = ("dev", "validation", "valid", "val", "train", "training")
@@ -53,7 +56,7 @@ def init_card(data: Path, out: Path | None = None) -> tuple[Path, str]:
     files = files_of(data, split)
     rows = _sample(files)
     found = by_format(rows, lambda part: _best(part, data, files)) or [_best(rows, data, files)]
-    first = out or Path(_called(data) + ".yaml")
+    first = out or Path(card_name(data))
     paths = [first, *(_beside(first, one) for one in found[1:])]
     for path in paths:
         if path.exists():
@@ -74,12 +77,17 @@ def init_card(data: Path, out: Path | None = None) -> tuple[Path, str]:
         texts.append(text)
     for path, text in zip(paths, texts, strict=True):
         write_whole(path, text.encode())
-    said = [
-        f"{path}: {best.card['format']}, {best.sound:.0%} of {best.rows:,} sampled rows can be graded{_taken(best)}; "
-        f"`viva check {path}` looks at all of them"
-        for path, best in zip(paths, found, strict=True)
-    ]
+    said = [_summed_up(path, best) for path, best in zip(paths, found, strict=True)]
     return first, "\n".join([*said, *_remarks(dict(zip(paths, found, strict=True)), rows)])
+
+
+def _summed_up(path: Path, best: Written) -> str:
+    """What a card came to."""
+    if best.sound < HALF:
+        lacks = one_line(best.lacking, 200)
+        return f"{path}: a draft; complete it where it says {TODO} ({lacks}), then `viva check {path}`"
+    graded = f"{best.sound:.0%} of {best.rows:,} sampled rows can be graded"
+    return f"{path}: {best.card['format']}, {graded}{_taken(best)}; `viva check {path}` looks at all of them"
 
 
 def _reasoned(card: Mapping[str, Any]) -> bool:
@@ -105,7 +113,7 @@ def _remarks(found: Mapping[Path, Written], rows: Sequence[Mapping[str, Any]]) -
     if left > 0:
         yield f"{left:,} of {len(rows):,} sampled rows are of a kind for which no card could be guessed: none asks them"
     for path, card in found.items():
-        if card.sound < 1:
+        if HALF <= card.sound < 1:
             left = round((1 - card.sound) * card.rows)
             yield f"{path}: {left:,} of the sampled rows stay unscored: {one_line(card.lacking, 160)}"
         if _reasoned(card.card):
@@ -166,15 +174,24 @@ def _best(rows: Sequence[Mapping[str, Any]], data: Path, files: Sequence[Path]) 
             best = Written(card, sound, notes, len(rows), lacking)
         if sound >= ENOUGH:
             break
-    if best is None or best.sound < HALF:
-        raise DataError(f"{data}: {_why_none(rows, best)}")
-    return best
+    return best if best is not None and best.sound >= HALF else _unsure(rows, best)
+
+
+def _unsure(rows: Sequence[Mapping[str, Any]], best: Written | None) -> Written:
+    """A card to be completed by hand: what could be told, and a TODO where nothing could."""
+    table = table_of(rows)
+    asked = questions(table)
+    known = dict(best.card) if best is not None and best.sound else {}
+    todo = f"{TODO}: {_why_none(rows, best)}"
+    card = {"format": "exact", "question": asked[0] if asked else TODO, "answer": TODO, **known}
+    notes = dict(best.notes) if known and best is not None else {}
+    field = "question" if not asked else "answer"
+    return Written(card, best.sound if best else 0.0, {**notes, field: todo}, len(rows), _why_none(rows, best))
 
 
 def _why_none(rows: Sequence[Mapping[str, Any]], best: Written | None) -> str:
-    """Why no card could be guessed, and what to do."""
+    """What could not be told."""
     table = table_of(rows)
-    names = ", ".join(one_line(repr(name), 40) for name in table.names)[:600]
     asked = questions(table)
     golds = [name for name in table.golds() if name not in asked]
     if best is not None and best.sound:
@@ -189,10 +206,7 @@ def _why_none(rows: Sequence[Mapping[str, Any]], best: Written | None) -> str:
     else:
         question, gold = (one_line(repr(name), 40) for name in (asked[0], golds[0]))
         lacks = f"no row can be graded with {question} as question and {gold} as answer"
-    return (
-        f"no card could be guessed from the columns {names}: {lacks}. Write one by hand: docs/cards.md has an example "
-        "for every format"
-    )
+    return lacks
 
 
 def _shuffled(plain: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -231,16 +245,22 @@ def _candidates(
         tags = [tag for tag in plain.get("tags", []) if tag != FILE or len(files) > 1]
         tags = tags or [tag for tag in tags_of(table_of(rows)) if tag not in _columns_of(plain, rows[0])][:6]
         own = {key: value for key, value in plain.items() if key not in ("language", "tags")}
+        if dict_of(own.get("headline")).get("macro", "") not in ("", *tags):
+            del own["headline"]
         yield {**own, **spoken, **({"tags": tags} if tags else {})}, {"format": f"the columns of the card {name}"}
     yield from guesses(rows)
 
 
 @cache
 def shipped() -> dict[str, dict[str, Any]]:
-    """The cards that come with Viva as plain data, by name."""
+    """The cards that come with Viva as plain data, by name; without those that go by the names of a set's files, and
+    those whose columns say nothing of how they are graded.
+    """
     found: dict[str, dict[str, Any]] = {}
     for path in sorted(CARDS.glob("*.yaml")):
         card = parse_card(path.read_bytes(), path.name)
+        if card.where or card.shown.text or card.format in ("facts", "letters"):
+            continue
         plain = msgspec.to_builtins(card)
         default = msgspec.to_builtins(Card(format=card.format, question=""))
         found[path.stem] = {
@@ -328,6 +348,11 @@ def _called(data: Path) -> str:
     return name if _NAME.search(name.lower()) else "card"
 
 
+def card_name(data: Path) -> str:
+    """The file that a table's card is written to."""
+    return f"{_called(data)}.yaml"
+
+
 def _titled(shipped_title: str, data: Path, files: Sequence[Path]) -> str:
     """A card's title: that of the layout where the data's name says so, too; others publish in the same layout."""
     wanted = re.sub(r"[^a-z0-9]", "", shipped_title.lower())
@@ -382,7 +407,7 @@ def _text(
     for key in (*order, *(key for key in card if key not in order)):
         if key in card:
             note = best.notes.get(key, "questions about one text are one observation" if key == "cluster" else "")
-            lines.append(f"{key}: {_flow(card[key])}" + (f"  # {one_line(note, 120)}" if note else ""))
+            lines.append(f"{key}: {_flow(card[key])}" + (f"  # {one_line(note, 240)}" if note else ""))
     if shown:
         lines.append(f"exemplars: {_flow({**exemplars, 'split': shown})}  # for --shots")
     else:
@@ -401,7 +426,14 @@ def _text(
     lines.append(
         "# The columns: " + ", ".join(one_line(repr(name), 40) for name in rows[0] if name not in (FILE, ROW))[:800]
     )
+    if best.sound < HALF:
+        lines.append("# The first rows:")
+        lines += [f"#   {one_line(text_of(_plain_row(row)), 400)}" for row in rows[:_SHOWN_ROWS]]
     return "\n".join(lines) + "\n"
+
+
+def _plain_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name not in (FILE, ROW)}
 
 
 _PLAIN = re.compile(r"[A-Za-z_/$][A-Za-z0-9_ ./$-]{0,200}")

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from viva.benchmarks.card.cells import LETTERS
+from viva.benchmarks.card.cells import FILE, LETTERS
+from viva.benchmarks.card.instructions import follows
 from viva.benchmarks.card.model import Card, Macro
 from viva.benchmarks.card.table import MOST_TAGS, QuestionTable
 from viva.benchmarks.judged import JudgedExam
 from viva.benchmarks.multiple_choice import MultipleChoiceExam
 from viva.benchmarks.sets import spread
 from viva.prompting import Templates, fill, gap_between
+from viva.scorers.drop import drop_scores
 from viva.scorers.fold import after_thinking
 from viva.scorers.grading import grade_reading, no_reply, outcome_of
 from viva.scorers.mathanswer import same_answer
@@ -39,7 +44,27 @@ from viva.types import (
 MARKS = range(1, 11)
 MANY = 30
 """A tag with more values than this gets a long table."""
+VERDICTS = range(3)
+"""What a judge makes of the answer to a question of fact: incorrect, not attempted, correct."""
 EM, F1 = "exact", "f1"
+_FACTS = (
+    Aggregate("Correct"),
+    Aggregate("Incorrect", part="incorrect"),
+    Aggregate("Not attempted", part="declined"),
+    Aggregate("Correct given attempted", part="correct", given="attempted"),
+    Aggregate("F-score", part="twice_correct", per="asked_and_attempted"),
+)
+"""SimpleQA (Wei et al., 2024, arXiv 2411.04368): F is the harmonic mean of correct and correct given attempted."""
+_FOLLOWED = (
+    Aggregate("Prompt level, strict"),
+    Aggregate("Prompt level, loose", part="loose"),
+    Aggregate("Instruction level, strict", part="followed", per="instructions"),
+    Aggregate("Instruction level, loose", part="followed_loose", per="instructions"),
+)
+_AFTER_LETTERS = re.compile(r"【解析】|<eoa>|\n\s*\n")
+_MOST_RIGHT = 4
+_SAID_LETTERS = re.compile(r"[A-Z]+")
+_BEFORE_LETTERS = re.compile(r"答案[是为]?|answers?(?: (?:is|are))?", re.IGNORECASE)
 _AROUND = ' \t\r\n.。,"“”‘’«»「」『』*'
 """What stands around a phrase and is no part of it; SQuAD's normalisation knows ASCII punctuation alone."""
 
@@ -57,9 +82,12 @@ class CardExam(JudgedExam, MultipleChoiceExam):
         fingerprint: str,
         exemplars: Sequence[Question] = (),
         defects: Sequence[Defect] = (),
+        preambles: Mapping[str, str] | None = None,
+        points: Mapping[str, float] | None = None,
     ) -> None:
         self.groups = card.shown.by
         self._card, self._table = card, table
+        self._preambles, self._points = preambles or {}, points or {}
         self._at = spread(len(table), spec.limit)
         super().__init__(spec, prompts, fingerprint=fingerprint, exemplars=exemplars, defects=defects)
 
@@ -86,6 +114,12 @@ class CardExam(JudgedExam, MultipleChoiceExam):
         """The template of the card's format, in its language or English."""
         return self._texts.text(name)
 
+    def task(self, question: Question) -> str:
+        """The task; in a set with published exemplars the text that comes before the questions of its file."""
+        if not self._preambles:
+            return super().task(question)
+        return self._preambles[question.tags[FILE]]
+
     def task_values(self, group: str) -> Mapping[str, str]:
         """What the questions are about, where exemplars go by it."""
         about = fill(self._texts.text("about"), {"group": group}) if group and group != "none" else ""
@@ -111,7 +145,7 @@ class CardExam(JudgedExam, MultipleChoiceExam):
 
     def marks(self, question: Question) -> Sequence[float]:
         """An open-ended answer's 1 to 10."""
-        return MARKS if question.kind == "open" else ()
+        return () if question.kind != "open" else VERDICTS if self._card.format == "facts" else MARKS
 
     def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
         """The gold answer against what the reply commits to."""
@@ -121,13 +155,44 @@ class CardExam(JudgedExam, MultipleChoiceExam):
             return Score(value=None, outcome="unsound", explanation=question.explanation)
         if question.kind == "choice":
             return super().score(question, response)
-        if not response.text.strip():
-            ended: dict[str, Outcome] = {"length": "truncated", "filter": "refused"}
-            nothing = ended.get(response.stop_reason, "empty")
-            return Score(value=None, outcome=nothing, explanation="the reply holds nothing visible")
+        if response.text.strip():
+            return self._of_text(question, question.answer, response, evidence)
+        ended: dict[str, Outcome] = {"length": "truncated", "filter": "refused"}
+        nothing = ended.get(response.stop_reason, "empty")
+        return Score(value=None, outcome=nothing, explanation="the reply holds nothing visible")
+
+    def _of_text(self, question: Question, gold: str, response: Response, evidence: Evidence) -> Score:
         if question.kind == "open":
-            return self.judged(question, response, evidence)
-        return self._by_rule(question, question.answer, response)
+            judged = self.judged(question, response, evidence)
+            return self._fact(judged, evidence) if self._card.format == "facts" else judged
+        if self._card.format == "instructions":
+            return _instructions(response, gold, published=self.spec.as_published)
+        if self._card.format == "letters":
+            return _letters(response, gold, self._points.get(question.id, 1.0))
+        return self._by_rule(question, gold, response)
+
+    def _fact(self, judged: Score, evidence: Evidence) -> Score:
+        """Correct, incorrect or not attempted, by the most verdicts. One that cannot be read is not judged; the authors
+        count it as not attempted.
+        """
+        verdicts = Counter(next(iter(judged.verdicts.values()), ())).most_common(2)
+        verdict = judged.value
+        if len(verdicts) > 1 and verdict not in (0.0, 1.0):
+            verdict = None if verdicts[0][1] == verdicts[1][1] else verdicts[0][0]
+        if verdict is None and self.spec.as_published and evidence.opinions:
+            verdict = 0.5
+        if verdict is None:
+            return judged if judged.value is None else msgspec.structs.replace(judged, value=None, outcome="ungraded")
+        correct, attempted = float(verdict == 1.0), float(verdict != 0.5)  # the middle one of VERDICTS
+        parts = {
+            "correct": correct,
+            "incorrect": attempted - correct,
+            "declined": 1 - attempted,
+            "attempted": attempted,
+            "twice_correct": 2 * correct,
+            "asked_and_attempted": 1 + attempted,
+        }
+        return msgspec.structs.replace(judged, value=correct, outcome=outcome_of(correct), parts=parts)
 
     def _by_rule(self, question: Question, gold: str, response: Response) -> Score:
         accepted = (gold, *question.accepted)
@@ -144,25 +209,41 @@ class CardExam(JudgedExam, MultipleChoiceExam):
         if self._card.format in ("number", "math"):
             graded = _number if self._card.format == "number" else _math
             return graded(response, accepted, self._card.tolerance)
-        return (_phrase if self._card.format == "phrase" else _term)(response, accepted)
+        if self._card.format == "phrase":
+            return _phrase(response, accepted, drop=self._card.metric == "drop")
+        return _term(response, accepted)
 
     def layouts(self) -> tuple[TableSpec, ...]:
         """The overall score, a table for every tag, and what phrases are graded by."""
+        if self._card.format in ("facts", "instructions"):
+            lines = _FACTS if self._card.format == "facts" else _FOLLOWED
+            return (
+                TableSpec("overall", "Overall", lines, (Aggregate("Share"),)),
+                *self._by_tags((Aggregate("Score"),)),
+            )
         column: tuple[Aggregate, ...] = (Aggregate("Accuracy" if self._card.format != "open" else "Score"),)
         overall = [TableSpec("overall", "Overall", (self.headline(),), column)]
         if self._card.format == "phrase":
             columns = (Aggregate("Exact match", part=EM), Aggregate("F1", part=F1))
             overall = [TableSpec("overall", "Overall", (Aggregate("Overall"),), columns)]
             column = columns
+        if self._card.format == "letters":
+            column = (Aggregate("Share of points", part="points", per="possible"),)
+            overall = [TableSpec("overall", "Overall", (Aggregate("Overall"),), column)]
+        return (*overall, *self._by_tags(column))
+
+    def _by_tags(self, column: tuple[Aggregate, ...]) -> Iterator[TableSpec]:
+        """A table for every tag with few enough values."""
         for tag, values in self._table.values.items():
             if len(values) <= MOST_TAGS:
                 rows = tuple(Aggregate(value, {tag: (value,)}) for value in sorted(values))
-                overall.append(TableSpec(tag, f"By {tag}", rows, column, detail=len(values) > MANY))
-        return tuple(overall)
+                yield TableSpec(tag, f"By {tag}", rows, column, detail=len(values) > MANY)
 
     def headline(self) -> Aggregate:
         """The mean over all questions, or over the means of a tag's values."""
         chosen = self._card.headline
+        if self._card.format == "letters":
+            return Aggregate("Overall", part="points", per="possible")
         return Aggregate("Overall", over=chosen.macro if isinstance(chosen, Macro) else "")
 
 
@@ -205,6 +286,8 @@ def _math(response: Response, accepted: Sequence[str], tolerance: float) -> Scor
 
 def _term(response: Response, accepted: Sequence[str]) -> Score:
     text = _visible(response)
+    if text and not any(map(str.isalnum, accepted[0])):
+        return _signs(text, accepted[0])
     inside = boxed(text) if text else None
     said = read_term(inside or text, accepted) if text else None
     if said is None:
@@ -214,15 +297,97 @@ def _term(response: Response, accepted: Sequence[str]) -> Score:
     return Score(value=value, outcome=outcome_of(value), answer=said.text, explanation=why)
 
 
-def _phrase(response: Response, accepted: Sequence[str]) -> Score:
+def _signs(text: str, gold: str) -> Score:
+    """An answer that is nothing but signs, such as brackets to be closed: what is stated, or the last line, without
+    blanks, markup and a full stop.
+    """
+    said = re.split(r"[Aa]nswer(?: is)?:?", text.strip())[-1].strip().rpartition("\n")[2]
+    bare = re.sub(r"[\s*`]|\.\Z", "", said)
+    value = float(bare == re.sub(r"\s", "", gold))
+    return Score(value=value, outcome=outcome_of(value), answer=said[:500], explanation=f"compared with {gold}")
+
+
+def _phrase(response: Response, accepted: Sequence[str], *, drop: bool = False) -> Score:
     """Exact match is the score, F1 a part of it: of what the reply states as its answer, else of all of it."""
     text = _visible(response)
     if text is None:
         return _unread(response, "thinking without an end")
     statement = stated(text, "term")
     said = (statement.text if statement and statement.whole else text).strip(_AROUND)
-    exact, overlap = exact_match(said, accepted), token_f1(said, accepted)
+    exact, overlap = drop_scores(said, accepted) if drop else (exact_match(said, accepted), token_f1(said, accepted))
     why = f"exact match {exact:.0f}, F1 {overlap:.3f}"
     return Score(
         value=exact, outcome=outcome_of(exact), answer=said[:500], explanation=why, parts={EM: exact, F1: overlap}
     )
+
+
+def _instructions(response: Response, asked: str, *, published: bool) -> Score:
+    """All instructions of a prompt followed, or not: the score; loosely, and how many of them, as parts."""
+    text = _visible(response)
+    if text is None:
+        return _unread(response, "thinking without an end")
+    strict, loose = follows(text, asked, published=published)
+    names = [name for name, _ in msgspec.json.decode(asked)]
+    broken = ", ".join(name for name, done in zip(names, strict, strict=True) if not done)
+    value = float(all(strict))
+    return Score(
+        value=value,
+        outcome=outcome_of(value),
+        answer=text.strip()[:500],
+        explanation=f"not followed: {broken}" if broken else "all instructions are followed",
+        parts={
+            "loose": float(all(loose)),
+            "followed": float(sum(strict)),
+            "followed_loose": float(sum(loose)),
+            "instructions": float(len(strict)),
+        },
+    )
+
+
+def _letters(response: Response, gold: str, worth: float) -> Score:
+    """The letters of each blank in their order, after what announces the answer or in the last line that has them.
+
+    Points as in the examination (GAOKAO-Bench, Zhang et al., 2023, arXiv 2305.12474): all for a right blank; half for
+    some of several right letters and no wrong one.
+    """
+    text = _visible(response)
+    wanted = gold.split()
+    read = None if text is None else _read_letters(text, [len(blank) for blank in wanted])
+    if read is None:
+        why = f"the reply gives no {len(wanted)} answers" if text is not None else "thinking without an end"
+        return _unread(response, why)
+    shares = [
+        1.0 if said == right else 0.5 if said and set(said) < set(right) else 0.0
+        for said, right in zip(read, wanted, strict=True)
+    ]
+    value = sum(shares) / len(shares)
+    return Score(
+        value=value,
+        outcome=outcome_of(value),
+        answer=" ".join(read),
+        explanation=f"{sum(shares):g} of {len(shares)} blanks, {worth:g} points each",
+        parts={"points": worth * sum(shares), "possible": worth * len(shares)},
+    )
+
+
+def _read_letters(text: str, sizes: Sequence[int]) -> list[str] | None:
+    """As many groups of letters as there are blanks: all after one announcement, or one after each of the last."""
+    text = unicodedata.normalize("NFKC", text)
+    found = re.finditer("【答案】", text) if "【答案】" in text else _BEFORE_LETTERS.finditer(text)
+    said = [_runs(text[one.end() :]) for one in found]
+    for runs in (*reversed(said), *([_runs(text)] if len(text) < 40 * len(sizes) + 40 else [])):
+        letters = "".join(runs)
+        if len(sizes) == 1 and 1 <= len(set(letters)) <= _MOST_RIGHT:
+            return ["".join(sorted(set(letters)))]
+        if max(sizes) == 1 and len(letters) == len(sizes):
+            return list(letters)
+        if len(runs) == len(sizes):
+            return ["".join(sorted(run)) for run in runs]
+    last = said[-len(sizes) :]
+    return ["".join(sorted(set("".join(runs)))) for runs in last] if len(last) == len(sizes) and all(last) else None
+
+
+def _runs(text: str) -> list[str]:
+    """The groups of option letters up to what ends an answer."""
+    cut = _AFTER_LETTERS.split(text.lstrip(" \t\r\n:】*"))[0]
+    return [run for run in _SAID_LETTERS.findall(cut) if set(run) <= set("ABCDEFG")]

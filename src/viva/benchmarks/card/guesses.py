@@ -24,7 +24,8 @@ IDS = (
 QUESTIONS = (
     "question", "problem", "question_text", "question_stem", "stem", "prompt", "query", "input", "instruction", "ctx",
     "sentence", "goal", "statement", "claim", "text", "messages", "inputs", "description", "task", "题目",
-    "问题", "$key",
+    "问题", "$key", "frage", "pregunta", "pergunta", "domanda", "enoncé", "énoncé", "vraag", "fråga", "pytanie", "soru",
+    "вопрос", "питання", "質問", "問題", "질문", "문제", "السؤال", "سؤال", "प्रश्न", "câu_hỏi", "pertanyaan",
 )  # fmt: skip
 PASSAGES = ("passage", "context", "article", "background", "paragraph", "story", "fact1", "support")
 OPTIONS = (
@@ -35,7 +36,9 @@ ANSWERS = (
     "gold",
     "gold_answer", "target", "answer_idx", "answer_index", "gold_index", "answer_letter", "right_answer", "solution",
     "final_answer", "ground_truth", "groundtruth", "reference", "reference_answer", "best_answer", "answers", "output",
-    "response", "cop", "final_decision", "answers_spans", "ideal", "答案", "$value",
+    "response", "cop", "final_decision", "answers_spans", "ideal", "答案", "$value", "antwort",
+    "lösung", "respuesta", "resposta", "risposta", "réponse", "reponse", "antwoord", "svar", "odpowiedź", "cevap",
+    "ответ", "відповідь", "答え", "正解", "정답", "답", "الجواب", "الإجابة", "उत्तर", "đáp_án", "jawaban", "solución",
 )  # fmt: skip
 _GOLD_WORDS = {"answer", "answers", "gold", "correct", "right", "label", "target", "ideal", "truth", "true", "expected"}
 """Words in the name of a column that may hold the gold answer."""
@@ -58,6 +61,9 @@ LETTERED = re.compile(r"(?P<before>|.*[ _.-]|opt?|ans|answer|option|choice|op|�
 NUMBERED = re.compile(
     r"(?P<before>.*?(?:option|choice|sol|ending|answer|ans|opt|candidate)[ _-]?)(?P<number>\d)", re.IGNORECASE
 )
+_ANY_NUMBERED = re.compile(r"(\D+?)[ _-]?[1-9]")
+_FEWEST_NUMBERED = 3
+"""Columns such as `Möglichkeit 1`, `Möglichkeit 2`, … that are options whatever they are called."""
 _LETTER = re.compile(r"[(\[]?[A-Z][)\]]?[.:]?")
 _FORMULA = re.compile(r"\\(?:frac|dfrac|sqrt|pi|text|left|circ|boxed)|\$.+\$|[\dxyn)]\s?\^\s?[{\d]")
 _NAME = re.compile(r"[^\W\d_]{2}")
@@ -88,8 +94,9 @@ class _Table(Struct):
         return found[:most]
 
     def named(self, *wanted: str) -> list[str]:
-        """The columns of these names, in the order of the names, however they are written."""
-        plain = {plain_name(name): name for name in reversed([*self.names, *self.inner])}
+        """The columns of these names, in the order of the names, however they are written; or paths that end so."""
+        ends = {plain_name(name.rpartition(".")[2]): name for name in reversed(self.names) if "." in name}
+        plain = ends | {plain_name(name): name for name in reversed([*self.names, *self.inner])}
         return [plain[name] for name in wanted if name in plain]
 
     def golds(self) -> list[str]:
@@ -125,7 +132,21 @@ def table_of(rows: Sequence[Row]) -> _Table:
         first = next((row[name] for row in rows[:50] if row.get(name)), None)
         if isinstance(first, Mapping) and len(first) <= 12:
             inner += [f"{name}.{key}" for key, value in first.items() if isinstance(key, str) and "." not in key]
-    return _Table(rows, names, inner)
+    table = _Table(rows, names, inner)
+    if not table.named(*QUESTIONS):  # {"content": {"stem": …}}
+        table.names = names + [path for name in names for path in _paths(rows[0].get(name), name)]
+    return table
+
+
+def _paths(value: Any, name: str, depth: int = 3) -> Iterator[str]:
+    """The paths into a cell that holds objects, those that hold options among them ({A: …, B: …}) as one."""
+    if not isinstance(value, Mapping) or not depth:
+        return
+    for key, one in value.items():
+        if isinstance(key, str) and key and "." not in key and len(value) <= 12:
+            yield f"{name}.{key}"
+            if not (isinstance(one, Mapping) and all(re.fullmatch("[A-Za-z0-9]", str(part)) for part in one)):
+                yield from _paths(one, f"{name}.{key}", depth - 1)
 
 
 def guesses(rows: Sequence[Row]) -> Iterator[Guess]:
@@ -193,6 +214,11 @@ def _groups(table: _Table, question: str) -> Iterator[list[str]]:
     for group in numbered.values():
         if len(group) >= 2:
             yield [group[number] for number in sorted(group)]
+    others: dict[str, list[str]] = {}
+    for name in table.names:
+        if name != question and (match := _ANY_NUMBERED.fullmatch(name.strip())):
+            others.setdefault(match[1].lower(), []).append(name)
+    yield from (sorted(group) for group in others.values() if len(group) >= _FEWEST_NUMBERED)
 
 
 def _choices(table: _Table, question: str, layout: Any, note: str) -> Iterator[Guess]:
@@ -214,7 +240,7 @@ def _choices(table: _Table, question: str, layout: Any, note: str) -> Iterator[G
             return
     labelled = isinstance(where, dict) and "label" in where
     golds = table.golds()
-    others = [name for name in table.names if name not in golds and name not in table.named(*IDS)]
+    others = [name for name in table.names if name not in golds and name != base.get("id")]
     for name in [*golds, *others]:
         values = table.values(name, 2_000) if name not in taken else []
         if not values:
@@ -281,10 +307,14 @@ def _chats(table: _Table, question: str) -> Iterator[Guess]:
 
 
 def _free(table: _Table, question: str) -> Iterator[Guess]:
-    """Cards of questions without options."""
-    for name in table.golds():
+    """Cards of questions without options. Letters, where the table has options, name options or are a defect."""
+    golds = table.golds()
+    left = [name for name in table.names if name != question and name not in table.named(*IDS)]
+    optioned = next(layouts(table, question), None) is not None
+    for name in golds or (left if len(left) == 1 else []):
         values = table.values(name) if name != question else []
-        if not values:
+        letters = sum(bool(_LETTER.fullmatch(text_of(one).strip().upper())) for one in values)
+        if not values or (optioned and 2 * letters > len(values)):
             continue
         base = _base(table, question, {question, name})
         explained = _explained(table, {question, name})

@@ -21,7 +21,20 @@ from viva.types import Language
 
 LARGEST = 256 << 10
 """Bytes of a card."""
-Format = Literal["choice", "choices", "truth", "exact", "number", "math", "phrase", "open", "rubric"]
+Format = Literal[
+    "choice",
+    "choices",
+    "truth",
+    "exact",
+    "number",
+    "math",
+    "phrase",
+    "open",
+    "rubric",
+    "facts",
+    "instructions",
+    "letters",
+]
 GoldForm = Literal["letter", "index", "text", "label", "flags", "value", "boxed"]
 
 
@@ -54,6 +67,10 @@ class Answer(Struct, frozen=True, forbid_unknown_fields=True):
     """What stands right before the answer in its cell (`####`); what stands before that is its reasoning."""
     aliases: list[str] = []
     """Columns with other wordings that count as much."""
+    arguments: str = ""
+    """A column with the arguments of each instruction (format instructions)."""
+    points: str = ""
+    """A column with what each right letter is worth (format letters)."""
 
 
 class Exemplars(Struct, frozen=True, forbid_unknown_fields=True):
@@ -65,6 +82,8 @@ class Exemplars(Struct, frozen=True, forbid_unknown_fields=True):
     """The tag whose values have exemplars of their own."""
     reasoning: str = ""
     """A column with the reasoning that is shown by chain of thought."""
+    text: str = ""
+    """A file of the set, as `cot-prompts/{$file}.txt`: the published text that comes before a question."""
 
 
 class Macro(Struct, frozen=True, forbid_unknown_fields=True):
@@ -92,6 +111,8 @@ class Card(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, dict=T
     split: str = ""
     columns: list[str] = []
     """The columns of a CSV without a header."""
+    encoding: str = ""
+    """How a text is read that is not UTF-8, such as cp1252."""
     where: dict[str, str | list[str]] = {}
     """Which rows are asked: a column, and the value or values that it has in them."""
     format: Format
@@ -108,6 +129,8 @@ class Card(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, dict=T
     prompt: str | dict[str, str] = ""
     system: str = ""
     headline: Literal["micro"] | Macro = "micro"
+    metric: Literal["squad", "drop"] = "squad"
+    """How phrases are compared."""
     tolerance: float = 0.0
     """How far a number may be from the gold one."""
     keywords: str = ""

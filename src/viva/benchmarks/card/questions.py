@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from viva.benchmarks.card.cells import (
@@ -21,6 +22,7 @@ from viva.benchmarks.card.cells import (
     texts_of,
     without_own_labels,
 )
+from viva.benchmarks.card.instructions import check
 from viva.benchmarks.card.model import Card, Format
 from viva.scorers.number import boxed, value_of
 from viva.scorers.rubric.model import Keyword, Literally, Rubric, Test, UnitTests
@@ -28,7 +30,7 @@ from viva.types import Defect, Kind, Question
 
 KINDS: dict[Format, Kind] = {
     "choice": "choice", "choices": "choices", "truth": "truth", "exact": "term", "number": "term", "math": "term",
-    "phrase": "span", "open": "open", "rubric": "free",
+    "phrase": "span", "open": "open", "rubric": "free", "facts": "open", "instructions": "free", "letters": "term",
 }  # fmt: skip
 NO_COLUMN = "no such column"
 _SHORT = 40
@@ -85,6 +87,13 @@ def read_row(card: Card, row: Mapping[str, Any], place: str, seed: int) -> Read:
                 random.Random(f"{seed}/{identity}").shuffle(order)
             options = tuple(texts[at] for at in order)
             answer = "".join(letter for letter, at in zip(LETTERS, order, strict=False) if at in places)
+        elif card.format == "instructions":
+            answer = _instructions(card, row)
+        elif card.format == "letters":
+            answer = _letters_of(card, row)
+        elif card.metric == "drop":
+            answer, *others = _drop_answers(card, row)
+            accepted = tuple(dict.fromkeys(others))
         elif card.format == "rubric":
             answer, rubric = "", _rubric(card, row)
         else:
@@ -297,6 +306,61 @@ def _gold(card: Card, row: Mapping[str, Any]) -> list[str]:
             raise InvalidGold("gold is no number", repr(found[0][:100]))
         return numbers
     return list(dict.fromkeys(found))
+
+
+def _instructions(card: Card, row: Mapping[str, Any]) -> str:
+    """The instructions that can be checked, each with its arguments, as JSON. Raises InvalidGold."""
+    names = list_of(cell(row, card.gold.column)) or []
+    given = list_of(cell(row, card.gold.arguments)) or []
+    if not names or len(given) != len(names):
+        raise InvalidGold("no instructions", f"{len(names)} instructions and {len(given)} with arguments")
+    found = []
+    for name, arguments in zip(map(text_of, names), given, strict=True):
+        kept = {key: one for key, one in arguments.items() if one is not None} if isinstance(arguments, dict) else {}
+        try:
+            check("", name, kept)
+        except (KeyError, TypeError, ValueError) as problem:
+            raise InvalidGold("unknown instruction", f"{name[:60]}: {problem}") from None
+        found.append([name, kept])
+    return msgspec.json.encode(found).decode()
+
+
+def _letters_of(card: Card, row: Mapping[str, Any]) -> str:
+    """Letters, a group of them a blank, and what each is worth: `A BD C × 2`. Raises InvalidGold."""
+    groups = ["".join(sorted(text_of(one).strip().upper())) for one in list_of(cell(row, card.gold.column)) or ()]
+    if not groups or not all(re.fullmatch("[A-Z]{1,10}", group) for group in groups):
+        raise InvalidGold("no gold", f"{card.gold.column} holds no list of letters")
+    return " ".join(groups)
+
+
+def _drop_answers(card: Card, row: Mapping[str, Any]) -> list[str]:
+    """What may be answered, as DROP has it: a number, a date, or spans (those of one answer with ` & ` between them).
+
+    Raises InvalidGold.
+    """
+    found: list[str] = []
+    for name in (card.gold.column, *card.gold.aliases):
+        value = _maybe(row, name)
+        if isinstance(value, dict) and isinstance(value.get("number"), list):  # columns of several answers
+            value = [dict(zip(value, one, strict=False)) for one in zip(*value.values(), strict=False)]
+        for one in value if isinstance(value, list) else [value]:
+            if not isinstance(one, Mapping):
+                continue
+            date = one.get("date") or {}
+            dated = " ".join(filter(None, (text_of(date.get(key)).strip() for key in ("day", "month", "year"))))
+            spans = " & ".join(text_of(span).strip() for span in list_of(one.get("spans")) or ())
+            found += [text for text in (text_of(one.get("number")).strip(), spans, dated) if text][:1]
+    if not found:
+        raise InvalidGold("no gold", f"{card.gold.column} holds no number, spans or date")
+    return found
+
+
+def points_of(card: Card, row: Mapping[str, Any]) -> float:
+    """What a right letter is worth; 1 where the card does not say it."""
+    try:
+        return max(0.0, float(text_of(_maybe(row, card.gold.points)))) if card.gold.points else 1.0
+    except ValueError:
+        return 1.0
 
 
 def _before_gold(card: Card, row: Mapping[str, Any]) -> str:

@@ -125,6 +125,8 @@ class QuestionTable:
         """The rows that are asked, as they are read, with the columns that every table has."""
         stems = {path: plain_stem(path) for path in self.files}
         names = {path: _SPLIT_END.sub("", stem) or stem for path, stem in stems.items()}
+        if len(self.files) > 1:  # SUBJECT/val-00000-of-00001.parquet
+            names = {path: path.parent.name if name in SPLITS else name for path, name in names.items()}
         for path, number, row in self._records():
             row |= {FILE: names[path], ROW: number}
             if is_asked(self.card, row):
@@ -135,7 +137,7 @@ class QuestionTable:
             yield from typed(self.files, self.card.columns)
             return
         for path in self.files:
-            for number, row in records(path, self.card.columns):
+            for number, row in records(path, self.card.columns, self.card.encoding):
                 yield path, number, row
 
     def _reads(self) -> Iterator[Read]:

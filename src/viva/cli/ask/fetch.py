@@ -1,4 +1,4 @@
-"""`viva fetch`: get a benchmark's published files, pinned and verified; afterwards everything works offline."""
+"""`viva fetch`: get published sets, pinned and verified; afterwards everything works offline."""
 
 from __future__ import annotations
 
@@ -9,38 +9,66 @@ import click
 import msgspec
 
 from viva.benchmarks import BENCHMARKS
-from viva.benchmarks.sources import cache_folder, sources
-from viva.errors import StorageError, VivaError
-from viva.runs.exams import fetch
-from viva.visible import escaped
+from viva.errors import EXIT_INCOMPLETE, VivaError
+from viva.sources.catalogue import find_source, sources
+from viva.sources.fetching import Fetched, ask_on_terminal, fetch, terminal
+from viva.visible import escape_invisible, escaped
 
 
-@click.command(name="fetch", short_help="Download a benchmark's published files.")
-@click.argument("benchmark")
+@click.command(name="fetch", short_help="Download published sets.")
+@click.argument("names", nargs=-1, metavar="[SET]...")
+@click.option("--all", "everything", is_flag=True, help="All sets that `viva list --sets` has.")
 @click.option("--to", type=click.Path(path_type=Path), help="Folder.  [default: the user's cache; found from there]")
-@click.option("--url", help="Another place with the same files (a mirror); they are verified all the same.")
+@click.option("--url", help="Another place with the files of one set (a mirror); they are verified all the same.")
+@click.option("--accept-hash", is_flag=True, help="Record the hashes of files that nobody recorded one of.")
 @click.option("--json", "as_json", is_flag=True, help="What was fetched, and where it is, as JSON.")
-def fetch_command(benchmark: str, to: Path | None, url: str | None, as_json: bool) -> int:
-    """Download BENCHMARK's published files, verify each by SHA-256, and use them from then on."""
-    if benchmark not in sources():
-        known = ", ".join(sources())
-        if benchmark in BENCHMARKS:
+def fetch_command(
+    names: tuple[str, ...], everything: bool, to: Path | None, url: str | None, accept_hash: bool, as_json: bool
+) -> int:
+    """Download published sets, verify each file by its hash, and use them from then on.
+
+    \b
+    viva fetch mmlu-pro gsm8k
+    viva fetch --all --to DIR        # for a machine without a network: VIVA_DATA=DIR there
+
+    Files are taken from DIR, Viva's cache or an existing Hugging Face cache where they are there, else from HF_ENDPOINT
+    and the hub. HF_TOKEN is for sets whose authors ask for an account.
+    """
+    if everything == bool(names):
+        raise VivaError("name the sets, or all of them by --all: viva fetch mmlu-pro gsm8k")
+    if url and len(names) != 1:
+        raise VivaError("--url is the place of one set: name that one")
+    for name in names:
+        if name in BENCHMARKS and name not in sources():
             raise VivaError(
-                f"no {benchmark} set can be fetched; `viva build {benchmark}` makes one. What can be: {known}"
+                f"no {name} set can be fetched; `viva build {name}` makes one. What can be: {', '.join(sources())}"
             )
-        raise VivaError(f"nothing to fetch for {benchmark!r}; there are: {known}")
-    source = sources()[benchmark]
-    folder = to or cache_folder(benchmark)
-    click.echo(f"{benchmark}: {len(source.files)} files, licence {source.licence}", err=True)
-    try:
-        asyncio.run(fetch(source, (url or source.base).rstrip("/") + "/", folder))
-        (folder / "complete").write_text("every file was verified by SHA-256\n", encoding="utf-8")
-    except OSError as problem:
-        raise StorageError(f"cannot write to {folder}: {problem.strerror or problem}") from None
+        find_source(name)
+    accept = (lambda _question: True) if accept_hash else ask_on_terminal if terminal() else None
+    found: dict[str, Fetched] = {}
+    for name in names or [name for name, source in sources().items() if not source.like]:
+        try:
+            tell = lambda sentence: click.echo(escape_invisible(sentence), err=True)  # noqa: E731
+            found[name] = asyncio.run(fetch(name, to, mirror=url, tell=tell, accept=accept))
+        except VivaError as problem:
+            if not everything:
+                raise
+            click.echo(escape_invisible(f"viva: {problem}"), err=True)
+            continue
+        if not as_json:
+            click.echo(f"{name} is in {found[name].folder}" + (f"; use it with VIVA_DATA={to}" if to else ""))
     if as_json:
-        files = [source.names.get(file, file) for file in source.files]
-        found = {"benchmark": benchmark, "folder": str(folder), "files": files, "licence": source.licence}
-        click.echo(escaped(msgspec.json.encode(found).decode()))
-        return 0
-    click.echo(f"{benchmark} is in {folder}" + ("; use it with --data" if to else ""))
-    return 0
+        rows = [_as_data(name, fetched) for name, fetched in found.items()]
+        click.echo(escaped(msgspec.json.encode(rows if len(names) != 1 else rows[0]).decode()))
+    return EXIT_INCOMPLETE if everything and len(found) < sum(not one.like for one in sources().values()) else 0
+
+
+def _as_data(name: str, fetched: Fetched) -> dict[str, object]:
+    source = sources()[name]
+    return {
+        "benchmark": name,
+        "folder": str(fetched.folder),
+        "files": [source.local(path) for path in source.files],
+        "licence": source.licence,
+        "bytes": fetched.size,
+    }

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from viva.benchmarks import BENCHMARKS, find_benchmark, open_exam
-from viva.benchmarks.sources import fetched_folder, sources
 from viva.plugins import registered
+from viva.sources.catalogue import fetched_folder, sources
 from viva.types import ExamSpec
 from viva.visible import escape_invisible
 
@@ -16,14 +16,17 @@ _FOR_STUDIES = ("numbering", "halves", "error_types", "built_sets", "pass_line")
 
 @click.command(name="list", short_help="List benchmarks.")
 @click.option("--templates", is_flag=True, help="List the families of prompt templates instead (--template FAMILY).")
+@click.option("--sets", is_flag=True, help="List the published sets instead that `viva run NAME` fetches.")
 @click.option("--baselines", is_flag=True, help="List the baselines instead, and what each does.")
 @click.option("--format", "form", type=click.Choice(["terminal", "json"]), default="terminal", show_default=True)
-def list_command(templates: bool, baselines: bool, form: str) -> int:
+def list_command(templates: bool, sets: bool, baselines: bool, form: str) -> int:
     """List the benchmarks: what they ask, in which languages, under which licence, and what is on this machine."""
     import msgspec
 
     if templates:
         return _list_templates(form)
+    if sets:
+        return _list_sets(form)
     if baselines:
         from viva.models.baselines import WHAT
 
@@ -61,6 +64,25 @@ def list_command(templates: bool, baselines: bool, form: str) -> int:
         click.echo(f"  published  {row['fetched'] or missing}")
         click.echo(f"  licence    {row['licence']}")
         click.echo(f"  source     {row['source']}")
+    return 0
+
+
+def _list_sets(form: str) -> int:
+    """Name, questions, licence and repository of every set, and where it is on this machine."""
+    import msgspec
+
+    rows = {name: {**msgspec.to_builtins(source), "fetched": str(fetched_folder(name) or "")}
+            for name, source in sources().items()}  # fmt: skip
+    if form == "json":
+        click.echo(msgspec.json.format(msgspec.json.encode(rows), indent=2).decode())
+        return 0
+    for name, source in sources().items():
+        unpinned = "" if any(source.files.values()) else ", no hash known yet"
+        click.echo(
+            f"{name:<18}{source.rows:>7,}  {'fetched' if rows[name]['fetched'] else '-':<9}{source.described}{unpinned}"
+        )
+        if source.note:
+            click.echo(f"{'':<36}{source.note}")
     return 0
 
 

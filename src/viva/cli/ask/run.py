@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from viva.benchmarks import is_table
 from viva.cli.consent import confirm_endpoints
 from viva.cli.grouped import GroupedCommand
 from viva.cli.options import (
@@ -38,8 +39,9 @@ from viva.runs.open import OpenRun
 from viva.runs.plan import Way
 from viva.runs.progress import conclusions_last
 from viva.runs.session import Session
+from viva.visible import escape_invisible
 
-_READ = "viva.configuration"
+_READ, _YES = "viva.configuration", "viva.yes"
 
 
 def configure(ctx: click.Context, _: click.Parameter, path: Path | None) -> None:
@@ -49,6 +51,40 @@ def configure(ctx: click.Context, _: click.Parameter, path: Path | None) -> None
     read = ctx.meta[_READ] = read_config(path, _own(ctx))
     values = dict(read.values)
     ctx.default_map = {**values, **(ctx.default_map or {})}  # what --quiet and --json set comes first
+
+
+def agree(ctx: click.Context, _: click.Parameter, yes: bool) -> None:
+    """Remember that drafted cards are taken."""
+    ctx.meta[_YES] = yes
+
+
+def as_cards(ctx: click.Context, _: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
+    """The benchmarks; in place of a table the card that is drafted for it, where the user takes it."""
+    return tuple(_card_for(Path(name), yes=ctx.meta.get(_YES, False)) if is_table(name) else name for name in names)
+
+
+def _card_for(table: Path, *, yes: bool) -> str:
+    """The card of a table: that of an earlier draft, or a new one. Raises VivaError where nobody can be asked."""
+    from viva.benchmarks.card.draft import TODO, card_name, init_card
+
+    path = Path(card_name(table))
+    if path.exists():
+        click.echo(f"{table}: read by {path}, which is there already", err=True)
+        return str(path)
+    can_ask = sys.stdin.isatty() and sys.stderr.isatty()
+    if not yes and not can_ask:
+        raise VivaError(
+            f"{table} is a table: `viva init {table}` writes the card that makes it an exam; --yes takes that unseen"
+        )
+    path, told = init_card(table)
+    text = path.read_text(encoding="utf-8")
+    columns = "\n".join(f"  {line}" for line in text.splitlines() if line and not line.startswith("#"))
+    click.echo(escape_invisible(f"{told}\n{columns}"), err=True)
+    if f": {TODO}" in text or f"# {TODO}" in text:
+        raise VivaError(f"{path} has a {TODO}: complete it, then `viva run {path}`")
+    if not yes and not click.confirm("Ask with this card?", err=True):
+        raise VivaError(f"{path} is left as it is: change it, then `viva run {path}`")
+    return str(path)
 
 
 def planned(given: Mapping[str, Any]) -> RunPlan:
@@ -81,7 +117,15 @@ def _own(ctx: click.Context) -> Mapping[str, Option]:
 
 
 @click.command(name="run", short_help="Examine models.", cls=GroupedCommand)
-@click.argument("benchmarks", nargs=-1)
+@click.argument("benchmarks", nargs=-1, callback=as_cards)
+@click.option(
+    "--yes",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=agree,
+    help="Take the card that is drafted for a table (data.csv) without asking.",
+)
 @click.option(
     "--model",
     "models",

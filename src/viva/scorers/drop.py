@@ -1,0 +1,72 @@
+"""Exact match and F1 as DROP defines them.
+
+Dua et al., "DROP: A Reading Comprehension Benchmark Requiring Discrete Reasoning Over Paragraphs", NAACL 2019, section
+5: case, articles and punctuation do not count, numbers count by value; the spans of an answer are matched one to one,
+each F1 over sets of tokens, and 0 where the gold span has a number that the other lacks; the best of the accepted
+answers counts.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Sequence
+from itertools import permutations
+
+_ARTICLES = frozenset({"a", "an", "the"})
+_PUNCTUATION = str.maketrans("", "", string.punctuation + "“”‘’")
+_MOST_ALIGNED = 6
+"""Spans that are matched in every way; of more, the best pairs first."""
+
+
+def drop_scores(said: str, accepted: Sequence[str]) -> tuple[float, float]:
+    """Exact match and F1 of a reply against the best of the answers; ` & ` separates the spans of one answer."""
+    best = (0.0, 0.0)
+    for answer in accepted:
+        gold = [_tokens(span) for span in answer.split(" & ")]
+        spans = re.split(r"\s*(?:[&;\n|]|,(?!\d)|\band\b)\s*", said) if len(gold) > 1 else [said]
+        mine = [tokens for span in spans if (tokens := _tokens(span))] or [[]]
+        exact = float(sorted(map(sorted, mine)) == sorted(map(sorted, gold))) if len(gold) > 1 else float(mine == gold)
+        best = max(best, (exact, round(_aligned(mine, gold), 2)))
+    return best
+
+
+def _tokens(text: str) -> list[str]:
+    """The words of a text in normal form: numbers as numbers, without articles and punctuation."""
+    found = []
+    for token in re.split(r"[ \-\t\n]+", text.lower()):
+        number = _number(token)
+        word = number if number is not None else token.translate(_PUNCTUATION)
+        if word and word not in _ARTICLES:
+            found.append(word)
+    return found
+
+
+def _number(token: str) -> str | None:
+    bare = token.strip("$€£%.,;:!?()[]\"'").replace(",", "")
+    return str(float(bare)) if re.fullmatch(r"[+-]?\d{1,30}(?:\.\d{1,30})?", bare) else None
+
+
+def _f1(said: Sequence[str], gold: Sequence[str]) -> float:
+    mine, theirs = set(said), set(gold)
+    numbers = {word for word in theirs if _number(word) is not None}
+    if numbers and not numbers & mine:
+        return 0.0
+    common = len(mine & theirs)
+    return 2 * common / (len(mine) + len(theirs)) if mine or theirs else 1.0
+
+
+def _aligned(said: Sequence[Sequence[str]], gold: Sequence[Sequence[str]]) -> float:
+    """The mean F1 of the best one-to-one matching; what has no partner counts 0."""
+    table = [[_f1(mine, theirs) for theirs in gold] for mine in said]
+    size = max(len(said), len(gold))
+    if size <= _MOST_ALIGNED:
+        padded = [row + [0.0] * (size - len(gold)) for row in table] + [[0.0] * size] * (size - len(said))
+        return max(sum(padded[at][to] for at, to in enumerate(order)) for order in permutations(range(size))) / size
+    total, rows, columns = 0.0, set(range(len(said))), set(range(len(gold)))
+    while rows and columns:
+        row, column = max(((r, c) for r in rows for c in columns), key=lambda pair: table[pair[0]][pair[1]])
+        total += table[row][column]
+        rows.remove(row)
+        columns.remove(column)
+    return total / size

@@ -1,0 +1,254 @@
+"""The published sets: sources.toml, what VIVA_SOURCES lays over it, and the folders that fetched files lie in."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from viva.errors import DataError
+from viva.files import UNREADABLE, cache_folder, read_regular, write_whole
+from viva.shipped import shipped_text
+
+HUB = "https://huggingface.co"
+GITHUB = "https://raw.githubusercontent.com"
+_HASH = re.compile(r"[0-9a-f]{64}|[0-9a-f]{40}|")
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+_REPOSITORY = re.compile(r"[A-Za-z0-9_.-]+(?:/[A-Za-z0-9_.-]+)?")
+_MANIFEST = ".fetched.json"
+_OFFLINE = frozenset({"1", "true", "yes", "on"})
+
+
+class Source(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
+    """The files of a published set."""
+
+    repository: str = ""
+    """`hf:OWNER/NAME` (a data set of the Hugging Face hub), `gh:OWNER/NAME` (GitHub), or `https://…` (an address)."""
+    commit: str = ""
+    """40 hexadecimal digits; none for a plain address."""
+    root: str = ""
+    """The folder of the repository that `files` are below."""
+    files: dict[str, str] = {}
+    """Path below `root` → SHA-256 (64 digits), git blob SHA-1 (40), or "" where no hash is known yet."""
+    names: dict[str, str] = {}
+    """Path below `root` → the name it gets here, where that is another."""
+    licence: str = ""
+    rows: int = 0
+    """Questions that are asked; 0 where nobody counted them."""
+    size: int = 0
+    """Bytes of all files; 0 where not known."""
+    gated: bool = False
+    """Whether the hub asks for an account that accepted the authors' terms."""
+    card: str = ""
+    """The card that reads the set, where it is not called as the set is."""
+    like: str = ""
+    """Another set whose files these are."""
+    parts: list[str] = []
+    """Sets with the questions of other formats, which are asked where this one is."""
+    note: str = ""
+
+    @property
+    def kind(self) -> Literal["hub", "github", "address"]:
+        """Where the repository is."""
+        if "://" in self.repository:
+            return "address"
+        return "github" if self.repository.startswith("gh:") else "hub"
+
+    @property
+    def plain_name(self) -> str:
+        """The repository without what says where it is."""
+        return self.repository.removeprefix("gh:").removeprefix("hf:")
+
+    @property
+    def page(self) -> str:
+        """An address for people."""
+        if self.kind == "hub":
+            return f"{HUB}/datasets/{self.plain_name}"
+        return f"https://github.com/{self.plain_name}" if self.kind == "github" else self.repository
+
+    @property
+    def described(self) -> str:
+        """Repository, commit and licence in words."""
+        at = f" at {self.commit[:8]}" if self.commit else ""
+        only = ", for non-commercial use only" if re.search(r"\bNC\b", self.licence) else ""
+        gated = ", gated" if self.gated else ""
+        return f"{self.page}{at}, licence {self.licence or 'not known'}{only}{gated}"
+
+    def local(self, path: str) -> str:
+        """The name of a file below the set's folder."""
+        return self.names.get(path, path)
+
+    def remote(self, path: str) -> str:
+        """The path of a file in its repository."""
+        return str(PurePosixPath(self.root, path))
+
+    def addresses(self, path: str, mirror: str | None = None) -> list[str]:
+        """Where a file may be asked for, in this order: a mirror, HF_ENDPOINT, its own host."""
+        remote = self.remote(path)
+        resolve = f"datasets/{self.plain_name}/resolve/{self.commit}/{remote}"
+        given = os.environ.get("HF_ENDPOINT", "").rstrip("/")
+        found = [f"{mirror.rstrip('/')}/{path}"] if mirror else []
+        if given and self.kind != "address":  # the hash says whether it is the file, whoever serves it
+            found.append(f"{given}/{resolve}")
+        if self.kind == "address":
+            found.append(f"{self.repository.rstrip('/')}/{remote}")
+        else:
+            found.append(
+                f"{HUB}/{resolve}" if self.kind == "hub" else f"{GITHUB}/{self.plain_name}/{self.commit}/{remote}"
+            )
+        return list(dict.fromkeys(found))
+
+
+class Kept(Struct, frozen=True):
+    """A file as it was when its hash was compared."""
+
+    hash: str
+    """The pin that it was compared with; the SHA-256 that was recorded where there was no pin."""
+    size: int
+
+
+class _Manifest(Struct, frozen=True):
+    files: dict[str, Kept] = {}
+
+
+def sources() -> Mapping[str, Source]:
+    """All sets by name. Raises DataError for a file in VIVA_SOURCES that is not of this form."""
+    overlay = os.environ.get("VIVA_SOURCES", "")
+    return _read(overlay, Path(overlay).stat().st_mtime_ns if overlay and Path(overlay).exists() else 0)
+
+
+@cache
+def _read(overlay: str, _changed: int) -> dict[str, Source]:
+    tables: dict[str, dict[str, Any]] = tomllib.loads(shipped_text(__file__, "sources.toml"))
+    place = "sources.toml"
+    if overlay:
+        place = overlay
+        try:
+            own = tomllib.loads(read_regular(Path(overlay), follow=True).decode("utf-8-sig"))
+        except OSError as problem:
+            raise DataError(f"cannot read VIVA_SOURCES={overlay}: {problem.strerror or problem}") from None
+        except (*UNREADABLE, tomllib.TOMLDecodeError) as problem:
+            raise DataError(f"VIVA_SOURCES={overlay} is no TOML: {problem}") from None
+        for name, table in own.items():
+            if not isinstance(table, dict):
+                raise DataError(f"VIVA_SOURCES={overlay}: {name!r} must be a table [NAME] of a set")
+            tables[name] = {**tables.get(name, {}), **table}
+    found: dict[str, Source] = {}
+    for name, table in tables.items():
+        base = {key: one for key, one in tables.get(str(table.get("like", "")), {}).items() if key != "parts"}
+        if "like" in table and not base:
+            raise DataError(f"{place}: [{name}] is like {table['like']!r}, which is no set")
+        own_files = {} if "files" in table or "repository" in table else {"like": table.get("like", "")}
+        try:
+            source = msgspec.convert({**base, **table, "like": "", **own_files}, Source)
+        except msgspec.ValidationError as problem:
+            raise DataError(f"{place}: [{name}]: {problem}") from None
+        _refuse_unfit(source, name, place)
+        found[name] = source
+    return found
+
+
+def _refuse_unfit(source: Source, name: str, place: str) -> None:
+    """Raise DataError for what names no file of a repository, or one outside of a set's folder."""
+    paths = [*source.files, *source.names.values(), *([source.root] if source.root else [])]
+    problems = (
+        (not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,40}", name), "a name is lower-case letters, digits and hyphens"),
+        (
+            source.kind != "address" and not _REPOSITORY.fullmatch(source.plain_name),
+            f"`repository` is {source.repository!r}; it is hf:OWNER/NAME, gh:OWNER/NAME or an address",
+        ),
+        (
+            source.kind != "address" and not _COMMIT.fullmatch(source.commit),
+            f"`commit` is {source.commit!r}; it has 40 hexadecimal digits, since a branch moves",
+        ),
+        (not source.files, "`files` is missing: paths and their hashes"),
+        (
+            any(
+                path.startswith("/") or "\\" in path or not path.isprintable() or ".." in PurePosixPath(path).parts
+                for path in paths
+            ),
+            "a path in it leaves the set's folder",
+        ),
+        (
+            not all(map(_HASH.fullmatch, source.files.values())),
+            'a hash is a SHA-256 (64 digits), a git blob SHA-1 (40 digits), or "" where none is known',
+        ),
+    )
+    for wrong, why in problems:
+        if wrong:
+            raise DataError(f"{place}: [{name}]: {why}")
+
+
+def find_source(name: str) -> Source:
+    """A set by its name. Raises DataError that proposes the nearest."""
+    known = sources()
+    if name not in known:
+        near = difflib.get_close_matches(name.casefold(), known, 1)
+        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(known)}"
+        raise DataError(f"nothing to fetch for {name!r}; {hint}")
+    return known[name]
+
+
+def set_folder(name: str, root: Path | None = None) -> Path:
+    """Where a set's files lie below `root` (Viva's cache); sets of the same files share one folder."""
+    return (root or cache_folder()) / (find_source(name).like or name)
+
+
+def offline() -> bool:
+    """Whether the environment forbids to ask the hub."""
+    return os.environ.get("HF_HUB_OFFLINE", "").lower() in _OFFLINE
+
+
+def read_manifest(folder: Path) -> dict[str, Kept]:
+    """Which files of a folder were verified; none where nothing says so."""
+    try:
+        return msgspec.json.decode(read_regular(folder / _MANIFEST), type=_Manifest).files
+    except (OSError, *UNREADABLE):
+        return {}
+
+
+def write_manifest(folder: Path, files: Mapping[str, Kept]) -> None:
+    """Write which files were verified. Raises OSError."""
+    write_whole(folder / _MANIFEST, msgspec.json.format(msgspec.json.encode(_Manifest(dict(files))), indent=1))
+
+
+def fetched_folder(name: str) -> Path | None:
+    """The folder of a set whose files were all verified with the pins of today; None where one is missing.
+
+    VIVA_DATA may hold a folder that `viva fetch --to` made; else Viva's cache.
+    """
+    if name not in sources():
+        return None
+    given = os.environ.get("VIVA_DATA")
+    roots = [Path(given)] if given else []
+    for folder in [set_folder(name, root) for root in roots] + [set_folder(name)]:
+        if is_whole(sources()[name], folder):
+            return folder
+    return None
+
+
+def is_whole(source: Source, folder: Path, *, unpinned: bool = False) -> bool:
+    """Whether the files of a set lie in a folder as they were when their hashes were compared.
+
+    Without `unpinned`, those that nobody has recorded a hash of are wanted only where no file has a pin: else they are
+    exemplars.
+    """
+    kept = read_manifest(folder)
+    wanted = {path: pin for path, pin in source.files.items() if pin or unpinned} or source.files
+    for path, pin in wanted.items():
+        known = kept.get(path)
+        try:
+            size = (folder / source.local(path)).stat().st_size
+        except OSError:
+            return False
+        if known is None or size != known.size or (pin and known.hash != pin):
+            return False
+    return True

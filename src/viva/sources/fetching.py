@@ -1,0 +1,458 @@
+"""Fetching a published set: places in order, resumed after a cut, verified by hash, never half a file.
+
+The wire is the Hugging Face hub's (`/datasets/NAME/resolve/COMMIT/PATH`): redirects to storage on another host,
+`Range`, `X-Linked-Etag` (SHA-256 of a large file), `X-Error-Code`, `RateLimit` and `Retry-After`. Plain addresses and
+GitHub's raw files are asked alike.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+from urllib.parse import urljoin, urlsplit
+
+from msgspec import Struct
+
+from viva.errors import DataError, MissingExtraError, StorageError
+from viva.files import reading
+from viva.sources.catalogue import (
+    HUB,
+    Kept,
+    Source,
+    fetched_folder,
+    find_source,
+    is_whole,
+    offline,
+    read_manifest,
+    set_folder,
+    write_manifest,
+)
+from viva.version import __version__
+from viva.visible import one_line
+
+if TYPE_CHECKING:
+    import aiohttp
+
+Tell = Callable[[str], None]
+Accept = Callable[[str], bool]
+"""A question about a file without a pin → whether its hash may be recorded."""
+MOST_REDIRECTS, MOST_TRIES = 10, 5
+LONGEST_WAIT = 60.0
+"""Seconds that a server may ask us to wait; where it wants more, the user decides."""
+SILENCE = 60
+LARGE = 20 << 20
+"""Bytes from which a file is announced before it comes."""
+
+
+class Fetched(Struct, frozen=True):
+    """What became of a set."""
+
+    folder: Path
+    size: int
+    """Bytes of all its files."""
+    asked: int
+    """How many files came over the network."""
+
+
+class _Failed(Exception):  # noqa: N818 - a place that did not give the file: the next one is asked
+    """Why a place did not give a file, in a sentence that says what to do."""
+
+    def __init__(self, why: str, *, again: float | None = None) -> None:
+        super().__init__(why)
+        self.again = again
+        """Seconds after which another attempt may succeed; None where it cannot."""
+
+
+def ensure(name: str, tell: Tell, accept: Accept | None = None) -> Path:
+    """The folder of a set, fetched first where it is not there yet. Raises DataError, StorageError."""
+    if (there := fetched_folder(name)) is not None:
+        return there
+    refuse_unreadable(find_source(name))
+    coroutine = fetch(name, tell=tell, accept=accept)
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(coroutine).folder
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as thread:  # a notebook's event loop goes on
+        return thread.submit(asyncio.run, coroutine).result().folder
+
+
+def refuse_unreadable(source: Source) -> None:
+    """Raise MissingExtraError for files that this installation cannot read, before any of them is fetched."""
+    parquet = next((path for path in source.files if path.endswith(".parquet")), "")
+    if parquet and find_spec("polars") is None:
+        raise MissingExtraError(f"{parquet} is Parquet, which needs polars: pip install 'viva[analysis]'")
+
+
+def ask_on_terminal(question: str) -> bool:
+    """Whether the user agrees. Call it only where `terminal` is true."""
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().casefold() in ("y", "yes")
+
+
+def terminal() -> bool:
+    """Whether somebody can be asked."""
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+
+
+async def fetch(
+    name: str, to: Path | None = None, *, mirror: str | None = None, tell: Tell, accept: Accept | None = None
+) -> Fetched:
+    """Get what is missing of a set into `to`/NAME (Viva's cache) and verify all of it.
+
+    `accept` is asked before the hash of a file without a pin is recorded; without it such a file is refused. Raises
+    DataError with what to do, StorageError for a folder that cannot be written.
+    """
+    source = find_source(name)
+    folder = set_folder(name, to)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with _locked(folder):
+            if is_whole(source, folder, unpinned=accept is not None):
+                tell(f"{name} is in {folder} already")
+                return Fetched(folder, sum(one.size for one in read_manifest(folder).values()), 0)
+            return await _Fetch(name, source, folder, mirror, tell, accept).all()
+    except OSError as problem:
+        raise StorageError(f"cannot write to {folder}: {problem.strerror or problem}") from None
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Let no other process fetch into a folder meanwhile; wait for one that does. Raises OSError."""
+    with (folder / ".lock").open("wb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+class _Fetch:
+    """One set on its way."""
+
+    def __init__(
+        self, name: str, source: Source, folder: Path, mirror: str | None, tell: Tell, accept: Accept | None
+    ) -> None:
+        self.name, self.source, self.folder = name, source, folder
+        self._mirror, self._tell, self._accept = mirror, tell, accept
+        self._to_record = f"`viva fetch {name} --accept-hash` fetches and records it"
+        kept = set_folder(name)
+        self._kept = {**read_manifest(kept), **read_manifest(folder)}
+        self._places = [folder, *([kept] if kept != folder else [])]
+        if given := os.environ.get("VIVA_DATA"):
+            self._places.append(set_folder(name, Path(given)))
+
+    async def all(self) -> Fetched:
+        """Every file, taken from this machine where it is, else asked for."""
+        import aiohttp
+
+        source = self.source
+        missing = [path for path in source.files if not self._take(path)]
+        if self._accept is None:
+            unpinned = [path for path in missing if not self._pin(path)]
+            missing = [path for path in missing if path not in unpinned]
+            if unpinned and not any(source.files.values()):
+                raise DataError(
+                    f"{self.name}: no hash of {unpinned[0]} is known, so nothing can verify it: {self._to_record}"
+                )
+            if unpinned:
+                self._tell(f"{self.name}: without {', '.join(unpinned)}, of which no hash is known: {self._to_record}")
+        if missing:
+            size = f", {_bytes(source.size)}" if source.size and len(missing) == len(source.files) else ""
+            files = (
+                f"{len(missing)} of {len(source.files)} files"
+                if len(missing) < len(source.files)
+                else (f"{len(missing)} file{'s' * (len(missing) > 1)}")
+            )
+            self._tell(f"{self.name}: fetching {files}{size} from {source.described}")
+            timeout = aiohttp.ClientTimeout(total=None, sock_connect=15, sock_read=SILENCE)
+            headers = {"User-Agent": f"viva/{__version__}", "Accept-Encoding": "identity"}
+            async with aiohttp.ClientSession(timeout=timeout, trust_env=True, headers=headers) as session:
+                for path in missing:
+                    await self._ask(session, path)
+        known = {path: one for path, one in read_manifest(self.folder).items() if path in source.files}
+        total = sum(one.size for one in known.values())
+        self._tell(f"{self.name}: {len(known)} verified, {_bytes(total)}, in {self.folder}")
+        return Fetched(self.folder, total, len(missing))
+
+    def _pin(self, path: str) -> str:
+        """What a file is compared with: its pin, or the hash that was recorded for it."""
+        known = self._kept.get(path)
+        return self.source.files[path] or (known.hash if known else "")
+
+    def _keep(self, path: str, pin: str) -> None:
+        place = self.folder / self.source.local(path)
+        self._kept[path] = Kept(pin, place.stat().st_size)
+        write_manifest(self.folder, {**read_manifest(self.folder), path: self._kept[path]})
+
+    def _take(self, path: str) -> bool:
+        """Whether a file is on this machine; then it is put into the set's folder."""
+        pin = self._pin(path)
+        place = self.folder / self.source.local(path)
+        local = [folder / self.source.local(path) for folder in self._places]
+        if not pin:
+            there = next((one for one in local if one.is_file()), None) if self._accept is not None else None
+            if there is None:
+                return False
+            self._record(path, there, "")
+            pin = self._pin(path)
+        known = read_manifest(self.folder).get(path)
+        if known and known.hash == pin and place.is_file() and place.stat().st_size == known.size:
+            return True
+        for candidate in [*local, *_hub_cache(self.source, path, pin)]:
+            if _is(candidate, pin):
+                if candidate != place:
+                    place.parent.mkdir(parents=True, exist_ok=True)
+                    _copy(candidate.resolve(), place)
+                self._keep(path, pin)
+                return True
+        return False
+
+    async def _ask(self, session: aiohttp.ClientSession, path: str) -> None:
+        """Fetch a file from the first place that has it. Raises DataError that says of each place why not."""
+        source, pin = self.source, self._pin(path)
+        if offline():
+            raise DataError(self._by_hand(path, "HF_HUB_OFFLINE forbids to ask for it"))
+        place = self.folder / source.local(path)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        partial = place.with_name(f".{place.name}.partial")
+        problems: list[str] = []
+        for address in source.addresses(path, self._mirror):
+            try:
+                claimed = await self._download(session, address, partial, pin, path)
+            except _Failed as failed:
+                problems.append(f"{_host(address)}: {failed}" if problems else f"{address}: {failed}")
+                continue
+            if not pin:
+                try:
+                    self._record(path, partial, claimed)
+                except DataError:
+                    _remove(partial)
+                    raise
+                pin = self._pin(path)
+            partial.replace(place)
+            self._keep(path, pin)
+            return
+        raise DataError(self._by_hand(path, "; ".join(problems)))
+
+    def _record(self, path: str, file: Path, claimed: str) -> None:
+        """Ask whether the hash of a file without a pin is right. Raises DataError where nobody says so."""
+        found = hash_of(file, "0" * 64)
+        size = file.stat().st_size
+        if claimed and claimed != found:
+            raise DataError(f"{self.name}: {path} came damaged: the server names another SHA-256; fetch it again")
+        same = " (the server says the same)" if claimed == found else ""
+        question = (
+            f"{self.name}: {path} has {size:,} bytes and the SHA-256 {found}{same}. No hash of it was known before. "
+            "Record this one?"
+        )
+        if self._accept is None or not self._accept(question):
+            raise DataError(f"{self.name}: the hash of {path} was not accepted, and the file is not used")
+        self._tell(f"{self.name}: {path}: recorded SHA-256 {found}")
+        self._kept[path] = Kept(found, size)
+
+    async def _download(self, session: aiohttp.ClientSession, address: str, partial: Path, pin: str, path: str) -> str:
+        """Fetch one address into `partial`, going on where it was cut. Returns the SHA-256 that the server claims.
+
+        Raises _Failed.
+        """
+        tries = 0
+        while True:
+            before = _size(partial)
+            try:
+                claimed = await self._attempt(session, address, partial, pin, path)
+                if not pin or hash_of(partial, pin) == pin:
+                    return claimed
+                _remove(partial)
+                if not before:  # what was resumed may have begun with something else: once more from the start
+                    raise _Failed("its hash is not the pinned one: the file was changed since, or is another one")
+            except _Failed as failed:
+                if failed.again is None or tries + 1 >= MOST_TRIES:
+                    raise
+                await asyncio.sleep(failed.again)
+            tries = 0 if _size(partial) > before else tries + 1
+            if tries >= MOST_TRIES:
+                raise _Failed("its hash is not the pinned one")
+
+    async def _attempt(self, session: aiohttp.ClientSession, address: str, partial: Path, pin: str, path: str) -> str:
+        import aiohttp
+
+        offset = _size(partial)
+        claimed = ""
+        token, origin = _token(address), _origin(address)
+        try:
+            for hop in range(MOST_REDIRECTS + 1):
+                headers = {"Range": f"bytes={offset}-"} if offset else {}
+                if token and _origin(address) == origin:  # a token is for its own host
+                    headers["Authorization"] = f"Bearer {token}"
+                async with session.get(address, headers=headers, allow_redirects=False) as reply:
+                    if not hop:
+                        claimed = reply.headers.get("X-Linked-Etag", "").strip('W/"').lower()
+                        if len(pin) == 64 and len(claimed) == 64 and claimed != pin:
+                            raise _Failed(
+                                f"the set has moved: it has the SHA-256 {claimed[:12]}… there, not {pin[:12]}…"
+                            )
+                    if reply.status in (301, 302, 303, 307, 308) and "Location" in reply.headers:
+                        address = urljoin(address, reply.headers["Location"])
+                        if urlsplit(address).scheme not in ("http", "https"):
+                            raise _Failed("it redirects to what is no web address")
+                        continue
+                    if reply.status == 416 and offset:
+                        _remove(partial)
+                        raise _Failed("it has less than what came before", again=0)
+                    if reply.status not in (200, 206):
+                        raise _refused(self.source, reply, has_token=bool(token))
+                    with partial.open("ab") as out:
+                        _begin(out, reply, offset)
+                        length = reply.content_length or 0
+                        if length > LARGE:
+                            self._tell(f"{self.name}: {path}, {_bytes(length)}" + (" more" if out.tell() else ""))
+                        async for part in reply.content.iter_chunked(1 << 18):
+                            out.write(part)
+                return claimed if len(claimed) == 64 else ""
+        except aiohttp.InvalidURL:
+            raise _Failed("that is no web address") from None
+        except (aiohttp.ClientError, TimeoutError) as problem:
+            reached = not isinstance(problem, aiohttp.ClientConnectorError | aiohttp.InvalidURL)
+            why = one_line(str(problem), 200) or type(problem).__name__
+            raise _Failed(why, again=0.2 if reached else None) from None
+        raise _Failed(f"it redirects more than {MOST_REDIRECTS} times")
+
+    def _by_hand(self, path: str, why: str) -> str:
+        return (
+            f"cannot fetch {path} of {self.name}: {why}. By hand: get the files from {self.source.page} on a machine "
+            f"with access, as {self.name}/{self.source.local(path)}, and point VIVA_DATA at the folder that has "
+            f"{self.name}/ in it"
+        )
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def _remove(path: Path) -> None:
+    path.unlink(missing_ok=True)
+
+
+def _begin(out: IO[bytes], reply: aiohttp.ClientResponse, offset: int) -> None:
+    """Stand where the body begins: at the end of what came before, or at the start of all. Raises _Failed."""
+    begins = 0
+    if reply.status == 206:
+        found = re.match(r"bytes (\d+)-", reply.headers.get("Content-Range", ""))
+        begins = int(found[1]) if found else -1
+    if begins not in (0, offset):
+        raise _Failed("it sends another part than the one asked for")
+    out.truncate(begins)
+    out.seek(begins)
+
+
+_WHAT_TO_DO = {
+    "terms": "its authors ask for an account that accepted their terms: accept them at {page}, then set HF_TOKEN",
+    "unknown": "HTTP 401: there is no such repository, or it is closed; set HF_TOKEN to a token that may read {page}",
+    "token": "HTTP 401: the token in HF_TOKEN is not valid there, or there is no such repository ({page})",
+    "entry": "HTTP 404: the commit has no such file: the set has moved; name its new place in a file for VIVA_SOURCES",
+    "revision": "HTTP 404: the repository has no such commit any more: name a new one in a file for VIVA_SOURCES",
+}
+
+
+def _refused(source: Source, reply: aiohttp.ClientResponse, *, has_token: bool) -> _Failed:
+    """What a status other than success means, and what to do."""
+    status, code = reply.status, reply.headers.get("X-Error-Code", "")
+    if code == "GatedRepo" or (status == 403 and source.gated):
+        kind = "terms"
+    elif status == 401:
+        kind = "terms" if source.gated and not has_token else "token" if has_token else "unknown"
+    elif status == 404 and code in ("EntryNotFound", "RevisionNotFound"):
+        kind = "entry" if code == "EntryNotFound" else "revision"
+    elif status == 429 or status >= 500:
+        wait = _wait(reply)
+        if wait > LONGEST_WAIT:
+            return _Failed(
+                f"HTTP {status}: it limits requests and asks to wait {wait:.0f} s: try again then"
+                + ("" if has_token else ", or set HF_TOKEN, which allows more")
+            )
+        why = f"HTTP {status}: it limits requests: try again later" if status == 429 else f"HTTP {status}"
+        return _Failed(why, again=wait)
+    else:
+        return _Failed(f"HTTP {status}{f' ({one_line(code, 60)})' if code else ''}")
+    return _Failed(_WHAT_TO_DO[kind].format(page=source.page))
+
+
+def _wait(reply: aiohttp.ClientResponse) -> float:
+    """Seconds until another request may succeed: `Retry-After`, else the `t` of `RateLimit`, else a second."""
+    after = reply.headers.get("Retry-After", "")
+    limit = re.search(r"\bt=(\d{1,7})\b", reply.headers.get("RateLimit", ""))
+    return float(after) if re.fullmatch(r"\d{1,7}", after) else float(limit[1]) if limit else 1.0
+
+
+def _origin(address: str) -> tuple[str, str]:
+    parts = urlsplit(address)
+    return parts.scheme, parts.netloc.casefold()
+
+
+def _host(address: str) -> str:
+    return urlsplit(address).netloc
+
+
+def _token(address: str) -> str:
+    """HF_TOKEN where the address is on the host that it is for: HF_ENDPOINT where that is set, else the hub."""
+    home = os.environ.get("HF_ENDPOINT") or HUB
+    return os.environ.get("HF_TOKEN", "").strip() if _origin(address) == _origin(home) else ""
+
+
+def _hub_cache(source: Source, path: str, pin: str) -> list[Path]:
+    """Where an existing cache of the Hugging Face hub would have a file."""
+    if source.kind != "hub":
+        return []
+    home = Path(os.environ.get("HF_HOME") or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "huggingface")
+    root = Path(os.environ.get("HF_HUB_CACHE") or home / "hub").expanduser()
+    folder = root / f"datasets--{source.plain_name.replace('/', '--')}"
+    return [folder / "snapshots" / source.commit / source.remote(path), folder / "blobs" / pin]
+
+
+def hash_of(path: Path, pin: str) -> str:
+    """A file's hash of the kind that `pin` is: SHA-256 (64 digits), or the SHA-1 of its git blob. Raises OSError."""
+    with reading(path, follow=True) as file:
+        if len(pin) == 64:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+        digest = hashlib.sha1(b"blob %d\0" % path.stat().st_size, usedforsecurity=False)
+        while part := file.read(1 << 20):
+            digest.update(part)
+        return digest.hexdigest()
+
+
+def _is(path: Path, pin: str) -> bool:
+    """Whether a file can be read and has this hash."""
+    try:
+        return path.is_file() and hash_of(path, pin) == pin
+    except OSError:
+        return False
+
+
+def _copy(path: Path, place: Path) -> None:
+    """A second name for a file, or a copy where another disk has it; complete or not at all. Raises OSError."""
+    partial = place.with_name(f".{place.name}.copy")
+    partial.unlink(missing_ok=True)
+    try:
+        os.link(path, partial)
+    except OSError:
+        shutil.copyfile(path, partial)
+    partial.replace(place)
+
+
+def _bytes(size: int) -> str:
+    """A size in words."""
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if size < 1000 or unit == "GB":
+            break
+        size = size / 1000  # type: ignore[assignment]
+    return f"{size:,.0f} bytes" if unit == "bytes" else f"{size:,.1f} {unit}"

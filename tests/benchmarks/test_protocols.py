@@ -1,0 +1,131 @@
+"""How sets are asked and scored as their authors do: BBH's texts, SimpleQA's verdicts, GAOKAO's points, DROP's F1."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rows import table
+from viva.benchmarks import CARD, CARDS, open_exam
+from viva.benchmarks.card.exam import CardExam
+from viva.errors import DataError
+from viva.prompting import prompt_text
+from viva.scorers.drop import drop_scores
+from viva.types import ANSWER, Evidence, ExamSpec, Opinion, Response, Sampling
+
+
+def opened(card: str, folder: Path, rows: list[dict[str, Any]], name: str = "rows", **settings: Any) -> CardExam:
+    data = folder / f"{name}.jsonl"
+    data.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    spec = ExamSpec(benchmark=CARD, name=card, **settings)
+    exam = open_exam(spec, CARDS / f"{card}.yaml", {"data": str(folder)})
+    assert isinstance(exam, CardExam)
+    return exam
+
+
+def test_bbh_is_asked_with_the_text_that_its_authors_published(tmp_path: Path) -> None:
+    (tmp_path / "cot-prompts").mkdir()
+    text = "canary\n-----\nClose the brackets.\n\nQ: (\nA: Let's think step by step.\nSo the answer is )."
+    (tmp_path / "cot-prompts" / "brackets.txt").write_text(text, encoding="utf-8")
+    rows = [{"input": "[ (", "target": ") ]"}, {"input": "Which?", "target": "(B)"}, {"input": "?", "target": "yes"}]
+    exam = opened("bbh", tmp_path, rows, "brackets", shots=3, chain_of_thought=True)
+    brackets, letter, word = exam.questions()
+    asked = prompt_text(exam.request(brackets, 0, Sampling()).prompt)
+    assert asked == text.partition("-----\n")[2] + "\n\nQ: [ (\nA: Let's think step by step."
+    bare = opened("bbh", tmp_path, rows, "brackets")
+    assert prompt_text(bare.request(brackets, 0, Sampling()).prompt) == "Close the brackets.\n\nQ: [ (\nA:"
+    with table() as row:
+        for question, reply, value in (
+            (brackets, "We close [ and (. So the answer is ) ].", 1.0),
+            (brackets, "So the answer is ] ).", 0.0),
+            (letter, "It is red. So the answer is (B).", 1.0),
+            (letter, "It is red. So the answer is (C).", 0.0),
+            (word, "So the answer is yes.", 1.0),
+            (word, "So the answer is no.", 0.0),
+        ):
+            with row(reply):
+                assert exam.score(question, Response(text=reply)).value == value
+
+
+def test_simpleqa_has_three_verdicts_and_an_unreadable_one_is_none(tmp_path: Path) -> None:
+    rows = [{"metadata": "{'topic': 'Metals', 'answer_type': 'Other'}", "problem": "Which?", "answer": "tin"}]
+    exam = opened("simpleqa", tmp_path, rows)
+    published = opened("simpleqa", tmp_path, rows, as_published=True)
+    (question,) = exam.questions()
+    assert question.tags["metadata.topic"] == "Metals"
+    assert prompt_text(exam.request(question, 0, Sampling()).prompt) == "Which?"
+    with table() as row:
+        for verdicts, value, attempted, as_published in (
+            (["VERDICT: 2"], 1.0, 1.0, 1.0),
+            (["VERDICT: 1"], 0.0, 0.0, 0.0),
+            (["VERDICT: 0"], 0.0, 1.0, 0.0),
+            (["VERDICT: 7"], None, None, 0.0),
+            (["I like it."], None, None, 0.0),
+            (["VERDICT: 0", "VERDICT: 2"], None, None, 0.0),
+            ([], None, None, None),
+        ):
+            with row(verdicts):
+                evidence = Evidence(opinions=[Opinion(f"judge-{at}", ANSWER, one) for at, one in enumerate(verdicts)])
+                score = exam.score(question, Response(text="It is tin."), evidence)
+                assert score.value == value
+                assert score.parts.get("attempted") == attempted
+                assert (score.outcome == "ungraded") == (value is None)
+                assert published.score(question, Response(text="It is tin."), evidence).value == as_published
+
+
+def test_a_blank_is_worth_its_points_and_some_of_several_letters_half(tmp_path: Path) -> None:
+    rows = [
+        {"question": "…", "answer": ["A"], "score": 4, "analysis": "", "year": "2010"},
+        {"question": "…", "answer": ["A", "C", "D"], "score": 2, "analysis": "", "year": "2010"},
+        {"question": "…", "answer": ["BD"], "score": 6, "analysis": "", "year": "2010"},
+    ]
+    exam = opened("gaokao-bench", tmp_path, rows)
+    single, three, several = exam.questions()
+    with table() as row:
+        for question, reply, points in (
+            (single, "【解析】A错B对 <eoe>\n【答案】 A <eoa>", 4),
+            (single, "【答案】 B <eoa>", 0),
+            (single, "【答案】 题目有误 <eoa>", None),
+            (single, "答案是A", 4),
+            (three, "【答案】 A C D", 6),
+            (three, "【答案】：ACB", 4),
+            (three, "（1）【答案】 A <eoa>\n（2）【答案】 C <eoa>\n（3）【答案】 D <eoa>", 6),
+            (three, "【答案】 A C", None),
+            (several, "答案：BD", 6),
+            (several, "答案：B", 3),
+            (several, "答案：ABD", 0),
+            (several, "答案：Ｂ、Ｄ", 6),
+        ):
+            with row(reply):
+                score = exam.score(question, Response(text=reply))
+                assert score.parts.get("points") == points
+                assert (score.outcome == "unparsed") == (points is None)
+
+
+def test_drop_matches_spans_one_to_one_and_numbers_by_value() -> None:
+    with table() as row:
+        for said, accepted, exact, overlap in (
+            ("4", ["4"], 1, 1),
+            ("4.0", ["4"], 1, 1),
+            ("four", ["4"], 0, 0),
+            ("5 yards", ["4 yards"], 0, 0),
+            ("4 yards", ["4"], 0, 0.67),
+            ("the Ann", ["Ann"], 1, 1),
+            ("Ann and Bob", ["Bob & Ann"], 1, 1),
+            ("Ann", ["Ann & Bob"], 0, 0.5),
+            ("Ann, Bob, Eve", ["Ann & Bob"], 0, 0.67),
+            ("1,200", ["1200"], 1, 1),
+            ("3 May 1900", ["3 May 1900", "1900"], 1, 1),
+            ("", ["Ann"], 0, 0),
+        ):
+            with row((said, accepted)):
+                assert drop_scores(said, accepted) == (exact, overlap)
+
+
+def test_only_cards_with_an_authors_script_are_graded_as_published(tmp_path: Path) -> None:
+    rows = [{"question": "2 + 2?", "answer": "#### 4"}]
+    with pytest.raises(DataError, match="cannot be graded as published"):
+        opened("gsm8k", tmp_path, rows, as_published=True)

@@ -1,0 +1,99 @@
+"""A local Hugging Face hub with storage on another host: what it has, how it fails, and what it was asked."""
+
+from __future__ import annotations
+
+import hashlib
+import http.server
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass
+class Asked:
+    """A request: its path, and the headers that matter."""
+
+    path: str
+    range: str
+    token: str
+
+
+@dataclass
+class Hub:
+    """Files by address path, and how each is answered."""
+
+    files: dict[str, bytes] = field(default_factory=dict)
+    asked: list[Asked] = field(default_factory=list)
+    refuse: list[tuple[int, dict[str, str]]] = field(default_factory=list)
+    """Answers (status, headers) that come first, one a request."""
+    redirect: str = ""
+    """The storage that large files are on: every file, where it is not empty."""
+    cut: list[int] = field(default_factory=list)
+    """After so many bytes of a body the connection is closed, one number a request."""
+    ranges: bool = True
+    linked: dict[str, str] = field(default_factory=dict)
+    """Path → the X-Linked-Etag that it has in place of its own SHA-256."""
+    url: str = ""
+
+    def add(self, repository: str, commit: str, path: str, content: bytes) -> str:
+        """Put a file of a data set there; its SHA-256."""
+        self.files[f"/datasets/{repository}/resolve/{commit}/{path}"] = content
+        return hashlib.sha256(content).hexdigest()
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    hub: Hub
+
+    def do_GET(self) -> None:
+        hub, asked = self.hub, self.headers.get
+        hub.asked.append(Asked(self.path, asked("Range", ""), asked("Authorization", "")))
+        if hub.refuse:
+            status, headers = hub.refuse.pop(0)
+            self._answer(status, headers, b"no")
+            return
+        content = hub.files.get(self.path)
+        if content is None:
+            self._answer(404, {"X-Error-Code": "EntryNotFound"}, b"no")
+            return
+        linked = {"X-Linked-Etag": f'"{hub.linked.get(self.path) or hashlib.sha256(content).hexdigest()}"'}
+        if hub.redirect:
+            self._answer(302, {**linked, "Location": f"{hub.redirect}{self.path}"}, b"")
+            return
+        start = int(self.headers["Range"].removeprefix("bytes=").rstrip("-")) if self.headers["Range"] else 0
+        if start and hub.ranges and start >= len(content):
+            self._answer(416, {}, b"")
+            return
+        part = content[start:] if hub.ranges else content
+        partial = bool(start and hub.ranges)
+        ranged = {"Content-Range": f"bytes {start}-{len(content) - 1}/{len(content)}"} if partial else {}
+        self._answer(206 if partial else 200, {**linked, **ranged}, part, hub.cut.pop(0) if hub.cut else None)
+
+    def _answer(self, status: int, headers: dict[str, str], body: bytes, cut: int | None = None) -> None:
+        self.send_response(status)
+        for name, value in {**headers, "Content-Length": str(len(body))}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body[:cut])
+        self.wfile.flush()
+        if cut is not None:
+            self.close_connection = True
+            self.connection.close()
+
+    def log_message(self, format: str, *values: Any) -> None:
+        """Nothing."""
+
+
+@contextmanager
+def serving(hub: Hub) -> Iterator[Hub]:
+    """The hub at an address of this machine."""
+    handler = type("Handler", (_Handler,), {"hub": hub})
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+    hub.url = f"http://127.0.0.1:{server.server_port}"
+    try:
+        yield hub
+    finally:
+        server.shutdown()
+        server.server_close()
