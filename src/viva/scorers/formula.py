@@ -188,7 +188,7 @@ class _Reader:
         value = self._value(0)
         if not self._take(_CLOSING[text]):
             raise NoFormula("a bracket is not closed")
-        return abs(value) if text == "|" else value
+        return value if text != "|" else abs(value) if isinstance(value, Fraction) else abs(complex(value))
 
     def _group(self, latex: bool) -> Value:
         """A command's argument: in LaTeX without braces a single digit (`\\frac12`), in plain text a whole number."""
