@@ -108,7 +108,7 @@ class _Reader:
         except (ArithmeticError, ValueError):
             raise NoFormula("no value") from None
         self._check_real(value.imag and -1)
-        if self._at < len(self._tokens) or cmath.isnan(value):
+        if self._at < len(self._tokens) or value != value:  # noqa: PLR0124 - not a number
             raise NoFormula("more than a formula")
         return value
 

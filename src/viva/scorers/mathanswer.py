@@ -26,7 +26,8 @@ LONGEST = 1_000
 """Characters of an answer."""
 _DEEPEST = 12
 """Levels of brackets, lists and relations; what is deeper is compared as a text."""
-_MOST_ANY_ORDER = 64
+_MOST_PARTS = 64
+"""Separators in an answer that is taken apart; one with more is compared as a text."""
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻ⁿ", "0123456789-n")
 _TEXT = re.compile(r"\\((?:math)?rm|operatorname|text[a-z]*|mbox)\s*\{([^{}]{0,200})\}")
 _SEPARATOR = re.compile(
@@ -48,6 +49,7 @@ _SEPARATORS = {
     "chain": r"[=<>≤≥≠∈]",
     "union": r"[∪∩∖]|(?<=[\])⦄}])\s*U\s*(?=[\[(⦃{])",
 }
+_ANY_SEPARATOR = re.compile("|".join(_SEPARATORS.values()))
 _OPEN, _CLOSE = "([{⦃", ")]}⦄"
 _DESCRIBED = re.compile(r"\s*[a-z]\s*(?:∈[^|:]{0,20})?[|:]")
 """The head of a set that is described: `x |`."""
@@ -110,7 +112,12 @@ def _readings(text: str) -> tuple[_Answer, ...]:
     """An answer taken apart; in several ways where commas may separate thousands or a list, or it says ≈."""
     text = _cleaned(text)
     joined = text if re.search(r"[(\[⦃]", text) else _GROUPED.sub(lambda match: re.sub("[, ]", "", match[0]), text)
-    return tuple(_parsed(part) for each in dict.fromkeys((joined, text)) for part in each.split("≈") if part.strip())
+    return tuple(
+        _parsed(part, 0 if len(_ANY_SEPARATOR.findall(part)) <= _MOST_PARTS else _DEEPEST)
+        for each in dict.fromkeys((joined, text))
+        for part in each.split("≈")
+        if part.strip()
+    )
 
 
 def _cleaned(text: str) -> str:
@@ -227,7 +234,7 @@ def _same(one: _Answer, other: _Answer, tolerance: float) -> bool:
         alike = len(kinds) == 1 or kinds <= {"list", "⦃⦄", "blanks"}
     if not alike or (one.kind in _INEQUALITIES and _are_proportional(one, other)):
         return alike
-    if ordered or max(len(one.parts), len(other.parts)) > _MOST_ANY_ORDER:
+    if ordered:
         return len(one.parts) == len(other.parts) and all(
             _same(part, its, tolerance) for part, its in zip(one.parts, other.parts, strict=True)
         )
@@ -293,6 +300,7 @@ def _same_leaf(one: str, other: str, tolerance: float) -> bool:
     )
 
 
+@lru_cache(4_096)
 def _measured(text: str) -> tuple[str, Unit | None]:
     """A number and its unit, None without one. A single letter is a variable, unless it is a unit behind a space."""
     match = _MEASURED.fullmatch(text)
