@@ -216,7 +216,7 @@ def _is_enclosed(text: str) -> bool:
 
 
 def _both_signs(text: str) -> list[str]:
-    return [text.replace("±", sign) for sign in "+-"] if text.count("±") == 1 else [text]
+    return [text.replace("±", sign) for sign in "+-"] if text.count("±") == 1 and "⦃" not in text else [text]
 
 
 def _same(one: _Answer, other: _Answer, tolerance: float) -> bool:
