@@ -283,7 +283,7 @@ def gap_between(lead: str, answer: str) -> str:
 
 def chosen_text(shot: Question) -> str:
     """An exemplar's right option as a text, as it stands where options compete by their texts."""
-    return shot.options["ABCDEFGHIJKLMNOPQRSTUVWXYZ".index(str(shot.answer))]
+    return shot.options["ABCDEFGHIJKLMNOPQRSTUVWXYZ".index(str(shot.answer))].strip()
 
 
 def fit_to_context(

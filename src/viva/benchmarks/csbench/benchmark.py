@@ -101,10 +101,6 @@ class CSBenchExam(JudgedExam, MultipleChoiceExam):
         """Exemplars are of the question's format and, as far as there are any, of its domain."""
         return f"{question.tags['domain']}/{question.kind}"
 
-    def stem(self, question: Question) -> str:
-        """The question's text as it was published, blanks around it included."""
-        return question.text
-
     def task(self, question: Question) -> str:
         """The format's task, however it is to be answered: `ending` says that."""
         return self.text(question, "task")
