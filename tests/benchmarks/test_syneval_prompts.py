@@ -279,13 +279,10 @@ def test_own_wordings_replace_the_bundled_ones_and_must_hold_what_is_asked(folde
     assert json.dumps(dict(exam(folder).templates))
 
 
-def test_the_papers_prompts_are_shipped_and_an_empty_part_leaves_nothing(folder: Path) -> None:
+def test_a_files_prompts_are_asked_and_an_empty_part_leaves_nothing(folder: Path) -> None:
     from viva.benchmarks.syneval import benchmark
-    from viva.prompting import read_templates
 
-    paper = read_templates(Path(benchmark.__file__).with_name("prompts_paper.toml"))
-    sat = benchmark.BENCHMARK.open(ExamSpec(benchmark="syneval"), folder, paper)
-    assert text(sat, "FITB").startswith(
-        "[system]\nYou are an English master.\n\n[user]\nThe following are fill-in-the-blank questions.\n\nSentence: "
-    )
-    assert "\nPlease answer True or False.\n\nSentence: " in text(sat, "TF")
+    given = {"system": "You teach grammar.", "TF": {"ask": "Reply."}, "FITB": {"task": "These have blanks.", "ask": ""}}
+    sat = benchmark.BENCHMARK.open(ExamSpec(benchmark="syneval"), folder, given)
+    assert text(sat, "FITB").startswith("[system]\nYou teach grammar.\n\n[user]\nThese have blanks.\n\nSentence: ")
+    assert "\nReply.\n\nSentence: " in text(sat, "TF")
