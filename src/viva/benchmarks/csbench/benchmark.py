@@ -161,7 +161,7 @@ class CSBenchExam(JudgedExam, MultipleChoiceExam):
             return _plain_score(letter, question.answer, "the first standalone a-d (as published)")
         if question.kind == "truth":
             return self._truth(question, question.answer, response)
-        if not response.text.strip():
+        if not response.text.strip() and not self.spec.as_published:
             nothing: Outcome = "truncated" if response.stop_reason in CUT_OFF else "empty"
             return Score(value=None, outcome=nothing, explanation=because("the reply holds nothing visible", response))
         return self.judged(question, response, evidence)
