@@ -70,7 +70,7 @@ class CSBenchExam(JudgedExam, MultipleChoiceExam):
         folder = locate(data, "csbench", name) / name
         tests, test_bytes = read_records(folder / "test.json")
         siblings, sibling_bytes = _siblings(folder, spec.language)
-        everything, defects = to_questions(tests, spec.language, siblings)
+        everything, defects = to_questions(tests, spec.language, siblings, repaired=not spec.as_published)
         contents = [test_bytes]
         if any("sibling set" in defect.detail for defect in defects):
             contents.append(sibling_bytes)  # some golds come from there
@@ -81,11 +81,16 @@ class CSBenchExam(JudgedExam, MultipleChoiceExam):
             defects += missing_explanations("valid", valid)
         if spec.shots:
             contents.append(valid_bytes)
-            pool, _ = to_questions(valid, spec.language, [])
+            pool, _ = to_questions(valid, spec.language, [], repaired=not spec.as_published)
             exemplars = draw(candidates(pool, {question.text for question in everything}, spec), spec)
         super().__init__(
             spec,
-            Templates(_own_templates(spec.language, folder), templates, {**BREAKS, "ask": "\n\n"}),
+            Templates(
+                _own_templates(spec.language, folder),
+                templates,
+                {**BREAKS, "ask": "\n\n"},
+                fenced=not spec.as_published,
+            ),
             fingerprint=fingerprint(contents),
             questions=[q for q in everything if not spec.only or q.tags["format"] in COMPREHENSION],
             exemplars=exemplars,
@@ -249,7 +254,7 @@ class CSBench:
         more_languages=True,
         formats=tuple(KINDS),
         size="2,183 test and 236 validation questions in each language",
-        version="4",
+        version="5",
         source="https://github.com/csbench/csbench",
         rationale="possible",
         shots=5,
