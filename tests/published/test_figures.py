@@ -56,7 +56,7 @@ def test_infibenchs_figure_4_fits_four_models_and_draws_all() -> None:
     assert [(point["size"], round(point["score"], 4)) for point in group["points"]] == [
         (1.0, 0.3194), (1.3, 0.4132), (6.7, 0.5325), (22.0, 0.6298),
     ]  # fmt: skip
-    assert len(group["held_out"]) == 91
+    assert len(group["held_out"]) == 90
     assert round(group["reached"][0]["reach"]["size"], 1) == 47.6
 
 
