@@ -145,7 +145,8 @@ class Templates:
 
     A file given by the user lies over the bundled one, key by key, so that it needs to hold only what differs. Its
     table `breaks` replaces what separates the parts of a prompt (the argument has the names that there are, with their
-    defaults); only where it does are they among the data, so that a prompt's hash says what was changed.
+    defaults); only where it does are they among the data, so that a prompt's hash says what was changed. `fenced`:
+    whether what an examinee wrote must stand between fences where a judge sees it, as the authors of a set have it not.
     """
 
     def __init__(
@@ -153,6 +154,8 @@ class Templates:
         bundled: Mapping[str, object],
         over: Mapping[str, object] | None = None,
         breaks: Mapping[str, str] = BREAKS,
+        *,
+        fenced: bool = True,
     ) -> None:
         given = dict(over or {})
         own = {"breaks": given.pop("breaks")} if breaks and "breaks" in given else {}
@@ -168,10 +171,11 @@ class Templates:
                     f"prompt template {key!r} has the placeholder {{{sorted(unknown)[0]}}}; known here: {known}"
                 )
             missing = fields(str(original)) - fields(template)
-            if missing - _OPTIONAL:
-                lost = sorted(missing - _OPTIONAL)[0]
+            lacked = missing - _OPTIONAL - (set() if fenced else {"fence"})
+            if lacked:
+                lost = sorted(lacked)[0]
                 raise DataError(f"prompt template {key!r} lacks {{{lost}}}: the model would not see it")
-            if "fence" in fields(str(original)) and not _fenced(template):
+            if fenced and "fence" in fields(str(original)) and not _fenced(template):
                 raise DataError(
                     f"prompt template {key!r} must have two lines {{fence}}, and what the examinee wrote between them "
                     "alone: outside, it could instruct the judge"
@@ -283,7 +287,7 @@ def gap_between(lead: str, answer: str) -> str:
 
 def chosen_text(shot: Question) -> str:
     """An exemplar's right option as a text, as it stands where options compete by their texts."""
-    return shot.options["ABCDEFGHIJKLMNOPQRSTUVWXYZ".index(str(shot.answer))]
+    return shot.options["ABCDEFGHIJKLMNOPQRSTUVWXYZ".index(str(shot.answer))].strip()
 
 
 def fit_to_context(

@@ -105,7 +105,7 @@ def test_what_every_study_finds_has_one_shape(here: viva.Run) -> None:
         ("compare", ("infibench",), {}, True),
         ("correlate", ("syneval",), {}, True),
         ("leaderboard", (here,), {"no_published": True}, False),
-        ("published_tables", ("cmmlu", "five_shot"), {"model": ["gpt4"]}, False),
+        ("published_tables", ("cmmlu", "five_shot"), {"model": ["gpt4"]}, True),
         ("scaling", ("csbench",), {"model": "Qwen1.5-*"}, True),
         ("score_table", ("scores.csv",), {"benchmark": "infibench", "by": "level"}, False),
         ("training", (here,), {"checkpoints": Path("steps.csv")}, True),

@@ -1,14 +1,18 @@
 """How the authors' scripts read replies, written a second time from the specifications, with no code shared.
 
-CMMLU: stages 0 to 4 (a fifth draws a letter). CS-Bench: the first standalone a to d; of a judge's reply the last number
-from 1 to 10, and the last 0 or 1.
+CMMLU: the CSV that is written and read again, then stages 0 to 4 (a fifth draws a letter). CS-Bench: the first
+standalone a to d; of a judge's reply the last number from 1 to 10, and the last 0 or 1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import io
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import product
+from pathlib import Path
+
+import pandas as pd
 
 LETTERS = "ABCD"
 BLANK = ("", " ")
@@ -80,8 +84,23 @@ def _weakly(reply: str) -> str | None:
     return None
 
 
+def cmmlu_stored(replies: Sequence[str], file: Path | io.BytesIO | None = None) -> list[str]:
+    """What the scoring script sees of replies: written to a CSV without line feeds, and read again."""
+    file = file or io.BytesIO()
+    pd.DataFrame({"pred": [reply.replace("\n", "") for reply in replies], "gold": "A"}).to_csv(file)
+    if isinstance(file, io.BytesIO):
+        file.seek(0)
+    return [str(reply) for reply in pd.read_csv(file)["pred"]]
+
+
+def cmmlu_scores(replies: Sequence[str], golds: Sequence[str], file: Path) -> list[float]:
+    """What the authors' pipeline gives replies, a random letter by its expectation."""
+    letters = map(cmmlu_letter, cmmlu_stored(replies, file))
+    return [0.25 if letter is None else float(letter == gold) for letter, gold in zip(letters, golds, strict=True)]
+
+
 def cmmlu_letter(reply: str) -> str | None:
-    """The letter by stages 0 to 4; None where the authors draw one at random, or where their script fails ("")."""
+    """The letter of a stored reply by stages 0 to 4; None where the authors draw one at random."""
     if reply[:1] in tuple(LETTERS):
         return reply[0]
     for phrase in PHRASES:

@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 from benchmarks.handmade import opened
 from evidence import heard, opinion
 from rows import each_row, table
+from viva.benchmarks import find_benchmark
 from viva.contracts import Exam
+from viva.errors import DataError
 from viva.prompting import fence as fence_of
-from viva.types import ANSWER, SCORED, Failure, Kind, Question, Response, Score
+from viva.types import ANSWER, SCORED, ExamSpec, Failure, Kind, Question, Response, Score
 
 FENCE = re.compile(r"={8} [0-9a-f]{16} ={8}")
 TAGS = {"domain": "OS", "subfield": "OS: Overview", "format": "x", "tag": "Knowledge", "language": "en"}
@@ -371,3 +373,24 @@ def test_the_tables_are_those_of_the_paper() -> None:
     assert len(subfields.rows) == len({line.label for line in subfields.rows}) == 26
     assert Counter(line.label.split(":")[0] for line in subfields.rows if line.label.endswith("Overview")).total() == 3
     assert (usual().headline().where, usual().headline().over) == ({}, "")
+
+
+def test_as_published_a_blank_reply_goes_to_the_judge() -> None:
+    for kind in ("blank", "open"):
+        asked = question(kind, "gold")
+        assert usual().judgements(asked, Response(text=" "), 1, {}) == ()
+        (request,) = as_published().judgements(asked, Response(text=" "), 1, {})
+        assert request.question == asked.id
+        assert graded(asked, " ", "1", exam=as_published()).value == (1.0 if kind == "blank" else 0.1)
+        assert graded(asked, " ", exam=usual()).outcome == "empty"
+
+
+def test_as_published_a_judges_prompt_needs_no_fences() -> None:
+    mine: dict[str, object] = {"judge": {"en": {"blank": {"user": "{question} {gold} {answer}"}}}}
+    for published in (False, True):
+        spec = ExamSpec(benchmark="csbench", language="en", as_published=published)
+        if published:
+            assert find_benchmark("csbench").open(spec, None, mine).templates
+            return
+        with pytest.raises(DataError, match="fence"):
+            find_benchmark("csbench").open(spec, None, mine)

@@ -17,6 +17,7 @@ from viva.benchmarks.csbench.loading import read_records, to_questions
 from viva.errors import DataError
 from viva.sources.catalogue import sources
 from viva.sources.fetching import hash_of
+from viva.types import Response
 
 
 def assertion(number: int | str, answer: object, **over: object) -> dict[str, object]:
@@ -474,3 +475,23 @@ def test_reasoning_questions_without_an_explanation_are_counted_by_split(tmp_pat
         ("valid", "1 of 1 reasoning questions have none"),
     ]
     assert not [d for d in found["de"] if d.kind == "missing explanations"]
+
+
+def test_as_published_golds_that_translation_destroyed_stay_as_they_are(tmp_path: Path) -> None:
+    test = [record(1, "B"), record(2, "Die Antwort ist C"), record(3, "Bitte den Text angeben"), record(4, "")]
+    folder = csbench(tmp_path, "de", test)
+    assert golds(opened("csbench", folder, language="de")) == {"1": "B", "2": "C", "3": None, "4": None}
+    exam = opened("csbench", folder, language="de", as_published=True)
+    assert golds(exam) == {"1": "B", "2": "Die Antwort ist C", "3": "Bitte den Text angeben", "4": None}
+    scores = [exam.score(question, Response(text="C")) for question in exam.questions()]
+    assert [(score.value, score.outcome) for score in scores] == [
+        (0.0, "wrong"), (0.0, "wrong"), (0.0, "wrong"), (None, "unsound"),
+    ]  # fmt: skip
+
+
+def test_as_published_the_twelve_golds_of_the_german_and_french_files_are_kept(published: Path) -> None:
+    for language, count in (("de", 5), ("fr", 7)):
+        exam = opened("csbench", published, language=language, as_published=True)
+        kept = [q.answer for q in exam.questions() if q.kind == "choice" and q.answer not in tuple("ABCD")]
+        assert len(kept) == count
+        assert None not in kept

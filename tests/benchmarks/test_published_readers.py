@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import itertools
 import json
+import tempfile
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -13,11 +14,22 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
+from pandas._libs.parsers import STR_NA_VALUES
 
-from benchmarks.published_readers import cmmlu_letter, csbench_blank, csbench_letter, csbench_points
+from benchmarks.handmade import opened
+from benchmarks.published_readers import (
+    cmmlu_letter,
+    cmmlu_scores,
+    cmmlu_stored,
+    csbench_blank,
+    csbench_letter,
+    csbench_points,
+)
 from rows import each_row
-from viva.benchmarks.cmmlu.published import read_letter
+from viva.benchmarks.cmmlu import published as cmmlu_published
 from viva.benchmarks.csbench.published import blank_mark, first_letter, open_points
+from viva.types import Response
 from within import within
 
 PIECES = [
@@ -32,13 +44,53 @@ VERDICTS = st.lists(st.sampled_from([*"0123456789./:- \n_é分", "VERDICT: ", "1
 
 
 def read(reply: str) -> str | None:
-    found = read_letter(reply)
+    found = cmmlu_published.read_letter(reply)
     return found[0] if found else None
 
 
+MISSING = [
+    *sorted(STR_NA_VALUES),
+    "NAN",
+    "nan.",
+    " NA",
+    "NA ",
+    "N/A\n",
+    "\nNone",
+    "inf",
+    "1e5",
+    "True",
+    '"NA"',
+    "None of A",
+]
+
+
+@given(
+    st.lists(st.tuples(REPLIES | st.sampled_from(MISSING), st.sampled_from("ABCD")), min_size=1, max_size=8),
+)
+def test_cmmlus_scores_are_those_of_the_authors_pipeline_files_included(answers: list[tuple[str, str]]) -> None:
+    replies = [reply.replace("\r", "") for reply, _ in answers]
+    exam = opened("cmmlu", as_published=True)
+    question = next(iter(exam.questions()))
+    scores = [
+        exam.score(replace(question, answer=gold), Response(text=reply)).value
+        for reply, (_, gold) in zip(replies, answers, strict=True)
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        assert scores == cmmlu_scores(replies, [gold for _, gold in answers], Path(folder) / "arts.csv")
+
+
+def test_every_text_that_pandas_takes_for_missing_is_read_as_by_the_pipeline() -> None:
+    assert [read(reply) for reply in MISSING] == [cmmlu_letter(reply) for reply in cmmlu_stored(MISSING)]
+    assert cmmlu_published.MISSING == STR_NA_VALUES
+
+
+def test_a_carriage_return_splits_a_row_of_the_pipelines_file_and_is_a_character_here() -> None:
+    assert len(cmmlu_stored(["答案是\rB", "C"])) == 3
+    assert read("答案是\rB") == "B"
+
+
 @given(REPLIES)
-def test_letters_are_read_as_the_specifications_say(reply: str) -> None:
-    assert read(reply) == cmmlu_letter(reply)
+def test_letters_are_read_as_the_specification_says(reply: str) -> None:
     assert first_letter(reply) == csbench_letter(reply)
 
 
@@ -64,7 +116,7 @@ def agree(data: Path, every: int) -> int:
     seen = 0
     for reply in replies(data, every):
         seen += 1
-        assert read(reply) == cmmlu_letter(reply), reply
+        assert "\r" in reply or read(reply) == cmmlu_letter(*cmmlu_stored([reply])), reply
         assert first_letter(reply) == csbench_letter(reply), reply
     return seen
 
@@ -96,14 +148,18 @@ STAGES = [
     ("只有B项符合题意，A不符合", ("B", 1)),
     ("答案选项： D，A错", ("D", 1)),
     ("答案为第一个，即C，而A错", ("C", 1)),
-    ("答案为\nC，而A错", None),
+    ("答案为\nC，而A错", ("C", 1)),
+    ("正确的选项是\nC，而不是 A", ("C", 1)),
+    ("答案为：\n\nD. 10～30°C", ("D", 1)),
     ("若A错，故B当选", ("B", 2)),
     ("即A、B、C都正确", ("C", 2)),
-    ("有A\n正确的有B和C", None),
+    ("有A\n正确的有B和C", ("A", 2)),
     ("这是A，那是B", ("A", 3)),
     ("这不是A，那是B", ("B", 3)),
     ("是A，B不对", None),  # nothing before 是
     ("\n\n也许\nC\n", ("C", 4)),
+    ("\nB or C", ("B", 0)),
+    ("NA", None),
     ("Ｄ", None),
     ("b", None),
     ("", None),
@@ -112,7 +168,7 @@ STAGES = [
 
 @each_row(*STAGES)
 def test_each_stage_of_cmmlus_reader(reply: str, found: tuple[str, int] | None) -> None:
-    assert read_letter(reply) == found
+    assert cmmlu_published.read_letter(reply) == found
 
 
 @each_row(
@@ -123,7 +179,7 @@ def test_each_stage_of_cmmlus_reader(reply: str, found: tuple[str, int] | None) 
 def test_long_replies_take_no_more_than_their_length(piece: str, end: Any) -> None:
     with within(5):
         reply = "z" + piece * 30_000 + end
-        read_letter(reply)
+        cmmlu_published.read_letter(reply)
         first_letter(reply)
         open_points(reply)
         blank_mark(reply)

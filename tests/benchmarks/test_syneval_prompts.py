@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -152,7 +153,7 @@ def test_a_question_is_never_its_own_exemplar(tmp_path: Path) -> None:
     folder = write(tmp_path, shown=rows())
     sat = exam(folder, shots=5, as_published=True)
     for question in sat.questions():
-        prompt = prompt_text(sat.request(question, 0, PAPER).prompt)
+        prompt = prompt_text(sat.request(question, 0, PAPER).prompt) + "\n"
         assert (
             prompt.count(
                 f"Sentence: {question.text.partition(chr(10))[0]}\nQuestion: {question.text.partition(chr(10))[2]}\n"
@@ -279,13 +280,28 @@ def test_own_wordings_replace_the_bundled_ones_and_must_hold_what_is_asked(folde
     assert json.dumps(dict(exam(folder).templates))
 
 
-def test_the_papers_prompts_are_shipped_and_an_empty_part_leaves_nothing(folder: Path) -> None:
-    from viva.benchmarks.syneval import benchmark
-    from viva.prompting import read_templates
+def test_as_published_exemplars_are_turns_of_a_chat_and_parts_of_a_text(folder: Path) -> None:
+    published, one = exam(folder, shots=2, as_published=True), exam(folder, shots=2)
+    question = named(published, "0-GS-MC")
+    prompt = published.request(question, 0, PAPER).prompt
+    assert not isinstance(prompt, str)
+    assert [message.role for message in prompt] == ["system", "user", "assistant", "user", "assistant", "user"]
+    _, first, answer, *_, last = (message.content for message in prompt)
+    assert "answer the last.\n\nSentence: " in first
+    assert re.fullmatch(r"Answer: The answer is “[A-D]\.”", answer)
+    assert last.startswith("Sentence: ")
+    assert last.endswith(question.options[3][1:])
+    usual = one.request(named(one, "0-GS-MC"), 0, PAPER).prompt
+    assert not isinstance(usual, str)
+    assert [message.role for message in usual] == ["system", "user"]
+    base = exam(folder, shots=2, as_published=True, form="base")
+    assert isinstance(base.request(named(base, "0-GS-MC"), 0, PAPER).prompt, str)
 
-    paper = read_templates(Path(benchmark.__file__).with_name("prompts_paper.toml"))
-    sat = benchmark.BENCHMARK.open(ExamSpec(benchmark="syneval"), folder, paper)
-    assert text(sat, "FITB").startswith(
-        "[system]\nYou are an English master.\n\n[user]\nThe following are fill-in-the-blank questions.\n\nSentence: "
-    )
-    assert "\nPlease answer True or False.\n\nSentence: " in text(sat, "TF")
+
+def test_a_files_prompts_are_asked_and_an_empty_part_leaves_nothing(folder: Path) -> None:
+    from viva.benchmarks.syneval import benchmark
+
+    given = {"system": "You teach grammar.", "TF": {"ask": "Reply."}, "FITB": {"task": "These have blanks.", "ask": ""}}
+    sat = benchmark.BENCHMARK.open(ExamSpec(benchmark="syneval"), folder, given)
+    assert text(sat, "FITB").startswith("[system]\nYou teach grammar.\n\n[user]\nThese have blanks.\n\nSentence: ")
+    assert "\nReply.\n\nSentence: " in text(sat, "TF")

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from rows import each_row
-from viva.benchmarks.syneval.grading import shown_phrase
 from viva.build.treebank.generate import generate
 from viva.build.treebank.wordings import other_wordings, read_wordings
 from viva.errors import DataError
@@ -18,17 +17,36 @@ TREE = (
 )
 
 
-def test_the_papers_wordings_ask_the_same() -> None:
-    words = other_wordings(read_wordings("paper"))
+FORM = """
+[GS]
+is = ["Above, the subject of “{slot}” is {answer}."]
+blank = ["Above, the subject of {slot} is ____."]
+[MVP]
+choice = ["Above, “{slot}” belongs to which verb?"]
+[MVP.direct_object]
+blank = ["Above, the verb with the object “{slot}” is [blank]."]
+[MVP.indirect_object]
+blank = ["Above, {slot} as {role}: ____"]
+choice = ["Above, to whom?", "{slot}"]
+"""
+
+
+def test_a_file_in_any_form_asks_the_same_and_mvp_may_have_a_wording_a_role(tmp_path: Path) -> None:
+    (tmp_path / "words.toml").write_text(FORM.replace('"Above, to whom?", ', ""), encoding="utf-8")
+    words = other_wordings(read_wordings(str(tmp_path / "words.toml")))
     for published in (False, True):
         (facts, ours), (same, theirs) = (
             generate(TREE, "t", 0, published=published, words=given) for given in (None, words)
         )
         assert facts == same
-        assert [(item.id, item.answer) for item in ours] == [(item.id, item.answer) for item in theirs]
-        assert all(item.question.startswith("In the above sentence, ") for item in theirs)
-        blanks = [item for item in theirs if item.format == "FITB"]
-        assert {shown_phrase(item.question) for item in blanks} == {fact.slot for fact in facts}
+        assert [(item.id, item.options, item.answer) for item in ours] == [(i.id, i.options, i.answer) for i in theirs]
+        asked = {item.question for item in theirs}
+        assert "Above, the subject of gave is ____." in asked
+        assert "Above, the verb with the object “tea and cake” is [blank]." in asked
+        assert "Above, Ann as indirect object: ____" in asked
+        assert any("grammatical subject" in item.question for item in theirs if item.knowledge_point == "MVP")
+    assert words.of("MVP", "direct_object", "choice")[0].fill("tea", "", "") == "Above, “tea” belongs to which verb?"
+    assert words.of("MVP", "indirect_object", "choice")[0].fill("Ann", "", "") == "Ann"
 
 
 @each_row(
@@ -36,9 +54,13 @@ def test_the_papers_wordings_ask_the_same() -> None:
     ("[GS]\nask = ['a']", "no use 'ask'"),
     ("[GS]\nis = 'a'", "no list of texts"),
     ("[GS]\nis = []", "no list of texts"),
-    ("[GS]\nis = ['{slot} is “{answer}”']", "lacks “{slot}”"),
-    ("[GS]\nblank = ['“{slot}” is the verb.']", "lacks “____”"),
-    ("[CO.noun_phrase]\nis = ['“{slot}”']", "lacks “{answer}”"),
+    ("[GS]\nis = ['It is “{answer}”']", "lacks {slot}"),
+    ("[GS]\nblank = ['____ is the verb.']", "lacks {slot}"),
+    ("[CO.noun_phrase]\nis = ['“{slot}”']", "lacks {answer}"),
+    ("[MVP.direct_object]\nblank = ['____']", "lacks {slot}"),
+    ("[MVP.object]\nblank = ['{slot}']", "no use 'object'"),
+    ("[GS.direct_object]\nblank = ['{slot}']", "no use 'direct_object'"),
+    ("[MVP]\ndirect_object = ['{slot}']", "is no table"),
     ("[roles]\nx = 'a'", "there are no wordings 'roles'"),
     ("GS = 1", "is no table"),
     ("[GS", "not valid TOML"),

@@ -78,6 +78,13 @@ def test_the_authors_item_scores_give_their_leaderboard(viva: Viva, published: P
     assert standings(chosen)["gpt-3.5-turbo"]["published"] == pytest.approx(0.5647)
 
 
+def test_the_published_column_stays_however_many_k_there_are(viva: Viva, published: Path) -> None:
+    scores = published / "infibench" / "item_scores.csv.gz"
+    shown = viva("score", scores, "--benchmark", "infibench", "--k", "1", "--k", "10").out
+    assert "70.64 ± 0.82" in shown
+    assert "published best@10" not in next(line for line in shown.splitlines() if line.startswith("not shown"))
+
+
 def test_the_levels_that_were_graded_alike_are_as_published(viva: Viva, published: Path) -> None:
     """The item scores are another grading than the leaderboard's: Python unit tests of levels 1, 2 and 5 differ."""
     data = published / "infibench"

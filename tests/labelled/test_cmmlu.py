@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from viva.benchmarks.cmmlu.wording import _EXCEPT, _negation, has_negation, has_sub_options
 
 LABELS = Path(__file__).with_name("cmmlu.csv")
+REVIEWED = Path(__file__).with_name("cmmlu_sub_options.txt")
+"""The candidates that have sub-options, an id a line."""
 
 
 def test_questions_are_tagged_as_people_tag_them(published: Path) -> None:
@@ -27,6 +29,8 @@ def test_questions_are_tagged_as_people_tag_them(published: Path) -> None:
     assert len(labels) >= 390
     assert wrong["negation"] <= 8
     assert wrong["sub_options"] <= 2
+    reviewed = REVIEWED.read_text(encoding="utf-8").split()
+    assert {name for name, question in questions.items() if has_sub_options(*question)} == set(reviewed)
     assert has_sub_options(*questions["high_school_geography/100"]), "the paper's own example"
 
 
@@ -35,6 +39,25 @@ def test_all_that_asks_by_negation_has_one_of_the_signs_that_are_looked_for_firs
     signs, _, words = _negation()
     for pattern in (words, _EXCEPT):
         assert signs.search(data.draw(st.from_regex(pattern, fullmatch=True)))
+
+
+def test_sub_options_however_labels_and_options_are_written() -> None:
+    statements = ("甲为真", "乙为真", "丙为真", "丁为真")
+    for labels, options in (
+        ("（1）（2）（3）（4）", ("（1）（2）是正确的", "只有（2）是正确的", "（3）和（4）是正确的", "（1）是正确的")),
+        ("(1)|(2)|(3)|(4)", ("$(1)(2)$", "$(1)(3)(4)$", "$(2)(3)$", "(1) (4)")),
+        ("A |B |C |D ", ("AB", "BC", "CD", "AD")),
+        ("a|b|c|d", ("ab", "bc", "cd", "ad")),
+    ):
+        marks = labels.split("|") if "|" in labels else ["（1）", "（2）", "（3）", "（4）"]
+        text = "下列正确的有" + " ".join(map("".join, zip(marks, statements, strict=True)))
+        assert has_sub_options(text, options), text
+    for text, options in (
+        ("设 $A， B， C$ 独立，则不独立的是", ("$A， B， A C$", "$A， B， A-C$", "$A， B， C$", "$A， B， A+C$")),
+        ("下列正确的是", ("A", "B", "C", "D")),
+        ("f(1)2 与 f(2)3 之和是", ("1", "2", "3", "4")),
+    ):
+        assert not has_sub_options(text, options), text
 
 
 def test_what_asks_by_negation_and_what_only_has_its_words() -> None:

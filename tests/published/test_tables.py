@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import importlib.resources
+import itertools
 import re
 from pathlib import Path
 
@@ -42,7 +43,8 @@ def holds_what_it_promises(found: Table) -> None:
         assert set(entry.figures) <= set(names)
         for column in found.columns:
             value = entry.figures.get(column.name, 0.0)
-            assert 0 <= value <= (100 if column.unit == "%" else 1 if column.unit == "coefficient" else 20_000)
+            most = {"%": 100, "coefficient": 1, "points": 20}.get(column.unit, 2_000_000)
+            assert (-most if column.unit == "points" else 0) <= value <= most
     assert all(note.endswith((".", ":")) and len(note) > 30 for note in found.notes)
 
 
@@ -88,6 +90,72 @@ def test_the_figures_are_the_published_ones(figures: Path) -> None:
                     assert row.figures == {column: float(value) for column, value in expected.items() if value}
                     if "access" in line:
                         assert row.words == {"access": line["access"]}
+
+
+def test_the_tables_of_knowledge_points_are_the_published_ones(figures: Path) -> None:
+    files = {"statements": "tf_mc", "blanks": "fitb"}
+    for shots, (name, file) in itertools.product(("zero", "few"), files.items()):
+        found = table("syneval", f"{shots}_shot_{name}")
+        rows = lines(figures / f"syneval_{shots}_shot_{file}_by_point.csv")
+        assert len(rows) == 2 * len(found.entries) == 46
+        figures_of = {entry.model: entry.figures for entry in found.entries}
+        for row in rows:
+            model, measure = " ".join(row.pop("model").split()), row.pop("measure")
+            assert {f"{measure}_{point}": float(value) for point, value in row.items()}.items() <= figures_of[
+                model
+            ].items()
+
+
+def test_every_point_of_tables_10_to_13_gives_the_overall_accuracy_of_tables_8_and_9() -> None:
+    for shots, most in (("zero", 0.007), ("few", 0.009)):
+        statements, blanks, overall = (
+            {entry.model: entry.figures for entry in table("syneval", f"{shots}_shot_{name}").entries}
+            for name in ("statements", "blanks", "points")
+        )
+        away = [
+            abs(
+                statements[model][f"tf_accuracy_{point}"]
+                + statements[model][f"mc_accuracy_{point}"]
+                + (blanks[model][f"fitb_accuracy_{point}"] + blanks[model][f"fitb_f1_{point}"]) / 2
+                - 3 * figures[point]
+            )
+            / 3
+            for model, figures in overall.items()
+            if model in statements
+            for point in figures
+        ]
+        assert len(away) == 207
+        assert max(away) < most + 0.001
+
+
+def test_the_other_tables_of_the_papers_are_the_published_ones(figures: Path) -> None:
+    for file, benchmark, name, number in (
+        ("syneval_questions_original", "syneval", "questions_original", "4"),
+        ("infibench_code_llama", "infibench", "code_llama", "5"),
+        ("infibench_large_models", "infibench", "large_models", "8"),
+        ("infibench_hyperparameters", "infibench", "hyperparameters", "10"),
+    ):
+        found = table(benchmark, name)
+        assert found.source.table == f"Table {number}"
+        shown = [
+            {**entry.words, **{key: f"{value:.2f}" for key, value in entry.figures.items()}} for entry in found.entries
+        ]
+        for entry, row in zip(shown, lines(figures / f"{file}.csv"), strict=True):
+            for column in {column.name for column in found.columns} & set(row):
+                assert entry.get(column, "") == (f"{float(row[column]):.2f}" if row[column] else "")
+            for word in set(entry) & set(row) - {column.name for column in found.columns}:
+                assert entry[word] == row[word]
+
+
+def test_infibenchs_tables_6_and_7_are_ranked_and_end_in_the_mean_of_106_models() -> None:
+    for name in ("by_type", "by_language"):
+        found = table("infibench", name)
+        assert [int(entry.words["rank"]) for entry in found.models] == list(range(1, 107))
+        scores = [entry.figures["score"] for entry in found.models]
+        assert scores == sorted(scores, reverse=True)
+        assert (found.entries[-1].model, found.entries[-1].kind) == ("Mean", "average")
+        assert found.entries[-1].figures["score"] == 37.82
+        assert [entry.kind for entry in found.entries].count("human") == 3
 
 
 def test_subfields_are_the_published_ones_turned_round(figures: Path) -> None:

@@ -174,6 +174,15 @@ def best_of_size(points: Sequence[Point]) -> list[Point]:
     return list(best.values())
 
 
+def frontier(points: Sequence[Point]) -> list[Point]:
+    """The models with a score that no smaller one has, nor another of their size: by size, each sets a new best."""
+    found: list[Point] = []
+    for point in sorted(points, key=lambda point: (point.size, -point.score)):
+        if not found or point.score > found[-1].score:
+            found.append(point)
+    return found
+
+
 def studied(
     name: str,
     points: Sequence[Point],
@@ -183,13 +192,15 @@ def studied(
     references: Sequence[Point] = (),
     *,
     by_family: bool = False,
+    only: Sequence[Point] | None = None,
 ) -> Group:
     """A group's fits. `wanted`: sizes to predict; models of such a size are held out, so that they can judge it.
     `fit_on`: the only sizes to fit (those without a model are not missed); all others are held out. `references`:
     models whose scores the curves are to reach. `by_family`: whether models whose word `family` is the same are no
-    independent ones (without it each is its own); where there are too few families for that, all models are.
+    independent ones (without it each is its own); where there are too few families for that, all models are. `only`:
+    the models to fit; all others are held out.
     """
-    held = [point for point in points if _is_held(point, wanted, fit_on)]
+    held = [p for p in points if _is_held(p, wanted, fit_on) or (only is not None and p not in only)]
     kept = sorted((point for point in points if point not in held), key=lambda point: (point.size, point.model))
     families = [point.words.get("family") or f"model {point.model}" for point in kept] if by_family else []
     families = families if are_groups(families) else []

@@ -84,7 +84,8 @@ class JudgedExam:
         return decision.why
 
     def _is_judged(self, question: Question, response: Response) -> bool:
-        return bool(self.marks(question) and question.answer is not None and response.text.strip())
+        shown = response.text.strip() or self.spec.as_published  # the authors' scripts send blank replies, too
+        return bool(self.marks(question) and question.answer is not None and shown)
 
     def judgements(
         self, question: Question, response: Response, samples: int, similarities: Mapping[str, float]

@@ -54,6 +54,11 @@ def _letters(count: int) -> tuple[str, ...]:
     return tuple(LETTERS[:count])
 
 
+def bare_options(question: Question) -> tuple[str, ...]:
+    """A question's options as they are compared: without the blanks that some sets have around them."""
+    return tuple(map(str.strip, question.options))
+
+
 class MultipleChoiceExam(GradedByRule):
     """An `Exam` of questions with lettered options, graded by rule.
 
@@ -142,7 +147,7 @@ class MultipleChoiceExam(GradedByRule):
             dropped=dropped,
             sampling=sampling,
             choices=self.choices(question),
-            options=question.options,
+            options=bare_options(question),
             answer_separator=self.answer_separator(question) if base else "",
         )
 
@@ -165,9 +170,9 @@ class MultipleChoiceExam(GradedByRule):
     def shots(self, question: Question) -> Sequence[Question]:
         """The group's exemplars; a question (its options in whatever order) is never its own."""
         shots = self._exemplars.get(self.group(question), ())
-        if any(shot.text == question.text and set(shot.options) == set(question.options) for shot in shots):
-            return [s for s in shots if s.text != question.text or set(s.options) != set(question.options)]
-        return shots
+        asked, text = set(bare_options(question)), question.text.strip()
+        others = [shot for shot in shots if shot.text.strip() != text or set(bare_options(shot)) != asked]
+        return shots if len(others) == len(shots) else others
 
     def _text(self, question: Question, shots: Sequence[Question]) -> str:
         group = self.group(question)
@@ -206,8 +211,8 @@ class MultipleChoiceExam(GradedByRule):
         return "" if self.spec.rationale else self._texts.before("lead", self.text(question, self.way("lead")))
 
     def stem(self, question: Question) -> str:
-        """The question's text as it is asked."""
-        return question.text.strip()
+        """The question's text as it is asked: as it was published, blanks around it included."""
+        return question.text
 
     def _block(self, question: Question) -> str:
         option = self.text(question, "option")
@@ -226,7 +231,9 @@ class MultipleChoiceExam(GradedByRule):
             return Score(value=None, outcome="unsound", explanation="the data set has no usable gold answer here")
         letters = LETTERS[: len(question.options)]
         how = self.spec.extraction
-        reading = read_letter(response.text, how, letters=letters, language=question.language, options=question.options)
+        reading = read_letter(
+            response.text, how, letters=letters, language=question.language, options=bare_options(question)
+        )
         return grade_reading(reading, question.answer, response)
 
     def layouts(self) -> tuple[TableSpec, ...]:

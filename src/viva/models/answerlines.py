@@ -10,6 +10,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import zlib
 from array import array
 from collections.abc import Iterator, Mapping
@@ -26,7 +27,9 @@ from viva.keytable import KeyTable, text_key
 from viva.models.thoughts import read_usage
 from viva.types import Response, StopReason, Usage
 
-_QUESTION = ("question", "question_id", "id", "ID", "case")
+_QUESTION = ("question", "question_id", "id", "ID", "case", "filename")
+_CASE = re.compile(r"(?:[^\n]*/)?eval_(\d+-\d+-\d+)(?:\.ya?ml)?")
+"""How InfiBench's authors name a question's files."""
 _TEXT = ("text", "reply", "response", "answer", "output", "completion")
 _BLOCK = 1 << 16
 """Bytes that are read at once."""
@@ -191,6 +194,12 @@ def second(where: str, key: tuple[str, int]) -> DataError:
     return DataError(f"{where}: a second answer to question {key[0]}, sample {key[1]}; number the samples 0, 1, ...")
 
 
+def question_id(name: str) -> str:
+    """A question's id by what a file or a row names it: `cases/eval_0-0-1.yaml` is 0-0-1, others are what they are."""
+    case = _CASE.fullmatch(name)
+    return case[1] if case else name
+
+
 def answer_row(row: Mapping[str, object], where: str) -> AnswerRow:
     """The answer in a row. Raises DataError, which says `where`, for a row that is none."""
     question = _column(row, _QUESTION, where)
@@ -198,7 +207,7 @@ def answer_row(row: Mapping[str, object], where: str) -> AnswerRow:
     sample = row.get("sample") or 0
     if isinstance(sample, bool) or (not isinstance(sample, int) and not str(sample).isdecimal()):
         raise DataError(f"{where}: sample {sample!r} is no whole number from 0")
-    key = (str(question), int(str(sample)))
+    key = (question_id(str(question)), int(str(sample)))
     if key[1] < 0:
         raise DataError(f"{where}: sample {sample!r} is no whole number from 0")
     column = next(name for name in _QUESTION if name in row)

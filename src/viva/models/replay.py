@@ -3,7 +3,8 @@
 JSONL or CSV (also gzipped) with the columns `question` (or `id`, `case`), `text` (or `reply`, `response`, `answer`) and
 optionally `sample` (0 by default), `stop_reason`, `usage` (`input`, `output`: tokens) and, where there is no text,
 `error` (why); anything else in a row is left alone. Or a folder of text files, one
-an answer: QUESTION/SAMPLE.txt or QUESTION_SAMPLE.txt (or QUESTION.txt where there is only one).
+an answer: QUESTION/SAMPLE.txt or QUESTION_SAMPLE.txt (or QUESTION.txt where there is only one). InfiBench's authors'
+are read as they lie: eval_ID_SAMPLE.txt, and their packer's CSV (`filename`, `completion`, a row an answer).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import gzip
 import itertools
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -18,7 +20,16 @@ from viva.errors import DataError, ModelError
 from viva.files import reading
 from viva.io.tables import read_csv, utf8
 from viva.models import Endpoint
-from viva.models.answerlines import JsonLines, LineAnswers, Recorded, answer_row, changed, explained, second
+from viva.models.answerlines import (
+    JsonLines,
+    LineAnswers,
+    Recorded,
+    answer_row,
+    changed,
+    explained,
+    question_id,
+    second,
+)
 from viva.models.textonly import TextOnly
 from viva.types import Generate, Response
 
@@ -142,11 +153,14 @@ def _of_table(source: JsonLines) -> Recorded:
     path, answers = source.path, dict[tuple[str, int], Response]()
     found = Recorded(answers, {}, set(), [], "")
     seen: set[tuple[str, int]] = set()
+    repeated = Counter[str]()
     with source.open() as file:
         content = utf8(file.read(), f"{path} is no CSV in UTF-8")
     for line, row in read_csv(path, content, longest=_LONGEST, unnamed=True)[1]:
         where = f"{path}, line {line}"
-        read = answer_row(row, where)
+        name = row.get("filename", "")
+        read = answer_row({"sample": str(repeated[name]), **row}, where)
+        repeated[name] += bool(name)  # InfiBench's packer repeats a row for each answer
         if read.key in seen:
             raise second(where, read.key)
         seen.add(read.key)
@@ -163,7 +177,8 @@ def _folder(folder: Path) -> tuple[Recorded, bytes]:
     for file in sorted(folder.rglob("*.txt")):
         if not file.is_file() or file.is_symlink():
             continue
-        question, sample = _named(file.relative_to(folder))
+        name, sample = _named(file.relative_to(folder))
+        question = question_id(name)
         if (question, sample) in answers:
             raise DataError(f"{file}: a second answer to question {question}, sample {sample}")
         content = _read(file)

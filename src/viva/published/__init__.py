@@ -10,7 +10,7 @@
 Facts: every figure is as its paper or its authors print it. What they are facts about is in `catalogue.toml`.
 """
 
-from viva.published.catalogue import about, bibtex, catalogue, table, tables
+from viva.published.catalogue import Figure, about, bibtex, catalogue, table, tables
 from viva.published.model import Column, Entry, Kind, Neighbour, Paper, Size, Source, Table, plain, share
 from viva.published.names import called, find, similar
 from viva.published.neighbours import NEAREST, NONE, neighbours, published_rows
@@ -21,6 +21,7 @@ __all__ = [
     "NONE",
     "Column",
     "Entry",
+    "Figure",
     "Kind",
     "Neighbour",
     "Paper",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Literal
+from statistics import mean
+from typing import Any, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from viva.errors import DataError
 from viva.io.tables import read_csv as csv_rows
@@ -89,8 +91,29 @@ class Declared(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The word that states a model's size."""
     sizes: str = ""
     """The table of the same benchmark that does."""
+    without: tuple[Kind, ...] = ()
+    """Kinds of the file's rows that the table lacks."""
+    ranked: str = ""
+    """The figure by which its models are ranked, the best first."""
+    mean: str = ""
+    """What a last row is called that has the means over the models."""
     notes: tuple[str, ...] = ()
     cells: tuple[Cells, ...] = ()
+
+
+class Figure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A figure of a paper: a table drawn, what a study finds, or models asked in several ways."""
+
+    shows: str
+    table: str = ""
+    """Drawn from this table, runs as further rows."""
+    columns: tuple[str, ...] = ()
+    """Of the table's columns, those that begin so; all where there are none."""
+    study: Literal["", "scaling", "correlate", "training"] = ""
+    options: dict[str, Any] = {}
+    """Of the study, which looks at the benchmark's published table, or at runs in its place."""
+    from_runs: bool = False
+    """Whether no table has what it shows."""
 
 
 class Benchmark(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -104,6 +127,8 @@ class Benchmark(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     bibtex: str
     tables: tuple[Declared, ...]
     settings: tuple[Setting, ...] = ()
+    figures: dict[str, Figure] = {}
+    """By their numbers in the paper."""
 
 
 @cache
@@ -166,9 +191,24 @@ def _read(benchmark: str, about: Benchmark, one: Declared) -> Table:
         title=one.title,
         source=Source(paper=about.paper, url=about.url, table=one.table, version=about.version, bibtex=about.key),
         columns=tuple(Column(name, label, one.units.get(name, one.unit)) for name, label in one.columns.items()),
-        entries=tuple(_entry(row, one, sizes) for row in rows),
+        entries=_arranged([_entry(row, one, sizes) for row in rows], one),
         notes=one.notes,
     )
+
+
+def _arranged(entries: list[Entry], one: Declared) -> tuple[Entry, ...]:
+    """The rows as the paper has them: without some, ranked, and with a row of means."""
+    entries = [entry for entry in entries if entry.kind not in one.without]
+    models = [entry for entry in entries if entry.kind == "model"]
+    if one.ranked:
+        models.sort(key=lambda entry: -entry.figures[one.ranked])
+        models = [replace(entry, words={"rank": str(at), **entry.words}) for at, entry in enumerate(models, 1)]
+        entries = models + [entry for entry in entries if entry.kind != "model"]
+    if one.mean:
+        columns = {name: [e.figures[name] for e in models if name in e.figures] for name in one.columns}
+        means = {name: round(mean(figures), 2) for name, figures in columns.items() if figures}
+        entries.append(Entry(model=one.mean, figures=means, kind="average"))
+    return tuple(entries)
 
 
 def _entry(row: dict[str, str], one: Declared, sizes: dict[str, Size]) -> Entry:

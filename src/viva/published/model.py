@@ -7,9 +7,9 @@ from typing import Literal
 
 from msgspec import Struct
 
-Kind = Literal["model", "baseline", "human", "average", "ablation", "count"]
-"""What a row is about: a model; a guesser; people; the mean of other rows; a model under other sampling; or, in tables
-of how many questions there are, no examinee at all."""
+Kind = Literal["model", "baseline", "human", "average", "ablation", "count", "run"]
+"""What a row is about: a model; a guesser; people; the mean of other rows; a model under other sampling; in tables
+of counts and settings no examinee at all; or a model of a run, put among the published ones."""
 
 _SIZE_ALONE = re.compile(r"[\d.]+b(?:instruct)?")
 
@@ -54,7 +54,7 @@ class Size(Struct, frozen=True):
 
 
 class Column(Struct, frozen=True):
-    """One column of figures. `unit`: "%", "questions", "billions", "coefficient", "answers"."""
+    """One column of figures. `unit`: "%", "questions", "billions", "coefficient", "answers", "points"."""
 
     name: str
     label: str

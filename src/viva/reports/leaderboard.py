@@ -192,7 +192,7 @@ def _grid(title: str, first: str, rows: Sequence[LeaderboardRow]) -> Grid:
         line += [f"{row.unscored:,}"] if unscored else []
         line += [_published(row), row.published_as] if published else []
         lines.append(tuple(line))
-    return Grid(title, tuple(header), tuple(lines))
+    return Grid(title, tuple(header), tuple(lines), keep=("published best@10",) if published else ())
 
 
 def legend(group: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from msgspec.structs import replace
 
@@ -29,6 +29,7 @@ KINDS: dict[Kind, str] = {
     "human": "people",
     "average": "mean of rows",
     "ablation": "ablation",
+    "run": "run",
 }
 
 
@@ -53,7 +54,8 @@ def table_grid(table: Table, *, most: int | None = None) -> Grid:
     if turned:
         lines = [list(line) for line in zip(*lines, strict=True)]
     header, *rows = map(tuple, lines)
-    headline = tuple(name for name in header if name.startswith(("overall", "Overall", "average", "Average")))
+    named = tuple(name for name in header if name.startswith(("overall", "Overall", "average", "Average")))
+    headline = named or tuple(column.label for column in columns[:1])
     return Grid(f"{table.title} · {table.benchmark} {table.name}", header, tuple(rows), keep=headline[-1:])
 
 
@@ -100,6 +102,8 @@ def figure_text(entry: Entry, column: Column) -> str:
         return f"{value:.2f}"
     if column.unit == "coefficient":
         return f"{value:.3f}"
+    if column.unit == "points":
+        return f"{value:+.2f}"
     return f"{value:g}" if column.unit == "billions" else f"{value:,.0f}"
 
 
@@ -125,6 +129,7 @@ class PublishedTables(StudyResult):
     """Whether it only says which tables there are."""
     notes: bool = True
     """Whether a list has the notes on its tables."""
+    drawing: ClassVar[str] = "viva.reports.charts.published:chart"
     words = WORDS | {
         "table", "about", "where", "kind", "access", "family", "type", "domain", "base", "expert_in", "area",
     }  # fmt: skip
@@ -140,6 +145,12 @@ class PublishedTables(StudyResult):
         return [
             "`viva published BENCHMARK` also shows the notes on its tables, `viva published BENCHMARK TABLE` a table."
         ]
+
+    def drawn(self) -> tuple[object, ...]:
+        """The one table."""
+        if self.listing or len(self.found) != 1:
+            raise VivaError(f"one table is drawn, and here are {len(self.found)}: name one of them")
+        return self.found
 
     def tables(self) -> list[Grid]:
         """Every table with all its columns."""

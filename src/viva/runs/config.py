@@ -137,7 +137,7 @@ class TaskOptions(Struct, frozen=True, kw_only=True):
     prompts: Annotated[
         Path | None,
         note(
-            "TOML file of prompt templates that replace the bundled ones; paper: the paper's, where they are shipped.",
+            "TOML file of prompt templates that replace the bundled ones.",
         ),
     ] = None
     context: Annotated[

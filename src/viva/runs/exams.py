@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -43,8 +42,6 @@ from viva.types import BenchmarkInfo, ExamSpec, Language, Sampling, is_language_
 
 Change = Callable[[ExamSpec, Path | None, dict[str, object] | None], tuple[ExamSpec, dict[str, object] | None]]
 """Settings, question file or card, templates → settings and templates."""
-PAPER = "paper"
-"""What --prompts takes in place of a file."""
 
 
 def open_exams(
@@ -173,8 +170,6 @@ def _templates(path: Path | None, names: list[str]) -> dict[str, dict[str, objec
     """A prompt file's templates for each benchmark: a table of its name, or the whole file when there is only one."""
     if path is None:
         return {}
-    if str(path) == PAPER and not path.exists():
-        return {name: _of_the_paper(name) for name in names}
     content = read_templates(path)
     named = {key: value for key, value in content.items() if key in BENCHMARKS}
     if named:
@@ -184,15 +179,6 @@ def _templates(path: Path | None, names: list[str]) -> dict[str, dict[str, objec
     if len(names) > 1:
         raise DataError(f"{path} must say which templates are whose: put them in tables [{names[0]}], [{names[1]}]")
     return {names[0]: content}
-
-
-def _of_the_paper(name: str) -> dict[str, object]:
-    """The paper's own prompts, which some benchmarks ship beside theirs. Raises DataError for the others."""
-    module = sys.modules[type(find_benchmark(name)).__module__]
-    path = Path(str(module.__file__)).with_name("prompts_paper.toml")
-    if question_file(name) or not path.exists():
-        raise DataError(f"{name} ships no prompts of its paper; {option('prompts')} takes a file")
-    return read_templates(path)
 
 
 _PASSAGE = 100

@@ -94,6 +94,10 @@ class CardExam(JudgedExam, MultipleChoiceExam):
     def __len__(self) -> int:
         return len(self._at)
 
+    def stem(self, question: Question) -> str:
+        """The question's text without the blanks of its cell."""
+        return question.text.strip()
+
     def questions(self) -> Iterator[Question]:
         """The questions in the order of the table; with a limit, evenly spread over all."""
         if len(self._at) == len(self._table):

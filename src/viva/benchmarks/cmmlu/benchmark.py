@@ -74,6 +74,11 @@ class Row(Struct, frozen=True):
     options: tuple[str, str, str, str]
     answer: str
 
+    @property
+    def bare(self) -> tuple[str, ...]:
+        """Question and options without the blanks around them, which some have and every prompt shows."""
+        return (self.text.strip(), *map(str.strip, self.options))
+
 
 def read_rows(path: Path, content: bytes) -> Iterator[Row]:
     """The rows of one subject's CSV. Raises DataError naming the file, the line and what is wrong."""
@@ -95,7 +100,7 @@ def read_rows(path: Path, content: bytes) -> Iterator[Row]:
             if len(row) > len(header):
                 raise DataError(f"{path}, line {reader.line_num}: more columns than the header names")
             if row:
-                yield Row(row[question], (row[a].strip(), row[b].strip(), row[c].strip(), row[d].strip()), row[answer])
+                yield Row(row[question], (row[a], row[b], row[c], row[d]), row[answer])
     except IndexError:
         raise DataError(f"{path}, line {reader.line_num}: fewer columns than the header names") from None
     except csv.Error as problem:
@@ -160,7 +165,7 @@ class CMMLUExam(MultipleChoiceExam):
         wordings = self._wordings.setdefault(path, bytearray())
         for number, row in enumerate(read_rows(path, content)):
             if number == len(wordings):
-                wordings.append(has_negation(row.text) | has_sub_options(row.text, row.options) << 1)
+                wordings.append(has_negation(row.text) | has_sub_options(row.text, row.bare[1:]) << 1)
             tags = shared.get(wordings[number])
             if tags is None:
                 tags = shared[wordings[number]] = _tags(subjects()[name], wordings[number])
@@ -204,8 +209,6 @@ class CMMLUExam(MultipleChoiceExam):
             right = letter == question.answer
             return Score(value=float(right), outcome="right" if right else "wrong", answer=letter, explanation=how)
         score = super().score(question, response, evidence)
-        if not response.text:
-            return score  # their script stops with an error
         # The authors' script draws a random letter here; a quarter is its expectation, and reproducible.
         outcome = score.outcome if score.value is None else "unparsed"
         return Score(value=0.25, outcome=outcome, explanation="as published: the expectation of a random letter")
@@ -245,16 +248,16 @@ def _inspect(identity: str, row: Row, seen: dict[int, str], defects: list[Defect
     if _gold(row) is None:
         defects.append(Defect(identity, "no usable gold", "left unscored", "unsound"))
     # Hashes in place of texts: a set may be large, and a collision would only add a line to the report.
-    first = seen.setdefault(hash((row.text, row.options)), identity)
+    first = seen.setdefault(hash(row.bare), identity)
     if first != identity:
         defects.append(Defect(identity, "duplicated question", f"same as {first}", "noted"))
-    if len(set(row.options)) < len(LETTERS):
+    if len(set(row.bare[1:])) < len(LETTERS):
         defects.append(Defect(identity, "equal options", "two options read alike", "noted"))
 
 
 def _gold(row: Row) -> str | None:
     answer = row.answer.strip()
-    return answer if answer in _LETTER_SET and all(row.options) and row.text.strip() else None
+    return answer if answer in _LETTER_SET and all(row.bare) else None
 
 
 def _tags(subject: Subject, wording: int) -> dict[str, str]:
@@ -279,7 +282,7 @@ class CMMLU:
         languages=("zh",),
         formats=("Multiple-choice",),
         size="11,582 test questions and 335 exemplars in 67 subjects",
-        version="2",
+        version="3",
         source="https://github.com/haonan-li/CMMLU",
         shots=MAX_SHOTS,
         supports=("cot", "base", "comprehension", "next-token", "likelihood", "as-published", "extraction"),

@@ -1,13 +1,21 @@
-"""What the authors' script reads from a reply, stage by stage: used only under `--as-published`.
+"""What the authors' scripts read from a reply, stage by stage: used only under `--as-published`.
 
-From the behaviour described in the specification (CMMLU, *Answering*): the first stage that finds one of the capitals
-A to D decides. The last stage, a random letter, is not here. The time is linear in the length of the reply.
+From the behaviour described in the specification (CMMLU, *Answering*): a generation script stores the reply without its
+line feeds in a CSV, which pandas reads again; then the first stage that finds one of the capitals A to D decides. The
+last stage, a random letter, is not here. The time is linear in the length of the reply.
 """
 
 from __future__ import annotations
 
 import re
 
+MISSING = frozenset(
+    (
+        *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>"),
+        *("N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
+    )
+)
+"""Fields that `pandas.read_csv` takes for not-a-number: the scripts then look for a letter in the text "nan"."""
 _LETTER = re.compile("[A-D]")
 _PHRASES = tuple(
     re.compile(phrase.replace("X", "([A-D])"))
@@ -30,23 +38,23 @@ _IS = re.compile("[^不]是：? ?([A-D])")
 
 
 def read_letter(reply: str) -> tuple[str, int] | None:
-    """The letter and the stage (0 to 4) that found it; None where the script draws a letter or, for "", fails."""
-    if reply[:1] in tuple("ABCD"):
-        return reply[0], 0
+    """The letter and the stage (0 to 4) that found it; None where the scripts draw a letter.
+
+    A bare carriage return splits a row of their CSV, and the answer is lost with the gold; here it is a character.
+    """
+    text = reply.replace("\n", "")
+    if text in MISSING or not (first := _LETTER.search(text)):
+        return None
+    if first.start() == 0:
+        return first[0], 0
     for phrase in _PHRASES:
-        if found := phrase.search(reply):
+        if found := phrase.search(text):
             return found[1], 1
-    lines = reply.split("\n")
-    for line in lines:
-        if (phrased := _ANSWER_IS.search(line)) and (letter := _LETTER.search(line, phrased.end())):
-            return letter[0], 1
+    if (phrased := _ANSWER_IS.search(text)) and (letter := _LETTER.search(text, phrased.end())):
+        return letter[0], 1
     for word in ("当选", "正确"):
-        for line in lines:
-            first = _LETTER.search(line)
-            end = line.find(word, first.end()) if first else -1
-            if end >= 0:
-                return _LETTER.findall(line, 0, end)[-1], 2
-    if found := _IS.search(reply):
-        return found[1], 3
-    named = _LETTER.findall(reply)
-    return (named[0], 4) if len(named) == 1 else None
+        if (end := text.find(word, first.end())) >= 0:
+            return _LETTER.findall(text, 0, end)[-1], 2
+    found = _IS.search(text)
+    named = _LETTER.findall(text)
+    return (found[1], 3) if found else (first[0], 4) if len(named) == 1 else None

@@ -26,13 +26,13 @@ _HOW_MANY = re.compile(r"几[个项种处条]|[个项种处条]数")
 
 FAMILIES = ("①②③④⑤⑥⑦⑧⑨⑩", "123456789", "abcdefgh", "ABCDEFGH", "ⅠⅡⅢⅣⅤⅥ", "甲乙丙丁戊己", "一二三四五六七八")
 """Labels of statements, in order."""
-_STOP = r"\s*[)）.．、:：](?!\d)"
-_AFTER = {"①": "", "Ⅰ": "", "a": "(?![a-zA-Z])", "A": r"(?:\s*[)）.．、:：,，]|(?=[^\W\d_a-zA-Z]))"}
+_STOP = r"\s*(?:[)）]|[.．、:：](?!\d))"
+_AFTER = {"①": "", "Ⅰ": "", "a": "(?![a-z]|[A-Z]{2})", "A": r"(?:\s*[)）.．、:：,，]|\s*(?=[^\W\d_a-zA-Z]))"}
 """What follows a label of a family, by its first one."""
 _ROMAN = {"IV": "Ⅳ", "VI": "Ⅵ", "III": "Ⅲ", "II": "Ⅱ", "I": "Ⅰ", "V": "Ⅴ"}
 _FOLDS = re.compile("[\u2f00-\u2fdfIV]")
 _NUMERAL = re.compile(r"(?<![A-Za-z])(?:IV|VI|I{1,3}|V)(?![A-Za-z])")
-_BETWEEN = re.compile(r"[\s、，,;；.．()（）和与及或→>＞<＜—~\-]|正确|错误|都|均|只有|仅")
+_BETWEEN = re.compile(r"[\s$、，,;；.．()（）和与及或→>＞<＜—~\-]|是?正确的?|错误的?|都|均|只有|仅")
 _COUNT = re.compile(r"(?:\s*[0-9一二两三四五六]\s*[个项种处条](?:正确|错误)?[，,、]?)+\s*")
 _ALL = re.compile(
     r"(?:以上)?(?:全部|全|都|均|皆)(?:都|部)?(?:是|对|正确|不对|不是|错误|不正确)?|以上(?:都|皆|均).{0,4}"

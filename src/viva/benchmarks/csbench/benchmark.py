@@ -70,7 +70,7 @@ class CSBenchExam(JudgedExam, MultipleChoiceExam):
         folder = locate(data, "csbench", name) / name
         tests, test_bytes = read_records(folder / "test.json")
         siblings, sibling_bytes = _siblings(folder, spec.language)
-        everything, defects = to_questions(tests, spec.language, siblings)
+        everything, defects = to_questions(tests, spec.language, siblings, repaired=not spec.as_published)
         contents = [test_bytes]
         if any("sibling set" in defect.detail for defect in defects):
             contents.append(sibling_bytes)  # some golds come from there
@@ -81,11 +81,16 @@ class CSBenchExam(JudgedExam, MultipleChoiceExam):
             defects += missing_explanations("valid", valid)
         if spec.shots:
             contents.append(valid_bytes)
-            pool, _ = to_questions(valid, spec.language, [])
+            pool, _ = to_questions(valid, spec.language, [], repaired=not spec.as_published)
             exemplars = draw(candidates(pool, {question.text for question in everything}, spec), spec)
         super().__init__(
             spec,
-            Templates(_own_templates(spec.language, folder), templates, {**BREAKS, "ask": "\n\n"}),
+            Templates(
+                _own_templates(spec.language, folder),
+                templates,
+                {**BREAKS, "ask": "\n\n"},
+                fenced=not spec.as_published,
+            ),
             fingerprint=fingerprint(contents),
             questions=[q for q in everything if not spec.only or q.tags["format"] in COMPREHENSION],
             exemplars=exemplars,
@@ -100,10 +105,6 @@ class CSBenchExam(JudgedExam, MultipleChoiceExam):
     def group(self, question: Question) -> str:
         """Exemplars are of the question's format and, as far as there are any, of its domain."""
         return f"{question.tags['domain']}/{question.kind}"
-
-    def stem(self, question: Question) -> str:
-        """The question's text as it was published, blanks around it included."""
-        return question.text
 
     def task(self, question: Question) -> str:
         """The format's task, however it is to be answered: `ending` says that."""
@@ -165,7 +166,7 @@ class CSBenchExam(JudgedExam, MultipleChoiceExam):
             return _plain_score(letter, question.answer, "the first standalone a-d (as published)")
         if question.kind == "truth":
             return self._truth(question, question.answer, response)
-        if not response.text.strip():
+        if not response.text.strip() and not self.spec.as_published:
             nothing: Outcome = "truncated" if response.stop_reason in CUT_OFF else "empty"
             return Score(value=None, outcome=nothing, explanation=because("the reply holds nothing visible", response))
         return self.judged(question, response, evidence)
@@ -253,7 +254,7 @@ class CSBench:
         more_languages=True,
         formats=tuple(KINDS),
         size="2,183 test and 236 validation questions in each language",
-        version="4",
+        version="5",
         source="https://github.com/csbench/csbench",
         rationale="possible",
         shots=5,

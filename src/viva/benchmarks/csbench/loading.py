@@ -77,12 +77,13 @@ def read_records(path: Path) -> tuple[list[Record], bytes]:
 
 
 def to_questions(
-    records: Sequence[Record], language: Language, siblings: Sequence[Record]
+    records: Sequence[Record], language: Language, siblings: Sequence[Record], *, repaired: bool = True
 ) -> tuple[list[Question], list[Defect]]:
     """Questions with usable golds, and what was wrong.
 
     `siblings` are the same questions in another language ([] where that file is not at hand): they tell the letter of
-    a multiple-choice gold that translation destroyed.
+    a multiple-choice gold that translation destroyed. Without `repaired` such golds stay as published: no letter is
+    right then.
     """
     defects: list[Defect] = []
     seen: Counter[str] = Counter()
@@ -96,7 +97,7 @@ def to_questions(
             defects.append(
                 Defect(identity, "duplicated id", f"{record.id} stands {seen[str(record.id)]} times", "noted")
             )
-        question = _question(record, identity, language, defects)
+        question = _question(record, identity, language, defects, repaired=repaired)
         if question.kind == "choice" and question.answer is None and len(question.options) == len(_LETTERS):
             lost.append(index)
         questions.append(question)
@@ -109,7 +110,7 @@ def to_questions(
     return questions, defects
 
 
-def _question(record: Record, identity: str, language: Language, defects: list[Defect]) -> Question:
+def _question(record: Record, identity: str, language: Language, defects: list[Defect], *, repaired: bool) -> Question:
     kind = KINDS[record.Format]
     options: tuple[str, ...] = ()
     if kind == "choice":
@@ -125,7 +126,7 @@ def _question(record: Record, identity: str, language: Language, defects: list[D
         text=record.Question,
         language=language,
         options=options,
-        answer=_gold(record, kind, identity, options, defects),
+        answer=_gold(record, kind, identity, options, defects, repaired=repaired),
         explanation=record.Explanation or "",
         tags={
             "domain": DOMAINS[record.Domain],
@@ -137,7 +138,9 @@ def _question(record: Record, identity: str, language: Language, defects: list[D
     )
 
 
-def _gold(record: Record, kind: Kind, identity: str, options: tuple[str, ...], defects: list[Defect]) -> str | None:
+def _gold(
+    record: Record, kind: Kind, identity: str, options: tuple[str, ...], defects: list[Defect], *, repaired: bool
+) -> str | None:
     answer = _plain(record.Answer).strip()
     if kind == "truth":
         value = truth_value(answer)
@@ -146,9 +149,10 @@ def _gold(record: Record, kind: Kind, identity: str, options: tuple[str, ...], d
         return value
     if kind != "choice":
         return answer or None
-    if len(options) < len(_LETTERS):
-        return None
-    if answer in _LETTERS and len(answer) == 1:
+    if len(options) < len(_LETTERS) or (answer in _LETTERS and len(answer) == 1):
+        return answer if len(options) == len(_LETTERS) else None
+    if not repaired and answer:
+        defects.append(Defect(identity, "translated letter", f"{answer!r} kept as published", "noted"))
         return answer
     ending = _LAST_LETTER.search(answer)
     # Only where no other letter is named: "A or B" ends in one letter, and says two.

@@ -145,7 +145,14 @@ class SynEvalExam(GradedByRule):
         reply = self._longest_reply(item, sampling) or 0
         return fit_to_context(
             shots,
-            lambda kept: prompting.render(self._texts, item, kept, base=base, whole=self.spec.choose == "likelihood"),
+            lambda kept: prompting.render(
+                self._texts,
+                item,
+                kept,
+                base=base,
+                whole=self.spec.choose == "likelihood",
+                turns=self.spec.as_published,
+            ),
             lambda shot: len(shot.sentence) + sum(map(len, shot.options)),
             lambda prompt: context_window.fits(prompt, reply, self.spec.context),
         )
@@ -187,7 +194,7 @@ class SynEval:
         languages=("en",),
         formats=FORMATS,
         size="generated from any treebank: viva build syneval (the paper drew 3,170 from the Penn Treebank)",
-        version="3",
+        version="4",
         source="arXiv 2311.08287",
         shots=MAX_SHOTS,
         supports=("base", "next-token", "likelihood", "as-published"),

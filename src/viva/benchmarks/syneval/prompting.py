@@ -73,22 +73,41 @@ def in_the_test(listed: Sequence[Listed], pools: Pools) -> Iterator[Defect]:
                 yield Defect(exemplar.id, "exemplar is asked", "it stands in test.jsonl too", "noted")
 
 
-def render(texts: Templates, item: Item, exemplars: Sequence[Item], *, base: bool, whole: bool = False) -> Prompt:
-    """The text to continue, or system and user message. `whole`: options are answered by their texts."""
+def render(
+    texts: Templates,
+    item: Item,
+    exemplars: Sequence[Item],
+    *,
+    base: bool,
+    whole: bool = False,
+    turns: bool = False,
+) -> Prompt:
+    """The text to continue, or system and user message. `whole`: options are answered by their texts. `turns`:
+    exemplars are turns of user and assistant, as the authors show them to chat models.
+    """
     section, lead = item.format, texts.text("lead")
     task = texts.text(f"{section}.task_shots" if exemplars else f"{section}.task")
     competing = whole and section == "MC"  # options' texts compete: nobody is to write a letter
     if not base and not exemplars and not competing:  # exemplars show what form the answer has
         ask = texts.text(f"{section}.ask")
         task = texts.after("ask", task) + ask if ask else task
+    system = [Message("system", text)] if (text := texts.text("system")) else []
     parts = [texts.after("task", task)]
+    said_before: list[Message] = []
     for exemplar in exemplars:
         said = exemplar.options[LETTERS.index(exemplar.answer)] if competing else exemplar.answer
         answer = fill(texts.text(f"{section}.answer"), {"answer": capitalised(said)})
-        parts.append(texts.after("exemplar", _block(texts, exemplar) + texts.before("answer", lead + answer)))
-    parts.append(_block(texts, item) + texts.before("lead", lead if base else texts.text("cue")))
-    text, system = "".join(parts), texts.text("system")
-    return text if base else (*((Message("system", system),) if system else ()), Message("user", text))
+        if turns and not base:
+            said_before += [
+                Message("user", "".join(parts) + _block(texts, exemplar)),
+                Message("assistant", lead + answer),
+            ]
+            parts = []
+        else:
+            parts.append(texts.after("exemplar", _block(texts, exemplar) + texts.before("answer", lead + answer)))
+    cue = "" if said_before else texts.text("cue")
+    text = "".join(parts) + _block(texts, item) + texts.before("lead", lead if base else cue)
+    return text if base else (*system, *said_before, Message("user", text))
 
 
 def _block(texts: Templates, item: Item) -> str:

@@ -85,9 +85,9 @@ class SynevalConfig(Struct, kw_only=True):
     wordings: Annotated[
         str,
         note(
-            "How questions are worded: as in the paper, or by a TOML file of the same keys as the bundled "
-            "wordings.toml.",
-            metavar="paper|FILE",
+            "How questions are worded, where not as by Viva: a TOML file of the same keys as the bundled "
+            "wordings.toml (docs/own-treebank.md).",
+            metavar="FILE",
         ),
     ] = ""
     gzip: Annotated[bool, note("Compress facts.jsonl and questions.jsonl.")] = False

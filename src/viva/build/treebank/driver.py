@@ -53,7 +53,7 @@ class BuildSettings(Struct, frozen=True, kw_only=True):
     glob: str = ""
     malformed: Literal["skip", "refuse"] = "skip"
     wordings: str = ""
-    """A file of wordings, or "paper"; empty for the bundled ones."""
+    """A file of wordings; empty for the bundled ones."""
     gzip: bool = False
     """facts.jsonl.gz and questions.jsonl.gz."""
     jobs: int = 0

@@ -30,7 +30,7 @@ class Manifest(Struct, kw_only=True):
     as_published: bool
     """Whether facts and questions are the published generator's, quirks included."""
     wordings: str = ""
-    """The file of other wordings than Viva's, or "paper"."""
+    """The file of other wordings than Viva's."""
     sampling: SamplingSettings
     encoding: str
     sources: list[Source]

@@ -13,11 +13,9 @@ from viva.errors import DataError
 from viva.prompting import read_templates
 from viva.shipped import shipped_table
 
-PAPER = Path(__file__).parent / "wordings_paper.toml"
-"""The paper's own, as far as they are known."""
 _KEPT = frozenset(("none_of_the_above", "fillers", "roles"))
-_NEEDED = ("“{slot}”", "“{answer}”", "{role}", "“____”")
-"""What a wording must hold if the bundled one does: replies are read by it."""
+_NEEDED = ("{slot}", "{answer}")
+"""What a wording must hold if the bundled one does: without it, nothing is asked."""
 _FIELD = re.compile(r"\{(slot|answer|role)\}")
 
 
@@ -53,14 +51,14 @@ class Wordings:
                 continue
             for name, group in table.items():
                 if isinstance(group, dict):
-                    for use, texts in group.items():
+                    for use, texts in group.items():  # CO: of a kind of phrase; MVP: of a role
                         self._lists[f"{point}.{name}", use] = _cut(f"{point}.{name}.{use}", texts)
                 else:
                     self._lists[point, name] = _cut(f"{point}.{name}", group)
 
     def of(self, point: KnowledgePoint, slot_kind: str, use: str) -> list[Wording]:
         """The wordings for one use: is, is_not, exists, exists_not, choice, blank."""
-        return self._lists[f"{point}.{slot_kind}" if point == "CO" else point, use]
+        return self._lists.get((f"{point}.{slot_kind}", use)) or self._lists[point, use]
 
 
 def _cut(name: str, texts: list[str]) -> list[Wording]:
@@ -81,17 +79,18 @@ def other_wordings(over: Mapping[str, Any]) -> Wordings:
     data = {point: dict(table) if isinstance(table, dict) else table for point, table in _bundled().items()}
     for point, table in over.items():
         for use, texts in table.items():
-            data[point][use] = {**data[point][use], **texts} if isinstance(texts, dict) else texts
+            data[point][use] = {**data[point].get(use, {}), **texts} if isinstance(texts, dict) else texts
     return Wordings(data)
 
 
 def read_wordings(name: str) -> dict[str, Any]:
-    """The wordings of a file, or with "paper" of the file that is shipped. Raises DataError for what cannot be used."""
+    """The wordings of a file, MVP's for every role or for each. Raises DataError for what cannot be used."""
     try:
-        over = read_templates(PAPER if name == "paper" else Path(name))
+        over = read_templates(Path(name))
     except DataError as problem:
         raise DataError(f"--wordings: {problem}") from None
     bundled = _bundled()
+    bundled["MVP"] = bundled["MVP"] | dict.fromkeys(bundled["roles"], bundled["MVP"])
     for point, table in over.items():
         if point in _KEPT or point not in bundled:
             known = ", ".join(key for key in bundled if key not in _KEPT)

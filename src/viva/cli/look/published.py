@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from viva.cli.chart_options import chart_option
 from viva.cli.options import derive, tables_options
 from viva.cli.output import check_writable, emit, show_study
 from viva.errors import VivaError
@@ -17,6 +18,7 @@ from viva.studies.published.study import PublishedConfig, study
 @click.command(name="published", help=inspect.cleandoc(PublishedConfig.__doc__ or ""))
 @derive(PublishedConfig, without=("all",))
 @click.option("--bibtex", "entries", is_flag=True, help="Instead: the BibTeX entry of the paper.")
+@chart_option("Draw the table or figure")
 @tables_options
 def published_command(entries: bool, **given: Any) -> int:
     """`viva published`."""
@@ -24,7 +26,7 @@ def published_command(entries: bool, **given: Any) -> int:
         show_study(study, PublishedConfig, given)
         return 0
     check_writable(given["out"])
-    if given["model"] or given["all"] or given["name"]:
+    if any(given[other] for other in ("model", "all", "name", "run", "figure", "chart")):
         raise VivaError("--bibtex prints a paper's entry: it goes with a benchmark, or none for all, and alone")
     emit("\n".join(map(bibtex, [given["benchmark"]] if given["benchmark"] else catalogue())), given["out"])
     return 0

@@ -1,55 +1,76 @@
-"""Published tables by benchmark, name and model."""
+"""Published tables and figures by benchmark, name and model, with the models of runs among them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from viva.commands import command
 from viva.errors import DataError, VivaError
 from viva.fields import note
-from viva.published import Table, catalogue, plain, similar, table, tables
+from viva.published import Column, Entry, Figure, Table, catalogue, plain, similar, table, tables
+from viva.published.catalogue import declared
 
 if TYPE_CHECKING:
-    from viva.reports.published import PublishedTables
+    from viva.reports.printing import StudyResult
+    from viva.reports.result import Result
+    from viva.types import ExamSpec
 
 
 class PublishedConfig(Struct, kw_only=True):
     """The papers' own tables, as printed, with their sources and notes on what contradicts itself.
 
-    Without TABLE: which tables BENCHMARK has, with the notes on them. Without BENCHMARK: all there are.
+    Without TABLE: which tables BENCHMARK has, with the notes on them. Without BENCHMARK: all there are. The papers'
+    figures, drawn from their tables or from runs.
 
     \b
     viva published csbench
     viva published csbench en_domains --model gpt-4 --model llama3
+    viva published infibench 7 --run runs/NAME                     the paper's Table 7, with a run's models
+    viva published infibench --figure 4 --chart figure4.svg
+    viva published csbench --figure 4c --run runs/zero --run runs/five --run runs/cot --chart figure4c.svg
     viva published infibench leaderboard --format csv --out leaderboard.csv
     """
 
     benchmark: Annotated[str, note("Of which benchmark; all without it.", argument=True)] = ""
-    name: Annotated[str, note("Which table; without it, which there are.", argument=True, metavar="TABLE")] = ""
+    name: Annotated[
+        str,
+        note("Which table, or its number in the paper; without it, which there are.", argument=True, metavar="TABLE"),
+    ] = ""
     model: Annotated[
         tuple[str, ...],
         note(
             "Only rows with this in their name, however it is written (gpt-4, llama3 8b); repeatable.", metavar="NAME"
         ),
     ] = ()
+    run: Annotated[
+        tuple[str, ...], note("The models of this run as further rows, or in the figure; repeatable.", metavar="FOLDER")
+    ] = ()
+    figure: Annotated[str, note("In place of tables: BENCHMARK's figure of this number, as 4a.", metavar="NUMBER")] = ""
     all: Annotated[bool, note("Every table of BENCHMARK.")] = False
 
 
-@command(PublishedConfig)
-def study(config: PublishedConfig) -> PublishedTables:
-    """The papers' own tables, as printed, with their sources and notes on what contradicts itself.
+@command(PublishedConfig, chart="Draw the table or figure")
+def study(config: PublishedConfig) -> StudyResult:
+    """The papers' own tables and figures, as printed, with their sources and notes on what contradicts itself.
 
-    Raises VivaError for unknown benchmarks, tables and models.
+    Raises VivaError for unknown benchmarks, tables, figures and models, and for runs that have none of the figures.
     """
     from viva.reports.published import PublishedTables
 
+    if config.figure:
+        return _figure(config)
     found = _tables_of(config.benchmark, config.name)
+    if config.run and not config.name:
+        raise VivaError("the models of a run are rows of one table: name it after its benchmark")
     if config.name or config.all or config.model:
-        return PublishedTables(tuple(_narrowed(found, config.model)))
+        kept = _narrowed(found, config.model)
+        return PublishedTables(tuple(_with_runs(one, config.run) for one in kept))
     return PublishedTables(found, listing=True, notes=bool(config.benchmark))
 
 
@@ -57,10 +78,130 @@ def _tables_of(benchmark: str, name: str) -> tuple[Table, ...]:
     if not benchmark:
         return tuple(found for one in catalogue() for found in tables(one))
     if name:
-        return (table(benchmark, name),)
-    if benchmark not in catalogue():
-        raise VivaError(f"no published tables of {benchmark!r}; there are those of {', '.join(catalogue())}")
+        numbered = tuple(one for one in tables(benchmark) if one.source.table == f"Table {name}")
+        return numbered or (table(benchmark, name),)
+    declared(benchmark)
     return tables(benchmark)
+
+
+def _figure(config: PublishedConfig) -> StudyResult:
+    """A paper's figure. Raises VivaError for one that is not drawn here, and for one of runs without any."""
+    from viva.reports.published import PublishedTables
+
+    figures = declared(config.benchmark).figures
+    figure = figures.get(config.figure)
+    if figure is None or config.name:
+        known = "; ".join(f"{number}: {one.shows}" for number, one in figures.items()) or "none"
+        raise VivaError(f"{config.benchmark} has no figure {config.figure[:20]!r} here; it has {known}")
+    if figure.from_runs and not config.run:
+        raise VivaError(f"figure {config.figure} of {config.benchmark} is drawn from runs alone; name their folders")
+    if figure.study:
+        return _studied(figure, config)
+    if not figure.table:
+        return PublishedTables((_by_way(figure, config),))
+    found = table(config.benchmark, figure.table)
+    kept = tuple(one for one in found.columns if not figure.columns or one.name.startswith(figure.columns))
+    (drawn,) = _narrowed([replace(found, columns=kept, title=figure.shows)], config.model)
+    return PublishedTables((_with_runs(drawn, config.run),))
+
+
+def _studied(figure: Figure, config: PublishedConfig) -> StudyResult:
+    """What a study finds in the benchmark's published table, or in runs."""
+    options: dict[str, Any] = figure.options
+    if config.run:  # names of published models are not those of runs
+        options = {name: value for name, value in options.items() if name not in ("model", "exclude", "reach")}
+    options = options | ({"model": config.model} if config.model else {})
+    sources = config.run or (config.benchmark,)
+    match figure.study:
+        case "scaling":
+            from viva.studies.scaling import study as scaling
+
+            return scaling.study(msgspec.convert({"sources": sources, **options}, scaling.ScalingConfig))
+        case "correlate":
+            from viva.studies.correlate import study as correlate
+
+            return correlate.study(msgspec.convert({"sources": sources, **options}, correlate.CorrelateConfig))
+        case _:
+            from viva.studies.training import study as training
+
+            return training.study(msgspec.convert({"runs": config.run, **options}, training.TrainingConfig))
+
+
+def _results(benchmark: str, runs: Sequence[str]) -> list[tuple[str, ExamSpec, bool, Result]]:
+    """Folder, settings, whether of the bundled sample, and result: a model of a run on an exam of the benchmark.
+
+    Raises DataError where the runs have none.
+    """
+    from viva.published import NONE
+    from viva.runs.results import read_run
+
+    found: list[tuple[str, ExamSpec, bool, Result]] = []
+    for name in runs:
+        reported = read_run(Path(name), NONE)
+        exams = {exam.spec.label: exam for exam in reported.folder.record.exams}
+        for result in reported.results:
+            if result.benchmark == benchmark:
+                exam = exams[result.exam]
+                found.append((Path(name).name, exam.spec, exam.data is None, result))
+    if not found:
+        raise DataError(f"{', '.join(runs)[:200]}: no exam of {benchmark} was asked there")
+    return found
+
+
+def _way(spec: ExamSpec) -> str:
+    return f"{spec.shots}-shot" + (" CoT" if spec.chain_of_thought else "")
+
+
+def _with_runs(found: Table, runs: Sequence[str]) -> Table:
+    """The table with a row for each model of the runs, where it has a figure of the table's columns."""
+    if not runs:
+        return found
+    about = declared(found.benchmark)
+    columns = {column.name for column in found.columns}
+    blocks = next(one.cells for one in about.tables if one.name == found.name)
+    cells = {place: name for block in blocks for place, name in block.named().items() if name in columns}
+    languages = {setting.language for setting in about.settings if found.name in setting.tables}
+    rows: list[Entry] = []
+    notes: list[str] = []
+    for folder, spec, sample, result in _results(found.benchmark, runs):
+        if languages and result.language not in languages:
+            continue
+        figures = {
+            cells[place]: 100 * cell.mean
+            for one in result.tables
+            for row, line in zip(one.rows, one.cells, strict=True)
+            for column, cell in zip(one.columns, line, strict=True)
+            if (place := (one.name, row, column)) in cells and cell.mean is not None
+        }
+        if figures:
+            rows.append(Entry(model=f"{result.model} ({folder}, {_way(spec)})", figures=figures, kind="run"))
+            if sample:
+                notes.append(f"{folder} asked Viva's bundled sample, which no published figure is about.")
+    if not rows:
+        raise DataError(f"{', '.join(runs)[:200]}: these runs have no figure of {found.benchmark}'s table {found.name}")
+    notes.append("Rows of runs are Viva's own figures, means without intervals; `viva score` has these.")
+    return replace(found, entries=(*found.entries, *rows), notes=(*found.notes, *dict.fromkeys(notes)))
+
+
+def _by_way(figure: Figure, config: PublishedConfig) -> Table:
+    """The models of runs, each with its overall score in every way in which it was asked."""
+    scores: dict[str, dict[str, float]] = {}
+    for _, spec, _, result in _results(config.benchmark, config.run):
+        if result.overall.mean is not None:
+            name = result.model if spec.language == "en" else f"{result.model}, {spec.language}"
+            scores.setdefault(name, {})[_way(spec)] = 100 * result.overall.mean
+    ways = sorted({way for ways in scores.values() for way in ways}, key=lambda way: (way.endswith("CoT"), way))
+    if not ways:
+        raise DataError(f"{', '.join(config.run)[:200]}: nothing is scored there")
+    return Table(
+        benchmark=config.benchmark,
+        name=f"figure {config.figure}",
+        title=figure.shows,
+        source=replace(tables(config.benchmark)[0].source, table=f"Figure {config.figure}, from runs"),
+        columns=tuple(Column(way, way) for way in ways),
+        entries=tuple(Entry(model=name, figures=figures, kind="run") for name, figures in scores.items()),
+        notes=("Means without intervals; `viva compare` says whether a difference is more than chance.",),
+    )
 
 
 def _narrowed(found: Sequence[Table], names: Sequence[str]) -> list[Table]:
@@ -81,5 +222,5 @@ def _narrowed(found: Sequence[Table], names: Sequence[str]) -> list[Table]:
             if entry.kind != "count" and any(plain(name) in plain(entry.name) for name in names)
         )
         if rows:
-            kept.append(msgspec.structs.replace(one, entries=rows))
+            kept.append(replace(one, entries=rows))
     return kept

@@ -27,6 +27,7 @@ SCORES: dict[str, tuple[str, str]] = {
     "infibench": ("leaderboard", "score"),
     "cmmlu": ("five_shot", "average"),
     "syneval": ("zero_shot", "overall"),
+    "clrbench": ("main", "q_a"),
 }
 """Benchmark → the table and the column that are meant where nothing else is said."""
 SIZE_COLUMNS = ("parameters", "billions", "size", "total")

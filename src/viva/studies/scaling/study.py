@@ -66,6 +66,9 @@ class ScalingConfig(Struct, kw_only=True):
         tuple[str, ...], note("Only models of which this is said: domain=Code.", metavar="WORD=VALUE")
     ] = ()
     best: Annotated[bool, note("Only the best model of each size.")] = False
+    frontier: Annotated[
+        bool, note("Fit the models that set a new best as sizes grow, as InfiBench's Figure 4 does; draw all.")
+    ] = False
     table: Annotated[str | None, note("Which published table (`viva published BENCHMARK`).", metavar="NAME")] = None
     score: Annotated[str | None, note("Which column is the score.", metavar="COLUMN")] = None
     sizes: Annotated[Path | None, note("CSV `model,billions[,active]`, where names do not say it.", metavar="FILE")] = (
@@ -99,7 +102,7 @@ def study(config: ScalingConfig) -> Scalings:
 
 def _fitted(found: ScalingData, kinds: Sequence[Kind], config: ScalingConfig) -> Scaling:
     """Fits, predictions and breaks of the chosen models."""
-    from viva.analysis.scalinggroups import best_of_size, grouped, studied
+    from viva.analysis.scalinggroups import best_of_size, frontier, grouped, studied
     from viva.reports.result import left_out
     from viva.reports.scaling import Scaling
 
@@ -124,6 +127,7 @@ def _fitted(found: ScalingData, kinds: Sequence[Kind], config: ScalingConfig) ->
                 _numbers(config.fit_on, "--fit-on"),
                 references,
                 by_family=config.families != NONE,
+                only=frontier(kept) if config.frontier else None,
             )
         )
     fitted = [group for group in groups if group.fits]
@@ -136,7 +140,9 @@ def _fitted(found: ScalingData, kinds: Sequence[Kind], config: ScalingConfig) ->
             why = left_out(found.ranges) if found.ranges and not unknown else why
         raise DataError(f"{found.title}: no curve can be fitted; {why}")
     return Scaling(
-        title=found.title + (", best of each size" if config.best else ""),
+        title=found.title
+        + (", best of each size" if config.best else "")
+        + (", models that set a new best fitted" if config.frontier else ""),
         parameters=config.parameters,
         groups=tuple(groups),
         references=references,

@@ -1,0 +1,124 @@
+"""`viva published BENCHMARK --figure N`, and the models of runs among published rows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import viva
+from rows import table as cases
+from viva.analysis.scalinggroups import Point, frontier
+from viva.errors import DataError, VivaError
+from viva.published import catalogue, table
+from viva.reports.charts.saving import save, spec
+from viva.studies.published.study import PublishedConfig, study
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
+    """The bundled sample of CS-Bench in three ways, and SynEval's; the first three are CS-Bench's."""
+    folder = tmp_path_factory.mktemp("figures")
+    for name, given in {
+        "zero": {"exam": "csbench", "only": "comprehension"},
+        "five": {"exam": "csbench", "only": "comprehension", "shots": 5},
+        "cot": {"exam": "csbench", "only": "comprehension", "shots": 5, "cot": True},
+        "syneval": {"exam": "syneval", "shots": 5, "samples": 1},
+    }.items():
+        viva.run(given.pop("exam"), model="baseline/first", run=folder / name, published_rows="none", **given)
+    return tuple(str(folder / name) for name in ("zero", "five", "cot", "syneval"))
+
+
+def test_every_figure_of_published_rows_is_drawn(tmp_path: Path) -> None:
+    with cases() as case:
+        for benchmark, about in catalogue().items():
+            for number, figure in about.figures.items():
+                if figure.from_runs:
+                    continue
+                with case((benchmark, number)):
+                    found = study(PublishedConfig(benchmark=benchmark, figure=number))
+                    drawn = found.chart()
+                    assert drawn is not None
+                    save(drawn, tmp_path / "figure.svg")
+                    assert (tmp_path / "figure.svg").stat().st_size > 5_000
+
+
+def test_the_frontier_is_the_models_that_set_a_new_best() -> None:
+    points = [Point(model=f"{size}-{score}", size=size, score=score) for size, score in
+              ((7, 0.5), (1, 0.3), (1, 0.2), (3, 0.3), (13, 0.4), (7, 0.6), (70, 0.6), (80, 0.7))]  # fmt: skip
+    assert [point.model for point in frontier(points)] == ["1-0.3", "7-0.6", "80-0.7"]
+    assert frontier([]) == []
+
+
+def test_infibenchs_figure_4_fits_four_models_and_draws_all() -> None:
+    (group,) = json.loads(study(PublishedConfig(benchmark="infibench", figure="4")).to_json())["tables"][0]["groups"]
+    assert [(point["size"], round(point["score"], 4)) for point in group["points"]] == [
+        (1.0, 0.3194), (1.3, 0.4132), (6.7, 0.5325), (22.0, 0.6298),
+    ]  # fmt: skip
+    assert len(group["held_out"]) == 90
+    assert round(group["reached"][0]["reach"]["size"], 1) == 47.6
+
+
+def test_figure_4c_has_a_column_for_each_way_of_asking(runs: tuple[str, ...]) -> None:
+    found = study(PublishedConfig(benchmark="csbench", figure="4c", run=runs[:3]))
+    header, rows = found.records()
+    assert list(header)[-3:] == ["0-shot", "5-shot", "5-shot CoT"]
+    (row,) = list(rows)
+    for name, cell in zip(runs, list(row)[-3:], strict=False):
+        (result,) = viva.open_run(name).results
+        assert result.overall.mean is not None
+        assert float(str(cell)) == pytest.approx(100 * result.overall.mean, abs=1e-3)
+    assert found.chart() is not None
+
+
+def test_the_models_of_a_run_are_further_rows_with_their_own_figures(runs: tuple[str, ...]) -> None:
+    (published,) = study(PublishedConfig(benchmark="csbench", name="en_formats")).data()["tables"]  # type: ignore[index]
+    (found,) = study(PublishedConfig(benchmark="csbench", name="13", run=runs[:1])).data()["tables"]  # type: ignore[index]
+    *before, row = found.entries
+    assert tuple(before) == published.entries
+    assert (row.kind, row.model) == ("run", "baseline/first (zero, 0-shot)")
+    (result,) = viva.open_run(runs[0]).results
+    (formats,) = (one for one in result.tables if one.name == "formats")
+    cell = formats.cells[formats.rows.index("Multiple-choice")][formats.columns.index("Average")]
+    assert row.figures["multiple_choice_average"] == 100 * cell.mean
+    assert any("bundled sample" in note for note in found.notes)
+
+
+def test_tables_10_to_13_take_rows_of_a_run(runs: tuple[str, ...]) -> None:
+    for number in ("12", "13"):
+        (found,) = study(PublishedConfig(benchmark="syneval", name=number, run=runs[3:])).data()["tables"]  # type: ignore[index]
+        assert len(found.entries[-1].figures) == 18
+
+
+def test_runs_in_a_figure_are_outlined(runs: tuple[str, ...]) -> None:
+    drawn = study(PublishedConfig(benchmark="csbench", figure="12", run=runs[:1])).chart()
+    assert drawn is not None
+    assert '"run":true' in json.dumps(spec(drawn), separators=(",", ":"))
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        (PublishedConfig(benchmark="csbench", figure="99"), "has no figure '99' here; it has 1: Composition"),
+        (PublishedConfig(benchmark="cmmlu", figure="1"), "it has none"),
+        (PublishedConfig(figure="1"), "no published tables of ''"),
+        (PublishedConfig(benchmark="csbench", figure="4c"), "drawn from runs alone"),
+        (PublishedConfig(benchmark="csbench", name="99"), "no published table '99'"),
+        (PublishedConfig(benchmark="csbench", run=("x",)), "name it after its benchmark"),
+    ],
+)
+def test_what_is_no_figure_or_table_is_refused(config: PublishedConfig, said: str) -> None:
+    with pytest.raises(VivaError, match=said):
+        study(config)
+
+
+def test_runs_of_another_benchmark_are_refused(runs: tuple[str, ...]) -> None:
+    with pytest.raises(DataError, match="no exam of infibench"):
+        study(PublishedConfig(benchmark="infibench", name="6", run=runs[:1]))
+    with pytest.raises(DataError, match="no figure of csbench's table zh_domains"):
+        study(PublishedConfig(benchmark="csbench", name="zh_domains", run=runs[:1]))
+
+
+def test_a_number_of_a_paper_is_its_table() -> None:
+    assert table("infibench", "by_language").title in study(PublishedConfig(benchmark="infibench", name="7")).to_text()
