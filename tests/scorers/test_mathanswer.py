@@ -167,6 +167,12 @@ def test_any_two_texts_are_compared(one: str, other: str) -> None:
         assert same_answer(one, [one]) == one
 
 
+def test_a_sentence_with_a_relation_is_compared() -> None:
+    said = r"The solution to the inequality is \( x \in (-6, 10) \)."
+    assert same_answer(said, ["(-5, 10)"]) is None
+    assert same_answer(said, [r"the set x \in (-6, 9)"]) is None
+
+
 def test_a_hostile_formula_costs_little() -> None:
     for text in (
         "(" * 390,

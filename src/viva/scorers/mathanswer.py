@@ -119,6 +119,8 @@ def _same_named(one: str, other: str, tolerance: float) -> bool:
         return _same_equation(one, other)
     if name and its and name != its and len(name) == len(its) == 1:
         return False
+    if (given, wanted) == (one, other):
+        return False  # words before the sign: no name to take away
     return _same(given, wanted, tolerance)
 
 
