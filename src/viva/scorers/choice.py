@@ -17,15 +17,15 @@ from itertools import groupby
 
 from viva.scorers.candidates import CONDITIONAL, Candidate, Group, Judgement, Strength
 from viva.scorers.choicewindow import ChoiceWindow
-from viva.scorers.conclusion import concluded, finished, found_retraction
+from viva.scorers.conclusion import concluded, finished
 from viva.scorers.fold import fold, windows
 from viva.scorers.hints import singled_out
 from viva.scorers.mentions import mark
 from viva.scorers.namedoption import named_option
 from viva.scorers.optiontext import OptionTexts, restated_from, stated_option
 from viva.scorers.reading import UNPARSED, Reading
+from viva.scorers.reading.segments import found_retraction, read_visible
 from viva.scorers.short import is_lone_letter, with_own_text
-from viva.scorers.visible import read_visible
 from viva.types import Extraction
 
 _JUST_CORRECTED = re.compile(r"b[^.nLPM]{0,6}$")

@@ -13,17 +13,15 @@ from viva.benchmarks.judged import JudgedExam
 from viva.benchmarks.multiple_choice import MultipleChoiceExam
 from viva.benchmarks.sets import spread
 from viva.prompting import Templates, fill, gap_between
-from viva.scorers.fold import after_thinking
-from viva.scorers.grading import grade_reading, no_reply, outcome_of
+from viva.scorers.grading import grade_reading, grade_term, no_reply, outcome_of
 from viva.scorers.mathanswer import same_answer
-from viva.scorers.number import boxed, read_number, same_number
-from viva.scorers.reading import UNPARSED, Reading
+from viva.scorers.number import same_number
+from viva.scorers.reading.values import read_formula, read_number, read_term, read_words
 from viva.scorers.selection import grade_selection, read_selection
 from viva.scorers.squad import exact_match, token_f1
-from viva.scorers.stated import stated
-from viva.scorers.term import LONGEST_TERM, read_term
 from viva.scorers.truth import read_truth
 from viva.types import (
+    CUT_OFF,
     NOTHING,
     Aggregate,
     Defect,
@@ -40,8 +38,6 @@ MARKS = range(1, 11)
 MANY = 30
 """A tag with more values than this gets a long table."""
 EM, F1 = "exact", "f1"
-_AROUND = ' \t\r\n.。,"“”‘’«»「」『』*'
-"""What stands around a phrase and is no part of it; SQuAD's normalisation knows ASCII punctuation alone."""
 
 
 class CardExam(JudgedExam, MultipleChoiceExam):
@@ -166,63 +162,40 @@ class CardExam(JudgedExam, MultipleChoiceExam):
         return Aggregate("Overall", over=chosen.macro if isinstance(chosen, Macro) else "")
 
 
-def _visible(response: Response) -> str | None:
-    """What follows the thinking; None where it has no end."""
-    start, unfinished = after_thinking(response.text)
-    return None if unfinished else response.text[start:]
-
-
-def _unread(response: Response, why: str) -> Score:
-    return grade_reading(Reading(UNPARSED, rule=why), "", response)
+def _ended(response: Response) -> bool:
+    return response.stop_reason not in CUT_OFF
 
 
 def _number(response: Response, accepted: Sequence[str], tolerance: float) -> Score:
-    found = read_number(response.text)
-    if found is None:
-        return _unread(response, "the reply commits to no number")
-    same = same_number(found, accepted, tolerance)
-    value = float(same is not None)
-    why = f"{'is' if value else 'is not'} {accepted[0]}" + (f" ({found.rule})" if found.rule else "")
-    return Score(value=value, outcome=outcome_of(value), answer=found.text, explanation=why)
+    number, reading = read_number(response.text, ended=_ended(response))
+    if number is None:
+        return grade_reading(reading, "", response)
+    value = float(same_number(number, accepted, tolerance) is not None)
+    why = f"{'is' if value else 'is not'} {accepted[0]} ({reading.rule})"
+    return Score(value=value, outcome=outcome_of(value), answer=number.text, explanation=why)
 
 
 def _math(response: Response, accepted: Sequence[str], tolerance: float) -> Score:
-    """What stands in the last box, behind ####, or is stated as the answer; else the whole of a short reply."""
-    text = _visible(response)
-    if text is None:
-        return _unread(response, "thinking without an end")
-    last = text.rstrip().rpartition("\n")[2]
-    marked = last.rpartition("####")[2].strip() if "####" in last else ""
-    statement = stated(text, "term")
-    said = boxed(text) or marked or (statement.text if statement else "")
-    if not said and len(text.split()) > LONGEST_TERM:
-        return _unread(response, "a long reply that states no answer")
-    same = same_answer(said or text, accepted, tolerance)
+    said, reading = read_formula(response.text, ended=_ended(response))
+    if said is None:
+        return grade_reading(reading, "", response)
+    same = same_answer(said, accepted, tolerance)
     why = f"the same as {same!r}" if same is not None else f"not {accepted[0]!r}"
     value = float(same is not None)
-    return Score(value=value, outcome=outcome_of(value), answer=(said or text.strip())[:500], explanation=why)
+    return Score(value=value, outcome=outcome_of(value), answer=said[:500], explanation=f"{why} ({reading.rule})")
 
 
 def _term(response: Response, accepted: Sequence[str]) -> Score:
-    text = _visible(response)
-    inside = boxed(text) if text else None
-    said = read_term(inside or text, accepted) if text else None
-    if said is None:
-        return _unread(response, "a long reply that states no answer")
-    value = float(said.same is not None)
-    why = f"accepted as {said.same!r}" if value else "none of the accepted answers, normalised"
-    return Score(value=value, outcome=outcome_of(value), answer=said.text, explanation=why)
+    return grade_term(*read_term(response.text, accepted, ended=_ended(response)), response)
 
 
 def _phrase(response: Response, accepted: Sequence[str]) -> Score:
-    """Exact match is the score, F1 a part of it: of what the reply states as its answer, else of all of it."""
-    text = _visible(response)
-    if text is None:
-        return _unread(response, "thinking without an end")
-    statement = stated(text, "term")
-    said = (statement.text if statement and statement.whole else text).strip(_AROUND)
+    """Exact match is the score, F1 a part of it."""
+    said, reading = read_words(response.text, ended=_ended(response))
+    if said is None:
+        return grade_reading(reading, "", response)
     exact, overlap = exact_match(said, accepted), token_f1(said, accepted)
-    why = f"exact match {exact:.0f}, F1 {overlap:.3f}"
+    why = f"exact match {exact:.0f}, F1 {overlap:.3f} ({reading.rule})"
     return Score(
         value=exact, outcome=outcome_of(exact), answer=said[:500], explanation=why, parts={EM: exact, F1: overlap}
     )
