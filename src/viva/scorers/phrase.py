@@ -107,7 +107,7 @@ def _read(text: str, asked: Asked) -> PhraseReading:
         return _made(text, first, "the first line stands in the sentence")
     if claimed:
         return _resolve(claimed, masked)
-    slots = [slot for slot in stated(text) if not asked.shows(slot.text)]
+    slots = [slot for slot in stated(text) if slot.text and not asked.shows(slot.text)]
     return _made(text, slots[-1].span, slots[-1].rule) if slots else _unstated(found_claims, masked)
 
 

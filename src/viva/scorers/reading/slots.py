@@ -97,7 +97,7 @@ def _words() -> _Words:
         return re.compile(pattern, re.IGNORECASE)
 
     end = r"(?:(?<=[\u0e00-\uffff])|(?![a-z\u00c0-\u024f\u0400-\u04ff]))"
-    start = r"(?:^|[.!?](?=[\s\"'*)])|[;:,\u2013](?!\d)|[。\n]|\s(?=(?:so|therefore|thus|hence)\b)|(?<=\s)-(?=\s))[\s\"'()\[\]*_#>|\x01-]{0,12}"
+    start = r"(?:^|[.!?](?=[\s\"'*)]|(?-i:[A-Z#<]))|[;:,\u2013](?!\d)|[。\n]|\s(?=(?:so|therefore|thus|hence)\b)|(?<=\s)-(?=\s))[\s\"'()\[\]*_#>|\x01-]{0,12}"
     drawn = rf"(?:{either('conclusive')}){end}"
     lead = rf"{start}(?:(?:(?P<drawn>{drawn})|(?:{either('opening')}){end})[,:]?\s{{0,3}}){{0,3}}(?:(?:{either('aside')})\s)?"
     adjective = rf"(?:(?:{either('adjective')}){end}[\s*]{{0,3}}){{0,3}}"
