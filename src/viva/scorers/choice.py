@@ -111,10 +111,10 @@ def _lone(reply: str, letters: str, language: str) -> Reading:
     return read_visible(reply, lambda start, end: _read_part(reply, start, end, Known(letters, language)))
 
 
-def _read_part(reply: str, start: int, end: int, known: Known) -> Reading:
+def _read_part(reply: str, start: int, end: int, known: Known) -> Reading:  # noqa: PLR0911 - a rule a return
     letters, language, options = known.letters, known.language, known.options
-    if known.exemplars and (last := _behind_exemplars(reply, start, end, known)):
-        return last
+    if known.exemplars and (bare := _behind_exemplars(reply, start, end, known)):
+        return bare
     if (boxes := ticked(reply[start:end], letters)) is not None:
         return Reading(boxes if len(boxes) == 1 else UNPARSED, (start, end) if len(boxes) == 1 else None, "ticked box")
     if own := with_own_text(reply[start:end], letters, options):
@@ -162,13 +162,13 @@ def _read_part(reply: str, start: int, end: int, known: Known) -> Reading:
 
 _NOTHING = Reading(UNPARSED)
 _NUMBERED = re.compile(r"^\d{1,2}[.)]\s")
-_PIECE = re.compile(r"[^\n]+?(?:\.\s|\n|\Z)")
+_PIECE = re.compile(r"[^\n]+?(?:(?<!\d)\.\s|\n|\Z)")
 _BARE = 48
 """Characters of a bare statement."""
 
 
 def _behind_exemplars(reply: str, start: int, end: int, known: Known) -> Reading | None:
-    """The last of exactly one bare statement for each exemplar and one more: "The answer is (A). The answer is (C)."."""
+    """The last of exactly one bare statement for each exemplar and one more: "The answer is (A). …"."""
     if end - start > (known.exemplars + 1) * _BARE:
         return None
     pieces = [match for match in _PIECE.finditer(reply, start, end) if match.group().strip()]

@@ -1,12 +1,13 @@
 """Numbers as replies and gold answers write them, and whether two are the same: by value, not by how it is written.
 
-Read are digits with separators (1,024, 14{,}916), decimals, exponents, fractions (3/4, 1 1/2, \\frac{3}{4}), percentages,
-words for large numbers (70k, 1.5 million), a currency in front and a unit behind. A percentage is its value (50 % is
+Read are digits with separators (1,024, 14{,}916), decimals, exponents, fractions (3/4, 1 1/2, \\frac{3}{4}),
+percentages, words for large numbers (70k, 1.5 million), a currency in front and a unit behind. A percentage is its value (50 % is
 0.5) or, where the gold is written without the sign, its number (50 % is 50).
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from fractions import Fraction
@@ -32,7 +33,8 @@ _THOUSANDS = re.compile(r"k(?![A-Za-z])")
 _LETTERS = re.compile(r"\s?(?:k|K|m|M|bn|B|b)(?![A-Za-z])")
 _CURRENCY = re.compile(r"[$€£¥]")
 _OTHERS = re.compile(
-    r"(?P<unit>[^\d]{0,40}?)(?P<link>[-–—]|,?\s?\(?(?:\bor\b|\bto\b|\bi\.e\.|\bthat is\b|\boder\b|\bbis\b|\bou\b|\bà\b|[或至到]))"
+    r"(?P<unit>[^\d]{0,40}?)"
+    r"(?P<link>[-–—]|,?\s?\(?(?:\bor\b|\bto\b|\bi\.e\.|\bthat is\b|\boder\b|\bbis\b|\bou\b|\bà\b|[或至到]))"
     r"(?: (?:about|rather|even))?,?\s?[$€£¥]?"
 )
 """Between two numbers of which either may be meant."""
@@ -99,7 +101,7 @@ def the_number(text: str, *, last: bool = False) -> NumberRead | Unsure | None:
     cleaned = cleaned[ends + 1 :]
     if not places:
         return None
-    pairs = list(zip(places, places[1:], strict=False))
+    pairs = list(itertools.pairwise(places))
     for (before, one), (after, other) in pairs[-1:] if last else pairs[:1]:
         between = cleaned[before.end() : after.start()]
         apart = _OTHERS.fullmatch(between) or _JOINED.fullmatch(between)

@@ -113,8 +113,8 @@ def _of_slot(slot: Slot, letters: str, known: dict[str, str]) -> set[str] | Unsu
     listed = "\n" in slot.rest and _LISTED_BELOW.match(slot.rest) is not None
     if not listed and _names(slot.rest[len(slot.text) :].strip(" .\n*"), letters):
         return UNSURE
-    for said in (slot.rest, slot.text) if listed else (slot.text,):
-        said = unicodedata.normalize("NFKC", _TAG.sub("", said))
+    for written in (slot.rest, slot.text) if listed else (slot.text,):
+        said = unicodedata.normalize("NFKC", _TAG.sub("", written))
         said = _JOINED.sub(", ", _LATEX.sub("", said).replace("选项", " ").replace("只有", "only "))
         said = re.sub(r"[^\S\n]+", " ", said).strip(" \t\n:。.*")
         if not said or _ADDED.search(said):

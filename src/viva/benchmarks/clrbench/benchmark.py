@@ -153,8 +153,8 @@ class CLRBenchExam(JudgedExam, MultipleChoiceExam):
             case "choices":
                 return _selection(question, gold, response)
             case "term":
-                ended = response.stop_reason not in CUT_OFF
-                return grade_term(*read_term(text, (gold, *question.accepted), ended=ended), response)
+                whole = response.stop_reason not in CUT_OFF
+                return grade_term(*read_term(text, (gold, *question.accepted), ended=whole), response)
             case _:
                 return self.judged(question, response, evidence)
 

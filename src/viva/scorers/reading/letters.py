@@ -13,15 +13,21 @@ from functools import cache
 from viva.scorers.fold import plain
 from viva.scorers.optiontext import squeeze
 from viva.scorers.reading import Reading
+from viva.scorers.reading.segments import found_retraction
 from viva.scorers.reading.slots import UNSURE, Slot, Unsure, marked, resolve, stated, undressed
 
 _LETTER = re.compile(
     r"[(\[{<\s\"'*$]{0,4}([A-Za-z])(?P<closed>[)\]}>]?)[\"'*$]{0,3}\s*(?:[.:,;-]+\s*|(?=\()|$|(?<=[)\]}>\s])\s*)"
 )
-_BOX = re.compile(r"^[ \t>*+-]{0,8}(?:\d{1,2}[.)][ \t])?(?:\[(?P<mark>[ xX✓✔*]?)\]|(?P<sign>[☐☑☒✅⬜✓✔]))[ \t*]{0,4}\(?(?P<letter>[A-Z])(?![A-Za-z])", re.MULTILINE)  # fmt: skip
+_BOX = re.compile(
+    r"^[ \t>*+-]{0,8}(?:\d{1,2}[.)][ \t])?(?:\[(?P<mark>[ xX✓✔*]?)\]|(?P<sign>[☐☑☒✅⬜✓✔]))[ \t*]{0,4}"
+    r"\(?(?P<letter>[A-Z])(?![A-Za-z])",
+    re.MULTILINE,
+)
 _EMPTY = frozenset({"", " ", "☐", "⬜"})
 _HEADED = re.compile(
-    r"^[\s*#>_-]{0,8}(?:(?!is\b|are\b|was\b)[^\W\d_]{2,20}[ '-]?){1,3}[ *]{0,3}:[ *(\[\"']{0,6}([A-Z])[)\]*.\"']{0,5}[ \t]*$",
+    r"^[\s*#>_-]{0,8}(?:(?!is\b|are\b|was\b)[^\W\d_]{2,20}[ '-]?){1,3}[ *]{0,3}"
+    r":[ *(\[\"']{0,6}([A-Z])[)\]*.\"']{0,5}[ \t]*$",
     re.MULTILINE,
 )
 _SENTENCE = re.compile(r"[.!?。](?=\s|$)(?<![ (][A-Za-z][.])|\n")
@@ -55,9 +61,9 @@ def from_slots(text: str, letters: str) -> Reading | None:
         start, end = decided[1].span
         return Reading(decided[0], (base + start, base + end), decided[1].rule)
     headed = list(_HEADED.finditer(plain(text)))
-    if decided is None and headed and not text[headed[-1].end() :].strip() and headed[-1][1] in letters:
-        if len({match[1] for match in headed}) == 1:
-            return Reading(headed[-1][1], (base + headed[-1].start(1), base + headed[-1].end(1)), "heading of a letter")
+    last = headed[-1] if headed and decided is None and len({match[1] for match in headed}) == 1 else None
+    if last and last[1] in letters and not text[last.end() :].strip():
+        return Reading(last[1], (base + last.start(1), base + last.end(1)), "heading of a letter")
     return None
 
 
@@ -70,7 +76,8 @@ def _as_letter(slot: Slot, letters: str) -> str | Unsure | None:
     place = letters.index(letter)
     named = {other[1] for other in _apart(letters).finditer(said, match.end())} - {letter}
     listed = {other[1] for other in _apart(letters).finditer(plain(slot.rest.partition("\n")[0]), 1)}
-    if named or set(letters[place + 1 : place + 3]) <= listed:
+    following = set(letters[place + 1 : place + 3])
+    if named or (following and following <= listed) or found_retraction(said, match.end(1)):
         return UNSURE
     apart = match.end() == len(said) or match["closed"] or said[match.end(1) : match.end()].strip()
     return letter if apart else None

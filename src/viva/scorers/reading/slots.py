@@ -97,9 +97,13 @@ def _words() -> _Words:
         return re.compile(pattern, re.IGNORECASE)
 
     end = r"(?:(?<=[\u0e00-\uffff])|(?![a-z\u00c0-\u024f\u0400-\u04ff]))"
-    start = r"(?:^|[.!?](?=[\s\"'*)]|(?-i:[A-Z#<]))|[;:,\u2013](?!\d)|[。\n]|\s(?=(?:so|therefore|thus|hence)\b)|(?<=\s)-(?=\s))[\s\"'()\[\]*_#>|\x01-]{0,12}"
+    start = (
+        r"(?:^|[.!?](?=[\s\"'*)]|(?-i:[A-Z#<]))|[;:,\u2013](?!\d)|[。\n]|\s(?=(?:so|therefore|thus|hence)\b)"
+        r"|(?<=\s)-(?=\s))[\s\"'()\[\]*_#>|\x01-]{0,12}"
+    )
     drawn = rf"(?:{either('conclusive')}){end}"
-    lead = rf"{start}(?:(?:(?P<drawn>{drawn})|(?:{either('opening')}){end})[,:]?\s{{0,3}}){{0,3}}(?:(?:{either('aside')})\s)?"
+    opening = rf"(?:(?P<drawn>{drawn})|(?:{either('opening')}){end})[,:]?\s{{0,3}}"
+    lead = rf"{start}(?:{opening}){{0,3}}(?:(?:{either('aside')})\s)?"
     adjective = rf"(?:(?:{either('adjective')}){end}[\s*]{{0,3}}){{0,3}}"
     kind = rf"(?:[\s(]{{0,3}}(?:{either('unit_word')}){end})?"
     link = rf"(?:{either('link')}){end}(?:\s(?:{either('adverb')}),?\b){{0,2}}\s{{0,3}}[:=]?{kind}\s{{0,3}}:?"
@@ -219,7 +223,7 @@ def _pairs(text: str, start: int) -> Iterator[Slot]:
 
 
 def masked(text: str) -> str:
-    """A text as cues are looked for in it: folded, and no mark of a sentence within its formulas; of the same length."""
+    """A text as cues are looked for in it: folded, its formulas without marks of sentences; of the same length."""
 
     def opaque(match: re.Match[str]) -> str:
         return _BREAKS.sub("\x02", match.group())
@@ -262,12 +266,12 @@ def stated(text: str, start: int = 0, *, letters: bool = False) -> list[Slot]:
     for match in list(words.fill.finditer(shown))[-_MOST:]:
         if _firm(shown, match.start(), words):
             found += _behind(text, shown, base, match.end(), Strength.STATED, "statement of the answer")
-    if match := words.concluded.match(shown, max(0, last - 1)):
-        if match["drawn"] or match.start() == 0:
-            found += _behind(text, shown, base, match.end(), Strength.CONCLUDED, "conclusion")
-    named = words.named_options if letters else words.named
-    if (match := named.search(shown, max(0, last - 4))) and (match["drawn"] or _firm(shown, match.start(), words)):
-        span = base + match.start("said"), base + match.end("said")
+    concluded = words.concluded.match(shown, max(0, last - 1))
+    if concluded and (concluded["drawn"] or concluded.start() == 0):
+        found += _behind(text, shown, base, concluded.end(), Strength.CONCLUDED, "conclusion")
+    named = (words.named_options if letters else words.named).search(shown, max(0, last - 4))
+    if named and (named["drawn"] or _firm(shown, named.start(), words)):
+        span = base + named.start("said"), base + named.end("said")
         found.append(Slot(text[slice(*span)].strip(), span, Strength.CONCLUDED, "named as the answer"))
     found = [slot for slot in found if not found_retraction(shown, slot.span[1] - base)]
     return _before_explanation(text, sorted(found, key=lambda slot: slot.span), base)

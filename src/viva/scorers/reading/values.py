@@ -133,7 +133,7 @@ def _as_formula(slot: Slot) -> str | Unsure | None:
     most = 4 if slot.strength is Strength.STATED else 2
     before, after = (slot.text[: formulas[0].start()], slot.text[formulas[0].end() :]) if formulas else ("", "")
     if len(formulas) == 1 and 0 < _prose(before) <= most + 2 and not _prose(after) and not re.search(r"\d", before):
-        return next(filter(None, formulas[0].groups())).strip()
+        return str(next(filter(None, formulas[0].groups()))).strip()
     prose = _prose(text)
     formal = _FORMAL.search(text) is not None
     measured = not prose or not formal or _LEADING.match(text)
