@@ -1,8 +1,8 @@
 """Numbers as replies and gold answers write them, and whether two are the same: by value, not by how it is written.
 
 Read are digits with separators (1,024, 14{,}916), decimals, exponents, fractions (3/4, 1 1/2, \\frac{3}{4}),
-percentages, words for large numbers (70k, 1.5 million), a currency in front and a unit behind. A percentage is its value (50 % is
-0.5) or, where the gold is written without the sign, its number (50 % is 50).
+percentages, words for large numbers (70k, 1.5 million), a currency in front and a unit behind. A
+percentage is its value (50 % is 0.5) or, where the gold is written without the sign, its number (50 % is 50).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from viva.shipped import shipped_table
 _DIGITS = r"\d{1,3}(?:[,\u202f\u00a0 ]\d{3})+(?![\d,])(?:\.\d{1,60})?|\d{1,60}(?:\.\d{0,60})?|\.\d{1,60}"
 _FRACTION = r"\\[dt]?frac\s?\{\s?(-?\d{1,40})\s?\}\s?\{\s?(\d{1,40})\s?\}"
 _NUMBER = re.compile(
-    rf"(?<![\w.])(?P<sign>[-−+]\s?)?(?:[$€£¥]\s?|\\\$\s?)?(?P<minus>[-−])?"
+    rf"(?<![^\W\u2e80-\uffff])(?<!\.)(?P<sign>[-−+]\s?)?(?:[$€£¥]\s?|\\\$\s?)?(?P<minus>[-−])?"
     rf"(?:{_FRACTION}|(?:(?P<whole>\d{{1,40}})\s)?(?P<above>\d{{1,40}})\s?/\s?(?P<below>\d{{1,40}})(?!\d)"
     rf"|(?P<plain>{_DIGITS})(?:\s?(?:[eE]|(?:×|\\times|\*|x)\s?10\s?\^)\s?\{{?(?P<power>[-−+]?\d{{1,3}})\}}?)?)"
     r"\s?(?P<percent>\\?%|percent\b)?"

@@ -52,7 +52,7 @@ class ExamCard:
         languages=("en",),
         formats=("choice", "choices", "truth", "exact", "number", "math", "phrase", "open", "rubric"),
         size="as many as the table has rows",
-        version="3",
+        version="4",
         source="a table, and a YAML file that says how it is an exam",
         shots=20,
         supports=("cot", "base", "next-token", "likelihood", "extraction"),

@@ -98,7 +98,7 @@ def _words() -> _Words:
 
     end = r"(?:(?<=[\u0e00-\uffff])|(?![a-z\u00c0-\u024f\u0400-\u04ff]))"
     start = (
-        r"(?:^|[.!?](?=[\s\"'*)]|(?-i:[A-Z#<]))|[;:,\u2013](?!\d)|[。\n]|\s(?=(?:so|therefore|thus|hence)\b)"
+        r"(?:^|[.!?](?=[\s\"'*)]|(?-i:[A-Z#<])|\Z)|[;:,\u2013](?!\d)|[。\n]|\s(?=(?:so|therefore|thus|hence) )"
         r"|(?<=\s)-(?=\s))[\s\"'()\[\]*_#>|\x01-]{0,12}"
     )
     drawn = rf"(?:{either('conclusive')}){end}"
@@ -114,7 +114,7 @@ def _words() -> _Words:
         after=made(rf"(?:[\s]{{0,3}}(?:{either('adjective')}|{either('tail')}){end}){{0,2}}[\s*\"'_]{{0,6}}(?:(?P<colon>[:\]][\s*]{{0,4}}(?:[-=]>)?)|(?P<heading>\s*$)|{link})"),
         fill=made(rf"(?<![a-z])(?:{either('fill')}){end}\s{{0,3}}:?"),
         concluded=made(rf"{lead}(?:(?:{either('pronoun')})\s{{0,3}}(?:{link})|(?:{either('gives')})\s{{1,3}})"),
-        drawn=made(rf"(?<![a-z]){drawn}"),
+        drawn=made(rf"(?:^|[.!?,;:。]|\band)\s{{0,3}}{drawn}"),
         tentative=made(either("tentative")),
         denied=made(either("denied")),
         empty=made(either("empty")),
@@ -253,7 +253,7 @@ def stated(text: str, start: int = 0, *, letters: bool = False) -> list[Slot]:
         if not left or not right:
             continue
         weak = not match["answer"] and not left["adjective"] and match.start() < last
-        if weak or (right["heading"] is not None and (left.start() or not match["answer"])):
+        if weak or (right["heading"] is not None and not match["answer"]):
             continue
         if right["colon"] and not match["answer"] and not match["blank"] and not left["adjective"]:
             continue  # "Options: B, C"
