@@ -1,7 +1,8 @@
 """The value of a formula, in LaTeX or plain: arithmetic, roots, powers, functions, variables. Nothing is executed.
 
-Two formulas are the same where they have the same value at a few fixed points of their variables (Schwartz 1980, Zippel
-1979: polynomials that differ agree at a random point with probability near 0).
+Rational numbers are exact. Formulas with variables are the same where they have the same value at a few fixed points
+(Schwartz 1980, Zippel 1979: polynomials that differ agree at a random point with probability near 0). At the last point
+variables are negative, so that |x| is not x; it does not count where a formula has no real value there.
 """
 
 from __future__ import annotations
@@ -10,207 +11,250 @@ import cmath
 import math
 import random
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from fractions import Fraction
 from functools import lru_cache
 
 LONGEST = 400
 """Characters of a formula."""
+POINTS = 4
+CLOSE = 1e-11
+"""The relative error of what is not rational."""
 _DEEPEST = 40
-POINTS = 3
-_CLOSE = 1e-11
-_TOKEN = re.compile(
-    r"\s*(?:(?P<number>\d+(?:\.\d+)?|\.\d+)|\\(?P<command>[A-Za-z]+)|(?P<word>[A-Z]{2,10}|[A-Za-z])(?:_(?:\{(?P<low>\w{1,10})\}|(?P<one>\w)))?"
-    r"|(?P<sign>[-+*/^!()\[\]{}|_]))"
-)
-_CONSTANTS = {"pi": cmath.pi, "infty": complex("inf")}
+_MOST_BITS = 20_000
+"""Of an exact number; 2,000! has 19,053."""
+Value = Fraction | complex
 _FUNCTIONS: dict[str, Callable[[complex], complex]] = {
-    "sin": cmath.sin, "cos": cmath.cos, "tan": cmath.tan, "arcsin": cmath.asin, "arccos": cmath.acos,
-    "arctan": cmath.atan, "ln": cmath.log, "log": cmath.log, "exp": cmath.exp, "sinh": cmath.sinh,
-    "cosh": cmath.cosh, "tanh": cmath.tanh, "cot": lambda x: 1 / cmath.tan(x), "sec": lambda x: 1 / cmath.cos(x),
-    "csc": lambda x: 1 / cmath.sin(x),
+    **{name: getattr(cmath, name) for name in ("sin", "cos", "tan", "exp", "sinh", "cosh", "tanh")},
+    **{f"arc{name}": getattr(cmath, f"a{name}") for name in ("sin", "cos", "tan")},
+    "ln": cmath.log, "log": cmath.log, "lg": cmath.log10, "cot": lambda x: 1 / cmath.tan(x),
+    "sec": lambda x: 1 / cmath.cos(x), "csc": lambda x: 1 / cmath.sin(x),
 }  # fmt: skip
-_TIMES = {"cdot", "times", "ast"}
+_CONSTANTS = {"pi": cmath.pi, **dict.fromkeys(("infinity", "infty", "inf"), math.inf), "i": 1j, "e": cmath.e}
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:\\overline\s*\{\d+\})?)"
+    rf"|(?P<name>\\?(?:{'|'.join(sorted(_FUNCTIONS, reverse=True))}|frac|binom|sqrt|pi|infinity|infty|inf|alpha|beta"
+    "|gamma|delta|(?:var)?(?:epsilon|theta|phi)|lambda|mu|nu|xi|rho|sigma|tau|psi|omega))"
+    r"|(?P<word>[A-Z]{2,10}|[A-Za-z])(?:_(?:\{(?P<low>\w{1,10})\}|(?P<one>\w)))?"
+    r"|(?P<sign>[-+*/^!()\[\]{}|_]|\\cdot|\\times))"
+)
+_BINDS = {"+": 1, "-": 1, "": 2, "*": 2, "/": 2, "^": 3, "!": 3}
+_CLOSING = {"(": ")", "[": "]", "{": "}", "|": "|"}
 
 
 class NoFormula(Exception):  # noqa: N818 - a text that is none is compared as a text
     """A text that is no formula, or has no value."""
 
 
-def same_formula(one: str, other: str, tolerance: float = 0.0) -> bool | None:
-    """Whether two formulas have the same value, within `tolerance`; None where one of them is no formula."""
-    try:
-        for point in range(POINTS):
-            found, wanted = value_at(one, point), value_at(other, point)
-            if not abs(found - wanted) <= tolerance + _CLOSE * max(abs(found), abs(wanted)):
-                return found == wanted  # infinities
-    except NoFormula:
-        return None
-    return True
+@lru_cache(8_192)
+def values_of(text: str) -> tuple[Value | None, ...] | None:
+    """The values of a formula at `POINTS` points, where each variable has a value that its name and the point decide.
 
-
-@lru_cache(4_096)
-def value_at(text: str, point: int) -> complex:
-    """The value of a formula where each variable has one that its name and the number of the point decide.
-
-    Raises NoFormula.
+    The last is None where the formula has no real value for negative variables; all are where the text is no formula.
     """
-    if len(text) > LONGEST:
-        raise NoFormula("too long")
-    reader = _Reader(_tokens(text), point)
+    values: list[Value | None] = []
     try:
-        value = reader.sum()
-    except (ArithmeticError, ValueError, IndexError):
-        raise NoFormula("no value") from None
-    if reader.at < len(reader.tokens) or cmath.isnan(value):
-        raise NoFormula("more than a formula")
-    return value
+        tokens = _tokens(text)
+        for point in range(POINTS):
+            reader = _Reader(tokens, point)
+            values.append(reader.whole())
+            if not reader.varies:
+                return tuple(values * POINTS)
+    except NoFormula:
+        return (*values, None) if len(values) == POINTS - 1 else None
+    return tuple(values)
+
+
+def close(one: Value, other: Value, tolerance: float = 0.0) -> bool:
+    """Whether two values are the same, within `tolerance`; rational numbers exactly."""
+    if one == other:
+        return True
+    if isinstance(one, Fraction) and isinstance(other, Fraction):
+        return abs(one - other) <= tolerance
+    try:
+        most = max(abs(complex(one)), abs(complex(other)))
+        return most < math.inf and abs(complex(one) - complex(other)) <= tolerance + CLOSE * most
+    except OverflowError:
+        return False
 
 
 def _tokens(text: str) -> list[tuple[str, str]]:
-    found, at = [], 0
+    tokens, at = list[tuple[str, str]](), 0
     text = text.rstrip()
+    if len(text) > LONGEST:
+        raise NoFormula("too long")
     while at < len(text):
         match = _TOKEN.match(text, at)
-        if match is None or match.end() == at:
+        if match is None:
             raise NoFormula(text[at : at + 10])
-        if match["word"]:
-            found.append(("word", match["word"] + (match["low"] or match["one"] or "")))
-        else:
-            kind = str(match.lastgroup)
-            found.append((kind, match[kind]))
+        kind = "word" if match["word"] else str(match.lastgroup)
+        token = match[kind] + (match["low"] or match["one"] or "")
+        tokens.append((kind, "*" if len(token) > 1 and kind == "sign" else token))
         at = match.end()
-    return found
+    return tokens
 
 
 class _Reader:
-    """Recursive descent over tokens; the depth is bounded."""
+    """Operator precedence over tokens (Pratt 1973); the depth is bounded."""
 
-    def __init__(self, tokens: Sequence[tuple[str, str]], point: int) -> None:
-        self.tokens, self.at, self._point, self._depth = tokens, 0, point, 0
+    def __init__(self, tokens: list[tuple[str, str]], point: int) -> None:
+        self.varies = False
+        self._tokens, self._at, self._point, self._depth = tokens, 0, point, 0
+
+    def whole(self) -> Value:
+        """The value of all tokens. Raises NoFormula."""
+        try:
+            value = self._value(0)
+        except (ArithmeticError, ValueError):
+            raise NoFormula("no value") from None
+        self._check_real(value.imag and -1)
+        if self._at < len(self._tokens) or value != value:  # noqa: PLR0124 - not a number
+            raise NoFormula("more than a formula")
+        return value
 
     def _peek(self) -> tuple[str, str]:
-        return self.tokens[self.at] if self.at < len(self.tokens) else ("end", "")
+        return self._tokens[self._at] if self._at < len(self._tokens) else ("end", "")
 
-    def _take(self, *signs: str) -> bool:
+    def _take(self, signs: str) -> str:
+        """The next token where it is of these signs; else ""."""
         kind, text = self._peek()
-        if kind == "sign" and text in signs:
-            self.at += 1
-            return True
-        return False
+        taken = kind == "sign" and text in signs
+        self._at += taken
+        return text if taken else ""
 
-    def sum(self) -> complex:
-        """Terms with + and - between them."""
+    def _value(self, least: int) -> Value:
+        """The value of an operand and of the operators behind it that bind more than `least`."""
         self._depth += 1
         if self._depth > _DEEPEST:
             raise NoFormula("too deep")
-        value = self._product()
-        while self._peek() in (("sign", "+"), ("sign", "-")):
-            value += self._product()  # which reads its sign
+        sign = self._take("+-")
+        value = self._value(_BINDS["*"]) if sign else self._atom()
+        value = -value if sign == "-" else value
+        while True:
+            kind, text = self._peek()
+            operator = "" if kind in ("word", "name") or text in ("(", "[", "{") else text
+            if _BINDS.get(operator, 0) <= least or kind == "end":
+                break
+            self._at += len(operator)
+            value = self._applied(operator, value)
+            if isinstance(value, Fraction) and _bits(value) > _MOST_BITS:
+                raise NoFormula("too large")
         self._depth -= 1
         return value
 
-    def _product(self) -> complex:
-        value = self._signed()
-        while True:
-            kind, text = self._peek()
-            if self._take("*") or (kind == "command" and text in _TIMES):
-                self.at += kind == "command"
-                value *= self._signed()
-            elif self._take("/") or (kind, text) == ("command", "div"):
-                self.at += kind == "command"
-                value /= self._signed()
-            elif kind in ("word", "command") or (kind == "sign" and text in "([{"):
-                value *= self._power()
-            else:
-                return value
+    def _applied(self, operator: str, value: Value) -> Value:
+        match operator:
+            case "!":
+                return _factorial(value)
+            case "^":
+                return self._raised(value, self._atom() if self._peek()[1] == "{" else self._value(_BINDS["*"]))
+            case "+":
+                return value + self._value(_BINDS["+"])
+            case "-":
+                return value - self._value(_BINDS["+"])
+            case "/":
+                return value / self._value(_BINDS["*"])
+        return value * self._value(_BINDS["*"])
 
-    def _signed(self) -> complex:
-        negative = False
-        while self._peek() in (("sign", "+"), ("sign", "-")):
-            negative ^= self._peek()[1] == "-"
-            self.at += 1
-        value = self._power()
-        return -value if negative else value
+    def _raised(self, base: Value, exponent: Value) -> Value:
+        if isinstance(exponent, Fraction) and exponent.denominator == 1:
+            if isinstance(base, Fraction) and abs(exponent) * _bits(base) > _MOST_BITS:
+                raise NoFormula("too large")
+            power: Value = base**exponent.numerator
+            return power
+        self._check_real(base)
+        if isinstance(base, Fraction) and exponent == Fraction(1, 2) and base >= 0:
+            root = Fraction(math.isqrt(base.numerator), math.isqrt(base.denominator))
+            if root**2 == base:
+                return root
+        return complex(base) ** complex(exponent)
 
-    def _power(self) -> complex:
-        base = self._atom()
-        while self._take("!"):
-            base = complex(math.factorial(_whole(base)))
-        if self._take("^"):
-            self._depth += 1
-            if self._depth > _DEEPEST:
-                raise NoFormula("too deep")
-            negative = self._take("-")
-            exponent = self._power() if negative else self._atom() if self._peek()[1] == "{" else self._power()
-            self._depth -= 1
-            return complex(base ** (-exponent if negative else exponent))
-        return base
+    def _check_real(self, value: Value) -> None:
+        """Raise NoFormula at the point of negative variables for what has several roots and logarithms."""
+        if self._point == POINTS - 1 and self.varies and value.real < 0:
+            raise NoFormula("no real value")
 
-    def _atom(self) -> complex:
+    def _atom(self) -> Value:
         kind, text = self._peek()
-        self.at += 1
+        self._at += 1
         if kind == "number":
-            return complex(float(text))
+            return _decimal(text)
         if kind == "word":
-            return {"i": 1j, "e": cmath.e}.get(text) or self._variable(text)
-        if kind == "command":
-            return self._command(text)
-        if text in ("(", "[", "{", "|"):
-            value = self.sum()
-            if not self._take({"(": ")", "[": "]", "{": "}", "|": "|"}[text]):
-                raise NoFormula("a bracket is not closed")
-            return complex(abs(value)) if text == "|" else value
-        raise NoFormula(text)
+            return self._named(text)
+        if kind == "name":
+            return self._command(text.lstrip("\\"), latex=text.startswith("\\"))
+        if text not in _CLOSING:
+            raise NoFormula(text)
+        value = self._value(0)
+        if not self._take(_CLOSING[text]):
+            raise NoFormula("a bracket is not closed")
+        return value if text != "|" else abs(value) if isinstance(value, Fraction) else abs(complex(value))
 
-    def _group(self) -> complex:
-        """What stands in braces behind a command; without braces one digit or letter (`\\frac12`)."""
+    def _group(self, latex: bool) -> Value:
+        """A command's argument: in LaTeX without braces a single digit (`\\frac12`), in plain text a whole number."""
         kind, text = self._peek()
-        if kind == "number" and len(text) > 1 and "." not in text:
-            self.tokens = [
-                *self.tokens[: self.at],
-                ("number", text[0]),
-                ("number", text[1:]),
-                *self.tokens[self.at + 1 :],
-            ]
+        if latex and kind == "number" and text[1:].isdigit():
+            self._tokens[self._at : self._at + 1] = [(kind, text[0]), (kind, text[1:])]
         return self._atom()
 
-    def _command(self, name: str) -> complex:
+    def _command(self, name: str, *, latex: bool) -> Value:
+        if name in ("frac", "binom"):
+            above, below = self._group(latex), self._group(latex)
+            if name == "frac":
+                return above / below
+            return _factorial(above) / (_factorial(below) * _factorial(above - below))
+        if name == "sqrt":
+            degree = self._value(0) if self._take("[") else Fraction(2)
+            self._take("]")
+            inner = self._group(latex)
+            odd = -1 if not inner.imag and inner.real < 0 and degree.real % 2 == 1 else 1
+            return odd * self._raised(odd * inner, 1 / degree)
+        if name not in _FUNCTIONS:
+            return self._named(name)
+        base = self._group(latex) if self._take("_") else cmath.e
+        power = self._value(_BINDS["*"]) if self._take("^") else 1
+        argument = self._argument()
+        if "l" in name:
+            self._check_real(argument)
+        if power == -1:
+            name, power = f"arc{name}", 1
+        return (_FUNCTIONS[name](complex(argument)) / cmath.log(complex(base))) ** complex(power)
+
+    def _argument(self) -> Value:
+        """What a function is applied to: what is in brackets, else all factors up to a sign (`\\sin 2x`)."""
+        bracket = self._peek()[1] in _CLOSING
+        value = self._value(_BINDS["*"])
+        while not bracket and self._peek()[1].lstrip("\\") not in _FUNCTIONS and self._peek()[0] in ("word", "name"):
+            value *= self._value(_BINDS["*"])
+        return value
+
+    def _named(self, name: str) -> Value:
         if name in _CONSTANTS:
             return _CONSTANTS[name]
-        if name in ("frac", "binom"):
-            above, below = self._group(), self._group()
-            return above / below if name == "frac" else complex(math.comb(_whole(above), _whole(below)))
-        if name == "sqrt":
-            return self._root()
-        if name == "log" and self._take("_"):
-            base = self._group()
-            return cmath.log(self._power()) / cmath.log(base)
-        if name in _FUNCTIONS:
-            power = self._atom() if self._take("^") else 1
-            return complex(_FUNCTIONS[name](self._power()) ** power)
-        if re.fullmatch(
-            r"(?:var)?(?:alpha|beta|gamma|delta|epsilon|theta|lambda|mu|nu|xi|rho|sigma|tau|phi|omega)", name
-        ):
-            return self._variable(name)
-        raise NoFormula(name)
-
-    def _root(self) -> complex:
-        degree = 2 + 0j
-        if self._take("["):
-            degree = self.sum()
-            if not self._take("]"):
-                raise NoFormula("a bracket is not closed")
-        inner = self._group()
-        if inner.real < 0 and not inner.imag and degree.real % 2 == 1:
-            return complex(-((-inner) ** (1 / degree)))
-        return cmath.sqrt(inner) if degree == 2 else complex(inner ** (1 / degree))
-
-    def _variable(self, name: str) -> complex:
-        return complex(random.Random(f"{name}/{self._point}").uniform(0.3, 2.9))
+        self.varies = True
+        value = random.Random(f"{name}/{self._point}").uniform(0.3, 2.9)
+        return -value if self._point == POINTS - 1 else value
 
 
-def _whole(value: complex) -> int:
-    """A natural number that factorials are small enough for. Raises NoFormula."""
-    if value.imag or not 0 <= value.real <= 170 or value.real != int(value.real):
-        raise NoFormula("no natural number")
-    return int(value.real)
+def _decimal(text: str) -> Fraction:
+    """Digits, perhaps with a period that repeats: `0.1\\overline{6}` is 1/6."""
+    digits, _, period = text.rstrip("}").partition("\\overline")
+    value = Fraction(digits.rstrip("."))
+    if not period:
+        return value
+    period = period.strip(" {")
+    behind = len(digits.partition(".")[2])
+    return value + Fraction(int(period), (10 ** len(period) - 1) * 10**behind)
+
+
+def _factorial(value: Value) -> Value:
+    """The factorial; of what is no natural number Euler's function, where that is real."""
+    if isinstance(value, Fraction) and value.denominator == 1 and 0 <= value <= 2_000:
+        return Fraction(math.factorial(int(value)))
+    if value.imag:
+        raise NoFormula("no factorial")
+    return complex(math.gamma(value.real + 1))
+
+
+def _bits(value: Fraction) -> int:
+    return max(value.numerator.bit_length(), value.denominator.bit_length())

@@ -1,266 +1,313 @@
 """Whether an answer to a mathematical problem is the gold one: by value, not by how it is written.
 
 What does not count: LaTeX's spacing, delimiters and fonts, thousands separators, how a fraction, a root, a product or
-a percentage is written, a unit that only one of the two names (MATH's normalisation strips it), `x =` in front. What
-counts: the value; the order in tuples, the kind of an interval's brackets; how much it is where both name a unit
-(`5 cm` is `50 mm`, and not `5 m`). Sets and bare lists have no order.
+a percentage is written, a unit that only one of the two names (MATH's normalisation strips it), `x =` in front, which
+side of an inequality is the greater. What counts: the value; the order in tuples, the kind of an interval's brackets;
+how much it is where both name a unit (`5 cm` is `50 mm`, and not `5 m`). Sets, unions and bare lists have no order.
+
+An answer is taken apart once, into a tree whose leaves are formulas and words; two trees are compared part by part.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from fractions import Fraction
-from functools import lru_cache
-from itertools import permutations
+from functools import cache, lru_cache
 
-from viva.scorers.formula import POINTS, NoFormula, same_formula, value_at
+from msgspec import Struct
+
+from viva.scorers.formula import close, values_of
 from viva.scorers.term import same_term
 from viva.scorers.units import Unit, how_many, unit_of
+from viva.shipped import shipped_table
 
 LONGEST = 1_000
 """Characters of an answer."""
-_MOST_ANY_ORDER = 6
-_SIGNS = str.maketrans({
-    "²": "^2", "³": "^3", "−": "-", "–": "-", "×": "*", "·": "*", "÷": "/", "π": "\\pi ", "∞": "\\infty ", "，": ",",
-    "；": ";", "（": "(", "）": ")", "±": "\\pm ", "∪": "\\cup ",
-})  # fmt: skip
-_FONTS = re.compile(r"\\(?:math(?:rm|bf|it|sf|bb|cal)|boldsymbol|operatorname|displaystyle|mbox)\s*")
-_TEXTS = re.compile(r"\\(?:text|textbf|textit|textrm|mbox)\s*\{([^{}]{0,200})\}")
-_SPACES = re.compile(
-    r"(?<!\\)\\(?:[,;:!> ]|q?quad\b|left(?![a-z])\.?|right(?![a-z])\.?|[bB]igg?[lr]?(?![a-z]))"
-    r"|~|(?<!\\)\$|\\[()]|\\\[|\\\]"
+_DEEPEST = 12
+"""Levels of brackets, lists and relations; what is deeper is compared as a text."""
+_MOST_PARTS = 64
+"""Separators in an answer that is taken apart; one with more is compared as a text."""
+_RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻ⁿ", "0123456789-n")
+_TEXT = re.compile(r"\\((?:math)?rm|operatorname|text[a-z]*|mbox)\s*\{([^{}]{0,200})\}")
+_SEPARATOR = re.compile(
+    r"(?<=\d)(?:\s*\{\s*,\s*\}\s*|\\!\s*,\s*|,\s*\\!\s*|\\[,; ]|[\u2009\u202f\u00a0'’])(?=\d{3}(?!\d))"
 )
-_DEGREES = re.compile(r"\s*(?:\^\s*\{?\s*\\circ\s*\}?|°|\bdegrees?\b)")
-_GROUPED = re.compile(r"(?<![\d.,])-?\d{1,3}(?:(?:,|\{,\}| )\d{3})+(?!\d|,\d)")
+_GROUPED = re.compile(r"(?<![\d.,])\d{1,3}(?:[, ]\d{3})+(?!\d|,\d)")
+_DOTTED = re.compile(r"(?<![\d.,])\d{1,3}(?:\.\d{3}){2,}(?![\d.])")
 _MIXED = re.compile(
     r"(?<![\d.^_{])(\d{1,9})\s*(?:\\frac\s*\{(\d{1,9})\}\s*\{(\d{1,9})\}|(?<=\s)(\d{1,9})\s*/\s*(\d{1,9}))"
 )
 _EXPONENT = re.compile(r"(?<=\d)[eE]([-+]?\d{1,3})\b")
-_NAMED = re.compile(r"\s*([A-Za-z](?:_\{?\w{1,5}\}?)?(?:\([A-Za-z](?:,\s*[A-Za-z])*\))?)\s*(?:=|\\in\b)\s*")
+_MANY = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12}
+_POWER_OF_TEN = re.compile(rf"(?<=\d)\s*({'|'.join(_MANY)})\b")
+_DEGREES = re.compile(r"\s*(?:\^\s*\{?\s*°\s*\}?|°|\bdegrees?\b)")
+_PERCENT = re.compile(r"(?<=[\d}])\s*(?:percent(?:age)?|pct)\b")
+_SEPARATORS = {
+    "blanks": ";",
+    "list": r"\s*(?:,\s*(?:(?:and|or)(?![a-z]))?|(?<![A-Za-z\\])(?:and|or)(?![a-z])|[和或])\s*",
+    "chain": r"[=<>≤≥≠∈]",
+    "union": r"[∪∩∖]|(?<=[\])⦄}])\s*U\s*(?=[\[(⦃{])",
+}
+_ANY_SEPARATOR = re.compile("|".join(_SEPARATORS.values()))
+_OPEN, _CLOSE = "([{⦃", ")]}⦄"
+_DESCRIBED = re.compile(r"\s*[a-z]\s*(?:∈[^|:]{0,20})?[|:]")
+"""The head of a set that is described: `x |`."""
+_MIRRORED = {">": "<", "≥": "≤"}
+_INEQUALITIES = ("<", "≤", "≠")
+_UNORDERED = {"list", "⦃⦄", "∪", "∩", "chain"}
+_NAME = re.compile(r"(?:\\?[A-Za-z](?:_(?:\w|\{\s?\w{1,9}\}))?'*|[|(){}:/,\s]|(?<=\()-?\d+(?=\)))*")
+_MATRIX = re.compile(r"\\begin\s*\{([a-z]?matrix|array)\}(?:\{[lcr|]*\})?(.*)\\end\s*\{\1\}", re.DOTALL)
+_BASE = re.compile(r"([0-9A-F]{1,40})_\{?(\d{1,2})\}?")
 _MEASURED = re.compile(
-    r"(?P<number>\(\d+\+\d+/\d+\)|-?[^a-zA-Z=+]{0,60}?(?:\\(?:frac|sqrt|times|cdot)[^a-zA-Z=+]{0,60})?[\d)}])(?P<gap>\s*)"
-    r"(?P<unit>[^\W\d_].{0,80})"
+    r"(?P<number>(?:[^a-zA-Z=+\\\x1f]|\\?(?:frac|sqrt|times|cdot|pi)(?![a-z]))*(?<=[\d)}i]))(?P<gap>\s*)(?P<unit>[^\W\d_].{0,80})"
+    r"|(?P<value>[^\x1f]*[^\s\x1f])\s*\x1f\s*(?P<of>.{1,80})"
 )
-_UPRIGHT = re.compile(r"(?<=[\d)}\s~,;:/])\\(?:mathrm|rm|mathsf|text)\s*\{([^{}]{1,60})\}")
 _VARIABLE = re.compile("[a-zA-Zµ](?![a-zA-Zµ])")
 _COUNTED = re.compile(r"(?:[a-zA-Zµ]{2,}|[\u4e00-\u9fffΩ]+)(?:[\s/.]+[a-zA-Z\u4e00-\u9fff]+)*(?:\s*\^\s*\{?\d\}?)?")
 """What is counted, of names that no table has: apples, miles per gallon."""
 _WORDS = re.compile(r"[^\W\d_][^\W_]*(?:[\s'-]+[^\W_]+)*")
-_MATRIX = re.compile(r"\s*\\begin\{([a-z]?)matrix\}(.{0,800})\\end\{\1matrix\}\s*", re.DOTALL)
-_BASE = re.compile(r"([0-9A-F]{1,40})_\{?(\d{1,2})\}?")
-_AND = re.compile(r"\s*(?:,\s*)?\b(?:and|or)\b\s*|\s*[或和]\s*")
-_CURRENCY = re.compile(r"\A\s*(-?)\s*(?:\\\$|[€£¥])\s*(?=[\d.])")
+
+
+@cache
+def _signs() -> tuple[re.Pattern[str], dict[str, str]]:
+    table = shipped_table(__file__, "mathanswer.toml", dict[str, dict[str, list[str]]])["signs"]
+    signs = {written: sign for sign, ways in table.items() for written in ways}
+    ends = [re.escape(written) + "(?![A-Za-z])" * written[-1].isalpha() for written in sorted(signs, reverse=True)]
+    return re.compile("|".join(ends)), signs
+
+
+class _Answer(Struct, frozen=True):
+    """A part of an answer: its kind, and its parts or, of a leaf (a formula or words), its text.
+
+    Kinds are `list`, `blanks` (in their order), `union`, `chain` (of relations), `matrix`, the sign of a relation, the
+    brackets around a set (`⦃⦄`), tuple or interval, and "" for a leaf.
+    """
+
+    kind: str
+    text: str
+    parts: tuple[_Answer, ...] = ()
 
 
 def same_answer(said: str, accepted: Iterable[str], tolerance: float = 0.0) -> str | None:
     """The accepted answer that `said` is, or None."""
-    return next((wanted for wanted in accepted if _same(said, wanted, tolerance)), None)
+    return next((wanted for wanted in accepted if _same_text(said, wanted, tolerance)), None)
 
 
 @lru_cache(8_192)
-def _same(said: str, wanted: str, tolerance: float) -> bool:
+def _same_text(said: str, wanted: str, tolerance: float) -> bool:
     if max(len(said), len(wanted)) > LONGEST or not said.strip() or not wanted.strip():
         return False
-    one, other = _cleaned(said), _cleaned(wanted)
-    if not one or not other:
-        return _bare(said) == _bare(wanted)
-    return _bare(one) == _bare(other) or _compared(one, other, tolerance)
+    return _bare(said) == _bare(wanted) or any(
+        _same(one, other, tolerance) for one in _readings(said) for other in _readings(wanted)
+    )
 
 
 def _bare(text: str) -> str:
     return re.sub(r"[\s{}]", "", text)
 
 
-def _cleaned(text: str) -> str:
-    """An answer without what does not count; texts stay as words."""
-    text = text.strip().strip("*` ").rstrip(".。 ").translate(_SIGNS)
-    text = re.sub(r"\binfinity\b", r"\\infty", re.sub(r"\\[dtc]frac", r"\\frac", text))
-    text = text.replace("\\varnothing", "\\emptyset")
-    text = _TEXTS.sub(r" \1 ", _FONTS.sub("", _UPRIGHT.sub(_as_unit, text)))
-    text = re.sub(r"\\ ?%", "%", _CURRENCY.sub(r"\1", text))
-    text = _DEGREES.sub("", _CURRENCY.sub(r"\1", _SPACES.sub(" ", text)))
-    if not re.search(r"[()\[\]]|\\\{", text):
-        text = _GROUPED.sub(lambda match: re.sub(r"[^\d-]", "", match.group()), text)
-    text = _MIXED.sub(lambda m: f"({m[1]}+{m[2] or m[4]}/{m[3] or m[5]})", text)
-    return _EXPONENT.sub(r"*10^{\1}", text.replace("{,}", "")).strip().rstrip(".。 ")
-
-
-def _compared(one: str, other: str, tolerance: float) -> bool:
-    """Two cleaned answers, taken apart until both are formulas or texts."""
-    for apart, compared in ((_matrix, _all), (_union, _all), (_blanks, _all), (_spread, _any_order)):
-        if apart is _blanks and not (";" in one or ";" in other):
-            continue
-        parts = apart(one), apart(other)
-        if max(map(len, parts)) > 1:
-            return compared(*parts, tolerance)
-    if re.search(r"=|\\in\b", one + " " + other):
-        return _same_named(one, other, tolerance)
-    given, wanted = _inside(one), _inside(other)
-    if given and wanted:
-        compared_parts = _any_order if given[0] == "{}" else _all
-        return given[0] == wanted[0] and compared_parts(given[1], wanted[1], tolerance)
-    return not given and not wanted and _same_value(one, other, tolerance)
-
-
-def _union(text: str) -> list[str]:
-    return text.split("\\cup")
-
-
-def _blanks(text: str) -> list[str]:
-    """The answers to several blanks: in their order, whatever the other text has between them."""
-    return _split(text.replace(";", ","))
-
-
-def _same_named(one: str, other: str, tolerance: float) -> bool:
-    """Two answers of which one at least has a sign of equality: `x = 5` is 5, and `y = 2x` is `2x - y = 0`."""
-    (name, given), (its, wanted) = _without_name(one), _without_name(other)
-    if "=" in given or "=" in wanted:
-        return _same_equation(one, other)
-    if name and its and name != its and len(name) == len(its) == 1:
-        return False
-    if (given, wanted) == (one, other):
-        return False  # words before the sign: no name to take away
-    return _same(given, wanted, tolerance)
-
-
-def _without_name(text: str) -> tuple[str, str]:
-    """What an answer calls the value (`x`, `f(x)`; "" for nothing), and the value; all of an equation that is more."""
-    match = _NAMED.match(text)
-    if match is None or "=" in text[match.end() :]:
-        return "", text
-    return match[1], text[match.end() :]
-
-
-def _same_equation(one: str, other: str) -> bool:
-    """Whether the sides of one equation differ by a multiple of what those of the other differ by."""
-    if one.count("=") != 1 or other.count("=") != 1:
-        return False
-    left, right = (f"({text.replace('=', ')-(')})" for text in (one, other))
-    try:
-        ratios = [value_at(left, point) / value_at(right, point) for point in range(POINTS)]
-    except (NoFormula, ZeroDivisionError):
-        return False
-    return ratios[0] != 0 and all(abs(ratio - ratios[0]) <= 1e-9 * abs(ratios[0]) for ratio in ratios)
-
-
-def _matrix(text: str) -> list[str]:
-    """The cells of a matrix, a mark behind every row; none of anything else."""
-    match = _MATRIX.fullmatch(text)
-    if match is None:
-        return []
-    rows = match[2].strip().removesuffix("\\\\").split("\\\\")
-    return [cell for row in rows for cell in [*row.split("&"), "row"]]
-
-
-def _inside(text: str) -> tuple[str, list[str]] | None:
-    """The brackets around a whole list, and its parts: a tuple, an interval, a set."""
-    text = text.strip()
-    if text.startswith("\\{") and text.endswith("\\}"):
-        return "{}", _split(text[2:-2])
-    brackets = text[:1] + text[-1:]
-    if brackets not in ("()", "[]", "(]", "[)", "{}"):
-        return None
-    depth = [0]
-    for char in text:
-        depth.append(depth[-1] + (char in "([{") - (char in ")]}"))
-    parts = _split(text[1:-1]) if 0 not in depth[1:-1] else []
-    return (brackets, parts) if len(parts) > 1 else None
-
-
-def _split(text: str) -> list[str]:
-    """A list at its commas, brackets closed."""
-    parts, depth, start = [], 0, 0
-    for at, char in enumerate(text):
-        depth += (char in "([{") - (char in ")]}")
-        if char == "," and depth == 0:
-            parts.append(text[start:at])
-            start = at + 1
-    return [*parts, text[start:]]
-
-
-def _spread(text: str) -> list[str]:
-    """A bare list, `\\pm` written out."""
-    parts = [part for one in _split(text) for part in _AND.split(one) if part.strip()]
-    found = []
-    for part in parts:
-        found += [part.replace("\\pm", "+"), part.replace("\\pm", "-")] if part.count("\\pm") == 1 else [part]
-    return found
-
-
-def _all(said: Sequence[str], wanted: Sequence[str], tolerance: float) -> bool:
-    return len(said) == len(wanted) and all(
-        _same(one, other, tolerance) for one, other in zip(said, wanted, strict=True)
+@lru_cache(4_096)
+def _readings(text: str) -> tuple[_Answer, ...]:
+    """An answer taken apart; in several ways where commas may separate thousands or a list, or it says ≈."""
+    text = _cleaned(text)
+    joined = text if re.search(r"[(\[⦃]", text) else _GROUPED.sub(lambda match: re.sub("[, ]", "", match[0]), text)
+    return tuple(
+        _parsed(part, 0 if len(_ANY_SEPARATOR.findall(part)) <= _MOST_PARTS else _DEEPEST)
+        for each in dict.fromkeys((joined, text))
+        for part in each.split("≈")
+        if part.strip()
     )
 
 
-def _any_order(said: Sequence[str], wanted: Sequence[str], tolerance: float) -> bool:
-    if len(said) != len(wanted) or len(said) > _MOST_ANY_ORDER:
-        return _all(said, wanted, tolerance)
-    return any(_all(order, wanted, tolerance) for order in permutations(said))
+def _cleaned(text: str) -> str:
+    """An answer without what does not count; `\\x1f`, a space, is in front of what LaTeX has as text."""
+    text = re.sub("[²³⁰¹⁴-⁹⁻ⁿ]+", lambda match: f"^{{{match[0].translate(_RAISED)}}}", text.strip().strip("*` "))
+    text = text.rstrip(".。 ").replace("\\\\", "\x1e" if "\\begin" in text else "\\")
+    text = re.sub(r"(?<=\})\s*(?=\\boxed)", ",", _SEPARATOR.sub("", text))
+    pattern, signs = _signs()
+    text = pattern.sub(lambda match: signs[match[0]], _TEXT.sub(_as_text, text))
+    text = _DOTTED.sub(lambda match: match[0].replace(".", ""), _PERCENT.sub("%", _DEGREES.sub("", text)))
+    text = _POWER_OF_TEN.sub(lambda match: f"*10^{{{_MANY[match[1]]}}}", _EXPONENT.sub(r"*10^{\1}", text))
+    return _MIXED.sub(_mixed, text).strip().rstrip(".。 ")
 
 
-def _same_value(one: str, other: str, tolerance: float) -> bool:
-    bases = _BASE.fullmatch(one.replace(" ", "")), _BASE.fullmatch(other.replace(" ", ""))
-    if bases[0] or bases[1]:
-        digits, in_base = zip(
-            *(
-                (base[1], base[2]) if base else (text.strip(), "")
-                for base, text in zip(bases, (one, other), strict=True)
-            ),
-            strict=True,
-        )
-        return digits[0] == digits[1] and ("" in in_base or in_base[0] == in_base[1])
-    (one, unit), (other, its) = _measured(one), _measured(other)
-    if unit and its:
-        times = how_many(unit, its)
-        if times is None:
+def _mixed(match: re.Match[str]) -> str:
+    whole, above, below = map(int, filter(None, match.groups()))
+    return f"({whole * below + above}/{below})"
+
+
+def _as_text(match: re.Match[str]) -> str:
+    """Words, and units in upright letters; what else is upright (`\\mathrm{i}`) is a part of the formula."""
+    words = re.sub(r"\\[,;:! ]|~", " ", match[2])
+    unit = unit_of(words)
+    is_text = match[1][0] in "tm" and match[1] != "mathrm"
+    return f"\x1f{words} " if is_text or (unit and unit.known) else words
+
+
+def _parsed(text: str, depth: int = 0) -> _Answer:
+    """Take an answer apart: at separators outside of brackets, at signs of relations, at unions, inside brackets."""
+    text = text.strip("\n ,;\x1f")
+    while text[:1] == "{" and _is_enclosed(text):
+        text = text[1:-1].strip()
+    kind, parts, marks = "", list[str](), list[str]()
+    if matrix := _MATRIX.fullmatch(text.strip("[]() ")):
+        rows = matrix[2].strip("\x1e ").split("\x1e")
+        kind, parts = "matrix", [cell for row in rows for cell in [*row.split("&"), "row"]]
+    for separated, mark in _SEPARATORS.items() if depth < _DEEPEST and not matrix else ():
+        parts, marks = _split(text, mark)
+        if separated == "list":
+            parts = [way for part in parts if part.strip() for way in _both_signs(part)]
+        if len(parts) > 1:
+            kind = "".join(sorted(set(marks))).replace("U", "∪") if separated == "union" else separated
+            break
+    nodes = tuple(_parsed(part, depth + 1) for part in parts if kind)
+    if kind == "chain":
+        nodes = tuple(map(_related, nodes, nodes[1:], marks))
+        return nodes[0] if len(nodes) == 1 else _Answer(kind, text, nodes)
+    return (
+        _Answer(kind, text, nodes) if kind or depth >= _DEEPEST or not _is_enclosed(text) else _bracketed(text, depth)
+    )
+
+
+def _bracketed(text: str, depth: int) -> _Answer:
+    """A tuple, an interval, a set, or what brackets are around for nothing."""
+    brackets, inside = text[0] + text[-1], text[1:-1]
+    if brackets == "⦃⦄":
+        inside = _DESCRIBED.sub("", inside, count=1)
+    inner = _parsed(inside, depth + 1)
+    if inner.kind in ("list", "blanks") or not inside.strip():
+        return _Answer(brackets, text, inner.parts)
+    return inner if brackets in ("⦃⦄", "()", "[]") else _Answer("", text)
+
+
+def _related(left: _Answer, right: _Answer, sign: str) -> _Answer:
+    """A relation, the smaller side first, a name before its value; several at once as several: `(p, q) = (3, 2)`."""
+    sign = "=" if sign == "∈" else sign
+    if sign in _MIRRORED or (sign == "=" and _NAME.fullmatch(right.text) and not _NAME.fullmatch(left.text)):
+        left, right, sign = right, left, _MIRRORED.get(sign, sign)
+    if sign == "=" and left.kind == right.kind == "()" and len(left.parts) == len(right.parts):
+        pairs = zip(left.parts, right.parts, strict=True)
+        return _Answer("list", "", tuple(_Answer(sign, "", pair) for pair in pairs))
+    return _Answer(sign, "", (left, right))
+
+
+def _split(text: str, mark: str | re.Pattern[str]) -> tuple[list[str], list[str]]:
+    """A text at its marks outside of brackets, and these."""
+    parts, marks, depth, start, counted = list[str](), list[str](), 0, 0, 0
+    for match in re.finditer(mark, text):
+        between = text[counted : match.start()]
+        depth += sum(map(between.count, _OPEN)) - sum(map(between.count, _CLOSE))
+        counted = match.end()
+        if depth == 0:
+            parts.append(text[start : match.start()])
+            marks.append(match[0].strip())
+            start = match.end()
+    return [*parts, text[start:]], marks
+
+
+def _is_enclosed(text: str) -> bool:
+    depth = 0
+    for char in text[:-1]:
+        depth += (char in _OPEN) - (char in _CLOSE)
+        if depth < 1:
             return False
-        if times != 1:
-            one = f"({one})*{times.numerator}/{times.denominator}"
-    percents = one.endswith("%"), other.endswith("%")
+    return text[-1:] in _CLOSE and len(text) > 1
+
+
+def _both_signs(text: str) -> list[str]:
+    return [text.replace("±", sign) for sign in "+-"] if text.count("±") == 1 and "⦃" not in text else [text]
+
+
+def _same(one: _Answer, other: _Answer, tolerance: float) -> bool:
+    kinds = {one.kind, other.kind}
+    if kinds == {""}:
+        return _same_leaf(one.text, other.text, tolerance)
+    if "=" in kinds:
+        return _same_equation(one, other, tolerance)
+    if kinds == {"list", "()"}:
+        listed = one if one.kind == "list" else other
+        ordered = all(part.kind == "=" for part in listed.parts)
+        alike = ordered
+    else:
+        ordered = not kinds <= _UNORDERED
+        alike = len(kinds) == 1 or kinds <= {"list", "⦃⦄", "blanks"}
+    if not alike or (one.kind in _INEQUALITIES and _are_proportional(one, other)):
+        return alike
+    if ordered:
+        return len(one.parts) == len(other.parts) and all(
+            _same(part, its, tolerance) for part, its in zip(one.parts, other.parts, strict=True)
+        )
+    rows = [[_same(part, its, tolerance) for its in other.parts] for part in one.parts]
+    repeats = kinds != {"list"} or all(part.parts for part in one.parts)
+    covered = all(map(any, rows)) and all(map(any, zip(*rows, strict=True))) and bool(rows) == bool(other.parts)
+    return covered and (repeats or all(sum(row) == rows.count(row) for row in rows))
+
+
+def _same_equation(one: _Answer, other: _Answer, tolerance: float) -> bool:
+    """Two answers of which one at least is an equation: `x = 5` is 5, and `y = 2x` is `2x - y = 0`."""
+    equations = [answer for answer in (one, other) if answer.kind == "="]
+    names = [equation.parts[0].text for equation in equations if _NAME.fullmatch(equation.parts[0].text)]
+    if len(equations) == 2 and _are_proportional(one, other):
+        return True
+    heads = {re.split(r"[_(]", name)[0].strip() for name in names}
+    called = len({"(" in name for name in names}) > 1
+    if len(names) < len(equations) or (len(heads) > 1 and not called and max(map(len, heads)) == 1):
+        return False
+    given, wanted = (each.parts[1] if each.kind == "=" else each for each in (one, other))
+    return _same(given, wanted, tolerance)
+
+
+def _are_proportional(one: _Answer, other: _Answer) -> bool:
+    """Whether the sides of one relation differ by a multiple of what those of the other differ by, at every point."""
+    sides = [values_of(side.text) for side in (*one.parts, *other.parts)]
+    try:
+        ratios = [
+            (right - left) / (greater - less)
+            for left, right, less, greater in zip(*(side or () for side in sides), strict=False)
+            if None not in (left, right, less, greater)
+        ]
+    except ArithmeticError:
+        return False
+    positive = one.kind in "=≠" or all(ratio.real > 0 for ratio in ratios)
+    return positive and bool(ratios) and ratios[0] != 0 and all(close(ratio, ratios[0]) for ratio in ratios)
+
+
+def _same_leaf(one: str, other: str, tolerance: float) -> bool:
+    bases = [_BASE.fullmatch(text.replace(" ", "")) for text in (one, other)]
+    if any(bases):
+        one, other = (base[1] if base else text for base, text in zip(bases, (one, other), strict=True))
+        return one == other and len({base[2] for base in bases if base}) == 1
+    (one, unit), (other, its) = _measured(one), _measured(other)
+    times = how_many(unit, its) if unit and its else Fraction(1)
+    if times is None:
+        return False
+    percent = one.endswith("%") - other.endswith("%")
     one, other = one.rstrip("% "), other.rstrip("% ")
-    same = _same_text(one, other)
-    if same is None or (tolerance and not same):
-        same = same_formula(one, other, tolerance)
-    if same or same is None or percents[0] == percents[1]:
-        return bool(same) or _bare(one).casefold() == _bare(other).casefold()
-    whole, part = (one, other) if percents[0] else (other, one)
-    return bool(same_formula(f"({whole})/100", part, tolerance))
+    if _bare(one) == _bare(other) or (
+        (_WORDS.fullmatch(one) or _WORDS.fullmatch(other)) and same_term(one, [other]) is not None
+    ):
+        return times == 1
+    values, wanted = values_of(one), values_of(other)
+    scales = {times, times / Fraction(100) ** percent} if values and wanted else ()
+    return _bare(one).casefold() == _bare(other).casefold() or any(
+        all(
+            close(had * scale, true, tolerance)
+            for had, true in zip(values or (), wanted or (), strict=True)
+            if had is not None and true is not None
+        )
+        for scale in scales
+    )
 
 
-def _same_text(one: str, other: str) -> bool | None:
-    """Two numbers exactly, or words; None for what is neither."""
-    exact = _fraction(one), _fraction(other)
-    if exact[0] is not None and exact[1] is not None:
-        return exact[0] == exact[1]
-    words = one.strip("() "), other.strip("() ")
-    if all(_WORDS.fullmatch(word) or _fraction(word) is not None for word in words):
-        return same_term(words[0], [words[1]]) is not None or None
-    return None
-
-
-def _fraction(text: str) -> Fraction | None:
-    """A number of digits alone, exactly."""
-    match = re.fullmatch(r"([-+]?)\s?(\d{1,60}(?:\.\d{0,60})?|\.\d{1,60})(?:\s?/\s?(\d{1,60}))?", text.strip())
-    if match is None or (match[3] and not int(match[3])):
-        return None
-    return Fraction(match[1] + match[2]) / Fraction(match[3] or 1)
-
-
+@lru_cache(4_096)
 def _measured(text: str) -> tuple[str, Unit | None]:
     """A number and its unit, None without one. A single letter is a variable, unless it is a unit behind a space."""
-    match = _MEASURED.fullmatch(text.strip())
-    if match is None or match["number"].endswith("\\") or (_VARIABLE.match(match["unit"]) and not match["gap"]):
+    match = _MEASURED.fullmatch(text)
+    if match is None or (match["unit"] and _VARIABLE.match(match["unit"]) and (not match["gap"] or "pi" in match[1])):
         return text, None
-    unit = unit_of(match["unit"])
-    if unit is None or not (unit.known or _COUNTED.fullmatch(match["unit"])):
+    name = match["unit"] or match["of"]
+    unit = unit_of(name)
+    if unit is None or not (unit.known or _COUNTED.fullmatch(name.strip())):
         return text, None
-    return match["number"].strip(), unit
-
-
-def _as_unit(match: re.Match[str]) -> str:
-    """A unit in upright letters as a word; what else is upright (`\\mathrm{i}`) stays."""
-    words = re.sub(r"\\[,;:! ]|~", " ", match[1])
-    unit = unit_of(words)
-    return f" {words} " if unit is not None and unit.known else match[0]
+    return (match["number"] or match["value"]).strip(), unit

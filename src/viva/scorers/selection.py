@@ -1,7 +1,8 @@
 """Which letters an answer to a multi-select question names, and what they earn.
 
 The answer is short by the time it comes here (scorers/rationale.py took it out of the reply): letters in any wrapping,
-lettered options, or the options' own texts. Prose is read where its end states a selection (scorers/stated.py).
+lettered options, or the options' own texts. Prose is read where a slot holds a selection
+(reading/slots.py).
 Whatever else it says leaves it unread: a selection is never guessed.
 """
 

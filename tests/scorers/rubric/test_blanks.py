@@ -109,6 +109,48 @@ ANCHORED = [
 ]
 
 
+TERMS = [
+    "You only need to modify the `{}` property in your `{}` file --- set the base",
+    "You only need to modify the ``{}`` property in your ``{}`` file --- set the base",
+    "You only need to modify the **{}** property in your **`{}`**, --- set the base",
+    "You only need to modify `{}`, property in your `{}`: --- set the base",
+    "You only need to modify the the `{}` property in your own `{}` config file --- set the base",
+    "You only need to modify [{}] property in your the {}, --- set the base",
+]
+
+
+@each_row(*TERMS)
+def test_an_article_a_comma_and_a_noun_around_a_term_are_no_part_of_it(text):
+    template = "You only need to modify [blank] property in your [blank] --- set the base"
+    rubric = blanks("baseUrl", "tsconfig.json", template=template)
+    details = grade_blanks(rubric, text.replace("own ", "").format("baseUrl", "tsconfig.json"))[1]
+    assert all(detail.startswith("matched") for detail in details), details
+    for wrong in ("other", "tsconfig.json` and not `jsconfig", "tsconfig", "not `tsconfig.json`"):
+        assert grade_blanks(rubric, text.format("baseUrl", wrong))[1][1].startswith("unmatched"), wrong
+
+
+def test_a_list_with_a_comma_before_and():
+    names = Accepted("ElevatedButton"), Accepted("TextButton"), Accepted("OutlinedButton")
+    template = "You can use [blank], [blank] and [blank] that are not deprecated button themes."
+    rubric = blanks(*[Blank(accepted=names)] * 3, template=template)
+    for mark in ("`", "", "**", "``"):
+        text = template.replace("[blank] and", "[blank], and")
+        for name in names:
+            text = text.replace("[blank]", f"{mark}{name.text}{mark}", 1)
+        assert grade_blanks(rubric, text)[0].points == 3.0, mark
+
+
+def test_the_sentence_before_a_block_may_be_missing_where_all_blanks_are_in_the_block():
+    template = "You can rewrite the code as follows here: ```go\npackage main;\n[blank]\nmessage Person { }\n```"
+    rubric = blanks("option x = 1;", template=template)
+    block = "```go\npackage main;\noption x = 1;\nmessage Person { }\n```"
+    for text in (block, block.replace("```go", "").replace("```", ""), f"Sure:\n\n{block}\n\nIt names the package."):
+        assert grade_blanks(rubric, text)[0].points == 1.0, text
+        assert grade_blanks(rubric, text.replace("message Person", "enum"))[0].points == 0.0, text
+    outside = blanks("x", "option x = 1;", template="The [blank] is " + template)
+    assert grade_blanks(outside, block)[0].points == 0.0
+
+
 @each_row(*ANCHORED)
 def test_the_text_around_blanks_is_their_anchor(template, text, found):
     assert filled(text, template) == found

@@ -41,7 +41,7 @@ NEW_PARAGRAPH: Final = 40
 MAX_CELLS: Final = 1 << 27
 """32 MB: a template of 500 words and an answer of 270,000."""
 _LONGEST = 12
-_TOKEN = re.compile(r"[^\W\u2e80-\uffff]+|\S")
+_TOKEN = re.compile(r"[^\W\u2e80-\uffff]+|`{3,}|\S")
 _OR_SPACE = re.compile(rf"\s+|{_TOKEN.pattern}")
 _CHARACTER = re.compile(r"\S")
 _STOPS = frozenset(".:!?。：！？")
@@ -56,7 +56,7 @@ class _Token(Struct, frozen=True):
 
 class Anchoring(Struct, frozen=True):
     """`spans` has what each blank takes in, [start, end) in the answer; `rate` is the part of the template found, by
-    characters other than white space, blanks left out."""
+    characters other than white space; blanks and the fences of code blocks are left out."""
 
     spans: tuple[tuple[int, int], ...]
     rate: float
@@ -82,14 +82,29 @@ def anchor(segments: tuple[str, ...], text: str) -> Anchoring:
             f"their product is over {MAX_CELLS:,}; shorten the template"
         )
     pairs = _trace(template, said, text)
-    found = sum(len(each.text.strip()) for each, at in zip(template, pairs, strict=True) if each and at[2])
     spans = []
     for each, (first, last, _) in zip(template, pairs, strict=True):
         if each is None:
             inside = said[first:last]
             nowhere = said[first - 1].end if first else 0
             spans.append((inside[0].start, inside[-1].end) if inside else (nowhere, nowhere))
-    return Anchoring(tuple(spans), found / sum(len(each.text.strip()) for each in template if each))
+    return Anchoring(tuple(spans), _rate(template, pairs))
+
+
+def _rate(template: list[_Token | None], pairs: list[tuple[int, int, bool]]) -> float:
+    """The part of the template that is found; where all blanks are in blocks of code, of the blocks if that is more."""
+    in_block, blanks = False, set[bool]()
+    sizes: dict[bool, list[int]] = {True: [0, 0], False: [0, 0]}
+    for token, (_, _, found) in zip(template, pairs, strict=True):
+        if token is None:
+            blanks.add(in_block)
+        elif token.text.startswith("```"):
+            in_block = not in_block
+        else:
+            sizes[in_block][found] += len(token.text.strip())
+    whole = [sum(size) for size in zip(*sizes.values(), strict=True)]
+    lost, kept = min((whole, sizes[True] if blanks == {True} else whole), key=lambda size: size[0] / (sum(size) or 1))
+    return kept / (lost + kept) if lost + kept else 1.0
 
 
 def _tokens(text: str, token: re.Pattern[str], *, before_blank: bool = False) -> list[_Token]:
@@ -164,7 +179,7 @@ def _begins(said: list[_Token], at: int, text: str) -> bool:
 
 
 def _worth(word: str) -> int:
-    return WORD * min(len(word), _LONGEST) if word[0].isalnum() or word[0] == "_" else MARK
+    return WORD * min(len(word), _LONGEST) if word[0].isalnum() or word[0] == "_" else MARK * len(word.strip() or word)
 
 
 def _taken(said: list[_Token], text: str) -> list[int]:

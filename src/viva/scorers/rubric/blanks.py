@@ -24,6 +24,12 @@ MIN_RATE: Final = 0.8
 
 _HYPHENATED: Final = re.compile(r"(?<=\w)-[ \t]*\n\s*(?=\w)")
 _DECORATED: Final = re.compile(r"(?P<mark>\*{1,3}|_{1,3}|`{1,3}|[\"'])(?P<inside>\S(?:.*\S)?)(?P=mark)")
+_TERM: Final = re.compile(
+    r"(?:(?:the|an?|your|its|this)\s+)*(?P<stars>\*{0,3})[\[`\"']*(?P<term>[^\[`*\"'\s](?:[^`\"']*[^\]`*\"'\s,;:.])?)"
+    r"[\]`\"']*(?P=stars)(?:(?<=[\]`\"'*])(?: (?!(?:and|or|not|instead|but)\b)[a-z]+){1,2})?[\]\s,;:.`\"']*",
+    re.IGNORECASE,
+)
+"""A term with an article, or with a comma or, behind its marks, a noun: "the `tsconfig.json` file"."""
 
 
 class BlanksError(VivaError):
@@ -113,18 +119,19 @@ def _compare(target: Blank, filling: Filling, published: bool) -> tuple[bool, st
     tried = ""
     for accepted in target.accepted:
         tried = accepted.text
-        wordings = (filling.text,) if published else dict.fromkeys((filling.text, _undecorated(filling.text)))
+        wordings = [filling.text] if published else _wordings(filling.text)
         if any(_accepts(target, accepted, wording) for wording in wordings):
             return True, f"matched: response string: {filling.text}, ans: {tried}"
     return False, f"unmatched: response string: {filling.text}, ans: {tried}"
 
 
-def _undecorated(text: str) -> str:
-    """What was filled in, without emphasis, code marks and quotation marks around all of it, and on one line."""
-    text = " ".join(_HYPHENATED.sub("-", text).split())
-    while match := _DECORATED.fullmatch(text):
-        text = match["inside"].strip()
-    return text
+def _wordings(text: str) -> list[str]:
+    """What was filled in as it is; on one line without marks around all of it; and the term in it alone."""
+    plain = " ".join(_HYPHENATED.sub("-", text).split())
+    term = _TERM.fullmatch(plain)
+    while match := _DECORATED.fullmatch(plain):
+        plain = match["inside"].strip()
+    return [text, plain, *([term["term"]] if term else [])]
 
 
 def _accepts(target: Blank, accepted: Accepted, filled: str) -> bool:
