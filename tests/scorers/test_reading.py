@@ -54,7 +54,7 @@ WORDS: tuple[tuple[str, str | None], ...] = (
     ("It is in the north of France, and many people visit it every year because of its museums and its tower, which was built long ago for a fair.", None),
 )  # fmt: skip
 METALS = ("iron", "tin", "gold", "lead")
-TEN = tuple(f"text {place}" for place in range(9)) + ("heart failure",)
+TEN = (*(f"text {place}" for place in range(9)), "heart failure")
 LETTERS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("- [ ] A\n- [ ] B\n- [x] C\n- [ ] D", "C", ()), ("☐ A\n☑ B\n☐ C", "B", ()), ("- [x] A\n- [x] B\n- [ ] C", "unparsed", ()),
     ("For our answer we have: A. iron, B. tin, C. gold, D. lead. Our selection is option B. #### B", "B", METALS), ("【答案】A. ①② B. ①③ C. ②③ D. ①④", "unparsed", ()),

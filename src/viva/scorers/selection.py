@@ -2,8 +2,7 @@
 
 The answer is short by the time it comes here (scorers/rationale.py took it out of the reply): letters in any wrapping,
 lettered options, or the options' own texts. Prose is read where a slot holds a selection
-(reading/slots.py).
-Whatever else it says leaves it unread: a selection is never guessed.
+(reading/slots.py). Whatever else it says leaves it unread: a selection is never guessed.
 """
 
 from __future__ import annotations

@@ -24,6 +24,7 @@ _BOX = re.compile(
     r"\(?(?P<letter>[A-Z])(?![A-Za-z])",
     re.MULTILINE,
 )
+_ANY_BOX = re.compile(r"\[[ xX✓✔*]?\]|[☐☑☒✅⬜✓✔]")
 _EMPTY = frozenset({"", " ", "☐", "⬜"})
 _HEADED = re.compile(
     r"^[\s*#>_-]{0,8}(?:(?!is\b|are\b|was\b)[^\W\d_]{2,20}[ '-]?){1,3}[ *]{0,3}"
@@ -33,6 +34,8 @@ _HEADED = re.compile(
 _SENTENCE = re.compile(r"[.!?。](?=\s|$)(?<![ (][A-Za-z][.])|\n")
 _REACH = 20_000
 """Characters from the end in which slots are looked for."""
+_TAIL = 1_200
+"""Characters from the end in which statements are looked for."""
 _SHORT = 600
 """Characters from the end that hold a last sentence."""
 _UNSURE = re.compile(
@@ -42,6 +45,8 @@ _UNSURE = re.compile(
 
 def ticked(text: str, letters: str) -> str | None:
     """The letters whose boxes are ticked in a list of boxes; None for no such list."""
+    if _ANY_BOX.search(text) is None:
+        return None
     boxes = [(match["mark"] or match["sign"] or "", match["letter"]) for match in _BOX.finditer(text)]
     if len({letter for _, letter in boxes}) < 2 or any(letter not in letters for _, letter in boxes):
         return None
@@ -52,7 +57,7 @@ def from_slots(text: str, letters: str) -> Reading | None:
     """The one letter that the strongest slot holds, or that a heading has behind it on the last line."""
     base = max(0, len(text) - _REACH)
     text = text[base:]
-    slots = [*marked(text), *stated(text, letters=True)]
+    slots = [*marked(text), *stated(text, max(0, len(text) - _TAIL), letters=True)]
     decided = resolve(slots, lambda slot: _as_letter(slot, letters))
     if decided is not None and isinstance(decided[0], Unsure):  # "(F) and (I) fit. Of these the better one is (F)"
         later = [slot for slot in slots if slot.text and slot.span > decided[1].span]
@@ -60,7 +65,7 @@ def from_slots(text: str, letters: str) -> Reading | None:
     if decided is not None and not isinstance(decided[0], Unsure):
         start, end = decided[1].span
         return Reading(decided[0], (base + start, base + end), decided[1].rule)
-    headed = list(_HEADED.finditer(plain(text)))
+    headed = list(_HEADED.finditer(plain(text), max(0, len(text) - _TAIL)))
     last = headed[-1] if headed and decided is None and len({match[1] for match in headed}) == 1 else None
     if last and last[1] in letters and not text[last.end() :].strip():
         return Reading(last[1], (base + last.start(1), base + last.end(1)), "heading of a letter")

@@ -239,7 +239,7 @@ def stated(text: str, start: int = 0, *, letters: bool = False) -> list[Slot]:
     words = _words()
     base = max(start, len(text) - TAIL)
     shown = masked(text[base:])
-    if base > start:
+    if base:
         shown = "x" + shown[1:]  # not the beginning of a sentence
     last = max((match.end() for match in _SENTENCE.finditer(shown.rstrip())), default=0)
     found: list[Slot] = []
