@@ -63,6 +63,7 @@ LETTERS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("Options: A. iron B. tin C. gold D. lead Answer:", "unparsed", METALS), ("The metal in question is called B. tin", "B", METALS), ("This suggests heart failure (J)", "J", TEN),
     ("The options that fit are (F) and (I). However, of these the most typical is (F)", "F", TEN), ("答えはCです", "C", ()), ("Ответ: C", "C", ()), ("الإجابة هي (C)", "C", ()),
     ("A resposta correta é a letra C", "C", ()), ("정답은 C입니다.", "C", ()), ("Odpowiedź: D", "D", ()), ("उत्तर: B", "B", ()), ("Atsakymas: D", "D", ()),
+("Premise 1: ~G ⊃ H\nPremise 2: ~H\nConclusion: G\n\nRow 1: ~G is true,", "unparsed", TEN),
     ("K", "K", tuple("abcdefghijk")),
 )  # fmt: skip
 SIX = "The answer is (A)\nThe answer is (H)\nThe answer is (E)\nThe answer is (I)\nThe answer is (B)\nThe answer is (D)"
