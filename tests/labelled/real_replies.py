@@ -25,6 +25,8 @@ from viva.scorers.selection import read_selection
 LABELS = Path(__file__).with_name("replies.csv")
 LETTERS = "ABCDEFGHIJ"
 UNREAD = "none"
+SHOWN = 5
+"""Exemplars in the prompts of MMLU-Pro."""
 _LETTERED = re.compile(r"(?<![A-Za-z])([A-D])\s*[．.、:：]\s*")
 
 
@@ -74,7 +76,8 @@ def read(reply: str, row: dict[str, str], options: list[str], letters: str, lang
     if "," in row["label"]:
         reading = read_selection(reply, letters=letters, options=options)
         return ",".join(reading.read) if reading.committed else UNREAD
-    reading = read_choice(reply, letters=letters, language=language, options=options)
+    shown = SHOWN if row.get("set", "mmlupro") == "mmlupro" else 0
+    reading = read_choice(reply, letters=letters, language=language, options=options, exemplars=shown)
     return reading.read if reading.committed else UNREAD
 
 

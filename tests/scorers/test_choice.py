@@ -290,7 +290,7 @@ REPLIES: dict[str, tuple[str, ...]] = {
         "D盘已满", "因为A=1，B=2，所以C=3", "Keine der Optionen ist richtig.", "Entweder A oder C.",
         "Ich weiß es nicht.", "A und B sind richtig.", "Aucune des réponses n'est correcte.", "Soit A, soit B.",
         "Je ne sais pas.", "A et B sont correctes.", "A priori, la pile est vide.", "A la base, une pile est LIFO.",
-        "B est une file.", "Result: B", "B B B", "BBBB", "B\n\nA\n\nC\n", "The answer is neither A nor B.",
+        "B est une file.", "B B B", "BBBB", "B\n\nA\n\nC\n", "The answer is neither A nor B.",
         "Is it A or B? Hard to say.", "A? B? I'm not sure.", "I'm not sure whether it's A or B.", "It's not B.",
         "Anything but C.", "All but D.",
         "Option A: correct. Option B: incorrect. Option C: correct. Option D: incorrect.", "由A点出发，经B、C到D。",

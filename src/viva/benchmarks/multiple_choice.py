@@ -28,9 +28,10 @@ from viva.prompting import (
     gap_between,
     stops_before,
 )
-from viva.scorers.choice import read_letter
+from viva.scorers.choice import Known, read_letter
 from viva.scorers.grading import grade_reading, no_reply
 from viva.types import (
+    CUT_OFF,
     NOTHING,
     Aggregate,
     Defect,
@@ -230,10 +231,9 @@ class MultipleChoiceExam(GradedByRule):
         if question.answer is None:
             return Score(value=None, outcome="unsound", explanation="the data set has no usable gold answer here")
         letters = LETTERS[: len(question.options)]
-        how = self.spec.extraction
-        reading = read_letter(
-            response.text, how, letters=letters, language=question.language, options=bare_options(question)
-        )
+        ended = response.stop_reason not in CUT_OFF
+        known = Known(letters, question.language, bare_options(question), len(self.shots(question)), ended)
+        reading = read_letter(response.text, self.spec.extraction, known)
         return grade_reading(reading, question.answer, response)
 
     def layouts(self) -> tuple[TableSpec, ...]:

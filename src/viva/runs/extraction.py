@@ -1,44 +1,206 @@
-"""Letters and truth values in anybody's replies, a row a reply."""
+"""Answers in anybody's replies, a row a reply; and how well they were read, on rows that people labelled."""
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
 
+from viva.analysis.uncertainty import Interval, wilson
 from viva.errors import DataError
 from viva.languages import without_words
 from viva.scorers.choice import read_choice
+from viva.scorers.mathanswer import same_answer
+from viva.scorers.number import same_number
+from viva.scorers.reading import Reading
+from viva.scorers.reading.values import read_formula, read_number, read_words
+from viva.scorers.selection import read_selection
+from viva.scorers.squad import exact_match
+from viva.scorers.term import same_term
 from viva.scorers.truth import read_truth
-from viva.types import Language
+from viva.shipped import shipped_table
+from viva.types import CUT_OFF, Language, StopReason
+
+Format = Literal["choice", "choices", "truth", "number", "math", "exact", "phrase"]
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_LETTERS = re.compile(r"TRUE|FALSE|[A-Z]")
+UNREAD = frozenset({"", "none", "several", "unparsed", "empty", "refused"})
+"""Labels of replies that commit to nothing."""
 
 
 class Row(Struct):
     """What a row must hold; anything else is passed through."""
 
-    kind: Literal["choice", "truth"]
     reply: str
+    kind: Format | None = None
+    format: Format | None = None
+    """The same as `kind`, as cards call it."""
     language: Language = "en"
     options: list[str] | None = None
     letters: str | None = None
+    exemplars: int = 0
+    stop_reason: StopReason = "stop"
+    label: str | None = None
+    read: str | None = None
+    """What another reader read."""
+
+    @property
+    def asked(self) -> Format:
+        """The format of the answer."""
+        return self.format or self.kind or "choice"
 
 
-def read_row(line: bytes, where: str) -> dict[str, Any]:
-    """One row, and what is read in its reply. Raises DataError naming `where`."""
+def decoded(line: bytes, where: str) -> tuple[dict[str, Any], Row]:
+    """A line as it is, and what of it is known. Raises DataError naming `where`."""
     try:
         raw = msgspec.json.decode(line, type=dict[str, Any])
         row = msgspec.convert(raw, Row)
     except (msgspec.DecodeError, UnicodeDecodeError) as problem:
         raise DataError(f"{where}: {problem}") from None
-    if row.kind == "choice":
-        options = row.options or ()
-        letters = row.letters or ("ABCDEFGHIJ"[: len(options)] if options else "ABCD")
-        reading = read_choice(row.reply, letters=letters, language=row.language, options=options)
-    else:
-        reading = read_truth(row.reply, language=row.language)
+    if row.kind is None and row.format is None:
+        raise DataError(f"{where}: Object missing required field `kind` (or `format`)")
+    return raw, row
+
+
+def reading_of(row: Row) -> Reading:
+    """What is read in a row's reply; a value is written as the reply has it."""
+    options = row.options or ()
+    letters = row.letters or (LETTERS[: len(options)] if options else "ABCD")
+    ended = row.stop_reason not in CUT_OFF
+    match row.asked:
+        case "choice":
+            return read_choice(
+                row.reply,
+                letters=letters,
+                language=row.language,
+                options=options,
+                exemplars=row.exemplars,
+                ended=ended,
+            )
+        case "choices":
+            return read_selection(row.reply, letters=letters, options=options)
+        case "truth":
+            return read_truth(row.reply, language=row.language)
+        case "number":
+            number, reading = read_number(row.reply, ended=ended)
+            return _with(number.text if number else None, reading)
+        case "math":
+            return _with(*read_formula(row.reply, ended=ended))
+        case _:
+            return _with(*read_words(row.reply, ended=ended))
+
+
+def _with(value: str | None, reading: Reading) -> Reading:
+    return reading if value is None else Reading(value, reading.span, reading.rule)
+
+
+def read_row(line: bytes, where: str) -> dict[str, Any]:
+    """One row, and what is read in its reply. Raises DataError naming `where`."""
+    raw, row = decoded(line, where)
+    reading = reading_of(row)
     span = list(reading.span) if reading.span else None
     evidence = row.reply[span[0] : span[1]] if span else ""
-    found = {**raw, "read": reading.read, "span": span, "evidence": evidence, "rule": reading.rule}
+    read = {**raw, "read": reading.read, "span": span, "evidence": evidence, "rule": reading.rule}
     note = without_words(row.language)
-    return {**found, "note": note} if note else found
+    return {**read, "note": note} if note else read
+
+
+class Precision(Struct, frozen=True):
+    """How often a reader, or one of its rules, agrees with people: `right` of `read`, with the 95 % interval (Wilson).
+
+    `unread` counts replies that people read and it did not; `agreed` all in which they agree, none included.
+    """
+
+    name: str
+    read: int
+    right: int
+    unread: int
+    agreed: int
+    rows: int
+    interval: Interval | None
+
+
+def evaluate(lines: Iterable[tuple[bytes, str]]) -> tuple[list[Precision], list[Precision]]:
+    """The precision of each rule of Viva, and of every reader: Viva, the rows' own `read`, published expressions.
+
+    Raises DataError for rows without a label.
+    """
+    rules: dict[str, list[tuple[str, Row]]] = defaultdict(list)
+    readers: dict[str, list[tuple[str, Row]]] = defaultdict(list)
+    for line, where in lines:
+        _, row = decoded(line, where)
+        if row.label is None:
+            raise DataError(f"{where}: a row to evaluate has a `label`: the answer that people read, or none")
+        reading = reading_of(row)
+        read = reading.read if reading.committed else ""
+        if read:
+            rules[f"{row.asked}: {reading.rule or 'whole reply'}"].append((read, row))
+        readers["Viva"].append((read, row))
+        if row.read is not None:
+            readers["the rows' own"].append(("" if row.read in UNREAD else row.read, row))
+        for name, published in _published().items():
+            if row.asked in published:
+                readers[name].append((published[row.asked](row.reply), row))
+    by_rule = sorted((_precision(name, rows) for name, rows in rules.items()), key=lambda rule: -rule.read)
+    return by_rule, [_precision(name, rows) for name, rows in readers.items()]
+
+
+def _precision(name: str, rows: list[tuple[str, Row]]) -> Precision:
+    said = [(read, row) for read, row in rows if read]
+    right = sum(_agrees(read, row) for read, row in said)
+    unread = sum(not read and row.label not in UNREAD for read, row in rows)
+    silent = sum(not read and row.label in UNREAD for read, row in rows)
+    return Precision(name, len(said), right, unread, right + silent, len(rows), wilson(right, len(said)))
+
+
+def _agrees(read: str, row: Row) -> bool:
+    """Whether what was read is what the label says: by value for numbers and formulas."""
+    label = row.label or ""
+    if label in UNREAD:
+        return False
+    if row.asked in ("choice", "choices", "truth"):
+        return set(_LETTERS.findall(read.upper())) == set(_LETTERS.findall(label.upper()))
+    if row.asked == "number":
+        number, _ = read_number(read)
+        return number is not None and same_number(number, [label]) is not None
+    if row.asked == "math":
+        return same_answer(read, [label]) is not None
+    return (same_term(read, [label]) is not None) if row.asked == "exact" else exact_match(read, [label]) == 1.0
+
+
+class _Expression(Struct, frozen=True):
+    """A published expression: which match counts, and for which formats."""
+
+    reader: str
+    formats: list[Format]
+    pattern: str
+    last: bool = False
+
+
+def _published() -> Mapping[str, Mapping[Format, Callable[[str], str]]]:
+    table = shipped_table(__file__, "expressions.toml", dict[str, list[_Expression]])
+    made: dict[str, dict[Format, Callable[[str], str]]] = defaultdict(dict)
+    for each in table["expression"]:
+        for asked in each.formats:
+            earlier = made[each.reader].get(asked)
+            made[each.reader][asked] = _tried(earlier, re.compile(each.pattern), last=each.last)
+    return made
+
+
+def _tried(earlier: Callable[[str], str] | None, pattern: re.Pattern[str], *, last: bool) -> Callable[[str], str]:
+    """A reader that takes what the expressions before it find, else the first (or `last`) match of its own."""
+
+    def read(reply: str) -> str:
+        if earlier and (before := earlier(reply)):
+            return before
+        matches = list(pattern.finditer(reply))
+        if not matches:
+            return ""
+        match = matches[-1 if last else 0]
+        return next((group for group in match.groups() if group), match.group()).strip(" .$")
+
+    return read

@@ -57,7 +57,7 @@ class Group(Struct, frozen=True):
 
 
 _JOINED = re.compile(
-    r"[LPM]O?(?:(?:[&/]|,[&/]|-(?=[LPM]O?(?:[.n?)]|$))|,(?=[fdhO]{0,2}[LPM]O?(?:[,&/.n?pV]|$)))[fdhOX]{0,2}[LPM]O?(?!=))*"
+    r"[LPM]O?(?:(?:[&/]|,[&/]|-(?=[LPM]O?(?:[.n?)]|$))|,(?=[fdhO]{0,2}[LPM]O?(?:[,&/.n?pV]|$)))[fdhOX]{0,2}[LPM]O?(?!=)|(?<=P)P)*"
 )
 _CLEAN = re.compile(r"O?f?(?:F?(?:$|[.n])|$|[.n,?r:\-bcF]|!(?=[fdVON=+hp]{0,4}[LPM]))")
 _STOP = re.compile(r"O?(?:$|[.n])")

@@ -15,17 +15,20 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import groupby
 
+from msgspec import Struct
+
 from viva.scorers.candidates import CONDITIONAL, Candidate, Group, Judgement, Strength
 from viva.scorers.choicewindow import ChoiceWindow
-from viva.scorers.conclusion import concluded, finished, found_retraction
+from viva.scorers.conclusion import concluded, finished
 from viva.scorers.fold import fold, windows
 from viva.scorers.hints import singled_out
 from viva.scorers.mentions import mark
 from viva.scorers.namedoption import named_option
 from viva.scorers.optiontext import OptionTexts, restated_from, stated_option
 from viva.scorers.reading import UNPARSED, Reading
+from viva.scorers.reading.letters import at_the_end, from_slots, ticked
+from viva.scorers.reading.segments import found_retraction, read_visible
 from viva.scorers.short import is_lone_letter, with_own_text
-from viva.scorers.visible import read_visible
 from viva.types import Extraction
 
 _JUST_CORRECTED = re.compile(r"b[^.nLPM]{0,6}$")
@@ -41,28 +44,49 @@ _MARKED_AFTER = 3
 _LETTERED_LINE = re.compile(r"^[ \t*_>-]{0,6}[(\[]?[A-Z][)\].:][^\n]{1,400}$", re.MULTILINE)
 
 
-def read_choice(reply: str, *, letters: str = "ABCD", language: str = "en", options: Sequence[str] = ()) -> Reading:
+class Known(Struct, frozen=True):
+    """What is known of a question and its reply."""
+
+    letters: str = "ABCD"
+    language: str = "en"
+    options: Sequence[str] = ()
+    """Their texts, in the order of `letters`."""
+    exemplars: int = 0
+    """How many the prompt showed."""
+    ended: bool = True
+    """Whether the reply ended by itself: one that was cut off has no last resort."""
+
+
+def read_choice(
+    reply: str,
+    *,
+    letters: str = "ABCD",
+    language: str = "en",
+    options: Sequence[str] = (),
+    exemplars: int = 0,
+    ended: bool = True,
+) -> Reading:
     """The letter of `letters` that the reply commits to, or why there is none.
 
     With `options` (their texts, in the order of `letters`) an option repeated in full counts as its letter. All four
-    languages are recognised whatever `language` says; it only decides what a bare "A" may mean.
+    languages are recognised whatever `language` says; it only decides what a bare "A" may mean. A reply of as many bare
+    statements as the prompt had `exemplars`, and one more, answers the exemplars' questions before its own.
     """
     if is_lone_letter(reply) and (reading := _lone(reply, letters, language)).committed:
         return reading
-    return read_visible(reply, lambda start, end: _read_part(reply, start, end, letters, language, options))
+    known = Known(letters, language, options, exemplars, ended)
+    return read_visible(reply, lambda start, end: _read_part(reply, start, end, known))
 
 
-def read_letter(
-    reply: str, extraction: Extraction, *, letters: str = "ABCD", language: str = "en", options: Sequence[str] = ()
-) -> Reading:
+def read_letter(reply: str, extraction: Extraction, known: Known) -> Reading:
     """The letter by the rule that `extraction` names, to match another tool's numbers.
 
     `stated` is `read_choice`; `strict` leaves of it the letter alone, the boxed one and "the answer is B"; `first` and
     `last` take the first or last capital letter that stands by itself, whatever is said of it.
     """
     if extraction in {"first", "last"}:
-        return read_visible(reply, lambda start, end: _by_place(reply, start, end, letters, extraction))
-    reading = read_choice(reply, letters=letters, language=language, options=options)
+        return read_visible(reply, lambda start, end: _by_place(reply, start, end, known.letters, extraction))
+    reading = read_choice(reply, **{name: getattr(known, name) for name in known.__struct_fields__})
     if (
         extraction == "strict"
         and reading.committed
@@ -84,10 +108,15 @@ def _by_place(reply: str, start: int, end: int, letters: str, extraction: Extrac
 @lru_cache(maxsize=4096)
 def _lone(reply: str, letters: str, language: str) -> Reading:
     """A letter alone reads the same whatever the options: worked out once by the rules, then remembered."""
-    return read_visible(reply, lambda start, end: _read_part(reply, start, end, letters, language, ()))
+    return read_visible(reply, lambda start, end: _read_part(reply, start, end, Known(letters, language)))
 
 
-def _read_part(reply: str, start: int, end: int, letters: str, language: str, options: Sequence[str]) -> Reading:
+def _read_part(reply: str, start: int, end: int, known: Known) -> Reading:  # noqa: PLR0911 - a rule a return
+    letters, language, options = known.letters, known.language, known.options
+    if known.exemplars and (bare := _behind_exemplars(reply, start, end, known)):
+        return bare
+    if (boxes := ticked(reply[start:end], letters)) is not None:
+        return Reading(boxes if len(boxes) == 1 else UNPARSED, (start, end) if len(boxes) == 1 else None, "ticked box")
     if own := with_own_text(reply[start:end], letters, options):
         return Reading(own[0], (start + own[1], start + own[2]), "letter with its own text")
     if start and is_lone_letter(reply[start:end]):
@@ -113,10 +142,11 @@ def _read_part(reply: str, start: int, end: int, letters: str, language: str, op
         or {letter for each in judged for letter in each.letters} == set(letters)
         or bool(judged and len(reply[judged[-1].span[1] : end].strip()) < _MARKED_AFTER)
     )
+    ended = ended and known.ended
     chosen = resolve(stated, judged, kinds, ended=ended)
     if chosen and chosen.letter and not views[-1].by_cases(chosen):
         if found_retraction(views[-1].marked.text, chosen.span[1] - views[-1].base):
-            return _affirmed(chosen, judged) or _last_resort(views[-1], judged, ())
+            return _affirmed(chosen, judged) or (_last_resort(views[-1], judged, ()) if known.ended else _NOTHING)
         if texts and texts.other_beside(reply, chosen.letter, *chosen.span):
             return Reading(UNPARSED, None, "a letter with another option's text")
         return Reading(chosen.letter, chosen.span, chosen.rule)
@@ -125,8 +155,41 @@ def _read_part(reply: str, start: int, end: int, letters: str, language: str, op
         or (_by_text(reply[start:end], views, texts) if texts else None)
         or (_left(judged, views[-1].groups, letters) or _of_two(judged, views[-1]) if ended else None)
         or (Reading(UNPARSED, None, chosen.rule if chosen.rule.startswith("several") else SEVERAL) if chosen else None)
-        or _last_resort(views[-1], judged, options if len(views) == 1 else ())
+        or _from(reply, start, end, known)
+        or (_last_resort(views[-1], judged, options if len(views) == 1 else ()) if known.ended else _NOTHING)
     )
+
+
+_NOTHING = Reading(UNPARSED)
+_NUMBERED = re.compile(r"^\d{1,2}[.)]\s")
+_PIECE = re.compile(r"[^\n]+?(?:(?<!\d)\.\s|\n|\Z)")
+_BARE = 48
+"""Characters of a bare statement."""
+
+
+def _behind_exemplars(reply: str, start: int, end: int, known: Known) -> Reading | None:
+    """The last of exactly one bare statement for each exemplar and one more: "The answer is (A). …"."""
+    if end - start > (known.exemplars + 1) * _BARE:
+        return None
+    pieces = [match for match in _PIECE.finditer(reply, start, end) if match.group().strip()]
+    if len(pieces) != known.exemplars + 1:
+        return None
+    bare = [_NUMBERED.sub("", piece.group().strip()) for piece in pieces]
+    if not all(map(is_lone_letter, bare)):
+        return None
+    last = _lone(bare[-1], known.letters, known.language)
+    return Reading(last.read, pieces[-1].span(), "the last, behind one for each exemplar") if last.committed else None
+
+
+def _from(reply: str, start: int, end: int, known: Known) -> Reading | None:
+    """What the slots hold, in any layout and language; at last an option's letter with its text at the end."""
+    text = reply[start:end]
+    found = from_slots(text, known.letters)
+    if found is None and known.ended and known.options:
+        found = at_the_end(text, known.letters, known.options)
+    if found is None or found.span is None:
+        return None
+    return Reading(found.read, (start + found.span[0], start + found.span[1]), found.rule)
 
 
 def _by_text(reply: str, views: Sequence[ChoiceWindow], texts: OptionTexts) -> Reading | None:

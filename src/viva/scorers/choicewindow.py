@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cache, cached_property
 
 from viva.scorers import candidates
 from viva.scorers.candidates import Candidate, Group, Judgement, Strength
@@ -33,6 +33,18 @@ _NAME = re.compile(
     r"[A-Z]\. (?:(?P<species>[a-z]+)|(?P<surname>[A-Z][a-zà-ÿ]+)"
     r"(?:'s| (?:\w+ed|\w+te|is|was|ist|war|est|and|und|et|wrote|gave|found|built|made|a|hat|fut|bewies|erfand)\b))"
 )
+
+
+_LONGEST_ITEM = 24
+"""Characters of an option in a list within a line, where the options are unknown."""
+
+
+@cache
+def _inline_list(first: str) -> re.Pattern[str]:
+    """ "A. 16, B. 12, C. 20": the first options in a row, with what stands behind the first two."""
+    marks = [rf"[(\[]?{letter}[.):\]]" for letter in first]
+    between = r"(.{1,200}?)(?<![^\s,;|(\[])"
+    return re.compile(rf"{first[:1]}[.):\]]" + "".join(between + mark for mark in marks[1:]))
 
 
 class ChoiceWindow:
@@ -64,11 +76,22 @@ class ChoiceWindow:
                 or (self._tail(group) if group is self.groups[-1] else None)
                 or self._with_text(group)
             )
-            if at is None or (self._is_variable(group) and not _OF_AN_OPTION.search(self._text_of(at))):
+            if (
+                at is None
+                or self._is_cut_off(group, at)
+                or (self._is_variable(group) and not _OF_AN_OPTION.search(self._text_of(at)))
+            ):
                 continue
             if at.strength is not Strength.STATED or "\n" not in self._text_of(at) or not self._continues_list(group):
                 found.append(at)
         return [self._moved(each) for each in self._before_restart(found)]
+
+    def _is_cut_off(self, group: Group, found: Candidate) -> bool:
+        """ "… at the rate (i": a bracket that the reply breaks off in, where nothing says that an answer comes."""
+        text, token = self.marked.text, self.marked.tokens[group.end - 1]
+        before = text[: token.start]
+        opened = before.endswith("(") and not text[token.end :].strip()
+        return opened and bool(before.strip(" (")) and not found.rule.startswith("statement")
 
     def _text_of(self, found: Candidate) -> str:
         return self.marked.text[slice(*found.span)]
@@ -240,13 +263,27 @@ class ChoiceWindow:
     def _opens_list(self, group: Group) -> bool:
         """ "Which is correct?\nA. …\nB. …": the first of the options restated, whatever stands before the list."""
         kinds = self.kinds
-        if group.letters != self.letters[:1] or not kinds.endswith("n", 0, group.start):
+        if group.letters != self.letters[:1]:
+            return False
+        start = self.marked.tokens[group.start].start
+        if (inline := _inline_list(self.letters[:3]).match(self.marked.text, start)) and self._own(inline):
+            return True
+        if not kinds.endswith("n", 0, group.start):
             return False
         if kinds.startswith(("n", ".n"), group.end):
             return False
         items = self.items
         place = next((index for index, item in enumerate(items) if item is group), len(items))
         return "".join(item.letters for item in items[place : place + 3]) == self.letters[:3]
+
+    def _own(self, listed: re.Match[str]) -> bool:
+        """Whether what stands behind the letters of a list within a line are the options' texts, as far as known."""
+        if not self.options:
+            return max(len(said) for said in listed.groups()) <= _LONGEST_ITEM
+        return all(
+            squeeze(said).startswith(squeeze(option))
+            for said, option in zip(listed.groups(), self.options, strict=False)
+        )
 
     def _continues_list(self, group: Group) -> bool:
         """ "E. Immune response\nF. Catalase": an item behind that of the letter before."""

@@ -119,21 +119,3 @@ def _points(marked: Marked, index: int, start: int, end: int) -> bool:
         return True
     drawn = _DRAWN.search(kinds[max(start, index - 16) : index])
     return bool(drawn and _TIED.search(kinds[start:index]) and _NEXT.match(kinds, index + 1))
-
-
-@cache
-def _cues() -> tuple[str, ...]:
-    return tuple(phrases("retraction_cue"))
-
-
-@cache
-def _retractions() -> re.Pattern[str]:
-    return re.compile("|".join(f"(?:{entry})" for entry in phrases("retraction")))
-
-
-def found_retraction(text: str, start: int) -> bool:
-    """Whether a folded text takes back, from `start` on, what it said before."""
-    rest = text[max(0, start) :].lower()
-    if not any(cue in rest for cue in _cues()):
-        return False
-    return _retractions().search(unaccented(rest)) is not None

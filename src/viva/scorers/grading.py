@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from viva.scorers.reading import Reading
+from viva.scorers.reading.values import Term
 from viva.types import CUT_OFF, NOT_ASKED, Failure, Outcome, Response, Score, StopReason
 
 CUT_OFF_WORDS: dict[StopReason, str] = {"length": "cut off in the answer", "thinking": "cut off while thinking"}
@@ -26,6 +27,15 @@ def grade_reading(reading: Reading, gold: str, response: Response) -> Score:
         return Score(value=None, outcome=outcome, explanation=because(where, response))
     right = reading.read == gold
     return Score(value=float(right), outcome="right" if right else "wrong", answer=reading.read, explanation=where)
+
+
+def grade_term(term: Term | None, reading: Reading, response: Response) -> Score:
+    """Score what a reply puts into a blank."""
+    if term is None:
+        return grade_reading(reading, "", response)
+    value = float(term.same is not None)
+    why = "none of the accepted answers, normalised" if term.same is None else f"accepted as {term.same!r}"
+    return Score(value=value, outcome=outcome_of(value), answer=term.text[:500], explanation=f"{why} ({reading.rule})")
 
 
 def because(explanation: str, response: Response) -> str:

@@ -1,33 +1,45 @@
-"""The number that a reply ends with, and whether it is the one that it should be: by value, not by how it is written.
+"""Numbers as replies and gold answers write them, and whether two are the same: by value, not by how it is written.
 
-Read are digits with separators (1,024), decimals, exponents, fractions (3/4, 1 1/2, \\frac{3}{4}), percentages, a
-currency in front and a unit behind. A percentage is its value (50 % is 0.5) or, where the gold is written without the
-sign, its number (50 % is 50).
+Read are digits with separators (1,024, 14{,}916), decimals, exponents, fractions (3/4, 1 1/2, \\frac{3}{4}),
+percentages, words for large numbers (70k, 1.5 million), a currency in front and a unit behind. A
+percentage is its value (50 % is 0.5) or, where the gold is written without the sign, its number (50 % is 50).
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cache
+from typing import Any
 
 from msgspec import Struct
 
-from viva.scorers.fold import after_thinking
-from viva.scorers.stated import stated
+from viva.scorers.reading.slots import UNSURE, Unsure
+from viva.shipped import shipped_table
 
 _DIGITS = r"\d{1,3}(?:[,\u202f\u00a0 ]\d{3})+(?![\d,])(?:\.\d{1,60})?|\d{1,60}(?:\.\d{0,60})?|\.\d{1,60}"
 _FRACTION = r"\\[dt]?frac\s?\{\s?(-?\d{1,40})\s?\}\s?\{\s?(\d{1,40})\s?\}"
 _NUMBER = re.compile(
-    rf"(?<![\w.])(?P<sign>[-−+]\s?)?(?:[$€£¥]\s?|\\\$\s?)?(?P<minus>[-−])?"
+    rf"(?<![^\W\u2e80-\uffff])(?<!\.)(?P<sign>[-−+]\s?)?(?:[$€£¥]\s?|\\\$\s?)?(?P<minus>[-−])?"
     rf"(?:{_FRACTION}|(?:(?P<whole>\d{{1,40}})\s)?(?P<above>\d{{1,40}})\s?/\s?(?P<below>\d{{1,40}})(?!\d)"
     rf"|(?P<plain>{_DIGITS})(?:\s?(?:[eE]|(?:×|\\times|\*|x)\s?10\s?\^)\s?\{{?(?P<power>[-−+]?\d{{1,3}})\}}?)?)"
     r"\s?(?P<percent>\\?%|percent\b)?"
 )
-_BOXED = re.compile(r"\\(?:boxed|fbox)\s?\{")
-_MARK = re.compile(r"####\s*([^\n]{1,200})")
-_TAIL = 4_000
-"""Characters from the end in which the last number is looked for."""
+_SPACING = re.compile(r"\\[!,;: ]|~")
+_TEXT = re.compile(r"\\(?:text|mathrm|textbf|mathbf|mbox|textrm)\s?\{([^{}]{0,200})\}")
+_THOUSANDS = re.compile(r"k(?![A-Za-z])")
+_LETTERS = re.compile(r"\s?(?:k|K|m|M|bn|B|b)(?![A-Za-z])")
+_CURRENCY = re.compile(r"[$€£¥]")
+_OTHERS = re.compile(
+    r"(?P<unit>[^\d]{0,40}?)"
+    r"(?P<link>[-–—]|,?\s?\(?(?:\bor\b|\bto\b|\bi\.e\.|\bthat is\b|\boder\b|\bbis\b|\bou\b|\bà\b|[或至到]))"
+    r"(?: (?:about|rather|even))?,?\s?[$€£¥]?"
+)
+"""Between two numbers of which either may be meant."""
+_BETWEEN = re.compile(r"\b(?:between|zwischen|entre)\b|在|介于", re.IGNORECASE)
+_JOINED = re.compile(r"\s?(?:[-+*/^×·]|\\times|\\cdot)\s?[({]?\s?|[,:]")
 
 
 class NumberRead(Struct, frozen=True):
@@ -39,57 +51,19 @@ class NumberRead(Struct, frozen=True):
     rule: str = ""
 
 
-def boxed(text: str) -> str | None:
-    """What stands in the last `\\boxed{…}` of a text, braces balanced; None where there is none."""
-    starts = [match.end() for match in _BOXED.finditer(text)]
-    for start in reversed(starts[-20:]):
-        depth = 1
-        for at in range(start, min(len(text), start + 2_000)):
-            depth += (text[at] == "{") - (text[at] == "}")
-            if depth == 0:
-                return text[start:at].strip()
-    return None
-
-
 def value_of(text: str) -> Fraction | None:
     """The value of a text that is a number, perhaps with a currency and a unit; None for what is none."""
-    found = _only(text)
+    found = only_number(text)
     if found is None:
         return None
     return found.value / 100 if found.percent else found.value
-
-
-def read_number(reply: str) -> NumberRead | None:
-    """The number that a reply commits to: behind ####, in \\boxed{}, stated as its answer, else its last one."""
-    start, unfinished = after_thinking(reply)
-    if unfinished:
-        return None
-    text = reply[start:]
-    if whole := _only(text):
-        return whole
-    marks = _MARK.findall(text[-_TAIL:])
-    statement = stated(text, "term")
-    for rule, said in (
-        ("behind ####", marks[-1] if marks else None),
-        ("boxed", boxed(text[-_TAIL:])),
-        ("stated at the end", statement.text if statement else None),
-    ):
-        numbers = _numbers(said) if said is not None else []
-        if numbers:
-            first = numbers[0] if rule != "boxed" else numbers[-1]
-            return NumberRead(first.text, first.value, first.percent, rule)
-    numbers = _numbers(text[-_TAIL:])
-    if not numbers:
-        return None
-    last = numbers[-1]
-    return NumberRead(last.text, last.value, last.percent, "the last number")
 
 
 def same_number(found: NumberRead, accepted: Sequence[str], tolerance: float = 0.0) -> str | None:
     """The accepted number that was found, within `tolerance` of it; None for none."""
     within = Fraction(tolerance)
     for wanted in accepted:
-        gold = _only(wanted)
+        gold = only_number(wanted)
         if gold is None:
             continue
         if found.percent == gold.percent:
@@ -103,22 +77,81 @@ def same_number(found: NumberRead, accepted: Sequence[str], tolerance: float = 0
     return None
 
 
-def _only(text: str) -> NumberRead | None:
+def only_number(text: str) -> NumberRead | None:
     """The number of a short text that has one and nothing but words around it."""
     bare = re.sub(r"\\[()\[\]]|^\\(?=[$%])", "", text).strip().strip("$*` ").rstrip(".。 \\")
     if not bare or len(bare) > 100:
         return None
-    numbers = _numbers(bare)
+    numbers = numbers_in(bare)
     if len(numbers) != 1 or re.search(r"[=<>^_+]|\\(?!frac|dfrac|tfrac|%|\$|text|mathrm|times|,|!| )", bare):
         return None
     return numbers[0]
 
 
-def _numbers(text: str) -> list[NumberRead]:
-    return [one for match in _NUMBER.finditer(text) if (one := _found(match)) is not None]
+def the_number(text: str, *, last: bool = False) -> NumberRead | Unsure | None:
+    """The number that a text gives as the answer: what an equation ends in, else the first (or `last`) one.
+
+    None where it has none; `UNSURE` where it has several of which any may be meant: a range, alternatives, a term.
+    """
+    cleaned = _cleaned(text)
+    ends = max(cleaned.rfind(sign) for sign in "=≈")
+    places = _places(cleaned[ends + 1 :])
+    if not places:
+        ends, places = -1, _places(cleaned)
+    cleaned = cleaned[ends + 1 :]
+    if not places:
+        return None
+    pairs = list(itertools.pairwise(places))
+    for (before, one), (after, other) in pairs[-1:] if last else pairs[:1]:
+        between = cleaned[before.end() : after.start()]
+        apart = _OTHERS.fullmatch(between) or _JOINED.fullmatch(between)
+        ranged = _BETWEEN.search(cleaned, max(0, before.start() - 30), before.start())
+        if one.value == other.value or not (apart or ranged):
+            continue
+        if not last and not ranged and _restated(cleaned, between, after.end()):
+            continue  # "18 dollars a day, i.e. 126 a week"
+        return UNSURE
+    return places[-1 if last else 0][1]
 
 
-def _found(match: re.Match[str]) -> NumberRead | None:
+def _restated(text: str, between: str, end: int) -> bool:
+    """Whether a number is said again in another unit."""
+    match = _OTHERS.fullmatch(between)
+    unit = match["unit"].strip(" ,(") if match and len(match["link"].strip(" ,(")) > 1 else ""
+    return (
+        bool(unit)
+        and match is not None
+        and match["link"].strip(" ,(") not in {"to", "bis"}
+        and unit not in text[end : end + 40]
+    )
+
+
+def numbers_in(text: str) -> list[NumberRead]:
+    """All numbers of a text, in order."""
+    return [number for _, number in _places(_cleaned(text))]
+
+
+def _cleaned(text: str) -> str:
+    """A text without LaTeX's spacing and texts; a brace around a comma of thousands gone."""
+    if "\\" not in text and "{" not in text and "~" not in text:
+        return text
+    return _TEXT.sub(r" \1 ", _SPACING.sub("", text).replace("{,}", ","))
+
+
+def _places(text: str) -> list[tuple[re.Match[str], NumberRead]]:
+    found = ((match, _number(match, text)) for match in _NUMBER.finditer(text))
+    return [(match, number) for match, number in found if number is not None]
+
+
+@cache
+def _times() -> tuple[re.Pattern[str], dict[str, int]]:
+    """Words that multiply the number in front of them ("million"), and by which power of ten."""
+    table = shipped_table(__file__, "numbers.toml", dict[str, Any])["times"]
+    either = "|".join(sorted(table, key=len, reverse=True))
+    return re.compile(rf"\s?(?:({either})(?![a-z])|(?<=[\d ])([万亿千]))", re.IGNORECASE), table
+
+
+def _number(match: re.Match[str], text: str) -> NumberRead | None:
     over, under = match[3], match[4]
     if over is not None:
         below = int(under)
@@ -134,4 +167,13 @@ def _found(match: re.Match[str]) -> NumberRead | None:
         return None
     if "-" in (sign := (match["sign"] or "") + (match["minus"] or "")) or "−" in sign:
         value = -value
-    return NumberRead(match[0].strip().rstrip("."), value, match["percent"] is not None)
+    written, end = match[0].strip().rstrip("."), match.end()
+    spelt, powers = _times()
+    if more := spelt.match(text, end - len(match[0]) + len(match[0].rstrip())):
+        word = (more[1] or more[2]).lower()
+        return NumberRead(f"{written} {word}", value * 10 ** powers[word], percent=False)
+    letter = _LETTERS.match(text, end)
+    if letter and (_THOUSANDS.match(text, end) or _CURRENCY.search(match[0])):
+        power = {"k": 3, "m": 6, "b": 9}[letter.group().strip()[0].lower()]
+        return NumberRead(written + letter.group().strip(), value * 10**power, percent=False)
+    return NumberRead(written, value, match["percent"] is not None)

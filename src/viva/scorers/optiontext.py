@@ -105,7 +105,7 @@ _LINKED = re.compile(
 _VERB = re.compile(r"\b(?:is|are|be|get|gives|obtain|approximately|about)\b|[=≈]")
 _FOREIGN = re.compile(r"[ *_]{0,4}\(?([A-Z])[).:][*_ ]{1,4}")
 """The letter of an option that there is not; its text counts."""
-_ITEM = re.compile(r"[\s>*_-]{0,6}\(?([A-J])[.):、]\)?[\s*_]{0,4}")
+_ITEM = re.compile(r"[\s>*_-]{0,6}\(?([A-Z])[.):、]\)?[\s*_]{0,4}")
 _CUE = re.compile(r"N[^LPM.nh?i!#]{0,8}?[=:][fdO+:=n]{0,3}|[+][fd]{0,2}O?[=:]|V[fdO:]{0,2}|X|O:|^[fd]{0,3}=[fd]{0,2}")
 _STRAY = re.compile(r"[!hi][^.n,]{0,10}$")
 
@@ -124,6 +124,11 @@ def stated_option(text: str, tokens: list[Token], kinds: str, texts: OptionTexts
     return found or _lone_line(text, texts)
 
 
+_HEADING = re.compile(
+    r"[\W_]*(?:(?:the |my |your )?(?:final |correct )?answer(?: is)?|答案|antwort|r[ée]ponse)[\W_]*", re.IGNORECASE
+)
+
+
 def restated_from(text: str, texts: OptionTexts) -> int:
     """Where a list of the options begins that the text ends in, or the text's length.
 
@@ -133,7 +138,8 @@ def restated_from(text: str, texts: OptionTexts) -> int:
     base = max(0, len(text) - 20 * (texts.longest + 20))
     letters: list[str] = []
     at = len(text)
-    for line in reversed(lines[-12:]):
+    lines = lines[:-1] if lines and _HEADING.fullmatch(lines[-1].group()) else lines
+    for line in reversed(lines[-30:]):
         match = _ITEM.match(line.group())
         if match is None or texts.letter(line.group()[match.end() :]) != match[1] or match[1] in letters:
             break

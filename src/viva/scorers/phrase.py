@@ -22,13 +22,11 @@ from viva.scorers.phraseclaims import Claim, claims
 from viva.scorers.phrasemarks import clean, passage, squeeze
 from viva.scorers.phrasemask import Asked, Masked, pattern
 from viva.scorers.reading import UNPARSED, Reading
+from viva.scorers.reading.segments import read_visible
+from viva.scorers.reading.slots import marked, stated
 from viva.scorers.refusal import refusal
-from viva.scorers.visible import read_visible
 
 _FOUND = "phrase"
-_BOXED = re.compile(
-    r"\\boxed\{(?:\\text\{)?([^{}\n]{1,600})\}|<(?:final_?)?answer>([^<>]{1,600})</(?:final_?)?answer>", re.IGNORECASE
-)
 _JSON = re.compile(r"\s*(?:```\w{0,8}\s*)?([{\[].*[}\]])\s*(?:```)?\s*", re.DOTALL)
 _CLOSED = re.compile(r"\s{0,4}([^“”\n]{1,600}?)”")
 """The prompt of a base model may end in an opening quote."""
@@ -103,11 +101,14 @@ def _read(text: str, asked: Asked) -> PhraseReading:
         text = text[: explained.start()]
     masked = Masked(text, asked)
     found_claims = claims(masked)
-    stated = [claim for claim in found_claims if not claim.weak]
+    claimed = [claim for claim in found_claims if not claim.weak]
     first = _first_line(masked)
-    if first and asked.stands(text[slice(*first)]) and not any(claim.final for claim in stated):
+    if first and asked.stands(text[slice(*first)]) and not any(claim.final for claim in claimed):
         return _made(text, first, "the first line stands in the sentence")
-    return _resolve(stated, masked) if stated else _unstated(found_claims, masked)
+    if claimed:
+        return _resolve(claimed, masked)
+    slots = [slot for slot in stated(text) if slot.text and not asked.shows(slot.text)]
+    return _made(text, slots[-1].span, slots[-1].rule) if slots else _unstated(found_claims, masked)
 
 
 def _read_long(text: str, asked: Asked) -> PhraseReading:
@@ -127,9 +128,9 @@ def _made(text: str, span: tuple[int, int] | None, rule: str) -> PhraseReading:
 
 
 def _marked_out(text: str, asked: Asked) -> PhraseReading | None:
-    """An answer in a box, in a tag, or as the value of a JSON object."""
-    if boxed := list(_BOXED.finditer(text)):
-        return _made(text, boxed[-1].span(boxed[-1].lastindex or 1), "boxed answer")
+    """An answer in a box, in a tag, or as the value of a JSON object; of several keys the one about what was asked."""
+    if slots := marked(text):
+        return _made(text, slots[-1].span, slots[-1].rule)
     match = _JSON.fullmatch(text)
     if match is None or '"' not in text:
         return None
@@ -138,10 +139,9 @@ def _marked_out(text: str, asked: Asked) -> PhraseReading | None:
     except (ValueError, RecursionError):
         return None
     if isinstance(value, dict):
-        named = [value[key] for key in value if re.search(r"answer|response|result|output", key.lower())]
         fitting = [value[key] for key in value if asked.fits(key.lower().replace("_", " "))]
         rest = [each for each in value.values() if isinstance(each, str) and not asked.shows(each)]
-        value = next(iter(named or fitting or (rest if len(rest) == 1 else [])), None)
+        value = next(iter(fitting or (rest if len(rest) == 1 else [])), None)
     if isinstance(value, list):
         value = value[0] if len(value) == 1 else None
     if not isinstance(value, str) or not squeeze(clean(value)):
@@ -177,12 +177,12 @@ def _declines(text: str, asked: Asked) -> PhraseReading | None:
     return None
 
 
-def _resolve(stated: list[Claim], masked: Masked) -> PhraseReading:
+def _resolve(claimed: list[Claim], masked: Masked) -> PhraseReading:
     """The last final statement; else the first about what was asked, unless a later one corrects it."""
-    fits = {claim.at: masked.asked.fits(claim.role) for claim in stated}
-    about = [claim for claim in stated if fits[claim.at] is not False]
+    fits = {claim.at: masked.asked.fits(claim.role) for claim in claimed}
+    about = [claim for claim in claimed if fits[claim.at] is not False]
     final = [claim for claim in about if claim.final]
-    chosen = (final[-1:] or [claim for claim in about if fits[claim.at]] or about or stated)[0]
+    chosen = (final[-1:] or [claim for claim in about if fits[claim.at]] or about or claimed)[0]
     for later in about:
         between = masked.masked[chosen.at : later.at + 24]
         if later.at > chosen.at and pattern(r"[\n.!?–-]\s{0,4}<correction>\b").search(between):

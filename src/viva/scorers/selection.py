@@ -1,8 +1,8 @@
 """Which letters an answer to a multi-select question names, and what they earn.
 
 The answer is short by the time it comes here (scorers/rationale.py took it out of the reply): letters in any wrapping,
-lettered options, or the options' own texts. Prose is read where its end states a selection (scorers/stated.py).
-Whatever else it says leaves it unread: a selection is never guessed.
+lettered options, or the options' own texts. Prose is read where a slot holds a selection
+(reading/slots.py). Whatever else it says leaves it unread: a selection is never guessed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from viva.scorers.fold import fold
 from viva.scorers.mentions import mark
 from viva.scorers.optiontext import squeeze
 from viva.scorers.reading import EMPTY, UNPARSED, Reading
-from viva.scorers.stated import stated
+from viva.scorers.reading.slots import UNSURE, Slot, Unsure, marked, resolve, stated
 
 LONGEST = 20_000
 """Characters; no selection is longer."""
@@ -56,15 +56,10 @@ _SEPARATORS = re.compile(
     re.IGNORECASE,
 )
 _LETTERED = re.compile(r"[\s\-*_•(\[\"']{0,6}([A-Za-z])\s?[)\].:*_\"']{1,4}(\s*)(.*)", re.DOTALL)
+_LISTED_BELOW = re.compile(r"\s*(?:[-*•]|\d{1,2}[.)]|[(\[*]{0,3}[A-Z][)\].:*])\s*\S[^\n]*\n")
 _REASON = re.compile(r"[.;]\s|\n|,? (?=(?:because|since|as both|as all)\b)")
 _JOINED = re.compile(r"(?<=[A-Z)\]]) ?(?:和|与|及|以及|跟) ?(?=[(\[]?[A-Z](?![a-z]))", re.IGNORECASE)
 _ADDED = re.compile(r"\b(?:also|too|as well(?! as\b))\b", re.IGNORECASE)
-_HEADING = re.compile(
-    r"^[ \t【\[*#]{0,6}"
-    r"(?:(?:(?:final |correct )?answers?|答案)[】\]*]{0,3} ?(?:[:：]|(?<=[】\]]))"
-    r"|(?:正确的?(?:选项)?是|[故应]选) ?[:：]?)",
-    re.IGNORECASE | re.MULTILINE,
-)
 _TAG = re.compile(r"<[a-z/|_]{1,20}>|\[/?INST\]")
 _ALL_EXCEPT = re.compile(
     r"(?:the answer is )?(?:all|everything|every option|each)(?: of them| of the options| options)?"
@@ -99,39 +94,37 @@ def read_selection(text: str, *, letters: str, options: Sequence[str] = ()) -> R
 
 
 def _in_prose(text: str, plain: str, letters: str, known: dict[str, str], options: Sequence[str]) -> Reading:
-    """What a reply in sentences selects: where its end states it, or where it judges every option."""
-    found = _stated(text, letters, known) or _headed(text, letters, known) or _except(plain, letters)
-    if found:
-        return _reading(found, letters, text, "stated at the end")
-    if found := _judged(text, letters, options):
+    """What a reply in sentences selects: where a slot holds a selection, or where it judges every option."""
+    decided = resolve([*marked(text), *stated(text, letters=True)], lambda slot: _of_slot(slot, letters, known))
+    if decided is not None and not isinstance(decided[0], Unsure):
+        return _reading(decided[0], letters, text, decided[1].rule)
+    if decided is None and (found := _except(plain, letters)):
+        return _reading(found, letters, text, "all except some")
+    if decided is None and (found := _judged(text, letters, options)):
         return _reading(found, letters, text, "every option judged")
     return Reading(UNPARSED, rule="names no selection")
 
 
-def _stated(text: str, letters: str, known: dict[str, str]) -> set[str] | None:
-    """What the end of a reply in prose states, if that is a selection and nothing else.
+def _of_slot(slot: Slot, letters: str, known: dict[str, str]) -> set[str] | Unsure | None:
+    """What a slot selects, if that is a selection and nothing else.
 
     A lone "so C is correct" is none: replies go through the options one by one.
     """
-    statement = stated(text, "selection")
-    if statement is None or _ADDED.search(statement.text):
-        return None
-    said = _JOINED.sub(", ", _LATEX.sub("", statement.text).replace("选项", " ").replace("只有", "only ")).strip()
-    found = _bare(said, letters, known) if statement.whole else None
-    found = found or _lettered(said, letters, known) or _own_texts(said, letters, known)
-    if not found and _EVERYTHING.fullmatch(said):
-        found = set(letters)
-    lone = statement.named and found is not None and len(found) == 1 and not re.search(r"\bonly\b", said)
-    return None if lone else found
-
-
-def _headed(text: str, letters: str, known: dict[str, str]) -> set[str] | None:
-    """What stands behind the last heading of the answer: "【答案】: A, C <eoa>", "Final answer: A and C"."""
-    headings = list(_HEADING.finditer(text))
-    if not headings:
-        return None
-    said = _TAG.sub("", text[headings[-1].end() :]).strip(" \t\n:：。.*")
-    return _bare(_JOINED.sub(", ", said), letters, known) if "\n" not in said else None
+    listed = "\n" in slot.rest and _LISTED_BELOW.match(slot.rest) is not None
+    if not listed and _names(slot.rest[len(slot.text) :].strip(" .\n*"), letters):
+        return UNSURE
+    for written in (slot.rest, slot.text) if listed else (slot.text,):
+        said = unicodedata.normalize("NFKC", _TAG.sub("", written))
+        said = _JOINED.sub(", ", _LATEX.sub("", said).replace("选项", " ").replace("只有", "only "))
+        said = re.sub(r"[^\S\n]+", " ", said).strip(" \t\n:。.*")
+        if not said or _ADDED.search(said):
+            continue
+        found = _bare(said, letters, known) or _lettered(said, letters, known) or _own_texts(said, letters, known)
+        if not found and _EVERYTHING.fullmatch(said):
+            found = set(letters)
+        if found and not (slot.rule == "named as the answer" and len(found) == 1 and not re.search(r"\bonly\b", said)):
+            return found
+    return None if slot.rule == "named as the answer" else UNSURE
 
 
 def _except(text: str, letters: str) -> set[str] | None:

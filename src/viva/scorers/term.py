@@ -9,21 +9,19 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from fractions import Fraction
 from functools import cache
 from typing import Any
 
 from msgspec import Struct
 
-from viva.scorers.stated import stated
 from viva.shipped import shipped_table
 
 LONGEST = 2_000
 """Characters; no term is longer."""
 LONGEST_TERM = 25
 """Words. A longer reply that neither is an accepted answer nor states one is no answer at all."""
-_NOUN = re.compile(r"\A(?:the )?(?:word|term|number|value|phrase|expression) (?=\S)", re.IGNORECASE)
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ", "0123456789+-n")
 _RAISED = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ]+")
 _WRAPPERS = re.compile(
@@ -165,28 +163,8 @@ def _with_digits(text: str) -> str:
     return " ".join(found)
 
 
-class Term(Struct, frozen=True):
-    """What a reply to a blank says: `text`, and the accepted answer that it is, if it is one."""
-
-    text: str
-    same: str | None = None
-    why: str = ""
-
-
-def read_term(reply: str, accepted: Sequence[str]) -> Term | None:
-    """What stands in the blank: the whole reply, or what its end states; None where a long reply states nothing."""
-    if (same := same_term(reply, accepted)) is not None:
-        return Term(reply.strip(), same)
-    statement = stated(reply, "term")
-    if statement is not None and statement.whole:
-        wordings = (statement.text, _NOUN.sub("", statement.text, count=1))
-        same = next((same for said in wordings if (same := same_term(said, accepted)) is not None), None)
-        return Term(statement.text, same, "stated at the end")
-    return None if _counted(reply) > LONGEST_TERM else Term(reply.strip())
-
-
-def _counted(text: str) -> int:
-    """Words; two characters of a script without spaces are one."""
+def words_in(text: str) -> int:
+    """Count the words of a text; two characters of a script without spaces are one."""
     text = text[: 2 * LONGEST]
     return len(text.split()) + sum(1 for char in text if ord(char) > 0x2E7F) // 2
 

@@ -10,10 +10,10 @@ import re
 from functools import lru_cache
 
 from viva.scorers.claims import Claim, Firmness, View
-from viva.scorers.conclusion import finished, found_retraction, last_sentence
+from viva.scorers.conclusion import finished, last_sentence
 from viva.scorers.fold import fold, windows
 from viva.scorers.reading import UNPARSED, Reading
-from viva.scorers.visible import read_visible
+from viva.scorers.reading.segments import found_retraction, read_visible
 
 _SHORT = 40
 _TALLY = re.compile(r"\s{0,4}\{\s{0,4}\"(?:true|false)\"\s{0,2}:", re.IGNORECASE)

@@ -19,16 +19,16 @@ from viva.benchmarks.sets import spread
 from viva.prompting import Templates, fill, gap_between
 from viva.scorers.drop import drop_scores
 from viva.scorers.fold import after_thinking
-from viva.scorers.grading import grade_reading, no_reply, outcome_of
+from viva.scorers.grading import grade_reading, grade_term, no_reply, outcome_of
 from viva.scorers.mathanswer import same_answer
-from viva.scorers.number import boxed, read_number, same_number
+from viva.scorers.number import same_number
 from viva.scorers.reading import UNPARSED, Reading
+from viva.scorers.reading.values import read_formula, read_number, read_term, read_words
 from viva.scorers.selection import grade_selection, read_selection
 from viva.scorers.squad import exact_match, token_f1
-from viva.scorers.stated import stated
-from viva.scorers.term import LONGEST_TERM, read_term
 from viva.scorers.truth import read_truth
 from viva.types import (
+    CUT_OFF,
     NOTHING,
     Aggregate,
     Defect,
@@ -65,8 +65,6 @@ _AFTER_LETTERS = re.compile(r"【解析】|<eoa>|\n\s*\n")
 _MOST_RIGHT = 4
 _SAID_LETTERS = re.compile(r"[A-Z]+")
 _BEFORE_LETTERS = re.compile(r"答案[是为]?|answers?(?: (?:is|are))?", re.IGNORECASE)
-_AROUND = ' \t\r\n.。,"“”‘’«»「」『』*'
-"""What stands around a phrase and is no part of it; SQuAD's normalisation knows ASCII punctuation alone."""
 
 
 class CardExam(JudgedExam, MultipleChoiceExam):
@@ -251,6 +249,10 @@ class CardExam(JudgedExam, MultipleChoiceExam):
         return Aggregate("Overall", over=chosen.macro if isinstance(chosen, Macro) else "")
 
 
+def _ended(response: Response) -> bool:
+    return response.stop_reason not in CUT_OFF
+
+
 def _visible(response: Response) -> str | None:
     """What follows the thinking; None where it has no end."""
     start, unfinished = after_thinking(response.text)
@@ -262,64 +264,35 @@ def _unread(response: Response, why: str) -> Score:
 
 
 def _number(response: Response, accepted: Sequence[str], tolerance: float) -> Score:
-    found = read_number(response.text)
-    if found is None:
-        return _unread(response, "the reply commits to no number")
-    same = same_number(found, accepted, tolerance)
-    value = float(same is not None)
-    why = f"{'is' if value else 'is not'} {accepted[0]}" + (f" ({found.rule})" if found.rule else "")
-    return Score(value=value, outcome=outcome_of(value), answer=found.text, explanation=why)
+    number, reading = read_number(response.text, ended=_ended(response))
+    if number is None:
+        return grade_reading(reading, "", response)
+    value = float(same_number(number, accepted, tolerance) is not None)
+    why = f"{'is' if value else 'is not'} {accepted[0]} ({reading.rule})"
+    return Score(value=value, outcome=outcome_of(value), answer=number.text, explanation=why)
 
 
 def _math(response: Response, accepted: Sequence[str], tolerance: float) -> Score:
-    """What stands in the last box, behind ####, or is stated as the answer; else the whole of a short reply."""
-    text = _visible(response)
-    if text is None:
-        return _unread(response, "thinking without an end")
-    last = text.rstrip().rpartition("\n")[2]
-    marked = last.rpartition("####")[2].strip() if "####" in last else ""
-    statement = stated(text, "term")
-    said = boxed(text) or marked or (statement.text if statement else "")
-    if not said and len(text.split()) > LONGEST_TERM:
-        return _unread(response, "a long reply that states no answer")
-    same = same_answer(said or text, accepted, tolerance)
+    said, reading = read_formula(response.text, ended=_ended(response))
+    if said is None:
+        return grade_reading(reading, "", response)
+    same = same_answer(said, accepted, tolerance)
     why = f"the same as {same!r}" if same is not None else f"not {accepted[0]!r}"
     value = float(same is not None)
-    return Score(value=value, outcome=outcome_of(value), answer=(said or text.strip())[:500], explanation=why)
+    return Score(value=value, outcome=outcome_of(value), answer=said[:500], explanation=f"{why} ({reading.rule})")
 
 
 def _term(response: Response, accepted: Sequence[str]) -> Score:
-    text = _visible(response)
-    if text and not any(map(str.isalnum, accepted[0])):
-        return _signs(text, accepted[0])
-    inside = boxed(text) if text else None
-    said = read_term(inside or text, accepted) if text else None
-    if said is None:
-        return _unread(response, "a long reply that states no answer")
-    value = float(said.same is not None)
-    why = f"accepted as {said.same!r}" if value else "none of the accepted answers, normalised"
-    return Score(value=value, outcome=outcome_of(value), answer=said.text, explanation=why)
-
-
-def _signs(text: str, gold: str) -> Score:
-    """An answer that is nothing but signs, such as brackets to be closed: what is stated, or the last line, without
-    blanks, markup and a full stop.
-    """
-    said = re.split(r"[Aa]nswer(?: is)?:?", text.strip())[-1].strip().rpartition("\n")[2]
-    bare = re.sub(r"[\s*`]|\.\Z", "", said)
-    value = float(bare == re.sub(r"\s", "", gold))
-    return Score(value=value, outcome=outcome_of(value), answer=said[:500], explanation=f"compared with {gold}")
+    return grade_term(*read_term(response.text, accepted, ended=_ended(response)), response)
 
 
 def _phrase(response: Response, accepted: Sequence[str], *, drop: bool = False) -> Score:
-    """Exact match is the score, F1 a part of it: of what the reply states as its answer, else of all of it."""
-    text = _visible(response)
-    if text is None:
-        return _unread(response, "thinking without an end")
-    statement = stated(text, "term")
-    said = (statement.text if statement and statement.whole else text).strip(_AROUND)
+    """Exact match is the score, F1 a part of it: of what the reply states as its answer."""
+    said, reading = read_words(response.text, ended=_ended(response))
+    if said is None:
+        return grade_reading(reading, "", response)
     exact, overlap = drop_scores(said, accepted) if drop else (exact_match(said, accepted), token_f1(said, accepted))
-    why = f"exact match {exact:.0f}, F1 {overlap:.3f}"
+    why = f"exact match {exact:.0f}, F1 {overlap:.3f} ({reading.rule})"
     return Score(
         value=exact, outcome=outcome_of(exact), answer=said[:500], explanation=why, parts={EM: exact, F1: overlap}
     )

@@ -24,7 +24,8 @@ from viva.benchmarks.card.cells import (
 )
 from viva.benchmarks.card.instructions import check
 from viva.benchmarks.card.model import Card, Format
-from viva.scorers.number import boxed, value_of
+from viva.scorers.number import value_of
+from viva.scorers.reading.slots import boxed
 from viva.scorers.rubric.model import Keyword, Literally, Rubric, Test, UnitTests
 from viva.types import Defect, Kind, Question
 

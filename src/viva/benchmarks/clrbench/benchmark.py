@@ -25,13 +25,13 @@ from viva.benchmarks.multiple_choice import MultipleChoiceExam
 from viva.benchmarks.rationale.combining import compared
 from viva.benchmarks.sets import fingerprint, locate
 from viva.prompting import Templates, fill, read_templates
-from viva.scorers.grading import because, grade_reading, outcome_of
-from viva.scorers.reading import UNPARSED, Reading
+from viva.scorers.grading import because, grade_reading, grade_term, outcome_of
+from viva.scorers.reading.values import read_term
 from viva.scorers.selection import grade_selection, read_selection
-from viva.scorers.term import Term, read_term
 from viva.scorers.truth import read_truth
 from viva.types import (
     ANSWER,
+    CUT_OFF,
     NOTHING,
     Aggregate,
     BenchmarkInfo,
@@ -153,7 +153,8 @@ class CLRBenchExam(JudgedExam, MultipleChoiceExam):
             case "choices":
                 return _selection(question, gold, response)
             case "term":
-                return _term(read_term(text, (gold, *question.accepted)), response)
+                whole = response.stop_reason not in CUT_OFF
+                return grade_term(*read_term(text, (gold, *question.accepted), ended=whole), response)
             case _:
                 return self.judged(question, response, evidence)
 
@@ -190,16 +191,6 @@ def _selection(question: Question, gold: str, response: Response) -> Score:
     return msgspec.structs.replace(score, value=value, outcome=outcome_of(value))
 
 
-def _term(said: Term | None, response: Response) -> Score:
-    """A blank's answer, and whether it is an accepted one."""
-    if said is None:
-        return grade_reading(Reading(UNPARSED, rule="a long reply that states no answer"), "", response)
-    why = "none of the accepted answers, normalised" if said.same is None else f"accepted as {said.same!r}"
-    value = float(said.same is not None)
-    why = f"{why}; {said.why}" if said.why else why
-    return Score(value=value, outcome=outcome_of(value), answer=said.text, explanation=why)
-
-
 def _bundled_templates() -> dict[str, object]:
     return {**read_templates(HERE / "prompts.toml"), "judge": read_templates(HERE / "judge.toml")}
 
@@ -215,7 +206,7 @@ class CLRBench:
         languages=("en",),
         formats=tuple(TITLES.values()),
         size="1,018 questions of 16 disciplines: 217 MC, 111 MS, 316 TF, 105 FB, 269 OE",
-        version="4",
+        version="5",
         source="from the authors; any set in the schema of benchmarks/clrbench/README.md",
         shots=1,
         default_shots=1,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 
 from viva.scorers.fold import after_thinking, is_blank
-from viva.scorers.lexicon import phrases
+from viva.scorers.lexicon import phrases, unaccented
 from viva.scorers.reading import EMPTY, REFUSED, UNPARSED, Reading
 from viva.scorers.refusal import refusal
 
@@ -19,11 +19,11 @@ _LOOP = re.compile(
 """One word over and over: a model that does not stop."""
 
 
-def read_visible(reply: str, read_part: Callable[[int, int], Reading]) -> Reading:
+def read_visible(reply: str, read_part: Callable[[int, int], Reading], *, loops: bool = True) -> Reading:
     """Read what follows the thinking, up to a made-up next question; tell empty and refused from unparsed.
 
     `read_part` reads `reply[start:end]`. A part that says nothing either way (no rule) is read on past its end: the
-    reply may only have restated the question.
+    reply may only have restated the question. With `loops` a word said over and over is read once.
     """
     if is_blank(reply):
         return Reading(EMPTY, None, "nothing visible")
@@ -32,7 +32,7 @@ def read_visible(reply: str, read_part: Callable[[int, int], Reading]) -> Readin
         return Reading(UNPARSED, None, "unfinished thinking")
     if start and is_blank(reply[start:]):
         return Reading(EMPTY, None, "nothing visible after thinking")
-    reading = _first_part(reply, start, read_part)
+    reading = _first_part(reply, start, read_part, loops=loops)
     if reading.committed or reading.rule:
         return reading
     if span := refusal(reply, start):
@@ -40,11 +40,11 @@ def read_visible(reply: str, read_part: Callable[[int, int], Reading]) -> Readin
     return Reading(UNPARSED, None, "no commitment")
 
 
-def _first_part(reply: str, start: int, read_part: Callable[[int, int], Reading]) -> Reading:
+def _first_part(reply: str, start: int, read_part: Callable[[int, int], Reading], *, loops: bool) -> Reading:
     """The first part that says something, without the template in front; a word repeated is read once."""
     if template := _TEMPLATE.match(reply, start):
         start = template.end()
-    if loop := _LOOP.match(reply, start):
+    if loops and (loop := _LOOP.match(reply, start)):
         reading = read_part(*loop.span(1 if loop[1] else 2))
         if reading.committed:
             return reading
@@ -79,3 +79,21 @@ def boundaries(reply: str, start: int) -> Iterator[int]:
                 break
             yield match.start()
     yield len(reply)
+
+
+@cache
+def _cues() -> tuple[str, ...]:
+    return tuple(phrases("retraction_cue"))
+
+
+@cache
+def _retractions() -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{entry})" for entry in phrases("retraction")))
+
+
+def found_retraction(text: str, start: int) -> bool:
+    """Whether a folded text takes back, from `start` on, what it said before."""
+    rest = text[max(0, start) :].lower()
+    if not any(cue in rest for cue in _cues()):
+        return False
+    return _retractions().search(unaccented(rest)) is not None

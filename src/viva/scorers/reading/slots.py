@@ -1,0 +1,361 @@
+"""Where a reply puts its answer, whatever the answer's format: a box, a tag, a key, a heading, a statement, its end.
+
+    reply → what is visible (segments.py) → slots, each with strength, span and rule → a parser of the format → resolve
+
+A slot says where an answer is, not what it is: that is for the parser of a format, which returns the value of a slot's
+text, None where the text holds nothing of its kind (then a weaker slot may), or `UNSURE` where it holds several or
+half of one: then nothing is read. The words are in `slots.toml`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from enum import IntEnum
+from functools import cache
+from typing import Final, TypeVar
+
+from msgspec import Struct
+
+from viva.scorers.fold import fold, plain
+from viva.scorers.reading.segments import found_retraction
+from viva.shipped import shipped_table
+
+T = TypeVar("T")
+TAIL: Final = 4_000
+"""Characters from the end in which statements are looked for; boxes, tags and keys are seen anywhere."""
+LONGEST: Final = 400
+"""Characters of a stated answer."""
+
+
+_MOST: Final = 40
+"""Cues that are looked at, from the end."""
+
+
+class Strength(IntEnum):
+    """How plainly a slot is the answer's place; the strongest decides, and of equals the last."""
+
+    LAST = 1
+    """The end of the reply: a rule of last resort."""
+    WHOLE = 2
+    """A reply that is nothing but its answer."""
+    CONCLUDED = 3
+    """What the last sentence concludes: "So it is 5"."""
+    STATED = 4
+    """Behind "the answer is" or a heading."""
+    MARKED = 5
+    """In a box, a tag, a key of JSON, behind ####."""
+
+
+class Slot(Struct, frozen=True):
+    """A place of the answer: `reply[span[0]:span[1]]` is `text`, joined where several boxes make a list."""
+
+    text: str
+    span: tuple[int, int]
+    strength: Strength
+    rule: str
+    rest: str = ""
+    """What follows the cue up to the end of the reply, for answers of several lines."""
+
+
+class Unsure:
+    """A slot that holds no single value: several, a range, half of one."""
+
+
+UNSURE: Final = Unsure()
+
+
+class _Words(Struct, frozen=True):
+    """The patterns made of `slots.toml`."""
+
+    noun: re.Pattern[str]
+    before: re.Pattern[str]
+    after: re.Pattern[str]
+    fill: re.Pattern[str]
+    concluded: re.Pattern[str]
+    drawn: re.Pattern[str]
+    tentative: re.Pattern[str]
+    denied: re.Pattern[str]
+    empty: re.Pattern[str]
+    named: re.Pattern[str]
+    named_options: re.Pattern[str]
+    copula: re.Pattern[str]
+    key: re.Pattern[str]
+    tag: re.Pattern[str]
+    explanation: re.Pattern[str]
+
+
+@cache
+def _words() -> _Words:
+    table = shipped_table(__file__, "slots.toml", dict[str, list[str]])
+
+    def either(*names: str) -> str:
+        return "|".join(plain(entry) for name in names for entry in sorted(table[name], key=len, reverse=True))
+
+    def made(pattern: str) -> re.Pattern[str]:
+        return re.compile(pattern, re.IGNORECASE)
+
+    end = r"(?:(?<=[\u0e00-\uffff])|(?![a-z\u00c0-\u024f\u0400-\u04ff]))"
+    start = (
+        r"(?:^|[.!?](?=[\s\"'*)]|(?-i:[A-Z#<])|\Z)|[;:,\u2013](?!\d)|[。\n]|\s(?=(?:so|therefore|thus|hence) )"
+        r"|(?<=\s)-(?=\s))[\s\"'()\[\]*_#>|\x01-]{0,12}"
+    )
+    drawn = rf"(?:{either('conclusive')}){end}"
+    opening = rf"(?:(?P<drawn>{drawn})|(?:{either('opening')}){end})[,:]?\s{{0,3}}"
+    lead = rf"{start}(?:{opening}){{0,3}}(?:(?:{either('aside')})\s)?"
+    adjective = rf"(?:(?:{either('adjective')}){end}[\s*]{{0,3}}){{0,3}}"
+    kind = rf"(?:[\s(]{{0,3}}(?:{either('unit_word')}){end})?"
+    link = rf"(?:{either('link')}){end}(?:\s(?:{either('adverb')}),?\b){{0,2}}\s{{0,3}}[:=]?{kind}\s{{0,3}}:?"
+    named = lead.replace("{", "{{").replace("}", "}}") + r"(?P<said>[^.!?;\n。]{{1,120}}?)(?:{})[.!。\"'*_) ]{{0,9}}$"
+    return _Words(
+        noun=made(rf"(?<![a-z\u00c0-\u024f\u0400-\u04ff\\])(?:(?P<answer>{either('noun')})|(?P<blank>{either('blank')})|{either('option')}){end}"),
+        before=made(rf"{lead}(?:(?:{either('determiner')}){end}\s{{0,3}})?(?P<adjective>{adjective})$"),
+        after=made(rf"(?:[\s]{{0,3}}(?:{either('adjective')}|{either('tail')}){end}){{0,2}}[\s*\"'_]{{0,6}}(?:(?P<colon>[:\]][\s*]{{0,4}}(?:[-=]>)?)|(?P<heading>\s*$)|{link})"),
+        fill=made(rf"(?<![a-z])(?:{either('fill')}){end}\s{{0,3}}:?"),
+        concluded=made(rf"{lead}(?:(?:{either('pronoun')})\s{{0,3}}(?:{link})|(?:{either('gives')})\s{{1,3}})"),
+        drawn=made(rf"(?:^|[.!?,;:。]|\band)\s{{0,3}}{drawn}"),
+        tentative=made(either("tentative")),
+        denied=made(either("denied")),
+        empty=made(either("empty")),
+        named=made(named.format(either("named"))),
+        named_options=made(named.format(either("named_options"))),
+        copula=made(rf"(?:{either('copula')})\s*\Z"),
+        key=made(either("key")),
+        tag=made(rf"<(?P<tag>{either('tag')})>(?P<said>.{{1,2000}}?)(?:</(?P=tag)>|\Z)"),
+        explanation=made(rf"\n[\W_]{{0,6}}(?:{either('explanation')})\b[^\n:]{{0,20}}:"),
+    )  # fmt: skip
+
+
+_BOX = re.compile(r"\\(?:boxed|fbox|framebox)\s?(?:(?P<open>\{)|(?P<bare>\w))")
+_BETWEEN_BOXES = re.compile(
+    r"[\s$.,;]*(?:\\(?:text|mbox)\{)?\s*(?:,?\s?(?:and|or|und|oder|et|ou|y|[和或与])\b)?\s*\}?(?:\\(?:quad|[,;]))?[\s$]*"
+)
+_MARK = re.compile(r"####[ \t]*([^\s#][^\n]{0,200})")
+_PAIR = re.compile(
+    r"[{,]\s{0,200}\"(?P<key>[^\"\n]{1,40})\"\s{0,20}:\s{0,20}"
+    r"(?P<value>\"(?:[^\"\\]|\\.){0,2000}\"|-?\d[\d.eE+-]{0,40}|true\b|false\b|\[[^\[\]]{0,2000}\])"
+)
+_FORMULA = re.compile(
+    r"\$\$[^$]{1,400}\$\$|(?<![\\\d])\$(?=[^\s$])(?:[^$\n\\]|\\.){0,300}(?<=[^\s])\$(?!\d)"
+    r"|\\\(.{1,300}?\\\)|\\\[.{1,400}?\\\]|\\boxed\{[^{}\n]{0,100}\}", re.DOTALL
+)  # fmt: skip
+_BREAKS = re.compile(r"[.!?;:。,\n]")
+_STOP = re.compile(
+    r"(?:(?<![\d)n])!|(?<!\.[A-Za-z])\.|\?)(?:[\"'”’)*_]{0,3}(?=\s|$)|(?=[#<A-Z][A-Za-z#]{1,12}[\s:>]))|[。\n]|!(?=\s[A-Z])"
+)
+_SENTENCE = re.compile(r"(?:[.!?](?:[\"'”’)*_]{0,3}(?=\s)|(?=[#<A-Z][A-Za-z#]{1,12}[\s:>]))|[。\n])")
+_REASON = re.compile(r",? (?:because|since)\b[^\n]*|,因为[^\n]*")
+_NEGATED = re.compile(r"(?:\bnot|n't|\bnever|不[是为]?|\bnicht|\bpas|\bне)[\s$\x01(:]{0,4}$", re.IGNORECASE)
+_DRESSED = re.compile(r"(?:\\(?:text|mathrm|mathbf|textbf|mathit)\s?\{|[$\\(\[*_`\"'“ ])+\Z")
+_DRESSING = ' \t\r\n*_`"“”„«»'
+
+
+def boxed(text: str) -> str | None:
+    """What the last box of a text holds, or the last boxes where they make a list; None where there is none."""
+    found = _boxes(text, 0)
+    return found[-1].text if found else None
+
+
+def _boxes(text: str, start: int) -> list[Slot]:
+    found: list[Slot] = []
+    outer = 0
+    for match in list(_BOX.finditer(text, start))[-20:]:
+        if match["bare"]:
+            begin, end, after = match.start("bare"), match.end(), match.end()
+        else:
+            begin = match.end()
+            end = _closing(text, begin)
+            after = end + 1
+        if end < 0 or begin < outer:
+            continue
+        outer = end
+        said = text[begin:end].strip()
+        if found and said and _BETWEEN_BOXES.fullmatch(text, found[-1].span[1] + 1, match.start()):
+            said = said if said == found[-1].text else f"{found[-1].text}, {said}"
+            begin = found.pop().span[0]
+        if said and not _NEGATED.search(text[max(0, match.start() - 12) : match.start()]):
+            found.append(Slot(said, (begin, after - 1 if match["open"] else end), Strength.MARKED, "boxed"))
+    return found
+
+
+def _closing(text: str, start: int) -> int:
+    """Where the brace closes that was opened before `start`; -1 where it does not."""
+    depth = 1
+    for at in range(start, min(len(text), start + 2_000)):
+        depth += (text[at] == "{") - (text[at] == "}")
+        if text[at - 1] == "\\" and text[at] in "{}":
+            depth -= (text[at] == "{") - (text[at] == "}")
+        if depth == 0:
+            return at
+    return -1
+
+
+def marked(text: str, start: int = 0) -> list[Slot]:
+    """The slots that are marked as the answer's: boxes, tags, keys of JSON, ####; in order."""
+    found: list[Slot] = []
+    if "\\" in text:
+        found += _boxes(text, start)
+    if "<" in text:
+        tags = list(_words().tag.finditer(text, start))
+        found += [Slot(one["said"].strip(), one.span("said"), Strength.MARKED, "tagged") for one in tags]
+    if '"' in text and "{" in text:
+        found += _pairs(text, start)
+    if "####" in text:
+        for match in _MARK.finditer(text, max(start, len(text) - TAIL)):
+            if not _words().noun.match(fold(match[1]).strip(" *:")):
+                found.append(Slot(match[1].strip(), match.span(1), Strength.MARKED, "behind ####"))
+    return sorted(found, key=lambda slot: slot.span)
+
+
+def _pairs(text: str, start: int) -> Iterator[Slot]:
+    for match in _PAIR.finditer(text, start):
+        if not _words().key.fullmatch(match["key"].strip()):
+            continue
+        try:
+            value = json.loads(match["value"], strict=False)
+        except (ValueError, RecursionError):
+            continue
+        said = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+        quote = match["value"][0] == '"'
+        span = match.start("value") + quote, match.end("value") - quote
+        yield Slot(said.strip(), span, Strength.MARKED, "value in JSON")
+
+
+def masked(text: str) -> str:
+    """A text as cues are looked for in it: folded, its formulas without marks of sentences; of the same length."""
+
+    def opaque(match: re.Match[str]) -> str:
+        return _BREAKS.sub("\x02", match.group())
+
+    return fold(_FORMULA.sub(opaque, text) if "$" in text or "\\" in text else text)
+
+
+def stated(text: str, start: int = 0, *, letters: bool = False) -> list[Slot]:
+    """The slots behind words: headings, statements of the answer, what the last sentence concludes; in order.
+
+    With `letters` the answer is letters of options: "B and C are correct" states it, "the value is" does not.
+    """
+    words = _words()
+    base = max(start, len(text) - TAIL)
+    shown = masked(text[base:])
+    if base:
+        shown = "x" + shown[1:]  # not the beginning of a sentence
+    last = max((match.end() for match in _SENTENCE.finditer(shown.rstrip())), default=0)
+    found: list[Slot] = []
+    for match in list(words.noun.finditer(shown))[-_MOST:]:
+        if match["blank"] and letters:
+            continue
+        first = shown.rfind("\n", 0, match.start()) + 1
+        first = max(first, match.start() - 260)
+        left = words.before.search(shown[first : match.start()])
+        right = left and words.after.match(shown, match.end(), _line_end(shown, match.end()))
+        if not left or not right:
+            continue
+        weak = not match["answer"] and not left["adjective"] and match.start() < last
+        if weak or (right["heading"] is not None and not match["answer"]):
+            continue
+        if right["colon"] and not match["answer"] and not match["blank"] and not left["adjective"]:
+            continue  # "Options: B, C"
+        if left["drawn"] or _firm(shown, first + left.start(), words):
+            rule = (
+                "heading of the answer" if right["colon"] or right["heading"] is not None else "statement of the answer"
+            )
+            strength = Strength.STATED if match["answer"] or left["adjective"] else Strength.CONCLUDED
+            found += _behind(text, shown, base, right.end(), strength, rule)
+    for match in list(words.fill.finditer(shown))[-_MOST:]:
+        if _firm(shown, match.start(), words):
+            found += _behind(text, shown, base, match.end(), Strength.STATED, "statement of the answer")
+    concluded = words.concluded.match(shown, max(0, last - 1))
+    if concluded and (concluded["drawn"] or concluded.start() == 0):
+        found += _behind(text, shown, base, concluded.end(), Strength.CONCLUDED, "conclusion")
+    named = (words.named_options if letters else words.named).search(shown, max(0, last - 4))
+    if named and (named["drawn"] or _firm(shown, named.start(), words)):
+        span = base + named.start("said"), base + named.end("said")
+        found.append(Slot(text[slice(*span)].strip(), span, Strength.CONCLUDED, "named as the answer"))
+    found = [slot for slot in found if not found_retraction(shown, slot.span[1] - base)]
+    return _before_explanation(text, sorted(found, key=lambda slot: slot.span), base)
+
+
+def _before_explanation(text: str, found: list[Slot], base: int) -> list[Slot]:
+    """Without statements of an explanation that follows the answer."""
+    match = _words().explanation.search(text, base) if "\n" in text and found else None
+    before = [slot for slot in found if match and slot.span[0] < match.start()]
+    later = [slot for slot in found if match and slot.span[0] >= match.start() and slot.rule.startswith("heading")]
+    return before if before and not later else found
+
+
+def _line_end(text: str, start: int) -> int:
+    end = text.find("\n", start)
+    return len(text) if end < 0 else end
+
+
+def _firm(shown: str, start: int, words: _Words) -> bool:
+    """Whether the sentence in front of a cue denies and supposes nothing that no conclusion follows."""
+    base = max(0, start - 400)
+    breaks = [match.end() for match in _SENTENCE.finditer(shown, base, start + 4) if match.start() <= start]
+    head = shown[breaks[-1] if breaks else base : start]
+    drawn = [match.end() for match in words.drawn.finditer(head)]
+    return words.tentative.search(head, drawn[-1] if drawn else 0) is None
+
+
+def _behind(text: str, shown: str, base: int, at: int, strength: Strength, rule: str) -> Iterator[Slot]:
+    """The slot behind a cue: to the end of the sentence, or the next line that says something."""
+    begin = at + len(shown[at:]) - len(shown[at:].lstrip(" \t\n:*>\x01"))
+    stop = _STOP.search(shown, begin)
+    end = stop.start() if stop and stop.start() > begin else len(shown)
+    if stop and stop.group().startswith("?") and stop.start() > begin:
+        return
+    if _words().denied.match(shown, begin):
+        yield Slot("", (base + begin, base + end), Strength.CONCLUDED, "denied")
+        return
+    if not shown[begin:end].strip(" .*_") or end - begin > LONGEST:
+        return
+    if _words().empty.fullmatch(shown, begin, end):
+        return
+    if dressed := _DRESSED.search(text, base + max(0, begin - 40), base + begin):
+        begin = max(dressed.start() - base, 0)
+    if reason := _REASON.search(shown, begin, end):
+        end = reason.start() if reason.start() > begin else end
+    begin += len(text[base + begin : base + end]) - len(text[base + begin : base + end].lstrip())
+    if copula := _words().copula.search(shown, begin, end):
+        end = copula.start()
+    said = text[base + begin : base + end]
+    rest = text[base + begin :] if len(text) - base - begin <= LONGEST else ""
+    yield Slot(said.strip(), (base + begin, base + end), strength, rule, rest.strip())
+
+
+def undressed(text: str) -> str:
+    """A slot's text without the markup, quotes and blanks around it."""
+    before = None
+    while text != before:
+        before, text = text, text.strip(_DRESSING)
+        text = text.strip("$") if text.count("$") == 1 else text
+        for opening, closing in (
+            ("'", "'"),
+            ("\\text{", "}"),
+            ("\\textbf{", "}"),
+            ("\\mathrm{", "}"),
+            ("\\(", "\\)"),
+            ("$", "$"),
+        ):
+            inner = text[len(opening) : len(text) - len(closing)]
+            if text.startswith(opening) and text.endswith(closing) and len(text) > 2 and not set(inner) & set("{}$'"):
+                text = inner
+    return text
+
+
+def resolve(
+    slots: Sequence[Slot], parse: Callable[[Slot], T | Unsure | None], *, ended: bool = True
+) -> tuple[T | Unsure, Slot] | None:
+    """The value of the strongest slot that holds one, the last of equals; None where no slot does.
+
+    A reply that was cut off (not `ended`) has no last resort.
+    """
+    for slot in sorted(slots, key=lambda slot: (slot.strength, slot.span), reverse=True):
+        if not ended and slot.strength < Strength.STATED:
+            continue
+        value = parse(slot) if slot.text else UNSURE
+        if value is not None:
+            return value, slot
+    return None

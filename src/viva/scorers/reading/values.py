@@ -1,0 +1,196 @@
+"""Numbers, formulas, terms and phrases: the parser of each format, and what a reply's slots hold by it.
+
+A reader returns what was read as it was written; whether it is the right answer is decided by value elsewhere
+(number.py, mathanswer.py, term.py, squad.py). What does not parse is unparsed: words that are no formula, a range, one
+number of several, a long reply that says nowhere which of its words are the answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from msgspec import Struct
+
+from viva.scorers.number import NumberRead, only_number, the_number
+from viva.scorers.reading import UNPARSED, Reading
+from viva.scorers.reading.segments import read_visible
+from viva.scorers.reading.slots import UNSURE, Slot, Strength, Unsure, marked, resolve, stated, undressed
+from viva.scorers.term import LONGEST_TERM, same_term, words_in
+from viva.scorers.units import unit_of
+
+T = TypeVar("T")
+VALUE = "value"
+"""What a reading says that holds a value; the value itself comes with it."""
+LONGEST = 20_000
+"""Characters of a reply that are read: of a longer one its end."""
+_SENTENCE = re.compile(r"[^\n]*?(?:(?<!\.[A-Za-z])[.!?](?=[\s*_\"')]|$)|[。]|\n|$)")
+_COMMAND = re.compile(r"\\(?:(?:text|mathrm|textbf|mbox|operatorname)\s?\{|[A-Za-z]+)")
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_MATHS = re.compile(r"\$\$?([^$]{1,400})\$\$?|\\\((.{1,400}?)\\\)|\\\[(.{1,400}?)\\\]", re.DOTALL)
+_FORMAL = re.compile(r"[\d=+*/^\\<>()\[\]{}$%√π∞]|^\W*[^\W\d_]\W*$")
+_LEADING = re.compile(r"[\d\\($€£¥.+\-−\[{|√π]|[^\W\d_](?![^\W\d_])")
+"""How a formula begins that words follow: "5 apples"; not "divisible by 7"."""
+_JOINING = frozenset(
+    {
+        "and",
+        "or",
+        "und",
+        "oder",
+        "et",
+        "ou",
+        "if",
+        "where",
+        "the",
+        "an",
+        "degrees",
+        "degree",
+        "sin",
+        "cos",
+        "tan",
+        "log",
+        "ln",
+        "exp",
+        "sqrt",
+        "pi",
+        "mod",
+        "infinity",
+    }
+)
+_LONGEST_NAME = 6
+_NOUN = re.compile(r"\A(?:the )?(?:word|term|number|value|phrase|expression) (?=\S)", re.IGNORECASE)
+_AROUND = ' \t\r\n.。,;"“”‘’«»「」『』*_`'
+
+
+def read_value(
+    reply: str, parse: Callable[[Slot], T | Unsure | None], *, ended: bool = True
+) -> tuple[T | None, Reading]:
+    """The value of a reply's slots by a format's parser, None with a reading that says why there is none.
+
+    `ended`: whether the reply ended by itself; what was cut off has no last resort.
+    """
+    values: dict[tuple[int, int], T] = {}
+
+    def read_part(start: int, end: int) -> Reading:
+        start = max(start, end - LONGEST)
+        text = reply[start:end]
+        slots = [*marked(text), *stated(text), *_whole(text), *_last(text)]
+        decided = resolve(slots, parse, ended=ended)
+        if decided is None:
+            return Reading(UNPARSED)
+        value, slot = decided
+        if isinstance(value, Unsure):
+            return Reading(UNPARSED, None, f"{slot.rule}: no single value")
+        span = start + slot.span[0], start + slot.span[1]
+        values[span] = value
+        return Reading(VALUE, span, slot.rule)
+
+    reading = read_visible(reply, read_part, loops=False)
+    return (values.get(reading.span) if reading.span and reading.read == VALUE else None), reading
+
+
+def _whole(text: str) -> list[Slot]:
+    """A short reply as its own answer."""
+    bare = text.strip()
+    if not bare or words_in(bare) > LONGEST_TERM:
+        return []
+    start = len(text) - len(text.lstrip())
+    return [Slot(bare, (start, start + len(bare)), Strength.WHOLE, "whole reply")]
+
+
+def _last(text: str) -> list[Slot]:
+    """The sentences at the end, the last one first in rank."""
+    base = max(0, len(text) - 4_000)
+    spans = [match.span() for match in _SENTENCE.finditer(text, base) if match.group().strip()]
+    return [Slot(text[slice(*span)].strip(), span, Strength.LAST, "last sentence") for span in spans[-40:]]
+
+
+def read_number(reply: str, *, ended: bool = True) -> tuple[NumberRead | None, Reading]:
+    """The number that a reply commits to: in a box, behind a heading, stated as its answer, else its last one."""
+    return read_value(reply, _as_number, ended=ended)
+
+
+def _as_number(slot: Slot) -> NumberRead | Unsure | None:
+    if slot.strength is Strength.WHOLE:
+        return only_number(slot.text)
+    return the_number(slot.text, last=slot.strength is Strength.LAST)
+
+
+def read_formula(reply: str, *, ended: bool = True) -> tuple[str | None, Reading]:
+    """The formula, or the few words, that a reply commits to; as it was written."""
+    return read_value(reply, _as_formula, ended=ended)
+
+
+def _as_formula(slot: Slot) -> str | Unsure | None:
+    if slot.strength is Strength.LAST:
+        return None
+    text = undressed(slot.text.strip().rstrip("。"))
+    text = text[:-1].rstrip() if text.endswith(".") else text
+    if slot.strength is Strength.MARKED and slot.rule != "behind ####":
+        return text or None
+    formulas = list(_MATHS.finditer(slot.text))
+    most = 4 if slot.strength is Strength.STATED else 2
+    before, after = (slot.text[: formulas[0].start()], slot.text[formulas[0].end() :]) if formulas else ("", "")
+    if len(formulas) == 1 and 0 < _prose(before) <= most + 2 and not _prose(after) and not re.search(r"\d", before):
+        return str(next(filter(None, formulas[0].groups()))).strip()
+    prose = _prose(text)
+    formal = _FORMAL.search(text) is not None
+    measured = not prose or not formal or _LEADING.match(text)
+    plain = prose <= 2 and slot.strength is not Strength.CONCLUDED
+    if prose <= most and (plain or formal) and measured and not text.endswith("?"):
+        return text or None
+    return UNSURE if slot.strength is Strength.STATED and formulas else None
+
+
+def _prose(text: str) -> int:
+    """Words that are no names of functions, no units and no words between formulas."""
+    words = [word for word in _WORD.findall(_COMMAND.sub(" ", text)) if word.lower() not in _JOINING]
+    return sum(max(1, len(word) // 2) if word[0] > "\u2e7f" else 1 for word in words if not _is_unit(word))
+
+
+def _is_unit(word: str) -> bool:
+    unit = unit_of(word)
+    return unit is not None and unit.known
+
+
+class Term(Struct, frozen=True):
+    """What a reply to a blank says: `text`, and the accepted answer that it is, if it is one."""
+
+    text: str
+    same: str | None = None
+
+
+def read_term(reply: str, accepted: Sequence[str], *, ended: bool = True) -> tuple[Term | None, Reading]:
+    """What stands in the blank: the whole of a short reply, or what a slot holds."""
+
+    def parse(slot: Slot) -> Term | None:
+        same = _accepted(slot.text, accepted)
+        if slot.strength is Strength.LAST or (same is None and _vague(slot)):
+            return None
+        return Term(slot.text, same)
+
+    if same := same_term(reply, accepted):
+        return Term(reply.strip(), same), Reading(VALUE, (0, len(reply)), "whole reply")
+    return read_value(reply, parse, ended=ended)
+
+
+def _vague(slot: Slot) -> bool:
+    """Whether "it is …" goes on for longer than names do."""
+    return slot.strength is Strength.CONCLUDED and words_in(slot.text) > _LONGEST_NAME
+
+
+def _accepted(text: str, accepted: Sequence[str]) -> str | None:
+    wordings = (text, undressed(text), _NOUN.sub("", text, count=1))
+    return next((same for said in wordings if (same := same_term(said, accepted)) is not None), None)
+
+
+def read_words(reply: str, *, ended: bool = True) -> tuple[str | None, Reading]:
+    """The phrase that a reply gives, without what stands around it and is no part of it."""
+
+    def parse(slot: Slot) -> str | None:
+        if slot.strength is Strength.LAST or _vague(slot):
+            return None
+        return undressed(slot.text).strip(_AROUND) or None
+
+    return read_value(reply, parse, ended=ended)

@@ -1,0 +1,177 @@
+# ruff: noqa: E501 (a reply is one line, however long)
+"""Where replies put their answers, in every format; what does not parse; and that no reply ends or delays a run."""
+
+from __future__ import annotations
+
+import itertools
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rows import each_row, tabled
+from viva.scorers.choice import read_choice
+from viva.scorers.mathanswer import same_answer
+from viva.scorers.number import same_number
+from viva.scorers.phrase import read_phrase
+from viva.scorers.reading.slots import boxed, marked, stated
+from viva.scorers.reading.values import read_formula, read_number, read_term, read_words
+from viva.scorers.selection import read_selection
+from viva.scorers.squad import exact_match
+from viva.scorers.truth import read_truth
+from within import within
+
+ENDINGS = (
+    "$\\boxed{{{0}}}$", "Therefore, the answer is ${0}$.", "Final Answer: The final answer is ${0}$. I hope it is correct.",
+    "**Final Answer**\n\n${0}$", "### Answer\n\\[ {0} \\]", "So it is ${0}$.", "<answer>{0}</answer>", "<answer>${0}$</answer>", "#### {0}",
+    "The final answer is: \\({0}\\)", "Thus the answer is\n\\[\n{0}\n\\]", "Die Antwort ist ${0}$.", "La réponse est ${0}$.", "Por lo tanto, la respuesta es ${0}$.",
+    "Ответ: ${0}$", "答案是${0}$。", "Hence, we get ${0}$.", "Answer: {0}\n\nExplanation: the answer is not 10.", "Therefore, the value of $t$ is ${0}$.",
+)  # fmt: skip
+REASONS = (
+    "",
+    "We add 3 and 4, which is not 9.\n\n",
+    "Let $x=1$. Then $x+1 = 2$, and so on.\n",
+    "If it were so, the answer is 99. ",
+)
+NUMBERS: tuple[tuple[str, str | None], ...] = (
+    ("\\boxed{14{,}916}", "14916"), ("The answer is $14{,}916$.", "14916"), ("\\boxed{\\$16{,}386.20}", "16386.20"), ("70k", "70000"),
+    ("1 million", "1000000"), ("2.3 million dollars", "2300000"), ("It costs $70K.", "70000"), ("约3万", "30000"),
+    ("The answer is 18 dollars per day, i.e. 126 per week.", "18"), ("18 dollars per day, i.e. 126 per week", None), ("between 15 and 20", None),
+    ("The answer is between 15 and 20", None), ("15-20", None), ("from 5 to 10", None), ("He needs 3 or 4 apples.", None), ("The answer is 15 to 20 dollars", None),
+    ("The total is 3 + 4 = 7.", "7"), ("#### 1,234", "1234"), ("Answer: -4", "-4"), ("The answer is 4:30", None), ("The answer is 12,5", None),
+    ("The answer is 12 apples (or 1 dozen).", "12"), ('{"reasoning": "3+4", "answer": 7}', "7"), ("I don't know.", None), ("The answer is not 5.", None),
+    ("Therefore, she has 5 apples left.\n\nQuestion: Tom has 7 pears. The answer is 7.", "5"), ("It's 11,\\!111,\\!100.", "11111100"), ("", None),
+)  # fmt: skip
+FORMULAS: tuple[tuple[str, str | None], ...] = (
+    ("Thus there are 7 possible values of $x$.", None), ("I think it's complicated.", None), ("Let's do it step by step.", None), ("The answer is unknown.", None),
+    ("The answer is that no such triangle exists.", None), ("We have $x=3$ and $y=4$. Let me think", None), ("\\boxed{2} and \\boxed{3}", "2,3"),
+    ("The answer is \\text{east}", "east"), ("The answer is 5 apples.", "5"), ("Hence the probability is $\\frac{1}{3}$.", "1/3"), ("The answer is not $\\boxed{5}$", None),
+    ("The answer is 5. But that is wrong.", None), ("The solution to the inequality is \\( x \\in (-6, 10) \\).", "(-6,10)"),
+)  # fmt: skip
+WORDS: tuple[tuple[str, str | None], ...] = (
+    ("<answer>Paris</answer>", "Paris"), ('{"answer": "Paris"}', "Paris"), ("\\boxed{\\text{Paris}}", "Paris"), ("Answer: Paris\nExplanation: it is large.", "Paris"),
+    ("Die Antwort ist Berlin.", "Berlin"), ("La réponse est Paris.", "Paris"), ("Sure! The answer is **Paris**.", "Paris"), ("Resposta: Paris.", "Paris"), ("Paris", "Paris"),
+    ("So the answer is ] ] >.", "] ] >"), ("Final answer: “Paris”", "Paris"), ("The answer is not Paris.", None),
+    ("It is in the north of France, and many people visit it every year because of its museums and its tower, which was built long ago for a fair.", None),
+)  # fmt: skip
+METALS = ("iron", "tin", "gold", "lead")
+TEN = (*(f"text {place}" for place in range(9)), "heart failure")
+LETTERS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("- [ ] A\n- [ ] B\n- [x] C\n- [ ] D", "C", ()), ("☐ A\n☑ B\n☐ C", "B", ()), ("- [x] A\n- [x] B\n- [ ] C", "unparsed", ()),
+    ("For our answer we have: A. iron, B. tin, C. gold, D. lead. Our selection is option B. #### B", "B", METALS), ("【答案】A. ①② B. ①③ C. ②③ D. ①④", "unparsed", ()),
+    ("【答案】B．①③", "B", ()), ("The answer is (A)(C)", "unparsed", ()), ("The closest option is (J), but 3.2 is not among the options.", "unparsed", TEN),
+    ("We use the interest rate (i", "unparsed", TEN), ("(B", "B", ()), ("Options:\nA. iron\nB. tin\nC. gold\nD. lead\nAnswer:", "unparsed", METALS),
+    ("Options: A. iron B. tin C. gold D. lead Answer:", "unparsed", METALS), ("The metal in question is called B. tin", "B", METALS), ("This suggests heart failure (J)", "J", TEN),
+    ("The options that fit are (F) and (I). However, of these the most typical is (F)", "F", TEN), ("答えはCです", "C", ()), ("Ответ: C", "C", ()), ("الإجابة هي (C)", "C", ()),
+    ("A resposta correta é a letra C", "C", ()), ("정답은 C입니다.", "C", ()), ("Odpowiedź: D", "D", ()), ("उत्तर: B", "B", ()), ("Atsakymas: D", "D", ()),
+("Premise 1: ~G ⊃ H\nPremise 2: ~H\nConclusion: G\n\nRow 1: ~G is true,", "unparsed", TEN),
+    ("K", "K", tuple("abcdefghijk")),
+)  # fmt: skip
+SIX = "The answer is (A)\nThe answer is (H)\nThe answer is (E)\nThe answer is (I)\nThe answer is (B)\nThe answer is (D)"
+
+
+def test_a_formula_is_read_at_every_ending() -> None:
+    values = ("5", "\\frac{1}{2}", "-2\\pi", "(3, 4]", "x^2+1", "3.75")
+    for (ending, reason, value), row in tabled(*itertools.product(ENDINGS, REASONS, values)):
+        with row:
+            said, reading = read_formula(reason + ending.format(value))
+            assert said is not None, reading
+            assert same_answer(said, [value]) is not None, said
+
+
+@each_row(*NUMBERS)
+def test_numbers_and_what_is_none(reply: str, number: str | None) -> None:
+    found, reading = read_number(reply)
+    assert (found is None) == (number is None), (found, reading)
+    assert found is None or number is None or same_number(found, [number]) is not None
+
+
+@each_row(*FORMULAS)
+def test_formulas_and_what_is_none(reply: str, formula: str | None) -> None:
+    said, reading = read_formula(reply)
+    assert (said is None) == (formula is None), (said, reading)
+    assert said is None or formula is None or same_answer(said, [formula]) is not None
+
+
+@each_row(*WORDS)
+def test_terms_and_phrases(reply: str, text: str | None) -> None:
+    said, _ = read_words(reply)
+    assert (said is None) == (text is None), said
+    assert said is None or text is None or said == text or exact_match(said, [text]) == 1.0
+    if text:
+        term, _ = read_term(reply, [text])
+        assert term is not None
+        assert term.same == text
+
+
+@each_row(*LETTERS)
+def test_letters_in_other_layouts(reply: str, letter: str, options: tuple[str, ...]) -> None:
+    letters = "ABCDEFGHIJKLMNOP"[: len(options) or 4]
+    assert read_choice(reply, letters=letters, options=options).read == letter
+
+
+def test_the_last_of_bare_statements_answers_where_exemplars_were_as_many() -> None:
+    assert read_choice(SIX, letters="ABCDEFGHIJ", exemplars=5).read == "D"
+    assert read_choice(SIX, letters="ABCDEFGHIJ").read == "unparsed"
+    assert read_choice(SIX, letters="ABCDEFGHIJ", exemplars=4).read == "unparsed"
+
+
+def test_what_was_cut_off_has_no_last_resort() -> None:
+    reply = "Each of them has 3 apples, so that there are 12 in"
+    assert read_number(reply)[0] is not None
+    assert read_number(reply, ended=False)[0] is None
+    assert read_number("The answer is 12. Each of", ended=False)[0] is not None
+
+
+def test_a_span_is_what_the_reading_rests_on() -> None:
+    for reply, text in (
+        ("So it is $x=3$, I think.", "$x=3$, I think"),
+        ("Blah. <answer> 5 </answer>", " 5 "),
+        ("Answer: Paris.", "Paris"),
+    ):
+        (slot,) = [*marked(reply), *stated(reply)]
+        assert reply[slice(*slot.span)] == text
+    assert boxed("\\boxed{\\frac{1}{2}} and more") == "\\frac{1}{2}"
+
+
+PIECES = st.lists(
+    st.sampled_from([
+        "\\boxed{", "}", "<answer>", "</answer>", '{"answer": ', '"', "The answer is ", "####", "\n", "$", "\\(", "\\)", "\\frac{", "{", "\\text{", "5", "1,0", "{,}", "k", " million",
+        "between ", " and ", " or ", "not ", "A", "(B)", "- [x] C", "答案是", "【答案】", "So it is ", "**", ".", "?", "\\in", "(-6, 10)", "=", "Ответ: ", "\ud800", "\x00", "İ", "です", "^", "_",
+    ]),
+    max_size=20,
+).map("".join)  # fmt: skip
+
+
+@given(st.one_of(PIECES, st.text(max_size=80)))
+def test_every_reader_reads_any_reply(reply: str) -> None:
+    with within(2):
+        for ended in (True, False):
+            number, _ = read_number(reply, ended=ended)
+            formula, _ = read_formula(reply, ended=ended)
+            term, _ = read_term(reply, ["5", "(-5, 10)"], ended=ended)
+            words, _ = read_words(reply, ended=ended)
+            read_choice(reply, options=METALS, exemplars=5, ended=ended)
+        read_selection(reply, letters="ABCD", options=METALS)
+        read_truth(reply)
+        read_phrase(reply, shown="5", sentence="The answer is 5.")
+        if number:
+            same_number(number, ["5", "5%"])
+        for text in (formula, words, term.text if term else None):
+            if text:
+                same_answer(text, ["(-5, 10)", "x=5", "\\{1,2\\}", "5 cm"])
+    for slot in [*marked(reply), *stated(reply)]:
+        assert 0 <= slot.span[0] <= slot.span[1] <= len(reply)
+
+
+UNITS = ("\\boxed{", "{", "$", "<answer>", '{"answer": "', "The answer is ", "#### ", "1,", "5 or ", "- [x] A\n", "选", "答案是", "Answer:\n", "so it is ", "of the ", "\\(", "a. ", " ", "\n", "A. x ")  # fmt: skip
+
+
+@each_row(*UNITS)
+def test_long_replies_are_read_quickly(unit: str) -> None:
+    reply = unit * (200_000 // len(unit))
+    with within(3):
+        read_number(reply)
+        read_formula(reply)
+        read_words(reply)
+        read_term(reply, ["5"])
+        read_choice(reply, options=METALS, exemplars=5)
