@@ -33,6 +33,18 @@ def is_kept(value):
     )
 
 
+def plain(value):
+    """An instance of a class over an array or a table as what it is over; None for anything else."""
+    numpy, pandas = _numpy(), _pandas()
+    if numpy is not None and isinstance(value, numpy.ndarray) and not isinstance(value, numpy.ma.MaskedArray):
+        return numpy.array(value, subok=False)
+    for name in ("DataFrame", "Series"):
+        base = getattr(pandas, name, None)
+        if base is not None and isinstance(value, base):
+            return base(value)
+    return None
+
+
 def snapshot(value):
     """A copy to compare with later."""
     if type(value).__name__ != "ndarray":
