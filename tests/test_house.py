@@ -180,8 +180,6 @@ def test_the_package_holds_the_data_that_it_needs() -> None:
             "scorers/rubric/code_languages.toml",
             "sandbox/languages.toml",
             "sandbox/seccomp.toml",
-            "sandbox/constructs.toml",
-            "sandbox/twins.toml",
         ),
         *(
             f"sandbox/harness/{name}"

@@ -118,6 +118,11 @@ class Remote:
         return self._viva[0].truth(self)
 
 
+def theirs(value):
+    """The number of a thing of the other side's; None for a value."""
+    return value._viva[1] if isinstance(value, Remote) else type(value).__dict__.get("_viva_based")
+
+
 async def _awaited(handle):
     return handle._viva[0].ask("await", handle)
 
@@ -291,7 +296,9 @@ class Coder:
             return {"array": [value.typecode, [self.encode(one) for one in value]]}
         if kind in SPACES:
             fields = vars(value) if kind is SPACES[0] else value
-            return {"space": [SPACES.index(kind), [[self.encode(key), self.encode(one)] for key, one in fields.items()]]}
+            return {
+                "space": [SPACES.index(kind), [[self.encode(key), self.encode(one)] for key, one in fields.items()]]
+            }
         if kind is decimal.Decimal:
             return {"Decimal": str(value)}
         if kind is fractions.Fraction:
@@ -488,7 +495,9 @@ class Coder:
             return slice(*map(self.decode, inner))
         if tag == "view":
             items = [self.decode(one) for one in inner[1]]
-            made = {"keys": dict.fromkeys, "values": lambda given: dict(enumerate(given)), "items": dict}[inner[0]](items)
+            made = {"keys": dict.fromkeys, "values": lambda given: dict(enumerate(given)), "items": dict}[inner[0]](
+                items
+            )
             return getattr(made, inner[0])()
         if tag == "array":
             return array.array(inner[0], [self.decode(one) for one in inner[1]])

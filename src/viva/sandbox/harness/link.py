@@ -16,7 +16,6 @@ the test's own things the program's process may call, read and change only what 
 import asyncio
 import collections
 import copy
-import functools
 import itertools
 import json
 import os
@@ -276,6 +275,9 @@ class Program(Link):
             if found is not crossing.MISSING:
                 self.names[target] = found
             return found
+        if kind == "define":
+            self.space[target] = self.names[target] = given[0]
+            return None
         if kind == "import":
             for module, name, alias in target:
                 found = __import__(module, {}, {}, [name] if name else [])
@@ -329,6 +331,8 @@ class Tester(Link):
         """Whether the test speaks of StopIteration, so that a function of the program's may raise it."""
         self.asked = False
         """Whether code of the program's decided a comparison."""
+        self.settings = {}, {}
+        """Names of the test's that are for the program, each with what it was told, and the names of the test."""
         self.made = set()
         """The numbers of the program's classes, as the test names them, and of what it made by them."""
 
@@ -381,10 +385,15 @@ class Tester(Link):
         """As above. A method that compares is code of the program's that decides; what comes from an object that the
         test made is as good as made."""
         self.asked = self.asked or (kind == "get" and body[1] in COMPARING)
+        told, space = self.settings
+        for name, before in told.items():
+            if (value := space.get(name, crossing.MISSING)) is not before:
+                told[name] = value
+                super().ask("define", name, value)
         made = body and isinstance(body[0], Remote) and body[0]._viva[1] in self.made
         found = super().ask("make" if made and kind == "call" else kind, *body)
-        if made and isinstance(found, Remote):
-            self.made.add(found._viva[1])
+        if made and crossing.theirs(found):
+            self.made.add(crossing.theirs(found))
         return found
 
     def name(self, name):
@@ -402,13 +411,13 @@ class Tester(Link):
         if name == "__next__":
             return self._next(handle)
         operating = name in crossing.COMPARISONS or name in crossing.ARITHMETIC
-        if operating and not any(isinstance(one, Remote) for one in given) and given:
+        if operating and not any(map(crossing.theirs, given)) and given:
             if handle._viva[1] not in self.made:
                 if name == "__contains__":
                     return any(one is given[0] or one == given[0] for one in handle)
                 return NotImplemented
             found = super().special(name, handle, given, named)
-            self.asked = self.asked or not isinstance(found, Remote) or name in ("__sub__", "__rsub__")
+            self.asked = self.asked or not crossing.theirs(found) or name in ("__sub__", "__rsub__")
             return found
         found = super().special(name, handle, given, named)
         self.asked = self.asked or (name == "__eq__" and found is True)

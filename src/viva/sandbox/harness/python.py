@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-# ruff: noqa: S102, S110, S112, SIM105, PTH123
+# ruff: noqa: S102, S110, SIM105, PTH123
 """Viva's harness inside a Python process: runs program and test, and proves that the test ran to its end.
 
 Started as `python.py exit` (as published: exec in an empty namespace, no exception) or `python.py completion`; the warm

@@ -125,8 +125,9 @@ def subjects(tree, own):
 
 
 def _classes(tree):
-    """The names by which a test makes objects: those that begin with a capital, where it uses what it makes as one."""
-    made, used = {}, set()
+    """The names by which a test makes objects: one word with a capital (`Money`); several (`DaysInYear`: it may be a
+    function's), where it uses what it makes as an object."""
+    made, used = {}, {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id.istitle()}
 
     def maker(node):
         named = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id[:1].isupper()
@@ -201,6 +202,20 @@ def _type_of(value):
     return value._viva[0].ask("get", value, "__class__") if isinstance(value, Remote) else type(value)
 
 
+def _settings(tree):
+    """The names that a test sets at its top and does not read, or changes without having made them: the program's."""
+    loaded = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    found = set()
+    for statement in tree.body:
+        for one in ast.walk(statement):
+            if isinstance(one, (ast.Assign, ast.AnnAssign)):
+                targets = one.targets if isinstance(one, ast.Assign) else [one.target]
+                found |= {target.id for target in targets if isinstance(target, ast.Name) and target.id not in loaded}
+            elif isinstance(one, ast.AugAssign) and isinstance(one.target, ast.Name):
+                found.add(one.target.id)
+    return found
+
+
 def _fail(error):
     python.flush()
     if isinstance(error, EOFError):
@@ -239,7 +254,9 @@ def examine(source, answers, incoming, outgoing):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)
             code = compile(tree, "test.py", "exec")
-        exec(code, {"__builtins__": names})
+        space = {"__builtins__": names}
+        side.settings = dict.fromkeys(_settings(tree), crossing.MISSING), space
+        exec(code, space)
         python.flush()
     except BaseException as error:
         _fail(error)
