@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, lru_cache
@@ -26,6 +27,7 @@ class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     modules: frozenset[str]
     names: frozenset[str]
     attributes: frozenset[str]
+    r: frozenset[str]
 
 
 @cache
@@ -162,9 +164,19 @@ def _by_its_harness(_: str) -> str:
     return ""
 
 
+_R_TEXT = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|#[^\n]*")
+
+
+def _r(test: str) -> str:
+    """Of R, the words that look at a process as a whole."""
+    used = set(re.findall(r"[A-Za-z.][\w.]*|<<-", _R_TEXT.sub(" ", test)))
+    return next((f"it uses {word}" for word in sorted(used & _words().r)), "")
+
+
 SEPARABLE: Mapping[str, Callable[[str], str]] = {
     "python": _python,
     "javascript": _by_its_harness,  # harness/form.js, in the test's own process
     "typescript": _by_its_harness,
+    "r": _r,
 }
 """Language → why a test of it shares a process with its program."""
