@@ -170,10 +170,8 @@ link <- local(envir = new.env(parent = baseenv()), {
     }
     environment()
 })
-attach(list(
-    "$.viva_stub" = function(x, name) link$ask("member", attr(x, "viva"), NULL, name),
-    "$<-.viva_stub" = function(x, name, value) {
-        link$ask("set", attr(x, "viva"), value, name)
-        x
-    }
-), name = "tools:link", warn.conflicts = FALSE)
+registerS3method("$", "viva_stub", function(x, name) link$ask("member", attr(x, "viva"), NULL, name), envir = baseenv())
+registerS3method("$<-", "viva_stub", function(x, name, value) {
+    link$ask("set", attr(x, "viva"), value, name)
+    x
+}, envir = baseenv())
