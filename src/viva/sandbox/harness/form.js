@@ -196,6 +196,7 @@ exports.judged = (text, free, word) => {
     walk(tree, (node) => {
         if (node.type === 'ExpressionStatement') condition(node.expression);
         if (node.type === 'IfStatement') condition(node.test);
+        if (node.type === 'BinaryExpression' && node.operator === 'in') receivers.push(node.right);
         if (node.type !== 'CallExpression') return;
         if (asserting.has(root(node.callee)) && node.arguments.length) condition(node.arguments[0]);
         const { object, property, computed } = node.callee;

@@ -170,7 +170,6 @@
         const fatal = (error) => (error instanceof AssertionError || (form.throws && !peer.sent(error))) && complain(error);
         const withheld = (value) => value === globalThis || value === process || value === scope.require || value instanceof Module;
         const peer = connect({ side: 't', reading, writing, ended, fatal, withheld, broken: complain });
-        peer.hooks.decided = () => (asked = true);
         let socket = null;
         let due = false;
         let idle = 0;

@@ -150,7 +150,7 @@ link <- local(envir = new.env(parent = baseenv()), {
         switch(kind,
             call = do.call(thing, given, quote = TRUE, envir = global),
             get = thing,
-            member = eval(call("$", thing, as.name(name))),
+            member = eval(call("$", thing, as.name(name)), global),
             set = eval(call("<-", call("$", quote(thing), as.name(name)), quote(given))),
             stop("a request that is none")
         )

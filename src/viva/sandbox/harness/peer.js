@@ -226,10 +226,7 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
                 return SLOTTED.test(names.get(found) ?? '') ? method(found, key) : found;
             },
             set: (_, key, value) => (ask('set', { k: key, v: value }), true),
-            has: (_, key) => {
-                if (!made.has(id)) hooks.decided();
-                return ask('has', { k: key }) === true;
-            },
+            has: (_, key) => ask('has', { k: key }) === true,
             deleteProperty: (_, key) => ask('delete', { k: key }) === true,
             ownKeys: () => ask('keys', {}),
             getOwnPropertyDescriptor: (_, key) => {
@@ -357,7 +354,7 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
     let inherits = 0;
     let making = false;  // the test makes an object: it stays one, whatever it is over
     let lineage = false;  // prototypes of the test's own side are no values, only what values inherit from
-    const hooks = { idle: () => {}, drained: () => {}, decided: () => {} };
+    const hooks = { idle: () => {}, drained: () => {} };
     function request(op, handle, values, lists) {
         const number = ++serial;
         if (op === 'prototype') inherits = number;
