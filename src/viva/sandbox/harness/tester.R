@@ -26,6 +26,18 @@ local(envir = new.env(parent = baseenv()), {
     asked <- FALSE
     while ((ready <- link$receive())[[1L]] != "ready") NULL
     global <- globalenv()
+    # What the program attached decides what its values mean: d[, 1] of a data.table is not that of a data frame.
+    for (name in setdiff(ready[[4L]], .packages())) {
+        if (nzchar(system.file(package = name))) suppressMessages(base::library(name, character.only = TRUE))
+    }
+    # The program shared these packages with its test before.
+    for (each in test) {
+        named <- is.call(each) && as.character(each[[1L]])[1L] %in% c("library", "require") && length(each) > 1L
+        if (named) {
+            link$ask("import", as.character(each[[2L]]))
+            eval(each, global)
+        }
+    }
     used <- unique(all.names(test))
     own <- unique(unlist(lapply(test, function(each) if (is.call(each) && as.character(each[[1L]])[1L] %in% c("<-", "=")) as.character(each[[2L]])[1L])))
     defined <- setdiff(intersect(ready[[2L]], used), own)
@@ -59,15 +71,6 @@ local(envir = new.env(parent = baseenv()), {
         name <- name
         makeActiveBinding(name, function(value) if (missing(value)) link$ask("get", name) else stop("that is the program's"), global)
     })
-    called <- setdiff(used, c(own, defined))
-    if (!all(vapply(called, exists, NA, envir = global))) {
-        for (name in ready[[4L]]) if (nzchar(system.file(package = name))) suppressMessages(base::library(name, character.only = TRUE))
-    }
-    # The program shared these packages with its test before.
-    for (each in test) {
-        named <- is.call(each) && as.character(each[[1L]])[1L] %in% c("library", "require") && length(each) > 1L
-        if (named) link$ask("import", as.character(each[[2L]]))
-    }
     finish <- function() {
         to <- file("/proc/self/fd/4", "wb", raw = TRUE)
         writeBin(charToRaw(paste0(words[1L], if (asked) " asked", "\n")), to)
