@@ -148,9 +148,9 @@ def test_every_other_test_stays_as_it_is() -> None:
 )
 def test_a_program_is_asked_for_the_calls_and_holds_no_expected_value(language: str, run: Run) -> None:
     test = TESTS[language]
-    right, wrong = (request(language, ANSWERS[language].format(one), test, seconds=30) for one in ("2 * n", "n + 1"))
+    asked = [request(language, ANSWERS[language].format(one), test, seconds=30) for one in ("2 * n", "n + 1")]
     fakes = [request(language, one, test, seconds=30) for one in FAKES.get(language, ())]
-    right, wrong, *found = run(right, wrong, *fakes)
+    right, wrong, *found = run(*asked, *fakes)
     assert (right.verdict, right.isolation) == ("passed", "separate"), right.detail
     assert (wrong.verdict, wrong.isolation) == ("failed", "separate")
     assert "returned 3, not 4" in wrong.detail

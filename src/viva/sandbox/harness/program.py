@@ -39,7 +39,7 @@ class _Printing(io.RawIOBase):
 
 def _stream(name, side):
     raw = io.BufferedWriter(_Printing(name, side), 1 << 14)
-    return io.TextIOWrapper(raw, encoding="utf-8", errors="replace")
+    return io.TextIOWrapper(raw, encoding="utf-8", errors="replace", line_buffering=name == "err")
 
 
 def serve(incoming, outgoing, path="main.py"):
