@@ -8,7 +8,6 @@ for them. What is no value (a function, a generator, an instance of a program's 
 a stub that sends calls and reads fields (link.py).
 """
 
-import array
 import base64
 import builtins
 import collections
@@ -45,15 +44,8 @@ READABLE = frozenset(
 )
 """Names with underscores that a test may ask for; numpy and pandas ask for others, and believe what they are told."""
 PLAIN = (list, dict, set)
-CONTAINERS = {
-    "list": list,
-    "dict": dict,
-    "set": set,
-    "bytearray": bytearray,
-    "deque": collections.deque,
-    "OrderedDict": collections.OrderedDict,
-    "Counter": collections.Counter,
-    "defaultdict": collections.defaultdict,
+CONTAINERS = {kind.__name__: kind for kind in (list, dict, set, bytearray)} | {
+    name: getattr(collections, name) for name in ("deque", "OrderedDict", "Counter", "defaultdict")
 }
 CONTAINER_NAMES = {kind: name for name, kind in CONTAINERS.items()}
 ALONE = 3
@@ -66,8 +58,6 @@ EXACTLY = {int: int.__int__, float: float.__float__, str: str.__str__}
 BIG = 10**4000
 TEXTS = ("__str__",)
 """What a value of a class of its own is asked for itself."""
-VIEWS = {type({}.keys()): "keys", type({}.values()): "values", type({}.items()): "items"}
-SPACES = (types.SimpleNamespace, types.MappingProxyType)
 CAUSES = 8
 """Exceptions behind one another that cross."""
 
@@ -290,15 +280,6 @@ class Coder:
             return {"complex": [self.encode(value.real), self.encode(value.imag)]}
         if kind is range or kind is slice:
             return {kind.__name__: [self.encode(one) for one in (value.start, value.stop, value.step)]}
-        if kind in VIEWS:
-            return {"view": [VIEWS[kind], [self.encode(one) for one in value]]}
-        if kind is array.array:
-            return {"array": [value.typecode, [self.encode(one) for one in value]]}
-        if kind in SPACES:
-            fields = vars(value) if kind is SPACES[0] else value
-            return {
-                "space": [SPACES.index(kind), [[self.encode(key), self.encode(one)] for key, one in fields.items()]]
-            }
         if kind is decimal.Decimal:
             return {"Decimal": str(value)}
         if kind is fractions.Fraction:
@@ -493,17 +474,6 @@ class Coder:
             return range(*map(self.decode, inner))
         if tag == "slice":
             return slice(*map(self.decode, inner))
-        if tag == "view":
-            items = [self.decode(one) for one in inner[1]]
-            made = {"keys": dict.fromkeys, "values": lambda given: dict(enumerate(given)), "items": dict}[inner[0]](
-                items
-            )
-            return getattr(made, inner[0])()
-        if tag == "array":
-            return array.array(inner[0], [self.decode(one) for one in inner[1]])
-        if tag == "space":
-            fields = {self.decode(key): self.decode(one) for key, one in inner[1]}
-            return SPACES[1](fields) if inner[0] else SPACES[0](**fields)
         if tag == "Decimal":
             return decimal.Decimal(inner)
         if tag == "Fraction":
