@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -462,9 +462,3 @@ class _Reader:
 
 class _Spent:
     """What a name means that was looked at once: whoever looks twice may see the same, or call twice."""
-
-
-def proposed(language: str, test: str) -> Iterator[str]:
-    """The calls of a test as lines of a question file; nothing for a test of other forms."""
-    for one in as_calls(language, test)[0]:
-        yield json.dumps(msgspec.to_builtins(one), ensure_ascii=False)
