@@ -177,11 +177,8 @@ exports.judged = (text, free, word) => {
     const names = new Set(free);
     const receivers = [];
     let decides = false;
-    const asks = (node) => {
-        let found = 0;
-        walk(node, ({ type, callee }) => (found += ['CallExpression', 'NewExpression'].includes(type) && names.has(root(callee))));
-        return found;
-    };
+    const asks = (node) => !FUNCTIONS.has(node.type)
+        && ((['CallExpression', 'NewExpression'].includes(node.type) && names.has(root(node.callee))) || children(node).some(asks));
     const condition = (node) => {
         let at = node;
         while (at?.type === 'UnaryExpression') at = at.argument;
