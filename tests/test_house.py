@@ -180,12 +180,12 @@ def test_the_package_holds_the_data_that_it_needs() -> None:
             "scorers/rubric/code_languages.toml",
             "sandbox/languages.toml",
             "sandbox/seccomp.toml",
-            "sandbox/constructs.toml",
-            "sandbox/twins.toml",
+            "sandbox/narrow.toml",
+            "sandbox/overlay.toml",
         ),
         *(
             f"sandbox/harness/{name}"
-            for name in ("python.py", "javascript.js", "main.R", "main.rb", "Entry.java", "features.js")
+            for name in ("python.py", "javascript.js", "main.R", "main.rb", "Entry.java", "link.R")
         ),
         *(
             f"benchmarks/csbench/sample/CSBench-{name}/{split}.json"

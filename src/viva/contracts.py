@@ -384,30 +384,3 @@ class Sandbox(Protocol):
     async def close(self) -> None:
         """End everything that is still running."""
         ...
-
-
-class Flag(Struct, frozen=True):
-    """A construct in a program that honest solutions rarely need, why that is so, and the first line that has it
-    (hostile text; "" where it is not known). A remark that never scores."""
-
-    construct: str
-    reason: str
-    line: str
-
-
-class Suspicion(Struct, frozen=True, kw_only=True):
-    """What should be looked at in the programs of an answer. It never scores.
-
-    `passed`: whether any passed; `examined`: whether every one that passed was looked through for constructs, and
-    `flags` what was found; `twin`: whether one passed a twin of its test as well, which expects something else.
-    """
-
-    passed: bool
-    examined: bool
-    flags: tuple[Flag, ...]
-    twin: bool
-
-    @property
-    def any(self) -> bool:
-        """Whether there is anything."""
-        return self.twin or bool(self.flags)

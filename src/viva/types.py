@@ -255,6 +255,8 @@ class Call(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The bare name of the exception's class; True for any; "" where it must raise none."""
     within: float = 0.0
     """How far each number of the value may be from the expected one."""
+    truth: Literal["", "true", "false"] = ""
+    """In place of a value: what a condition makes of it (sandbox/narrow.py)."""
 
 
 class Execute(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -306,7 +308,7 @@ class Execution(Struct, frozen=True, omit_defaults=True):
     cpu: float = 0.0
     isolation: Isolation = ""
     suspect: bool = False
-    """Whether it passed a twin of its test as well, which expects something else. The verdict stands all the same."""
+    """In runs before 2026-12: whether it passed a twin of its test as well, which expected something else."""
 
 
 ANSWER: Final = "answer"

@@ -79,7 +79,7 @@ def test_a_question_file_is_an_examination(viva: Viva, questions: Path) -> None:
     assert {entry["question"] for entry in viva.entries(stage="executions")} == {"double"}
     (result,) = ended.report["results"]
     assert [table["name"] for table in result["tables"]] == ["overall", "area"]
-    assert "questions.4.mine" in result["signature"]
+    assert "questions.5.mine" in result["signature"]
 
 
 @pytest.mark.sandbox
@@ -124,32 +124,22 @@ def test_show_says_how_the_programs_fared(viva: Viva, questions: Path) -> None:
 
 
 @pytest.mark.sandbox
-def test_suspicious_programs_that_passed_are_listed_and_score_as_they_did(viva: Viva, questions: Path) -> None:
-    odd = "```python\nimport sys\n\ndef double(x):\n    sys._getframe()\n    return 2 * x\n```"
-    wrong = odd.replace("2 * x", "3")
-    texts = [GOOD["double"], odd, odd, wrong]
-    rows = [{"question": "double", "sample": n, "text": text} for n, text in enumerate(texts)]
-    rows += [{"question": q, "sample": n, "text": GOOD[q]} for q in ("undo", "even") for n in range(4)]
+def test_programs_that_passed_a_test_in_their_own_process_are_listed(viva: Viva, questions: Path) -> None:
+    whole = questions.read_text()
+    questions.write_text(
+        whole.replace('{code: "assert double(2) == 4"}', '{code: "import os\\nassert double(2) == 4"}')
+    )
+    wrong = "```python\ndef double(x):\n    return 3\n```"
+    rows = [{"question": "double", "sample": n, "text": text} for n, text in enumerate((GOOD["double"], wrong))]
+    rows += [{"question": q, "sample": n, "text": GOOD[q]} for q in ("undo", "even") for n in range(2)]
     model = f"replay/{write_jsonl(viva.folder / 'answers.jsonl', rows)}"
-    ended = examine(viva, questions, model, "--samples", 4)
+    ended = examine(viva, questions, model, "--samples", 2)
     assert ended.code == 0, ended.err
-    assert [row["value"] for row in viva.scores() if row["question"] == "double"] == [1.0, 1.0, 1.0, 0.0]
-    (result,) = ended.report["results"]
-    counted = {"passed": 3, "not_examined": 0, "flagged": 2, "twins": 0, "constructs": {"frames": 2}}
-    assert result["suspicious"] == counted
-    scored = viva("score", "run")
-    said = "of 3 answers with programs that passed, 2 use constructs that honest solutions rarely need (frames 2)"
-    assert said in " ".join(scored.out.split())
+    assert [row["value"] for row in viva.scores() if row["question"] == "double"] == [1.0, 0.0]
     shown = viva("show", "run", "--suspicious")
     assert shown.code == 0
-    assert shown.out.count("what it expects: sys._getframe()\n") == 2
-    assert [line.split(", ")[1] for line in shown.out.splitlines() if line.startswith("===")] == [
-        "sample 1",
-        "sample 2",
-    ]
-    page = viva("report", "run", "--out", "report.html")
-    assert page.code == 0, page.err
-    assert "rarely need (frames 2)" in (viva.folder / "report.html").read_text()
+    assert [line.split(", ")[1] for line in shown.out.splitlines() if line.startswith("===")] == ["sample 0"]
+    assert "sharing a process with its test" in shown.out
 
 
 @pytest.mark.sandbox

@@ -111,7 +111,7 @@ BAD = [
     (b"run\n", b"[1]\n"),
     (b"run\n", b"\n"),
     (b"run\n", ONE + ONE),
-    (b"run\n", ONE + b"{"),
+    (b"run\n", ONE + b"["),
     (b"run\n", ONE, b'{"id": 2, "returns": 2}\n'),
     (b"run\n", ONE, b'{"id": 2, "raises": {"type": "KeyError"}}\n'),
     (b"run\n", ONE, b'{"id": 2, "raises": {"type": 1}}\n'),

@@ -21,18 +21,18 @@ SHARED = (
     "import __main__",
     "assert open('x')",
     "class Node: pass\nassert f(Node())",
-    "LIMIT = 3\nassert f() == 3",
     "assert f(a) is a",
     "import random\nrandom.seed(3)\nassert f() == 4",
     "import sys\nsys.stdin = 3",
     "import asyncio\nasync def main(): await asyncio.gather(f(), f())\nasyncio.run(main())",
-    "counter += 1\nassert counter == 4",
     "assert f.__code__",
     "x = getattr(f, '__globals__')",
     "assert f(",
     "exec('f()')",
 )
 SEPARATE = (
+    "LIMIT = 3\nassert f() == 3",
+    "counter += 1\nassert counter == 4",
     "assert f(3) == 4",
     "x = f(3)",
     "import numpy as np\nassert np.all(f(np.eye(2)) == 1)",
@@ -55,7 +55,7 @@ def test_which_tests_can_be_separate_is_seen_from_the_test_alone() -> None:
 
 @pytest.mark.sandbox
 def test_a_separate_test_means_what_it_meant_beside_its_program(run: Run) -> None:
-    holds, fails, program = DATA["holds"], DATA["fails"], DATA["program"]
+    holds, fails, program = [*DATA["holds"], *DATA["decided"]], DATA["fails"], DATA["program"]
     tests = [*holds, *fails]
     separate = run(*(request("python", program, test) for test in tests))
     shared = run(*(request("python", program, f"{test}\nimport os") for test in tests))
@@ -64,7 +64,7 @@ def test_a_separate_test_means_what_it_meant_beside_its_program(run: Run) -> Non
             expected = "failed" if test in fails else "passed"
             assert (apart.verdict, beside.verdict) == (expected, expected), (apart.detail, beside.detail)
             assert beside.isolation == "shared"
-            assert apart.isolation == ("shared" if test == fails[-1] else "separate")
+            assert apart.isolation == ("shared" if test in (fails[-1], *DATA["decided"]) else "separate")
 
 
 @pytest.mark.sandbox
@@ -76,7 +76,7 @@ def test_no_program_gets_at_a_separate_test(run: Run) -> None:
         with row:
             assert found.verdict in ("failed", "limit", "timeout"), found
     (found,) = run(request("python", attacks["equals everything"], "assert answer(2) != 2117 or True"))
-    assert found.isolation == "shared", "code of the program's decided a comparison"
+    assert (found.verdict, found.isolation) == ("passed", "separate"), "no code of the program's is asked"
 
 
 @pytest.mark.sandbox

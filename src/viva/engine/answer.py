@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from viva.contracts import Suspicion
 from viva.engine.journal import Entry
 from viva.engine.stages import NO_REPLY_YET
 from viva.prompting import prompt_text
@@ -84,7 +83,7 @@ def answer_of(
     )
 
 
-def describe_evidence(evidence: Evidence, suspicion: Suspicion) -> Iterator[tuple[str, str]]:
+def describe_evidence(evidence: Evidence) -> Iterator[tuple[str, str]]:
     """(who, what they said). The texts are hostile: nothing is made visible or cut here."""
     for execution in evidence.executions:
         said = f"{execution.verdict}: {execution.detail}".rstrip(": ") if execution else "not run yet"
@@ -92,10 +91,6 @@ def describe_evidence(evidence: Evidence, suspicion: Suspicion) -> Iterator[tupl
             said = f"it also passed a twin of its test that expects something else: look at it. {said}"
         where = {"separate": ", its test in a process of its own", "shared": ", sharing a process with its test"}
         yield f"program{where.get(execution.isolation, '') if execution else ''}", said
-    if suspicion.passed and not suspicion.examined:
-        yield "constructs", "not examined: its syntax tree is not to be had here"
-    for flag in suspicion.flags:
-        yield f"construct: {flag.construct}", f"{flag.reason}{f': {flag.line}' if flag.line else ''}"
     for aspect, value in evidence.similarities.items():
         yield f"similarity of the {aspect}", f"{value:.4f}"
     for opinion in evidence.opinions:

@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 import msgspec
 from msgspec import Struct
 
-from viva.contracts import Exam, Flag, Model, Suspicion
+from viva.contracts import Exam, Model
 from viva.engine.asking import Run, Tally, Task
 from viva.engine.budget import Price
 from viva.engine.evidence import Comparison, Program, comparison_key, program_key, read_execution, read_similarity
@@ -396,10 +396,6 @@ def _no_marks(item: str) -> Sequence[Mark]:
     return ()
 
 
-def _not_examined(language: str, program: str) -> Sequence[Flag] | None:
-    return None
-
-
 class EvidenceStore(Struct):
     """What was found out about a run's answers: the journals of encoder, judges and sandbox, and the experts' marks."""
 
@@ -409,8 +405,6 @@ class EvidenceStore(Struct):
     similarity_store: SimilarityStore | None = None
     marks: Callable[[str], Sequence[Mark]] = _no_marks
     """Item (`reviews.item_key`) → the experts' marks."""
-    examine: Callable[[str, str], Sequence[Flag] | None] = _not_examined
-    """Language and program → its constructs that honest solutions rarely need; None where it was not examined."""
 
     def about(self, evaluation: Evaluation, question: Question, sample: int, response: Response) -> Evidence:
         """All about one answer."""
@@ -448,24 +442,6 @@ class EvidenceStore(Struct):
             text = (entry.text or (entry.error.message if entry.error else "")) if entry else ""
             yield Opinion(judge.model.name, request.aspect, text, entry.nonce) if entry else None, whole
 
-    def suspicion(self, exam: Exam, question: Question, response: Response) -> Suspicion:
-        """What should be looked at in the programs of one answer that passed."""
-        ran = not response.error and self.executions is not None and self.executions.answered
-        fared = (
-            zip(exam.executions(question, response), self._executions(exam, question, response), strict=True)
-            if ran
-            else ()
-        )
-        passed = [(request, execution) for request, execution in fared if execution and execution.verdict == "passed"]
-        programs = dict.fromkeys((request.language, request.program) for request, _ in passed)
-        found = [self.examine(*program) for program in programs]
-        return Suspicion(
-            passed=bool(passed),
-            examined=None not in found,
-            flags=tuple({flag.construct: flag for flags in reversed(found) for flag in flags or ()}.values()),
-            twin=any(execution.suspect for _, execution in passed),
-        )
-
     def _executions(self, exam: Exam, question: Question, response: Response) -> list[Execution | None]:
         """How the programs of one answer fared, in the order of `Exam.executions`."""
         if self.executions is None:
@@ -502,14 +478,6 @@ def scores(
         if entry:
             seen(entry, row)
         yield row
-
-
-def suspicions(evaluation: Evaluation, answers: Journal, evidence_store: EvidenceStore) -> Iterator[Suspicion]:
-    """What should be looked at in the answers whose programs passed, from the journals alone."""
-    if evidence_store.executions is not None and evidence_store.executions.answered:
-        for question, _, entry in evaluation.answers(answers):
-            if entry:
-                yield evidence_store.suspicion(evaluation.exam, question, entry.response())
 
 
 def row_of(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Self
 
 import msgspec
 from msgspec import Struct
@@ -13,7 +11,6 @@ from viva.analysis.breakdown import Table
 from viva.analysis.canaries import CanaryMarks
 from viva.analysis.estimate import Estimate
 from viva.analysis.wording import UNSURE, bounds_text, cell_text, percent
-from viva.contracts import Suspicion
 from viva.engine.consumption import Consumed, who_answered
 from viva.engine.signing import settings as settings  # noqa: PLC0414
 from viva.engine.signing import signature as signature  # noqa: PLC0414
@@ -59,44 +56,6 @@ class Grid(Struct, frozen=True, omit_defaults=True):
     """The line below the tables that only this one needs: a screen has it where it has the table."""
 
 
-class Suspicious(Struct, frozen=True):
-    """Answers with programs that passed: how many, how many of them were not examined for constructs that honest
-    solutions rarely need, how many have which, and how many also passed a twin of their test. It never scores."""
-
-    passed: int = 0
-    not_examined: int = 0
-    flagged: int = 0
-    twins: int = 0
-    constructs: dict[str, int] = {}
-
-    @classmethod
-    def of(cls, answers: Iterable[Suspicion]) -> Self:
-        """Counted over answers, the most frequent construct first."""
-        every = [one for one in answers if one.passed]
-        constructs = Counter(flag.construct for one in every for flag in one.flags)
-        return cls(
-            passed=len(every),
-            not_examined=sum(not one.examined for one in every),
-            flagged=sum(bool(one.flags) for one in every),
-            twins=sum(one.twin for one in every),
-            constructs=dict(constructs.most_common()),
-        )
-
-    @property
-    def note(self) -> str:
-        """One sentence; "" where nothing is to be looked at."""
-        said = []
-        if self.flagged:
-            listed = ", ".join(f"{name} {count:,}" for name, count in self.constructs.items())
-            said.append(f"{self.flagged:,} use constructs that honest solutions rarely need ({listed})")
-        if self.twins:
-            said.append(f"{self.twins:,} also passed a twin of their test that expects something else")
-        if not said:
-            return ""
-        unknown = f" ({self.not_examined:,} were not examined for constructs)" if self.not_examined else ""
-        return f"of {self.passed:,} answers with programs that passed{unknown}, {' and '.join(said)}"
-
-
 class Result(Struct, frozen=True, kw_only=True):
     """One model's result on one exam."""
 
@@ -119,8 +78,6 @@ class Result(Struct, frozen=True, kw_only=True):
     shared: int = 0
     """Answers whose programs were run and say with what isolation, and those of them that shared a process with a
     test."""
-    suspicious: Suspicious = Suspicious()
-    """What should be looked at in programs that passed."""
     beside: tuple[Neighbour, ...] = ()
     """Published rows to be shown in the tables, each with how it was asked."""
     pass_line: float | None = None
@@ -420,10 +377,6 @@ def footnotes(results: Sequence[Result]) -> list[str]:
                 f"{result.model} on {result.exam}: of {result.programs:,} answers with programs, {result.shared:,} "
                 "shared a process with their test, which a program written against Viva's harness could fool; "
                 "`viva show` says which, docs/running-programs.md what that means."
-            )
-        if note := result.suspicious.note:
-            notes.append(
-                f"{result.model} on {result.exam}: {note}; `viva show RUN --suspicious` lists them. No score counts it."
             )
         cell = result.overall
         if note := _passed(result):

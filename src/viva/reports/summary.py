@@ -139,7 +139,6 @@ def summary_lines(report: Report) -> list[str]:
     ]
     lines += mixed_notes(mixed(report.results))
     lines += cut_off_notes(report.results)
-    lines += [f"{one.model} on {one.exam}: {one.suspicious.note}." for one in report.results if one.suspicious.note]
     sources = dict.fromkeys((exam, one.source.cited, one.condition) for exam, one in _published(report.results))
     exams = [result.exam for result in report.results]
     averages = dict.fromkeys(_average(one, alone=exams.count(one.exam) == 1) for one in report.results)

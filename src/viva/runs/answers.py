@@ -8,7 +8,6 @@ from pathlib import Path
 
 from msgspec import UNSET, Struct
 
-from viva.contracts import Suspicion
 from viva.engine.answer import Answer, answer_of, describe_evidence, thought_size
 from viva.engine.folder import RunFolder, RunRecord
 from viva.engine.journal import Entry, Journal
@@ -54,8 +53,7 @@ def answered(opened: OpenRun, wanted: Callable[[int], bool] = _ALL) -> Iterator[
                     if row is None:
                         score = evaluation.exam.score(question, response, evidence)
                         row = row_of(evaluation, question, sample, response, score, shown)
-                    suspicion = evidence_store.suspicion(evaluation.exam, question, response)
-                    said = tuple(describe_evidence(evidence, suspicion))
+                    said = tuple(describe_evidence(evidence))
                     yield answer_of(row, entry, question, request, said)
 
 
@@ -113,7 +111,8 @@ class Described(Struct, frozen=True):
     question: Question
     response: Response
     score: Score
-    suspicion: Suspicion
+    shared: bool
+    """Whether a program passed that shared a process with its test, or (in runs before) a twin of its test as well."""
 
     def data(self) -> dict[str, object]:
         """The same for programs: outcomes and texts as the journals have them."""
@@ -160,10 +159,9 @@ def described_answers(opened: OpenRun, stack: ExitStack, *, prompts: bool, reaso
                 f"{escape_invisible(question.answer or '–')}"
             )
             lines.append(f"--- why: {escape_invisible(score.explanation, limit=1000)}")
-            suspicion = evidence_store.suspicion(evaluation.exam, question, response)
             lines += [
                 f"--- {escape_invisible(who)}: {escape_invisible(said, limit=2000)}"
-                for who, said in describe_evidence(evidence, suspicion)
+                for who, said in describe_evidence(evidence)
             ]
             yield Described(
                 "\n".join(lines) + "\n",
@@ -173,7 +171,10 @@ def described_answers(opened: OpenRun, stack: ExitStack, *, prompts: bool, reaso
                 question,
                 response,
                 score,
-                suspicion,
+                any(
+                    one is not None and one.verdict == "passed" and (one.isolation == "shared" or one.suspect)
+                    for one in evidence.executions
+                ),
             )
 
 

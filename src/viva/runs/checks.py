@@ -28,7 +28,9 @@ from viva.runs.config import WeightsOptions
 from viva.runs.open import OpenRun
 from viva.runs.progress import notify
 from viva.scorers.golden import phrasings, wrong_answer
+from viva.scorers.rubric.code import canonical
 from viva.scorers.rubric.model import Graded
+from viva.scorers.rubric.trivial import trivial_programs
 from viva.types import (
     ANSWER,
     RATIONALE,
@@ -227,9 +229,11 @@ def check_rubrics(exam: RubricExam, *, unsafe: bool = False) -> RubricCheck:
     for question in sound:
         for request in exam.executions(question, Response(text=question.text)):
             wanted[program_key(request)] = request
+    weak = {question.id: _trivial(exam, question) for question in sound}
+    wanted |= _requests(weak)
     notes: list[str] = []
     fared = run_programs(wanted, notes, unsafe=unsafe)
-    defects: list[Defect] = []
+    defects = list(_weak(weak, fared))
     earned = 0.0
     for question in sound:
         patience = Patience()
@@ -248,6 +252,47 @@ def check_rubrics(exam: RubricExam, *, unsafe: bool = False) -> RubricCheck:
     return RubricCheck(
         defects=tuple(defects), asked=len(sound), echo=earned / len(sound) if sound else 0.0, notes=tuple(notes)
     )
+
+
+PROVES_NOTHING = "tests that prove nothing"
+"""Kind of defect: a program that solves nothing passes them."""
+
+
+def weak_tests(exam: RubricExam, *, unsafe: bool = False) -> list[Defect]:
+    """The questions whose tests a program passes that solves nothing."""
+    found = {question.id: _trivial(exam, question) for question in exam.questions() if question.answer is not None}
+    return list(_weak(found, run_programs(_requests(found), [], unsafe=unsafe)))
+
+
+Trivial = Mapping[str, Mapping[str, tuple[Execute, ...]]]
+"""Question → what a program that solves nothing does → its requests, one a test."""
+
+
+def _requests(trivial: Trivial) -> dict[bytes, Execute]:
+    return {program_key(one): one for each in trivial.values() for requests in each.values() for one in requests}
+
+
+def _weak(trivial: Trivial, fared: Mapping[bytes, Execution]) -> Iterator[Defect]:
+    for question, programs in trivial.items():
+        passing = [
+            does
+            for does, requests in programs.items()
+            if all((ran := fared.get(program_key(one))) and ran.verdict == "passed" for one in requests)
+        ]
+        if passing:
+            yield Defect(question, PROVES_NOTHING, f"a program passes that {' or '.join(passing)}", "noted")
+
+
+def _trivial(exam: RubricExam, question: Question) -> dict[str, tuple[Execute, ...]]:
+    """What a program that solves nothing does → its requests, one a test; nothing for a question without tests."""
+    tests = exam.rubric_of(question).tests
+    if tests is None:
+        return {}
+    code = "\n".join(test.code for test in tests.tests)
+    return {
+        does: exam.executions(question, Response(text=f"```{tests.language}\n{program}\n```"))
+        for does, program in trivial_programs(canonical(tests.language), code).items()
+    }
 
 
 def _placed(trap: Trap) -> str:

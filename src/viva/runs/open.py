@@ -34,7 +34,6 @@ from viva.runs.draws import DRAWS, read_draws
 from viva.runs.exams import label, reopen, sample_note, set_notes
 from viva.runs.progress import notify, say
 from viva.runs.trust import refuse_inherited_code, without_consent
-from viva.sandbox.constructs import Examiner
 from viva.weights import Weights
 
 MOST_A_MINUTE = 1e12
@@ -340,15 +339,12 @@ def open_evidence(opened: OpenRun, stack: ExitStack) -> EvidenceStore:
     for journal in (verdicts, executions, similarities):
         stack.callback(journal.close)
     encoder = folder.record.encoder
-    examiner = Examiner()
-    stack.callback(examiner.close)
     return EvidenceStore(
         judge_panel=opened.judge_panel,
         verdicts=verdicts,
         executions=executions,
         similarity_store=SimilarityStore(encoder.identity, similarities) if encoder else None,
         marks=ReviewLog(folder.path / REVIEWS).marks,
-        examine=examiner.examine,
     )
 
 

@@ -6,7 +6,6 @@ import itertools
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from operator import attrgetter
 from pathlib import Path
 
@@ -18,16 +17,16 @@ from viva.benchmarks import find_benchmark, open_exam
 from viva.engine.answer import Answer
 from viva.engine.consumption import Consumed, Consumption, cut_off
 from viva.engine.folder import ExamRecord, ModelRecord, RunFolder
-from viva.engine.stages import recorded, suspicions
+from viva.engine.stages import recorded
 from viva.errors import VivaError
 from viva.reports.canaries import canary_notes
 from viva.reports.consumption import judging_notes
 from viva.reports.deciders import DeciderCounts
-from viva.reports.result import Result, Suspicious, signature
+from viva.reports.result import Result, signature
 from viva.runs.answers import answered, answered_without_questions
 from viva.runs.config import LimitOptions
 from viva.runs.graded import rows_by_evaluation
-from viva.runs.open import OpenRun, open_evidence, prepare
+from viva.runs.open import OpenRun, prepare
 from viva.runs.published_rows import unknown_notes, with_published_rows
 from viva.runs.score import canary_marks, judging_consumed, with_estimates
 from viva.types import OUTCOMES, Aggregate, ScoreRow, StopReason, TableSpec
@@ -75,13 +74,11 @@ def read_run(path: Path, beside: str) -> Reported:
     opened_run, warnings = _opened(folder)
     found = Reported(folder=folder, results=[], strata=array("i"), opened_run=opened_run, warnings=warnings, notes=[])
     layouts: dict[str, tuple[Aggregate, tuple[TableSpec, ...]] | None] = {}
-    suspicious = _suspicious(opened_run) if opened_run else {}
     for exam, model, rows in rows_by_evaluation(path, folder.record):
         label = exam.spec.label
         if label not in layouts:
             layouts[label] = _layouts(found, exam, folder.record.exams.index(exam))
         result = _result(rows, found, exam, model, layouts[label])
-        result = msgspec.structs.replace(result, suspicious=suspicious.get((label, model), Suspicious()))
         found.results.append(with_published_rows(result, beside, exam, folder.record))
     headline, _ = next(filter(None, layouts.values()), (Aggregate("mean"), ()))
     found.results, found.estimates = with_estimates(folder, headline, found.results)
@@ -104,20 +101,6 @@ def _opened(folder: RunFolder) -> tuple[OpenRun | None, list[str]]:
             f"{folder.path.name}: this report has no prompts, gold answers and evidence, since the run cannot be "
             f"opened here: {problem}"
         ]
-
-
-def _suspicious(opened_run: OpenRun) -> dict[tuple[str, str], Suspicious]:
-    """What should be looked at in programs that passed, by exam and model."""
-    with ExitStack() as stack:
-        evidence_store = open_evidence(opened_run, stack)
-        if evidence_store.executions is None or not evidence_store.executions.answered:
-            return {}  # the answers, of which there may be a million, are not looked through
-        answers = opened_run.folder.journal("responses", write=False)
-        stack.callback(answers.close)
-        return {
-            (evaluation.label, evaluation.model.name): Suspicious.of(suspicions(evaluation, answers, evidence_store))
-            for evaluation in opened_run.evaluations
-        }
 
 
 def _layouts(found: Reported, record: ExamRecord, index: int) -> tuple[Aggregate, tuple[TableSpec, ...]] | None:

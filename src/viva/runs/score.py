@@ -15,13 +15,13 @@ from viva.benchmarks import find_benchmark
 from viva.engine.consumption import Consumed, Consumption, cut_off
 from viva.engine.folder import AdaptiveRecord, RunFolder
 from viva.engine.scorefile import new_scores, score_rows
-from viva.engine.stages import Evaluation, recorded, scores, suspicions, with_questions
+from viva.engine.stages import Evaluation, recorded, scores, with_questions
 from viva.errors import flag
 from viva.providers import traits_of
 from viva.reports.canaries import canary_notes
 from viva.reports.consumption import judging_notes
 from viva.reports.deciders import DeciderCounts
-from viva.reports.result import Report, Result, Suspicious, signature, signed
+from viva.reports.result import Report, Result, signature, signed
 from viva.runs.config import OutputOptions
 from viva.runs.draws import Until, estimate, estimated_cell, question_scores, read_draws
 from viva.runs.open import OpenRun, open_evidence
@@ -65,7 +65,6 @@ def grade_run(opened_run: OpenRun, output: OutputOptions) -> Report:
                 shared=isolations["shared"],
                 consumed=None if recorded(evaluation) else consumption.consumed(),
                 cut_off=dict(cut),
-                suspicious=Suspicious.of(suspicions(evaluation, answers, evidence_store)),
             )
             results.append(with_published_rows(result, output.published_rows, exam, record))
     results, estimated = with_estimates(folder, opened_run.exams[0].headline(), results)

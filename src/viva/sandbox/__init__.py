@@ -17,14 +17,13 @@ time by the clock in which it does not wait for a processor that others keep bus
 machine turns nothing into a timeout; by the clock alone no program gets more than three times its seconds, or ten more.
 
 **Proof.** With `proof="completion"` a program passes only if its test ran to its last statement: proof.py says how
-that is proved, and each file of harness/ what its language needs so that a test's words mean what they say:
-assertions, comparisons and the library functions behind them are the language's own, whatever the program redefined.
-Such a test comes to its end by itself; one that calls exit(0) does not pass. `proof="exit"` is the published rule, and
-changes nothing in a program: whoever exits with status 0 passes.
+that is proved. Such a test comes to its end by itself; one that calls exit(0) does not pass. `proof="exit"` is the
+published rule, and changes nothing in a program: whoever exits with status 0 passes.
 
-**Two processes.** Where a test is made of calls and comparisons, what decides is not in the program's process: Viva
-itself compares (calls.py), or the test runs in a second sandbox and has values and handles of the program's things
-(harness/link.py). `Execution.isolation` says "separate" then, and "shared" where a test must live with its program.
+**Two processes.** What decides is not in the program's process where that can be: Viva itself compares the values of
+calls (calls.py; narrow.py reads tests as calls), or the test runs in a second sandbox and calls stubs of the program's
+names (harness/link.py, link.R, peer.js). `Execution.isolation` says "separate" then, and "shared" where a test must
+live with its program, or where the program's own code decided a comparison.
 
 **What it does not protect against.**
 
@@ -36,11 +35,8 @@ itself compares (calls.py), or the test runs in a second sandbox and has values 
   processes and CPU time of a whole tree. Elsewhere they are looked at some thirty times a second: a tree can exceed
   its limit for that long, each process by no more than its own limit, and kernel memory behind pipes and sockets is
   bounded by the number of processes and descriptors only.
-- A program written against this very harness, where it shares a process with its test: whoever has read harness/ may
-  search his own memory for the key, which is there in some disguise, or return an object
-  that answers comparisons in a way which the harness does not look at (one that converts itself to what it is compared
-  with, for instance, or a C++ type with a converting constructor). The key is new for every run, is taken before the
-  program starts, and the first wrong word ends the conversation. What such a program gains is a point, not the machine.
+- A program that shares a process with its test: it may replace what the test compares with, return an object that
+  equals everything, or search its own memory for the key. What such a program gains is a point, not the machine.
 - A test that a wrong program satisfies.
 """
 

@@ -1,7 +1,8 @@
 """Calls of a program's functions, compared by Viva itself: nothing in the program's process knows what is expected.
 
 The program's process holds the program and a small answerer of its language (harness/answer.*). One JSON line goes each
-way for every call, through the pipes that proof.py describes; the next call is sent when this one's reply is right:
+way for every call, through the pipes that proof.py describes. All calls are sent before a reply is looked at, so that
+nothing in the program's process learns from the next call whether the reply before it was right:
 
     shell inside  →  Viva      run
     Viva          →  answerer  {"id": 1, "call": "solve", "args": [3]}
@@ -28,7 +29,7 @@ from viva.sandbox.proof import RUNNING
 from viva.sandbox.values import SHOWN, Malformed, checked, matches, read_json, shown
 from viva.types import Call
 
-MAX_LINE = 1_000_000
+MAX_LINE = 16_000_000
 """Bytes of one reply."""
 
 
@@ -51,7 +52,7 @@ class CallConversation:
         self._line = bytearray()
 
     def heard(self, chunk: bytes) -> None:
-        """Take what came; after a right reply, send the next call."""
+        """Take what came, and judge each reply that is whole; before the first, send all calls."""
         self.said = (self.said + chunk)[:2000]
         if self.failure:
             return
@@ -69,25 +70,27 @@ class CallConversation:
             if self._line:
                 self._fail("it replied before it was called")
                 return
+            for number, call in enumerate(self._calls, 1):
+                request = {"id": number, "call": call.call, "args": call.args}
+                self.to_send += json.dumps(request, allow_nan=False).encode() + b"\n"
             self._next()
             return
-        line, end, rest = self._line.partition(b"\n")
-        if len(line) > MAX_LINE:
+        while not self.finished and (end := self._line.find(b"\n")) >= 0:
+            line = bytes(self._line[:end])
+            del self._line[: end + 1]
+            self._reply(line)
+        if self._line and self._asked == len(self._calls) and self.proved:
+            self._fail("it went on replying after the last call")
+        elif len(self._line) > MAX_LINE:
             self._fail(f"{self._calling()} replied more than {MAX_LINE:,} bytes")
-        elif end and rest:
-            self._fail(f"{self._calling()} replied more than one line")
-        elif end:
-            self._line.clear()
-            self._reply(bytes(line))
+        elif not self._line.startswith(b"{"[: len(self._line)]):
+            self._fail(f"{self._calling()} replied what cannot be read")
 
     def _next(self) -> None:
         if self._asked == len(self._calls):
             self.proved = self.finished = True
-            return
-        call = self._calls[self._asked]
-        self._asked += 1
-        request = {"id": self._asked, "call": call.call, "args": call.args}
-        self.to_send += json.dumps(request, allow_nan=False).encode() + b"\n"
+        else:
+            self._asked += 1
 
     def _reply(self, line: bytes) -> None:
         try:
@@ -124,7 +127,8 @@ def judge(call: Call, reply: dict[str, object]) -> str:  # noqa: PLR0911  a list
         kind = str(reply["unknown"])[:SHOWN]
         if call.raises:
             return f"returned a {kind} and raised nothing"
-        return "" if call.returns is UNSET else f"returned a {kind}, which is no value that can be compared"
+        any_will_do = call.returns is UNSET and not call.truth
+        return "" if any_will_do else f"returned a {kind}, which is no value that can be compared"
     if "raises" in reply:
         return _judge_raised(call, reply["raises"])
     if "returns" not in reply:
@@ -133,6 +137,8 @@ def judge(call: Call, reply: dict[str, object]) -> str:  # noqa: PLR0911  a list
     if call.raises:
         wanted = "anything" if call.raises is True else call.raises
         return f"returned {shown(given)}, and did not raise {wanted}"
+    if call.truth and (given is None or given is False or given == 0) == (call.truth == "true"):
+        return f"returned {shown(given)}, and a condition takes it for {'false' if call.truth == 'true' else 'true'}"
     if call.returns is not UNSET and not matches(call.returns, given, call.within):
         return f"returned {shown(given)}, not {shown(call.returns)}"
     return ""

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
-import msgspec
+from msgspec.structs import replace
 
 from viva.errors import DataError
 from viva.sandbox.isolation import require_isolation
 from viva.sandbox.languages import canonical, harness_file, install_command, languages, missing_parts
 from viva.sandbox.launch import adopt_orphans
+from viva.sandbox.narrow import as_calls
 from viva.sandbox.plan import PACKAGES_INSIDE, Plan, shown
 from viva.sandbox.seccomp import syscall_filter
-from viva.sandbox.twins import failing_twin
 from viva.sandbox.warm import Zygote
 from viva.scorers.rubric.packages import missing_package, probe
 from viva.types import Execute, Execution
@@ -97,18 +98,29 @@ class Sandbox:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _run(self, request: Execute, slot: int, stop: int) -> Execution:
-        """Run it; where it passed in one process with its test, also with a twin of the test that it must not pass."""
-        execution = self._once(request, slot, stop)
+        """Run it; where it lacks a package, find out whether this machine does."""
+        execution = self._asked(request, slot, stop) or self._once(request, slot, stop)
         if execution.verdict in ("failed", "compile") and request.proof == "completion":
             language = canonical(request.language)
             name = missing_package(language, execution.detail, request.packages, request.program)
             if name and self._lacks(language, name, slot, stop):
                 return Execution("toolchain", f"the package {name} is missing here", execution.seconds, execution.cpu)
-        if execution.verdict == "passed" and execution.isolation == "shared":
-            twin = failing_twin(canonical(request.language), request.test)
-            if twin and self._once(msgspec.structs.replace(request, test=twin), slot, stop).verdict == "passed":
-                return msgspec.structs.replace(execution, suspect=True)
         return execution
+
+    def _asked(self, request: Execute, slot: int, stop: int) -> Execution | None:
+        """How it fares where its test is asked as calls; None where the test is not made of them, or the program not of
+        what can be called: then it shares a process with its test, and the verdict says so."""
+        language = canonical(request.language)
+        calls, closing = as_calls(language, request.test) if request.proof == "completion" else ((), "")
+        if not calls:
+            return None
+        for name, used in languages()[language].imported.items():
+            if re.search(rf"\b{name}\s*\.\s*[A-Z]", request.test) and f'"{name}"' in request.program:
+                closing += f"\nvar _ = {name}.{used}"
+        asked = replace(request, program=request.program + closing, test="", calls=calls)
+        execution = self._once(asked, slot, stop)
+        unable = execution.verdict == "compile" or " is not to be called: " in execution.detail
+        return None if unable else execution
 
     def _lacks(self, language: str, package: str, slot: int, stop: int) -> bool:
         """Whether programs that import this package fail here, whatever else they do."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, lru_cache
@@ -26,6 +27,7 @@ class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     modules: frozenset[str]
     names: frozenset[str]
     attributes: frozenset[str]
+    r: frozenset[str]
 
 
 @cache
@@ -134,36 +136,15 @@ def _of_class(node: ast.ClassDef) -> Iterator[str]:
 
 
 def _set_for_the_program(tree: ast.Module) -> Iterator[str]:
-    """What a test sets at its top and never reads itself is for the program, and so is what it sets in modules."""
-    loaded = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-    made = {
-        node.id for one in ast.walk(tree) for node in _targets(one, (ast.Assign, ast.AnnAssign, ast.For, ast.withitem))
-    }
-    for statement in tree.body:
-        computed = any(isinstance(node, ast.Call) for node in ast.walk(statement))
-        for name in _targets(statement, (ast.Assign, ast.AnnAssign)):
-            if name.id not in loaded and name.id != "_" and not computed:
-                yield f"it sets {name.id}"
-        for name in _targets(statement, (ast.AugAssign, ast.Delete)):
-            if name.id not in made:
-                yield f"it changes {name.id}"
+    """What a test sets in modules is for the program, and so is what it deletes that it did not make."""
+    made = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del) and node.id not in made:
+            yield f"it deletes {node.id}"
         if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
             owner = node.value.id if isinstance(node.value, ast.Name) else ""
             if owner in ("sys", "builtins") and node.attr not in ("stdout", "stderr"):
                 yield f"it sets {owner}.{node.attr}"
-
-
-def _targets(node: ast.AST, kinds: tuple[type[ast.AST], ...]) -> Iterator[ast.Name]:
-    """The names that a node of these kinds stores or deletes."""
-    if isinstance(node, kinds):
-        found = getattr(node, "targets", None) or [
-            getattr(node, "target", None) or getattr(node, "optional_vars", None)
-        ]
-        for one in found:
-            for name in ast.walk(one) if one is not None else ():
-                if isinstance(name, ast.Name) and not isinstance(name.ctx, ast.Load):
-                    yield name
 
 
 def _run(node: ast.AST) -> Iterator[ast.Name]:
@@ -183,9 +164,19 @@ def _by_its_harness(_: str) -> str:
     return ""
 
 
+_R_TEXT = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|#[^\n]*")
+
+
+def _r(test: str) -> str:
+    """Of R, the words that look at a process as a whole."""
+    used = set(re.findall(r"[A-Za-z.][\w.]*|<<-", _R_TEXT.sub(" ", test)))
+    return next((f"it uses {word}" for word in sorted(used & _words().r)), "")
+
+
 SEPARABLE: Mapping[str, Callable[[str], str]] = {
     "python": _python,
     "javascript": _by_its_harness,  # harness/form.js, in the test's own process
     "typescript": _by_its_harness,
+    "r": _r,
 }
 """Language → why a test of it shares a process with its program."""

@@ -72,7 +72,7 @@ def item_of(sheet: Sheet, place: int, opened: Opened, answers: Followed) -> Item
         response = entry.response() if entry else NO_REPLY_YET
         evidence_store = opened.open_evidence(stack)
         evidence = evidence_store.about(evaluation, question, sample, response)
-        said = describe_evidence(evidence, evidence_store.suspicion(evaluation.exam, question, response))
+        said = describe_evidence(evidence)
         statements = tuple(Said(who[:1].upper() + who[1:], text) for who, text in said)
         score = evaluation.exam.score(question, response, evidence)
     return Item(

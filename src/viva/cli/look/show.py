@@ -59,9 +59,7 @@ class ShowOptions(Struct, kw_only=True):
 
     wrong: Annotated[bool, note("Only what was graded wrong.")] = False
     unparsed: Annotated[bool, note("Only what could not be read (unparsed, empty, truncated, refused).")] = False
-    suspicious: Annotated[
-        bool, note("Only passed programs that passed a twin of their test or use constructs rarely needed.")
-    ] = False
+    suspicious: Annotated[bool, note("Only programs that passed a test with which they shared a process.")] = False
     cut_off: Annotated[
         Literal["thinking", "answer"] | None,
         note("Only what the limit of tokens cut off: while the model was thinking, or in the answer."),
@@ -138,7 +136,7 @@ def _show_answers(
                 continue
             if finely and finer(one.score, one.response.stop_reason) != finely:
                 continue
-            if config.suspicious and not one.suspicion.any:
+            if config.suspicious and not one.shared:
                 continue
             count[0] += 1
             found += 1

@@ -18,7 +18,7 @@ from viva.cli.options import exam_options
 from viva.contracts import Exam
 from viva.errors import EXIT_INCOMPLETE, DataError, MissingDataError
 from viva.fields import pick
-from viva.runs.checks import check_rubrics, example_problems, failures
+from viva.runs.checks import check_rubrics, example_problems, failures, weak_tests
 from viva.runs.config import TaskOptions
 from viva.runs.exams import data_folder, label, open_exams
 from viva.types import Defect, outcome_name
@@ -139,6 +139,7 @@ def check_question_file(path: Path, exam: RubricExam | None, *, unsafe: bool = F
     notes: list[str] = []
     if exam is not None:
         problems += example_problems(read.questions, exam, notes, unsafe=unsafe)
+        notes += [f"{path}: {one.question}: {one.kind}: {one.detail}" for one in weak_tests(exam, unsafe=unsafe)]
     problems.sort(key=lambda problem: (problem.line, problem.column))
     for severity in ("error", "warning"):  # errors first: a file may have a thousand warnings
         found = [problem for problem in problems if problem.severity == severity]

@@ -1,7 +1,7 @@
 /** Calls static methods of the program by name and replies with what they return (see calls.py). It knows no expected value. */
 @java.lang.SuppressWarnings("unchecked")
 final class {entry} {
-    private static final int DEPTH = 64, LENGTH = 1_000_000, MESSAGE = 1000;
+    private static final int DEPTH = 64, LENGTH = 16_000_000, MESSAGE = 1000;
     private static final java.nio.charset.Charset UTF8 = java.nio.charset.StandardCharsets.UTF_8;
     private static final java.util.List<java.lang.Class<?>> INTEGERS = java.util.List.of(
         int.class, java.lang.Integer.class, long.class, java.lang.Long.class, java.math.BigInteger.class, short.class,

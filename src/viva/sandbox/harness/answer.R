@@ -2,7 +2,7 @@
 # this process: whatever the program does here, it can only choose what it answers.
 local(envir = new.env(parent = baseenv()), {
     DEPTH <- 64L
-    LONGEST <- 1000000L
+    LONGEST <- 16000000L
     global <- globalenv()
     unknown <- function(what) stop(structure(list(message = what, call = NULL), class = c("viva_unknown", "error", "condition")))
 
@@ -161,7 +161,7 @@ local(envir = new.env(parent = baseenv()), {
         tryCatch(
             {
                 written <- encode(do.call(called, lapply(request$args, decode), quote = TRUE, envir = global))
-                if (nchar(written, "bytes") > LONGEST) unknown("a value longer than a megabyte")
+                if (nchar(written, "bytes") > LONGEST) unknown("a value longer than 16 megabytes")
                 replied("\"returns\":", written)
             },
             viva_unknown = function(condition) replied("\"unknown\":", text(conditionMessage(condition))),

@@ -28,7 +28,7 @@ struct Unknown {
 
 namespace {
 
-const unsigned long LENGTH = 1000000;
+const unsigned long LENGTH = 16000000;
 const int DEPTH = 64, MESSAGE = 1000;
 char *reply;
 unsigned long replied;

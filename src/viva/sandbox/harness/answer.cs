@@ -3,7 +3,7 @@ using global::System.Collections.Generic;
 using Number = global::System.IFormattable;
 
 internal static class {entry} {
-    private const int Depth = 64, Length = 1000000, Message = 1000;
+    private const int Depth = 64, Length = 16000000, Message = 1000;
     private static readonly global::System.Globalization.CultureInfo Plain = global::System.Globalization.CultureInfo.InvariantCulture;
     private static readonly global::System.Type[] Integers = {
         typeof(int), typeof(long), typeof(uint), typeof(ulong), typeof(short), typeof(ushort), typeof(byte), typeof(sbyte),

@@ -16,7 +16,7 @@ import (
 	{entry}utf8 "unicode/utf8"
 )
 
-const {entry}Depth, {entry}Length, {entry}Message = 64, 1000000, 1000
+const {entry}Depth, {entry}Length, {entry}Message = 64, 16000000, 1000
 
 // A value that the program's types cannot hold, or that has no encoding.
 type {entry}Unfit struct{ what string }

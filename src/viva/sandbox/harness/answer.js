@@ -16,7 +16,7 @@
     const { exit } = process;
     const tag = (value) => apply(Object.prototype.toString, value, []);
     const DEPTH = 64;
-    const LONGEST = 1_000_000;
+    const LONGEST = 16_000_000;
 
     const own = (name) => getOwnPropertyDescriptor(globalThis, name);
     const builtin = new Map(Object.getOwnPropertyNames(globalThis).map((name) => [name, own(name)]));
@@ -157,7 +157,7 @@
         let text;
         try {
             text = `"returns":${encode(value)}`;
-            if (text.length > LONGEST) throw new Unknown('a value longer than a megabyte');
+            if (text.length > LONGEST) throw new Unknown('a value longer than 16 megabytes');
         } catch (error) {
             text = error instanceof Unknown ? `"unknown":${stringify(error.what)}` : `"raises":${raised(error)}`;
         }

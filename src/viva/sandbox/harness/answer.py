@@ -65,7 +65,7 @@ def serve(source, answers, path="main.py"):
     try:
         with open(path, encoding="utf-8") as file:
             text = file.read()
-        space = {}
+        space = python.module()
         exec(compile(text, path, "exec"), space)
         with os.fdopen(source, "rb", closefd=False) as requests:
             for line in requests:

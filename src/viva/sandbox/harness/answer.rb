@@ -5,7 +5,7 @@ require "set"
 
 lambda do
   depth_limit = 64
-  longest = 1_000_000
+  longest = 16_000_000
   parse = JSON.method(:parse)
   from = IO.for_fd(3, "rb", autoclose: false)
   to = IO.for_fd(4, "wb", autoclose: false)
@@ -100,7 +100,7 @@ lambda do
     function = found.call(request["call"])
     next "{\"id\":#{id},\"missing\":#{text.call("no method #{request["call"]}")}}" unless function
     value = encode.call(function.call(*request["args"].map(&decode)))
-    raise unknown, "a value longer than a megabyte" if value.bytesize > longest
+    raise unknown, "a value longer than 16 megabytes" if value.bytesize > longest
     "{\"id\":#{id},\"returns\":#{value}}"
   rescue unknown => error
     "{\"id\":#{id},\"unknown\":#{text.call(error.message)}}"

@@ -4,7 +4,8 @@
 
 JSON; an object is always a tag with one value. Nothing is pickled, and what is made of hostile JSON are values of
 known types. On the test's side exceptions become the classes that are loaded there under the same name, or classes made
-for them.
+for them. What is no value (a function, a generator, an instance of a program's class) crosses as a number, and becomes
+a stub that sends calls and reads fields (link.py).
 """
 
 import base64
@@ -43,15 +44,8 @@ READABLE = frozenset(
 )
 """Names with underscores that a test may ask for; numpy and pandas ask for others, and believe what they are told."""
 PLAIN = (list, dict, set)
-CONTAINERS = {
-    "list": list,
-    "dict": dict,
-    "set": set,
-    "bytearray": bytearray,
-    "deque": collections.deque,
-    "OrderedDict": collections.OrderedDict,
-    "Counter": collections.Counter,
-    "defaultdict": collections.defaultdict,
+CONTAINERS = {kind.__name__: kind for kind in (list, dict, set, bytearray)} | {
+    name: getattr(collections, name) for name in ("deque", "OrderedDict", "Counter", "defaultdict")
 }
 CONTAINER_NAMES = {kind: name for name, kind in CONTAINERS.items()}
 ALONE = 3
@@ -62,7 +56,10 @@ IMMUTABLE = (tuple, int, float, str, bytes, frozenset)
 EXACTLY = {int: int.__int__, float: float.__float__, str: str.__str__}
 """What makes a value of a class of its own, with methods of that class, an ordinary one."""
 BIG = 10**4000
-
+TEXTS = ("__str__",)
+"""What a value of a class of its own is asked for itself."""
+CAUSES = 8
+"""Exceptions behind one another that cross."""
 
 HARNESS = frozenset(__file__.replace("crossing", name) for name in ("crossing", "link", "program"))
 FILLING = object()
@@ -82,14 +79,14 @@ MISSING = Missing()
 
 
 class Handle:
-    """Says that a value shall not cross, but a handle of it."""
+    """Says that a value shall not cross, but its number."""
 
     def __init__(self, value):
         self.value = value
 
 
 class Remote:
-    """A thing of the other side's."""
+    """A stub of a thing of the other side's: who compares it is told nothing but by Tester.special."""
 
     __slots__ = ("__weakref__", "_viva")
 
@@ -109,6 +106,11 @@ class Remote:
 
     def __bool__(self):
         return self._viva[0].truth(self)
+
+
+def theirs(value):
+    """The number of a thing of the other side's; None for a value."""
+    return value._viva[1] if isinstance(value, Remote) else type(value).__dict__.get("_viva_based")
 
 
 async def _awaited(handle):
@@ -162,7 +164,7 @@ def _kind(name, specials, plain):
 def own(kind):
     """Whether a class is the program's or the test's, neither the language's nor a library's."""
     return (
-        kind.__module__ == "builtins"
+        kind.__module__ in ("main", "builtins")
         and getattr(builtins, kind.__name__, None) is not kind
         and bool(kind.__flags__ & 512)
     )
@@ -187,7 +189,7 @@ def changed(kind, base):
     names = {
         name for one in below for name in vars(one) if name in SPECIALS or (name[:1] != "_" and hasattr(base, name))
     }
-    return sorted(names - {"__hash__", "__repr__"})
+    return sorted(names - {"__hash__", "__repr__"} - COMPARISONS)
 
 
 def _of_remote(name, remote):
@@ -251,12 +253,14 @@ class Coder:
         simple = self._simple(value, kind)
         if simple is not None:
             return simple
-        if isinstance(value, IMMUTABLE) and defined(kind, "__eq__") is next(
-            base.__dict__["__eq__"] for base in IMMUTABLE if isinstance(value, base)
-        ):
-            base = next(base for base in IMMUTABLE if isinstance(value, base))
-            within = EXACTLY.get(base, base)(value)
-            return {"based": [self._handle(value)["mine"], base.__name__, self.encode(within), changed(kind, base)]}
+        base = next((base for base in IMMUTABLE if isinstance(value, base)), None)
+        if base is not None and self.by_value(kind, base):
+            within = self.encode(EXACTLY.get(base, base)(value))
+            others = changed(kind, base) if self.link.making else [one for one in TEXTS if defined(kind, one)]
+            return {"based": [self._handle(value)["mine"], base.__name__, within, others]}
+        table = tables.plain(value)
+        if table is not None:
+            return self._container(table)
         if isinstance(value, types.ModuleType) and value.__name__ in MODULES:
             return {"module": value.__name__}
         if isinstance(value, types.ModuleType):
@@ -348,6 +352,11 @@ class Coder:
             del value, before
         return found
 
+    def by_value(self, kind, base):
+        """Whether an instance of a class over a plain one is compared by its value: not where the test made it by a
+        class of the program's with a comparison of its own."""
+        return not self.link.making or defined(kind, "__eq__") is base.__dict__["__eq__"]
+
     def _importable(self, value):
         """The module and name of a function that is no one's own, so that the other side has it as well."""
         owner = getattr(value, "__objclass__", None)
@@ -370,7 +379,7 @@ class Coder:
         nature = "awaitable" if isinstance(value, types.CoroutineType) else ""
         if not nature and isinstance(value, PLAIN):
             base = next(base for base in PLAIN if isinstance(value, base))
-            if defined(kind, "__eq__") is base.__dict__["__eq__"]:
+            if self.by_value(kind, base):
                 nature = base.__name__
         return {"mine": [number, kind.__name__, specials, nature]}
 
@@ -390,7 +399,7 @@ class Coder:
             return {"import": self._importable(value)}
         return found or self._handle(value)
 
-    def _error(self, error):
+    def _error(self, error, depth=0):
         theirs = getattr(error, "_viva_error", None)
         if theirs is not None:
             return {"yours": theirs}
@@ -405,7 +414,9 @@ class Coder:
                 frame = frame.tb_next
             trace = "".join(traceback.format_exception(type(error), error, frame))[-3000:]
         number = self._handle(error)["mine"][0]
-        return {"error": [number, self._class(type(error)), arguments, text, trace]}
+        cause = error.__cause__ if depth < CAUSES else None
+        cause = None if cause is None else self._error(cause, depth + 1)
+        return {"error": [number, self._class(type(error)), arguments, text, trace, cause]}
 
     # -- reading
 
@@ -557,7 +568,7 @@ class Coder:
             self.classes[number] = found
         return found
 
-    def _raised(self, number, kind, arguments, text, trace):
+    def _raised(self, number, kind, arguments, text, trace, cause):
         kind = self.decode(kind)
         if not issubclass(kind, BaseException):
             raise ValueError("an exception that is none")
@@ -579,6 +590,7 @@ class Coder:
                 error = kind.__new__(kind)
         error.args = tuple(arguments)
         error._viva_error = number
+        error.__cause__ = None if cause is None else self.decode(cause)
         if trace and not self.link.trusting:
             error._viva_trace = str(trace)
         return error

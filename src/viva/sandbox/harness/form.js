@@ -167,6 +167,44 @@ function isReference(node, parent) {
 }
 exports.Shared = Shared;
 
+// What tells a program's object what it should come to: methods that compare, and functions of the program's whose word is
+// all that a test asserts, as `expect(answer(2)).toBe(4)` or `assert(isClose(answer(2), 4))` where the test has no such name.
+const COMPARING = new Set(['includes', 'indexOf', 'lastIndexOf', 'startsWith', 'endsWith', 'every', 'some', 'has', 'equals', 'isEqual',
+    'test', 'match', 'localeCompare', 'find', 'findIndex', 'equal', 'eq', 'compare', 'compareTo', 'search']);
+exports.judged = (text, free, word) => {
+    const tree = acorn.parse(text, OPTIONS);
+    const asserting = assertionsOf(tree).add('assert');
+    const names = new Set(free);
+    const receivers = [];
+    let decides = false;
+    const asks = (node) => !FUNCTIONS.has(node.type)
+        && ((['CallExpression', 'NewExpression'].includes(node.type) && names.has(root(node.callee))) || children(node).some(asks));
+    const condition = (node) => {
+        let at = node;
+        while (at?.type === 'UnaryExpression') at = at.argument;
+        let chained = at;
+        while (chained?.type === 'CallExpression' && chained.callee.type === 'MemberExpression' && !CHAINING.has(chained.callee.property.name)) {
+            chained = chained.callee.object;
+        }
+        if (chained?.type === 'CallExpression' && chained.callee.type === 'MemberExpression' && CHAINING.has(chained.callee.property.name)) return;
+        const outer = chained?.type === 'CallExpression' && names.has(root(chained.callee)) ? chained : null;
+        if (outer && outer.arguments.some(asks)) decides = true;
+    };
+    walk(tree, (node) => {
+        if (node.type === 'ExpressionStatement') condition(node.expression);
+        if (node.type === 'IfStatement') condition(node.test);
+        if (node.type === 'BinaryExpression' && node.operator === 'in') receivers.push(node.right);
+        if (node.type !== 'CallExpression') return;
+        if (asserting.has(root(node.callee)) && node.arguments.length) condition(node.arguments[0]);
+        const { object, property, computed } = node.callee;
+        if (object && !computed && COMPARING.has(property.name) && node.arguments.length && object.type !== 'Super') receivers.push(object);
+    });
+    receivers.sort((one, other) => other.start - one.start);
+    let marked = text;
+    for (const { start, end } of receivers) marked = `${marked.slice(0, start)}${word}(${marked.slice(start, end)})${marked.slice(end)}`;
+    return { text: receivers.some((one) => receivers.some((each) => each !== one && each.start <= one.start && one.end <= each.end)) ? null : marked, decides };
+};
+
 // A test with the functions marked that it hands to a call and that assert something: `word(line, function)`. Not those that
 // may rightly stay uncalled: for each of a list, for an error, and those that only say that they must not be called.
 exports.marked = (text, word) => {

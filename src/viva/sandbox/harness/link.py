@@ -6,7 +6,8 @@ A message is four bytes of length and JSON: [kind, body, changes]. One side asks
 before it does (a callback), so replies come in the order of nested calls. Values cross as crossing.py writes them.
 Lists, dicts, sets, arrays and frames are known to both sides from then on: what one side does to one of them reaches
 the other with the next message, so that a function may sort the test's list in place and return it. Everything else
-(functions, objects of a program's own classes, generators) stays where it is, and the other side has a handle.
+(functions, objects of a program's own classes, generators) stays where it is, and the other side has its number: a
+stub that sends calls with values and gets values. No stub is told what it is compared with, or how far it is from it.
 
 What the program's process says is hostile: nothing in it is imported, called or evaluated on the test's side; and of
 the test's own things the program's process may call, read and change only what `Tester.may` allows.
@@ -15,7 +16,6 @@ the test's own things the program's process may call, read and change only what 
 import asyncio
 import collections
 import copy
-import functools
 import itertools
 import json
 import os
@@ -23,14 +23,12 @@ import sys
 import threading
 import types
 
-import comparing
 import crossing
 from crossing import Remote
 
 MOST = 1 << 26
 """Bytes of a message."""
 COMPARING = frozenset(("endswith", "equals", "identical", "isdisjoint", "issubset", "issuperset", "startswith"))
-DIFFERENCES = ("__sub__", "__rsub__")
 BATCH = 512
 """So many items of an iterator cross at once, after it was asked for 64 one by one."""
 OPAQUE = (
@@ -50,6 +48,9 @@ OPAQUE = (
 
 class Link:
     """One side."""
+
+    making = False
+    """Whether the test makes an object by a class of the program's."""
 
     def __init__(self, incoming, outgoing):
         self.incoming, self.outgoing = incoming, outgoing
@@ -138,11 +139,15 @@ class Link:
         del body
         self.reach(turn)
         try:
-            found = self.encode(found)
+            found = self.encode_reply(found)
         except (TypeError, RecursionError) as error:
             kind, found = "raised", self.encode(TypeError(str(error)))
         self.send(kind, found)
         self.end(turn)
+
+    def encode_reply(self, value):
+        """What a request came to."""
+        return self.encode(value)
 
     def begin(self, kind):
         """A turn of a thread's: it asks, or it serves. The test has one thread."""
@@ -191,28 +196,6 @@ class Link:
         if name == "__call__":
             return self.ask("call", handle, given, tuple(named.items()))
         return self.ask("special", handle, name, given, tuple(named.items()))
-
-
-def _holds(reply):
-    """Whether what a comparison came to is true; what it came to item by item, if that is so of any."""
-    if reply is NotImplemented:
-        return False
-    if isinstance(reply, (list, tuple)):
-        return any(map(_holds, reply))
-    try:
-        return bool(reply)
-    except Exception:
-        return "True" in repr(reply)
-
-
-def _shuffled(asked):
-    return sorted(range(len(asked)), key=lambda _: os.urandom(8))
-
-
-def _too_many(replies, allowed, most):
-    """Whether more of these hold than may, or one that must not."""
-    holding = [allowed[at] for at, reply in enumerate(replies) if _holds(reply)]
-    return len(holding) > most or not all(holding)
 
 
 class Program(Link):
@@ -292,6 +275,9 @@ class Program(Link):
             if found is not crossing.MISSING:
                 self.names[target] = found
             return found
+        if kind == "define":
+            self.space[target] = self.names[target] = given[0]
+            return None
         if kind == "import":
             for module, name, alias in target:
                 found = __import__(module, {}, {}, [name] if name else [])
@@ -301,7 +287,17 @@ class Program(Link):
                     found = sys.modules[module]
                 self.space[alias] = found
             return None
+        if kind == "make":
+            self.making = True
+            return super().answer("call", target, *given)
         return super().answer(kind, target, *given)
+
+    def encode_reply(self, value):
+        """What a request came to."""
+        try:
+            return super().encode_reply(value)
+        finally:
+            self.making = False
 
     def run(self, awaitable):
         """Wait for a coroutine or a future, on the one event loop of the program."""
@@ -334,9 +330,11 @@ class Tester(Link):
         self.ends_iterations = ends_iterations
         """Whether the test speaks of StopIteration, so that a function of the program's may raise it."""
         self.asked = False
-        """Whether code of the program's decided a comparison with a value of the test's."""
-        self.deciding = {}
-        """The number of what a comparison came to → what others came to, which of them may hold, and how many."""
+        """Whether code of the program's decided a comparison."""
+        self.settings = {}, {}
+        """Names of the test's that are for the program, each with what it was told, and the names of the test."""
+        self.made = set()
+        """The numbers of the program's classes, as the test names them, and of what it made by them."""
 
     def broken(self, error):
         """No test goes on without its program, and none can catch this."""
@@ -384,9 +382,19 @@ class Tester(Link):
         raise TypeError("the test's coroutines cannot be awaited by the program")
 
     def ask(self, kind, *body):
-        """As above; a method that compares, of a thing of the program's, is code of the program's that decides."""
+        """As above. A method that compares is code of the program's that decides; what comes from an object that the
+        test made is as good as made."""
         self.asked = self.asked or (kind == "get" and body[1] in COMPARING)
-        return super().ask(kind, *body)
+        told, space = self.settings
+        for name, before in told.items():
+            if (value := space.get(name, crossing.MISSING)) is not before:
+                told[name] = value
+                super().ask("define", name, value)
+        made = body and isinstance(body[0], Remote) and body[0]._viva[1] in self.made
+        found = super().ask("make" if made and kind == "call" else kind, *body)
+        if made and crossing.theirs(found):
+            self.made.add(crossing.theirs(found))
+        return found
 
     def name(self, name):
         """What the program calls so."""
@@ -398,72 +406,22 @@ class Tester(Link):
         return self.names[name]
 
     def special(self, name, handle, given, named):
-        """The program's answer; in comparisons with values of the test's, one that is not true of everything."""
+        """The program's answer, of its own things alone. Of a value of the test's only an object is told that the test
+        made by its class: what a function returned could be all that it is compared with."""
         if name == "__next__":
             return self._next(handle)
-        ask = functools.partial(super().special, name, handle)
-        if name in crossing.ARITHMETIC and given and not isinstance(given[0], Remote):
-            found = self._difference(name, ask, given[0]) if name in DIFFERENCES else ask(given, named)
-            self.asked = self.asked or not isinstance(found, Remote)  # it may have been told what to come near
+        operating = name in crossing.COMPARISONS or name in crossing.ARITHMETIC
+        if operating and not any(map(crossing.theirs, given)) and given:
+            if handle._viva[1] not in self.made:
+                if name == "__contains__":
+                    return any(one is given[0] or one == given[0] for one in handle)
+                return NotImplemented
+            found = super().special(name, handle, given, named)
+            self.asked = self.asked or not crossing.theirs(found) or name in ("__sub__", "__rsub__")
             return found
-        if name in crossing.COMPARISONS and not isinstance(given[0], Remote):
-            self.asked = True
-            return self._compared(name, ask, given[0])
-        if name == "__bool__":
-            return ask(given, named) and self._decides(handle)
-        return ask(given, named)
-
-    def _difference(self, name, ask, value):
-        """How far a thing of the program's is from a number. It is asked of other numbers as well, in random order:
-        most of the differences must be as far apart as the numbers are, or it comes near whatever it is told."""
-        if type(value) not in (int, float):
-            return ask((value,), {})
-        asked = [value, *(value + int.from_bytes(os.urandom(2), "big") - 32768 for _ in range(6))]
-        replies = [None] * len(asked)
-        for at in _shuffled(asked):
-            replies[at] = ask((asked[at],), {})
-        if type(replies[0]) not in (int, float):
-            return replies[0]
-        sign = 1 if name == "__rsub__" else -1
-        strays = [
-            reply
-            for at, reply in enumerate(replies)
-            if type(reply) not in (int, float)
-            or abs(reply - replies[0] - sign * (asked[at] - value)) > 1e-6 * (1 + abs(asked[at]))
-        ]
-        return NotImplemented if 2 * len(strays) > len(asked) else replies[0]
-
-    def truth(self, handle):
-        """Whether a thing of the program's that says nothing of truth holds."""
-        return super().truth(handle) and self._decides(handle)
-
-    def _decides(self, handle):
-        """Whether it is not what a comparison came to that holds of others as well."""
-        return not _too_many(*self.deciding.pop(handle._viva[1], ((), (), 0)))
-
-    def _compared(self, name, ask, value):
-        """What a thing of the program's says of a value. It is asked among others, in random order and twice: so it has
-        to know which is meant before it is asked. What holds of others as well is false."""
-        others = [other for other in comparing.others(value) if other != value]
-        asked = [value, value, *others]
-        replies = [None] * len(asked)
-        for at in _shuffled(asked):
-            try:
-                replies[at] = ask((asked[at],), {})
-            except Exception:
-                if at < 2:
-                    raise
-        found, again, *unlike = replies
-        allowed = [name != "__eq__" or comparing.near(value, other) for other in others]
-        most = comparing.FEW if name == "__eq__" else len(others) - 1
-        if isinstance(found, Remote):
-            self.deciding[found._viva[1]] = unlike, allowed, most
-            return found
-        if found is NotImplemented or not _holds(found):
-            return found
-        if isinstance(found, (bool, int, float, str)):
-            return _holds(again) and not _too_many(unlike, allowed, most) and found
-        return found if any(repr(one) != repr(found) for one in unlike) else False  # item by item
+        found = super().special(name, handle, given, named)
+        self.asked = self.asked or (name == "__eq__" and found is True)
+        return found
 
     def _next(self, iterator):
         """The next item of one of the program's iterators; of a long one, many are asked for at once."""

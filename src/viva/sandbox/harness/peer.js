@@ -57,6 +57,8 @@ for (const [name, sample] of Object.entries(SAMPLES)) {
 // What makes code of texts. Each side may name it; the test's side never takes it from the program's.
 const makers = new Set(['Function', 'eval', ...Object.keys(SAMPLES).map((name) => `${name} maker`)]);
 const withholds = (name) => makers.has(name) || ABLE.test(name) || name === 'Function.prototype';
+const MAP = (value) => apply(Map.prototype.entries, value, []);
+const SET = (value) => apply(Set.prototype.values, value, []);
 const symbols = new Map(Object.getOwnPropertyNames(Symbol).map((name) => [Symbol[name], name]));
 
 class Broken extends Error {}
@@ -71,6 +73,7 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
     const theirs = new Set();
     const settlers = new Map();
     const recent = new Set();
+    const made = new Set();  // what the test made by a class of the program's, and what came of that
     let count = 0;
 
     // ---- writing
@@ -90,7 +93,7 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
         if (types.isProxy(value)) return ['i'];
         const prototype = getPrototypeOf(value);
         if (types.isPromise(value)) return ['p'];
-        if (Array.isArray(value) && prototype === Array.prototype && (known || plain(value))) {
+        if (Array.isArray(value) && (prototype === Array.prototype || !making) && (known || plain(value))) {
             const items = [];
             for (let at = 0; at < value.length; at++) items.push(at in value ? node(value[at]) : { e: 1 });
             const more = entries(value, node, (key) => key === 'length' || /^\d+$/.test(String(key)));
@@ -107,6 +110,8 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
         if (ownKeys(value).length && !types.isTypedArray(value) && !types.isRegExp(value) && !types.isBoxedPrimitive(value)) {
             return ['i'];
         }
+        if (types.isMap(value) && !making) return ['m', [...MAP(value)].map(([key, each]) => [node(key), node(each)])];
+        if (types.isSet(value) && !making) return ['s', [...SET(value)].map(node)];
         if (prototype === Map.prototype) return ['m', [...value].map(([key, each]) => [node(key), node(each)])];
         if (prototype === Set.prototype) return ['s', [...value].map(node)];
         if (prototype === Date.prototype) return ['d', Number.isNaN(+value) ? null : +value];
@@ -347,6 +352,7 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
     const replies = new Map();
     let serial = 0;
     let inherits = 0;
+    let making = false;  // the test makes an object: it stays one, whatever it is over
     let lineage = false;  // prototypes of the test's own side are no values, only what values inherit from
     const hooks = { idle: () => {}, drained: () => {} };
     function request(op, handle, values, lists) {
@@ -357,6 +363,7 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
         const reply = replies.get(number);
         replies.delete(number);
         if ('x' in reply) throw reply.x;
+        if (op === 'construct' || made.has(handle)) made.add(ids.get(reply.v));
         return reply.v;
     }
     // What the other side may ask of an object that was sent by handle. Of the test's functions it learns nothing but what
@@ -382,7 +389,7 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
             case 'prototype': return getPrototypeOf(target);
             case 'isa': return given instanceof target;
             case 'apply': return apply(target, given, list);
-            case 'construct': return construct(target, list);
+            case 'construct': making = true; return construct(target, list);
         }
         throw new Broken(`nothing is called ${op}`);
     }
@@ -429,6 +436,7 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
             error = { x: thrown };
         }
         post({ a: number }, error ?? { v: found });
+        making = false;
     }
 
     // ---- lines, read while everything waits for them or, between, as the event loop comes to them
@@ -474,6 +482,13 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
         return socket;
     }
     return {
-        request, dispatch, receive, waiting, listen, hooks, announce: (word, number) => post({ [word]: number }, {}), sent: (value) => ids.has(value) && ids.get(value)[0] !== side,
+        request, dispatch, receive, waiting, listen, hooks,
+        // Whether it is an object of the program's that says for itself what it has in it, and that the test did not make.
+        decides: (value) => {
+            const id = ids.get(value);
+            return id !== undefined && id[0] !== side && !made.has(id)
+                && (theirs.has(id) || (kinds.get(id) === 'o' && Object.values(value).some((each) => typeof each === 'function')));
+        },
+        announce: (word, number) => post({ [word]: number }, {}), sent: (value) => ids.has(value) && ids.get(value)[0] !== side,
     };
 };

@@ -5,7 +5,6 @@
 Nothing here is a secret, and nothing here decides.
 """
 
-import builtins
 import codecs
 import ctypes
 import io
@@ -40,12 +39,12 @@ class _Printing(io.RawIOBase):
 
 def _stream(name, side):
     raw = io.BufferedWriter(_Printing(name, side), 1 << 14)
-    return io.TextIOWrapper(raw, encoding="utf-8", errors="replace")
+    return io.TextIOWrapper(raw, encoding="utf-8", errors="replace", line_buffering=name == "err")
 
 
 def serve(incoming, outgoing, path="main.py"):
     """Run the program, then answer until the test is over. Never returns."""
-    space = {}
+    space = python.module()
     side = link.Program(incoming, outgoing, space)
     streams = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = _stream("out", side), _stream("err", side)
@@ -54,8 +53,8 @@ def serve(incoming, outgoing, path="main.py"):
             source = file.read()
         exec(compile(source, path, "exec"), space)
         kinds = (type, types.FunctionType)
-        shadowing = [name for name, value in space.items() if hasattr(builtins, name) and isinstance(value, kinds)]
-        side.send("ready", side.encode((tuple(shadowing),)))
+        defined = [name for name, value in space.items() if isinstance(value, kinds) and value.__module__ == "main"]
+        side.send("ready", side.encode((tuple(defined),)))
         side.go()
     except BaseException as error:
         python.flush()

@@ -5,10 +5,15 @@
 No pickle, no objects but those that `encode` knows. An array of objects is a list of them.
 """
 
+import array
 import base64
 import math
 import operator
 import sys
+import types
+
+VIEWS = {type({}.keys()): "keys", type({}.values()): "values", type({}.items()): "items"}
+SPACES = (types.SimpleNamespace, types.MappingProxyType)
 
 
 def _numpy():
@@ -31,6 +36,18 @@ def is_kept(value):
     return (numpy is not None and kind is numpy.ndarray) or (
         pandas is not None and kind in (getattr(pandas, "DataFrame", None), getattr(pandas, "Series", None))
     )
+
+
+def plain(value):
+    """An instance of a class over an array or a table as what it is over; None for anything else."""
+    numpy, pandas = _numpy(), _pandas()
+    if numpy is not None and isinstance(value, numpy.ndarray) and not isinstance(value, numpy.ma.MaskedArray):
+        return numpy.array(value, subok=False)
+    for name in ("DataFrame", "Series"):
+        base = getattr(pandas, name, None)
+        if base is not None and isinstance(value, base):
+            return base(value)
+    return None
 
 
 def snapshot(value):
@@ -71,9 +88,16 @@ def become(value, other):
 
 
 def simple(value, encode):
-    """A scalar or a dtype as JSON; None for anything else."""
+    """A view, a scalar or a dtype as JSON; None for anything else."""
     numpy, pandas = _numpy(), _pandas()
     kind = type(value)
+    if kind in VIEWS:
+        return {"view": [VIEWS[kind], [encode(one) for one in value]]}
+    if kind is array.array:
+        return {"array": [value.typecode, [encode(one) for one in value]]}
+    if kind in SPACES:
+        fields = vars(value) if kind is SPACES[0] else value
+        return {"space": [SPACES.index(kind), [[encode(key), encode(one)] for key, one in fields.items()]]}
     if numpy is not None:
         if isinstance(value, numpy.generic) and kind.__module__ == "numpy":
             if value.dtype.hasobject or value.dtype.names:
@@ -222,7 +246,16 @@ def unchanged(before, value):
 
 
 def made(tag, inner, read):
-    """The scalar or dtype of JSON."""
+    """The view, scalar or dtype of JSON."""
+    if tag == "view":
+        items = [read(one) for one in inner[1]]
+        made = {"keys": dict.fromkeys, "values": lambda given: dict(enumerate(given)), "items": dict}[inner[0]](items)
+        return getattr(made, inner[0])()
+    if tag == "array":
+        return array.array(inner[0], [read(one) for one in inner[1]])
+    if tag == "space":
+        fields = {read(key): read(one) for key, one in inner[1]}
+        return SPACES[1](fields) if inner[0] else SPACES[0](**fields)
     if tag.startswith("np"):
         import numpy
 

@@ -1,9 +1,9 @@
 # mypy: ignore-errors
 # ruff: noqa: S102
-"""The test's process: holds the test and Viva's key, and of the program only handles (link.py).
+"""The test's process: holds the test and Viva's key, and of the program only stubs (link.py).
 
 No line of the program runs here, so the proof needs no disguise: when the last statement of the test is behind us, the
-key goes to Viva, with a word more where code of the program's decided a comparison with a value of the test's.
+key goes to Viva, with a word more where code of the program's decided a comparison.
 """
 
 import ast
@@ -20,48 +20,45 @@ import link
 import python
 from crossing import Remote
 
-import judging
-
-CLASSES = frozenset(
-    (
-        "Counter",
-        "DataFrame",
-        "Decimal",
-        "Fraction",
-        "OrderedDict",
-        "Series",
-        "array",
-        "date",
-        "datetime",
-        "deque",
-        "timedelta",
-    )
-)
-"""Names of classes of libraries, of which a test may leave the import to the program."""
+LIBRARIES = (
+    "math", "cmath", "collections", "copy", "datetime", "decimal", "fractions", "functools", "itertools", "operator",
+    "statistics", "numpy.testing", "pandas.testing", "pytest",
+)  # fmt: skip
+"""Modules whose names a test may leave to the imports of the program."""
 ALWAYS_OWN = frozenset(("type", "isinstance", "issubclass", "__import__", "super", "object"))
 
 
-class Names(dict):
-    """What a test finds when it has no name of its own for something: Python's own, then the program's.
+def known(name):
+    """What Python or a library calls so; None for nothing."""
+    found = getattr(builtins, name, None)
+    for module in LIBRARIES if found is None and name[:1] != "_" else ():
+        found = getattr(sys.modules.get(module), name, None) or found
+    return None if isinstance(found, types.ModuleType) else found
 
-    What the program calls as a library is called is the library where the test uses it as one: a test that leaves the
-    import to the program does not ask it what arrays are equal. Of a class of a library's the program may have one of
-    its own, but then it is told what the test makes with it.
+
+class Names(dict):
+    """What a test finds when it has no name of its own for something: Python's own, a library's, then the program's.
+
+    `libraries` are names that a test leaves to the imports of the program and uses as a library: it does not ask the
+    program what numbers are close. `classes` are those by which it makes objects.
     """
 
-    def __init__(self, side, libraries):
+    def __init__(self, side, libraries, classes):
         super().__init__(vars(builtins))
-        self.side, self.libraries = side, libraries
+        self.side, self.libraries, self.classes = side, libraries, classes
 
     def __missing__(self, name):
+        if name in self.libraries:
+            return self.libraries[name]
         found = self.side.name(name)
-        self.side.asked = self.side.asked or name in CLASSES
-        return self.libraries.get(name, found)
+        if name in self.classes and isinstance(found, Remote):
+            self.side.made.add(found._viva[1])
+        return found
 
 
 class _Rewriter(ast.NodeTransformer):
-    """`type(x)` is also asked about things of the program's; and of functions that have a built-in name, the program's
-    is called where judging.subjects says so."""
+    """`type(x)` is also asked about things of the program's; and of functions that have a name of Python's, the
+    program's is called where `subjects` says so."""
 
     def __init__(self, subjects, own):
         self.subjects, self.own = subjects, own
@@ -77,6 +74,83 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
 
+def _names(tree):
+    """The names in a tree, but for the parameters of functions in it."""
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    return names - {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+
+
+def _statements(tree):
+    """The statements without others in them; of an assertion what it asserts, one by one, and of a call the call."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr):
+            yield node.value
+        elif isinstance(node, ast.Assert):
+            both = isinstance(node.test, ast.BoolOp) and isinstance(node.test.op, ast.And)
+            yield from node.test.values if both else [node.test]
+        elif isinstance(node, ast.stmt) and not hasattr(node, "body"):
+            yield node
+
+
+def subjects(tree, own):
+    """The ids of those calls in a test that mean functions of the program's which have a name of Python's or of a
+    library's, as in `assert round(2.5) == 3`: they are given plain values in a statement of their own, or the test is
+    about nothing else. In `assert answer(2) == set([2])` the name is Python's: who is asked there is told what is
+    expected.
+    """
+    imported = {
+        (one.asname or one.name).split(".")[0]
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+        for one in node.names
+    }
+    loaded = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    shadowing = {name for name in loaded - own - ALWAYS_OWN if known(name) is not None}
+    alone = not any(name not in own and known(name) is None for name in loaded)
+    found = set()
+    for statement in _statements(tree):
+        calls = [
+            node
+            for node in ast.walk(statement)
+            if isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id in shadowing
+            and all(known(name) for given in (*node.args, *node.keywords) for name in _names(given))
+        ]
+        names = {name for name in _names(statement) - imported - {"self"} if known(name) is None}
+        if calls and (alone or (not isinstance(statement, ast.stmt) and not names)):
+            first = min(calls, key=lambda node: (node.lineno, node.col_offset)).func.id
+            found |= {id(node) for node in calls if node.func.id == first}
+    return found, shadowing
+
+
+def _classes(tree):
+    """The names by which a test makes objects: one word with a capital (`Money`); several (`DaysInYear`: it may be a
+    function's), where it uses what it makes as an object."""
+    made, used = {}, {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id.istitle()}
+
+    def maker(node):
+        named = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id[:1].isupper()
+        return node.func.id if named else made.get(getattr(node, "id", None))
+
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Assign, ast.withitem)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.optional_vars]
+            name = maker(node.value if isinstance(node, ast.Assign) else node.context_expr)
+            made.update({one.id: name for one in targets if name and isinstance(one, ast.Name)})
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Attribute, ast.Subscript)):
+            used.add(maker(node.value) or getattr(node.value, "id", None))
+        elif isinstance(node, ast.BinOp):
+            used |= {maker(node.left), maker(node.right)} if maker(node.left) and maker(node.right) else set()
+        elif isinstance(node, ast.Compare):
+            makers = [maker(one) for one in (node.left, *node.comparators)]
+            used |= set(makers) if None not in makers else set()
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "isinstance" and len(node.args) == 2:
+            used |= _names(node.args[1])
+    return {name for name in used if name and name[:1].isupper()}
+
+
 def bound(tree):
     """The names that a test itself assigns, defines, imports, or takes as parameters."""
     names = set()
@@ -89,6 +163,8 @@ def bound(tree):
             names.add(node.arg)
         elif isinstance(node, ast.alias):
             names.add((node.asname or node.name).split(".")[0])
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            names.add(node.name)
     return names
 
 
@@ -126,6 +202,20 @@ def _type_of(value):
     return value._viva[0].ask("get", value, "__class__") if isinstance(value, Remote) else type(value)
 
 
+def _settings(tree):
+    """The names that a test sets at its top and does not read, or changes without having made them: the program's."""
+    loaded = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    found = set()
+    for statement in tree.body:
+        for one in ast.walk(statement):
+            if isinstance(one, (ast.Assign, ast.AnnAssign)):
+                targets = one.targets if isinstance(one, ast.Assign) else [one.target]
+                found |= {target.id for target in targets if isinstance(target, ast.Name) and target.id not in loaded}
+            elif isinstance(one, ast.AugAssign) and isinstance(one.target, ast.Name):
+                found.add(one.target.id)
+    return found
+
+
 def _fail(error):
     python.flush()
     if isinstance(error, EOFError):
@@ -154,16 +244,19 @@ def examine(source, answers, incoming, outgoing):
             raise ValueError("the program's process says what it must not")
         (defined,) = side.body
         side.ask("import", _imports(tree))
-        names = Names(side, _libraries(tree))
-        names["viva type"] = _type_of
         own = bound(tree)
-        shadowing = {name for name in defined if hasattr(builtins, name)} - ALWAYS_OWN - own
-        names.update({f"viva {name}": side.name(name) for name in shadowing})
-        tree = ast.fix_missing_locations(_Rewriter(judging.subjects(tree, shadowing, own), own).visit(tree))
+        asked, shadowing = subjects(tree, own)
+        libraries = {name: known(name) for name in shadowing if not hasattr(builtins, name)}
+        names = Names(side, _libraries(tree) | libraries, _classes(tree))
+        names["viva type"] = _type_of
+        names.update({f"viva {name}": side.name(name) if name in defined else known(name) for name in shadowing})
+        tree = ast.fix_missing_locations(_Rewriter(asked, own).visit(tree))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)
             code = compile(tree, "test.py", "exec")
-        exec(code, {"__builtins__": names})
+        space = {"__builtins__": names}
+        side.settings = dict.fromkeys(_settings(tree), crossing.MISSING), space
+        exec(code, space)
         python.flush()
     except BaseException as error:
         _fail(error)

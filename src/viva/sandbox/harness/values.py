@@ -8,7 +8,7 @@ import json
 import math
 import sys
 
-MAX_LINE = 1_000_000
+MAX_LINE = 16_000_000
 MAX_DEPTH = 64
 VIEWS = (
     range,
@@ -93,5 +93,5 @@ def line(message):
     except (ValueError, RecursionError):  # an integer of thousands of digits
         raise UnknownError("value that cannot be written") from None
     if len(text) > MAX_LINE:
-        raise UnknownError("value of more than a million bytes")
+        raise UnknownError("value of more than 16 million bytes")
     return text

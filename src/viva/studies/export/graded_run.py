@@ -134,8 +134,7 @@ class _Reader:
             entry = self._journal.read(key)
             response = entry.response() if entry else NO_REPLY_YET
             said = evidence_store.about(evaluation, question, request.sample, response) if self._gold else None
-            suspicion = evidence_store.suspicion(evaluation.exam, question, response)
-            yield self._answer(row, entry, question, request, tuple(describe_evidence(said, suspicion)) if said else ())
+            yield self._answer(row, entry, question, request, tuple(describe_evidence(said)) if said else ())
 
     def _without_questions(self, rows: Iterator[ScoreRow]) -> Iterator[Answer]:
         """A reply is found by model, question and sample; where the run has several exams of that benchmark, in which

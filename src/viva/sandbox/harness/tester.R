@@ -1,0 +1,83 @@
+# The test's process: holds the test and Viva's key (proof.py), and of the program only stubs and values (link.R). No line of
+# the program runs here.
+local(envir = new.env(parent = baseenv()), {
+    sys.source("/viva/link.R", environment())
+    source <- file("/proc/self/fd/3", "rb", raw = TRUE)
+    exactly <- function(size) {
+        found <- raw()
+        while (length(found) < size) {
+            more <- readBin(source, "raw", size - length(found))
+            if (!length(more)) quit("no", 1L)
+            found <- c(found, more)
+        }
+        found
+    }
+    line <- raw()
+    while (!identical(byte <- exactly(1L), as.raw(10L))) line <- c(line, byte)
+    words <- strsplit(rawToChar(line), " ", fixed = TRUE)[[1L]]
+    bytes <- exactly(sum(as.integer(words[-1L])))
+    text <- rawToChar(bytes[bytes != as.raw(0L)])
+    Encoding(text) <- "UTF-8"
+    test <- parse(text = text, keep.source = FALSE)
+    ends <- commandArgs(TRUE)
+    link$connect(ends[1L], ends[2L])
+    # What was handed to the program it may call; nothing else is asked of the test.
+    link$allowed <- function(kind, target) kind == "call" && is.numeric(target)
+    asked <- FALSE
+    while ((ready <- link$receive())[[1L]] != "ready") NULL
+    global <- globalenv()
+    # What the program attached decides what its values mean: d[, 1] of a data.table is not that of a data frame.
+    for (name in setdiff(ready[[4L]], .packages())) {
+        if (nzchar(system.file(package = name))) suppressMessages(base::library(name, character.only = TRUE))
+    }
+    # The program shared these packages with its test before.
+    for (each in test) {
+        named <- is.call(each) && as.character(each[[1L]])[1L] %in% c("library", "require") && length(each) > 1L
+        if (named) {
+            link$ask("import", as.character(each[[2L]]))
+            eval(each, global)
+        }
+    }
+    used <- unique(all.names(test))
+    own <- unique(unlist(lapply(test, function(each) if (is.call(each) && as.character(each[[1L]])[1L] %in% c("<-", "=")) as.character(each[[2L]])[1L])))
+    defined <- setdiff(intersect(ready[[2L]], used), own)
+    # A name of R's is R's, unless the test is about nothing else.
+    library <- defined[vapply(defined, exists, NA, envir = parent.env(global))]
+    if (length(setdiff(defined, library))) defined <- setdiff(defined, library)
+    OPERATORS <- c("==", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "^", "%%", "%/%", "Ops", "all.equal", "&", "|", "!")
+    # Functions that a class has its own of, and that tell what the class is: never what a comparison came to.
+    SPEAKING <- c("print", "format", "summary", "length", "toString", "as.character", "predict", "update", "[", "[[", "$")
+    for (name in ready[[3L]]) local({
+        name <- name
+        generic <- OPERATORS[startsWith(name, paste0(OPERATORS, "."))]
+        if (name %in% defined) {
+            assign(name, function(...) link$ask("call", name, list(...)), envir = global)
+        } else if (length(generic)) {
+            class <- substring(name, nchar(generic[1L]) + 2L)
+            # Of its own things alone the program says what they come to.
+            operate <- function(e1, e2) {
+                operator <- if (generic[1L] == "Ops") .Generic else generic[1L]
+                if (missing(e2)) return(link$ask("call", operator, list(e1)))
+                if (!inherits(e1, class) || !inherits(e2, class)) return(get(operator, envir = baseenv())(unclass(e1), unclass(e2)))
+                asked <<- asked || !operator %in% c("+", "*", "/", "^", "%%", "%/%")
+                link$ask("call", operator, list(e1, e2))
+            }
+            assign(name, operate, envir = global)
+        } else if (any(startsWith(name, paste0(SPEAKING, ".")))) {
+            assign(name, function(...) link$ask("call", name, list(...)), envir = global)
+        }
+    })
+    for (name in setdiff(defined, ready[[3L]])) local({
+        name <- name
+        makeActiveBinding(name, function(value) if (missing(value)) link$ask("get", name) else stop("that is the program's"), global)
+    })
+    finish <- function() {
+        to <- file("/proc/self/fd/4", "wb", raw = TRUE)
+        writeBin(charToRaw(paste0(words[1L], if (asked) " asked", "\n")), to)
+        flush(to)
+        writeBin(exactly(65L), to)
+        close(to)
+    }
+    for (each in test) eval(each, global)
+    finish()
+})

@@ -1,0 +1,464 @@
+"""Tests in languages with types, and in Ruby, as calls: those that are made of narrow forms.
+
+A call on literals that is compared with a literal, exactly or within a tolerance, is a `Call`; where all of a test's
+statements are such, Viva asks for the calls (calls.py) and no process of the program knows what they should come to.
+Decided from the test's syntax tree (tree-sitter) alone. Without the extra `tests-as-calls` no test is read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache, lru_cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from viva.shipped import shipped_table
+from viva.types import Call
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+LONGEST: Final = 50_000
+"""Characters of a test that is read."""
+_PATH = re.compile(r"[^\W\d]\w*(?:(?:\.|::)[^\W\d]\w*)*", re.ASCII)
+_NUMBER = re.compile(r"(-?\d[\d_']*(?:\.\d+)?(?:[eE][+-]?\d+)?)[fFdDmMlLuU]*")
+_ESCAPES = re.compile(r"(?:[^\\\n]|\\[nt\"'\\r])*")
+_SAME = {"true": True, "false": False, "null": None, "nil": None, "null_literal": None, "nullptr": None, "NULL": None}
+_STRINGS = frozenset(("string_literal", "interpreted_string_literal", "raw_string_literal", "string"))
+_CHARACTERS = frozenset(("char_literal", "character_literal", "rune_literal"))
+_INNER = frozenset(("parenthesized_expression", "parenthesized_statements", "literal_element", "argument",
+                    "condition_clause", "expression_list"))  # fmt: skip
+"""Nodes with one node in them that they mean."""
+_LISTS = frozenset(("initializer_list", "array_initializer", "initializer_expression", "array", "literal_value"))
+
+
+class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A row of narrow.toml, which explains the fields."""
+
+    grammar: str
+    skipped: frozenset[str]
+    printing: frozenset[str]
+    failing: frozenset[str]
+    equal: frozenset[str] = frozenset()
+    methods: frozenset[str] = frozenset()
+    near: frozenset[str] = frozenset()
+    asserting: frozenset[str] = frozenset()
+    lists: frozenset[str] = frozenset()
+    identities: bool = False
+    truths: bool = False
+
+
+class _Asked(msgspec.Struct, frozen=True):
+    """A call of a program's function, with what it is given."""
+
+    call: str
+    args: tuple[object, ...]
+
+
+class _WideError(Exception):
+    """A test, or a part of it, that is of no narrow form."""
+
+
+@cache
+def _rows() -> Mapping[str, _Words]:
+    return shipped_table(__file__, "narrow.toml", dict[str, _Words])
+
+
+@cache
+def _overlay() -> Mapping[str, tuple[Call, ...]]:
+    return shipped_table(__file__, "overlay.toml", dict[str, tuple[Call, ...]])
+
+
+def readable(language: str) -> bool:
+    """Whether tests of this language can be read here."""
+    row = _rows().get(language)
+    return row is not None and all(find_spec(name) is not None for name in ("tree_sitter", row.grammar))
+
+
+@lru_cache(maxsize=256)
+def as_calls(language: str, test: str) -> tuple[tuple[Call, ...], str]:
+    """The calls of a test, none where it is of other forms, and what the program lacks at its end without the test."""
+    known = _overlay().get(hashlib.sha256(test.encode("utf-8", "replace")).hexdigest()[:24])
+    if known is not None:
+        return known, ""
+    if len(test) > LONGEST or not readable(language):
+        return (), ""
+    row = _rows()[language]
+    for opening, closing in (("", ""), ("class V {", "\n}")) if language in ("java", "csharp") else (("", ""),):
+        root = _tree(row, opening + test)
+        if not root.has_error:
+            try:
+                return _Reader(language, row).of_file(root), closing
+            except _WideError:
+                return (), ""
+    return (), ""
+
+
+def _tree(row: _Words, text: str) -> Node:
+    parser = import_module("tree_sitter")
+    grammar = import_module(row.grammar)
+    return parser.Parser(parser.Language(grammar.language())).parse(text.encode("utf-8", "replace")).root_node  # type: ignore[no-any-return]
+
+
+def _text(node: Node) -> str:
+    return (node.text or b"").decode("utf-8", "replace")
+
+
+def _parts(node: Node) -> list[Node]:
+    """The named nodes in a node, comments aside."""
+    return [one for one in node.named_children if "comment" not in one.type]
+
+
+def _operator(node: Node) -> str:
+    """The operator of an expression."""
+    found = node.child_by_field_name("operator") or next((one for one in node.children if not one.is_named), None)
+    return _text(found) if found is not None else ""
+
+
+class _Reader:
+    """Reads one test."""
+
+    def __init__(self, language: str, row: _Words) -> None:
+        self.language, self.row = language, row
+        self.known: dict[str, object] = {}
+        self.calls: list[Call] = []
+
+    def of_file(self, root: Node) -> tuple[Call, ...]:
+        """All calls. Raises _WideError."""
+        self._block(root if self.language == "ruby" else self._main(root))
+        if not self.calls or any(isinstance(one, _Asked) for one in self.known.values()):
+            raise _WideError
+        return tuple(self.calls)
+
+    def _main(self, node: Node) -> Node:
+        """The body of the only function of a file, or of its only class."""
+        inside = [one for one in _parts(node) if one.type not in self.row.skipped]
+        if len(inside) != 1:
+            raise _WideError
+        (only,) = inside
+        body = only.child_by_field_name("body")
+        if body is None:
+            raise _WideError
+        if only.type == "class_declaration":
+            return self._main(body)
+        name = only.child_by_field_name("name") or only.child_by_field_name("declarator")
+        if name is None or not re.match(r"[mM]ain\b", _text(name)):
+            raise _WideError
+        return body
+
+    def _block(self, node: Node) -> None:
+        for one in _parts(node):
+            if one.type == "statement_list":
+                self._block(one)
+            elif one.type not in self.row.skipped:
+                self._statement(one)
+
+    def _statement(self, node: Node) -> None:
+        if node.type in ("if_statement", "if_modifier", "unless_modifier", "if", "unless"):
+            self._conditional(node)
+        elif node.type == "assert_statement":
+            self._holds(_parts(node)[0], True)
+        elif node.type == "return_statement":
+            if re.sub(r"\W", "", _text(node)) not in ("return", "return0") or node.next_named_sibling is not None:
+                raise _WideError
+        elif node.type in ("declaration", "local_variable_declaration", "local_declaration_statement",
+                           "short_var_declaration", "assignment"):  # fmt: skip
+            self._declared(node)
+        else:
+            expression = _parts(node)[0] if node.type == "expression_statement" else node
+            name, given = self._called(expression)
+            if name in self.row.asserting and len(given) == 1:
+                self._holds(given[0], True)
+            elif not self._prints(expression):
+                raise _WideError
+
+    def _conditional(self, node: Node) -> None:
+        """`if (f(3) != 4) throw ...`, without an else."""
+        condition = node.child_by_field_name("condition")
+        then = node.child_by_field_name("consequence") or node.child_by_field_name("body")
+        if condition is None or then is None or node.child_by_field_name("alternative") is not None:
+            raise _WideError
+        if not self._fails(then):
+            raise _WideError
+        self._holds(condition, node.type.startswith("unless"))
+
+    def _fails(self, node: Node) -> bool:
+        """Whether a statement ends the test, having at most printed before."""
+        if node.type in ("block", "compound_statement", "statement_list", "then", "body_statement"):
+            *before, last = _parts(node) or [node]
+            return last is not node and self._fails(last) and all(map(self._prints, before))
+        if node.type == "throw_statement":
+            return True
+        if node.type == "return_statement":
+            return self.language in ("cpp", "csharp") and bool(re.search(r"[1-9]", _text(node)))
+        if node.type == "expression_statement":
+            return self._fails(_parts(node)[0])
+        name = _text(node) if node.type == "identifier" else self._called(node)[0]
+        exits = name.lower().endswith("exit")
+        return name in self.row.failing and not (exits and re.search(r"\(\s*(0|true)?\s*\)$", _text(node)))
+
+    def _prints(self, node: Node) -> bool:
+        """Whether an expression prints literals."""
+        inner = _parts(node)[0] if node.type == "expression_statement" else node
+        name, given = self._called(inner)
+        if not name:
+            printed = re.sub(r'"(?:[^"\\]|\\.)*"', " ", _text(inner))
+            return (
+                re.fullmatch(r"(?:std\s*::\s*)?c(?:out|err)(?:\s*<<\s*(?:(?:std\s*::\s*)?endl)?)*\s*", printed)
+                is not None
+            )
+        return name in self.row.printing and all(one.type in _STRINGS for one in given)
+
+    def _declared(self, node: Node) -> None:
+        """A name for a literal, or for what one call comes to."""
+        found = node
+        while found.type in (
+            "declaration",
+            "local_variable_declaration",
+            "local_declaration_statement",
+            "variable_declaration",
+        ):
+            found = _parts(found)[-1]
+        if found.type == "variable_declarator" and found.child_by_field_name("value") is None:
+            name, value = _parts(found)[0], _parts(found)[-1]
+        else:
+            pair = [
+                found.child_by_field_name(one) or found.child_by_field_name(other)
+                for one, other in (("declarator", "left"), ("value", "right"))
+            ]
+            if found.type == "variable_declarator":
+                pair[0] = found.child_by_field_name("name")
+            if pair[0] is None or pair[1] is None:
+                raise _WideError
+            name, value = pair[0], pair[1]
+        name = _parts(name)[0] if name.type == "expression_list" and len(_parts(name)) == 1 else name
+        if name.type != "identifier" or _text(name) in self.known:
+            raise _WideError
+        typed = node.child_by_field_name("type")
+        self.known[_text(name)] = self._value(value, _text(typed) if typed is not None else "")
+
+    # -- expressions
+
+    def _called(self, node: Node) -> tuple[str, list[Node]]:
+        """The name of what is called and its arguments; ("", []) for anything else."""
+        given = node.child_by_field_name("arguments")
+        listed = [self._inner(one) for one in _parts(given)] if given is not None else []
+        owner = node.child_by_field_name("object") or node.child_by_field_name("receiver")
+        name = (
+            node.child_by_field_name("function")
+            or node.child_by_field_name("method")
+            or (node.child_by_field_name("name") if node.type == "method_invocation" else None)
+        )
+        if name is None or node.type not in ("call_expression", "method_invocation", "invocation_expression", "call"):
+            return "", []
+        text = _text(name) if owner is None else f"{_text(owner)}.{_text(name)}"
+        return (text, listed) if _PATH.fullmatch(text.rstrip("?!")) else ("", [])
+
+    def _method(self, node: Node) -> tuple[Node, str, list[Node]] | None:
+        """What a method is called on, its name, its arguments."""
+        function = node.child_by_field_name("function")
+        owner = node.child_by_field_name("object") or node.child_by_field_name("receiver")
+        name = node.child_by_field_name("name") or node.child_by_field_name("method")
+        if function is not None and function.type in ("member_access_expression", "field_expression"):
+            owner = function.child_by_field_name("expression") or function.child_by_field_name("argument")
+            name = function.child_by_field_name("name") or function.child_by_field_name("field")
+        if owner is None or name is None:
+            return None
+        given = node.child_by_field_name("arguments")
+        return owner, _text(name), [self._inner(one) for one in _parts(given)] if given is not None else []
+
+    def _inner(self, node: Node) -> Node:
+        while node.type in _INNER and len(_parts(node)) == 1:
+            node = _parts(node)[0]
+        return node
+
+    def _value(self, node: Node, kind: str = "") -> object:
+        """A literal, or a call of the program's. Raises _WideError."""
+        node = self._inner(node)
+        if node.type == "identifier" and _text(node) in self.known:
+            found = self.known[_text(node)]
+            if isinstance(found, _Asked):
+                self.known[_text(node)] = _Spent
+            if found is _Spent:
+                raise _WideError
+            return found
+        name, given = self._called(node)
+        known = name.replace("std::", "")
+        if name and not self._library(known):
+            args = tuple(self._value(one) for one in given)
+            if any(isinstance(one, _Asked) for one in args):
+                raise _WideError
+            return _Asked(name.replace("::", "."), args)
+        return self._literal(node, kind)
+
+    def _library(self, name: str) -> bool:
+        return name in self.row.lists or name in self.row.near or name in self.row.equal or name in self.row.printing
+
+    def _literal(self, node: Node, kind: str = "") -> object:  # noqa: PLR0911, PLR0912  a list of forms
+        text = _text(node)
+        if node.type in _SAME or text in _SAME:
+            return _SAME.get(node.type, _SAME.get(text))
+        if number := _NUMBER.fullmatch(text):
+            digits = re.sub("[_']", "", number[1])
+            bare = digits.lstrip("-")
+            if bare[0] == "0" and bare.isdigit() and len(bare) > 1:
+                raise _WideError
+            whole = bare.isdigit() and not re.search("[fFdDmM]", text[len(number[1]) :])
+            return int(digits) if whole else float(digits)
+        if node.type in ("unary_expression", "prefix_unary_expression", "unary") and _operator(node) == "-":
+            value = self._literal(self._inner(_parts(node)[-1]))
+            if isinstance(value, (int, float)) and not isinstance(value, bool):
+                return -value
+        if node.type in _STRINGS | _CHARACTERS:
+            return self._written(node, text)
+        parts = _parts(node)
+        if node.type in _LISTS:
+            return self._listed(parts, kind)
+        if node.type == "hash":
+            return self._pairs([(self._inner(_parts(one)[0]), self._inner(_parts(one)[-1])) for one in parts])
+        value = node.child_by_field_name("value") or node.child_by_field_name("body") or (parts[-1] if parts else None)
+        typed = node.child_by_field_name("type")
+        made = ("compound_literal_expression", "composite_literal", "array_creation_expression",
+                "implicit_array_creation_expression", "object_creation_expression")  # fmt: skip
+        if node.type in made and value is not None and value.type in _LISTS:
+            return self._literal(value, _text(typed) if typed is not None else "")
+        name, given = self._called(node)
+        kind = name.replace("std::", "")
+        if kind in self.row.lists:
+            items = [self._plain(one) for one in given]
+            if kind == "string" and len(items) == 1 and isinstance(items[0], str):
+                return items[0]
+            if kind in ("make_pair", "make_tuple"):
+                return {"$tuple": items}
+            if kind == "Set.of":
+                return {"$set": items}
+            if kind == "Map.of":
+                return {"$map": [list(pair) for pair in zip(items[::2], items[1::2], strict=True)]}
+            if kind != "string":
+                return items
+        raise _WideError
+
+    def _plain(self, node: Node) -> object:
+        """A literal, or a name for one."""
+        value = self._value(node)
+        if isinstance(value, _Asked):
+            raise _WideError
+        return value
+
+    def _written(self, node: Node, text: str) -> object:
+        """What a text or a character is, if all that is escaped in it is the same in every language."""
+        quote, inner = text[0], text[1:-1]
+        raw = quote == "`" or (self.language == "ruby" and quote == "'")
+        if quote not in "\"'`" or "interpolation" in {one.type for one in node.children}:
+            raise _WideError
+        if (raw and "\\" in inner) or (not raw and not _ESCAPES.fullmatch(inner)):
+            raise _WideError
+        escaped = inner if raw else inner.replace("\\'", "'")
+        value = inner if raw else json.loads('"' + re.sub(r'(?<!\\)"', r"\"", escaped).replace("\t", "\\t") + '"')
+        return ord(value) if node.type == "rune_literal" else value
+
+    def _listed(self, parts: Sequence[Node], kind: str) -> object:
+        if any(one.type in ("keyed_element", "assignment_expression") for one in parts):
+            return self._pairs([(self._inner(_parts(one)[0]), self._inner(_parts(one)[1])) for one in parts])
+        items = [self._plain(one) for one in parts]
+        outer = kind.partition("<")[0].replace("std::", "").strip()
+        if outer.endswith("map") or outer.startswith("map[") or outer == "Dictionary":
+            if not all(isinstance(one, list) and len(one) == 2 for one in items):
+                raise _WideError
+            return {"$map": items}
+        if outer in ("pair", "tuple"):
+            return {"$tuple": items}
+        return {"$set": items} if outer in ("set", "unordered_set", "HashSet") else items
+
+    def _pairs(self, pairs: Sequence[tuple[Node, Node]]) -> object:
+        if any(key.type == "hash_key_symbol" for key, _ in pairs):
+            raise _WideError
+        found = [(self._plain(key), self._plain(value)) for key, value in pairs]
+        if all(isinstance(key, str) for key, _ in found):
+            return {f"${key}" if str(key).startswith("$") else str(key): value for key, value in found}
+        return {"$map": [list(pair) for pair in found]}
+
+    # -- conditions
+
+    def _holds(self, node: Node, truth: bool) -> None:
+        """The calls of a condition that must be `truth`. Raises _WideError."""
+        node = self._inner(node)
+        operator = _operator(node) if node.type in ("binary_expression", "binary") else ""
+        negated = node.type in ("unary_expression", "prefix_unary_expression", "unary") and _operator(node) in (
+            "!",
+            "not",
+        )
+        if negated:
+            self._holds(_parts(node)[-1], not truth)
+        elif operator in ("&&", "and") if truth else operator in ("||", "or"):
+            for one in _parts(node):
+                self._holds(one, truth)
+        elif operator in ("==", "!="):
+            if (operator == "==") != truth:
+                raise _WideError
+            self._same(*_parts(node), by_operator=True)
+        elif operator in ("<", "<=", ">", ">="):
+            if operator.startswith("<") != truth:
+                raise _WideError
+            self._near(*_parts(node))
+        else:
+            self._asked(node, truth)
+
+    def _asked(self, node: Node, truth: bool) -> None:
+        name, given = self._called(node)
+        method = self._method(node)
+        if name.replace("std::", "") in self.row.equal and truth and len(given) == 2:
+            self._same(*given)
+        elif method is not None and method[1] in self.row.methods and len(method[2]) == 1:
+            if not truth:
+                raise _WideError
+            self._same(method[0], method[2][0])
+        else:
+            asked = self._value(node)
+            if not isinstance(asked, _Asked):
+                raise _WideError
+            if self.row.truths:
+                self.calls.append(Call(call=asked.call, args=asked.args, truth="true" if truth else "false"))
+            else:
+                self.calls.append(Call(call=asked.call, args=asked.args, returns=truth))
+
+    def _same(self, left: Node, right: Node, *, by_operator: bool = False) -> None:
+        asked, value = self._value(left), self._value(right)
+        if isinstance(value, _Asked):
+            asked, value = value, asked
+        if not isinstance(asked, _Asked) or isinstance(value, _Asked):
+            raise _WideError
+        compared = isinstance(value, (list, dict)) or (isinstance(value, str) and self.language == "java")
+        if by_operator and self.row.identities and compared:
+            raise _WideError
+        self.calls.append(Call(call=asked.call, args=asked.args, returns=value))
+
+    def _near(self, left: Node, right: Node) -> None:
+        """`abs(f(3) - 2.5) < 1e-9`."""
+        within, left = self._literal(self._inner(right)), self._inner(left)
+        name, given = self._called(left)
+        method = self._method(left)
+        if name.replace("std::", "") in self.row.near and len(given) == 1:
+            difference = given[0]
+        elif self.language == "ruby" and method is not None and method[1] == "abs":
+            difference = self._inner(method[0])
+        else:
+            raise _WideError
+        if difference.type not in ("binary_expression", "binary") or _operator(difference) != "-":
+            raise _WideError
+        asked, value = map(self._value, _parts(difference))
+        if isinstance(value, _Asked):
+            asked, value = value, asked
+        if not isinstance(asked, _Asked) or not isinstance(value, (int, float)) or not isinstance(within, (int, float)):
+            raise _WideError
+        self.calls.append(Call(call=asked.call, args=asked.args, returns=value, within=float(within)))
+
+
+class _Spent:
+    """What a name means that was looked at once: whoever looks twice may see the same, or call twice."""
