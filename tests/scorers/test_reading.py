@@ -50,7 +50,9 @@ FORMULAS: tuple[tuple[str, str | None], ...] = (
 WORDS: tuple[tuple[str, str | None], ...] = (
     ("<answer>Paris</answer>", "Paris"), ('{"answer": "Paris"}', "Paris"), ("\\boxed{\\text{Paris}}", "Paris"), ("Answer: Paris\nExplanation: it is large.", "Paris"),
     ("Die Antwort ist Berlin.", "Berlin"), ("La réponse est Paris.", "Paris"), ("Sure! The answer is **Paris**.", "Paris"), ("Resposta: Paris.", "Paris"), ("Paris", "Paris"),
-    ("So the answer is ] ] >.", "] ] >"), ("Final answer: “Paris”", "Paris"), ("The answer is not Paris.", None),
+    ("<think>\nParis or Lyon?\n</think>\n\n<answer>\nParis\n</answer>", "Paris"), ("The capital of France is Paris.", "Paris"), ("La capitale de la France est **Paris**.", "Paris"),
+    ("Sure! The place that you ask for is:\n\n> Paris", "Paris"), ("**City:** Paris", "Paris"), ("Sure! Here is the place that you asked for:", None),
+    ("I cannot answer this question without more context, I am afraid.", None), ("So the answer is ] ] >.", "] ] >"), ("Final answer: “Paris”", "Paris"), ("The answer is not Paris.", None),
     ("It is in the north of France, and many people visit it every year because of its museums and its tower, which was built long ago for a fair.", None),
 )  # fmt: skip
 METALS = ("iron", "tin", "gold", "lead")
@@ -101,6 +103,17 @@ def test_terms_and_phrases(reply: str, text: str | None) -> None:
         term, _ = read_term(reply, [text])
         assert term is not None
         assert term.same == text
+
+
+def test_what_is_mostly_said_of_an_answer_is_one_where_it_is_accepted() -> None:
+    for (reply, same), row in tabled(
+        ("not True is False, and False and True is False. So the answer is False.", "False"),
+        ("(not True) and (True) = False\n\n**Answer: False**", "False"),
+        ("Yes, the sentence is plausible.", "yes"), ("No. Nobody plays so.", "no"), ("Yesterday was Monday, so tomorrow is", None),
+    ):  # fmt: skip
+        with row:
+            term, _ = read_term(reply, ["False", "yes", "no"])
+            assert (term.same if term else None) == same
 
 
 @each_row(*LETTERS)

@@ -20,6 +20,7 @@ from msgspec import Struct
 
 from viva.scorers.fold import fold, plain
 from viva.scorers.reading.segments import found_retraction
+from viva.scorers.refusal import refusal
 from viva.shipped import shipped_table
 
 T = TypeVar("T")
@@ -57,6 +58,8 @@ class Slot(Struct, frozen=True):
     rule: str
     rest: str = ""
     """What follows the cue up to the end of the reply, for answers of several lines."""
+    judging: bool = False
+    """Whether the words are mostly said of an answer ("the answer is correct", "is false"), and seldom are one."""
 
 
 class Unsure:
@@ -84,6 +87,8 @@ class _Words(Struct, frozen=True):
     key: re.Pattern[str]
     tag: re.Pattern[str]
     explanation: re.Pattern[str]
+    subject: re.Pattern[str]
+    verdict: re.Pattern[str]
 
 
 @cache
@@ -113,7 +118,7 @@ def _words() -> _Words:
         before=made(rf"{lead}(?:(?:{either('determiner')}){end}\s{{0,3}})?(?P<adjective>{adjective})$"),
         after=made(rf"(?:[\s]{{0,3}}(?:{either('adjective')}|{either('tail')}){end}){{0,2}}[\s*\"'_]{{0,6}}(?:(?P<colon>[:\]][\s*]{{0,4}}(?:[-=]>)?)|(?P<heading>\s*$)|{link})"),
         fill=made(rf"(?<![a-z])(?:{either('fill')}){end}\s{{0,3}}:?"),
-        concluded=made(rf"{lead}(?:(?:{either('pronoun')})\s{{0,3}}(?:{link})|(?:{either('gives')})\s{{1,3}})"),
+        concluded=made(rf"{lead}(?:(?:{either('pronoun')}){end}\s{{0,3}}(?:{link})|(?:{either('gives')})\s{{1,3}})"),
         drawn=made(rf"(?:^|[.!?,;:。]|\band)\s{{0,3}}{drawn}"),
         tentative=made(either("tentative")),
         denied=made(either("denied")),
@@ -122,7 +127,12 @@ def _words() -> _Words:
         named_options=made(named.format(either("named_options"))),
         copula=made(rf"(?:{either('copula')})\s*\Z"),
         key=made(either("key")),
-        tag=made(rf"<(?P<tag>{either('tag')})>(?P<said>.{{1,2000}}?)(?:</(?P=tag)>|\Z)"),
+        tag=made(rf"<(?P<tag>{either('tag')})>(?P<said>[\s\S]{{1,2000}}?)(?:</(?P=tag)>|\Z)"),
+        subject=made(
+            rf"\W{{0,6}}(?:{either('determiner')})\b(?: [\w'’-]+){{1,8}}? (?:is|are|was|were|ist|sind|est|sont|es|son|è|é)"
+            r"\b:?\s(?P<said>[^\n.。:;,]{1,80})[.。*_\s]*"
+        ),
+        verdict=made(rf"[\s\"'*_(]{{0,4}}(?P<said>{either('verdict')})(?=[*_\"')]{{0,3}}[,.;:!—–-])"),
         explanation=made(rf"\n[\W_]{{0,6}}(?:{either('explanation')})\b[^\n:]{{0,20}}:"),
     )  # fmt: skip
 
@@ -140,6 +150,8 @@ _FORMULA = re.compile(
     r"\$\$[^$]{1,400}\$\$|(?<![\\\d])\$(?=[^\s$])(?:[^$\n\\]|\\.){0,300}(?<=[^\s])\$(?!\d)"
     r"|\\\(.{1,300}?\\\)|\\\[.{1,400}?\\\]|\\boxed\{[^{}\n]{0,100}\}", re.DOTALL
 )  # fmt: skip
+_LABELLED = re.compile(r"\s*\*\*[^*\n:]{1,40}(?::\*\*|\*\*:)[ \t]*(?P<said>[^\n]{1,200})\s*")
+_BELOW = re.compile(r"[:：][ \t]*\n\s*(?:[>*+-] )?(?P<said>[^\n]{1,200}?)\s*\Z")
 _BREAKS = re.compile(r"[.!?;:。,\n]")
 _STOP = re.compile(
     r"(?:(?<![\d)n])!|(?<!\.[A-Za-z])\.|\?)(?:[\"'”’)*_]{0,3}(?=\s|$)|(?=[#<A-Z][A-Za-z#]{1,12}[\s:>]))|[。\n]|!(?=\s[A-Z])"
@@ -231,10 +243,11 @@ def masked(text: str) -> str:
     return fold(_FORMULA.sub(opaque, text) if "$" in text or "\\" in text else text)
 
 
-def stated(text: str, start: int = 0, *, letters: bool = False) -> list[Slot]:
+def stated(text: str, start: int = 0, *, letters: bool = False, judgements: bool = False) -> list[Slot]:
     """The slots behind words: headings, statements of the answer, what the last sentence concludes; in order.
 
-    With `letters` the answer is letters of options: "B and C are correct" states it, "the value is" does not.
+    With `letters` the answer is letters of options: "B and C are correct" states it, "the value is" does not. With
+    `judgements` those are among them that mostly say something of an answer.
     """
     words = _words()
     base = max(start, len(text) - TAIL)
@@ -273,8 +286,29 @@ def stated(text: str, start: int = 0, *, letters: bool = False) -> list[Slot]:
     if named and (named["drawn"] or _firm(shown, named.start(), words)):
         span = base + named.start("said"), base + named.end("said")
         found.append(Slot(text[slice(*span)].strip(), span, Strength.CONCLUDED, "named as the answer"))
-    found = [slot for slot in found if not found_retraction(shown, slot.span[1] - base)]
+    found = [
+        slot for slot in found if not found_retraction(shown, slot.span[1] - base) and (judgements or not slot.judging)
+    ]
     return _before_explanation(text, sorted(found, key=lambda slot: slot.span), base)
+
+
+def whole(text: str, *, short: bool) -> list[Slot]:
+    """A `short` reply as its own answer: all of it, what its one sentence says of its subject, or the
+    line behind a colon. A reply that declines, or leads up to something that does not come, is none.
+    """
+    bare = text.strip()
+    start = len(text) - len(text.lstrip())
+    found: list[Slot] = []
+    if verdict := _words().verdict.match(text):
+        found.append(Slot(verdict["said"], verdict.span("said"), Strength.WHOLE, "first word"))
+    if not bare or not short or bare.endswith((":", "：")) or refusal(text):
+        return found
+    for pattern in (_words().subject, _LABELLED):
+        if said := pattern.fullmatch(text):
+            return [*found, Slot(said["said"].strip(), said.span("said"), Strength.WHOLE, "said of its subject")]
+    if below := _BELOW.search(text):
+        return [Slot(below["said"].strip(), below.span("said"), Strength.WHOLE, "behind a colon")]
+    return found or [Slot(bare, (start, start + len(bare)), Strength.WHOLE, "whole reply")]
 
 
 def _before_explanation(text: str, found: list[Slot], base: int) -> list[Slot]:
@@ -311,8 +345,7 @@ def _behind(text: str, shown: str, base: int, at: int, strength: Strength, rule:
         return
     if not shown[begin:end].strip(" .*_") or end - begin > LONGEST:
         return
-    if _words().empty.fullmatch(shown, begin, end):
-        return
+    judging = _words().empty.fullmatch(shown, begin, end) is not None
     if dressed := _DRESSED.search(text, base + max(0, begin - 40), base + begin):
         begin = max(dressed.start() - base, 0)
     if reason := _REASON.search(shown, begin, end):
@@ -322,7 +355,7 @@ def _behind(text: str, shown: str, base: int, at: int, strength: Strength, rule:
         end = copula.start()
     said = text[base + begin : base + end]
     rest = text[base + begin :] if len(text) - base - begin <= LONGEST else ""
-    yield Slot(said.strip(), (base + begin, base + end), strength, rule, rest.strip())
+    yield Slot(said.strip(), (base + begin, base + end), strength, rule, rest.strip(), judging)
 
 
 def undressed(text: str) -> str:

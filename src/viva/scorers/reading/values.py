@@ -16,7 +16,7 @@ from msgspec import Struct
 from viva.scorers.number import NumberRead, only_number, the_number
 from viva.scorers.reading import UNPARSED, Reading
 from viva.scorers.reading.segments import read_visible
-from viva.scorers.reading.slots import UNSURE, Slot, Strength, Unsure, marked, resolve, stated, undressed
+from viva.scorers.reading.slots import UNSURE, Slot, Strength, Unsure, marked, resolve, stated, undressed, whole
 from viva.scorers.term import LONGEST_TERM, same_term, words_in
 from viva.scorers.units import unit_of
 
@@ -59,23 +59,29 @@ _JOINING = frozenset(
     }
 )
 _LONGEST_NAME = 6
+_ASIDE = re.compile(r"\s*\([^()]{0,80}\)[.!\s]*\Z")
 _NOUN = re.compile(r"\A(?:the )?(?:word|term|number|value|phrase|expression) (?=\S)", re.IGNORECASE)
 _AROUND = ' \t\r\n.。,;"“”‘’«»「」『』*_`'
 
 
 def read_value(
-    reply: str, parse: Callable[[Slot], T | Unsure | None], *, ended: bool = True
+    reply: str, parse: Callable[[Slot], T | Unsure | None], *, ended: bool = True, judgements: bool = False
 ) -> tuple[T | None, Reading]:
     """The value of a reply's slots by a format's parser, None with a reading that says why there is none.
 
-    `ended`: whether the reply ended by itself; what was cut off has no last resort.
+    `ended`: whether the reply ended by itself; what was cut off has no last resort. `judgements`: see `slots.stated`.
     """
     values: dict[tuple[int, int], T] = {}
 
     def read_part(start: int, end: int) -> Reading:
         start = max(start, end - LONGEST)
         text = reply[start:end]
-        slots = [*marked(text), *stated(text), *_whole(text), *_last(text)]
+        slots = [
+            *marked(text),
+            *stated(text, judgements=judgements),
+            *whole(text, short=words_in(text.strip()) <= LONGEST_TERM),
+            *_last(text),
+        ]
         decided = resolve(slots, parse, ended=ended)
         if decided is None:
             return Reading(UNPARSED)
@@ -88,15 +94,6 @@ def read_value(
 
     reading = read_visible(reply, read_part, loops=False)
     return (values.get(reading.span) if reading.span and reading.read == VALUE else None), reading
-
-
-def _whole(text: str) -> list[Slot]:
-    """A short reply as its own answer."""
-    bare = text.strip()
-    if not bare or words_in(bare) > LONGEST_TERM:
-        return []
-    start = len(text) - len(text.lstrip())
-    return [Slot(bare, (start, start + len(bare)), Strength.WHOLE, "whole reply")]
 
 
 def _last(text: str) -> list[Slot]:
@@ -114,7 +111,10 @@ def read_number(reply: str, *, ended: bool = True) -> tuple[NumberRead | None, R
 def _as_number(slot: Slot) -> NumberRead | Unsure | None:
     if slot.strength is Strength.WHOLE:
         return only_number(slot.text)
-    return the_number(slot.text, last=slot.strength is Strength.LAST)
+    if slot.strength is not Strength.LAST:
+        return the_number(slot.text)
+    aside = _ASIDE.sub("", slot.text)  # "126 dollars (18 dollars x 7 days)"
+    return the_number(aside if re.search(r"\d", aside) else slot.text, last=True)
 
 
 def read_formula(reply: str, *, ended: bool = True) -> tuple[str | None, Reading]:
@@ -166,13 +166,13 @@ def read_term(reply: str, accepted: Sequence[str], *, ended: bool = True) -> tup
 
     def parse(slot: Slot) -> Term | None:
         same = _accepted(slot.text, accepted)
-        if slot.strength is Strength.LAST or (same is None and _vague(slot)):
+        if slot.strength is Strength.LAST or (same is None and (slot.judging or _vague(slot))):
             return None
         return Term(slot.text, same)
 
     if same := same_term(reply, accepted):
         return Term(reply.strip(), same), Reading(VALUE, (0, len(reply)), "whole reply")
-    return read_value(reply, parse, ended=ended)
+    return read_value(reply, parse, ended=ended, judgements=True)
 
 
 def _vague(slot: Slot) -> bool:
