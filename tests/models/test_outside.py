@@ -20,12 +20,12 @@ MODULE = """import os
 from viva.models.openai import OpenAIModel
 
 
-class Mistral(OpenAIModel):
-    provider = "mistral"
+class Elsewhere(OpenAIModel):
+    provider = "elsewhere"
 
 
 def connect(name, endpoint):
-    return Mistral(name, os.environ["MISTRAL_URL"], None, said=endpoint.request, known=endpoint.adapted)
+    return Elsewhere(name, os.environ["MISTRAL_URL"], None, said=endpoint.request, known=endpoint.adapted)
 """
 
 
@@ -33,9 +33,11 @@ def connect(name, endpoint):
 def with_package(viva: Viva, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Viva:
     """The command line where the package is installed, as pip would have done."""
     place = tmp_path / "packages"
-    (place / "viva_mistral-1.dist-info").mkdir(parents=True)
-    (place / "viva_mistral-1.dist-info" / "entry_points.txt").write_text("[viva.models]\nmistral = viva_mistral\n")
-    (place / "viva_mistral.py").write_text(MODULE)
+    (place / "viva_elsewhere-1.dist-info").mkdir(parents=True)
+    (place / "viva_elsewhere-1.dist-info" / "entry_points.txt").write_text(
+        "[viva.models]\nelsewhere = viva_elsewhere\n"
+    )
+    (place / "viva_elsewhere.py").write_text(MODULE)
     monkeypatch.syspath_prepend(place)
     path = os.pathsep.join(filter(None, [str(place), os.environ.get("PYTHONPATH", "")]))
     viva.environment |= {"PYTHONPATH": path, "PYTHONUNBUFFERED": "1", "TEAM": "blue"}
@@ -50,8 +52,8 @@ def test_a_provider_from_outside_takes_what_is_said_of_requests_and_keeps_its_li
     viva.environment["MISTRAL_URL"] = server.url
     said = ("--system", "Be brief.", "--header", "Authorization=Bearer $TEAM", "--max-tokens", 10)
     ended = viva(
-        *("run", "cmmlu", "--model", "mistral/m", "--run", "run", *said),
-        *("--price", "1000/2000", "--max-cost", 3, "--concurrency", "mistral=4"),
+        *("run", "cmmlu", "--model", "elsewhere/m", "--run", "run", *said),
+        *("--price", "1000/2000", "--max-cost", 3, "--concurrency", "elsewhere=4"),
     )
     assert ended.code == 3, ended.err
     assert "of $3.00 (--max-cost)" in ended.err
@@ -61,7 +63,7 @@ def test_a_provider_from_outside_takes_what_is_said_of_requests_and_keeps_its_li
     assert viva("resume", "run").code == 2, "its cap is the run's"
     assert viva("resume", "run", "--max-cost", 1000).code == 0
     assert server.asked == SAMPLE
-    record, used = RunFolder.open(viva.folder / "run").record, {"mistral/m": Tokens(input=1000, output=100)}
+    record, used = RunFolder.open(viva.folder / "run").record, {"elsewhere/m": Tokens(input=1000, output=100)}
     assert list_cost(record.models, used, record.prices) == pytest.approx(1.2)
     assert list_cost(record.models, used) is None, "nobody knows its list price: it is not free"
     assert list_cost(record.models, used, {"": Price(1.0, 1.0)}) == pytest.approx(0.0011)
@@ -70,6 +72,6 @@ def test_a_provider_from_outside_takes_what_is_said_of_requests_and_keeps_its_li
 def test_a_provider_from_outside_is_asked_in_batches(serve: Serve, with_package: Viva) -> None:
     viva, server = with_package, serve("batchapi.py")
     viva.environment["MISTRAL_URL"] = server.url
-    ended = viva("run", "cmmlu", "--model", "mistral/m", "--run", "run", "--limit", 4, "--batch", "--poll", 0.05)
+    ended = viva("run", "cmmlu", "--model", "elsewhere/m", "--run", "run", "--limit", 4, "--batch", "--poll", 0.05)
     assert ended.code == 0, ended.err
     assert {entry["batch"] for entry in viva.entries()} == {server.events("created")[0]["batch"]}

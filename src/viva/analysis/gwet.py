@@ -25,6 +25,7 @@ from viva.analysis.kappa import MOST_MARKS, distances
 from viva.analysis.krippendorff import Level
 from viva.analysis.measure import Measure, bounded
 from viva.analysis.tilting import Floats, Rows, Statistic, Weights, estimated, usable
+from viva.errors import flag
 
 
 def gwet(
@@ -38,7 +39,7 @@ def gwet(
     _, values, asked = usable(kind, rows, questions, 1)
     if not paired.reason and not 1 < len(scale) <= MOST_MARKS:
         many = f"{len(scale):,} different marks are no scale of categories" if len(scale) > 1 else "there is one mark"
-        paired = bounded(paired, None, "", f"{many}: name the marks that can be given with --scale")
+        paired = bounded(paired, None, "", f"{many}: name the marks that can be given with {flag('scale')}")
     if paired.reason:
         return paired
     weights_of_marks = np.eye(len(scale)) if kind == "ac1" else nearness(scale, level)

@@ -156,7 +156,9 @@ def grouped(points: Sequence[Point], by: Sequence[str], name: str = "all models"
     for word in by:
         if not any(point.words.get(word) for point in points):
             known = sorted({word for point in points for word, value in point.words.items() if value})
-            raise DataError(f"--by {word!r}: no model has it; they have: {', '.join(known) or 'nothing to group by'}")
+            raise DataError(
+                f"{word!r}: no model has it; they have: {', '.join(known) or 'nothing to group by'}", field="by"
+            )
     groups: dict[str, list[Point]] = {}
     for point in points:
         values = [point.words.get(word, "") for word in by]

@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 
 from viva.analysis.measure import Kind, Measure, bounded
 from viva.analysis.uncertainty import Interval, t_quantile
+from viva.errors import flag
 from viva.visible import plural
 
 Floats = NDArray[np.float64]
@@ -85,7 +86,7 @@ def usable(
     elif there < 2:
         reason = "all items are of one question; it takes two"
     elif marks > most:
-        reason = f"{marks:,} different marks are no scale of categories: name one with --scale"
+        reason = f"{marks:,} different marks are no scale of categories: name one with {flag('scale')}"
     return bounded(measure, None, "", reason), values, asked
 
 

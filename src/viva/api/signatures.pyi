@@ -10,7 +10,6 @@ from viva.reports.agreement import Agreements
 from viva.reports.correlation import CorrelationTables
 from viva.reports.errors import ErrorTables
 from viva.reports.printing import StudyResult
-from viva.reports.published import PublishedTables
 from viva.reports.scaling import Scalings
 from viva.reports.site.files import LeaderboardSite
 from viva.reports.slices import Breakdowns
@@ -283,8 +282,10 @@ def published_tables(
     name: str | PathLike[str] | Run,
     *,
     model: str | float | Sequence[str | float] = ...,
+    run: str | float | Sequence[str | float] = ...,
+    figure: str | float = ...,
     all: bool = ...,
-) -> PublishedTables: ...
+) -> StudyResult: ...
 def scaling(
     *sources: str | PathLike[str] | Run,
     fit: str | float | Sequence[str | float] = ...,
@@ -297,6 +298,7 @@ def scaling(
     exclude: str | float | Sequence[str | float] = ...,
     where: str | float | Sequence[str | float] = ...,
     best: bool = ...,
+    frontier: bool = ...,
     table: str | float | None = ...,
     score: str | float | None = ...,
     sizes: str | PathLike[str] | None = ...,

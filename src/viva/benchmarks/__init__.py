@@ -18,7 +18,7 @@ from msgspec import UNSET
 from viva.benchmarks.rationale import RATIONALE_EXAM
 from viva.contracts import Benchmark, Exam
 from viva.designs import Design
-from viva.errors import DataError, VivaError
+from viva.errors import DataError, VivaError, option
 from viva.plugins import Names
 from viva.prompting import merged
 from viva.sources.catalogue import sources
@@ -64,7 +64,7 @@ def find_benchmark(name: str) -> Benchmark:
         known = ", ".join(BENCHMARKS)
         raise VivaError(
             f"there is no benchmark {name!r}; there are: {known}, question files and exam cards (NAME.yaml), and the "
-            f"sets and cards {', '.join(cards)} (models are no arguments: repeat --model for each)"
+            f"sets and cards {', '.join(cards)} (models are no arguments: repeat {option('model')} for each)"
         )
     try:
         return cast("Benchmark", importlib.import_module(module).BENCHMARK)
@@ -89,19 +89,27 @@ def open_exam(spec: ExamSpec, data: Path | None, templates: Mapping[str, object]
     if about.rationale == "always":
         spec = msgspec.structs.replace(spec, rationale=True)
     elif spec.rationale and about.rationale == "never":
-        raise DataError(f"{spec.benchmark} has no --rationale: its answers are not of a kind that is defended in words")
+        raise DataError(
+            f"{spec.benchmark} has no {option('rationale')}: its answers are not of a kind that is defended in words"
+        )
     elif spec.rationale and (spec.shots or spec.chain_of_thought or spec.as_published or spec.form == "base"):
         raise DataError(
-            "--rationale is a way of asking of its own: it goes without --shots, --cot, --form base and --as-published"
+            f"is a way of asking of its own: it goes without {option('shots')}, {option('cot')}, "
+            f"{option('form', 'base')} and {option('as_published')}",
+            field="rationale",
         )
     if spec.choose and (spec.chain_of_thought or spec.rationale):
         raise DataError(
-            f"--answer-by {spec.choose} takes what comes first as the answer: it goes without --cot and --rationale"
+            f"{spec.choose} takes what comes first as the answer: it goes without {option('cot')} and "
+            f"{option('rationale')}",
+            field="answer_by",
         )
     if not spec.rationale:
         spec = msgspec.structs.replace(spec, encoder="")  # there is nothing to compare
     if spec.questions and spec.limit is not None:
-        raise DataError("--questions and --limit both say which questions to ask: leave one of them out")
+        raise DataError(
+            f"and {option('limit')} both say which questions to ask: leave one of them out", field="questions"
+        )
     own = {key: value for key, value in (templates or {}).items() if key != RATIONALE_EXAM}
     exam = benchmark.open(spec, data, own if templates is not None else None)
     if spec.questions:
@@ -145,7 +153,7 @@ def _open_varied(spec: ExamSpec, design: Design, data: Path | None, templates: d
                 if not prompt:
                     raise
                 level = next(factor.levels[prompt] for factor in design.factors if factor.name == "prompt")
-                raise DataError(f"--vary prompt, table [{one_line(level, 60)}]: {problem}") from None
+                raise DataError(f"prompt, table [{one_line(level, 60)}]: {problem}", field="vary") from None
     varied = Varied(inner, design, texts)
     if not spec.shard:
         return varied
@@ -159,27 +167,31 @@ def _refuse_unsupported(spec: ExamSpec, about: BenchmarkInfo) -> None:
     """Raise DataError for a setting that the benchmark does not know of."""
     asked: dict[Way, str] = {}
     if spec.chain_of_thought:
-        asked["cot"] = "--cot"
+        asked["cot"] = option("cot")
     if spec.form == "base":
-        asked["base"] = "--form base"
+        asked["base"] = option("form", "base")
     if spec.only:
-        asked[spec.only] = f"--only {spec.only}"
+        asked[spec.only] = f"{option('only')} {spec.only}"
     if spec.choose:
-        asked[spec.choose] = f"--answer-by {spec.choose}"
+        asked[spec.choose] = f"{option('answer_by')} {spec.choose}"
     if spec.as_published:
-        asked["as-published"] = "--as-published"
+        asked["as-published"] = option("as_published")
     if spec.extraction != "stated":
-        asked["extraction"] = f"--extraction {spec.extraction}"
-        other = "--as-published" if spec.as_published else "--answer-by" if spec.choose else "--rationale"
+        asked["extraction"] = f"{option('extraction')} {spec.extraction}"
+        other = (
+            option("as_published") if spec.as_published else option("answer_by") if spec.choose else option("rationale")
+        )
         if spec.as_published or spec.choose or spec.rationale:
-            raise DataError(f"--extraction {spec.extraction} and {other} exclude each other: leave one of them out")
-    for way, option in asked.items():
+            raise DataError(
+                f"{spec.extraction} and {other} exclude each other: leave one of them out", field="extraction"
+            )
+    for way, called in asked.items():
         if way not in about.supports:
             why = about.reasons.get(way)
-            raise DataError(f"{about.title} has no {option}" + (f": {why}" if why else "; leave it out"))
+            raise DataError(f"{about.title} has no {called}" + (f": {why}" if why else "; leave it out"))
     if spec.shots > about.shots:
         most = f"shows at most {about.shots} exemplar{'s' * (about.shots > 1)}" if about.shots else "has no exemplars"
-        raise DataError(f"{about.title} {most}: --shots {spec.shots} is more")
+        raise DataError(f"{about.title} {most}: {option('shots')} {spec.shots} is more")
 
 
 def question_file(name: str) -> Path | None:

@@ -58,7 +58,9 @@ class LogprobExam(ExamWrapper):
             if truth is None and question.kind == "truth":
                 truth = question
         if not formats[True]:
-            raise DataError(f"--answer-by needs questions with options, and {inner.spec.benchmark} has none here")
+            raise DataError(
+                f"needs questions with options, and {inner.spec.benchmark} has none here", field="answer_by"
+            )
         # Tables about the choice leave out what was written, where a set mixes both.
         self._where = {"format": tuple(sorted(formats[True] - formats[False]))} if formats[False] else {}
         request = inner.request(truth, 0, Sampling()) if truth else None

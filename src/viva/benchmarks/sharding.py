@@ -41,8 +41,9 @@ def read_shard(text: str) -> Shard:
     found = _WRITTEN.fullmatch(text)
     if found is None or not int(found[1]) <= int(found[2]) <= MOST:
         raise VivaError(
-            f"--shard {one_line(text, 40)!r}: write I/N, the number of this shard and how many there are, from 1/N to "
-            f"N/N (such as 3/8; at most {MOST:,})"
+            f"{one_line(text, 40)!r}: write I/N, the number of this shard and how many there are, from 1/N to "
+            f"N/N (such as 3/8; at most {MOST:,})",
+            field="shard",
         )
     return Shard(int(found[2]), int(found[1]))
 
@@ -55,8 +56,9 @@ class Sharded(ExamWrapper):
         self.shard = read_shard(inner.spec.shard)
         if self.shard.of > len(inner):
             raise VivaError(
-                f"--shard {self.shard}: {inner.spec.label} has {len(inner):,} questions with these options, so there "
-                f"can be at most {len(inner):,} shards"
+                f"{self.shard}: {inner.spec.label} has {len(inner):,} questions with these options, so there "
+                f"can be at most {len(inner):,} shards",
+                field="shard",
             )
 
     @property

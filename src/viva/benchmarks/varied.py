@@ -24,7 +24,7 @@ from msgspec import Struct
 from viva.benchmarks.wrapper import ExamWrapper
 from viva.contracts import ContextWindow, Exam
 from viva.designs import Design
-from viva.errors import DataError
+from viva.errors import DataError, option
 from viva.prompting import read_templates, with_system
 from viva.types import Defect, Generate, Kind, Question, Request, Sampling
 
@@ -62,7 +62,7 @@ def refuse_unfit(design: Design, texts: Texts, shots: int) -> None:
     if levels.keys() & said.keys() - {name for name, count in said.items() if count}:
         raise DataError(f"a design of {design.words} lacks the texts of its levels")
     if "exemplars" in levels and not shots:
-        raise DataError("--vary exemplars: no exemplars are shown; add --shots N")
+        raise DataError(f"exemplars: no exemplars are shown; add {option('shots', 'N')}", field="vary")
 
 
 class Varied(ExamWrapper):
@@ -81,21 +81,25 @@ class Varied(ExamWrapper):
         self._notes: list[Defect] = []
         if first.headline().attempts not in ("", "mean"):
             raise DataError(
-                f"--vary: {first.spec.label} counts the best of several answers, which are of one cell then"
+                f"{option('vary')}: {first.spec.label} counts the best of several answers, which are of one cell then"
             )
         if orders:
             self._refuse_fixed(first)
         self._seeds = sum(len(factor.levels) for factor in design.factors if factor.name == "seed")
         if self._seeds and first.spec.choose:
-            raise DataError(f"--vary seed: --answer-by {first.spec.choose} draws nothing; leave one of them out")
+            raise DataError(
+                f"seed: {option('answer_by')} {first.spec.choose} draws nothing; leave one of them out", field="vary"
+            )
         draws = [exam for (prompt, draw), exam in inner.items() if draw and not prompt]
         if draws and all(_alike(first, exam) for exam in draws):
-            raise DataError(f"--vary exemplars: those of {first.spec.label} are the same however they are drawn")
+            raise DataError(f"exemplars: those of {first.spec.label} are the same however they are drawn", field="vary")
 
     def _refuse_fixed(self, first: Exam) -> None:
         """Raise DataError where the order of options cannot be changed, or where the prompt would not show it."""
         if self.spec.rationale:
-            raise DataError("--vary order: a gold rationale may name letters; leave --rationale or the order out")
+            raise DataError(
+                f"order: a gold rationale may name letters; leave {option('rationale')} or the order out", field="vary"
+            )
         rotated = [(question, rotate(question, 1)) for question in first.questions() if question.kind in TURNED]
         changed = [(one, other) for one, other in rotated if one.options != other.options]
         pair = changed[0] if changed else None
@@ -103,15 +107,18 @@ class Varied(ExamWrapper):
             why = f"{fixed:,} of {len(rotated):,} have options that speak of others: all cells ask them in one order"
             self._notes = [Defect("test", "options in a fixed order", why, "noted")]
         if pair is None:
-            raise DataError(f"--vary order: no question of {self.spec.label} has options that can change places")
+            raise DataError(f"order: no question of {self.spec.label} has options that can change places", field="vary")
         if self._orders > (most := max(len(question.options) for question, _ in changed)):
             raise DataError(
-                f"--vary order={self._orders}: the questions of {self.spec.label} have {most} options at most, which "
-                f"can be rotated {most} ways; write order={most} or fewer"
+                f"order={self._orders}: the questions of {self.spec.label} have {most} options at most, which "
+                f"can be rotated {most} ways; write order={most} or fewer",
+                field="vary",
             )
         one, other = (first.request(question, 0, Sampling()).prompt for question in pair)
         if one == other:
-            raise DataError(f"--vary order: the options of {self.spec.label} stand in texts that Viva does not write")
+            raise DataError(
+                f"order: the options of {self.spec.label} stand in texts that Viva does not write", field="vary"
+            )
 
     @property
     def defects(self) -> Sequence[Defect]:

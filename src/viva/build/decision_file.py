@@ -14,7 +14,7 @@ from viva.build.approval import State
 from viva.build.files import content_of
 from viva.build.spreadsheet import clean, read_table
 from viva.engine.reviews import Review
-from viva.errors import DataError
+from viva.errors import DataError, option
 
 _MARKS: dict[str, float | None] = {"approve": 1.0, "reject": 0.0, "edit": None}
 
@@ -53,7 +53,9 @@ class DecisionFile(Struct, Generic[P], frozen=True, kw_only=True):
         table = read_table(content_of(path), str(path), columns)
         for column in self.needed:
             if column not in table.columns:
-                raise DataError(f"{path} has no column {column!r}; `approve --write` writes such a {self.called}")
+                raise DataError(
+                    f"{path} has no column {column!r}; `approve {option('write')}` writes such a {self.called}"
+                )
         at = round(time.time(), 3)
         found: dict[str, Review] = {}
         for number, cells in table.rows:
@@ -78,7 +80,7 @@ class DecisionFile(Struct, Generic[P], frozen=True, kw_only=True):
         if row["item"] and row["item"] != proposal.key:
             raise DataError(
                 f"{where}: {row['question']!r} or its {self.aspect} has changed since this {self.called} was written; "
-                "write a new one with --write, and decide about that"
+                f"write a new one with {option('write')}, and decide about that"
             )
         text = clean(row[self.aspect]) or state.text
         if problem := self.refuse(proposal, decision, text):

@@ -70,7 +70,7 @@ def price_given(text: str | None) -> Price | None:
     try:
         paid, earned = (float(part) for part in text.split("/"))
     except ValueError:
-        raise VivaError(f"--price {text!r}: write IN/OUT, in US dollars per million tokens") from None
+        raise VivaError(f"{text!r}: write IN/OUT, in US dollars per million tokens", field="price") from None
     return Price(paid, earned)
 
 

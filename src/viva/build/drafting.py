@@ -17,7 +17,7 @@ from viva.engine.journal import Journal
 from viva.engine.keys import Keys
 from viva.engine.limits import Fixed, Policy
 from viva.engine.slots import Pace
-from viva.errors import VivaError
+from viva.errors import VivaError, option
 from viva.runs.open import price_of
 from viva.runs.progress import Mode
 from viva.runs.stage import Stage, ending_of_asking, watched
@@ -50,7 +50,7 @@ def ask_and_keep(
     """
     price = price_of(model, asking.price)
     if asking.max_cost is not None and price is None:
-        raise VivaError(f"--max-cost needs the price of {model.name}: give --price IN/OUT")
+        raise VivaError(f"needs the price of {model.name}: give {option('price', 'IN/OUT')}", field="max_cost")
     journal = Journal(project.path / DRAFTS, write=True)
     try:
         keys = Keys(model.identity, project.scope)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
+from viva.errors import flag
 from viva.fields import note
 from viva.visible import escape_invisible
 
@@ -21,7 +22,7 @@ ListAll = Annotated[bool, note(f"List everything, not only the first {SHOWN}.", 
 def tell_more(total: int, *, everything: bool) -> None:
     """How many were not listed."""
     if total > SHOWN and not everything:
-        print(f"... and {total - SHOWN:,} more, which --all lists", file=sys.stderr)
+        print(f"... and {total - SHOWN:,} more, which {flag('all')} lists", file=sys.stderr)
 
 
 def tell_held(lines: Sequence[str], *, everything: bool) -> None:

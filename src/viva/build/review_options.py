@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from msgspec import Meta, Struct
 
 from viva.build.options import ProjectPath
-from viva.errors import EXIT_OK, VivaError
+from viva.errors import EXIT_OK, VivaError, flag, option
 from viva.fields import note
 from viva.studies.review import Token, TokenFile, token_given
 from viva.visible import escape_invisible, plural
@@ -54,7 +54,7 @@ def serve_items(
     project: ProjectFolder,
     items: Sequence[Item],
     config: DecidingOptions,
-    others: str = "--everything shows what is approved",
+    others: str = f"{flag('everything')} shows what is approved",
     **settings: Any,
 ) -> int:
     """Serve the page of these items until Ctrl-C; `others`: which option shows what is not among them."""
@@ -75,7 +75,10 @@ def serve_items(
 def decide_by_file(project: Callable[[Path], TextProject], config: FileOptions, *, called: str = "file") -> int:
     """Take over a file's decisions, or write the file. Raises VivaError."""
     if (config.decided is None) == (config.target is None):
-        raise VivaError(f"--write FILE.csv to get a {called} to fill in, then --reviewer NAME --file FILE.csv")
+        raise VivaError(
+            f"{option('write', 'FILE')}.csv to get a {called} to fill in, then {option('reviewer', 'NAME')} "
+            f"{option('file', 'FILE')}.csv"
+        )
     opened = project(config.project)
     if config.target is not None:
         count = opened.write_decisions(config.target, everything=config.everything)
@@ -96,11 +99,11 @@ def refuse_name(reviewer: str) -> None:
     from viva.review.text import name_problem
 
     if problem := name_problem(reviewer):
-        raise VivaError(f"--reviewer {escape_invisible(reviewer, limit=80)!r}: {problem}")
+        raise VivaError(f"{escape_invisible(reviewer, limit=80)!r}: {problem}", field="reviewer")
 
 
 def _name(reviewer: str | None) -> str:
     """The name that the audit trail keeps for the decisions of a file. Raises VivaError where there is none."""
     if not reviewer or not reviewer.strip() or len(reviewer) > 100:
-        raise VivaError("--reviewer NAME: who decided? (the audit trail keeps it)")
+        raise VivaError(f"{option('reviewer', 'NAME')}: who decided? (the audit trail keeps it)")
     return " ".join(escape_invisible(reviewer).split())

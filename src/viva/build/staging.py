@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from viva.errors import StorageError, VivaError
+from viva.errors import StorageError, VivaError, option
 from viva.files import LockedError, lock
 
 _STAGE = ".partial"
@@ -23,9 +23,12 @@ def staged(out: Path, files: Sequence[str], manifest: str, *, force: bool) -> It
     """
     there = [name for name in files if (out / name).exists()]
     if there and not force:
-        raise VivaError(f"{out} holds a set already ({there[0]}): choose another --out, or replace it with --force")
+        raise VivaError(
+            f"{out} holds a set already ({there[0]}): choose another {option('out')}, or replace it with "
+            f"{option('force')}"
+        )
     if out.exists() and not out.is_dir():
-        raise VivaError(f"--out {out} is a file; name a folder")
+        raise VivaError(f"{out} is a file; name a folder", field="out")
     new = not out.exists()
     stage = out / _STAGE
     try:
@@ -33,7 +36,9 @@ def staged(out: Path, files: Sequence[str], manifest: str, *, force: bool) -> It
         try:
             held = lock(stage / "lock")
         except LockedError:
-            raise StorageError(f"another process is building {out}; wait for it, or choose another --out") from None
+            raise StorageError(
+                f"another process is building {out}; wait for it, or choose another {option('out')}"
+            ) from None
         try:
             for name in files:  # what a killed build left
                 (stage / name).unlink(missing_ok=True)

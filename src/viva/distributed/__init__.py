@@ -43,5 +43,7 @@ def refuse_no_place(on: str) -> None:
     if on == "local":
         return
     if not is_place(on):
-        raise VivaError(f"--backend {on[:200]!r} is no place to work: it is local, ray, ray://HOST:PORT or HOST:PORT")
+        raise VivaError(
+            f"{on[:200]!r} is no place to work: it is local, ray, ray://HOST:PORT or HOST:PORT", field="backend"
+        )
     need_ray(on)

@@ -9,6 +9,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from viva.distributed.lost import LOSSES, LostWorkerError
 from viva.distributed.worker import outcome
+from viva.errors import option
 
 P = TypeVar("P")
 P_contra = TypeVar("P_contra", contravariant=True)
@@ -113,7 +114,7 @@ def in_order(
             if losses[number] == LOSSES:
                 raise LostWorkerError(
                     f"{LOSSES} workers were lost over {name(piece) or f'piece {number + 1:,}'}: the last one {lost}. "
-                    "Was it out of memory? Then try fewer --jobs"
+                    f"Was it out of memory? Then try fewer {option('jobs')}"
                 )
             again.append((number, piece))
             again.sort(key=lambda entry: -entry[0])

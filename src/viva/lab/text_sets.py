@@ -23,7 +23,7 @@ from msgspec import Struct
 
 from viva.benchmarks import BENCHMARKS, CUSTOM, find_benchmark, question_file
 from viva.benchmarks.sets import read_bytes, spread
-from viva.errors import DataError, VivaError
+from viva.errors import DataError, VivaError, option
 from viva.io.tables import read_csv
 from viva.prompting import replace_surrogates
 from viva.runs.config import TaskOptions
@@ -96,7 +96,7 @@ def open_sets(given: Sequence[str], field: str, by: str | None, choice: TaskOpti
         if not one_set.texts:
             raise DataError(
                 f"{one_set.name}: none of its {one_set.listed:,} items has a text in the field {field!r}; "
-                "take another --field"
+                f"take another {option('field')}"
             )
     return list(found.values())
 
@@ -118,7 +118,7 @@ def fitting(choice: TaskOptions, source: str, *, alone: bool) -> TaskOptions:
 
 def _of_questions(name: str, source: str, field: str, by: str | None, choice: TaskOptions) -> list[TextSet]:
     if field not in FIELDS:
-        raise VivaError(f"--field {field!r}: the questions of {source} have {', '.join(FIELDS)}")
+        raise VivaError(f"{field!r}: the questions of {source} have {', '.join(FIELDS)}", field="field")
     opened = open_exams((source,), choice)
     found: list[TextSet] = []
     for exam, data in opened:
@@ -127,7 +127,9 @@ def _of_questions(name: str, source: str, field: str, by: str | None, choice: Ta
         one.notes = [] if exam.spec.benchmark == CUSTOM else data_notes(exam, data)
         for question in exam.questions():
             if by is not None and by not in question.tags:
-                raise DataError(f"--by {by!r}: a question of {called} has only {_listed(question.tags) or 'no tags'}")
+                raise DataError(
+                    f"{by!r}: a question of {called} has only {_listed(question.tags) or 'no tags'}", field="by"
+                )
             for _ in range(question.weight):
                 one.add(question.id, field_of(question, field), question.tags[by] if by else "")
         found.append(one)
@@ -171,7 +173,9 @@ def _of_files(name: str, path: Path, field: str, by: str | None, limit: int | No
     one = TextSet(name=name or replace_surrogates(path.stem))
     rows = [(file, place, row) for file in files for place, row in _rows(file, field)]
     if rows and not any(field in row for _, _, row in rows):
-        raise DataError(f"{path} has no column {field!r}; it has: {_listed(rows[0][2])}; --field names the column")
+        raise DataError(
+            f"{path} has no column {field!r}; it has: {_listed(rows[0][2])}; {option('field')} names the column"
+        )
     for index in spread(len(rows), limit):
         file, place, row = rows[index]
         where = f"{file}, {place}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from viva.errors import DataError
+from viva.errors import DataError, option
 from viva.languages import language_name
 from viva.published.catalogue import Declared, Setting, catalogue, table
 from viva.published.model import Entry, Neighbour, plain, share
@@ -191,5 +191,5 @@ def _called(everything: Sequence[Neighbour], name: str) -> Neighbour:
     if found is None:
         near = [repr(other.name) for other in similar(everything, name, limit=12)]
         hint = f"; do you mean {' or '.join(near)}?" if near else "; `viva published` lists the tables"
-        raise DataError(f"--published-rows: no published row is called {name[:60]!r}{hint}")
+        raise DataError(f"{option('published_rows')}: no published row is called {name[:60]!r}{hint}")
     return found

@@ -14,7 +14,7 @@ from viva.analysis.estimate import Estimate
 from viva.analysis.multiplicity import NAMES, Correction
 from viva.analysis.posterior import Posterior
 from viva.analysis.wording import UNSURE, clusters_text, interval_text, mean_text, percent, range_text
-from viva.errors import EXIT_OK
+from viva.errors import EXIT_OK, flag
 from viva.reports.grids import WORDS
 from viva.reports.printing import StudyResult
 from viva.reports.result import RANGE, Grid, p_text, signed
@@ -306,7 +306,7 @@ def _fragile(one: Comparison) -> list[str]:
     loose = sorted((row for row in lost if (row.found.tipping or 0) > 0), key=lambda row: -(row.found.tipping or 0))
     count = (
         f"{one.title}: missing answers could change the order in {len(loose):,} of {len(_pairs(one)):,} pairs, "
-        "those that change most easily first (--format json has all: tipping)."
+        f"those that change most easily first ({flag('format', 'json')} has all: tipping)."
     )
     return [count, *map(_tipping, loose[:_TIPPING])]
 
@@ -464,7 +464,7 @@ def closing(found: Sequence[Comparison]) -> list[str]:
         lines += [f"{one.title}: {clusters_text(clusters)}"] if clusters else []
         lines += one.notes[:_LISTED]
         if len(one.notes) > _LISTED:
-            lines.append(f"… and {plural(len(one.notes) - _LISTED, 'more note')}; --format json has all.")
+            lines.append(f"… and {plural(len(one.notes) - _LISTED, 'more note')}; {flag('format', 'json')} has all.")
     return lines
 
 

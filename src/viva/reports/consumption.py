@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from viva.engine.consumption import SHARES, Consumed, who_answered
+from viva.errors import flag
 from viva.reports.result import Grid, Result, mixed_notes
 from viva.reports.textchart import short_number
 from viva.scorers.grading import CUT_OFF_WORDS
@@ -101,6 +102,7 @@ def cut_off_notes(results: Sequence[Result]) -> list[str]:
             where = "thinking" if stopped == "thinking" else "answer"
             notes.append(
                 f"{result.model} on {result.exam}: {plural(count, 'answer')} {CUT_OFF_WORDS[stopped]}: a new run with "
-                f"a larger --max-tokens N gives room; `viva show RUN --cut-off {where}` lists them."
+                f"a larger {flag('max_tokens', 'N')} gives room; `viva show RUN {flag('cut_off')} {where}` "
+                "lists them."
             )
     return notes

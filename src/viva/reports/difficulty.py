@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from msgspec import Struct
 
 from viva.analysis.difficulty import Levels, agreement, named
+from viva.errors import flag
 from viva.reports.printing import StudyResult
 from viva.reports.result import Grid
 
@@ -26,7 +27,7 @@ class Grouping(Struct, frozen=True, kw_only=True):
     """Question → the levels it may have; none where an examiner has no scored answer."""
     given: dict[str, int] = {}
     """Question → its level in the grouping to compare with."""
-    warm_option: str = "--gpt4-warm MODEL"
+    warm_option: str = f"{flag('gpt4_warm', 'MODEL')}"
     """Which option names the run at temperature 1.0."""
 
 
@@ -69,7 +70,7 @@ def difficulty_notes(grouping: Grouping) -> list[str]:
     if any({4, 5} <= set(possible) for possible in found.values()):
         notes.append(
             f"Level 5 takes {grouping.trials} answers without a point; with fewer it cannot be told from level 4 "
-            "(--trials N makes do with N)."
+            f"({flag('trials', 'N')} makes do with N)."
         )
     nobody = [question for question, possible in found.items() if not possible]
     if nobody:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from msgspec.structs import replace
 
-from viva.errors import VivaError
+from viva.errors import VivaError, flag
 from viva.published import Column, Entry, Kind, Size, Table
 from viva.reports.grids import WORDS, grids_terminal
 from viva.reports.printing import StudyResult
@@ -89,7 +89,10 @@ def closing(table: Table, *, most: int | None = None) -> list[str]:
     left = table.columns[_column_count(table, most) :] if len(table.entries) > FEW else ()
     if left:
         labels = ", ".join(column.label for column in left)
-        lines.append(f"{len(left)} more columns, with --format csv or for a few rows (--model NAME): {labels}.")
+        lines.append(
+            f"{len(left)} more columns, with {flag('format')} csv or for a few rows ({flag('model', 'NAME')}): "
+            f"{labels}."
+        )
     return lines + [f"Note: {note}" for note in table.notes]
 
 

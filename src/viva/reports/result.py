@@ -14,6 +14,7 @@ from viva.analysis.wording import UNSURE, bounds_text, cell_text, percent
 from viva.engine.consumption import Consumed, who_answered
 from viva.engine.signing import settings as settings  # noqa: PLC0414
 from viva.engine.signing import signature as signature  # noqa: PLC0414
+from viva.errors import flag
 from viva.published import Neighbour
 from viva.types import NOT_ASKED, UNANSWERED, Served, StopReason, outcome_name
 from viva.visible import one_line
@@ -170,7 +171,7 @@ def left_out(models: Sequence[str]) -> str:
     named = _some([one_line(model, 40) for model in models])
     return (
         f"left out, since a score is a range there, with answers that wait for a verdict: {named}; grade these with "
-        "--judge MODEL."
+        f"{flag('judge', 'MODEL')}."
     )
 
 
@@ -396,7 +397,7 @@ def footnotes(results: Sequence[Result]) -> list[str]:
             continue
         hint = ""
         if "ungraded" in left:
-            hint = " (blanks, open-ended answers and rationales need --judge MODEL)"
+            hint = f" (blanks, open-ended answers and rationales need {flag('judge', 'MODEL')})"
             if result.judged:
                 hint = (
                     " (the judges said `none` or had no majority, which stands; or a verdict is missing or unreadable: "

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from viva.analysis.estimate import Estimate
 from viva.analysis.wording import UNSURE, bounds_text, interval_text, mean_text
+from viva.errors import flag
 from viva.reports.grids import WORDS
 from viva.reports.printing import StudyResult
 from viva.reports.result import FILLED, LEFT_OUT, Grid
@@ -76,7 +77,7 @@ class RunList(StudyResult):
 
     def closing(self) -> list[str]:
         """The next commands."""
-        more = [f"{plural(self.left_out, 'older run')}: viva runs --all."] if self.left_out else []
+        more = [f"{plural(self.left_out, 'older run')}: viva runs {flag('all')}."] if self.left_out else []
         every = [one for run in self.runs for one in run.results]
         kinds = dict.fromkeys(FILLED if one.estimated else LEFT_OUT for one in every if not one.estimate.complete)
         dagger = [f"{UNSURE} {'; '.join(kinds)}."] if kinds else []
@@ -92,7 +93,7 @@ class RunList(StudyResult):
             *more,
             *dagger,
             *judging,
-            "viva score RUN: its numbers; viva show RUN --wrong: answers; viva resume RUN: go on.",
+            f"viva score RUN: its numbers; viva show RUN {flag('wrong')}: answers; viva resume RUN: go on.",
         ]
 
     def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:

@@ -11,6 +11,7 @@ from viva.analysis.scaling import Fit, Kind
 from viva.analysis.scalinggroups import Forecast, Group, Point
 from viva.analysis.segments import Bend, Segments
 from viva.analysis.wording import UNSURE, percent
+from viva.errors import flag
 from viva.reports.grids import WORDS
 from viva.reports.printing import StudyResult, refuse_several
 from viva.reports.result import Grid, left_out, p_text
@@ -278,7 +279,7 @@ def _missing(found: Scaling) -> Iterator[str]:
         shown = ", ".join(found.sizeless[:6]) + (
             f" and {len(found.sizeless) - 6:,} more" if len(found.sizeless) > 6 else ""
         )
-        yield f"{found.title}: left out, of unknown size: {shown} (--sizes FILE gives sizes)."
+        yield f"{found.title}: left out, of unknown size: {shown} ({flag('sizes', 'FILE')} gives sizes)."
     unfitted = [group.name for group in found.groups if not group.fits]
     if unfitted:
         shown = ", ".join(unfitted[:8]) + (f" and {len(unfitted) - 8:,} more" if len(unfitted) > 8 else "")
@@ -307,7 +308,7 @@ def _missing(found: Scaling) -> Iterator[str]:
         if any(fit.kind in unsure and fit.spare <= 0 for fit in group.fits):
             yield (
                 f"{group.name}: as many models as the curve has parameters, so it passes through them and nothing says "
-                "how far to trust it; --questions N gives at least the sampling error of the scores."
+                f"how far to trust it; {flag('questions', 'N')} gives at least the sampling error of the scores."
             )
 
 

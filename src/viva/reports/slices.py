@@ -10,7 +10,7 @@ from msgspec import Struct
 from viva.analysis.multiplicity import NAMES
 from viva.analysis.slices import LEVEL, Slice, Slices
 from viva.analysis.wording import UNSURE, cell_text, percent
-from viva.errors import VivaError
+from viva.errors import VivaError, flag, option
 from viva.reports.grids import WORDS
 from viva.reports.printing import StudyResult
 from viva.reports.result import LEFT_OUT, RANGE, Grid, counted, outcomes_text, p_text, signed
@@ -192,7 +192,7 @@ def notes_on(found: Sequence[Slices]) -> list[str]:
             leaves = "leaves" if one.untested == 1 else "leave"
             notes.append(
                 f"{who}: {one.untested:,} {small} fewer than {one.smallest:,} answered questions, or {leaves} fewer to "
-                "compare with (--min)."
+                f"compare with ({flag('min')})."
             )
     return notes
 
@@ -236,7 +236,9 @@ class Breakdowns(StudyResult):
         """One model's intervals, or a heat map of several."""
         exams = list(dict.fromkeys(one.exam for one in self.found))
         if len(exams) > 1:
-            raise VivaError(f"--chart draws one exam, and here are {', '.join(exams)}: name one with --exam")
+            raise VivaError(
+                f"draws one exam, and here are {', '.join(exams)}: name one with {option('exam')}", field="chart"
+            )
         return (self.found, self.shown)
 
 

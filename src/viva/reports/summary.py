@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from viva.analysis.estimate import Estimate
 from viva.analysis.wording import UNSURE, bounds_text, interval_text, mean_text, percent, score_text
 from viva.engine.consumption import Consumed
+from viva.errors import flag
 from viva.published import Neighbour
 from viva.reports.consumption import UNKNOWN, cut_off_notes, seconds_text, served_grid
 from viva.reports.grids import WORDS
@@ -122,7 +123,11 @@ def summary_lines(report: Report) -> list[str]:
     cells = [(result.overall, result.judged) for result in report.results]
     if any(not cell.complete and cell.mean is not None for cell, _ in cells):
         judge = any(cell.outcomes.get("ungraded") and not judged for cell, judged in cells)
-        hint = "; open answers and rationales need --judge MODEL, programs a sandbox (viva doctor)" if judge else ""
+        hint = (
+            f"; open answers and rationales need {flag('judge', 'MODEL')}, programs a sandbox (viva doctor)"
+            if judge
+            else ""
+        )
         estimated = any(result.estimated for result in report.results)
         lines.append(f"{UNSURE} {FILLED if estimated else LEFT_OUT}{hint}.")
     lines += [
@@ -164,6 +169,6 @@ def summary_terminal(report: Report, *, width: int | None = None, colour: bool =
     """The table and its lines, in one screen."""
     words = {*WORDS, "other outcomes", "not scored"}
     grid, lines = summary_grid(report.results), summary_lines(report)
-    more = f"viva score {one_line(report.run, 200)} --all"
+    more = f"viva score {one_line(report.run, 200)} {flag('all')}"
     grids = [grid, served_grid(report.results)] if mixed(report.results) else [grid]
     return screen_terminal(grids, lines, width=width, colour=colour, words=words, more=more)

@@ -333,8 +333,8 @@ def self_test(exams: list[Exam]) -> list[list[Question]]:
         found = failures(unsharded(exam), questions)
         if found:
             raise VivaError(
-                f"the self-test of {exam.spec.benchmark} failed, nothing was asked: {found[0]}; "
-                f"`viva check {exam.spec.benchmark}` shows all"
+                f"the self-test of {exam.spec.label} failed, nothing was asked: {found[0]}; "
+                f"`viva check {exam.spec.name or exam.spec.benchmark}` shows all"
             )
     return samples
 

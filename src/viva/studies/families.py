@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-from viva.errors import DataError
+from viva.errors import DataError, flag
 from viva.fields import note
 from viva.runs.score_table import rows_of
 from viva.visible import one_line
@@ -74,7 +74,8 @@ def families_of(given: str | None, models: Sequence[str], notes: list[str]) -> l
         largest = ", ".join(f"{one_line(name, 40)} {count:,}" for count, name in counts[:_NAMED])
         notes.append(
             f"{how}, {len(models):,} rows are of {len(counts):,} families ({largest}, ...), which are drawn together: "
-            f"{'--families FILE names them better, ' if given is None else ''}--families none takes all rows as "
+            f"{'--families FILE names them better, ' if given is None else ''}{flag('families')} none takes all "
+            "rows as "
             "independent."
         )
         return found

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from viva.engine.folder import RunFolder
-from viva.errors import option
+from viva.errors import flag
 from viva.fields import note
 from viva.runs.graded import runs_in
 from viva.visible import one_line
@@ -163,7 +163,7 @@ def _spool_items(
     if not config.items or not total:
         return None, []
     strata = [(number, stratum) for number, run in enumerate(read) for stratum in run.strata]
-    count, because = min(total, config.items), f"{option('items')} {config.items:,}"
+    count, because = min(total, config.items), f"{flag('items')} {config.items:,}"
     while True:
         chosen = stratified(strata, count, config.seed)
         spooled = Spooled(folder, capacity)
@@ -172,7 +172,7 @@ def _spool_items(
         # So many characters held so many items; a little less of that, since items differ.
         held = spooled.written.items * capacity / max(1, spooled.written.size)
         spooled.close()
-        count, because = max(1, min(int(count * 0.9), int(held * 0.92))), f"{option('max_size')} {config.max_size:g}"
+        count, because = max(1, min(int(count * 0.9), int(held * 0.92))), f"{flag('max_size')} {config.max_size:g}"
     notes = []
     if chosen is not None:
         notes.append(

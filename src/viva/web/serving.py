@@ -11,7 +11,7 @@ import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from viva.errors import VivaError
+from viva.errors import VivaError, option
 from viva.web.guard import HEADERS_LIMIT, Access, Guard, is_loopback
 
 _ANYWHERE = ("0.0.0.0", "::")  # noqa: S104
@@ -135,6 +135,6 @@ def _listen(host: str, port: int) -> socket.socket:
     except OSError as problem:
         listening.close()
         raise VivaError(
-            f"cannot serve at {host}, port {port}: {problem.strerror}; --port 0 takes a free port"
+            f"cannot serve at {host}, port {port}: {problem.strerror}; {option('port', '0')} takes a free port"
         ) from None
     return listening

@@ -26,7 +26,7 @@ from viva.benchmarks.custom.benchmark import HERE as OWN
 from viva.benchmarks.custom.benchmark import tag_layouts
 from viva.benchmarks.rubric_exam import Item, RubricExam
 from viva.benchmarks.sets import fingerprint, read_bytes, spread
-from viva.errors import DataError, MissingExtraError
+from viva.errors import DataError, MissingExtraError, option
 from viva.fields import choices
 from viva.io.records import files_of, fingerprint_of, split_of
 from viva.prompting import Templates, read_templates
@@ -66,7 +66,7 @@ class ExamCard:
     def open(self, spec: ExamSpec, data: Path | None, templates: Mapping[str, object] | None) -> CardExam | RubricExam:
         """The exam of the card at `data`. Raises DataError for a card or a table that cannot be used."""
         if data is None:
-            raise DataError("name the card: viva run CARD.yaml --model MODEL")
+            raise DataError(f"name the card: viva run CARD.yaml {option('model', 'MODEL')}")
         data = _installed(data)
         card = read_card(data)
         if spec.as_published and card.format not in ("facts", "instructions"):
@@ -159,27 +159,31 @@ def _by_task(
 ) -> LmEvalExam:
     """The exam of a card with a task of lm-eval. Raises DataError for ways of asking that it does not have."""
     asked = msgspec.json.encode(task).decode()
-    for wrong, option in (
-        (spec.chain_of_thought, "--cot"),
-        (spec.rationale, "--rationale"),
-        (own.get(TASK, asked) != asked or own.keys() - {TASK}, "--prompts"),
+    for wrong, called in (
+        (spec.chain_of_thought, option("cot")),
+        (spec.rationale, option("rationale")),
+        (own.get(TASK, asked) != asked or own.keys() - {TASK}, option("prompts")),
     ):
         if wrong:
             raise DataError(
-                f"its prompts are those of the task under `lm_eval`: leave {option} out, or change them there"
+                f"its prompts are those of the task under `lm_eval`: leave {called} out, or change them there"
             )
     if task.gen_prefix and spec.form == "chat":
-        raise DataError("its `gen_prefix` begins the reply, which chat messages cannot: add --form base")
+        raise DataError(f"its `gen_prefix` begins the reply, which chat messages cannot: add {option('form', 'base')}")
     if spec.choose == "next-token":
-        raise DataError("the options of a task of lm-eval compete by their whole texts: --answer-by likelihood")
+        raise DataError(
+            f"the options of a task of lm-eval compete by their whole texts: {option('answer_by', 'likelihood')}"
+        )
     if task.num_fewshot == 0 and spec.shots:
-        raise DataError("the task says `num_fewshot: 0`, for which lm-eval shows none either: leave --shots out")
+        raise DataError(
+            f"the task says `num_fewshot: 0`, for which lm-eval shows none either: leave {option('shots')} out"
+        )
     pool: list[dict[str, Any]] = list(task.fewshot_config.samples)
     read: list[bytes] = []
     if spec.shots and not pool:
         if not (card.shown.data or card.shown.split):
             raise DataError(
-                "--shots needs exemplars, and the card names none: add `exemplars: FILE` (rows as in `data`)"
+                "needs exemplars, and the card names none: add `exemplars: FILE` (rows as in `data`)", field="shots"
             )
         files = _shown_files(card, card.shown, folder, given)
         pool = [row for _, _, row in typed(files, card.columns)]
@@ -220,9 +224,9 @@ def _by_rubric(
     defects: Sequence[Defect],
 ) -> RubricExam:
     """The exam of a card whose answers are graded by tests or keywords. Raises DataError for ways it does not have."""
-    for asked, option in ((spec.chain_of_thought, "--cot"), (spec.rationale, "--rationale")):
+    for asked, called in ((spec.chain_of_thought, option("cot")), (spec.rationale, option("rationale"))):
         if asked:
-            raise DataError(f"the format rubric has no {option}: its questions are asked as they are")
+            raise DataError(f"the format rubric has no {called}: its questions are asked as they are")
     system = card.system
     if not system and card.tests is not None and spec.form == "chat":
         system = f"Write {card.tests.language} code that does what is asked. Reply with one code block."
@@ -279,9 +283,11 @@ def _exemplars(
     if shown.text:
         return [], [], []  # they are in the text that comes before the questions
     if card.format == "rubric":
-        raise DataError("the format rubric shows no exemplars: leave --shots out")
+        raise DataError(f"the format rubric shows no exemplars: leave {option('shots')} out")
     if not (shown.data or shown.split):
-        raise DataError("--shots needs exemplars, and the card names none: add `exemplars: FILE` (rows as in `data`)")
+        raise DataError(
+            "needs exemplars, and the card names none: add `exemplars: FILE` (rows as in `data`)", field="shots"
+        )
     files = _shown_files(card, shown, folder, given)
     where = {column: wanted for column, wanted in card.where.items() if column != FILE}
     reading = msgspec.structs.replace(card, explanation=shown.reasoning or card.explanation, where=where)
@@ -349,8 +355,9 @@ def _shown_files(card: Card, shown: Exemplars, folder: Path, given: Path | None)
         )
         more = f" (it has {there})" if there else ""
         raise DataError(
-            f"--shots needs the split {shown.split!r}, and {root} has no table of it{more}: name the file in "
-            "`exemplars: {data: FILE}`"
+            f"needs the split {shown.split!r}, and {root} has no table of it{more}: name the file in "
+            "`exemplars: {data: FILE}`",
+            field="shots",
         ) from None
 
 

@@ -23,7 +23,7 @@ from viva.benchmarks.card.guesses import clusters_of, guesses, language_of, ques
 from viva.benchmarks.card.kinds import ENOUGH, Written, by_format, dict_of, partial_options
 from viva.benchmarks.card.model import Card, parse_card
 from viva.benchmarks.card.questions import read_row
-from viva.errors import DataError, VivaError
+from viva.errors import DataError, VivaError, flag, option
 from viva.files import write_whole
 from viva.io.records import SUFFIXES, files_of, plain_stem, records, split_of
 from viva.visible import one_line
@@ -60,7 +60,7 @@ def init_card(data: Path, out: Path | None = None) -> tuple[Path, str]:
     paths = [first, *(_beside(first, one) for one in found[1:])]
     for path in paths:
         if path.exists():
-            raise VivaError(f"{path} is there already: name another file with --out, or remove it")
+            raise VivaError(f"{path} is there already: name another file with {option('out')}, or remove it")
     texts = []
     for path, best in zip(paths, found, strict=True):
         text = _text(
@@ -117,9 +117,9 @@ def _remarks(found: Mapping[Path, Written], rows: Sequence[Mapping[str, Any]]) -
             left = round((1 - card.sound) * card.rows)
             yield f"{path}: {left:,} of the sampled rows stay unscored: {one_line(card.lacking, 160)}"
         if _reasoned(card.card):
-            yield f"{path} asks for the answer alone; a model that should work it out first is run with --cot"
+            yield f"{path} asks for the answer alone; a model that should work it out first is run with {flag('cot')}"
         if card.card["format"] == "open":
-            yield f"{path}: no rule grades such answers: run it with --judge MODEL"
+            yield f"{path}: no rule grades such answers: run it with {flag('judge', 'MODEL')}"
     partial = partial_options(rows)
     answered = [name for card in found.values() for name in dict_of(card.card.get("answer")).get("aliases", [])]
     if (
@@ -409,14 +409,17 @@ def _text(
             note = best.notes.get(key, "questions about one text are one observation" if key == "cluster" else "")
             lines.append(f"{key}: {_flow(card[key])}" + (f"  # {one_line(note, 240)}" if note else ""))
     if shown:
-        lines.append(f"exemplars: {_flow({**exemplars, 'split': shown})}  # for --shots")
+        lines.append(f"exemplars: {_flow({**exemplars, 'split': shown})}  # for {flag('shots')}")
     else:
-        lines.append("# exemplars: {data: FILE, by: TAG, reasoning: COLUMN}  # rows as above, for --shots")
+        lines.append(f"# exemplars: {{data: FILE, by: TAG, reasoning: COLUMN}}  # rows as above, for {flag('shots')}")
     lines.append(
-        '# prompt: "Question: {question}\\n{options}"  # in place of the built-in one (viva show CARD --prompt)'
+        f'# prompt: "Question: {{question}}\\n{{options}}"  # in place of the built-in one (viva show CARD '
+        f"{flag('prompt')})"
     )
     if _reasoned(card):
-        lines.append("# `viva run --cot` lets a model work the answer out; without it the answer alone is asked for")
+        lines.append(
+            f"# `viva run {flag('cot')}` lets a model work the answer out; without it the answer alone is asked for"
+        )
     if card.get("tags") and "headline" not in card:
         lines.append(
             f"# headline: {{macro: {_scalar(card['tags'][0])}}}  # the mean over its values, not over questions"

@@ -273,7 +273,7 @@ def _number(response: Response, accepted: Sequence[str], tolerance: float) -> Sc
 
 
 def _math(response: Response, accepted: Sequence[str], tolerance: float) -> Score:
-    said, reading = read_formula(response.text, ended=_ended(response))
+    said, reading = read_formula(response.text, accepted, ended=_ended(response))
     if said is None:
         return grade_reading(reading, "", response)
     same = same_answer(said, accepted, tolerance)

@@ -11,6 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from viva.benchmarks.card.cells import FILE, ROW, Absent, cell, chat_of, is_scored, list_of, text_of, texts_of
+from viva.errors import flag
 from viva.io.documents import KEY
 from viva.scorers.number import value_of
 
@@ -368,7 +369,7 @@ def _free_forms(
     lengths = sorted(map(_counted, texts))
     if lengths[len(lengths) * 9 // 10] <= 12:
         yield ("phrase", gold, "short answers to a passage") if passage else ("exact", gold, "short answers")
-    yield "open", gold, "long answers: a judge grades them (--judge)"
+    yield "open", gold, f"long answers: a judge grades them ({flag('judge')})"
 
 
 def _counted(text: str) -> int:

@@ -19,7 +19,7 @@ from viva.benchmarks.card.draft import pointed
 from viva.benchmarks.card.lm_eval import Filter, Metric
 from viva.benchmarks.card.lm_eval_file import GenerationFields, ShownFields, TaskFields, read_task
 from viva.benchmarks.card.model import parse_card
-from viva.errors import DataError, VivaError
+from viva.errors import DataError, VivaError, flag, option
 from viva.files import write_whole
 from viva.io.records import SPLITS, plain_stem
 from viva.types import ExamSpec
@@ -63,7 +63,7 @@ def init_from_lm_eval(path: Path, data: Path | None, out: Path | None = None) ->
     found = convert(fields, path)
     card = out or Path(re.sub(r"[^A-Za-z0-9._-]+", "-", fields.task).strip("-.")[:100] + ".yaml")
     if card.exists():
-        raise VivaError(f"{card} is there already: name another file with --out, or remove it")
+        raise VivaError(f"{card} is there already: name another file with {option('out')}, or remove it")
     place = _place(fields, path, data, card)
     content = _text(path, fields, found.task, place)
     parsed = parse_card(content.encode(), str(card))
@@ -80,7 +80,9 @@ def init_from_lm_eval(path: Path, data: Path | None, out: Path | None = None) ->
         try:
             open_exam(ExamSpec(benchmark=CARD, name=fields.task, shots=shots, form="base"), card)
         except DataError as problem:
-            found.notes.append(f"its {shots} exemplars are not there yet ({problem}); --shots 0 asks without them")
+            found.notes.append(
+                f"its {shots} exemplars are not there yet ({problem}); {option('shots', '0')} asks without them"
+            )
     sound = sum(question.answer is not None for question in exam.questions())
     said = f"{card}: {parsed.format}, {sound:,} of {len(exam):,} questions are sound; `viva check {card}` says more"
     return "\n".join([said, *found.notes, command])
@@ -155,10 +157,10 @@ def _generation(fields: TaskFields, notes: list[str]) -> tuple[dict[str, Any], l
     given = fields.generation_kwargs or GenerationFields()
     delimiter = "\n\n" if fields.fewshot_delimiter is None else fields.fewshot_delimiter
     until = delimiter if given.until is None else given.until
-    options = [f"--max-tokens {given.max_new_tokens or given.max_gen_toks}"]
+    options = [f"{flag('max_tokens')} {given.max_new_tokens or given.max_gen_toks}"]
     if given.do_sample and given.temperature:
-        options.append(f"--temperature {given.temperature:g}")
-        options += [f"--top-p {given.top_p:g}"] if given.top_p else []
+        options.append(f"{flag('temperature')} {given.temperature:g}")
+        options += [f"{flag('top_p')} {given.top_p:g}"] if given.top_p else []
     if given.num_beams != 1:
         notes.append(f"`num_beams: {given.num_beams}` is left out: replies are drawn without beam search")
     return {"until": [until] if isinstance(until, str) else until}, options
@@ -249,7 +251,9 @@ def _local_files(fields: TaskFields, path: Path) -> dict[str, list[Path]]:
     """Split → local files. Raises DataError for ones that are not there."""
     given = fields.dataset_kwargs.data_files if fields.dataset_kwargs else None
     if not given:
-        raise DataError(f"{path}: `dataset_kwargs.data_files` is missing: name the rows before --from-lm-eval")
+        raise DataError(
+            f"{path}: `dataset_kwargs.data_files` is missing: name the rows before {option('from_lm_eval')}"
+        )
     found: dict[str, list[Path]] = {}
     for split, names in (given if isinstance(given, dict) else {"train": given}).items():
         for name in [names] if isinstance(names, str) else names:
@@ -257,7 +261,7 @@ def _local_files(fields: TaskFields, path: Path) -> dict[str, list[Path]]:
             if there is None:
                 raise DataError(
                     f"{path}: there is no file {one_line(name, 100)}, which `data_files` names: put it there, or name "
-                    "the rows before --from-lm-eval"
+                    f"the rows before {option('from_lm_eval')}"
                 )
             found.setdefault(split, []).append(there)
     return found
@@ -272,11 +276,11 @@ def _without_data(fields: TaskFields) -> str:
     """What to do where the rows are elsewhere."""
     name = fields.dataset_path or ""
     if not _REPOSITORY.fullmatch(name):
-        return f"its rows are {one_line(name, 80)!r}: name them as `data` in the card, or with --data"
+        return f"its rows are {one_line(name, 80)!r}: name them as `data` in the card, or with {flag('data')}"
     part = f" (in it {one_line(fields.dataset_name, 40)})" if fields.dataset_name else ""
     return (
         f"its rows are a data set of Hugging Face: `hf download {name} --repo-type dataset --local-dir DIR`, then name "
-        f"DIR{part} as `data` in the card, or with --data"
+        f"DIR{part} as `data` in the card, or with {flag('data')}"
     )
 
 

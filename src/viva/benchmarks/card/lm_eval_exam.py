@@ -202,7 +202,7 @@ def exemplars_of(shown: Shown, pool: Sequence[Row], rows: Iterable[Row], shots: 
 def _refuse_few(rows: Sequence[object], wanted: int) -> None:
     if len(rows) < wanted:
         raise DataError(
-            f"--shots needs {wanted} rows to choose exemplars from, and there are {len(rows)}: ask for fewer"
+            f"needs {wanted} rows to choose exemplars from, and there are {len(rows)}: ask for fewer", field="shots"
         )
 
 

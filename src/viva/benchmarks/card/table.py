@@ -20,7 +20,7 @@ from viva.benchmarks.card.model import Card
 from viva.benchmarks.card.questions import NO_COLUMN, Read, is_asked, read_row, tags_of
 from viva.benchmarks.card.rendered import read_rendered
 from viva.benchmarks.card.typed import typed
-from viva.errors import DataError
+from viva.errors import DataError, option
 from viva.io.records import SPLITS, files_of, fingerprint_of, plain_stem, records
 from viva.types import Defect, Question
 from viva.visible import one_line
@@ -41,7 +41,7 @@ def paths_of(card: Card, folder: Path, data: Path | None) -> list[Path]:
         return files_of(data, card.split if data.is_dir() else "")
     given = [card.data] if isinstance(card.data, str) else card.data
     if not any(given):
-        raise DataError("the card names no `data`: say it there, or with --data FILE")
+        raise DataError(f"the card names no `data`: say it there, or with {option('data', 'FILE')}")
     return [file for one in given for file in files_of(named_path(folder, one), card.split)]
 
 

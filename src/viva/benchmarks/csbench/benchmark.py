@@ -32,7 +32,7 @@ from viva.benchmarks.csbench.loading import (
 from viva.benchmarks.judged import JudgedExam
 from viva.benchmarks.multiple_choice import MultipleChoiceExam
 from viva.benchmarks.sets import fingerprint, locate
-from viva.errors import DataError
+from viva.errors import DataError, option
 from viva.prompting import BREAKS, Templates, chosen_text, fill, gap_between, read_templates
 from viva.scorers.grading import because, grade_reading
 from viva.scorers.resolution import Decision
@@ -272,12 +272,12 @@ class CSBench:
         if spec.language not in FOLDERS and not there:
             raise DataError(
                 f"CS-Bench has no language {spec.language!r}; it has {', '.join(FOLDERS)}; "
-                f"a set in another one is a folder {folder} of --data, with test.json in it"
+                f"a set in another one is a folder {folder} of {option('data')}, with test.json in it"
             )
         if data is None and spec.language not in ("en", "zh"):
             raise DataError(
                 f"the bundled sample has English and Chinese, not {spec.language!r}: "
-                "give the published files with --data DIR or VIVA_DATA (`viva fetch csbench`)"
+                f"give the published files with {option('data', 'DIR')} or VIVA_DATA (`viva fetch csbench`)"
             )
         return CSBenchExam(spec, data or self.sample, templates)
 

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from viva.benchmarks.csbench.loading import FOLDERS
 from viva.benchmarks.sets import fingerprint, read_bytes
-from viva.errors import DataError
+from viva.errors import DataError, option
 from viva.languages import LANGUAGES
 from viva.types import Language
 from viva.visible import one_line
@@ -73,7 +73,7 @@ def read_set(path: Path, language: Language | None) -> RawSet:
         if not there:
             raise DataError(f"{path} holds no CS-Bench files: expected {TEST}, or CSBench-EN/{TEST}, in it")
         if language is None and len(there) > 1:
-            raise DataError(f"{path} holds several languages: choose one with --language {'|'.join(there)}")
+            raise DataError(f"{path} holds several languages: choose one with {option('language')} {'|'.join(there)}")
         chosen = language or there[0]
         if chosen not in there:
             raise DataError(f"{path} has no {FOLDERS[chosen]}; it has: {', '.join(FOLDERS[code] for code in there)}")
@@ -95,7 +95,7 @@ def _said(records: Sequence[Raw], path: Path) -> Language:
     for code, name in NAMES.items():
         if said == {name}:
             return code
-    raise DataError(f"{path} does not say in which language it is: give --language")
+    raise DataError(f"{path} does not say in which language it is: give {option('language')}")
 
 
 def read_raw(path: Path) -> tuple[list[Raw], bytes]:

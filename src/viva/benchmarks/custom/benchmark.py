@@ -15,7 +15,7 @@ from viva.benchmarks.custom.loading import usable_questions
 from viva.benchmarks.custom.model import LeftOut, OwnQuestion
 from viva.benchmarks.rubric_exam import Item, RubricExam
 from viva.benchmarks.sets import fingerprint, read_bytes, spread
-from viva.errors import DataError
+from viva.errors import DataError, option
 from viva.prompting import Templates, read_templates
 from viva.scorers.rubric.code import canonical, extract_code
 from viva.scorers.rubric.model import Rubric
@@ -91,7 +91,7 @@ class CustomQuestions:
     def open(self, spec: ExamSpec, data: Path | None, templates: Mapping[str, object] | None) -> RubricExam:
         """The questions of the file `data`. Raises DataError where it has errors, or is missing."""
         if data is None:
-            raise DataError("name the question file: viva run FILE.yaml --model MODEL")
+            raise DataError(f"name the question file: viva run FILE.yaml {option('model', 'MODEL')}")
         read = usable_questions(data)
         items = own_items(read.questions, read.system, read.language)
         items += [

@@ -18,7 +18,7 @@ import msgspec
 from viva.benchmarks.infibench.cases import Case, read_case
 from viva.benchmarks.infibench.reading import Reading, read_yaml, shown
 from viva.benchmarks.sets import read_bytes
-from viva.errors import DataError, MissingDataError
+from viva.errors import DataError, MissingDataError, option
 from viva.types import Defect
 
 DATA_CSV = "suite_v2.1_data.csv"
@@ -71,7 +71,7 @@ def find_set(data: Path) -> Path:
             return named[0]
         if named:
             names = ", ".join(suite.name for suite in named)
-            raise DataError(f"{folder} holds several suites: {names}; say which with --data {named[0]}")
+            raise DataError(f"{folder} holds several suites: {names}; say which with {option('data')} {named[0]}")
     raise MissingDataError(
         f"{data} holds no infibench data: expected {DATA_CSV} or a suite_*.yaml in it or in infibench/; "
         "`viva fetch infibench` says where to get it"

@@ -23,7 +23,7 @@ from viva.benchmarks.sets import fingerprint, read_bytes, spread
 from viva.benchmarks.syneval import grading, loading, prompting, tables
 from viva.benchmarks.syneval.items import FORMATS, Format, Item
 from viva.contracts import ContextWindow
-from viva.errors import DataError
+from viva.errors import DataError, option
 from viva.prompting import BREAKS, ESTIMATED, Templates, fit_to_context, gap_between, read_templates
 from viva.scorers.grading import no_reply
 from viva.types import (
@@ -73,7 +73,8 @@ class SynEvalExam(GradedByRule):
             if not exemplars or not exemplars.strip():
                 raise DataError(
                     f"{folder} has no exemplars to show ({loading.EXEMPLARS} is missing or empty): "
-                    f"`viva build syneval` writes them beside {loading.TEST}; without them, ask with --shots 0"
+                    f"`viva build syneval` writes them beside {loading.TEST}; without them, ask with "
+                    f"{option('shots', '0')}"
                 )
             self._pools = loading.read_exemplars(folder / loading.EXEMPLARS, exemplars)
             self.defects += prompting.too_few(listed, self._pools, spec.shots, same_sentence=spec.as_published)

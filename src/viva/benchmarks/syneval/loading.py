@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from viva.benchmarks.sets import locate
 from viva.benchmarks.syneval.items import FORMATS, KNOWLEDGE_POINTS, Format, Item, KnowledgePoint
-from viva.errors import DataError, MissingDataError
+from viva.errors import DataError, MissingDataError, option
 from viva.types import Defect
 
 TEST = "test.jsonl"
@@ -48,13 +48,13 @@ class Listed(Struct, frozen=True):
 def find_set(data: Path) -> Path:
     """The folder that holds test.jsonl: `data` or its folder syneval/. Raises (Missing)DataError."""
     if data.is_file():
-        raise DataError(f"{data} is a file; --data takes the folder of a set, with {TEST} in it")
+        raise DataError(f"{data} is a file; {option('data')} takes the folder of a set, with {TEST} in it")
     try:
         return locate(data, "syneval", TEST)
     except MissingDataError:
         raise MissingDataError(
             f"{data} holds no syneval set: expected {TEST} in it or in syneval/; "
-            "`viva build syneval TREEBANK --out DIR` makes one"
+            f"`viva build syneval TREEBANK {option('out', 'DIR')}` makes one"
         ) from None
 
 

@@ -57,7 +57,7 @@ def split(config: SplitConfig) -> int:
     valid = {item.name for at, item in enumerate(opened.items) if at in drawn.chosen}
     if not valid or len(valid) == len(opened.items):
         raise VivaError(
-            f"--share {config.share} of {len(opened.items):,} questions leaves nothing on one side; take another"
+            f"{config.share} of {len(opened.items):,} questions leaves nothing on one side; take another", field="share"
         )
     manifest = manifest_of(opened, drawn, groups, config, share)
     target = config.out / opened.folder if opened.folder else config.out

@@ -118,7 +118,7 @@ def share_of(text: str) -> Fraction:
     except (ValueError, ZeroDivisionError):
         found = Fraction(0)
     if not 0 < found < 1 or found.denominator > 10**6:
-        raise VivaError(f"--share {text[:40]!r}: write a share between 0 and 1: 10%, 0.1 or 1/10")
+        raise VivaError(f"{text[:40]!r}: write a share between 0 and 1: 10%, 0.1 or 1/10", field="share")
     return found
 
 
@@ -134,7 +134,9 @@ def of_csbench(source: Path, by: tuple[str, ...], language: Language | None) -> 
         lacking = next((record for record in records if name not in record), None)
         if lacking is not None:
             there = ", ".join(one_line(key, 40) for key in list(lacking)[:20])
-            raise DataError(f"--by {name!r}: record {text(lacking.get('ID'))!r} has no such field; it has: {there}")
+            raise DataError(
+                f"{name!r}: record {text(lacking.get('ID'))!r} has no such field; it has: {there}", field="by"
+            )
     sides = ["test"] * len(found.test) + ["valid"] * len(found.valid or [])
     items = [
         Item(name, tuple(_values(record, one) for one in chosen), asked(record), side if found.valid else "")
@@ -159,7 +161,7 @@ def of_question_file(source: Path, by: tuple[str, ...]) -> Splittable:
     for name in (part for one in by for part in one.split("/")):
         if name not in tags:
             raise DataError(
-                f"--by {name!r}: no question of {source} has such a tag; there are: {', '.join(tags) or 'none'}"
+                f"{name!r}: no question of {source} has such a tag; there are: {', '.join(tags) or 'none'}", field="by"
             )
     chosen = by or tuple(tags)
     items = [

@@ -28,7 +28,7 @@ from viva.build.files import content_of
 from viva.build.options import SHOWN, ListAll, ProjectPath, tell_held, tell_more
 from viva.build.review_options import DecidingOptions, FileOptions, decide_by_file, serve_items
 from viva.commands import command
-from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError
+from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError, flag, option
 from viva.fields import note
 from viva.runs.progress import say
 from viva.shipped import shipped_text
@@ -73,9 +73,11 @@ def graph(config: GraphConfig) -> int:
         read_triples(content_of(file), str(file)) for file in config.triples
     ]
     if path.exists() and given and not (config.add or config.force):
-        raise VivaError(f"{path} is there already: --add to it, or replace it with --force")
+        raise VivaError(f"{path} is there already: {option('add')} to it, or replace it with {option('force')}")
     if not given and not path.exists():
-        raise VivaError("what are the topics? --toc FILE (a table of contents) or --triples FILE")
+        raise VivaError(
+            f"what are the topics? {option('toc', 'FILE')} (a table of contents) or {option('triples', 'FILE')}"
+        )
     earlier = [read_triples(path.read_bytes(), str(path))] if path.exists() and not config.force else []
     graph = merged([*earlier, *given])
     findings = check(graph)
@@ -146,7 +148,7 @@ def sheet(config: SheetConfig) -> int:
         print(shipped_text(__file__, "example.csv"), end="")
         return EXIT_OK
     if config.project is None:
-        raise VivaError("which PROJECT? (or --example)")
+        raise VivaError(f"which PROJECT? (or {option('example')})")
     from viva.build.files import replace_file
     from viva.build.reasoning.coverage import coverage
     from viva.build.reasoning.project import Project
@@ -172,7 +174,7 @@ def sheet(config: SheetConfig) -> int:
         replace_file(path, content)
     opened.instructions(bundled_instructions())
     print(f"{path}: {plural(len(stubs), 'row')} to fill in {'added' if before is not None else 'written'}; "
-               f"`viva build clrbench sheet --example` shows filled ones")  # fmt: skip
+               f"`viva build clrbench sheet {option('example')}` shows filled ones")  # fmt: skip
     return EXIT_OK
 
 
@@ -229,7 +231,7 @@ def coverage(config: CoverageConfig) -> int:
     from viva.build.reasoning.project import Project
 
     if config.picture and config.picture.suffix.lower() != ".svg":
-        raise VivaError(f"--picture {config.picture}: the picture is an SVG; name a file that ends in .svg")
+        raise VivaError(f"{config.picture}: the picture is an SVG; name a file that ends in .svg", field="picture")
     opened = Project(config.project)
     graph = opened.needed_graph()
     questions = opened.checked.questions if opened.sheet else []
@@ -387,10 +389,10 @@ def export(config: ExportConfig) -> int:
         *(f"no exemplar: {what} (one approved question)" for what in made.manifest.without_exemplar),
     ):
         print(escape_invisible(f"note: {said}"), file=sys.stderr)
-    shots = "" if made.manifest.exemplars else " --shots 0"
+    shots = "" if made.manifest.exemplars else f" {flag('shots', '0')}"
     print(
         f"{plural(made.manifest.test, 'question')} and {plural(made.manifest.exemplars, 'exemplar')} are "
         f"in {config.out}, {len(made.held):,} held back; fingerprint {made.manifest.fingerprint}; "
-        f"examine with: viva run clrbench --data {config.out}{shots} --model ..."
+        f"examine with: viva run clrbench {flag('data')} {config.out}{shots} {flag('model')} ..."
     )
     return EXIT_OK

@@ -21,7 +21,7 @@ from viva.build.reasoning.questions import NAMES
 from viva.build.reasoning.sheet import Sheet, read_sheet
 from viva.build.reasoning.topics import Graph, check, read_triples
 from viva.build.spreadsheet import clean
-from viva.errors import DataError
+from viva.errors import DataError, option
 from viva.review.items import Item
 from viva.types import RATIONALE, Generate, ReviewItem, Sampling
 
@@ -55,7 +55,8 @@ class Project(TextProject):
     def __init__(self, path: Path) -> None:
         if not path.is_dir():
             raise DataError(
-                f"there is no project folder {path}; begin with: viva build clrbench graph {path} --toc FILE"
+                f"there is no project folder {path}; begin with: viva build clrbench graph {path} "
+                f"{option('toc', 'FILE')}"
             )
         super().__init__(path)
 
@@ -74,7 +75,9 @@ class Project(TextProject):
     def needed_graph(self) -> Graph:
         """The same; raises DataError where there is none."""
         if self.graph is None:
-            raise DataError(f"{self.path} has no {TOPICS}; make it: viva build clrbench graph {self.path} --toc FILE")
+            raise DataError(
+                f"{self.path} has no {TOPICS}; make it: viva build clrbench graph {self.path} {option('toc', 'FILE')}"
+            )
         return self.graph
 
     @cached_property

@@ -28,7 +28,7 @@ from msgspec import Meta, Struct
 
 from viva.build.stackexchange.selection import read_line
 from viva.commands import command
-from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError
+from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError, flag, option
 from viva.fields import note
 from viva.runs.config import Progress
 from viva.runs.progress import Screen, clock, say
@@ -129,9 +129,9 @@ def pool(config: PoolConfig) -> int:
         check_chart(config.chart)  # before anything is read for it
     days = {name: _day(getattr(config, name), f"--{name}") for name in ("date", "after", "before")}
     if config.after and config.before and days["after"] >= days["before"]:
-        raise VivaError(f"--after {config.after} leaves no day before --before {config.before}")
+        raise VivaError(f"{config.after} leaves no day before {option('before')} {config.before}", field="after")
     if math.isnan(config.times):
-        raise VivaError(f"--times {config.times} is no figure; write one of 1 to 100")
+        raise VivaError(f"{config.times} is no figure; write one of 1 to 100", field="times")
     settings = PoolSettings(
         line=read_line(config.line, config.log),
         min_answers=config.min_answers,
@@ -215,7 +215,7 @@ def _report(build: Build, out: Path) -> int:
     floor = build.settings["floor"]
     few = [f"{one.language} {one.seed:,}" for one in build.languages if one.area and one.seed < floor]
     if few:
-        say(f"viva: fewer than --floor {floor:,} questions to draw from: {', '.join(few)}")
+        say(f"viva: fewer than {flag('floor')} {floor:,} questions to draw from: {', '.join(few)}")
     return code
 
 

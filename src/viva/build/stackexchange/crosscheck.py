@@ -52,7 +52,7 @@ def take_over(project: Project, lines: Sequence[Review]) -> None:
 def decide(project: Project, questions: Sequence[str], reviewer: str, *, reject: bool, comment: str) -> int:
     """Approve or reject questions as their files now stand, all or none; returns how many. Raises VivaError."""
     if len(comment) > COMMENT_LIMIT:
-        raise VivaError(f"--comment has {len(comment):,} characters; at most {COMMENT_LIMIT:,} are kept")
+        raise VivaError(f"has {len(comment):,} characters; at most {COMMENT_LIMIT:,} are kept", field="comment")
     events, at = project.decided(), round(time.time(), 3)
     lines: list[Review] = []
     for identity in dict.fromkeys(questions):

@@ -25,7 +25,7 @@ from viva.build.stackexchange.rows import MAX_ROW, BrokenRowError, Row, RowReade
 from viva.build.stackexchange.scan import Block, Scanner
 from viva.build.stackexchange.tagtree import TagTree
 from viva.contracts import WorkerPool
-from viva.errors import DataError
+from viva.errors import DataError, flag
 from viva.io.packed import BROKEN, opener
 
 if TYPE_CHECKING:
@@ -368,7 +368,7 @@ def open_dump(path: Path, stage: Path, piece: int = PIECE) -> Dump:
 def refusal(begins: bytes, name: str) -> str:
     """Why a file that begins so is no dump; empty where it may be one."""
     if begins.startswith(b"7z\xbc\xaf"):
-        return f"{name} is a 7z archive: 7z x -so ARCHIVE Posts.xml | viva build infibench pool - --date DAY"
+        return f"{name} is a 7z archive: 7z x -so ARCHIVE Posts.xml | viva build infibench pool - {flag('date', 'DAY')}"
     if begins.startswith((b"\xff\xfe", b"\xfe\xff", b"PK\x03\x04", b"\x28\xb5\x2f\xfd")):
         return f"{name} is UTF-16, zip or zstd; Posts.xml is UTF-8: unpack or convert it first"
     return "" if begins else f"{name} is empty; it should be a dump"

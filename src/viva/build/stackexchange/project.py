@@ -43,7 +43,7 @@ from viva.build.stackexchange.kitchecks import KitChecked, at, check_kit, metric
 from viva.build.stackexchange.pool import BUILD, POOL, Build, PoolQuestion, read_build, read_pool
 from viva.build.stackexchange.prompt import asked, draft_of, unfit_of
 from viva.build.stackexchange.set_places import Candidate, Places, places
-from viva.errors import DataError, VivaError
+from viva.errors import DataError, VivaError, option
 from viva.review.items import Item
 from viva.runs.progress import notify
 from viva.types import ReviewItem
@@ -92,8 +92,9 @@ class Project(ProjectFolder):
     def __init__(self, path: Path) -> None:
         if not (path / POOL).is_file():
             raise DataError(
-                f"{path} has no {POOL}; begin with: viva build infibench pool DUMP --out {path}, or take a pool that "
-                f"lies elsewhere: viva build infibench kit {path} --pool FOLDER"
+                f"{path} has no {POOL}; begin with: viva build infibench pool DUMP {option('out')} {path}, or take "
+                "a pool that "
+                f"lies elsewhere: viva build infibench kit {path} {option('pool', 'FOLDER')}"
             )
         super().__init__(path)
         self._checked: dict[int, tuple[str, KitChecked]] = {}
@@ -299,7 +300,9 @@ def take_pool(pool: Path, project: Path) -> None:
         content = content_of(pool / name)
         if (project / name).exists():
             if content_of(project / name) != content:
-                raise VivaError(f"{project} has another {name} than {pool}; begin a new project, or leave out --pool")
+                raise VivaError(
+                    f"{project} has another {name} than {pool}; begin a new project, or leave out {option('pool')}"
+                )
             continue
         replace_file(project / name, content)
 

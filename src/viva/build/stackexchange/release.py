@@ -50,7 +50,9 @@ class Released(Struct, frozen=True, kw_only=True):
 def release(project: Project, out: Path, options: ReleaseOptions) -> Released:
     """Write the set of what is approved. Raises VivaError, StorageError."""
     if (out / POOL).exists() or ((out / MANIFEST).exists() and find_built(out) != out):
-        raise VivaError(f"--out {out} holds a pool, a project or another build.json; name a folder of the set's own")
+        raise VivaError(
+            f"{out} holds a pool, a project or another build.json; name a folder of the set's own", field="out"
+        )
     wanted, held = _chosen(project, options.after, pilot=options.pilot)
     notes: list[str] = []
     wanted, failed = _graded(wanted, notes, unsafe=options.unsafe)

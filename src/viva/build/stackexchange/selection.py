@@ -41,7 +41,7 @@ from viva.build.stackexchange.tagtree import NONE, SEVERAL, TagTree, read_tree
 from viva.build.stackexchange.view_line import Line, ViewAges
 from viva.build.staging import staged
 from viva.contracts import WorkerPool
-from viva.errors import DataError, VivaError
+from viva.errors import DataError, VivaError, option
 from viva.version import __version__
 
 
@@ -294,7 +294,9 @@ class _Building:
                 if kept.setdefault(row.id, row) is row:
                     held += len(row.body) + len(row.title)
             if held > MAX_TEXTS:
-                raise DataError(f"the pool's texts have more than {MAX_TEXTS:,} characters: take a smaller --size")
+                raise DataError(
+                    f"the pool's texts have more than {MAX_TEXTS:,} characters: take a smaller {option('size')}"
+                )
             self._watch.reading("texts", self._dump, len(asked))
         missing = wanted - asked.keys()
         if missing:
@@ -376,5 +378,5 @@ def read_line(points: tuple[float, float, float, float], base: Literal["e", "2",
     """The line through two points. Raises VivaError where it does not rise."""
     if not all(map(math.isfinite, points)) or points[0] >= points[2] or points[1] > points[3]:
         shown = " ".join(f"{one:g}" for one in points)
-        raise VivaError(f"--line {shown} does not rise from left to right; the paper's is 0 5 3000 15.5")
+        raise VivaError(f"{shown} does not rise from left to right; the paper's is 0 5 3000 15.5", field="line")
     return Line(from_days=points[0], from_log=points[1], to_days=points[2], to_log=points[3], logarithm=base)

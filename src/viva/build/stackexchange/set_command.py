@@ -19,7 +19,7 @@ from viva.build.review_options import DecidingOptions, refuse_name, serve_items,
 from viva.build.stackexchange.coverage import coverage_grid, exposure_grid, metric_lines
 from viva.build.stackexchange.pilot_answers import Answers, gather_answers, named_runs, tried_scores
 from viva.commands import command
-from viva.errors import EXIT_INCOMPLETE, EXIT_OK, DataError
+from viva.errors import EXIT_INCOMPLETE, EXIT_OK, DataError, flag, option
 from viva.fields import note
 from viva.runs.progress import say
 from viva.visible import escape_invisible, one_line, plural
@@ -213,7 +213,7 @@ def _moved(opened: Project, states: Sequence[State], dealt: Places, *, everythin
         made = "" if identity in kits else f" (no kit yet: viva build infibench kit {opened.path})"
         yield f"moved up: so-{identity}, {by_id[identity].language}{made}"
     if len(moved) > SHOWN and not everything:
-        yield f"... and {len(moved) - SHOWN:,} more moved up, which --all lists"
+        yield f"... and {len(moved) - SHOWN:,} more moved up, which {flag('all')} lists"
 
 
 class DraftConfig(DraftOptions, kw_only=True):
@@ -290,7 +290,7 @@ def review(config: ReviewConfig) -> int:
         opened,
         items(),
         config,
-        "--everything shows what is decided, --kits what is not written yet",
+        f"{flag('everything')} shows what is decided, {flag('kits')} what is not written yet",
         refuse=partial(refusal, opened),
         saved=partial(take_over, opened),
         renewed=items,
@@ -358,7 +358,8 @@ def calibrate(config: CalibrateConfig) -> int:
         changed |= gather_answers(opened, name, label, known, found, config.answers)
     if not found:
         raise DataError(
-            f"the runs asked none of the questions of {config.project}; run the set that `export --pilot` wrote"
+            f"the runs asked none of the questions of {config.project}; run the set that `export {option('pilot')}` "
+            "wrote"
         )
     tried = tried_scores(found)
     told = findings(tried)
@@ -449,7 +450,7 @@ def export(config: ExportConfig) -> int:
     print(
         f"{plural(made.questions, 'question')} {'is' if made.questions == 1 else 'are'} in {config.out}, "
         f"{len(made.held):,} held back; fingerprint {made.manifest.fingerprint}; "
-        f"examine with: viva run infibench --data {config.out} --model ..."
+        f"examine with: viva run infibench {flag('data')} {config.out} {flag('model')} ..."
     )
     return EXIT_INCOMPLETE if made.failed else EXIT_OK
 

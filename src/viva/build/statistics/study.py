@@ -76,7 +76,7 @@ def _pair_of(text: str) -> tuple[str, str]:
     """Two dimensions, as --cross names them. Raises VivaError."""
     first, comma, second = text.partition(",")
     if not comma or not first.strip() or not second.strip() or first.strip() == second.strip():
-        raise VivaError(f"--cross {text!r}: write two dimensions, such as domain,format")
+        raise VivaError(f"{text!r}: write two dimensions, such as domain,format", field="cross")
     return first.strip(), second.strip()
 
 

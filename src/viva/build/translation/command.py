@@ -13,7 +13,7 @@ from viva.build.draft_options import DraftOptions, MaxTokens, asked_for, ending,
 from viva.build.options import SHOWN, Language, ListAll, ProjectPath, tell_held, tell_more
 from viva.build.review_options import DecidingOptions, FileOptions, decide_by_file, serve_items
 from viva.commands import command
-from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError
+from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError, flag, option
 from viva.fields import note
 from viva.visible import escape_invisible, one_line, plural
 
@@ -58,7 +58,8 @@ def check(config: CheckConfig) -> int:
         source = read_set(config.beside, config.beside_language)
         if source.language == found.language and source.where == found.where:
             raise VivaError(
-                f"--reference {config.beside} is SET itself: name what it was translated from (--beside-language en)"
+                f"{config.beside} is SET itself: name what it was translated from ({option('beside_language')} en)",
+                field="reference",
             )
         for here, there in ((found.test, source.test), (found.valid or [], source.valid or [])):
             if here and there:
@@ -155,7 +156,8 @@ def export(config: ExportConfig) -> int:
     print(
         f"{plural(made.test, 'question')} and {made.valid:,} of the validation half are in {config.out}, "
         f"{len(made.held):,} held back{f', {made.unseen:,} of them seen by nobody' if made.unseen else ''}; examine "
-        f"with: viva run csbench --data {config.out} --language {made.language} --model ..."
+        f"with: viva run csbench {flag('data')} {config.out} {flag('language')} {made.language} "
+        f"{flag('model')} ..."
     )
     return EXIT_OK
 

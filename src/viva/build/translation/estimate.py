@@ -11,6 +11,7 @@ from viva.contracts import Model
 from viva.engine.budget import worst_case
 from viva.engine.journal import Journal
 from viva.engine.keys import Keys
+from viva.errors import flag
 from viva.prompting import estimate_tokens
 from viva.runs.open import price_of
 from viva.types import Generate, Usage
@@ -32,7 +33,7 @@ def estimate(project: Project, model: Model, asked: Sequence[Generate], asking: 
     head = estimate_tokens(project.templates.translate["system"] + project.templates.translate["whole"])
     replies = round(WORDIER * sum(max(1, worst_case(request).input - head) for request in left))
     price = price_of(model, asking.price)
-    money = ", price unknown (--price IN/OUT)"
+    money = f", price unknown ({flag('price', 'IN/OUT')})"
     if price:
         costs = price.cost(Usage(prompts, replies)), price.cost(Usage(prompts, most))
         money = f": about ${costs[0]:.2f}, at most ${costs[1]:.2f}"

@@ -39,7 +39,7 @@ from viva.build.translation.prompt import (
 )
 from viva.engine.journal import Entry
 from viva.engine.reviews import Review
-from viva.errors import DataError, VivaError
+from viva.errors import DataError, VivaError, option
 from viva.review.items import Item
 from viva.types import Generate, Language, ReviewItem, Sampling
 
@@ -148,8 +148,9 @@ class Project(TextProject):
         content = self.read(SETTINGS)
         if content is None:
             raise DataError(
-                f"{path} is no project of translation: begin with `viva build translate SET --to de --model ... "
-                f"--project {path}`"
+                f"{path} is no project of translation: begin with `viva build translate SET {option('to')} de "
+                f"{option('model')} ... "
+                f"{option('project')} {path}`"
             )
         try:
             self.settings = msgspec.json.decode(content, type=Settings)
@@ -170,7 +171,10 @@ class Project(TextProject):
         """The project, made where it is not there yet. Raises VivaError where it is another one's."""
         found = read_set(source, languages[0])
         if found.language == languages[1]:
-            raise VivaError(f"--to {languages[1]}: {source} is in that language already; say --language if it is not")
+            raise VivaError(
+                f"{languages[1]}: {source} is in that language already; say {option('language')} if it is not",
+                field="to",
+            )
         wanted = Settings(
             source=str(source.resolve()),
             fingerprint=found.fingerprint,
@@ -187,7 +191,8 @@ class Project(TextProject):
             there, here = getattr(project.settings, name), getattr(wanted, name)
             if there != here:
                 raise VivaError(
-                    f"{path} holds another translation ({name} {there!r}, and now {here!r}): choose another --project"
+                    f"{path} holds another translation ({name} {there!r}, and now {here!r}): choose another "
+                    f"{option('project')}"
                 )
         return project
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from msgspec import Meta, Struct
 
 from viva.commands import command
-from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError
+from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError, flag
 from viva.fields import note
 from viva.runs.config import Progress
 from viva.runs.progress import Screen, say
@@ -153,8 +153,9 @@ def _encoding(name: str) -> str:
         usable = False
     if not usable:
         raise VivaError(
-            f"--encoding {name!r}: no text encoding that extends ASCII; use utf-8, latin-1, cp1252, ..., "
-            "or convert the files to UTF-8 first"
+            f"{name!r}: no text encoding that extends ASCII; use utf-8, latin-1, cp1252, ..., "
+            "or convert the files to UTF-8 first",
+            field="encoding",
         )
     return name
 
@@ -204,7 +205,7 @@ def _report(manifest: Manifest, out: Path) -> int:
         f"{'dropped' if manifest.sampling.scheme == 'published' else 'made one'}), {manifest.exemplars:,} exemplars.",
         *_short(manifest),
         f"The set {manifest.name} is in {out}, fingerprint {manifest.fingerprint}; "
-        f"examine with: viva run syneval --data {out} --model ...",
+        f"examine with: viva run syneval {flag('data')} {out} {flag('model')} ...",
     ]
     print(grids_terminal([_counts(manifest)], closing), end="")
     code = EXIT_OK
@@ -216,7 +217,7 @@ def _report(manifest: Manifest, out: Path) -> int:
     if not manifest.test:
         print(
             f"viva: nothing was drawn: no stratum has {manifest.sampling.min_stratum:,} questions; "
-            "lower --min-stratum, or use --sampling clean",
+            f"lower {flag('min_stratum')}, or use {flag('sampling')} clean",
             file=sys.stderr,
         )
         code = EXIT_INCOMPLETE

@@ -39,7 +39,7 @@ from viva.build.treebank.treebank import Plan, Problem, Reader, survey
 from viva.build.treebank.wordings import read_wordings
 from viva.build.treebank.workers import Generate, Result, Worker, WorkSettings, chunks, where, worker
 from viva.distributed import WorkerPool, open_worker_pool
-from viva.errors import DataError
+from viva.errors import DataError, option
 from viva.version import __version__
 
 
@@ -162,7 +162,7 @@ class _Build:
                 self._starts.append(self._starts[-1] + len(result.questions))
                 for problem in result.problems:
                     if self._settings.malformed == "refuse":
-                        raise DataError(f"{problem}; mend it, or skip such trees with --malformed skip")
+                        raise DataError(f"{problem}; mend it, or skip such trees with {option('malformed')} skip")
                     self._first_problem = self._first_problem or problem
                     problems = problems or files.enter_context((self._stage / MALFORMED).open("wb"))
                     problems.write(msgspec.json.encode(problem) + b"\n")

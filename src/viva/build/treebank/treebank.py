@@ -24,7 +24,7 @@ from msgspec import Struct
 
 from viva.build.treebank.archives import UNREADABLE, Member, Stream, entries, reason, streams, walk
 from viva.build.treebank.tree_stream import Flaw, Span, Splitter
-from viva.errors import DataError
+from viva.errors import DataError, flag
 
 PIECE = 1 << 16
 """Bytes of a line that are read at once."""
@@ -160,7 +160,7 @@ def _choose(found: list[Member], glob: str) -> tuple[str, list[Member]]:
     """The rule, and the members it chooses."""
     if glob:
         pattern = glob.lower()
-        return f"--glob {glob}", [
+        return f"{flag('glob')} {glob}", [
             member
             for member in found
             if any(fnmatch.fnmatchcase(name.lower(), pattern) for name in (member.name, member.name.split("/")[-1]))
@@ -281,7 +281,7 @@ class Reader:
         except UnicodeDecodeError as problem:
             message = (
                 f"byte 0x{found.content[problem.start]:02X} is not {self._encoding.upper()}; "
-                "if the file is in another encoding, name it with --encoding"
+                f"if the file is in another encoding, name it with {flag('encoding')}"
             )
             return Problem(source=shown, line=found.line, tree=found.number, kind="encoding", message=message)
         if control := _CONTROL.search(text):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from viva.benchmarks.syneval.items import KnowledgePoint
-from viva.errors import DataError
+from viva.errors import DataError, option
 from viva.prompting import read_templates
 from viva.shipped import shipped_table
 
@@ -88,7 +88,7 @@ def read_wordings(name: str) -> dict[str, Any]:
     try:
         over = read_templates(Path(name))
     except DataError as problem:
-        raise DataError(f"--wordings: {problem}") from None
+        raise DataError(f"{option('wordings')}: {problem}") from None
     bundled = _bundled()
     bundled["MVP"] = bundled["MVP"] | dict.fromkeys(bundled["roles"], bundled["MVP"])
     for point, table in over.items():

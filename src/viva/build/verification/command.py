@@ -17,7 +17,7 @@ from viva.build.verification.sheets import aspect_of, drawn, rated, read_sheets
 from viva.build.verification.tables import Verification
 from viva.commands import command
 from viva.contracts import Exam
-from viva.errors import VivaError
+from viva.errors import VivaError, option
 from viva.fields import note
 from viva.runs.config import TaskOptions
 from viva.runs.exams import label, open_exams
@@ -87,5 +87,5 @@ def _exam(config: SetOptions) -> Exam:
     language = (config.language,) if config.language else ()
     found = open_exams((config.source,), TaskOptions(data=config.data, language=language))
     if len(found) > 1:
-        raise VivaError(f"{config.source} is in several languages: choose one with --language")
+        raise VivaError(f"{config.source} is in several languages: choose one with {option('language')}")
     return found[0][0]

@@ -78,7 +78,9 @@ def aspect_of(exam: Exam, name: str) -> tuple[Aspect, list[Question]]:
         aspect = Aspect(name, tuple(sorted({question.tags[name] for question in found})))
     if not found:
         tags = ", ".join(dict.fromkeys(tag for question in questions for tag in question.tags)) or "none"
-        raise VivaError(f"--ask {name!r}: no question has it; there are {GOLD}, {EXPLANATION}, and the tags {tags}")
+        raise VivaError(
+            f"{name!r}: no question has it; there are {GOLD}, {EXPLANATION}, and the tags {tags}", field="ask"
+        )
     return aspect, found
 
 

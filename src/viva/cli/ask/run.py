@@ -66,9 +66,15 @@ def as_cards(ctx: click.Context, _: click.Parameter, names: tuple[str, ...]) -> 
 def _card_for(table: Path, *, yes: bool) -> str:
     """The card of a table: that of an earlier draft, or a new one. Raises VivaError where nobody can be asked."""
     from viva.benchmarks.card.draft import TODO, card_name, init_card
+    from viva.benchmarks.card.model import read_card
 
     path = Path(card_name(table))
     if path.exists():
+        known = read_card(path).data
+        if (path.parent / str(known)).absolute() != table.absolute():
+            raise VivaError(
+                f"{path} is there already, and reads {known!r}: `viva init {table} --out NAME.yaml` writes another card"
+            )
         click.echo(f"{table}: read by {path}, which is there already", err=True)
         return str(path)
     can_ask = sys.stdin.isatty() and sys.stderr.isatty()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from viva.errors import DataError
+from viva.errors import DataError, option
 from viva.interop.reading import PLAIN, dataset, inspectlog, opencompass
 from viva.io import bounded
 
@@ -20,7 +20,8 @@ def form_of(paths: Sequence[Path]) -> str:
     if len(kinds) > 1:
         first, second, *_ = kinds
         raise DataError(
-            f"these files are of several kinds ({first} and {second}): grade them apart, or say --from NAME"
+            f"these files are of several kinds ({first} and {second}): grade them apart, or say "
+            f"{option('from', 'NAME')}"
         )
     return next(iter(kinds))
 
@@ -70,6 +71,7 @@ def _of_folder(path: Path) -> str:
     if len(found) > 1:
         (a, first), (b, second), *_ = found.items()
         raise DataError(
-            f"{path} holds files of several kinds ({first.name}: {a}, {second.name}: {b}): say --from NAME, or give one"
+            f"{path} holds files of several kinds ({first.name}: {a}, {second.name}: {b}): say "
+            f"{option('from', 'NAME')}, or give one"
         )
     return next(iter(found), PLAIN)

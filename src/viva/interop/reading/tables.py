@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from viva.errors import DataError
+from viva.errors import DataError, option
 from viva.interop.reading import fields
 from viva.interop.reading.rows import Columns, Given, Item, said_in, stop_of, text_of, texts_in
 
@@ -23,7 +23,9 @@ def item_of(row: Mapping[str, object], file: str, where: str, columns: Columns) 
         asked = text_of(row[columns.question]) or said_in(_last(row[columns.question]))
         ids, texts = texts_in((asked,)), texts_in((asked,))
     elif not ids and not texts:
-        raise DataError(f"{where}: which column is the question? It has: {_names(row)}; say --question-column NAME")
+        raise DataError(
+            f"{where}: which column is the question? It has: {_names(row)}; say {option('question_column', 'NAME')}"
+        )
     sample = text_of(row.get("sample") or 0)
     if not sample.isdecimal() or len(sample) > 9:
         raise DataError(f"{where}: sample {sample[:60]!r} is no whole number from 0")

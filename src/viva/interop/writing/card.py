@@ -8,6 +8,7 @@ from functools import cache
 
 from msgspec import Struct
 
+from viva.errors import flag
 from viva.interop.writing.answers import EvaluationResult
 from viva.interop.writing.tables import Column
 from viva.interop.writing.text import clean
@@ -87,7 +88,8 @@ class Card(Struct, frozen=True, kw_only=True):
                 yield f"before you publish: the questions of {whose} are under {licence.name}: {licence.asks}."
         if self.gold:
             yield (
-                "before you publish: gold answers are in it, and what is published gets into training data; --no-gold "
+                "before you publish: gold answers are in it, and what is published gets into training data; "
+                f"{flag('gold', False)} "
                 "leaves them out."
             )
         elif self.evaluations:

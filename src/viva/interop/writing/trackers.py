@@ -17,7 +17,7 @@ from typing import Any
 from msgspec import Struct
 
 from viva.engine.consumption import Consumed
-from viva.errors import StorageError, VivaError
+from viva.errors import StorageError, VivaError, option
 from viva.interop.writing.answers import EvaluationResult, created
 from viva.interop.writing.text import clean
 from viva.visible import one_line
@@ -90,7 +90,7 @@ def _package(name: str, extra: str) -> Any:
         return importlib.import_module(name)
     except ImportError as problem:
         missing = f" ({problem.name} is missing)" if problem.name not in (None, name) else ""
-        raise VivaError(f"--to {extra} needs {name}{missing}: pip install 'viva[{extra}]'") from None
+        raise VivaError(f"{extra} needs {name}{missing}: pip install 'viva[{extra}]'", field="to") from None
 
 
 def write_mlflow(results: Sequence[TrackedResult], *, force: bool) -> str:
@@ -112,7 +112,9 @@ def write_mlflow(results: Sequence[TrackedResult], *, force: bool) -> str:
         old = [run for result in results for run in _written(client, number, result)]
         if old and not force:
             names = one_line(str(old[0].info.run_name), 120)
-            raise VivaError(f"{where} holds {len(old)} of these results already ({names}): replace them with --force")
+            raise VivaError(
+                f"{where} holds {len(old)} of these results already ({names}): replace them with {option('force')}"
+            )
         for result in results:
             at = int(result.began * 1000)
             run = client.create_run(number, start_time=at, tags=result.tags, run_name=result.name).info.run_id

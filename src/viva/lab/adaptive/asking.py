@@ -12,7 +12,7 @@ from msgspec import Struct
 from viva.commands import command
 from viva.contracts import Exam
 from viva.engine.folder import RunFolder, RunRecord
-from viva.errors import VivaError
+from viva.errors import VivaError, option
 from viva.fields import note
 from viva.lab.adaptive.calibration import CALIBRATION, plan_adaptive
 from viva.lab.adaptive.rounds import carry_out_rounds
@@ -66,9 +66,13 @@ class Adaptive(Way):
         """With the rule by which it stops; the other models' scores are kept."""
         source, until = self._config.calibration, self._config.until
         if source is None:
-            raise VivaError("an adaptive run needs --calibration RUN|TABLE: other models' scores on the questions")
+            raise VivaError(
+                f"an adaptive run needs {option('calibration', 'RUN|TABLE')}: other models' scores on the questions"
+            )
         if until is None:
-            raise VivaError("an adaptive run needs --until: a number of questions, interval<2, score>60 or a>b")
+            raise VivaError(
+                f"an adaptive run needs {option('until')}: a number of questions, interval<2, score>60 or a>b"
+            )
         known, content = plan_adaptive(source, until, record, exams, limits)
         return msgspec.structs.replace(record, adaptive=known), {CALIBRATION: content}
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from viva.contracts import Exam
 from viva.engine.folder import AdaptiveRecord, ExamRecord, RunRecord
-from viva.errors import DataError, StorageError, VivaError
+from viva.errors import DataError, StorageError, VivaError, flag, option
 from viva.files import UNREADABLE, read_regular
 from viva.runs.config import LimitOptions
 from viva.runs.draws import question_scores, read_until
@@ -64,17 +64,24 @@ def plan_adaptive(
     rule, models = read_until(until), [model.name for model in record.models]
     wanted = 2 if rule.kind == "difference" else 1
     if len(exams) != 1 or len(models) != wanted:
-        more = "name another with --model" if len(exams) == 1 and len(models) < wanted else "begin a run for each"
+        more = (
+            f"name another with {option('model')}"
+            if len(exams) == 1 and len(models) < wanted
+            else "begin a run for each"
+        )
         raise VivaError(
-            f"--until {until!r} asks {wanted} model{'s' * (wanted > 1)} the questions of one exam; "
+            f"{until!r} asks {wanted} model{'s' * (wanted > 1)} the questions of one exam; "
             f"here are {len(models)} model{'s' * (len(models) != 1)} and {len(exams)} exam{'s' * (len(exams) != 1)}: "
-            f"{more}"
+            f"{more}",
+            field="until",
         )
     (exam,) = exams
     _refuse(exam, record.exams[0], record, limits)
     calibration = _calibration(source, exam, models)
     if rule.kind == "number" and rule.value > len(calibration.questions):
-        raise VivaError(f"--until {until}: {exam.spec.label} has {len(calibration.questions):,} questions to ask")
+        raise VivaError(
+            f"{until}: {exam.spec.label} has {len(calibration.questions):,} questions to ask", field="until"
+        )
     _warn(calibration)
     known = AdaptiveRecord(until=until, questions=len(calibration.questions), known=len(calibration.models))
     return known, msgspec.json.encode(calibration)
@@ -83,17 +90,19 @@ def plan_adaptive(
 def _refuse(exam: Exam, record: ExamRecord, asked: RunRecord, limits: LimitOptions) -> None:
     spec, headline = exam.spec, exam.headline()
     own = {"limit": spec.limit, "questions": spec.questions, "shard": spec.shard, "shuffle": spec.shuffle}
-    for option, given in own.items():
+    for called, given in own.items():
         if given:
-            raise VivaError(f"an adaptive run chooses the questions itself: leave --{option} out")
+            raise VivaError(f"an adaptive run chooses the questions itself: leave --{called} out")
     samples = record.samples or asked.samples
     if samples * asked.repeats > 1:
-        more = "say --samples 1" if samples > 1 else "leave --repeats out"
+        more = f"say {option('samples', '1')}" if samples > 1 else f"leave {option('repeats')} out"
         raise VivaError(
             f"an adaptive run asks each question once, and here it would be {samples * asked.repeats:,} times: {more}"
         )
     if limits.batch:
-        raise VivaError("an adaptive run asks in rounds, and a batch may take a day for each: leave --batch out")
+        raise VivaError(
+            f"an adaptive run asks in rounds, and a batch may take a day for each: leave {option('batch')} out"
+        )
     if headline.given or headline.where or headline.kind != "score":
         raise VivaError(f"an adaptive run estimates a mean over all questions, and the score of {spec.label} is none")
 
@@ -111,19 +120,21 @@ def _calibration(source: Path, exam: Exam, asked: Sequence[str]) -> Calibration:
     for one in score_sets(existing([str(source)], ()), EXAM):
         scores = {name: score for name, score in question_scores(one.scores, headline).items() if name in sound}
         if one.is_called([*names]):
-            notify(f"--calibration: {one_line(one.model, 60)} is asked, so its scores in {source} are left out")
+            notify(f"{flag('calibration')}: {one_line(one.model, 60)} is asked, so its scores in {source} are left out")
         elif scores:
             found[f"{one.model} ({one.source.name})" if one.model in found else one.model] = scores
     if len(found) < FEWEST:
         raise DataError(
-            f"--calibration {source}: other models with scores on questions of {exam.spec.label}: {len(found)}, and it "
+            f"{source}: other models with scores on questions of {exam.spec.label}: {len(found)}, and it "
             f"takes {FEWEST}: name a folder of runs, or a table of item scores (question, sample, model, score) whose "
-            f"questions are called as in the exam ({one_line(next(iter(sound), ''), 40)})"
+            f"questions are called as in the exam ({one_line(next(iter(sound), ''), 40)})",
+            field="calibration",
         )
     unknown = sum(not any(name in scores for scores in found.values()) for name in sound)
     if unknown:
         notify(
-            f"--calibration: {unknown:,} of {len(sound):,} questions have no score in {source}; they count as average"
+            f"{flag('calibration')}: {unknown:,} of {len(sound):,} questions have no score in {source}; they "
+            "count as average"
         )
     return Calibration(
         models=list(found),
@@ -140,7 +151,8 @@ def _warn(calibration: Calibration) -> None:
     found = dimensions(calibration.matrix(), calibration.frame().shares)
     if found is not None and found.several:
         notify(
-            f"--calibration: the known models differ in more than one ability (largest eigenvalue of residuals "
+            f"{flag('calibration')}: the known models differ in more than one ability (largest eigenvalue of "
+            "residuals "
             f"{found.largest:.2f}, {found.expected:.2f} if it were one): the estimate stays right, and may take more "
             "questions"
         )

@@ -25,7 +25,7 @@ import msgspec
 from msgspec import Struct
 
 from viva.analysis.leakage import Document, OverlapConfig, Search, TextMatch
-from viva.errors import DataError
+from viva.errors import DataError, option
 from viva.io.packed import BROKEN, SUFFIXES, unpacking
 from viva.visible import one_line
 
@@ -232,7 +232,7 @@ def _parquet(file: Path, column: str) -> Iterator[tuple[str, str]]:
         chosen = [column] if column else [name for name in TEXT_COLUMNS if name in names][:1]
         if not chosen or chosen[0] not in names:
             lacking = repr(column) if column else "of texts"
-            raise DataError(f"{file} has no column {lacking}; it has: {_listed(names)}; --text names one")
+            raise DataError(f"{file} has no column {lacking}; it has: {_listed(names)}; {option('text')} names one")
         for start in range(0, total, 2_000):
             values = frame.select(chosen[0]).slice(start, 2_000).collect().to_series().to_list()
             for number, value in enumerate(values, start + 1):
@@ -245,11 +245,11 @@ def text_of(row: dict[str, Any], column: str, where: str) -> str:
     """The text of a row; of a question with options, those too. Raises DataError where there is no such column."""
     if column:
         if column not in row:
-            raise DataError(f"{where}: no column {column!r}; it has: {_listed(row)}; --text names the column")
+            raise DataError(f"{where}: no column {column!r}; it has: {_listed(row)}; {option('text')} names the column")
         return _plain_text(row[column], where)
     name = next((name for name in TEXT_COLUMNS if name in row), None)
     if name is None:
-        raise DataError(f"{where}: which column holds the text? it has: {_listed(row)}; --text names it")
+        raise DataError(f"{where}: which column holds the text? it has: {_listed(row)}; {option('text')} names it")
     options = row.get("options", [row[letter] for letter in OPTION_COLUMNS if letter in row])
     parts = [_plain_text(row[name], where)]
     if isinstance(options, list):
@@ -266,7 +266,7 @@ def _plain_text(value: object, where: str) -> str:
         return str(value)
     if isinstance(value, list) and all(isinstance(part, str) for part in value):
         return "\n".join(value)
-    raise DataError(f"{where}: no text, but {one_line(repr(value)[:200], 60)}; --text names the column")
+    raise DataError(f"{where}: no text, but {one_line(repr(value)[:200], 60)}; {option('text')} names the column")
 
 
 def _listed(names: Any) -> str:

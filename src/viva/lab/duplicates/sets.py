@@ -13,7 +13,7 @@ from viva.benchmarks import BENCHMARKS, question_file
 from viva.benchmarks.sets import spread
 from viva.contracts import Exam
 from viva.engine.folder import RunFolder
-from viva.errors import DataError, VivaError
+from viva.errors import DataError, VivaError, option
 from viva.lab.duplicates.corpora import corpus_files, pieces_of, text_of
 from viva.lab.text_sets import FIELDS, field_of, fitting, is_list, named_set
 from viva.prompting import replace_surrogates
@@ -58,7 +58,7 @@ def open_set(given: str, field: str, choice: TaskOptions) -> Opened:
     opened.name = name or opened.name
     opened.texts = [(label, text) for label, text in opened.texts if text.strip()]
     if not opened.texts:
-        raise DataError(f"{opened.name}: no question has a text in the field {field!r}; take another --field")
+        raise DataError(f"{opened.name}: no question has a text in the field {field!r}; take another {option('field')}")
     return opened
 
 
@@ -90,7 +90,7 @@ def _questions(source: str, field: str, choice: TaskOptions) -> Opened | None:
     else:
         return None
     if field not in (ASKED, *FIELDS):
-        raise VivaError(f"--field {field!r}: the questions of {source} have {', '.join((ASKED, *FIELDS))}")
+        raise VivaError(f"{field!r}: the questions of {source} have {', '.join((ASKED, *FIELDS))}", field="field")
     found = Opened(name=replace_surrogates(path.name) if run else "+".join(label(exam) for exam, _ in exams))
     for exam, data in exams:
         # What is wrong in the data is `viva check`'s business, but for what is repeated.
@@ -114,7 +114,8 @@ def _rows(path: Path, column: str, limit: int | None) -> Opened:
                 found.texts.append(_of_line(line, f"{piece.place}:{number}", column))
         if len(found.texts) > LARGEST:
             raise DataError(
-                f"{path} has more than {LARGEST:,} texts: name the smaller set first, and this one behind --with"
+                f"{path} has more than {LARGEST:,} texts: name the smaller set first, and this one behind "
+                f"{option('with')}"
             )
     found.texts = [_short(one, path) for one in _picked(found.texts, limit)]
     return found

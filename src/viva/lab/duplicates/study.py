@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 
 from viva.commands import command
 from viva.engine.limits import Positive
-from viva.errors import EXIT_INCOMPLETE, DataError, VivaError
+from viva.errors import EXIT_INCOMPLETE, DataError, VivaError, option
 from viva.fields import note
 from viva.lab.duplicates.corpora import Unit
 from viva.runs.config import TaskOptions
@@ -109,7 +109,7 @@ def study(config: OverlapSettings) -> OverlapTables:
     others = [open_other(one, config.field, choice, compared=config.questions) for one in config.others] or [opened]
     names = [other.name for other in others]
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise VivaError(f"two of --with are both called {twice!r}: name one of them otherwise, NAME=...")
+        raise VivaError(f"two of {option('with')} are both called {twice!r}: name one of them otherwise, NAME=...")
     leaks = [Leaks(totals) for _ in others]
     _compare_sets(opened, others, leaks, overlap_config, config)
     found = _overlaps_of(opened, others, leaks, overlap_config, config)
@@ -118,7 +118,7 @@ def study(config: OverlapSettings) -> OverlapTables:
         return OverlapTables(found, config.all)
     verdict = (
         f"{found.leaked():,} of {found.questions:,} questions ({100 * leaked:.2f} %) have leaked: more than "
-        f"--fail-above {config.fail_above:g}"
+        f"{option('fail_above')} {config.fail_above:g}"
     )
     return OverlapTables(found, config.all, exit_code=EXIT_INCOMPLETE, verdict=verdict)
 
@@ -134,9 +134,13 @@ def _overlap_config(config: OverlapSettings) -> OverlapConfig:
         or not (size.isascii() and size.isdecimal())
         or not 0 < int(size[:4]) <= 50
     ):
-        raise VivaError(f"--shingle {config.shingle!r}: write words:K or chars:K, with K from 1 to 50, such as words:3")
+        raise VivaError(
+            f"{config.shingle!r}: write words:K or chars:K, with K from 1 to 50, such as words:3", field="shingle"
+        )
     if config.least > config.n:
-        raise VivaError(f"--least {config.least} is more than --n {config.n}: questions that long have runs anyway")
+        raise VivaError(
+            f"{config.least} is more than --n {config.n}: questions that long have runs anyway", field="least"
+        )
     return OverlapConfig(
         threshold=config.threshold,
         shingle=int(size),

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from msgspec import Struct
 
 from viva.analysis.wording import percent
+from viva.errors import flag
 from viva.lab.items.anchor_error import Validation, Way
 from viva.lab.items.tables import ITEM_WORDS
 from viva.reports.printing import StudyResult
@@ -140,7 +141,7 @@ class Anchors(StudyResult):
             more = (
                 ""
                 if len(found.anchors) <= listed
-                else f" ({listed:,} of {len(found.anchors):,}; --out FILE.csv has all)"
+                else f" ({listed:,} of {len(found.anchors):,}; {flag('out', 'FILE')}.csv has all)"
             )
             header = ("question", "facility", "discrimination")
             grids.append(Grid(f"Anchors · {found.exam}{more}", header, rows))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from viva.errors import DataError
+from viva.errors import DataError, flag, option
 from viva.lab.items.anchors_file import read_anchors
 from viva.lab.items.sources import ItemSources, item_sources
 from viva.studies.families import read_families
@@ -42,7 +42,7 @@ def chosen(one: ItemSources, count: int, families: Path | None, listed: int) -> 
     else:
         notes.append(
             "Every model counts as a family of its own. A model whose relatives are among the others is predicted too "
-            "well: --families FILE names them."
+            f"well: {flag('families', 'FILE')} names them."
         )
     if len(set(names)) < FEWEST <= len(names) and families is None:
         notes.append(
@@ -148,7 +148,7 @@ def predicted(sources: Sequence[Path], file: Path | None, exam: str | None) -> P
     if not found:
         raise DataError(
             f"none of {', '.join(map(str, sources))} holds {anchors.exam}, which {file} is about; if another name is "
-            "the same exam, say --exam NAME"
+            f"the same exam, say {option('exam', 'NAME')}"
         )
     return Predictions(tuple(found), anchors)
 
@@ -180,7 +180,7 @@ def _predictions(one: ItemSources, anchors: AnchorSet, file: Path, *, alone: boo
         if scored.sum() < (1 - MOST_MISSING) * len(wanted):
             raise DataError(
                 f"{one_line(model, 60)} on {one.exam} has scores on {int(scored.sum()):,} of the {len(wanted):,} "
-                f"anchors: too few to predict from; `viva run ... --questions {file}` asks them"
+                f"anchors: too few to predict from; `viva run ... {option('questions')} {file}` asks them"
             )
         value, spread = predict(reader, answers)
         low, high = interval(value, spread, anchors.inflation, anchors.families)

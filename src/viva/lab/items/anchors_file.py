@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from viva.errors import DataError
+from viva.errors import DataError, option
 from viva.lab.items.anchor_tables import COLUMNS, Anchor, AnchorSet
 from viva.lab.items.curves import GRID
 from viva.runs.exams import unguarded
@@ -21,15 +21,17 @@ def read_anchors(path: Path) -> AnchorSet:
     rows = list(rows_of(path))
     if not rows:
         raise DataError(
-            f"{path} lists no anchors; `viva item-analysis RUN... --anchors N --out {path.name}` writes such a file"
+            f"{path} lists no anchors; `viva item-analysis RUN... {option('anchors', 'N')} {option('out')} "
+            f"{path.name}` writes such a file"
         )
     line, first = rows[0]
     missing = [name for name in COLUMNS if name not in first]
     if missing:
         raise DataError(
             f"{path}, line {line}: no column {missing[0]!r}; a file of anchors is what `viva item-analysis RUN... "
-            f"--anchors N "
-            "--out FILE.csv` writes (a bare list of questions does for `viva run --questions` only)"
+            f"{option('anchors', 'N')} "
+            f"{option('out', 'FILE')}.csv` writes (a bare list of questions does for `viva run "
+            f"{option('questions')}` only)"
         )
     for number, row in rows:
         for name in _SHARED:

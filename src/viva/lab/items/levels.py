@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from viva.analysis.difficulty import levels
-from viva.errors import DataError
+from viva.errors import DataError, option
 from viva.lab.items.sources import ItemSources
 from viva.runs.exams import read_level_file
 from viva.visible import one_line
@@ -33,16 +33,16 @@ def levelled(one: ItemSources, wanted: Parts) -> DifficultyLevels:
     from viva.analysis.itemscores import answers
     from viva.reports import difficulty as report
 
-    def scores(option: str, name: str | None) -> dict[str, list[float | None]] | None:
+    def scores(called: str, name: str | None) -> dict[str, list[float | None]] | None:
         if name is None:
             return None
         if name not in one.frames:
             known = ", ".join(repr(one_line(model, 60)) for model in one.frames)
-            raise DataError(f"{option} {name!r}: {one.exam} has no such model here; there are: {known}")
+            raise DataError(f"{called} {name!r}: {one.exam} has no such model here; there are: {known}")
         return answers(one.frames[name])
 
-    weaker, stronger = scores("--weaker", wanted.weaker), scores("--stronger", wanted.stronger)
-    warm = scores("--warm", wanted.warm)
+    weaker, stronger = scores(option("weaker"), wanted.weaker), scores(option("stronger"), wanted.stronger)
+    warm = scores(option("warm"), wanted.warm)
     found = report.Grouping(
         table=one.exam,
         weaker=wanted.weaker or "",
@@ -51,7 +51,7 @@ def levelled(one: ItemSources, wanted: Parts) -> DifficultyLevels:
         trials=wanted.trials,
         found=levels(weaker or {}, stronger or {}, warm, trials=wanted.trials),
         given=read_level_file(wanted.given) if wanted.given else {},
-        warm_option="--warm MODEL",
+        warm_option=option("warm", "MODEL"),
     )
     notes = list(one.notes)
     for name, expected in ((wanted.stronger, STRONGER), (wanted.warm, WARM)):

@@ -47,7 +47,7 @@ def item_sources(sources: Sequence[Path], exam: str | None) -> list[ItemSources]
         _add(group, one)
     if exam is not None and exam not in by_exam:
         known = ", ".join(repr(one_line(name, 60)) for name in by_exam)
-        raise DataError(f"--exam {exam!r}: the sources have no such exam; they have: {known}")
+        raise DataError(f"{exam!r}: the sources have no such exam; they have: {known}", field="exam")
     return [group for name, group in by_exam.items() if exam in (None, name)]
 
 

@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 
 from viva.analysis.difficulty import TRIALS
 from viva.commands import command
-from viva.errors import VivaError
+from viva.errors import VivaError, flag, option
 from viva.fields import note
 from viva.studies.options import Runs
 
@@ -95,9 +95,9 @@ def study(config: ItemsConfig) -> StudyResult:
         return predicted(config.predict, config.anchors_file, config.exam)
     found = item_sources(config.sources, config.exam)
     if config.levels:
-        return levelled(_only_exam(found, "--levels"), config)
+        return levelled(_only_exam(found, flag("levels")), config)
     if config.anchors is not None:
-        return chosen(_only_exam(found, "--anchors"), config.anchors, config.families, config.items)
+        return chosen(_only_exam(found, flag("anchors")), config.anchors, config.families, config.items)
     return ItemAnalysis(tuple(_examined(one, config) for one in found), config.items)
 
 
@@ -140,11 +140,13 @@ def _examined(one: ItemSources, config: ItemsConfig) -> Examined:
     return Examined(scores=scores, statistics=item_statistics(scores.scores), fits=fits, notes=tuple(notes))
 
 
-def _only_exam(found: Sequence[ItemSources], option: str) -> ItemSources:
+def _only_exam(found: Sequence[ItemSources], called: str) -> ItemSources:
     """The only exam found. Raises VivaError where there are several; `option` is what takes one."""
     if len(found) > 1:
         names = ", ".join(one.exam for one in found)
-        raise VivaError(f"{option} is about one exam, and the sources have several: choose one by --exam: {names}")
+        raise VivaError(
+            f"{called} is about one exam, and the sources have several: choose one by {option('exam')}: {names}"
+        )
     return found[0]
 
 
@@ -153,28 +155,43 @@ def _refuse_contradictions(config: ItemsConfig) -> None:
     if config.predict:
         if config.sources:
             raise VivaError(
-                f"--predict reads the runs that it names, and {config.sources[0]} is one more: leave it out"
+                f"reads the runs that it names, and {config.sources[0]} is one more: leave it out", field="predict"
             )
         if config.anchors_file is None:
             raise VivaError(
-                "--predict needs --anchors-file FILE: what `viva item-analysis RUN... --anchors N --out FILE.csv` wrote"
+                f"needs {option('anchors_file', 'FILE')}: what `viva item-analysis RUN... {option('anchors', 'N')} "
+                f"{option('out', 'FILE')}.csv` wrote",
+                field="predict",
             )
     elif not config.sources:
         raise VivaError("name runs or tables of item scores, as in `viva item-analysis runs/`")
     elif config.anchors_file is not None:
-        raise VivaError("--anchors-file goes with --predict; to keep chosen anchors say --anchors N --out FILE.csv")
-    modes = {"--predict": bool(config.predict), "--anchors": config.anchors is not None, "--levels": config.levels}
+        raise VivaError(
+            f"goes with {option('predict')}; to keep chosen anchors say {option('anchors', 'N')} "
+            f"{option('out', 'FILE')}.csv",
+            field="anchors_file",
+        )
+    modes = {
+        option("predict"): bool(config.predict),
+        option("anchors"): config.anchors is not None,
+        option("levels"): config.levels,
+    }
     asked = [name for name, on in modes.items() if on]
     if len(asked) > 1:
         raise VivaError(f"{asked[0]} and {asked[1]} are two questions: ask them one by one")
     if asked and config.irt:
-        raise VivaError(f"--irt belongs to the questions' statistics: leave it out with {asked[0]}")
-    for option, value in (("--weaker", config.weaker), ("--stronger", config.stronger)):
+        raise VivaError(f"belongs to the questions' statistics: leave it out with {asked[0]}", field="irt")
+    for called, value in ((option("weaker"), config.weaker), (option("stronger"), config.stronger)):
         if config.levels and value is None:
-            raise VivaError(f"--levels needs {option} MODEL: which of the models takes that part in the rule")
+            raise VivaError(f"needs {called} MODEL: which of the models takes that part in the rule", field="levels")
     if config.families is not None and config.anchors is None:
-        raise VivaError(f"--families {config.families} is for --anchors N; add it")
-    parts = {"--weaker": config.weaker, "--stronger": config.stronger, "--warm": config.warm, "--given": config.given}
-    for option, said in parts.items():
+        raise VivaError(f"{config.families} is for {option('anchors', 'N')}; add it", field="families")
+    parts = {
+        option("weaker"): config.weaker,
+        option("stronger"): config.stronger,
+        option("warm"): config.warm,
+        option("given"): config.given,
+    }
+    for called, said in parts.items():
         if said is not None and not config.levels:
-            raise VivaError(f"{option} {said} is for --levels; add --levels")
+            raise VivaError(f"{called} {said} is for {option('levels')}; add {option('levels')}")

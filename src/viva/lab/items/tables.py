@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from viva.analysis.itemscores import Floats, ItemScores
 from viva.analysis.itemstatistics import FEWEST, ItemStatistics, Reliability
 from viva.analysis.wording import UNSURE, percent, range_text
-from viva.errors import VivaError
+from viva.errors import VivaError, flag, option
 from viva.lab.items.response import Fitted
 from viva.reports.grids import WORDS
 from viva.reports.printing import StudyResult
@@ -103,7 +103,7 @@ def item_grids(found: Examined, listed: int) -> list[Grid]:
     if flagged and listed:
         title = f"Questions to look at · {found.scores.exam}"
         if len(flagged) > listed:
-            title += f" ({listed:,} of {len(flagged):,}; --items N, --format csv lists all)"
+            title += f" ({listed:,} of {len(flagged):,}; {flag('items', 'N')}, {flag('format')} csv lists all)"
         grids.append(_questions(found, title, [(flag.place, flag.why) for flag in flagged[:listed]]))
     return grids
 
@@ -244,7 +244,7 @@ def notes_on(found: Examined) -> list[str]:
         notes.append(
             f"{exam}: of {named} only answers are scored of which one thing could be said (a similarity can only say "
             "right, an unreadable reply can only be wrong): their score is a range, and facility, discrimination and "
-            "ability are of what was decided, not of the questions; grade these with --judge MODEL first."
+            f"ability are of what was decided, not of the questions; grade these with {flag('judge', 'MODEL')} first."
         )
     if scores.unasked:
         notes.append(f"{exam}: {scores.unasked:,} questions without a score of any model are left out.")
@@ -322,7 +322,10 @@ class ItemAnalysis(StudyResult):
         """Facility and discrimination, with the map of the fit where there is one."""
         if len(self.every) > 1:
             names = ", ".join(one.scores.exam for one in self.every)
-            raise VivaError(f"--chart is about one exam, and the sources have several: choose one by --exam: {names}")
+            raise VivaError(
+                f"is about one exam, and the sources have several: choose one by {option('exam')}: {names}",
+                field="chart",
+            )
         return (self.every[0],)
 
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 from viva.commands import command
 from viva.contracts import Exam
 from viva.engine.folder import Canary, RunRecord
-from viva.errors import DataError, VivaError
+from viva.errors import DataError, VivaError, option
 from viva.fields import note
 from viva.runs.checks import reply_of
 from viva.runs.plan import Way
@@ -70,15 +70,20 @@ def read_canaries(given: str, exams: Sequence[Exam], seed: int, *, judged: bool)
     Raises VivaError for a number that is none, DataError for a file that cannot be used.
     """
     if not judged:
-        raise VivaError(f"--canaries {given!r} are for a judge, and there is none: add --judge MODEL")
+        raise VivaError(
+            f"{given!r} are for a judge, and there is none: add {option('judge', 'MODEL')}", field="canaries"
+        )
     if given.isascii() and given.isdecimal():
         if not 2 <= int(given) <= _MOST:
-            raise VivaError(f"--canaries {given}: draw from 2 to {_MOST:,} an exam, half of them right and half wrong")
+            raise VivaError(
+                f"{given}: draw from 2 to {_MOST:,} an exam, half of them right and half wrong", field="canaries"
+            )
         found = [canary for exam in exams for canary in _drawn(exam, int(given), seed)]
         if not found:
             raise VivaError(
-                f"--canaries {given}: no question of this run has a gold answer that a judge is asked about; name a "
-                "FILE of answers with known marks"
+                f"{given}: no question of this run has a gold answer that a judge is asked about; name a "
+                "FILE of answers with known marks",
+                field="canaries",
             )
         return found
     return list(_from_file(Path(given), exams))

@@ -21,7 +21,7 @@ from viva.engine.batchlog import BatchLog
 from viva.engine.folder import RunFolder, find_run
 from viva.engine.journal import Journal
 from viva.engine.stages import Evaluation, EvidenceStore, Judge, JudgePanel, is_kept
-from viva.errors import VivaError
+from viva.errors import VivaError, option
 from viva.fields import note, pick
 from viva.lab.judges.probes import (
     AGAIN,
@@ -114,7 +114,7 @@ def _examined(folder: RunFolder, config: JudgeBiasConfig, confirm: Confirm) -> J
     opened = prepare(folder, LimitOptions(progress="quiet"))
     records = rejudge_records(folder.record, pick(RejudgeOptions, asdict(config)))
     if not records:
-        raise VivaError(f"{folder.path} has no judge: name the one to examine with --judge MODEL")
+        raise VivaError(f"{folder.path} has no judge: name the one to examine with {option('judge', 'MODEL')}")
     if limits.batch is None and BatchLog.begun(folder.path, BATCHES):
         limits = replace(limits, batch=True)
     if not config.judge_base_url:  # a judge is where the run's judges or models are
@@ -160,7 +160,8 @@ def _examined(folder: RunFolder, config: JudgeBiasConfig, confirm: Confirm) -> J
         ]
     few = len({(item.evaluation.label, item.evaluation.model.name, item.question.id, item.sample) for item in items})
     said = (
-        f"{few:,} of {count:,} judged answers, drawn at random (--answers, --seed {config.seed}). Marks are shares "
+        f"{few:,} of {count:,} judged answers, drawn at random ({option('answers')}, {option('seed')} "
+        f"{config.seed}). Marks are shares "
         "of the full mark.",
     )
     return JudgeBias(str(folder.path), tuple(found), said, (), code)

@@ -18,7 +18,7 @@ from viva.engine.budget import Price, list_price
 from viva.engine.consumption import Consumption
 from viva.engine.folder import ModelRecord, RunFolder
 from viva.engine.journal import Entry
-from viva.errors import DataError
+from viva.errors import DataError, flag
 from viva.lab.planning.power import Floats, Measured, measured, measured_difference
 from viva.providers import traits_of
 from viva.runs.open import prices_of
@@ -188,7 +188,7 @@ def took(runs: Sequence[Answers], prices: Mapping[str, Price]) -> Took:
 
 def _unknown(name: str, priced: bool) -> str:
     short = one_line(name, 60)
-    return f"{short} (tokens not counted)" if priced else f"{short} (no price: --price {short}=IN/OUT)"
+    return f"{short} (tokens not counted)" if priced else f"{short} (no price: {flag('price')} {short}=IN/OUT)"
 
 
 def _mean(values: Sequence[float]) -> float | None:

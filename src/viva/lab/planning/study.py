@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from viva.commands import command
-from viva.errors import DataError, VivaError
+from viva.errors import DataError, VivaError, flag, option
 from viva.fields import note
 from viva.studies.item_scores import EXAM, score_sets
 from viva.studies.options import OnlyExams, OnlyModels, Runs
@@ -127,7 +127,9 @@ def study(config: PlanConfig) -> Plan:
     from viva.lab.planning.tables import Plan
 
     if config.sources and config.score is not None:
-        raise VivaError(f"--score {config.score:g}: the runs say what the score is; leave --score out, or the runs")
+        raise VivaError(
+            f"{config.score:g}: the runs say what the score is; leave {option('score')} out, or the runs", field="score"
+        )
     runs = [] if not config.sources else list(_answers(config.sources, config))
     basis, assumptions, consumed = _measured(runs, config) if runs else (*_assumed(config), None)
     basis, more = _clustered(basis, config, runs)
@@ -156,17 +158,17 @@ def study(config: PlanConfig) -> Plan:
 def _affordable(basis: Basis, config: PlanConfig, samples: int) -> int:
     """Questions that both models can be asked so often for the dollars and in the hours that there are."""
     limits = (
-        ("--max-cost", config.max_cost, basis.dollars, "costs", "US$", ", with --price IN/OUT"),
-        ("--max-time", config.max_time, basis.seconds and basis.seconds / 3600, "takes", "h", ""),
+        (option("max_cost"), config.max_cost, basis.dollars, "costs", "US$", f", with {option('price', 'IN/OUT')}"),
+        (option("max_time"), config.max_time, basis.seconds and basis.seconds / 3600, "takes", "h", ""),
     )
     most = []
-    for option, budget, each, does, unit, more in limits:
+    for called, budget, each, does, unit, more in limits:
         if budget is None:
             continue
         if each is None:
-            raise VivaError(f"{option}: no run here says what an answer {does}; name one that asked{more}")
+            raise VivaError(f"{called}: no run here says what an answer {does}; name one that asked{more}")
         if each and budget < 2 * samples * each:
-            raise VivaError(f"{option} {budget:g}: one question {does} {2 * samples * each:.2g} {unit} for two models")
+            raise VivaError(f"{called} {budget:g}: one question {does} {2 * samples * each:.2g} {unit} for two models")
         most.append(int(budget / (2 * samples * each)) if each else QUESTIONS[-1])
     return min(most)
 
@@ -179,7 +181,7 @@ def _answers(sources: Sequence[Path], config: PlanConfig) -> Iterator[Answers]:
         if str(source) in catalogue() and not source.exists():
             raise VivaError(
                 f"{source}: its published scores are means, and a plan takes scores of single questions. Plan from "
-                "such a mean (--score PER CENT), or name a run of it"
+                f"such a mean ({option('score', 'PER')} CENT), or name a run of it"
             )
     found: dict[str, Answers] = {}
     exams: dict[str, None] = {}
@@ -195,7 +197,7 @@ def _answers(sources: Sequence[Path], config: PlanConfig) -> Iterator[Answers]:
     if not found:
         raise VivaError(f"no scores of such a model or exam in {', '.join(map(str, sources))}")
     if len(exams) > 1:
-        raise VivaError(f"a plan is for one exam, and here are {', '.join(exams)}: name one with --exam")
+        raise VivaError(f"a plan is for one exam, and here are {', '.join(exams)}: name one with {option('exam')}")
     yield from found.values()
 
 
@@ -208,11 +210,13 @@ def _assumed(config: PlanConfig) -> tuple[Basis, list[Assumption]]:
     within = config.within or 0.0
     if config.cluster:
         raise VivaError(
-            f"--cluster {config.cluster!r} is measured on runs: name one, or assume --icc with --cluster-size"
+            f"{config.cluster!r} is measured on runs: name one, or assume {option('icc')} with "
+            f"{option('cluster_size')}",
+            field="cluster",
         )
     single, pair, apart = _scatters(score * (1 - score), within, correlation)
     assumed = [
-        Assumption("score", f"{100 * score:g} %", "assumed" if config.score is None else "--score"),
+        Assumption("score", f"{100 * score:g} %", "assumed" if config.score is None else flag("score")),
         _correlation(correlation, config, "assumed: the median of 120 pairs of models on MMLU-Pro (.22 to .54)"),
         _within(within, config, "assumed: an answer is the same whenever it is asked for"),
     ]
@@ -229,22 +233,29 @@ def _clustered(basis: Basis, config: PlanConfig, runs: Sequence[Answers]) -> tup
     number, size = config.clusters, config.cluster_size
     if number and size:
         raise VivaError(
-            f"--clusters {number} and --cluster-size {size}: name one of them; --questions says how many there are"
+            f"{number} and {option('cluster_size')} {size}: name one of them; {option('questions')} says how many "
+            "there are",
+            field="clusters",
         )
     together = any(one.cluster is not None for one in runs)
     if (number or size) and not together and config.icc is None:
-        option = f"--clusters {number}" if number else f"--cluster-size {size}"
-        raise VivaError(f"{option}: say how alike the questions of one are: --icc, or --cluster TAG of runs")
+        called = f"{option('clusters')} {number}" if number else f"{option('cluster_size')} {size}"
+        raise VivaError(
+            f"{called}: say how alike the questions of one are: {option('icc')}, or {option('cluster', 'TAG')} of runs"
+        )
     if config.icc is None and not together:
         return basis, []
     measured = max(runs, key=lambda one: len(one.questions)).measured().scatter.clusters if runs else None
     design = Clusters.so_many(number) if number else Clusters.of_size(size) if size else measured
     if design is None:
-        raise VivaError(f"--icc {config.icc:g}: say how many questions a cluster has (--cluster-size), or --clusters")
+        raise VivaError(
+            f"{config.icc:g}: say how many questions a cluster has ({option('cluster_size')}), or {option('clusters')}",
+            field="icc",
+        )
     scatters = (basis.single, basis.pair, basis.apart)
     single, pair, apart = (replace(one, clusters=design, shared=_shared(one, config.icc)) for one in scatters)
     alike = f"{_ratio(single)} of a score, {_ratio(pair)} of a difference"
-    origin = "--icc" if config.icc is not None else "the runs"
+    origin = option("icc") if config.icc is not None else "the runs"
     return replace(basis, single=single, pair=pair, apart=apart), [
         _design(config, runs),
         Assumption(f"ICC within a {config.cluster or 'cluster'}", alike, origin),
@@ -255,9 +266,9 @@ def _design(config: PlanConfig, runs: Sequence[Answers]) -> Assumption:
     from viva.lab.planning.tables import Assumption
 
     if config.clusters:
-        return Assumption("clusters", f"{config.clusters:,}, of however many questions", "--clusters")
+        return Assumption("clusters", f"{config.clusters:,}, of however many questions", flag("clusters"))
     if config.cluster_size:
-        return Assumption("clusters", f"of {config.cluster_size:,} questions each", "--cluster-size")
+        return Assumption("clusters", f"of {config.cluster_size:,} questions each", flag("cluster_size"))
     first = max(runs, key=lambda one: len(one.questions))
     count = first.cluster_count
     if count < 2:
@@ -280,14 +291,14 @@ def _ratio(scatter: Scatter) -> str:
 def _correlation(value: float, config: PlanConfig, origin: str) -> Assumption:
     from viva.lab.planning.tables import Assumption
 
-    said = "--correlation" if config.correlation is not None else origin
+    said = flag("correlation") if config.correlation is not None else origin
     return Assumption("correlation of two models' answers", f"{value:.2f}", said)
 
 
 def _within(share: float, config: PlanConfig, origin: str) -> Assumption:
     from viva.lab.planning.tables import Assumption
 
-    said = "--within" if config.within is not None else origin
+    said = flag("within") if config.within is not None else origin
     return Assumption("share of chance in an answer", f"{100 * share:.0f} %", said)
 
 
@@ -297,8 +308,9 @@ def _scatters(whole: float, within: float, correlation: float) -> tuple[Scatter,
 
     if correlation + within > 1:
         raise VivaError(
-            f"--correlation {correlation:g} and --within {within:g} contradict each other: what is chance does not "
-            f"correlate, so that at most {1 - within:g} can"
+            f"{correlation:g} and {option('within')} {within:g} contradict each other: what is chance does not "
+            f"correlate, so that at most {1 - within:g} can",
+            field="correlation",
         )
     chance = within * whole
     return (

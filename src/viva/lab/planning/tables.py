@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from viva.errors import flag
 from viva.lab.planning import power
 from viva.lab.planning.power import Basis
 from viva.reports.grids import WORDS
@@ -185,7 +186,8 @@ class Plan(StudyResult):
             )
         if self.basis.pair.within and self.basis.pair.within > self.basis.pair.between:
             lines.append(
-                "Most of the scatter is chance: a second answer to each question helps (--samples 1 --samples 4)."
+                f"Most of the scatter is chance: a second answer to each question helps ({flag('samples', '1')} "
+                f"{flag('samples', '4')})."
             )
         if self.basis.seconds is not None:
             lines.append(
@@ -218,7 +220,7 @@ class Plan(StudyResult):
         if never:
             lines.append("none: what differs between so few clusters stays; only more clusters help.")
         if clusters.measured:
-            more = f"; more than {clusters.most:,.0f} questions have more of them (--clusters N: the same)"
+            more = f"; more than {clusters.most:,.0f} questions have more of them ({flag('clusters', 'N')}: the same)"
         lines.append(
             f"Clusters count as drawn at random from many like them{more}. Where the score on these alone matters, "
             "plan without clusters."

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from viva.engine.journal import set_torn_tail_aside, whole_lines
-from viva.errors import StorageError
+from viva.errors import StorageError, option
 from viva.files import UNREADABLE, LockedError, lock
 
 
@@ -65,9 +65,11 @@ class Items:
         try:
             self._file = lock(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, follow=True)
         except LockedError:
-            raise StorageError(f"another process is writing to {path}; wait for it, or give another --items") from None
+            raise StorageError(
+                f"another process is writing to {path}; wait for it, or give another {option('items')}"
+            ) from None
         except OSError as problem:
-            raise StorageError(f"cannot write --items {path}: {problem.strerror}") from None
+            raise StorageError(f"cannot write {option('items')} {path}: {problem.strerror}") from None
         try:
             self._end = self._index(path)
             set_torn_tail_aside(self._file, self._end, path.with_name(f"{path.name}.torn"))
@@ -83,7 +85,8 @@ class Items:
                 self._remember(decode(line))
             except UNREADABLE as problem:
                 raise StorageError(
-                    f"{path}, line {number} is no line of --items ({problem}); remove it, or give another file"
+                    f"{path}, line {number} is no line of {option('items')} ({problem}); remove it, or give another "
+                    "file"
                 ) from None
             offset += len(line)
         return offset
@@ -109,7 +112,7 @@ class Items:
             except OSError as problem:
                 os.ftruncate(self._file, self._end)
                 full = "; free some space, then go on" if problem.errno == errno.ENOSPC else ""
-                raise StorageError(f"cannot write --items {self.path}: {problem.strerror}{full}") from None
+                raise StorageError(f"cannot write {option('items')} {self.path}: {problem.strerror}{full}") from None
             self._end += len(line)
         self._remember(row)
 

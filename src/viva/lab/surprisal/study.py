@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from viva.commands import command
 from viva.engine.limits import Positive
-from viva.errors import EXIT_INCOMPLETE, EXIT_OK, EXIT_REFUSED, VivaError
+from viva.errors import EXIT_INCOMPLETE, EXIT_OK, EXIT_REFUSED, VivaError, option
 from viva.fields import note
 from viva.providers import traits_of
 from viva.runs.config import BaseUrl, KeyVariable, TaskOptions, WeightsOptions
@@ -90,7 +90,7 @@ def study(config: PerplexityConfig) -> PerplexityTables:
 
     if config.template:
         raise VivaError(
-            f"--template {config.template!r} writes messages, and texts are measured as they are: leave it out"
+            f"{config.template!r} writes messages, and texts are measured as they are: leave it out", field="template"
         )
     named, typed = separate_benchmarks_and_models(config.sets, config.model)
     if not named:
@@ -111,7 +111,11 @@ def study(config: PerplexityConfig) -> PerplexityTables:
     try:
         measured = asyncio.run(measure(models, wish, items))
     except StoppedError as stopped:
-        kept = f"; go on with the same command, {config.items} keeps them" if config.items else " (--items keeps them)"
+        kept = (
+            f"; go on with the same command, {config.items} keeps them"
+            if config.items
+            else f" ({option('items')} keeps them)"
+        )
         raise KeyboardInterrupt(
             f"interrupted, {stopped.measured:,} of {stopped.total:,} texts measured{kept}"
         ) from None
@@ -133,7 +137,7 @@ def _models(typed: Sequence[str], config: PerplexityConfig) -> list[Model]:
 
     named = named_models(typed, config.revision, None)
     if config.base_url and not any(traits_of(one.name).served for one in named):
-        raise VivaError(f"--base-url is for openai/ models; here is only {named[0].name}")
+        raise VivaError(f"is for openai/ models; here is only {named[0].name}", field="base_url")
     refuse_unopened(config, "chat", [one.name for one in named])
     models: dict[str, Model] = {}
     for one in named:

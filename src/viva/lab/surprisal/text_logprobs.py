@@ -17,7 +17,7 @@ from viva.contracts import Model
 from viva.engine.asking import Tally
 from viva.engine.groups import FirstReply
 from viva.engine.limits import Policy
-from viva.errors import ModelError, VivaError
+from viva.errors import ModelError, VivaError, option
 from viva.lab.surprisal.item_file import Items, Row, identity_hash, text_hash
 from viva.lab.surprisal.measures import Reading, read
 from viva.lab.text_sets import TextSet
@@ -88,7 +88,7 @@ def need_measurers(models: Sequence[Model]) -> None:
         if not isinstance(model, Measurer):
             raise VivaError(
                 f"{model.name} does not say how probable a text is; weights do (hf/FOLDER or hf/NAME), and servers "
-                "whose completions echo log-probabilities (openai/NAME with --base-url)"
+                f"whose completions echo log-probabilities (openai/NAME with {option('base_url')})"
             )
 
 

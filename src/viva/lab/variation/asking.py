@@ -17,7 +17,7 @@ from viva.commands import command
 from viva.contracts import Exam
 from viva.designs import JUDGE, MOST_CELLS, Design, Factor, FactorName
 from viva.engine.folder import ExamRecord, RunRecord
-from viva.errors import DataError, VivaError
+from viva.errors import DataError, VivaError, option
 from viva.fields import note
 from viva.lab.variation.cells import factorial
 from viva.languages import LANGUAGES
@@ -92,14 +92,15 @@ class VaryOptions(Struct, frozen=True):
         fewest = min(whole, 2 + sum(sizes) - len(sizes))  # one is left to tell what factors do together
         if self.cells is not None and not fewest <= self.cells <= whole:
             raise VivaError(
-                f"--vary cells={self.cells}: {' × '.join(map(str, sizes))} levels are {whole:,} combinations, and it "
+                f"{option('vary')} cells={self.cells}: {' × '.join(map(str, sizes))} levels are {whole:,} "
+                "combinations, and it "
                 f"takes {fewest:,} or more to tell what each factor does; "
                 + ("leave cells out" if fewest == whole else f"write cells={fewest} to {whole}, or leave cells out")
             )
         design = Design(tuple(factors), factorial(sizes, self.cells))
         if len(design.cells) > MOST_CELLS:
             raise VivaError(
-                f"--vary: {' × '.join(map(str, sizes))} are {len(design.cells):,} combinations, more than "
+                f"{option('vary')}: {' × '.join(map(str, sizes))} are {len(design.cells):,} combinations, more than "
                 f"{MOST_CELLS}: ask a balanced part of them, such as cells=16"
             )
         said_templates = merged(templates, {VARIANTS: msgspec.to_builtins(texts)}) or {}
@@ -136,9 +137,12 @@ class Varied(Way):
 def _refuse_seeds(exam: ExamRecord, record: RunRecord) -> None:
     drawn = exam.sampling or record.sampling
     if drawn.seed is None:
-        raise VivaError("--vary seed: say which seed is the first, such as --seed 0")
+        raise VivaError(f"seed: say which seed is the first, such as {option('seed', '0')}", field="vary")
     if drawn.temperature == 0:
-        raise VivaError("--vary seed: nothing is drawn at temperature 0; say another, such as --temperature 0.7")
+        raise VivaError(
+            f"seed: nothing is drawn at temperature 0; say another, such as {option('temperature', '0.7')}",
+            field="vary",
+        )
 
 
 def read_varied(given: Sequence[str]) -> VaryOptions:
@@ -149,32 +153,37 @@ def read_varied(given: Sequence[str]) -> VaryOptions:
     for part in (part.strip() for text in given for part in text.split(",") if part.strip()):
         name, equals, value = (each.strip() for each in part.partition("="))
         if name in ("sample", "samples"):
-            raise VivaError(f"--vary {name}: write --samples N beside --vary, for N answers in each combination")
+            raise VivaError(
+                f"{name}: write {option('samples', 'N')} beside {option('vary')}, for N answers in each combination",
+                field="vary",
+            )
         if name in (JUDGE, "judges"):
             raise VivaError(
-                f"--vary {name}: judges mark the same answers, so nothing more is asked for; name them with --judge A "
-                "--judge B, and `viva variance` takes each for a level"
+                f"{name}: judges mark the same answers, so nothing more is asked for; name them with "
+                f"{option('judge', 'A')} "
+                f"{option('judge', 'B')}, and `viva variance` takes each for a level",
+                field="vary",
             )
         if name not in (*known, CELLS) or not equals or not value:
             raise VivaError(
-                f"--vary {one_line(part, 60)!r}: write NAME=N with a name of {', '.join(known)}, {CELLS}; such as "
-                f"{_EXAMPLE}"
+                f"{one_line(part, 60)!r}: write NAME=N with a name of {', '.join(known)}, {CELLS}; such as {_EXAMPLE}",
+                field="vary",
             )
         if name in factors or (name == CELLS and cells):
-            raise VivaError(f"--vary: {name} is there twice")
+            raise VivaError(f"{option('vary')}: {name} is there twice")
         count = int(value) if value.isascii() and value.isdecimal() and len(value) < 6 else None
         if count is None and (name not in ("prompt", "system")):
-            raise VivaError(f"--vary {name}={one_line(value, 40)}: write a number of levels, such as {name}=2")
+            raise VivaError(f"{name}={one_line(value, 40)}: write a number of levels, such as {name}=2", field="vary")
         if count is not None and not 2 <= count <= MOST_CELLS:
-            raise VivaError(f"--vary {name}={count}: from 2 to {MOST_CELLS}")
+            raise VivaError(f"{name}={count}: from 2 to {MOST_CELLS}", field="vary")
         if name == "system" and count is not None:
-            raise VivaError('--vary system: name a TOML file with a text a level: polite = "You are ..."')
+            raise VivaError('system: name a TOML file with a text a level: polite = "You are ..."', field="vary")
         if name == CELLS:
             cells = count
         else:
             factors[cast("FactorName", name)] = Path(value) if count is None else count
     if not factors:
-        raise VivaError(f"--vary says nothing of what is varied; such as {_EXAMPLE}")
+        raise VivaError(f"says nothing of what is varied; such as {_EXAMPLE}", field="vary")
     return VaryOptions(factors, cells)
 
 
@@ -197,8 +206,9 @@ def _paraphrases(spec: ExamSpec, own: Path | None, said: int | Path) -> dict[str
     if len(found) < said - 1:
         most = f"; at most prompt={len(found) + 1}, or" if found else ":"
         raise VivaError(
-            f"--vary prompt={said}: Viva has {len(found)} paraphrases of what {spec.label} asks{most} name a file of "
-            "yours, prompt=FILE.toml"
+            f"prompt={said}: Viva has {len(found)} paraphrases of what {spec.label} asks{most} name a file of "
+            "yours, prompt=FILE.toml",
+            field="vary",
         )
     return dict([*found.items()][: said - 1])
 
@@ -206,7 +216,7 @@ def _paraphrases(spec: ExamSpec, own: Path | None, said: int | Path) -> dict[str
 def _read(path: Path, what: str, example: str) -> dict[str, object]:
     """The user's file. Raises DataError where there is none."""
     if not path.exists():
-        raise DataError(f"--vary: there is no file {path} of {what}; write one with {example}")
+        raise DataError(f"{option('vary')}: there is no file {path} of {what}; write one with {example}")
     return read_templates(path)
 
 

@@ -16,7 +16,7 @@ from viva.commands import command
 from viva.designs import Design
 from viva.engine.folder import ExamRecord, RunFolder
 from viva.engine.stages import NO_REPLY_YET, Evaluation, EvidenceStore, parts_shown, row_of
-from viva.errors import DataError, VivaError
+from viva.errors import DataError, VivaError, option
 from viva.fields import note
 from viva.lab.variation.cells import with_judges
 from viva.runs.config import LimitOptions
@@ -126,11 +126,11 @@ def study(config: VarianceConfig) -> Variance:
 def _asked(config: VarianceConfig) -> _Varied:
     """The one exam of the runs that has a design or several judges, and its models' answers."""
     found: dict[bytes, _Varied] = {}
-    varied: dict[str, list[str]] = {"--model": [], "--exam": []}
+    varied: dict[str, list[str]] = {option("model"): [], option("exam"): []}
     for path in itertools.chain.from_iterable(map(runs_in, config.runs)):
         for exam, model, judges, one in _evaluations(path, config):
-            varied["--model"].append(model)
-            varied["--exam"].append(exam.spec.label)
+            varied[option("model")].append(model)
+            varied[option("exam")].append(exam.spec.label)
             if one is None:
                 continue
             key = msgspec.json.encode([exam.spec, exam.fingerprint, exam.templates, judges], order="deterministic")
@@ -138,15 +138,16 @@ def _asked(config: VarianceConfig) -> _Varied:
             if any(other.model == model for other in group.asked):
                 raise DataError(f"{one_line(model, 60)} is in {path} and in a run before it: name one of them")
             group.asked.append(one)
-    if not found and varied["--model"]:
-        said = {"--model": config.model, "--exam": config.exam}
-        meant = " ".join(f"{option} {one_line(name, 60)}" for option, names in said.items() for name in names)
-        there = "; ".join(f"{option} {', '.join(_names(names))}" for option, names in varied.items() if said[option])
+    if not found and varied[option("model")]:
+        said = {option("model"): config.model, option("exam"): config.exam}
+        meant = " ".join(f"{called} {one_line(name, 60)}" for called, names in said.items() for name in names)
+        there = "; ".join(f"{called} {', '.join(_names(names))}" for called, names in varied.items() if said[called])
         raise VivaError(f"{meant}: no such answers in {', '.join(map(str, config.runs))}; there are: {there}")
     if not found:
         raise VivaError(
             f"nothing is varied in {', '.join(map(str, config.runs))}, and no two judges have marked its answers: ask "
-            "with --vary, such as `viva variance run cmmlu --vary prompt=3,order=4 --model MODEL`, or name --judge "
+            f"with {option('vary')}, such as `viva variance run cmmlu {option('vary')} prompt=3,order=4 "
+            f"{option('model', 'MODEL')}`, or name {option('judge')} "
             "twice"
         )
     if len(found) > 1:
@@ -163,7 +164,9 @@ def _refuse_several(found: Sequence[_Varied], config: VarianceConfig) -> None:
             f"{', '.join(map(str, config.runs))} are shards of one run: `viva merge` makes it of them, or name one"
         )
     named = ", ".join(f"{one.record.spec.label} ({one.design.words}{_by(one.judges)})" for one in found)
-    raise VivaError(f"one exam and one design are compared, and here are {named}: name an exam with --exam, or a run")
+    raise VivaError(
+        f"one exam and one design are compared, and here are {named}: name an exam with {option('exam')}, or a run"
+    )
 
 
 def _by(judges: Sequence[str]) -> str:

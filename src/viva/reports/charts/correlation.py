@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from viva.analysis.correlation import Pair
-from viva.errors import VivaError
+from viva.errors import VivaError, option
 from viva.reports.charts.theme import daggers, mark_of, subtitle
 from viva.reports.correlation import Correlations
 
@@ -27,7 +27,9 @@ def chart(found: Sequence[Correlations]) -> altair.TopLevelMixin:
     if not drawn:
         raise VivaError("there is nothing to draw: no two columns have two rows in common")
     if len(drawn) > MOST:
-        raise VivaError(f"a chart shows {MOST} pairs of columns at most, and these are {len(drawn)}: --columns A,B")
+        raise VivaError(
+            f"a chart shows {MOST} pairs of columns at most, and these are {len(drawn)}: {option('columns', 'A,B')}"
+        )
     if len(drawn) == 1:
         one, pair = drawn[0]
         whole: altair.TopLevelMixin = _panel(pair, one).properties(width="container", height=400)

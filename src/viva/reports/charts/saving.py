@@ -29,9 +29,9 @@ def check_chart(path: Path | None) -> None:
     if path is None:
         return
     if path.suffix.lower() not in SUFFIXES:
-        raise VivaError(f"--chart {path}: a chart is written as {', '.join(SUFFIXES)}; end the file's name so")
+        raise VivaError(f"{path}: a chart is written as {', '.join(SUFFIXES)}; end the file's name so", field="chart")
     if path.is_dir() or not path.absolute().parent.is_dir():
-        raise VivaError(f"--chart {path}: write the name of a file, in a folder that exists")
+        raise VivaError(f"{path}: write the name of a file, in a folder that exists", field="chart")
 
 
 def spec(chart: Chart) -> dict[str, Any]:

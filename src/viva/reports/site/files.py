@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from viva.analysis.wording import score_text
-from viva.errors import StorageError, VivaError
+from viva.errors import StorageError, VivaError, option
 from viva.files import write_whole
 from viva.reports.printing import StudyResult, csv_text
 from viva.reports.result import Grid
@@ -53,7 +53,8 @@ def build(site: Site, out: Path) -> list[str]:
             _mark(site, out, list(dict.fromkeys([*written, *earlier])))
     except OSError as problem:
         raise StorageError(
-            f"cannot write the site {out}: {problem.filename or ''} {problem.strerror}; choose a folder for --out that "
+            f"cannot write the site {out}: {problem.filename or ''} {problem.strerror}; choose a folder for "
+            f"{option('out')} that "
             "you may write in"
         ) from None
     return written
@@ -73,12 +74,12 @@ def check_out(out: Path) -> list[str]:
     if not out.exists() and not out.is_symlink():
         return []
     if not out.is_dir():
-        raise VivaError(f"--out {out} is a file: name a folder for the site")
+        raise VivaError(f"{out} is a file: name a folder for the site", field="out")
     marker = out / MARKER
     if not marker.exists():
         if any(out.iterdir()):
             raise VivaError(
-                f"--out {out} holds other things than a site of Viva's (it has no {MARKER}): name a new folder"
+                f"{out} holds other things than a site of Viva's (it has no {MARKER}): name a new folder", field="out"
             )
         return []
     try:

@@ -129,8 +129,8 @@ def _words() -> _Words:
         key=made(either("key")),
         tag=made(rf"<(?P<tag>{either('tag')})>(?P<said>[\s\S]{{1,2000}}?)(?:</(?P=tag)>|\Z)"),
         subject=made(
-            rf"\W{{0,6}}(?:{either('determiner')})\b(?: [\w'’-]+){{1,8}}? (?:is|are|was|were|ist|sind|est|sont|es|son|è|é)"
-            r"\b:?\s(?P<said>[^\n.。:;,]{1,80})[.。*_\s]*"
+            rf"\W{{0,6}}(?:{either('determiner')})\b(?: [\w'’-]+){{1,8}}? "
+            r"(?:is|are|was|were|ist|sind|est|sont|es|son|è|é)\b:?\s(?P<said>[^\n.。:;,]{1,80})[.。*_\s]*"
         ),
         verdict=made(rf"[\s\"'*_(]{{0,4}}(?P<said>{either('verdict')})(?=[*_\"')]{{0,3}}[,.;:!—–-])"),
         explanation=made(rf"\n[\W_]{{0,6}}(?:{either('explanation')})\b[^\n:]{{0,20}}:"),
@@ -150,6 +150,9 @@ _FORMULA = re.compile(
     r"\$\$[^$]{1,400}\$\$|(?<![\\\d])\$(?=[^\s$])(?:[^$\n\\]|\\.){0,300}(?<=[^\s])\$(?!\d)"
     r"|\\\(.{1,300}?\\\)|\\\[.{1,400}?\\\]|\\boxed\{[^{}\n]{0,100}\}", re.DOTALL
 )  # fmt: skip
+_NEITHER = re.compile(r"[\W_]{0,4}(?:\\?text\{)?(?:neither|either|none)[\W_]{0,4}")
+_GAP = re.compile(r"[ \t:*\x01]*(?:\n[ \t\n:*>\x01]*)?")
+"""Between a cue and its answer; ">" quotes at the beginning of a line alone: elsewhere it may be the answer."""
 _LABELLED = re.compile(r"\s*\*\*[^*\n:]{1,40}(?::\*\*|\*\*:)[ \t]*(?P<said>[^\n]{1,200})\s*")
 _BELOW = re.compile(r"[:：][ \t]*\n\s*(?:[>*+-] )?(?P<said>[^\n]{1,200}?)\s*\Z")
 _BREAKS = re.compile(r"[.!?;:。,\n]")
@@ -335,12 +338,13 @@ def _firm(shown: str, start: int, words: _Words) -> bool:
 
 def _behind(text: str, shown: str, base: int, at: int, strength: Strength, rule: str) -> Iterator[Slot]:
     """The slot behind a cue: to the end of the sentence, or the next line that says something."""
-    begin = at + len(shown[at:]) - len(shown[at:].lstrip(" \t\n:*>\x01"))
+    gap = _GAP.match(shown, at)
+    begin = gap.end() if gap else at
     stop = _STOP.search(shown, begin)
     end = stop.start() if stop and stop.start() > begin else len(shown)
     if stop and stop.group().startswith("?") and stop.start() > begin:
         return
-    if _words().denied.match(shown, begin):
+    if _words().denied.match(shown, begin) and not _NEITHER.fullmatch(shown, begin, end):
         yield Slot("", (base + begin, base + end), Strength.CONCLUDED, "denied")
         return
     if not shown[begin:end].strip(" .*_") or end - begin > LONGEST:

@@ -14,6 +14,7 @@ from typing import TypeVar
 from msgspec import Struct
 
 from viva.scorers.number import NumberRead, only_number, the_number
+from viva.scorers.optiontext import squeeze
 from viva.scorers.reading import UNPARSED, Reading
 from viva.scorers.reading.segments import read_visible
 from viva.scorers.reading.slots import UNSURE, Slot, Strength, Unsure, marked, resolve, stated, undressed, whole
@@ -59,6 +60,7 @@ _JOINING = frozenset(
     }
 )
 _LONGEST_NAME = 6
+_DRESS = re.compile(r"[\s*`]|[.。]\s*\Z")
 _ASIDE = re.compile(r"\s*\([^()]{0,80}\)[.!\s]*\Z")
 _NOUN = re.compile(r"\A(?:the )?(?:word|term|number|value|phrase|expression) (?=\S)", re.IGNORECASE)
 _AROUND = ' \t\r\n.。,;"“”‘’«»「」『』*_`'
@@ -117,9 +119,18 @@ def _as_number(slot: Slot) -> NumberRead | Unsure | None:
     return the_number(aside if re.search(r"\d", aside) else slot.text, last=True)
 
 
-def read_formula(reply: str, *, ended: bool = True) -> tuple[str | None, Reading]:
-    """The formula, or the few words, that a reply commits to; as it was written."""
-    return read_value(reply, _as_formula, ended=ended)
+def read_formula(reply: str, accepted: Sequence[str] = (), *, ended: bool = True) -> tuple[str | None, Reading]:
+    """The formula, or the few words, that a reply commits to; as it was written. An accepted answer that is no formula,
+    however long it is, is read where it is written word by word.
+    """
+    known = {squeeze(text) for text in accepted}
+
+    def parse(slot: Slot) -> str | Unsure | None:
+        return slot.text if known and squeeze(slot.text) in known else _as_formula(slot)
+
+    if known and squeeze(reply) in known:
+        return reply.strip(), Reading(VALUE, (0, len(reply)), "whole reply")
+    return read_value(reply, parse, ended=ended)
 
 
 def _as_formula(slot: Slot) -> str | Unsure | None:
@@ -170,7 +181,7 @@ def read_term(reply: str, accepted: Sequence[str], *, ended: bool = True) -> tup
             return None
         return Term(slot.text, same)
 
-    if same := same_term(reply, accepted):
+    if same := _accepted(reply, accepted):
         return Term(reply.strip(), same), Reading(VALUE, (0, len(reply)), "whole reply")
     return read_value(reply, parse, ended=ended, judgements=True)
 
@@ -181,6 +192,9 @@ def _vague(slot: Slot) -> bool:
 
 
 def _accepted(text: str, accepted: Sequence[str]) -> str | None:
+    if not any(map(str.isalnum, "".join(accepted))):  # nothing but signs, such as brackets to be closed
+        bare = _DRESS.sub("", text)
+        return next((one for one in accepted if "".join(one.split()) == bare), None)
     wordings = (text, undressed(text), _NOUN.sub("", text, count=1))
     return next((same for said in wordings if (same := same_term(said, accepted)) is not None), None)
 

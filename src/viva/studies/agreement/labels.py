@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from viva.engine.folder import RunFolder, find_run
 from viva.engine.stages import parts_shown
-from viva.errors import VivaError
+from viva.errors import VivaError, flag
 from viva.runs.config import LimitOptions
 from viva.runs.open import prepare
 from viva.studies.agreement.ratings import DRAFT, SCORE, Rated, rated, ratings, review_log, sampled
@@ -111,7 +111,8 @@ def _plan_rows(mine: Sequence[Rated], half_width: float) -> tuple[tuple[tuple[st
     source = f"the {len(pairs):,} answers marked so far" if known else "the verdicts without experts"
     note = (
         f"Scores vary by {spread:.3f} (variance, from {source}). The labels must be a random sample: draw it on the "
-        "review page (`viva review RUN --sample N`), and mark it to its end. `more questions`: even with a label on "
+        f"review page (`viva review RUN {flag('sample', 'N')}`), and mark it to its end. `more questions`: even "
+        "with a label on "
         "every answer, so few questions leave a wider interval."
     )
     return rows, note

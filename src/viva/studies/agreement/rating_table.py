@@ -19,7 +19,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from viva.analysis.ratings import Ratings
-from viva.errors import DataError
+from viva.errors import DataError, option
 from viva.runs.score_table import rows_of
 from viva.visible import brief
 
@@ -137,7 +137,7 @@ def _mark(value: object, column: str, where: str) -> float | None:
             raise DataError(f"{where}: {column} {brief(value)} has a decimal comma: write decimal points") from None
         raise DataError(
             f"{where}: {column} {brief(value)} is no number; leave it empty where there is no rating, and write marks "
-            "that are names as numbers (with --level nominal)"
+            f"that are names as numbers (with {option('level', 'nominal')})"
         ) from None
     if not math.isfinite(mark) or abs(mark) > LARGEST:
         raise DataError(f"{where}: {column} {brief(value)} is no mark; leave it empty where there is no rating")

@@ -132,7 +132,7 @@ def ratings(found: Sequence[Rated], judge: str) -> Ratings:
     if judge and judge not in raters:
         judges = sorted({name for one in found for draft in one.item.drafts for name in draft.opinions})
         known = ", ".join([DRAFT, *judges])
-        raise DataError(f"--judge {judge!r} gave no verdict in this run; there are: {known}")
+        raise DataError(f"{judge!r} gave no verdict in this run; there are: {known}", field="judge")
     names = dict.fromkeys(tag for _, _, _, tags in rows for tag in tags)
     return Ratings(
         items=tuple(name for name, _, _, _ in rows),

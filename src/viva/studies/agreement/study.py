@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from viva.commands import command
 from viva.engine.folder import find_run
-from viva.errors import VivaError
+from viva.errors import VivaError, option
 from viva.fields import note
 from viva.visible import one_line
 
@@ -71,12 +71,14 @@ def study(config: AgreementConfig) -> Agreements:
     from viva.studies.agreement.rating_table import read_ratings
 
     if config.strata is not None and not config.ppi:
-        raise VivaError(f"--strata {config.strata!r} says how a sample was drawn: it goes with --ppi")
+        raise VivaError(f"{config.strata!r} says how a sample was drawn: it goes with {option('ppi')}", field="strata")
     if not config.source.is_dir():
         needed = [tag for tag in (config.by, config.strata) if tag is not None]
         return Agreements(tuple(_compared(read_ratings(config.source, needed), config.source.name, config, "people")))
     if config.ppi:
-        raise VivaError("--ppi is for tables of ratings; a random sample of the review page gives a run's score as is")
+        raise VivaError(
+            "is for tables of ratings; a random sample of the review page gives a run's score as is", field="ppi"
+        )
     run = find_run(config.source)
     found = ratings_of_run(run, config.judge, config.scale)
     config = replace(config, judge=found.judge, scale=found.scale)
@@ -141,5 +143,5 @@ def scale_of(text: str) -> tuple[float, ...]:
     except ValueError:
         marks = ()
     if not 1 < len(marks) <= MOST_MARKS or not all(math.isfinite(mark) for mark in marks):
-        raise VivaError(f"--scale {one_line(text, 60)!r}: write two marks or more, as 0,0.5,1 or as 1..10")
+        raise VivaError(f"{one_line(text, 60)!r}: write two marks or more, as 0,0.5,1 or as 1..10", field="scale")
     return marks

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 from msgspec import Meta, Struct
 
 from viva.commands import command
-from viva.errors import DataError, VivaError
+from viva.errors import DataError, VivaError, option
 from viva.fields import note
 from viva.runs.score_table import rows_of
 from viva.studies.item_scores import EXAM, ScoreSet, score_sets
@@ -71,11 +71,14 @@ def study(config: BreakdownConfig) -> Breakdowns:
     from viva.reports.slices import Breakdowns, Shown
 
     if config.pairs and config.by:
-        raise VivaError("--pairs looks at every pair of tags: leave out --by, which names them")
+        raise VivaError(f"looks at every pair of tags: leave out {option('by')}, which names them", field="pairs")
     found = tuple(_slices(config.sources, config))
     if not found:
         named = " ".join(
-            (*(f"--model {name!r}" for name in config.model), *(f"--exam {name!r}" for name in config.exam))
+            (
+                *(f"{option('model')} {name!r}" for name in config.model),
+                *(f"{option('exam')} {name!r}" for name in config.exam),
+            )
         )
         raise VivaError(f"{named}: there is no such thing in {', '.join(map(str, config.sources))}")
     few = not config.by and config.worst is None and config.best is None
@@ -129,7 +132,8 @@ def _refuse_too_many(one: ScoreSet, cuts: Sequence[tuple[str, ...]]) -> None:
     )
     if count > MOST:
         raise VivaError(
-            f"{one.exam}: that would be {count:,} slices, more than {MOST:,}: name fewer or coarser tags with --by"
+            f"{one.exam}: that would be {count:,} slices, more than {MOST:,}: name fewer or coarser tags with "
+            f"{option('by')}"
         )
 
 
@@ -143,6 +147,8 @@ def _tags_of_tables(sources: Sequence[Path]) -> tuple[str, ...]:
         tags = row.get("tags")
         if not isinstance(tags, dict):
             columns = ", ".join(one_line(str(name), 40) for name in row) or "nothing"
-            raise DataError(f"{source} does not say which columns are tags: name one with --by TAG; it has {columns}")
+            raise DataError(
+                f"{source} does not say which columns are tags: name one with {option('by', 'TAG')}; it has {columns}"
+            )
         names.update(dict.fromkeys(cast("dict[str, object]", tags)))
     return tuple(names)

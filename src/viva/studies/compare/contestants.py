@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from viva.analysis.breakdown import Breakdown
 from viva.analysis.estimate import Estimate
 from viva.benchmarks import find_benchmark
-from viva.errors import DataError, VivaError
+from viva.errors import DataError, VivaError, option
 from viva.reports.result import settings
 from viva.studies.item_scores import ScoreSet
 from viva.types import Aggregate, Language
@@ -139,7 +139,9 @@ def contestants(found: Iterable[ScoreSet], models: Sequence[str], attempts: Sequ
             for way in attempts or ("",)
         ]
     if not everybody:
-        raise VivaError(f"--model {', '.join(models)}: nobody is called so; there are: {', '.join(list(others)[:20])}")
+        raise VivaError(
+            f"{', '.join(models)}: nobody is called so; there are: {', '.join(list(others)[:20])}", field="model"
+        )
     return everybody
 
 
@@ -218,7 +220,7 @@ def chosen_pairs(
     if pairs:
         return [two for said in pairs for two in _said_pairs(group, said)]
     if baseline is not None:
-        firsts = _meant(group, baseline, "--baseline")
+        firsts = _meant(group, baseline, option("baseline"))
         found = [(first, one) for first in firsts for one in group if one not in firsts]
         return _nearest(found) if len(firsts) > 1 else found
     everything = list(itertools.combinations(group, 2))
@@ -240,7 +242,9 @@ def chosen_pairs(
     found = [(one, other) for one, other in direct if between in differing[id(one), id(other)]]
     if not found and not any(between in differences for differences in differing.values()):
         there = ", ".join(sorted({factor for differences in differing.values() for factor in differences}))
-        raise VivaError(f"--between {between}: the contestants do not differ in that, but in: {there or 'nothing'}")
+        raise VivaError(
+            f"{between}: the contestants do not differ in that, but in: {there or 'nothing'}", field="between"
+        )
     return found
 
 
@@ -254,10 +258,10 @@ def _said_pairs(group: Sequence[Contestant], said: str) -> list[tuple[Contestant
             # Where both names mean the same contestants, each pair would come twice, once the other way round.
             return [two for place, two in enumerate(found) if two[::-1] not in found[:place]]
     if not cuts:
-        raise VivaError(f"--pairs {said!r}: write FIRST=SECOND, as in --pairs base=expert")
+        raise VivaError(f"{said!r}: write FIRST=SECOND, as in {option('pairs')} base=expert", field="pairs")
     first, second = cuts[0]
-    _meant(group, first, "--pairs")
-    _meant(group, second, "--pairs")
+    _meant(group, first, option("pairs"))
+    _meant(group, second, option("pairs"))
     return []
 
 
@@ -288,11 +292,11 @@ def _matching(group: Sequence[Contestant], name: str) -> list[Contestant]:
     return []
 
 
-def _meant(group: Sequence[Contestant], name: str, option: str) -> list[Contestant]:
+def _meant(group: Sequence[Contestant], name: str, called: str) -> list[Contestant]:
     found = _matching(group, name)
     if not found:
         there = ", ".join(repr(one.name) for one in group[:20]) + (" …" if len(group) > 20 else "")
-        raise VivaError(f"{option} {name!r}: nobody is called so; there are: {there}")
+        raise VivaError(f"{called} {name!r}: nobody is called so; there are: {there}")
     return found
 
 

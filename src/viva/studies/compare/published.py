@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from viva.errors import VivaError
+from viva.errors import VivaError, option
 from viva.published import Entry, Table, table
 from viva.published.model import plain
 from viva.reports.comparedmeans import Published, PublishedComparisons
@@ -75,7 +75,7 @@ def _setting(rows: Sequence[Entry], name: str) -> Entry:
         if plain(name) == plain(entry.words[SETTING]):
             return entry
     there = ", ".join(entry.words[SETTING] for entry in rows)
-    raise VivaError(f"--baseline {name!r}: the sweep has no such setting (temperature, top-p); it has: {there}")
+    raise VivaError(f"{name!r}: the sweep has no such setting (temperature, top-p); it has: {there}", field="baseline")
 
 
 def _called(entry: Entry) -> str:
@@ -102,7 +102,7 @@ def _experts(config: CompareConfig) -> Compared:
     if config.between:
         return _languages(config)
     if config.by not in (None, "domain"):
-        raise VivaError(f"--by {config.by!r}: the published experts are compared by domain alone")
+        raise VivaError(f"{config.by!r}: the published experts are compared by domain alone", field="by")
     one = table("csbench", "en_experts")
     if config.pairs:
         both = [(_row(one, said.partition("=")[0]), _row(one, said.partition("=")[2])) for said in config.pairs]
@@ -125,11 +125,16 @@ def _experts(config: CompareConfig) -> Compared:
 def _languages(config: CompareConfig) -> Compared:
     """English against Chinese, of every model that is in both tables by the same name."""
     if config.between != "languages":
-        raise VivaError(f"--between {config.between}: of published tables there is --between languages alone")
+        raise VivaError(
+            f"{config.between}: of published tables there is {option('between', 'languages')} alone", field="between"
+        )
     if config.by not in (None, *_PARTS):
-        raise VivaError(f"--by {config.by!r}: the published languages are compared by {' or '.join(_PARTS)}")
+        raise VivaError(f"{config.by!r}: the published languages are compared by {' or '.join(_PARTS)}", field="by")
     if config.pairs or config.baseline:
-        raise VivaError("--between languages pairs each model with itself: leave --pairs and --baseline out")
+        raise VivaError(
+            f"{option('between', 'languages')} pairs each model with itself: leave {option('pairs')} and "
+            f"{option('baseline')} out"
+        )
     name = "formats" if config.by == "format" else "domains"
     english, chinese = table("csbench", f"en_{name}"), table("csbench", f"zh_{name}")
     there = {plain(entry.model): entry for entry in chinese.models}
@@ -165,7 +170,8 @@ def _row(one: Table, name: str) -> Entry:
     found = [entry for entry in one.entries if plain(entry.model) == plain(name)]
     if not found:
         raise VivaError(
-            f"--pairs: {name!r} is no row of {one.title}; there are: {', '.join(e.model for e in one.entries)}"
+            f"{option('pairs')}: {name!r} is no row of {one.title}; there are: "
+            f"{', '.join(e.model for e in one.entries)}"
         )
     return found[0]
 

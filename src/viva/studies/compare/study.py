@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from viva.commands import command
-from viva.errors import EXIT_GATE, EXIT_OK, DataError, VivaError
+from viva.errors import EXIT_GATE, EXIT_OK, DataError, VivaError, flag, option
 from viva.languages import renumbered
 from viva.studies.compare.config import FLIPS, MOST, POINTS, CompareConfig
 from viva.studies.item_scores import EXAM, existing
@@ -43,7 +43,7 @@ def study(config: CompareConfig) -> StudyResult:
     if len(config.sources) == 1 and config.sources[0] in PUBLISHED and not Path(config.sources[0]).exists():
         return compare_published(config.sources[0], config)
     if config.fail_if and config.margin is None:
-        raise VivaError(f"--fail-if {config.fail_if}: say how much worse matters: --margin POINTS")
+        raise VivaError(f"{config.fail_if}: say how much worse matters: {option('margin', 'POINTS')}", field="fail_if")
     found, alone = _compared(existing(config.sources, PUBLISHED), config)
     verdict, failed = _gate(found, alone, config) if config.fail_if else ("", False)
     return Comparisons(
@@ -110,8 +110,9 @@ def _compared(paths: Sequence[Path], config: CompareConfig) -> tuple[list[Compar
         raise problems[-1]
     if pairs > MOST:
         raise VivaError(
-            f"{len(everybody):,} contestants make {pairs:,} pairs: name one to compare with (--baseline NAME), or "
-            "whom to compare (--model NAME, --pairs FIRST=SECOND)"
+            f"{len(everybody):,} contestants make {pairs:,} pairs: name one to compare with "
+            f"({option('baseline', 'NAME')}), or "
+            f"whom to compare ({option('model', 'NAME')}, {option('pairs', 'FIRST=SECOND')})"
         )
     flips = config.flips if config.flips is not None else FLIPS if pairs == 1 and not config.by else 0
     tests = sum(len(_lines(*two)) for every in chosen.values() for two in every) if config.correct != "none" else 1
@@ -120,7 +121,9 @@ def _compared(paths: Sequence[Path], config: CompareConfig) -> tuple[list[Compar
     ]
     if config.unpaired and (config.cluster or config.flips or config.bayesian or config.anytime):
         raise VivaError(
-            "--unpaired compares means: without it, --cluster, --flips, --bayesian and --anytime have pairs"
+            f"compares means: without it, {option('cluster')}, {option('flips')}, {option('bayesian')} and "
+            f"{option('anytime')} have pairs",
+            field="unpaired",
         )
     if not any(one.rows for one in found):
         raise DataError(f"no two of these were asked a question in common. {' '.join(found[0].notes[:3])}")
@@ -143,7 +146,9 @@ def _ways(config: CompareConfig) -> list[str]:
     ways = [way.strip() for way in config.aggregate.split(",")]
     for way in ways:
         if not _AGGREGATE.fullmatch(way):
-            raise VivaError(f"--aggregate {way!r}: write mean, best, best@K, pass@K or pass^K, as in best@1,best@10")
+            raise VivaError(
+                f"{way!r}: write mean, best, best@K, pass@K or pass^K, as in best@1,best@10", field="aggregate"
+            )
     return list(dict.fromkeys(ways))
 
 
@@ -170,7 +175,7 @@ def _comparison(
         elif config.pairs or config.between or len(pairs) == 1:
             raise DataError(
                 f"{_disjoint(first, second)}: compare contestants that were asked the same set, or only their means "
-                "(--unpaired)"
+                f"({option('unpaired')})"
             )
         else:
             notes[f"Left out: {_disjoint(first, second)}."] = None
@@ -288,7 +293,8 @@ def _notes(first: Contestant, second: Contestant, rows: Sequence[Row], config: C
     if config.anytime and ordered:
         yield (
             f"{both}: not asked in a random order, or not known to be: {', '.join(ordered)}. The test at all times "
-            "is then right only once both have answered every question; `viva run --shuffle` asks in a random order."
+            f"is then right only once both have answered every question; `viva run {flag('shuffle')}` asks in a "
+            "random order."
         )
     whole = max(rows, key=lambda row: row.found.n + row.found.unscored).found
     if whole.only_first or whole.only_second:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from msgspec import Struct
 
 from viva.commands import command
-from viva.errors import DataError, VivaError
+from viva.errors import DataError, VivaError, option
 from viva.fields import note
 from viva.studies.correlate.sources import PUBLISHED, Correlated, matched, noted, published_tables
 from viva.studies.families import Families, families_of
@@ -71,7 +71,7 @@ def _tables(sources: Sequence[str], config: CorrelateConfig) -> list[Correlated]
     """What is to be correlated: a published benchmark, several sources by model's name, a table, or item scores."""
     named = [source for source in sources if source in PUBLISHED]
     if named and config.by not in (None, EXAM):
-        raise VivaError(f"--by {config.by!r} is for runs and item scores; {named[0]} is a published table")
+        raise VivaError(f"{config.by!r} is for runs and item scores; {named[0]} is a published table", field="by")
     if len(sources) == 1 and named:
         return published_tables(named[0])
     if named:
@@ -134,7 +134,7 @@ def _correlated(found: Correlated, config: CorrelateConfig, notes: list[str]) ->
     columns = _chosen(found, config)
     unknown = [row for row in config.exclude if row not in table.rows]
     if unknown:
-        raise VivaError(f"--exclude {unknown[0]!r}: {title} has no such row; it has: {_listed(table.rows)}")
+        raise VivaError(f"{unknown[0]!r}: {title} has no such row; it has: {_listed(table.rows)}", field="exclude")
     kept = [index for index, row in enumerate(table.rows) if row not in config.exclude]
     rows = [table.rows[index] for index in kept]
     used = [index for index in kept if sum(table.columns[name][index] is not None for name in columns) > 1]
@@ -162,12 +162,15 @@ def _chosen(found: Correlated, config: CorrelateConfig) -> list[str]:
         if name in table.words:
             raise DataError(f"{title}: column {name!r} is no column of figures ({table.words[name]})")
         if name not in table.columns:
-            raise VivaError(f"--columns {name!r}: {title} has no such column; it has: {_listed(table.columns)}")
+            raise VivaError(f"{name!r}: {title} has no such column; it has: {_listed(table.columns)}", field="columns")
     columns = list(dict.fromkeys(asked)) or list(found.columns or table.columns)
     if len(columns) < 2:
-        further = f": name two of {_listed(table.columns)} (--columns)" if len(table.columns) > 1 else ""
+        further = f": name two of {_listed(table.columns)} ({option('columns')})" if len(table.columns) > 1 else ""
         if config.by == EXAM and not further:
-            further = f": --by {EXAM} has a column an exam; name runs of several exams, or another tag with --by"
+            further = (
+                f": {option('by')} {EXAM} has a column an exam; name runs of several exams, or another tag "
+                f"with {option('by')}"
+            )
         here = _listed(columns) or "none"
         raise VivaError(f"{title}: a correlation takes two columns of figures; here is {here}{further}")
     return columns

@@ -20,7 +20,7 @@ from viva.engine.folder import RunFolder, find_run
 from viva.engine.journal import Journal
 from viva.engine.labelling import STAGE, Labelled, Labelling, keys_wanted, labelled, labels_wanted
 from viva.engine.stages import Evaluation, Judge, JudgePanel
-from viva.errors import VivaError
+from viva.errors import VivaError, option
 from viva.fields import note, pick
 from viva.io.tables import CsvText
 from viva.prompting import read_templates
@@ -107,7 +107,8 @@ def _labelled(folder: RunFolder, config: ErrorsConfig, confirm: Confirm) -> Erro
         said = ", ".join(dict.fromkeys(evaluation.label for evaluation in opened.evaluations))
         raise VivaError(
             f"{folder.path} holds {said}: error types are those of CS-Bench, for answers that models wrote in words "
-            "(`viva run csbench --shots 5 --cot`; not --rationale, not --answer-by)"
+            f"(`viva run csbench {option('shots', '5')} {option('cot')}`; not {option('rationale')}, not "
+            f"{option('answer_by')})"
         )
     _check_by(evaluations, config)
     if limits.batch is None and BatchLog.begun(folder.path, BATCHES):
@@ -147,7 +148,9 @@ def _check_by(evaluations: Sequence[Evaluation], config: ErrorsConfig) -> None:
     """Refuse what could not be told at the end, before anybody is asked."""
     tags = next(evaluations[0].exam.questions()).tags
     if config.by not in (*tags, NO_TAG):
-        raise VivaError(f"--by {config.by!r}: the questions have no such tag; there are: {', '.join(tags)}, {NO_TAG}")
+        raise VivaError(
+            f"{config.by!r}: the questions have no such tag; there are: {', '.join(tags)}, {NO_TAG}", field="by"
+        )
 
 
 def _fits(spec: ExamSpec) -> bool:

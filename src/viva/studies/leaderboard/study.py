@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from viva.commands import command
-from viva.errors import DataError, VivaError
+from viva.errors import DataError, VivaError, flag
 from viva.fields import note
 from viva.runs.published_rows import BASELINE
 from viva.studies.options import Runs
@@ -72,7 +72,9 @@ def study(config: LeaderboardConfig) -> LeaderboardSite:
     from viva.studies.leaderboard.model_facts import ModelFacts
 
     if config.no_published and not config.sources:
-        raise VivaError("--no-published without a run leaves nothing to show: name a run, or leave the option out")
+        raise VivaError(
+            "without a run leaves nothing to show: name a run, or leave the option out", field="no_published"
+        )
     known = ModelFacts(config.models)
     left_out: list[str] = []
     sources = _sound_sources(config.sources, left_out, regrade=config.regrade)
@@ -138,7 +140,9 @@ def _sound_sources(sources: Sequence[Path], left_out: list[str], *, regrade: boo
             elif found.kind == "missing":
                 left_out.append(f"{one_line(one.name, 80)}: not graded yet (viva resume {one_line(str(one), 200)})")
             else:
-                left_out.append(f"{one_line(one.name, 80)} {found.why} (--regrade grades it again, asking nobody)")
+                left_out.append(
+                    f"{one_line(one.name, 80)} {found.why} ({flag('regrade')} grades it again, asking nobody)"
+                )
 
 
 def _entries_of(sources: Iterable[Path], known: ModelFacts, left_out: list[str]) -> Iterator[Entry]:

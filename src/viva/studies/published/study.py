@@ -213,7 +213,7 @@ def _narrowed(found: Sequence[Table], names: Sequence[str]) -> list[Table]:
         if not plain(name) or not any(plain(name) in plain(entry.name) for entry in entries):
             near = dict.fromkeys(entry.name for entry in similar(entries, name[:3], limit=200))
             hint = f"; near: {', '.join(list(near)[:8])}" if near else ""
-            raise DataError(f"--model {name[:60]!r}: no row is called so{hint}")
+            raise DataError(f"{name[:60]!r}: no row is called so{hint}", field="model")
     kept: list[Table] = []
     for one in found:
         rows = tuple(

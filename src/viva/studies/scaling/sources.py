@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
-from viva.errors import DataError, VivaError
+from viva.errors import DataError, VivaError, option
 from viva.published import Entry, Size, Table, catalogue, tables
 from viva.published import size as published_size
 from viva.studies.families import family_of
@@ -60,7 +60,7 @@ def found_in(sources: Sequence[str], asked: Source) -> list[ScalingData]:
         return [_published(sources[0], asked)]
     paths = existing(sources, SCORES)
     if asked.table:
-        raise VivaError(f"--table {asked.table!r} is for a benchmark's published tables; {sources[0]} is none")
+        raise VivaError(f"{asked.table!r} is for a benchmark's published tables; {sources[0]} is none", field="table")
     wide = only_model_table(paths)
     return _of_runs(paths, asked) if wide is None else [_of_table(wide, asked)]
 
@@ -76,7 +76,7 @@ def read_sizes(path: Path) -> dict[str, Size]:
     name = next((name for name in ("billions", "total", "parameters", "size") if name in table.columns), None)
     if name is None:
         raise DataError(
-            f"{path}, line 1: --sizes needs a column `billions`; it has: {', '.join(table.columns) or 'none'}"
+            f"{path}, line 1: {option('sizes')} needs a column `billions`; it has: {', '.join(table.columns) or 'none'}"
         )
     sizes: dict[str, Size] = {}
     active = table.columns.get("active", (None,) * len(table.rows))
@@ -95,12 +95,12 @@ def _published(benchmark: str, asked: Source) -> ScalingData:
     table = next((table for table in tables(benchmark) if table.name == named), None)
     if table is None:
         known = ", ".join(table.name for table in tables(benchmark))
-        raise VivaError(f"--table {named!r}: {benchmark} has no such published table; it has: {known}")
+        raise VivaError(f"{named!r}: {benchmark} has no such published table; it has: {known}", field="table")
     column = asked.score or column
     figures = [one.name for one in table.columns if one.unit == "%"]
     if column not in figures:
         raise VivaError(
-            f"--score {column!r}: {benchmark}'s table {named} has no such column; it has: {', '.join(figures)}"
+            f"{column!r}: {benchmark}'s table {named} has no such column; it has: {', '.join(figures)}", field="score"
         )
     questions = asked.questions or _questions(benchmark, named, column)
     points: list[Point] = []
@@ -132,7 +132,7 @@ def _of_table(path: Path, asked: Source) -> ScalingData:
     column = _score_column(path, table, asked.score, own)
     values = table.columns[column]
     if any(value is not None and not 0 <= value <= 100 for value in values):
-        raise DataError(f"{path}: column {column!r} holds scores beyond 0 and 100; --score names another")
+        raise DataError(f"{path}: column {column!r} holds scores beyond 0 and 100; {option('score')} names another")
     scale = 100.0 if any(value is not None and value > 1 for value in values) else 1.0
     points: list[Point] = []
     sizeless: list[Point] = []
@@ -154,7 +154,11 @@ def _score_column(path: Path, table: WideTable, score: str | None, own: str | No
         return named
     if score is None and len(figures) == 1 and named not in table.words:
         return figures[0]
-    asked = "which column is the score? --score NAME" if score is None else f"--score {score!r}: no such column"
+    asked = (
+        f"which column is the score? {option('score', 'NAME')}"
+        if score is None
+        else f"{option('score')} {score!r}: no such column"
+    )
     known = ", ".join(one_line(name, 40) for name in figures) or "none"
     why = f"; {named!r} is not all figures ({table.words[named]})" if named in table.words else ""
     raise VivaError(f"{path}: {asked}; it has: {known}{why}")
@@ -172,7 +176,7 @@ def _cell_size(table: WideTable, column: str | None, index: int) -> Size | None:
 
 def _of_runs(paths: Sequence[Path], asked: Source) -> list[ScalingData]:
     if asked.score:
-        raise VivaError(f"--score {asked.score!r} names a column of a table; of runs it is each exam's headline")
+        raise VivaError(f"{asked.score!r} names a column of a table; of runs it is each exam's headline", field="score")
     points: dict[str, list[Point]] = {}
     sizeless: dict[str, list[Point]] = {}
     ranges: dict[str, tuple[str, ...]] = {}

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from viva.commands import command
 from viva.engine.limits import Positive
-from viva.errors import DataError, VivaError
+from viva.errors import DataError, VivaError, option
 from viva.fields import note
 from viva.studies.families import NONE, Families, read_families
 from viva.studies.options import Sources
@@ -123,8 +123,8 @@ def _fitted(found: ScalingData, kinds: Sequence[Kind], config: ScalingConfig) ->
                 name,
                 kept,
                 kinds,
-                _numbers(config.predict, "--predict"),
-                _numbers(config.fit_on, "--fit-on"),
+                _numbers(config.predict, option("predict")),
+                _numbers(config.fit_on, option("fit_on")),
                 references,
                 by_family=config.families != NONE,
                 only=frontier(kept) if config.frontier else None,
@@ -136,7 +136,11 @@ def _fitted(found: ScalingData, kinds: Sequence[Kind], config: ScalingConfig) ->
             why = f"{groups[0].name}: {groups[0].skipped[0] if groups[0].skipped else 'there are no models left'}"
         else:
             unknown = ", ".join(one_line(point.model, 40) for point in found.sizeless[:6])
-            why = f"nobody's size is known: {unknown} (--sizes FILE gives sizes)" if unknown else "there are no models"
+            why = (
+                f"nobody's size is known: {unknown} ({option('sizes', 'FILE')} gives sizes)"
+                if unknown
+                else "there are no models"
+            )
             why = left_out(found.ranges) if found.ranges and not unknown else why
         raise DataError(f"{found.title}: no curve can be fitted; {why}")
     return Scaling(
@@ -160,7 +164,7 @@ def _references(found: ScalingData, patterns: Sequence[str]) -> tuple[Point, ...
         fitting = [point for point in models if _matches(point.model, pattern)]
         if not fitting:
             known = ", ".join(one_line(point.model, 40) for point in (*found.sizeless, *found.points)[:12])
-            raise VivaError(f"--reach {pattern!r} fits no model of {found.title}, which has: {known}, …")
+            raise VivaError(f"{pattern!r} fits no model of {found.title}, which has: {known}, …", field="reach")
         chosen |= {point.model: point for point in fitting}
     return tuple(sorted(chosen.values(), key=lambda point: -point.score))
 
@@ -168,17 +172,17 @@ def _references(found: ScalingData, patterns: Sequence[str]) -> tuple[Point, ...
 def _chosen(found: ScalingData, config: ScalingConfig) -> ScalingData:
     """What --model, --exclude and --where leave. Raises VivaError for a pattern or condition that fits no model."""
     words = {point.model: point.words for point in (*found.points, *found.sizeless)}
-    for option, patterns in (("--model", config.model), ("--exclude", config.exclude)):
+    for called, patterns in ((option("model"), config.model), (option("exclude"), config.exclude)):
         for pattern in patterns:
             if not any(_matches(model, pattern) for model in words):
                 known = ", ".join(one_line(model, 40) for model in list(words)[:12])
-                raise VivaError(f"{option} {pattern!r} fits no model of {found.title}, which has: {known}, …")
+                raise VivaError(f"{called} {pattern!r} fits no model of {found.title}, which has: {known}, …")
     for condition in config.where:
         word, _, value = condition.partition("=")
         values = sorted({said.get(word, "") for said in words.values()} - {""})
         if value not in values:
             known = ", ".join(one_line(value, 40) for value in values) or "nothing"
-            raise VivaError(f"--where {condition!r} fits no model of {found.title}; {word!r} is one of: {known}")
+            raise VivaError(f"{condition!r} fits no model of {found.title}; {word!r} is one of: {known}", field="where")
 
     def kept(model: str) -> bool:
         return (
@@ -205,11 +209,11 @@ def _curve_kinds(config: ScalingConfig) -> list[Kind]:
     asked = list(dict.fromkeys(_parts(config.fit))) or ["average" if config.predict else "log"]
     for name in asked:
         if name not in KINDS:
-            raise VivaError(f"--fit {name!r} is no curve; there are {', '.join(KINDS)}")
+            raise VivaError(f"{name!r} is no curve; there are {', '.join(KINDS)}", field="fit")
     return cast("list[Kind]", asked)
 
 
-def _numbers(values: Sequence[str], option: str) -> list[float]:
+def _numbers(values: Sequence[str], called: str) -> list[float]:
     found: list[float] = []
     for part in _parts(values):
         try:
@@ -217,7 +221,7 @@ def _numbers(values: Sequence[str], option: str) -> list[float]:
         except ValueError:
             size = 0.0
         if not 0 < size < 1e9:
-            raise VivaError(f"{option} {part!r} is no size in billions of parameters, as 7 or 110")
+            raise VivaError(f"{called} {part!r} is no size in billions of parameters, as 7 or 110")
         found.append(size)
     return found
 

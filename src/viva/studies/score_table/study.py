@@ -12,7 +12,7 @@ from msgspec import Meta, Struct
 from viva.analysis.difficulty import TRIALS
 from viva.benchmarks import BENCHMARKS
 from viva.commands import command
-from viva.errors import DataError, VivaError
+from viva.errors import DataError, VivaError, flag, option
 from viva.fields import note
 from viva.published import Entry, called, catalogue, find, similar, table
 from viva.runs.exams import read_level_file
@@ -144,20 +144,31 @@ def _difficulty(
 
 def _refuse_contradictions(wanted: ScoreTableConfig) -> None:
     """Raise VivaError for options that do not go together."""
-    roles = {"--gpt35": wanted.gpt35, "--gpt4": wanted.gpt4, "--gpt4-warm": wanted.gpt4_warm}
+    roles = {
+        f"{option('gpt35')}": wanted.gpt35,
+        f"{option('gpt4')}": wanted.gpt4,
+        f"{option('gpt4_warm')}": wanted.gpt4_warm,
+    }
     if not wanted.difficulty:
-        for option, model in roles.items():
+        for called, model in roles.items():
             if model is not None:
-                raise VivaError(f"{option} {model} says who examines for --difficulty; add --difficulty")
+                raise VivaError(
+                    f"{called} {model} says who examines for {option('difficulty')}; add {option('difficulty')}"
+                )
         if wanted.published and not wanted.benchmark:
-            raise VivaError(f"--published {wanted.published[0]} names a row of a benchmark; add --benchmark NAME")
+            raise VivaError(
+                f"{wanted.published[0]} names a row of a benchmark; add {option('benchmark', 'NAME')}",
+                field="published",
+            )
         return
-    for option in ("--gpt35", "--gpt4"):
-        if roles[option] is None:
-            raise VivaError(f"--difficulty needs {option} MODEL: which model of the table takes that part in the rule")
-    for name, given in (("--by", wanted.by), ("--k", wanted.k), ("--published", wanted.published)):
+    for called in (f"{option('gpt35')}", f"{option('gpt4')}"):
+        if roles[called] is None:
+            raise VivaError(
+                f"needs {called} MODEL: which model of the table takes that part in the rule", field="difficulty"
+            )
+    for name, given in ((option("by"), wanted.by), (option("k"), wanted.k), (option("published"), wanted.published)):
         if given:
-            raise VivaError(f"{name} {given[0]} belongs to the leaderboard; leave it out with --difficulty")
+            raise VivaError(f"{name} {given[0]} belongs to the leaderboard; leave it out with {option('difficulty')}")
 
 
 def _with_levels(rows: list[ScoreRow], tag: str, levels: Mapping[str, int]) -> list[ScoreRow]:
@@ -181,7 +192,7 @@ def _published_rows(benchmark: str, models: Mapping[str, ModelScores], said: Seq
         name, _, row_name = given.rpartition("=")
         if name not in models:
             raise VivaError(
-                f"--published {given!r}: write MODEL=ROW, with a model of the table: {_listed_models(models)}"
+                f"{given!r}: write MODEL=ROW, with a model of the table: {_listed_models(models)}", field="published"
             )
         found[name] = called(rows, row_name)
     return found
@@ -202,7 +213,7 @@ def _notes_on_published(benchmark: str, standings: Sequence[LeaderboardRow], row
     for row in standings:
         near = [] if row.model in rows else similar(_leaderboard_of(benchmark), row.model)
         if near:
-            choices = " or ".join(f"--published '{one_line(row.model, 60)}={other.name}'" for other in near)
+            choices = " or ".join(f"{flag('published')} '{one_line(row.model, 60)}={other.name}'" for other in near)
             notes.append(f"{row.model}: no published row has this name; if it is one of these, say so: {choices}.")
     return notes
 

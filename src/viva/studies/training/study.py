@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from viva.commands import command
 from viva.engine.folder import ModelRecord, RunFolder
-from viva.errors import DataError
+from viva.errors import DataError, flag
 from viva.fields import note
 from viva.runs.model_names import AXES, HF, Checkpoint, Checkpoints, read_checkpoints
 from viva.studies.item_scores import AUTO, ScoreSet, score_sets
@@ -92,8 +92,10 @@ class Progress:
         if self.checkpoints:
             return DataError(f"{self.checkpoints.path} has no row for what the runs hold: {strangers}")
         return DataError(
-            f"nothing says how far these were trained: {strangers}; name a file, --checkpoints FILE (`model,tokens`), "
-            "or say it when you run them (viva run --revision NAME=TOKENS, or --checkpoints FILE)"
+            f"nothing says how far these were trained: {strangers}; name a file, {flag('checkpoints', 'FILE')} "
+            "(`model,tokens`), "
+            f"or say it when you run them (viva run {flag('revision', 'NAME=TOKENS')}, or "
+            f"{flag('checkpoints', 'FILE')})"
         )
 
     def _recorded(self, one: ScoreSet) -> ModelRecord | None:
