@@ -18,8 +18,20 @@ FILE = ROOT / "ceilings.toml"
 def flat(content: str) -> dict[str, int]:
     """`tokens.core` → number."""
     return {
-        f"{group}.{name}": number for group, said in tomllib.loads(content).items() for name, number in said.items()
+        f"{group}.{name}": number
+        for group, said in tomllib.loads(content).items()
+        if group != "added"
+        for name, number in said.items()
     }
+
+
+def added(content: str) -> dict[str, int]:
+    """`tokens.core` → what features that may add have added, all together: the ceilings of before do not hold them."""
+    found: dict[str, int] = {}
+    for feature in tomllib.loads(content).get("added", {}).values():
+        for name, number in feature.items():
+            found[name] = found.get(name, 0) + number
+    return found
 
 
 def test_nothing_is_larger_than_its_ceiling() -> None:
@@ -37,12 +49,15 @@ def test_no_ceiling_was_raised() -> None:
     def git(*arguments: str) -> str:
         return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True).stdout
 
-    now = flat(FILE.read_text(encoding="utf-8"))
+    content = FILE.read_text(encoding="utf-8")
+    now, more = flat(content), added(content)
     with table() as row:
         for commit in git("log", "--format=%H", "--", FILE.name).split():
-            for name, number in flat(git("show", f"{commit}:{FILE.name}")).items():
+            before = git("show", f"{commit}:{FILE.name}")
+            known = added(before)
+            for name, number in flat(before).items():
                 with row((commit[:8], name)):
-                    assert now.get(name, 0) <= number
+                    assert now.get(name, 0) <= number + more.get(name, 0) - known.get(name, 0)
 
 
 def test_the_measure_counts_code_alone() -> None:

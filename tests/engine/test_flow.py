@@ -8,12 +8,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import cast
 
-from viva.engine.asking import Run, Tally
+from viva.engine.asking import FIRST, MOST, Feed, Onward, Run, Tally, upcoming
 from viva.engine.budget import Budget
 from viva.engine.evidence import Comparison, run_comparisons
 from viva.engine.journal import Journal
 from viva.engine.limits import Policy
-from viva.engine.stages import FIRST, MOST, Answered, ComparisonQueue, Evaluation, Feed, Onward, Ready, upcoming
+from viva.engine.stages import Answered, ComparisonQueue, Evaluation, Ready
 from viva.types import Compare, Question, Response
 
 

@@ -21,7 +21,7 @@ Serve = Callable[..., LocalServer]
 ANSWER = reply("The page is fetched, and the instruction begins again.")
 VERDICT = "As it is.\nVERDICT: 1"
 FIRST = 256
-"""So many answers wait at most for a judge that has not replied yet (`engine.flow`)."""
+"""So many answers wait at most for a judge that has not replied yet (`engine.asking`)."""
 KILLS = int(os.environ.get("VIVA_KILLS", "12"))
 
 

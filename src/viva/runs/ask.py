@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from viva.contracts import BatchModel, Model
 from viva.engine.adaptive import Adaptive
-from viva.engine.asking import Run, Tally, Task
+from viva.engine.asking import Run, Tally, Task, gated
 from viva.engine.batching import BatchJob, Patience, carry_out_batches
 from viva.engine.batchlog import FILE, Batch, BatchLog, Left
 from viva.engine.budget import Budget
@@ -35,7 +35,7 @@ from viva.engine.slots import (
     listen,
     read_file,
 )
-from viva.engine.stages import Judge, JudgePanel, gated
+from viva.engine.stages import Judge, JudgePanel
 from viva.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, VivaError, option
 from viva.files import LockedError, lock
 from viva.providers import PROVIDERS, traits_of

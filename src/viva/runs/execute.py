@@ -17,7 +17,7 @@ import msgspec
 
 from viva.analysis.uncertainty import wilson
 from viva.contracts import AdaptingModel
-from viva.engine.asking import Tally, Task
+from viva.engine.asking import Feed, Onward, Tally, Task, upcoming
 from viva.engine.budget import Budget, Spent
 from viva.engine.evidence import program_key, run_comparisons, run_programs
 from viva.engine.folder import ModelRecord, RunFolder
@@ -27,10 +27,8 @@ from viva.engine.stages import (
     Answered,
     ComparisonQueue,
     Evaluation,
-    Feed,
     Judge,
     JudgePanel,
-    Onward,
     Ready,
     SimilarityStore,
     VerdictQueue,
@@ -38,7 +36,6 @@ from viva.engine.stages import (
     journaled,
     programs_wanted,
     taken,
-    upcoming,
 )
 from viva.errors import VivaError, option
 from viva.keytable import KeyTable
