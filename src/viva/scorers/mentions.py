@@ -16,13 +16,6 @@ from msgspec import Struct
 from viva.scorers.lexicon import Lexicon, Token, unaccented
 from viva.scorers.optiontext import squeeze
 
-ROLES = {
-    "ordinary": "w", "makes": "m", "example": "i", "doubt": "h", "either": "h", "answer": "N", "option": "O",
-    "bad": "x", "good": "+", "choose": "V", "correction": "b", "negation": "!", "contrast": "c", "final": "F",
-    "link": "=", "plural": "p", "joiner": "&", "reason": "r", "definite": "d", "filler": "f",
-}  # fmt: skip
-"""Lists of phrases.toml and their kinds; where a word is in two lists, the earlier counts."""
-
 _STICKS_AFTER = frozenset("+#'@\\^%°[{(_&")
 _STICKS_BEFORE = frozenset("+#@\\^%°_&")
 _NAMELIKE = frozenset("w#lo")
@@ -95,7 +88,7 @@ def with_letters(text: str, letters: str, options: Sequence[str]) -> str:
 @lru_cache(maxsize=16)
 def lexicon(letters: str) -> Lexicon:
     """The lexicon for choices among `letters`."""
-    return Lexicon(ROLES, {char: "L" for letter in letters for char in (letter.upper(), letter.lower())})
+    return Lexicon("choice", {char: "L" for letter in letters for char in (letter.upper(), letter.lower())})
 
 
 @lru_cache(maxsize=16)

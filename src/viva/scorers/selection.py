@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 from viva.scorers import candidates
 from viva.scorers.fold import fold
+from viva.scorers.lexicon import phrases
 from viva.scorers.mentions import mark
 from viva.scorers.optiontext import squeeze
 from viva.scorers.reading import EMPTY, UNPARSED, Reading
@@ -24,12 +25,7 @@ LONGEST = 20_000
 _LONGEST_LIST = 400
 """Characters of letters and words that say nothing."""
 _MOST_PIECES = 100
-_FILLERS = frozenset({
-    "the", "a", "an", "and", "both", "as", "well", "also", "are", "is", "be", "correct", "right", "true", "valid",
-    "answer", "answers", "option", "options", "choice", "choices", "letter", "letters", "statement", "statements",
-    "item", "items", "select", "selected", "selection", "final", "my", "following", "ones", "only", "plus", "all", "of",
-    "these", "they", "them", "hold", "holds", "apply", "applies", "above",
-})  # fmt: skip
+_FILLERS = frozenset(phrases("selected"))
 _DENIALS = re.compile(
     r"\b(?:not|n't|isn't|aren't|except|neither|nor|or|either|incorrect|wrong|false|invalid|rejected|excluded|unless"
     r"|without|but|maybe|perhaps|possibly|no|none)\b",
