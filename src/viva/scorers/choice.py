@@ -118,7 +118,7 @@ def _read_part(reply: str, start: int, end: int, known: Known) -> Reading:  # no
     if (boxes := ticked(reply[start:end], letters)) is not None:
         return Reading(boxes if len(boxes) == 1 else UNPARSED, (start, end) if len(boxes) == 1 else None, "ticked box")
     if own := with_own_text(reply[start:end], letters, options):
-        return Reading(own[0], (start + own[1], start + own[2]), "letter with its own text")
+        return Reading(own[0], own[1:], "letter with its own text").moved(start)
     if start and is_lone_letter(reply[start:end]):
         options = ()
     texts = OptionTexts(options, letters) if options else None
@@ -187,9 +187,7 @@ def _from(reply: str, start: int, end: int, known: Known) -> Reading | None:
     found = from_slots(text, known.letters)
     if found is None and known.ended and known.options:
         found = at_the_end(text, known.letters, known.options)
-    if found is None or found.span is None:
-        return None
-    return Reading(found.read, (start + found.span[0], start + found.span[1]), found.rule)
+    return found and found.moved(start)
 
 
 def _by_text(reply: str, views: Sequence[ChoiceWindow], texts: OptionTexts) -> Reading | None:
@@ -200,7 +198,7 @@ def _by_text(reply: str, views: Sequence[ChoiceWindow], texts: OptionTexts) -> R
             said = reply[span[0] :].strip()
             if said.startswith("$") and said.count("$") == 1 and "$" not in options[letters.index(letter)]:
                 return None  # cut off within a formula
-            return Reading(letter, (span[0] + view.base, span[1] + view.base), "option repeated in full")
+            return Reading(letter, span, "option repeated in full").moved(view.base)
     return None
 
 
@@ -245,9 +243,7 @@ def _lettered_line(text: str, base: int, letters: str, options: Sequence[str]) -
         if own and found and own[0] != found.read:
             return None
         if own:
-            found = Reading(
-                own[0], (base + match.start() + own[1], base + match.start() + own[2]), "letter with its own text"
-            )
+            found = Reading(own[0], own[1:], "letter with its own text").moved(base + match.start())
     return found
 
 
@@ -264,7 +260,7 @@ def _last_resort(view: ChoiceWindow, judged: list[Judgement], options: Sequence[
         )
     if hint is None:
         return Reading(UNPARSED)
-    return Reading(hint.letter, (hint.span[0] + view.base, hint.span[1] + view.base), hint.rule)
+    return Reading(hint.letter, hint.span, hint.rule).moved(view.base)
 
 
 def resolve(stated: list[Candidate], judged: list[Judgement], kinds: str, *, ended: bool = True) -> Candidate | None:

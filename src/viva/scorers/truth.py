@@ -47,7 +47,7 @@ def _read_part(reply: str, start: int, end: int) -> Reading:
     if _TALLY.match(reply, start):
         return Reading(UNPARSED, None, "true and false")
     if (found := in_json(reply[start:end])) is not None:
-        return Reading(_word(found[0]), (start + found[1][0], start + found[1][1]), "value in JSON")
+        return Reading(_word(found[0]), found[1], "value in JSON").moved(start)
     claims: list[Claim] = []
     kinds = ""
     view: View | None = None
@@ -71,7 +71,7 @@ def _closing(view: View) -> Reading:
     if closing is None:
         return Reading(UNPARSED)
     token = view.tokens[closing[1]]
-    return Reading(_word(closing[0]), (token.start + view.base, token.end + view.base), "closing sentence")
+    return Reading(_word(closing[0]), (token.start, token.end), "closing sentence").moved(view.base)
 
 
 def resolve(claims: list[Claim], kinds: str) -> Claim | None:
