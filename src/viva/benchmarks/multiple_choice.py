@@ -28,7 +28,7 @@ from viva.prompting import (
     gap_between,
     stops_before,
 )
-from viva.scorers.choice import Known, read_letter
+from viva.scorers.choice import AskedFor, read_letter
 from viva.scorers.grading import grade_reading, no_reply
 from viva.types import (
     CUT_OFF,
@@ -232,7 +232,7 @@ class MultipleChoiceExam(GradedByRule):
             return Score(value=None, outcome="unsound", explanation="the data set has no usable gold answer here")
         letters = LETTERS[: len(question.options)]
         ended = response.stop_reason not in CUT_OFF
-        known = Known(letters, question.language, bare_options(question), len(self.shots(question)), ended)
+        known = AskedFor(letters, question.language, bare_options(question), len(self.shots(question)), ended)
         reading = read_letter(response.text, self.spec.extraction, known)
         return grade_reading(reading, question.answer, response)
 

@@ -9,7 +9,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from viva.contracts import AdaptingModel
-from viva.errors import option
+from viva.errors import flag, option
 from viva.prompting import estimate_tokens, prompt_text
 from viva.types import Generate, Request, Usage
 from viva.visible import dollars, plural
@@ -159,11 +159,11 @@ class Budget:
         """Which limit is reached, what one more takes, in words, and the option that would be enough for some more."""
         if self.max_cost is None or (self.max_requests is not None and self.requests >= self.max_requests):
             made = f"{self.requests:,} of {plural(self.max_requests or 0, 'request')} made ({option('max_requests')})"
-            return made, "", f"{option('max_requests')} {2 * self.requests}"
+            return made, "", flag("max_requests", str(2 * self.requests))
         return (
             f"spent ${dollars(self.cost)} of ${dollars(self.max_cost)} ({option('max_cost')})",
             f"one more question may cost ${dollars(self.short)}; ",
-            f"{option('max_cost')} {dollars(2 * max(self.max_cost, self.cost + self.short)).replace(',', '')}",
+            flag("max_cost", dollars(2 * max(self.max_cost, self.cost + self.short)).replace(",", "")),
         )
 
     def settle(self, reserved: float, cost: float) -> None:

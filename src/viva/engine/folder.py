@@ -30,7 +30,7 @@ from msgspec import Meta, Struct
 from viva.engine.budget import Price, Spent
 from viva.engine.journal import Journal
 from viva.engine.limits import RunLimits
-from viva.errors import MissingRunError, StorageError, VivaError, option
+from viva.errors import MissingRunError, StorageError, VivaError, flag
 from viva.files import UNREADABLE, LockedError, lock, read_regular, refuse_depth, write_whole
 from viva.requesting import Adaptation, RequestOptions
 from viva.types import ExamSpec, Sampling, VerdictFormat
@@ -180,7 +180,7 @@ class RunFolder:
             path.mkdir(parents=True, exist_ok=True)
             if (path / "run.json").exists():
                 raise StorageError(
-                    f"{path} holds a run already: go on with `viva resume {path}`, or choose another {option('run')}"
+                    f"{path} holds a run already: go on with `viva resume {path}`, or choose another {flag('run')}"
                 )
             folder = cls(path, record)
             folder.lock()

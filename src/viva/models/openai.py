@@ -18,7 +18,7 @@ from urllib.parse import quote
 import msgspec
 from msgspec import Struct
 
-from viva.errors import ModelError, VivaError, option
+from viva.errors import ModelError, VivaError, flag, option
 from viva.models import Endpoint, templates
 from viva.models.adapting import RENAMED, TOO_LONG, total
 from viva.models.openaibatch import OpenAIBatches
@@ -250,7 +250,7 @@ class OpenAIModel(ApiModel):
 
     def _unfit(self, what: str, *, echo: bool = False) -> ModelError:
         """A server that cannot do this: for good, unless it has shown that it can."""
-        message = f"the server {what}; `viva doctor {self._url} {option('model')} {self._model}` says what it supports"
+        message = f"the server {what}; `viva doctor {self._url} {flag('model')} {self._model}` says what it supports"
         return ModelError("logprobs", message, fatal=echo not in self._shown)
 
     def _tokens(self, scored: Scored, *, echo: bool = False) -> list[Token]:

@@ -14,7 +14,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import asdict, astuple, replace
 
 from viva.engine.limits import Positive, RunLimits
-from viva.errors import VivaError, option
+from viva.errors import VivaError, flag, option
 from viva.fields import changed, note, pick
 from viva.interop.reading import FORMS
 from viva.providers import PROVIDERS
@@ -594,6 +594,6 @@ def refuse_unjudged(choice: TaskOptions, judging: JudgeOptions) -> None:
         raise VivaError(
             f"{choice.rubric} is for a judge, and there is none: add {option('judge', 'MODEL')}, or leave it out "
             "and give "
-            f"it to `viva resume RUN {option('judge', 'MODEL')}` later",
+            f"it to `viva resume RUN {flag('judge', 'MODEL')}` later",
             field="rubric",
         )

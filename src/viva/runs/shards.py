@@ -21,7 +21,7 @@ from viva.engine.budget import Spent
 from viva.engine.folder import ExamRecord, RunFolder, RunRecord
 from viva.engine.labelling import STAGE as LABELS
 from viva.engine.limits import RunLimits
-from viva.errors import StorageError, VivaError, option
+from viva.errors import StorageError, VivaError, flag, option
 from viva.files import LockedError, lock, new_file, reading
 from viva.models.replay import KEPT
 from viva.runs.answer_files import UNMATCHED
@@ -86,7 +86,7 @@ def find_parts(paths: Sequence[Path], *, any_address: bool) -> Parts:
                 found.setdefault(run.resolve(), Part(read_shard(shard), folder))
             elif run == path:
                 raise VivaError(
-                    f"{run} is a whole run, no shard of one (`viva run {option('shard', 'I/N')}` makes shards)"
+                    f"{run} is a whole run, no shard of one (`viva run {flag('shard', 'I/N')}` makes shards)"
                 )
             else:
                 left_out.append(run)

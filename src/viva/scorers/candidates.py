@@ -1,7 +1,6 @@
 """Where a reply commits to a letter: every statement of the answer, with its strength.
 
-Read a rule as: what stands before the letter (ending there), and what must come after it. Rules are regular expressions
-over kinds (see `lexicon.py` for the alphabet), all quantifiers bounded, so reading is linear.
+The rules are in `rules.toml`; the kinds that they are written in are in `roles.toml`.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from enum import IntEnum
 from msgspec import Struct
 
 from viva.scorers.mentions import Marked
+from viva.shipped import shipped_table
 
 CONDITIONAL = "statement under a condition"
 
@@ -59,71 +59,14 @@ class Group(Struct, frozen=True):
 _JOINED = re.compile(
     r"[LPM]O?(?:(?:[&/]|,[&/]|-(?=[LPM]O?(?:[.n?)]|$))|,(?=[fdhO]{0,2}[LPM]O?(?:[,&/.n?pV]|$)))[fdhOX]{0,2}[LPM]O?(?!=)|(?<=P)P)*"
 )
-_CLEAN = re.compile(r"O?f?(?:F?(?:$|[.n])|$|[.n,?r:\-bcF]|!(?=[fdVON=+hp]{0,4}[LPM]))")
-_STOP = re.compile(r"O?(?:$|[.n])")
-_BEFORE: list[tuple[str, Strength, re.Pattern[str], re.Pattern[str] | None]] = [
-    ("boxed", Strength.FINAL, re.compile(r"X[nfdON+:=]{0,4}$"), None),
-    (
-        "statement of the answer",
-        Strength.STATED,
-        re.compile(r"[F+]{0,2}N(?:[^LPMl.nh?i!]{0,10}?[=:~\-]|[fdF]{0,3}V)[fdO+:=nFN,V\-]{0,5}$"),
-        None,
-    ),
-    ("heading of the answer", Strength.FINAL, re.compile(r"(?:^|n)[F+]{0,2}N[:n]{1,2}-?$"), _STOP),
-    ("statement of the answer", Strength.STATED, re.compile(r"N[nd]?O?$"), _STOP),
-    (
-        "statement of the option",
-        Strength.STATED,
-        re.compile(r"O[^LPMl.nh?i!]{0,10}?=[fdO+:=n,F]{0,4}$|(?:^|[n.,?])[fd+]{0,2}O:$"),
-        None,
-    ),
-    ("statement of the correct one", Strength.STATED, re.compile(r"\+[fdO]{0,3}[=:][fdOn:]{0,3}$"), None),
-    ("statement of the option", Strength.STATED, re.compile(r"=[fdF=]{0,3}Od?$"), re.compile(r"O?[wf]?(?:$|[.n,])")),
-    ("statement of the correct one", Strength.STATED, re.compile(r"(?:^|[.n,F])[fd]{0,2}\+{1,2}[fd]{0,2}O?$"), _STOP),
-    (
-        "statement of the answer",
-        Strength.STATED,
-        re.compile(r"(?:^|[.n])[fd]{0,3}F?(?:\+?N|\+[Of]{0,2})[fdr]{0,3}\?[fd]{0,2}$"),
-        _CLEAN,
-    ),
-    (
-        "statement of the answer",
-        Strength.STATED,
-        re.compile(r"m[fdO]{0,2}$"),
-        re.compile(r"[^.nLPM!x?]{0,8}d[F+]?[N+]"),
-    ),
-    ("choice", Strength.STATED, re.compile(r"V,[fd]{0,2}$"), _STOP),
-    ("conclusion", Strength.STATED, re.compile(r"(?:^|[.n])$"), re.compile(r",F\.?(?:n|$)")),
-    ("contrast", Strength.STATED, re.compile(r"c[^LPMl.nh?!i]{0,5}=[fdO]{0,2}$"), _STOP),
-    ("arrow", Strength.STATED, re.compile(r"(?:^|n):$"), _STOP),
-    ("choice", Strength.STATED, re.compile(r"V[fdON+:=n\-]{0,4}$"), None),
-    ("conclusion", Strength.STATED, re.compile(r"F[fd,:=On]{0,4}$"), _CLEAN),
-    ("last correction", Strength.CORRECTED, re.compile(r"b[fd,:=ON.bn+\-V?c]{0,6}$"), _CLEAN),
-    ("contrast", Strength.STATED, re.compile(r"c[fdO=:]{0,3}$"), _CLEAN),
-    (
-        "statement of the option",
-        Strength.STATED,
-        re.compile(r"(?:^|[.,n:Fbcr&?\-])[fd]{0,4}={1,2}[fdO+]{0,3}$"),
-        _CLEAN,
-    ),
-    (
-        "letter in brackets after the answer",
-        Strength.STATED,
-        re.compile(r"N[^LPM.nh?i!]{0,8}[=:][^LPM.n!h?]{1,14}$"),
-        re.compile(r"$|[.n]"),
-    ),
-    ("statement of the false one", Strength.ODD_ONE, re.compile(r"x[fdO]{0,3}=[fdO]{0,2}$"), None),
-]
+_BEFORE, _AFTER = (
+    [
+        (name, Strength[strength], re.compile(before), re.compile(after))
+        for name, strength, before, after in shipped_table(__file__, "rules.toml", dict[str, list[list[str]]])[side]
+    ]
+    for side in ("before", "after")
+)
 _ODD_ONE = re.compile(r"O?[fd]?=f?dx(?:[fd]?[ON]|f(?=[.n,]|$))")
-_AFTER: list[tuple[str, Strength, re.Pattern[str]]] = [
-    ("statement of the answer", Strength.STATED, re.compile(r"O?[fd]{0,3}[=p][fd]{0,3}(?:F?N|\+[fd]?N)")),
-    ("statement of the correct one", Strength.STATED, re.compile(r"O?[fd]{0,3}[=p][fd]{0,3}\+[fd]?O")),
-    ("choice", Strength.STATED, re.compile(r"O?[fd]{0,2}V(?=[.n,r]|$)")),
-    ("statement of the answer", Strength.STATED, re.compile(r"[^LPMl.n,!xh?]{1,10}&=[fdF]{0,3}(?:\+(?!w)|d\+?N)")),
-    ("statement of the option", Strength.STATED, re.compile(r"f{0,2}=f?(?=[.n,]|$)")),  # "D it is"; "muss B sein"
-    ("choice", Strength.STATED, re.compile(r"=[fd]{1,3}V(?=[.n,]|$)")),
-    ("statement of the false one", Strength.ODD_ONE, _ODD_ONE),
-]
 _JUDGED = re.compile(r"[Ofd]{0,3}[=:,(\-p]?[fd=pVF,]{0,4}(!{0,2})[fdFp=]{0,3}(!?)([+x])(?![wl#h]|r=)")
 _RULED_OUT = re.compile(r"[Ofd]{0,3}[=p]?[fd=]{0,3}!(?:[.n,r]|$)")
 """Followed by a stop: "D is ruled out."; not "D is not …"."""
@@ -259,13 +202,13 @@ def _by_left(kinds: str, group: Group, left: str) -> tuple[str, Strength, int, i
         if rule.startswith("letter in brackets") and kinds[group.start] != "P":
             continue
         match = before.search(left)
-        if match and (after is None or after.match(kinds, group.end)):
+        if match and after.match(kinds, group.end):
             return rule, strength, group.start - len(left) + match.start(), group.end
     return None
 
 
 def _by_right(kinds: str, group: Group) -> tuple[str, Strength, int, int] | None:
-    for rule, strength, after in _AFTER:
+    for rule, strength, _, after in _AFTER:
         if match := after.match(kinds, group.end):
             return rule, strength, group.start, match.end()
     return None

@@ -44,7 +44,7 @@ _MARKED_AFTER = 3
 _LETTERED_LINE = re.compile(r"^[ \t*_>-]{0,6}[(\[]?[A-Z][)\].:][^\n]{1,400}$", re.MULTILINE)
 
 
-class Known(Struct, frozen=True):
+class AskedFor(Struct, frozen=True):
     """What is known of a question and its reply."""
 
     letters: str = "ABCD"
@@ -74,11 +74,11 @@ def read_choice(
     """
     if is_lone_letter(reply) and (reading := _lone(reply, letters, language)).committed:
         return reading
-    known = Known(letters, language, options, exemplars, ended)
+    known = AskedFor(letters, language, options, exemplars, ended)
     return read_visible(reply, lambda start, end: _read_part(reply, start, end, known))
 
 
-def read_letter(reply: str, extraction: Extraction, known: Known) -> Reading:
+def read_letter(reply: str, extraction: Extraction, known: AskedFor) -> Reading:
     """The letter by the rule that `extraction` names, to match another tool's numbers.
 
     `stated` is `read_choice`; `strict` leaves of it the letter alone, the boxed one and "the answer is B"; `first` and
@@ -108,17 +108,17 @@ def _by_place(reply: str, start: int, end: int, letters: str, extraction: Extrac
 @lru_cache(maxsize=4096)
 def _lone(reply: str, letters: str, language: str) -> Reading:
     """A letter alone reads the same whatever the options: worked out once by the rules, then remembered."""
-    return read_visible(reply, lambda start, end: _read_part(reply, start, end, Known(letters, language)))
+    return read_visible(reply, lambda start, end: _read_part(reply, start, end, AskedFor(letters, language)))
 
 
-def _read_part(reply: str, start: int, end: int, known: Known) -> Reading:  # noqa: PLR0911 - a rule a return
+def _read_part(reply: str, start: int, end: int, known: AskedFor) -> Reading:  # noqa: PLR0911 - a rule a return
     letters, language, options = known.letters, known.language, known.options
     if known.exemplars and (bare := _behind_exemplars(reply, start, end, known)):
         return bare
     if (boxes := ticked(reply[start:end], letters)) is not None:
         return Reading(boxes if len(boxes) == 1 else UNPARSED, (start, end) if len(boxes) == 1 else None, "ticked box")
     if own := with_own_text(reply[start:end], letters, options):
-        return Reading(own[0], (start + own[1], start + own[2]), "letter with its own text")
+        return Reading(own[0], own[1:], "letter with its own text").moved(start)
     if start and is_lone_letter(reply[start:end]):
         options = ()
     texts = OptionTexts(options, letters) if options else None
@@ -167,7 +167,7 @@ _BARE = 48
 """Characters of a bare statement."""
 
 
-def _behind_exemplars(reply: str, start: int, end: int, known: Known) -> Reading | None:
+def _behind_exemplars(reply: str, start: int, end: int, known: AskedFor) -> Reading | None:
     """The last of exactly one bare statement for each exemplar and one more: "The answer is (A). …"."""
     if end - start > (known.exemplars + 1) * _BARE:
         return None
@@ -181,15 +181,13 @@ def _behind_exemplars(reply: str, start: int, end: int, known: Known) -> Reading
     return Reading(last.read, pieces[-1].span(), "the last, behind one for each exemplar") if last.committed else None
 
 
-def _from(reply: str, start: int, end: int, known: Known) -> Reading | None:
+def _from(reply: str, start: int, end: int, known: AskedFor) -> Reading | None:
     """What the slots hold, in any layout and language; at last an option's letter with its text at the end."""
     text = reply[start:end]
     found = from_slots(text, known.letters)
     if found is None and known.ended and known.options:
         found = at_the_end(text, known.letters, known.options)
-    if found is None or found.span is None:
-        return None
-    return Reading(found.read, (start + found.span[0], start + found.span[1]), found.rule)
+    return found and found.moved(start)
 
 
 def _by_text(reply: str, views: Sequence[ChoiceWindow], texts: OptionTexts) -> Reading | None:
@@ -200,7 +198,7 @@ def _by_text(reply: str, views: Sequence[ChoiceWindow], texts: OptionTexts) -> R
             said = reply[span[0] :].strip()
             if said.startswith("$") and said.count("$") == 1 and "$" not in options[letters.index(letter)]:
                 return None  # cut off within a formula
-            return Reading(letter, (span[0] + view.base, span[1] + view.base), "option repeated in full")
+            return Reading(letter, span, "option repeated in full").moved(view.base)
     return None
 
 
@@ -245,9 +243,7 @@ def _lettered_line(text: str, base: int, letters: str, options: Sequence[str]) -
         if own and found and own[0] != found.read:
             return None
         if own:
-            found = Reading(
-                own[0], (base + match.start() + own[1], base + match.start() + own[2]), "letter with its own text"
-            )
+            found = Reading(own[0], own[1:], "letter with its own text").moved(base + match.start())
     return found
 
 
@@ -264,7 +260,7 @@ def _last_resort(view: ChoiceWindow, judged: list[Judgement], options: Sequence[
         )
     if hint is None:
         return Reading(UNPARSED)
-    return Reading(hint.letter, (hint.span[0] + view.base, hint.span[1] + view.base), hint.rule)
+    return Reading(hint.letter, hint.span, hint.rule).moved(view.base)
 
 
 def resolve(stated: list[Candidate], judged: list[Judgement], kinds: str, *, ended: bool = True) -> Candidate | None:

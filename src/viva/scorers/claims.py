@@ -2,7 +2,7 @@
 
 Kinds of this reader: `T` `F` true and false words, `Y` `Z` yes and no, `S` a name of the statement, `s` a pronoun for
 it, `N` the answer, `=` link, `!` negation, `G` therefore, `b` correction, `c` contrast, `%` partly or if, `h` doubt,
-`X` box; the rest as in `lexicon.py`. All quantifiers are bounded, so reading is linear.
+`X` box; the rest as in `roles.toml`. All quantifiers are bounded, so reading is linear.
 """
 
 from __future__ import annotations
@@ -15,14 +15,7 @@ from functools import cache
 from msgspec import Struct
 
 from viva.scorers.lexicon import Lexicon, Token, unaccented
-
-ROLES = {
-    "ordinary": "w", "either": "=", "partly": "%", "statement": "S", "pronoun": "s", "example": "i",
-    "doubt": "h", "false": "F", "true": "T", "answer": "N", "yes": "Y", "no": "Z", "negation": "!",
-    "choose": "V", "correction": "b", "contrast": "c", "final": "G", "link": "=", "plural": "=", "joiner": "&",
-    "reason": "r", "definite": "f", "filler": "f",
-}  # fmt: skip
-"""Lists of phrases.toml and their kinds; where a word is in two lists, the earlier counts."""
+from viva.shipped import shipped_table
 
 
 class Firmness(IntEnum):
@@ -51,45 +44,25 @@ class Claim(Struct, frozen=True):
 
 
 class _Rule(Struct, frozen=True):
-    """`before` must match up to the truth word, `after` from behind it. `nods`: yes and no count as values too."""
+    """`before` must match up to the truth word, `after` from behind it; `values` are the kinds that count."""
 
     name: str
     firmness: Firmness
     before: re.Pattern[str]
     after: re.Pattern[str]
-    nods: bool = True
+    values: str
 
 
-_END = re.compile(r"$|[.n,r?:GbcX&/!\-fSNsi]")
 _STOP = re.compile(r"$|[.n]")
 _PAUSE = re.compile(r"$|[.n,r]")
-_NOT_A_NAME = re.compile(r"$|[.n,r?:GbcX&/!\-i]")
-"""Not "the answer: the true statement …"."""
 _ANSWER = "statement of the answer"
-_JUDGED = "judgement of the statement"
 _CORRECTION = "last correction"
-_RULES = (
-    _Rule("boxed", Firmness.FINAL, re.compile(r"X[nfSsN:=~]{0,4}$"), _END),
-    _Rule(
-        _ANSWER,
-        Firmness.STATED,
-        re.compile(r"NT?(?:[^TFYZ.n%?hi!]{0,8}?[=:~\-]|[fG]{0,3}V)[f:nSsN,G=V]{0,4}$"),
-        _NOT_A_NAME,
-    ),
-    _Rule("heading of the answer", Firmness.FINAL, re.compile(r"(?:^|n)G?N[:n]{1,2}-?$"), _END),
-    _Rule(_ANSWER, Firmness.STATED, re.compile(r"N$"), _STOP),
-    _Rule(_JUDGED, Firmness.STATED, re.compile(r"S[^TF.nc%h,?]{0,9}?[=!][fG=Ss,]{0,6}$"), _END, nods=False),
-    _Rule(_JUDGED, Firmness.STATED, re.compile(r"S[fSs]{0,3}$"), _END, nods=False),
-    _Rule(_JUDGED, Firmness.STATED, re.compile(r"S[fSs]{0,3}:$"), _END),
-    _Rule(_JUDGED, Firmness.SAID, re.compile(r"s[^TF.nc%h,?]{0,9}?[=!][fG=Ss,]{0,4}$"), _END, nods=False),
-    _Rule(_JUDGED, Firmness.SAID, re.compile(r"s[fs]{0,3}$"), _END, nods=False),
-    _Rule(_JUDGED, Firmness.STATED, re.compile(r"^[^TFYZ.n%hi!?]{1,10}:$"), _STOP),
-    _Rule("arrow", Firmness.STATED, re.compile(r"(?:T&F[^TFn]{0,3}:{1,2}|[.?]:)$"), _STOP),
-    _Rule("choice", Firmness.STATED, re.compile(r"V[fSsN:=]{0,4}$"), _END),
-    _Rule("conclusion", Firmness.FINAL, re.compile(r"G[fSs,:=N]{0,3}$"), _END),
-    _Rule(_CORRECTION, Firmness.CORRECTED, re.compile(r"(?:b|!,|(?<=[.,n\-])Z)[fSs,:=.NnZ]{0,4}$"), _PAUSE),
-    _Rule(_JUDGED, Firmness.SAID, re.compile(r"(?:^|[.n,c?])f{0,3}=[fSs]{0,2}$"), _END, nods=False),
-)
+_RULES = [
+    _Rule(name, Firmness[firmness], re.compile(before), re.compile(after), values)
+    for name, firmness, before, after, values in shipped_table(__file__, "rules.toml", dict[str, list[list[str]]])[
+        "truth"
+    ]
+]
 _VALUE = re.compile(r"(?:!{1,3}[fSs]?)?[TFYZ]|[!=]")
 _BOTH = re.compile(r"[TFYZ](?:[&/]{1,2}|,&|,(?=[TFYZ](?:$|[.n?]))|-)[f!]{0,2}[TFYZ]")
 _TRAILING_NEGATION = re.compile(r"[fSsGw]{1,5}!(?=[.n,]|$)")
@@ -122,7 +95,7 @@ _THAT = frozenset({"that", "dass", "que"})
 
 @cache
 def _lexicon() -> Lexicon:
-    return Lexicon(ROLES, {"T": "Y", "F": "Z", "W": "Y", "V": "Y"})
+    return Lexicon("truth", {"T": "Y", "F": "Z", "W": "Y", "V": "Y"})
 
 
 class _Word(Struct, frozen=True):
@@ -190,7 +163,7 @@ class View:
             return None
         for rule in _RULES:
             match = rule.before.search(word.left)
-            if match and (rule.nods or word.kind in "TF") and (rule.after.match(kinds, end) or self._ends(word)):
+            if match and word.kind in rule.values and (rule.after.match(kinds, end) or self._ends(word)):
                 before = word.left[: match.start()]
                 if match.group()[:1] in {"S", "s"} and before.endswith(("T", "F")):
                     continue  # "a true statement is …" defines

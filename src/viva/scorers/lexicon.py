@@ -15,18 +15,14 @@ from typing import Final
 
 from msgspec import Struct
 
-from viva.scorers.fold import BOX
 from viva.shipped import shipped_table
 
-MARKS: Final = {
-    BOX: "X", ".": ".", "!": ".", "?": "?", ",": ",", ";": ".", ":": ":", "–": "-", "-": "-", "=": "~", "/": "/",
-    "&": "/", "+": "o", "^": "o", "|": "-", "%": "o", "\\": "o", "@": "o", "->": ":", "=>": ":",
-}  # fmt: skip
-"""Kinds of punctuation: X box, `.` sentence end, `-` dash, `~` equals sign, `/` slash, `o` operator."""
-
+_ROLES: Final = shipped_table(__file__, "roles.toml", dict[str, dict[str, str]])
+"""By reader the lists of `phrases.toml` and their kinds, earlier ones first; and the marks with theirs."""
+_MARKS: Final = _ROLES["marks"]
 _ABBREVIATIONS = r"e\.g\.|i\.e\.|z\. ?b\.|p\. ?ex\.|d\. ?h\.|c\.-à-d\."
 _LATIN = r"a-zA-Z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f"
-_PUNCTUATION = r"[-=]>|(?<!\w)-|-(?!\w)|[" + re.escape("".join(m for m in MARKS if len(m) == 1 and m != "-")) + "]"
+_PUNCTUATION = r"[-=]>|(?<!\w)-|-(?!\w)|[" + re.escape("".join(m for m in _MARKS if len(m) == 1 and m != "-")) + "]"
 
 
 _SPLIT: Final = {"trifft": ("zu", "zutreffend"), "kommt": ("infrage", "zutreffend")}
@@ -50,14 +46,14 @@ class Token(Struct, frozen=True, gc=False):
 class Lexicon:
     """The words of one reader: which kind each has, with the phrases of several words found longest first."""
 
-    def __init__(self, roles: Mapping[str, str], letters: Mapping[str, str]) -> None:
-        """`roles` maps lists of `phrases.toml` to kinds (earlier ones win); `letters` single letters to theirs."""
-        self._words: dict[str, str] = dict(MARKS)
+    def __init__(self, reader: str, letters: Mapping[str, str]) -> None:
+        """`reader` names its table of roles.toml; `letters` maps single letters to their kinds."""
+        self._words: dict[str, str] = dict(_MARKS)
         self._phrases: dict[str, _Phrases] = {}
         self._letters = letters
         self._seen: dict[str, tuple[str, _Phrases | None]] = {}
         han: set[str] = set()
-        for role, kind in roles.items():
+        for role, kind in _ROLES[reader].items():
             for entry in phrases(role):
                 if entry[0] > "\u024f" or not entry[0].isalpha():  # 选, ✓, ×
                     han.add(entry)

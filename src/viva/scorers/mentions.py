@@ -15,13 +15,7 @@ from msgspec import Struct
 
 from viva.scorers.lexicon import Lexicon, Token, unaccented
 from viva.scorers.optiontext import squeeze
-
-ROLES = {
-    "ordinary": "w", "makes": "m", "example": "i", "doubt": "h", "either": "h", "answer": "N", "option": "O",
-    "bad": "x", "good": "+", "choose": "V", "correction": "b", "negation": "!", "contrast": "c", "final": "F",
-    "link": "=", "plural": "p", "joiner": "&", "reason": "r", "definite": "d", "filler": "f",
-}  # fmt: skip
-"""Lists of phrases.toml and their kinds; where a word is in two lists, the earlier counts."""
+from viva.shipped import shipped_table
 
 _STICKS_AFTER = frozenset("+#'@\\^%°[{(_&")
 _STICKS_BEFORE = frozenset("+#@\\^%°_&")
@@ -47,16 +41,7 @@ class Marked(Struct, frozen=True):
         return self.text[token.start : token.end].upper()
 
 
-_ORDINALS = {
-    **{word: place for place, words in enumerate((
-        "first premiere premier erste ersten erstes 一 1", "second deuxieme seconde zweite zweiten zweites 二 2",
-        "third troisieme dritte dritten drittes 三 3", "fourth quatrieme vierte vierten viertes 四 4",
-        "fifth cinquieme funfte funften funftes 五 5", "sixth sixieme sechste sechsten sechstes 六 6",
-        "seventh septieme siebte siebten siebtes 七 7", "eighth huitieme achte achten achtes 八 8",
-        "ninth neuvieme neunte neunten neuntes 九 9", "tenth dixieme zehnte zehnten zehntes 十 10",
-    )) for word in words.split()},
-    **dict.fromkeys(("last", "derniere", "letzte", "letzten"), -1),
-}  # fmt: skip
+_ORDINALS = shipped_table(__file__, "ordinals.toml", dict[str, int])
 _WORDS = "|".join(sorted((word for word in _ORDINALS if len(word) > 2), key=len, reverse=True)).replace("e", "[eèé]")
 _NOUN = re.compile("option|choice|alternative|antwort|r[ée]ponse|proposition|möglichkeit|选项|第")
 _BEFORE_NOUN = re.compile(rf"(?<!\w)({_WORDS}) (?:answer )?$")
@@ -95,7 +80,7 @@ def with_letters(text: str, letters: str, options: Sequence[str]) -> str:
 @lru_cache(maxsize=16)
 def lexicon(letters: str) -> Lexicon:
     """The lexicon for choices among `letters`."""
-    return Lexicon(ROLES, {char: "L" for letter in letters for char in (letter.upper(), letter.lower())})
+    return Lexicon("choice", {char: "L" for letter in letters for char in (letter.upper(), letter.lower())})
 
 
 @lru_cache(maxsize=16)

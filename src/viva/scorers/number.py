@@ -43,12 +43,11 @@ _JOINED = re.compile(r"\s?(?:[-+*/^×·]|\\times|\\cdot)\s?[({]?\s?|[,:]")
 
 
 class NumberRead(Struct, frozen=True):
-    """A number as it was written, its value, whether it is a percentage, and how it was found."""
+    """A number as it was written, its value, and whether it is a percentage."""
 
     text: str
     value: Fraction
     percent: bool
-    rule: str = ""
 
 
 def value_of(text: str) -> Fraction | None:

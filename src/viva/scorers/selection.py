@@ -11,9 +11,11 @@ import itertools
 import re
 import unicodedata
 from collections.abc import Sequence
+from functools import cache
 
 from viva.scorers import candidates
 from viva.scorers.fold import fold
+from viva.scorers.lexicon import phrases
 from viva.scorers.mentions import mark
 from viva.scorers.optiontext import squeeze
 from viva.scorers.reading import EMPTY, UNPARSED, Reading
@@ -24,12 +26,6 @@ LONGEST = 20_000
 _LONGEST_LIST = 400
 """Characters of letters and words that say nothing."""
 _MOST_PIECES = 100
-_FILLERS = frozenset({
-    "the", "a", "an", "and", "both", "as", "well", "also", "are", "is", "be", "correct", "right", "true", "valid",
-    "answer", "answers", "option", "options", "choice", "choices", "letter", "letters", "statement", "statements",
-    "item", "items", "select", "selected", "selection", "final", "my", "following", "ones", "only", "plus", "all", "of",
-    "these", "they", "them", "hold", "holds", "apply", "applies", "above",
-})  # fmt: skip
 _DENIALS = re.compile(
     r"\b(?:not|n't|isn't|aren't|except|neither|nor|or|either|incorrect|wrong|false|invalid|rejected|excluded|unless"
     r"|without|but|maybe|perhaps|possibly|no|none)\b",
@@ -180,14 +176,19 @@ def _bare(text: str, letters: str, known: dict[str, str]) -> set[str] | None:
             found.add(word.upper())
         elif _run(word, letters) and squeeze(word) not in known:
             found.update(word.upper())
-        elif word.lower() not in _FILLERS:
+        elif word.lower() not in _fillers():
             return None
     return found
 
 
+@cache
+def _fillers() -> frozenset[str]:
+    return frozenset(phrases("selected"))
+
+
 def _run(word: str, letters: str) -> bool:
     """Letters without anything between them, each once and in order: "ACD", and no word ("BAD", "ace" are none)."""
-    if not word.isupper() and not (word.islower() and len(word) == 2 and word not in _FILLERS):
+    if not word.isupper() and not (word.islower() and len(word) == 2 and word not in _fillers()):
         return False
     places = [letters.find(letter) for letter in word.upper()]
     return min(places) >= 0 and all(before < after for before, after in itertools.pairwise(places))

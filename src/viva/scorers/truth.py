@@ -18,11 +18,6 @@ from viva.scorers.reading.segments import found_retraction, read_visible
 _SHORT = 40
 _TALLY = re.compile(r"\s{0,4}\{\s{0,4}\"(?:true|false)\"\s{0,2}:", re.IGNORECASE)
 """{"true": 0.3, "false": 0.7}: names both."""
-_BARE = {
-    "true": True, "false": False, "t": True, "f": False, "正确": True, "错误": False, "对": True, "错": False,
-    "wahr": True, "falsch": False, "vrai": True, "faux": False, "yes": True, "no": False,
-}  # fmt: skip
-"""The commonest whole replies, for speed only: the rules read them alike."""
 
 
 def read_truth(reply: str, *, language: str = "en") -> Reading:
@@ -31,10 +26,6 @@ def read_truth(reply: str, *, language: str = "en") -> Reading:
     `language` is there for symmetry with `read_choice`: no truth word means different things in two of the languages.
     """
     del language
-    bare = reply.strip(" \t\r\n.")
-    if len(bare) < 7 and (value := _BARE.get(bare.lower())) is not None:
-        at = reply.find(bare)
-        return Reading(_word(value), (at, at + len(bare)), "bare truth value")
     return _short(reply) if len(reply) <= _SHORT else _read(reply)
 
 
@@ -56,7 +47,7 @@ def _read_part(reply: str, start: int, end: int) -> Reading:
     if _TALLY.match(reply, start):
         return Reading(UNPARSED, None, "true and false")
     if (found := in_json(reply[start:end])) is not None:
-        return Reading(_word(found[0]), (start + found[1][0], start + found[1][1]), "value in JSON")
+        return Reading(_word(found[0]), found[1], "value in JSON").moved(start)
     claims: list[Claim] = []
     kinds = ""
     view: View | None = None
@@ -80,7 +71,7 @@ def _closing(view: View) -> Reading:
     if closing is None:
         return Reading(UNPARSED)
     token = view.tokens[closing[1]]
-    return Reading(_word(closing[0]), (token.start + view.base, token.end + view.base), "closing sentence")
+    return Reading(_word(closing[0]), (token.start, token.end), "closing sentence").moved(view.base)
 
 
 def resolve(claims: list[Claim], kinds: str) -> Claim | None:

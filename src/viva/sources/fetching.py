@@ -23,7 +23,7 @@ from urllib.parse import urljoin, urlsplit
 
 from msgspec import Struct
 
-from viva.errors import DataError, MissingExtraError, StorageError, option
+from viva.errors import DataError, MissingExtraError, StorageError, flag
 from viva.files import reading
 from viva.sources.catalogue import (
     HUB,
@@ -144,7 +144,7 @@ class _Fetch:
     ) -> None:
         self.name, self.source, self.folder = name, source, folder
         self._mirror, self._tell, self._accept = mirror, tell, accept
-        self._to_record = f"`viva fetch {name} {option('accept_hash')}` fetches and records it"
+        self._to_record = f"`viva fetch {name} {flag('accept_hash')}` fetches and records it"
         kept = set_folder(name)
         self._kept = {**read_manifest(kept), **read_manifest(folder)}
         self._places = [folder, *([kept] if kept != folder else [])]

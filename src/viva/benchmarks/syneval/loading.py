@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from viva.benchmarks.sets import locate
 from viva.benchmarks.syneval.items import FORMATS, KNOWLEDGE_POINTS, Format, Item, KnowledgePoint
-from viva.errors import DataError, MissingDataError, option
+from viva.errors import DataError, MissingDataError, flag, option
 from viva.types import Defect
 
 TEST = "test.jsonl"
@@ -54,7 +54,7 @@ def find_set(data: Path) -> Path:
     except MissingDataError:
         raise MissingDataError(
             f"{data} holds no syneval set: expected {TEST} in it or in syneval/; "
-            f"`viva build syneval TREEBANK {option('out', 'DIR')}` makes one"
+            f"`viva build syneval TREEBANK {flag('out', 'DIR')}` makes one"
         ) from None
 
 

@@ -174,7 +174,7 @@ def sheet(config: SheetConfig) -> int:
         replace_file(path, content)
     opened.instructions(bundled_instructions())
     print(f"{path}: {plural(len(stubs), 'row')} to fill in {'added' if before is not None else 'written'}; "
-               f"`viva build clrbench sheet {option('example')}` shows filled ones")  # fmt: skip
+               f"`viva build clrbench sheet {flag('example')}` shows filled ones")  # fmt: skip
     return EXIT_OK
 
 

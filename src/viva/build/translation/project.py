@@ -39,7 +39,7 @@ from viva.build.translation.prompt import (
 )
 from viva.engine.journal import Entry
 from viva.engine.reviews import Review
-from viva.errors import DataError, VivaError, option
+from viva.errors import DataError, VivaError, flag, option
 from viva.review.items import Item
 from viva.types import Generate, Language, ReviewItem, Sampling
 
@@ -148,7 +148,7 @@ class Project(TextProject):
         content = self.read(SETTINGS)
         if content is None:
             raise DataError(
-                f"{path} is no project of translation: begin with `viva build translate SET {option('to')} de "
+                f"{path} is no project of translation: begin with `viva build translate SET {flag('to')} de "
                 f"{option('model')} ... "
                 f"{option('project')} {path}`"
             )

@@ -179,8 +179,8 @@ def run_command(way: Way | None = None, **given: Any) -> int:
     viva run csbench --data DIR --language en,zh --shots 5 --cot --model anthropic/NAME --judge openai/NAME
     viva run --config run.yaml --limit 20
     """
-    plan = planned(given)
-    check_writable(given["out"])
+    plan, output = planned(given), pick(OutputOptions, given)
+    check_writable(output.out)
     if given["write_config"]:
         write_config(plan, given["write_config"])
         return 0
@@ -188,7 +188,7 @@ def run_command(way: Way | None = None, **given: Any) -> int:
         for line in Session.estimated(plan, way):
             click.echo(line)
         return 0
-    return _shown(Session.begun(plan, way), pick(OutputOptions, given))
+    return _shown(Session.begun(plan, way), output)
 
 
 @click.command(name="resume", short_help="Go on with a run.", cls=GroupedCommand)

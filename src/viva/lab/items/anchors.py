@@ -180,7 +180,7 @@ def _predictions(one: ItemSources, anchors: AnchorSet, file: Path, *, alone: boo
         if scored.sum() < (1 - MOST_MISSING) * len(wanted):
             raise DataError(
                 f"{one_line(model, 60)} on {one.exam} has scores on {int(scored.sum()):,} of the {len(wanted):,} "
-                f"anchors: too few to predict from; `viva run ... {option('questions')} {file}` asks them"
+                f"anchors: too few to predict from; `viva run ... {flag('questions')} {file}` asks them"
             )
         value, spread = predict(reader, answers)
         low, high = interval(value, spread, anchors.inflation, anchors.families)

@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from viva.errors import DataError, option
+from viva.errors import DataError, flag, option
 from viva.lab.items.anchor_tables import COLUMNS, Anchor, AnchorSet
 from viva.lab.items.curves import GRID
 from viva.runs.exams import unguarded
@@ -21,7 +21,7 @@ def read_anchors(path: Path) -> AnchorSet:
     rows = list(rows_of(path))
     if not rows:
         raise DataError(
-            f"{path} lists no anchors; `viva item-analysis RUN... {option('anchors', 'N')} {option('out')} "
+            f"{path} lists no anchors; `viva item-analysis RUN... {flag('anchors', 'N')} {flag('out')} "
             f"{path.name}` writes such a file"
         )
     line, first = rows[0]

@@ -159,7 +159,7 @@ def _refuse_contradictions(config: ItemsConfig) -> None:
             )
         if config.anchors_file is None:
             raise VivaError(
-                f"needs {option('anchors_file', 'FILE')}: what `viva item-analysis RUN... {option('anchors', 'N')} "
+                f"needs {option('anchors_file', 'FILE')}: what `viva item-analysis RUN... {flag('anchors', 'N')} "
                 f"{option('out', 'FILE')}.csv` wrote",
                 field="predict",
             )

@@ -16,7 +16,7 @@ from viva.commands import command
 from viva.designs import Design
 from viva.engine.folder import ExamRecord, RunFolder
 from viva.engine.stages import NO_REPLY_YET, Evaluation, EvidenceStore, parts_shown, row_of
-from viva.errors import DataError, VivaError, option
+from viva.errors import DataError, VivaError, flag, option
 from viva.fields import note
 from viva.lab.variation.cells import with_judges
 from viva.runs.config import LimitOptions
@@ -146,7 +146,7 @@ def _asked(config: VarianceConfig) -> _Varied:
     if not found:
         raise VivaError(
             f"nothing is varied in {', '.join(map(str, config.runs))}, and no two judges have marked its answers: ask "
-            f"with {option('vary')}, such as `viva variance run cmmlu {option('vary')} prompt=3,order=4 "
+            f"with {option('vary')}, such as `viva variance run cmmlu {flag('vary')} prompt=3,order=4 "
             f"{option('model', 'MODEL')}`, or name {option('judge')} "
             "twice"
         )

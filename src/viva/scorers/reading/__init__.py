@@ -28,6 +28,11 @@ class Reading(Struct, frozen=True):
         """Whether the reply commits to an answer."""
         return self.read not in {UNPARSED, EMPTY, REFUSED}
 
+    def moved(self, base: int) -> Reading:
+        """The reading of a part, which begins at `base`, as one of the whole reply."""
+        span = self.span and (self.span[0] + base, self.span[1] + base)
+        return Reading(self.read, span, self.rule)
+
     def quote(self, reply: str, limit: int = 80) -> str:
         """The evidence, for an explanation; cut to `limit` characters."""
         if self.span is None:

@@ -63,12 +63,11 @@ def from_slots(text: str, letters: str) -> Reading | None:
         later = [slot for slot in slots if slot.text and slot.span > decided[1].span]
         decided = resolve(later, lambda slot: _as_letter(slot, letters)) or decided
     if decided is not None and not isinstance(decided[0], Unsure):
-        start, end = decided[1].span
-        return Reading(decided[0], (base + start, base + end), decided[1].rule)
+        return Reading(decided[0], decided[1].span, decided[1].rule).moved(base)
     headed = list(_HEADED.finditer(plain(text), max(0, len(text) - _TAIL)))
     last = headed[-1] if headed and decided is None and len({match[1] for match in headed}) == 1 else None
     if last and last[1] in letters and not text[last.end() :].strip():
-        return Reading(last[1], (base + last.start(1), base + last.end(1)), "heading of a letter")
+        return Reading(last[1], last.span(1), "heading of a letter").moved(base)
     return None
 
 
@@ -120,4 +119,4 @@ def at_the_end(text: str, letters: str, options: Sequence[str]) -> Reading | Non
     letter, first, end = named[-1]
     if _UNSURE.search(sentence[:first]) or sentence[end:].strip(" .!*)\"'。"):
         return None
-    return Reading(letter, (base + start + first, base + start + end), "letter with its own text at the end")
+    return Reading(letter, (first, end), "letter with its own text at the end").moved(base + start)

@@ -69,30 +69,9 @@ class Unsure:
 UNSURE: Final = Unsure()
 
 
-class _Words(Struct, frozen=True):
-    """The patterns made of `slots.toml`."""
-
-    noun: re.Pattern[str]
-    before: re.Pattern[str]
-    after: re.Pattern[str]
-    fill: re.Pattern[str]
-    concluded: re.Pattern[str]
-    drawn: re.Pattern[str]
-    tentative: re.Pattern[str]
-    denied: re.Pattern[str]
-    empty: re.Pattern[str]
-    named: re.Pattern[str]
-    named_options: re.Pattern[str]
-    copula: re.Pattern[str]
-    key: re.Pattern[str]
-    tag: re.Pattern[str]
-    explanation: re.Pattern[str]
-    subject: re.Pattern[str]
-    verdict: re.Pattern[str]
-
-
 @cache
-def _words() -> _Words:
+def _words() -> dict[str, re.Pattern[str]]:
+    """The patterns made of `slots.toml`, by name."""
     table = shipped_table(__file__, "slots.toml", dict[str, list[str]])
 
     def either(*names: str) -> str:
@@ -113,28 +92,34 @@ def _words() -> _Words:
     kind = rf"(?:[\s(]{{0,3}}(?:{either('unit_word')}){end})?"
     link = rf"(?:{either('link')}){end}(?:\s(?:{either('adverb')}),?\b){{0,2}}\s{{0,3}}[:=]?{kind}\s{{0,3}}:?"
     named = lead.replace("{", "{{").replace("}", "}}") + r"(?P<said>[^.!?;\n。]{{1,120}}?)(?:{})[.!。\"'*_) ]{{0,9}}$"
-    return _Words(
-        noun=made(rf"(?<![a-z\u00c0-\u024f\u0400-\u04ff\\])(?:(?P<answer>{either('noun')})|(?P<blank>{either('blank')})|{either('option')}){end}"),
-        before=made(rf"{lead}(?:(?:{either('determiner')}){end}\s{{0,3}})?(?P<adjective>{adjective})$"),
-        after=made(rf"(?:[\s]{{0,3}}(?:{either('adjective')}|{either('tail')}){end}){{0,2}}[\s*\"'_]{{0,6}}(?:(?P<colon>[:\]][\s*]{{0,4}}(?:[-=]>)?)|(?P<heading>\s*$)|{link})"),
-        fill=made(rf"(?<![a-z])(?:{either('fill')}){end}\s{{0,3}}:?"),
-        concluded=made(rf"{lead}(?:(?:{either('pronoun')}){end}\s{{0,3}}(?:{link})|(?:{either('gives')})\s{{1,3}})"),
-        drawn=made(rf"(?:^|[.!?,;:。]|\band)\s{{0,3}}{drawn}"),
-        tentative=made(either("tentative")),
-        denied=made(either("denied")),
-        empty=made(either("empty")),
-        named=made(named.format(either("named"))),
-        named_options=made(named.format(either("named_options"))),
-        copula=made(rf"(?:{either('copula')})\s*\Z"),
-        key=made(either("key")),
-        tag=made(rf"<(?P<tag>{either('tag')})>(?P<said>[\s\S]{{1,2000}}?)(?:</(?P=tag)>|\Z)"),
-        subject=made(
+    return {
+        "noun": made(
+            rf"(?<![a-z\u00c0-\u024f\u0400-\u04ff\\])"
+            rf"(?:(?P<answer>{either('noun')})|(?P<blank>{either('blank')})|{either('option')}){end}"
+        ),
+        "before": made(rf"{lead}(?:(?:{either('determiner')}){end}\s{{0,3}})?(?P<adjective>{adjective})$"),
+        "after": made(
+            rf"(?:[\s]{{0,3}}(?:{either('adjective')}|{either('tail')}){end}){{0,2}}[\s*\"'_]{{0,6}}"
+            rf"(?:(?P<colon>[:\]][\s*]{{0,4}}(?:[-=]>)?)|(?P<heading>\s*$)|{link})"
+        ),
+        "fill": made(rf"(?<![a-z])(?:{either('fill')}){end}\s{{0,3}}:?"),
+        "concluded": made(rf"{lead}(?:(?:{either('pronoun')}){end}\s{{0,3}}(?:{link})|(?:{either('gives')})\s{{1,3}})"),
+        "drawn": made(rf"(?:^|[.!?,;:。]|\band)\s{{0,3}}{drawn}"),
+        "tentative": made(either("tentative")),
+        "denied": made(either("denied")),
+        "empty": made(either("empty")),
+        "named": made(named.format(either("named"))),
+        "named_options": made(named.format(either("named_options"))),
+        "copula": made(rf"(?:{either('copula')})\s*\Z"),
+        "key": made(either("key")),
+        "tag": made(rf"<(?P<tag>{either('tag')})>(?P<said>[\s\S]{{1,2000}}?)(?:</(?P=tag)>|\Z)"),
+        "subject": made(
             rf"\W{{0,6}}(?:{either('determiner')})\b(?: [\w'’-]+){{1,8}}? "
             r"(?:is|are|was|were|ist|sind|est|sont|es|son|è|é)\b:?\s(?P<said>[^\n.。:;,]{1,80})[.。*_\s]*"
         ),
-        verdict=made(rf"[\s\"'*_(]{{0,4}}(?P<said>{either('verdict')})(?=[*_\"')]{{0,3}}[,.;:!—–-])"),
-        explanation=made(rf"\n[\W_]{{0,6}}(?:{either('explanation')})\b[^\n:]{{0,20}}:"),
-    )  # fmt: skip
+        "verdict": made(rf"[\s\"'*_(]{{0,4}}(?P<said>{either('verdict')})(?=[*_\"')]{{0,3}}[,.;:!—–-])"),
+        "explanation": made(rf"\n[\W_]{{0,6}}(?:{either('explanation')})\b[^\n:]{{0,20}}:"),
+    }
 
 
 _BOX = re.compile(r"\\(?:boxed|fbox|framebox)\s?(?:(?P<open>\{)|(?P<bare>\w))")
@@ -212,20 +197,20 @@ def marked(text: str, start: int = 0) -> list[Slot]:
     if "\\" in text:
         found += _boxes(text, start)
     if "<" in text:
-        tags = list(_words().tag.finditer(text, start))
+        tags = list(_words()["tag"].finditer(text, start))
         found += [Slot(one["said"].strip(), one.span("said"), Strength.MARKED, "tagged") for one in tags]
     if '"' in text and "{" in text:
         found += _pairs(text, start)
     if "####" in text:
         for match in _MARK.finditer(text, max(start, len(text) - TAIL)):
-            if not _words().noun.match(fold(match[1]).strip(" *:")):
+            if not _words()["noun"].match(fold(match[1]).strip(" *:")):
                 found.append(Slot(match[1].strip(), match.span(1), Strength.MARKED, "behind ####"))
     return sorted(found, key=lambda slot: slot.span)
 
 
 def _pairs(text: str, start: int) -> Iterator[Slot]:
     for match in _PAIR.finditer(text, start):
-        if not _words().key.fullmatch(match["key"].strip()):
+        if not _words()["key"].fullmatch(match["key"].strip()):
             continue
         try:
             value = json.loads(match["value"], strict=False)
@@ -259,13 +244,13 @@ def stated(text: str, start: int = 0, *, letters: bool = False, judgements: bool
         shown = "x" + shown[1:]  # not the beginning of a sentence
     last = max((match.end() for match in _SENTENCE.finditer(shown.rstrip())), default=0)
     found: list[Slot] = []
-    for match in list(words.noun.finditer(shown))[-_MOST:]:
+    for match in list(words["noun"].finditer(shown))[-_MOST:]:
         if match["blank"] and letters:
             continue
         first = shown.rfind("\n", 0, match.start()) + 1
         first = max(first, match.start() - 260)
-        left = words.before.search(shown[first : match.start()])
-        right = left and words.after.match(shown, match.end(), _line_end(shown, match.end()))
+        left = words["before"].search(shown[first : match.start()])
+        right = left and words["after"].match(shown, match.end(), _line_end(shown, match.end()))
         if not left or not right:
             continue
         weak = not match["answer"] and not left["adjective"] and match.start() < last
@@ -279,13 +264,13 @@ def stated(text: str, start: int = 0, *, letters: bool = False, judgements: bool
             )
             strength = Strength.STATED if match["answer"] or left["adjective"] else Strength.CONCLUDED
             found += _behind(text, shown, base, right.end(), strength, rule)
-    for match in list(words.fill.finditer(shown))[-_MOST:]:
+    for match in list(words["fill"].finditer(shown))[-_MOST:]:
         if _firm(shown, match.start(), words):
             found += _behind(text, shown, base, match.end(), Strength.STATED, "statement of the answer")
-    concluded = words.concluded.match(shown, max(0, last - 1))
+    concluded = words["concluded"].match(shown, max(0, last - 1))
     if concluded and (concluded["drawn"] or concluded.start() == 0):
         found += _behind(text, shown, base, concluded.end(), Strength.CONCLUDED, "conclusion")
-    named = (words.named_options if letters else words.named).search(shown, max(0, last - 4))
+    named = (words["named_options"] if letters else words["named"]).search(shown, max(0, last - 4))
     if named and (named["drawn"] or _firm(shown, named.start(), words)):
         span = base + named.start("said"), base + named.end("said")
         found.append(Slot(text[slice(*span)].strip(), span, Strength.CONCLUDED, "named as the answer"))
@@ -302,11 +287,11 @@ def whole(text: str, *, short: bool) -> list[Slot]:
     bare = text.strip()
     start = len(text) - len(text.lstrip())
     found: list[Slot] = []
-    if verdict := _words().verdict.match(text):
+    if verdict := _words()["verdict"].match(text):
         found.append(Slot(verdict["said"], verdict.span("said"), Strength.WHOLE, "first word"))
     if not bare or not short or bare.endswith((":", "：")) or refusal(text):
         return found
-    for pattern in (_words().subject, _LABELLED):
+    for pattern in (_words()["subject"], _LABELLED):
         if said := pattern.fullmatch(text):
             return [*found, Slot(said["said"].strip(), said.span("said"), Strength.WHOLE, "said of its subject")]
     if below := _BELOW.search(text):
@@ -316,7 +301,7 @@ def whole(text: str, *, short: bool) -> list[Slot]:
 
 def _before_explanation(text: str, found: list[Slot], base: int) -> list[Slot]:
     """Without statements of an explanation that follows the answer."""
-    match = _words().explanation.search(text, base) if "\n" in text and found else None
+    match = _words()["explanation"].search(text, base) if "\n" in text and found else None
     before = [slot for slot in found if match and slot.span[0] < match.start()]
     later = [slot for slot in found if match and slot.span[0] >= match.start() and slot.rule.startswith("heading")]
     return before if before and not later else found
@@ -327,13 +312,13 @@ def _line_end(text: str, start: int) -> int:
     return len(text) if end < 0 else end
 
 
-def _firm(shown: str, start: int, words: _Words) -> bool:
+def _firm(shown: str, start: int, words: dict[str, re.Pattern[str]]) -> bool:
     """Whether the sentence in front of a cue denies and supposes nothing that no conclusion follows."""
     base = max(0, start - 400)
     breaks = [match.end() for match in _SENTENCE.finditer(shown, base, start + 4) if match.start() <= start]
     head = shown[breaks[-1] if breaks else base : start]
-    drawn = [match.end() for match in words.drawn.finditer(head)]
-    return words.tentative.search(head, drawn[-1] if drawn else 0) is None
+    drawn = [match.end() for match in words["drawn"].finditer(head)]
+    return words["tentative"].search(head, drawn[-1] if drawn else 0) is None
 
 
 def _behind(text: str, shown: str, base: int, at: int, strength: Strength, rule: str) -> Iterator[Slot]:
@@ -344,18 +329,18 @@ def _behind(text: str, shown: str, base: int, at: int, strength: Strength, rule:
     end = stop.start() if stop and stop.start() > begin else len(shown)
     if stop and stop.group().startswith("?") and stop.start() > begin:
         return
-    if _words().denied.match(shown, begin) and not _NEITHER.fullmatch(shown, begin, end):
+    if _words()["denied"].match(shown, begin) and not _NEITHER.fullmatch(shown, begin, end):
         yield Slot("", (base + begin, base + end), Strength.CONCLUDED, "denied")
         return
     if not shown[begin:end].strip(" .*_") or end - begin > LONGEST:
         return
-    judging = _words().empty.fullmatch(shown, begin, end) is not None
+    judging = _words()["empty"].fullmatch(shown, begin, end) is not None
     if dressed := _DRESSED.search(text, base + max(0, begin - 40), base + begin):
         begin = max(dressed.start() - base, 0)
     if reason := _REASON.search(shown, begin, end):
         end = reason.start() if reason.start() > begin else end
     begin += len(text[base + begin : base + end]) - len(text[base + begin : base + end].lstrip())
-    if copula := _words().copula.search(shown, begin, end):
+    if copula := _words()["copula"].search(shown, begin, end):
         end = copula.start()
     said = text[base + begin : base + end]
     rest = text[base + begin :] if len(text) - base - begin <= LONGEST else ""

@@ -20,6 +20,7 @@ from viva.scorers.reading.segments import read_visible
 from viva.scorers.reading.slots import UNSURE, Slot, Strength, Unsure, marked, resolve, stated, undressed, whole
 from viva.scorers.term import LONGEST_TERM, same_term, words_in
 from viva.scorers.units import unit_of
+from viva.shipped import shipped_table
 
 T = TypeVar("T")
 VALUE = "value"
@@ -33,32 +34,7 @@ _MATHS = re.compile(r"\$\$?([^$]{1,400})\$\$?|\\\((.{1,400}?)\\\)|\\\[(.{1,400}?
 _FORMAL = re.compile(r"[\d=+*/^\\<>()\[\]{}$%√π∞]|^\W*[^\W\d_]\W*$")
 _LEADING = re.compile(r"[\d\\($€£¥.+\-−\[{|√π]|[^\W\d_](?![^\W\d_])")
 """How a formula begins that words follow: "5 apples"; not "divisible by 7"."""
-_JOINING = frozenset(
-    {
-        "and",
-        "or",
-        "und",
-        "oder",
-        "et",
-        "ou",
-        "if",
-        "where",
-        "the",
-        "an",
-        "degrees",
-        "degree",
-        "sin",
-        "cos",
-        "tan",
-        "log",
-        "ln",
-        "exp",
-        "sqrt",
-        "pi",
-        "mod",
-        "infinity",
-    }
-)
+_JOINING = frozenset(shipped_table(__file__, "slots.toml", dict[str, list[str]])["joining"])
 _LONGEST_NAME = 6
 _DRESS = re.compile(r"[\s*`]|[.。]\s*\Z")
 _ASIDE = re.compile(r"\s*\([^()]{0,80}\)[.!\s]*\Z")

@@ -115,7 +115,7 @@ class _Table:
         attempt = 0
         for i in range(len(self.template)):
             if i:
-                above, row = row, steps.next_row(row, self.template[i], self.template[i - 1] if i > 1 else "")
+                above, row = row, steps.next(row, self.template[i], None)[0]
                 left = row > above
                 left[steps.matches(self.template[i])] = False
                 left[0] = False
@@ -226,7 +226,13 @@ class _Steps:
         """
         import numpy as np
 
-        cells, inner = self._matched(before, char, pointer, first)
+        matches = self.matches(char)
+        if first is None:
+            first = 1 << self.shift if len(matches) and matches[0] == 0 else 0
+        inner = matches[1:] if len(matches) and matches[0] == 0 else matches
+        cells = before.copy()
+        cells[0] = first
+        cells[inner] = (before[inner - 1] | self.mask) + ((inner if pointer is None else pointer) + 1)
         values = cells[inner]
         running = np.maximum.accumulate(cells)
         if (running[inner] == values).all():
@@ -238,45 +244,6 @@ class _Steps:
         np.maximum.accumulate(cells, out=cells)
         cells -= running
         return cells, True
-
-    def next_row(self, before: Cells, char: str, above: str) -> Cells:
-        """The same for rows, in two thirds of the time: the maximum runs over the starts of their stretches only.
-
-        A row below the first falls nowhere but at the matches of its own character, `above` (empty: the first row).
-        Between matches of either character the maximum so far is therefore that of the stretch's start and the cell.
-        """
-        import numpy as np
-
-        matches = self.matches(char)
-        falls = self.matches(above) if above else None
-        if falls is None or 4 * (len(matches) + len(falls)) > len(before):
-            return self.next(before, char, None)[0]
-        cells, inner = self._matched(before, char, None, None)
-        starts = np.zeros(len(cells), np.bool_)
-        starts[falls] = True
-        starts[inner] = starts[0] = True
-        at = starts.nonzero()[0]
-        starts[falls] = False
-        starts[inner] = starts[0] = True  # where the maximum begins again
-        begins = starts[at]
-        kept_apart = np.cumsum(begins) * self.apart
-        entering = np.maximum.accumulate(cells[at - ~begins] + kept_apart) - kept_apart
-        row: Cells = np.repeat(entering, np.diff(at, append=len(cells)))
-        np.maximum(row, cells, out=row)
-        return row
-
-    def _matched(
-        self, before: Cells, char: str, pointer: int | None, first: int | None
-    ) -> tuple[Cells, NDArray[np.intp]]:
-        """What was before, with the first cell and the matches as they become; and where the other matches are."""
-        matches = self.matches(char)
-        if first is None:
-            first = 1 << self.shift if len(matches) and matches[0] == 0 else 0
-        inner = matches[1:] if len(matches) and matches[0] == 0 else matches
-        cells = before.copy()
-        cells[0] = first
-        cells[inner] = (before[inner - 1] | self.mask) + ((inner if pointer is None else pointer) + 1)
-        return cells, inner
 
 
 def _last_irregular(row: Cells, columns: Cells, shift: int) -> int:

@@ -16,6 +16,7 @@ from typing import Final
 
 from viva.errors import VivaError
 from viva.scorers.rubric.model import Overlap, Points, Similarity
+from viva.scorers.spans import common_length
 
 MAX_WORK: Final = 20_000_000
 """Tokens of the reference times lines of the answer, for rougeLsum: a second or two."""
@@ -111,15 +112,7 @@ def _ngrams(reference: Tokens, text: Tokens, n: int) -> float:
 
 def _longest(reference: Tokens, text: Tokens) -> float:
     """The longest common subsequence of tokens."""
-    if not reference or not text:
-        return 0.0
-    places = _places([text], set(reference))
-    flat = (1 << len(text)) - 1
-    for token in reference:
-        if hit := flat & places.get(token, 0):
-            flat = (flat + hit) | (flat ^ hit)
-    length = len(text) - (flat & ((1 << len(text)) - 1)).bit_count()
-    return _f1(length, len(reference), len(text))
+    return _f1(common_length(reference, text), len(reference), len(text))
 
 
 def _places(lines: Sequence[Tokens], wanted: set[str]) -> dict[str, int]:

@@ -8,47 +8,33 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Mapping
+from functools import cache
+
+from msgspec import Struct
 
 from viva.scorers.rubric.parsing import parse
+from viva.shipped import shipped_table
 
-_FORMS: Mapping[str, Mapping[str, str]] = {
-    "python": {
-        "returns False": "def {name}(*given, **named): return False",
-        "returns None": "def {name}(*given, **named): return None",
-        "returns what it is given": "def {name}(*given, **named): return given[0] if given else None",
-    },
-    "javascript": {
-        "returns false": "function {name}() {{ return false; }}",
-        "returns nothing": "function {name}() {{}}",
-        "returns what it is given": "function {name}(given) {{ return given; }}",
-    },
-    "r": {
-        "returns FALSE": "{name} <- function(...) FALSE",
-        "returns NULL": "{name} <- function(...) NULL",
-        "returns what it is given": "{name} <- function(given, ...) given",
-    },
-    "ruby": {
-        "returns false": "def {name}(*) = false",
-        "returns nil": "def {name}(*) = nil",
-        "returns what it is given": "def {name}(given = nil, *) = given",
-    },
-}
 _CALLED = re.compile(r"(?<![\w.$:])([A-Za-z_]\w*)\s*\(")
 _MADE = re.compile(r"\bfunction\s+(\w+)|\bdef\s+(\w+)|(\w+)\s*(?:<-|=)\s*(?:function|\()|\b(?:const|let|var)\s+(\w+)")
 _TEXTS = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`[^`]*`")
-_OWN = frozenset((
-    "if", "for", "while", "switch", "catch", "return", "function", "require", "assert", "all", "any", "library",
-    "stopifnot", "identical", "c", "list", "stop", "structure", "setNames", "data", "frame", "unname", "isTRUE",
-    "abs", "Object", "Array", "String", "Number", "raise", "puts", "print", "exit", "tibble", "mapply", "paste0",
-    "cbind", "names", "order", "seq", "nrow", "ncol", "rep", "setorder", "deepcopy",
-))  # fmt: skip
-"""Words of these languages that a test calls without defining them."""
+
+
+class _Table(Struct, frozen=True, forbid_unknown_fields=True):
+    """What `trivial.toml` says."""
+
+    own: dict[str, frozenset[str]]
+    forms: dict[str, dict[str, str]]
+
+
+@cache
+def _table() -> _Table:
+    return shipped_table(__file__, "trivial.toml", _Table)
 
 
 def trivial_programs(language: str, test: str) -> dict[str, str]:
     """What each does → its source; nothing where the test calls no name that it leaves to the program."""
-    forms = _FORMS.get("javascript" if language == "typescript" else language, {})
+    forms = _table().forms.get("javascript" if language == "typescript" else language, {})
     names = _python(test) if language == "python" else _scanned(test)
     return {label: "\n".join(form.format(name=name) for name in names) for label, form in forms.items() if names}
 
@@ -75,4 +61,4 @@ def _python(test: str) -> list[str]:
 def _scanned(test: str) -> list[str]:
     bare = _TEXTS.sub('""', test)
     made = {name for found in _MADE.findall(bare) for name in found if name}
-    return [name for name in dict.fromkeys(_CALLED.findall(bare)) if name not in made | _OWN]
+    return [name for name in dict.fromkeys(_CALLED.findall(bare)) if name not in made | _table().own["words"]]

@@ -20,7 +20,7 @@ from viva.engine.folder import RunFolder, find_run
 from viva.engine.journal import Journal
 from viva.engine.labelling import STAGE, Labelled, Labelling, keys_wanted, labelled, labels_wanted
 from viva.engine.stages import Evaluation, Judge, JudgePanel
-from viva.errors import VivaError, option
+from viva.errors import VivaError, flag, option
 from viva.fields import note, pick
 from viva.io.tables import CsvText
 from viva.prompting import read_templates
@@ -107,7 +107,7 @@ def _labelled(folder: RunFolder, config: ErrorsConfig, confirm: Confirm) -> Erro
         said = ", ".join(dict.fromkeys(evaluation.label for evaluation in opened.evaluations))
         raise VivaError(
             f"{folder.path} holds {said}: error types are those of CS-Bench, for answers that models wrote in words "
-            f"(`viva run csbench {option('shots', '5')} {option('cot')}`; not {option('rationale')}, not "
+            f"(`viva run csbench {flag('shots', '5')} {flag('cot')}`; not {option('rationale')}, not "
             f"{option('answer_by')})"
         )
     _check_by(evaluations, config)

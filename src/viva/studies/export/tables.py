@@ -13,7 +13,7 @@ from msgspec import Struct
 from viva.benchmarks import BENCHMARKS, find_benchmark, question_file
 from viva.contracts import Exam
 from viva.engine.scorefile import score_rows
-from viva.errors import VivaError, option
+from viva.errors import VivaError, flag
 from viva.interop.writing import tables
 from viva.interop.writing.card import Card, Set, Subset, licence_of
 from viva.interop.writing.tables import Names
@@ -98,7 +98,7 @@ def _refuse_folders(config: ExportConfig) -> None:
         if path.is_dir() and not (path / "run.json").exists() and (path / "build.json").exists():
             raise VivaError(
                 f"{source} is no run, but a set that was built: name its benchmark, as in "
-                f"`viva export syneval {option('data')} {source} {option('to')} hf {option('out', 'DIR')}`"
+                f"`viva export syneval {flag('data')} {source} {flag('to')} hf {flag('out', 'DIR')}`"
             )
 
 
