@@ -74,7 +74,7 @@ def test_it_is_what_the_command_line_makes_and_nothing_is_printed(capfd: pytest.
 
 
 TERMINAL = {
-    "help", "estimate", "format", "out", "scores", "tables", "all", "model", "config", "write_config",
+    "help", "estimate", "format", "out", "scores", "tables", "all", "model", "config", "write_config", "yes",
 }  # fmt: skip
 """What commands have for terminals and files; `model` and `config` are parameters of their own."""
 

@@ -82,7 +82,7 @@ LOOKS: dict[tuple[str, ...], tuple[str, ...]] = {
     ("show", "csbench", "--prompt", "--wrong"): ("--wrong", "answers of a run"),
     ("show", "nowhere", "--shots", "2"): ("--shots", "--prompt"),
     ("show", "mmmlu", "--prompt"): ("'mmmlu'", "did you mean mmlu?", "viva list"),
-    ("show", "mmlu", "--prompt"): ("the card mmlu", "--data FILE"),
+    ("show", "arc", "--prompt"): ("the card arc", "--data FILE"),
     ("show", "csbench", "--prompt", "--question", "4711"): ("'4711'", "'1'"),
     ("show", "csbench", "--prompt", "--prompts", "unknown.toml"): ("'en.choise'", "choice"),
     ("show", "csbench", "--prompt", "--prompts", "hidden.toml"): ("{question}",),

@@ -20,7 +20,7 @@ from viva.interop.reading.rows import Columns
 from viva.io import columnar
 from viva.models.replay import Replay, located
 from viva.prompting import read_templates
-from viva.runs import exams
+from viva.sources import fetching
 from within import within
 
 
@@ -100,7 +100,7 @@ class Endless(http.server.BaseHTTPRequestHandler):
 
 
 def test_a_mirror_that_sends_without_end_is_not_listened_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exams, "LARGEST", 1 << 20)
+    monkeypatch.setattr(fetching, "LARGEST", 1 << 20)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Endless) as server:
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
         try:

@@ -47,6 +47,8 @@ Tell = Callable[[str], None]
 Accept = Callable[[str], bool]
 """A question about a file without a pin → whether its hash may be recorded."""
 MOST_REDIRECTS, MOST_TRIES = 10, 5
+LARGEST = 8 << 30
+"""Bytes of a file of a set."""
 LONGEST_WAIT = 60.0
 """Seconds that a server may ask us to wait; where it wants more, the user decides."""
 SILENCE = 60
@@ -316,8 +318,7 @@ class _Fetch:
                         length = reply.content_length or 0
                         if length > LARGE:
                             self._tell(f"{self.name}: {path}, {_bytes(length)}" + (" more" if out.tell() else ""))
-                        async for part in reply.content.iter_chunked(1 << 18):
-                            out.write(part)
+                        await _take(reply, out, partial)
                 return claimed if len(claimed) == 64 else ""
         except aiohttp.InvalidURL:
             raise _Failed("that is no web address") from None
@@ -353,6 +354,15 @@ def _begin(out: IO[bytes], reply: aiohttp.ClientResponse, offset: int) -> None:
         raise _Failed("it sends another part than the one asked for")
     out.truncate(begins)
     out.seek(begins)
+
+
+async def _take(reply: aiohttp.ClientResponse, out: IO[bytes], partial: Path) -> None:
+    """Write the body. Raises _Failed where it does not end: whoever sends it, it fills no disk."""
+    async for part in reply.content.iter_chunked(1 << 18):
+        if out.tell() + len(part) > LARGEST:
+            _remove(partial)
+            raise _Failed(f"it is longer than {LARGEST >> 20:,} MiB")
+        out.write(part)
 
 
 _WHAT_TO_DO = {

@@ -92,7 +92,7 @@ def _refuse(exam: Exam, record: ExamRecord, asked: RunRecord, limits: LimitOptio
     own = {"limit": spec.limit, "questions": spec.questions, "shard": spec.shard, "shuffle": spec.shuffle}
     for called, given in own.items():
         if given:
-            raise VivaError(f"an adaptive run chooses the questions itself: leave --{called} out")
+            raise VivaError(f"an adaptive run chooses the questions itself: leave {option(called)} out")
     samples = record.samples or asked.samples
     if samples * asked.repeats > 1:
         more = f"say {option('samples', '1')}" if samples > 1 else f"leave {option('repeats')} out"

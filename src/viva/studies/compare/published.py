@@ -48,8 +48,7 @@ def compare_published(benchmark: str, config: CompareConfig) -> PublishedCompari
     for name in takes_items:
         if getattr(config, name) and name not in _TAKEN.get(benchmark, ()):
             raise VivaError(
-                f"--{name.replace('_', '-')} takes item scores, and {benchmark} names a published table of means: "
-                "leave it out"
+                f"{option(name)} takes item scores, and {benchmark} names a published table of means: leave it out"
             )
     found, one, about = PUBLISHED[benchmark](config)
     notes = (_NO_ITEMS, f"Source: {one.source.paper}, {one.source.table}.", *about)

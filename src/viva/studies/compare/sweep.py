@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from viva.errors import DataError, VivaError
+from viva.errors import DataError, VivaError, option
 from viva.published import Entry, catalogue, table
 from viva.reports.sweep import TITLES, Sweep, Swept
 from viva.runs.graded import refuse_adaptive, runs_in
@@ -31,7 +31,7 @@ def compare_sweep(config: CompareConfig) -> Sweep:
     for name in config.__struct_fields__:
         if name not in _TAKEN and getattr(config, name) != getattr(plain, name):
             raise VivaError(
-                f"--{name.replace('_', '-')} compares question by question; leave {BENCHMARK!r} out of the sources, "
+                f"{option(name)} compares question by question; leave {BENCHMARK!r} out of the sources, "
                 "which asks for the tables of a sampling sweep"
             )
     own = [row for path in config.sources[1:] for row in _of_path(Path(path), config.model)]
