@@ -11,7 +11,7 @@ import viva
 from rows import table
 from viva.benchmarks import open_exam
 from viva.errors import VivaError
-from viva.runs.extraction import read_row
+from viva.studies.extraction import read_row
 from viva.types import ExamSpec, Generate, Message, Sampling, is_language_tag
 
 RECORDS = [

@@ -44,7 +44,7 @@ def test_what_a_run_cost_is_known_to_every_later_command_with_the_judges_share(j
     run = listed(viva)
     assert run["results"][0]["cost"] == pytest.approx(paid)
     assert run["judging"] == {"openai/j": pytest.approx(judging)}
-    assert "Judging, in no row of the table, US$: run 0." in viva("runs", "run").out
+    assert "Judging and retries, in no row of the table, US$: run 0." in viva("runs", "run").out
     for command, row in tabled(("score",), ("report", "--format", "markdown"), ("resume",)):
         with row:
             said = viva(command[0], "run", *command[1:])

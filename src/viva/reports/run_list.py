@@ -17,8 +17,8 @@ from viva.reports.printing import StudyResult
 from viva.reports.result import FILLED, LEFT_OUT, Grid
 from viva.visible import dollars, one_line, plural
 
-JUDGED = 5
-"""Runs of which a line below the table says what their judges cost."""
+JUDGED, LEAST = 5, 0.005
+"""Runs of which a line below the table says what they spent beyond its rows, where that is so many US dollars."""
 
 
 class ListedResult(Struct, frozen=True, kw_only=True):
@@ -43,6 +43,14 @@ class ListedRun(Struct, frozen=True, kw_only=True):
     results: tuple[ListedResult, ...] = ()
     judging: dict[str, float] = {}
     """Judge → US dollars, of those whose cost is known."""
+    spent: float = 0.0
+    """US dollars that it took out of its budget, resumes, retries and judges included; 0 where nobody counted."""
+
+    @property
+    def beyond(self) -> float:
+        """US dollars that it spent and that no row has."""
+        rows = sum(one.cost or 0.0 for one in self.results)
+        return max(sum(self.judging.values()), self.spent - rows)
 
     def ended(
         self, state: str, results: tuple[ListedResult, ...] = (), judging: Mapping[str, float] = MappingProxyType({})
@@ -86,9 +94,11 @@ class RunList(StudyResult):
                 "Intervals of an estimate (asked adaptively) are for the score on all questions of its set, those of a "
                 "mean for the score on questions like them."
             )
-        paid = [f"{one_line(run.path, 60)} {dollars(cost)}" for run in self.runs if (cost := sum(run.judging.values()))]
+        paid = [f"{one_line(run.path, 60)} {dollars(run.beyond)}" for run in self.runs if run.beyond >= LEAST]
         cut = f" and {len(paid) - JUDGED:,} more (--json has all)" if len(paid) > JUDGED else ""
-        judging = [f"Judging, in no row of the table, US$: {', '.join(paid[:JUDGED])}{cut}."] if paid else []
+        judging = (
+            [f"Judging and retries, in no row of the table, US$: {', '.join(paid[:JUDGED])}{cut}."] if paid else []
+        )
         return [
             *more,
             *dagger,

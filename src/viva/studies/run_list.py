@@ -60,6 +60,7 @@ def _listed(path: Path) -> ListedRun:
         created=record.created,
         exams=tuple(exam.spec.label for exam in record.exams),
         models=tuple(model.shown or model.name for model in record.models),
+        spent=record.spent.cost,
     )
     if writer(path):
         recorded = all(model.name.startswith("replay/") for model in record.models)

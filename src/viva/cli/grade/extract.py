@@ -10,8 +10,8 @@ import msgspec
 
 from viva.cli.output import emit
 from viva.errors import DataError
-from viva.runs.extraction import Precision, read_row
-from viva.runs.extraction import evaluate as evaluated
+from viva.studies.extraction import Precision, read_row
+from viva.studies.extraction import evaluate as evaluated
 from viva.visible import escaped
 
 
