@@ -289,7 +289,7 @@ def test_what_goes_wrong_ends_in_a_sentence_with_the_next_step(tmp_path: Path) -
         ("empty.csv", "", "empty.csv: there is no row in it"),
         ("empty.json", "[]", "empty.json: there is no row in it"),
         ("wide.jsonl", lines(PLAIN).encode("utf-16"), "save it in that encoding (iconv -f UTF-16 -t UTF-8)"),
-        ("latin.csv", "question,answer\nWer?,Kö\n".encode("latin-1"), "iconv -f WINDOWS-1252 -t UTF-8"),
+        ("latin.csv", "question,answer\nWer?,Kö\n".encode("latin-1"), "iconv -f ENCODING -t UTF-8"),
         (
             "comma.csv",
             "question,answer\nWho, me?,x\n",

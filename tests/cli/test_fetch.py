@@ -80,7 +80,7 @@ def fetched(viva: Viva) -> list[Path]:
 def test_what_cannot_be_fetched_is_one_sentence_with_the_way_by_hand(viva: Viva, mirror: Serve) -> None:
     with table() as row:
         for handler, said in [
-            (Wrong, "hash is not the pinned one"),
+            (Wrong, "not the pinned"),
             (Missing, "HTTP 404"),
             (None, "cannot fetch"),
             ("nonsense", "cannot fetch"),

@@ -18,7 +18,7 @@ from msgspec import UNSET
 from viva.benchmarks.rationale import RATIONALE_EXAM
 from viva.contracts import Benchmark, Exam
 from viva.designs import Design
-from viva.errors import DataError, VivaError, option
+from viva.errors import DataError, MissingDataError, VivaError, option
 from viva.plugins import Names
 from viva.prompting import merged
 from viva.sources.catalogue import sources
@@ -52,6 +52,8 @@ def find_benchmark(name: str) -> Benchmark:
     """The benchmark of that name. Raises VivaError naming the ones there are."""
     module = _OF_FILES.get(name) or BENCHMARKS.get(name)
     if module is None:
+        if Path(name).suffix.lower() in _TABLES and not Path(name).exists():
+            raise MissingDataError(f"the file {name} is missing: is its name right?")
         if Path(name).suffix.lower() in _TABLES:
             raise VivaError(
                 f"{name} is no benchmark yet: `viva init {name}` writes the card that makes a table an exam, and "

@@ -190,7 +190,8 @@ def _delimited(path: Path, encoding: str, form: str, columns: Sequence[str]) -> 
                 number += 1
     except UnicodeDecodeError as problem:
         raise DataError(
-            f"{path} is not UTF-8 ({problem.reason}): save it in that encoding (iconv -f WINDOWS-1252 -t UTF-8)"
+            f"{path} is not UTF-8 ({problem.reason}): save it in that encoding (iconv -f ENCODING -t UTF-8, with "
+            "WINDOWS-1252, GB18030, …), or name it in the card: `encoding`"
         ) from None
     except csv.Error as problem:
         raise DataError(f"{path} is no CSV: {problem}") from None

@@ -95,6 +95,8 @@ class Source(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit
         remote = self.remote(path)
         resolve = f"datasets/{self.plain_name}/resolve/{self.commit}/{remote}"
         given = os.environ.get("HF_ENDPOINT", "").rstrip("/")
+        if given and not given.startswith(("http://", "https://")):
+            raise DataError(f"HF_ENDPOINT={given} is no address: write http://{given} or https://{given}")
         found = [f"{mirror.rstrip('/')}/{path}"] if mirror else []
         if given and self.kind != "address":  # the hash says whether it is the file, whoever serves it
             found.append(f"{given}/{resolve}")

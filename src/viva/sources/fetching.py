@@ -217,6 +217,8 @@ class _Fetch:
                     _copy(candidate.resolve(), place)
                 self._keep(path, pin)
                 return True
+            if candidate.is_file():
+                self._tell(f"{self.name}: {candidate} is not used: {_unequal(candidate, pin)}")
         return False
 
     async def _ask(self, session: aiohttp.ClientSession, path: str) -> None:
@@ -274,9 +276,10 @@ class _Fetch:
                 claimed = await self._attempt(session, address, partial, pin, path)
                 if not pin or hash_of(partial, pin) == pin:
                     return claimed
+                wrong = _unequal(partial, pin)
                 _remove(partial)
                 if not before:  # what was resumed may have begun with something else: once more from the start
-                    raise _Failed("its hash is not the pinned one: the file was changed since, or is another one")
+                    raise _Failed(wrong)
             except _Failed as failed:
                 if failed.again is None or tries + 1 >= MOST_TRIES:
                     raise
@@ -354,6 +357,12 @@ def _begin(out: IO[bytes], reply: aiohttp.ClientResponse, offset: int) -> None:
         raise _Failed("it sends another part than the one asked for")
     out.truncate(begins)
     out.seek(begins)
+
+
+def _unequal(file: Path, pin: str) -> str:
+    return (
+        f"its hash is {hash_of(file, pin)[:12]}…, not the pinned {pin[:12]}…: it was changed since, or is another file"
+    )
 
 
 async def _take(reply: aiohttp.ClientResponse, out: IO[bytes], partial: Path) -> None:
