@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from viva.benchmarks.wrapper import ExamWrapper
 from viva.contracts import Exam
-from viva.errors import DataError, option
+from viva.errors import DataError, flag
 from viva.types import Question
 from viva.visible import one_line
 
@@ -23,7 +23,7 @@ _NAMED = 10
 class Selected(ExamWrapper):
     """The exam inside, with the listed questions only. Raises DataError for an id that it lacks."""
 
-    def __init__(self, inner: Exam, listed: Sequence[str], source: str = option("questions")) -> None:
+    def __init__(self, inner: Exam, listed: Sequence[str], source: str = flag("questions")) -> None:
         super().__init__(inner)
         wanted = frozenset(listed)
         self._listed = [question for question in inner.questions() if question.id in wanted]

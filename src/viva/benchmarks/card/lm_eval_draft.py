@@ -81,7 +81,7 @@ def init_from_lm_eval(path: Path, data: Path | None, out: Path | None = None) ->
             open_exam(ExamSpec(benchmark=CARD, name=fields.task, shots=shots, form="base"), card)
         except DataError as problem:
             found.notes.append(
-                f"its {shots} exemplars are not there yet ({problem}); {option('shots', '0')} asks without them"
+                f"its {shots} exemplars are not there yet ({problem}); {flag('shots', '0')} asks without them"
             )
     sound = sum(question.answer is not None for question in exam.questions())
     said = f"{card}: {parsed.format}, {sound:,} of {len(exam):,} questions are sound; `viva check {card}` says more"

@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 
 from viva.commands import command
 from viva.engine.limits import Positive
-from viva.errors import EXIT_INCOMPLETE, DataError, VivaError, option
+from viva.errors import EXIT_INCOMPLETE, DataError, VivaError, flag, option
 from viva.fields import note
 from viva.lab.duplicates.corpora import Unit
 from viva.runs.config import TaskOptions
@@ -118,7 +118,7 @@ def study(config: OverlapSettings) -> OverlapTables:
         return OverlapTables(found, config.all)
     verdict = (
         f"{found.leaked():,} of {found.questions:,} questions ({100 * leaked:.2f} %) have leaked: more than "
-        f"{option('fail_above')} {config.fail_above:g}"
+        f"{flag('fail_above')} {config.fail_above:g}"
     )
     return OverlapTables(found, config.all, exit_code=EXIT_INCOMPLETE, verdict=verdict)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from viva.analysis.difficulty import levels
-from viva.errors import DataError, option
+from viva.errors import DataError, flag, option
 from viva.lab.items.sources import ItemSources
 from viva.runs.exams import read_level_file
 from viva.visible import one_line
@@ -51,7 +51,7 @@ def levelled(one: ItemSources, wanted: Parts) -> DifficultyLevels:
         trials=wanted.trials,
         found=levels(weaker or {}, stronger or {}, warm, trials=wanted.trials),
         given=read_level_file(wanted.given) if wanted.given else {},
-        warm_option=option("warm", "MODEL"),
+        warm_option=flag("warm", "MODEL"),
     )
     notes = list(one.notes)
     for name, expected in ((wanted.stronger, STRONGER), (wanted.warm, WARM)):

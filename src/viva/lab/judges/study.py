@@ -21,7 +21,7 @@ from viva.engine.batchlog import BatchLog
 from viva.engine.folder import RunFolder, find_run
 from viva.engine.journal import Journal
 from viva.engine.stages import Evaluation, EvidenceStore, Judge, JudgePanel, is_kept
-from viva.errors import VivaError, option
+from viva.errors import VivaError, flag, option
 from viva.fields import note, pick
 from viva.lab.judges.probes import (
     AGAIN,
@@ -160,7 +160,7 @@ def _examined(folder: RunFolder, config: JudgeBiasConfig, confirm: Confirm) -> J
         ]
     few = len({(item.evaluation.label, item.evaluation.model.name, item.question.id, item.sample) for item in items})
     said = (
-        f"{few:,} of {count:,} judged answers, drawn at random ({option('answers')}, {option('seed')} "
+        f"{few:,} of {count:,} judged answers, drawn at random ({flag('answers')}, {flag('seed')} "
         f"{config.seed}). Marks are shares "
         "of the full mark.",
     )

@@ -255,7 +255,7 @@ def _clustered(basis: Basis, config: PlanConfig, runs: Sequence[Answers]) -> tup
     scatters = (basis.single, basis.pair, basis.apart)
     single, pair, apart = (replace(one, clusters=design, shared=_shared(one, config.icc)) for one in scatters)
     alike = f"{_ratio(single)} of a score, {_ratio(pair)} of a difference"
-    origin = option("icc") if config.icc is not None else "the runs"
+    origin = flag("icc") if config.icc is not None else "the runs"
     return replace(basis, single=single, pair=pair, apart=apart), [
         _design(config, runs),
         Assumption(f"ICC within a {config.cluster or 'cluster'}", alike, origin),
