@@ -52,9 +52,9 @@ def find_benchmark(name: str) -> Benchmark:
     """The benchmark of that name. Raises VivaError naming the ones there are."""
     module = _OF_FILES.get(name) or BENCHMARKS.get(name)
     if module is None:
-        if Path(name).suffix.lower() in _TABLES and not Path(name).exists():
-            raise MissingDataError(f"the file {name} is missing: is its name right?")
         if Path(name).suffix.lower() in _TABLES:
+            if not Path(name).exists():
+                raise MissingDataError(f"the file {name} is missing: is its name right?")
             raise VivaError(
                 f"{name} is no benchmark yet: `viva init {name}` writes the card that makes a table an exam, and "
                 "`viva run` takes that card"

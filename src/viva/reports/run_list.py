@@ -49,8 +49,7 @@ class ListedRun(Struct, frozen=True, kw_only=True):
     @property
     def beyond(self) -> float:
         """US dollars that it spent and that no row has."""
-        rows = sum(one.cost or 0.0 for one in self.results)
-        return max(sum(self.judging.values()), self.spent - rows)
+        return max(sum(self.judging.values()), self.spent - sum(one.cost or 0.0 for one in self.results))
 
     def ended(
         self, state: str, results: tuple[ListedResult, ...] = (), judging: Mapping[str, float] = MappingProxyType({})

@@ -6,7 +6,6 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -54,8 +53,6 @@ from viva.visible import csv_safe
 
 Own = Mapping[str, Model]
 """Models that are there already, by their names in run.json."""
-NOBODY: Own = MappingProxyType({})
-NOTHING: Mapping[str, bytes] = MappingProxyType({})
 
 
 class Session(Struct, frozen=True, kw_only=True):
@@ -68,12 +65,12 @@ class Session(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def begun(
-        cls, plan: RunPlan, way: Way | None = None, own: Own = NOBODY, kept: Mapping[str, bytes] = NOTHING
+        cls, plan: RunPlan, way: Way | None = None, own: Own | None = None, kept: Mapping[str, bytes] | None = None
     ) -> Session:
         """A new run; `kept`: more files for its folder. Raises VivaError for what cannot be asked: nothing is then."""
         way = way or Way()
-        opened, earlier = plan_run(plan, own, way, asking=True)
-        opened.kept |= kept
+        opened, earlier = plan_run(plan, own or {}, way, asking=True)
+        opened.kept |= kept or {}
         return cls(opened=begin(opened, plan), way=way, earlier=earlier)
 
     @classmethod
@@ -81,7 +78,7 @@ class Session(Struct, frozen=True, kw_only=True):
         """Lines on what a run would ask, and what that would cost. Raises VivaError as it would; nothing is asked."""
         from viva.runs.estimate import estimate
 
-        return estimate(plan_run(plan, NOBODY, way or Way(), asking=False)[0])
+        return estimate(plan_run(plan, {}, way or Way(), asking=False)[0])
 
     @classmethod
     def resumed(

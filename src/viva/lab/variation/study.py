@@ -126,11 +126,11 @@ def study(config: VarianceConfig) -> Variance:
 def _asked(config: VarianceConfig) -> _Varied:
     """The one exam of the runs that has a design or several judges, and its models' answers."""
     found: dict[bytes, _Varied] = {}
-    varied: dict[str, list[str]] = {option("model"): [], option("exam"): []}
+    varied: dict[str, list[str]] = {"model": [], "exam": []}
     for path in itertools.chain.from_iterable(map(runs_in, config.runs)):
         for exam, model, judges, one in _evaluations(path, config):
-            varied[option("model")].append(model)
-            varied[option("exam")].append(exam.spec.label)
+            varied["model"].append(model)
+            varied["exam"].append(exam.spec.label)
             if one is None:
                 continue
             key = msgspec.json.encode([exam.spec, exam.fingerprint, exam.templates, judges], order="deterministic")
@@ -138,10 +138,10 @@ def _asked(config: VarianceConfig) -> _Varied:
             if any(other.model == model for other in group.asked):
                 raise DataError(f"{one_line(model, 60)} is in {path} and in a run before it: name one of them")
             group.asked.append(one)
-    if not found and varied[option("model")]:
-        said = {option("model"): config.model, option("exam"): config.exam}
-        meant = " ".join(f"{called} {one_line(name, 60)}" for called, names in said.items() for name in names)
-        there = "; ".join(f"{called} {', '.join(_names(names))}" for called, names in varied.items() if said[called])
+    if not found and varied["model"]:
+        said = {"model": config.model, "exam": config.exam}
+        meant = " ".join(f"{option(one)} {one_line(name, 60)}" for one, names in said.items() for name in names)
+        there = "; ".join(f"{option(one)} {', '.join(_names(names))}" for one, names in varied.items() if said[one])
         raise VivaError(f"{meant}: no such answers in {', '.join(map(str, config.runs))}; there are: {there}")
     if not found:
         raise VivaError(

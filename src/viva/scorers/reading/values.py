@@ -102,9 +102,9 @@ def read_formula(reply: str, accepted: Sequence[str] = (), *, ended: bool = True
     known = {squeeze(text) for text in accepted}
 
     def parse(slot: Slot) -> str | Unsure | None:
-        return slot.text if known and squeeze(slot.text) in known else _as_formula(slot)
+        return slot.text if squeeze(slot.text) in known else _as_formula(slot)
 
-    if known and squeeze(reply) in known:
+    if squeeze(reply) in known:
         return reply.strip(), Reading(VALUE, (0, len(reply)), "whole reply")
     return read_value(reply, parse, ended=ended)
 
@@ -169,8 +169,7 @@ def _vague(slot: Slot) -> bool:
 
 def _accepted(text: str, accepted: Sequence[str]) -> str | None:
     if not any(map(str.isalnum, "".join(accepted))):  # nothing but signs, such as brackets to be closed
-        bare = _DRESS.sub("", text)
-        return next((one for one in accepted if "".join(one.split()) == bare), None)
+        return next((one for one in accepted if "".join(one.split()) == _DRESS.sub("", text)), None)
     wordings = (text, undressed(text), _NOUN.sub("", text, count=1))
     return next((same for said in wordings if (same := same_term(said, accepted)) is not None), None)
 
