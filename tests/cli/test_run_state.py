@@ -124,7 +124,7 @@ def test_outcomes_are_asked_for_in_the_words_of_the_screen_and_of_the_files(judg
             (("show", "run", "--outcome", "not judgd"), "Did you mean 'not judged'?"),
             (("run", "cmmlu", "--form", "caht"), "Did you mean 'chat'?"),
             (("run", "cmmlu", "--limit", "0.1"), "is a share, and this takes a count"),
-            (("run", "questions.csv", "--model", "baseline/random"), "`viva init questions.csv` writes the card"),
+            (("run", "questions.csv", "--model", "baseline/random"), "the file questions.csv is missing"),
             (("--quiet", "run", "cmmlu"), "viva COMMAND --quiet"),
         ):
             with row(given):
