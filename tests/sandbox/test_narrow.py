@@ -122,6 +122,10 @@ FAKES = {
     "cpp": ("#define answer(n) true || answer(n)\nint answer_(int n) { return 5; }",
             "struct E { bool operator==(int) const { return true; } };\nE answer(int n) { return E(); }",
             "#include <cstdlib>\nint answer(int n) { exit(0); }"),
+    "go": ('package main\nimport "os"\nfunc answer(n int) int { os.Exit(0); return 5 }',
+           'package main\nimport "os"\nfunc init() { os.Exit(0) }\nfunc answer(n int) int { return 5 }'),
+    "java": ("class Answer { static int answer(int n) { System.exit(0); return 5; } }",
+             "class Answer { static { Runtime.getRuntime().halt(0); } static int answer(int n) { return 5; } }"),
     "ruby": ("class E; def ==(o) = true; end\ndef answer(n) = E.new",
              "class Integer; def ==(o) = true; end\ndef answer(n) = 5",
              "def answer(n) = exit!(0)"),
@@ -149,11 +153,11 @@ def test_every_other_test_stays_as_it_is() -> None:
 def test_a_program_is_asked_for_the_calls_and_holds_no_expected_value(language: str, run: Run) -> None:
     test = TESTS[language]
     asked = [request(language, ANSWERS[language].format(one), test, seconds=30) for one in ("2 * n", "n + 1")]
-    fakes = [request(language, one, test, seconds=30) for one in FAKES.get(language, ())]
+    fakes = [request(language, one, test, seconds=30) for one in FAKES[language]]
     right, wrong, *found = run(*asked, *fakes)
     assert (right.verdict, right.isolation) == ("passed", "separate"), right.detail
     assert (wrong.verdict, wrong.isolation) == ("failed", "separate")
     assert "returned 3, not 4" in wrong.detail
-    for (fake, ran), row in tabled(*zip(fakes, found, strict=True)) if fakes else ():
+    for (fake, ran), row in tabled(*zip(fakes, found, strict=True)):
         with row:
             assert ran.verdict != "passed", fake.program

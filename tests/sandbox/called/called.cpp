@@ -56,6 +56,6 @@ Color color() { return Color::GREEN; }
 int outside(vector<int> items) { return items.at(5); }
 void throws() { throw (signed)5; }
 P object() { return P{1}; }
-string endless() { return string(2000000, 'a'); }
+string endless() { return string(20000000, 'a'); }
 
 signed main() { throw runtime_error("nobody calls it"); }

@@ -72,7 +72,7 @@ func outside(items []int) int { return items[5] }
 func panics()                 { panic("text") }
 func object() struct{ A int } { return struct{ A int }{1} }
 func endless() [][]int {
-	rows := make([][]int, 2000)
+	rows := make([][]int, 20000)
 	for at := range rows {
 		rows[at] = make([]int, 1000)
 	}
