@@ -109,6 +109,17 @@ def test_no_file_is_too_long() -> None:
     assert {str(path.relative_to(ROOT)): n for path, n in lengths.items() if n > LONGEST} == {}
 
 
+def test_commands_in_messages_can_be_typed_whoever_reads_them() -> None:
+    """`viva run --limit 3` stays so in a program, where an option by itself is `limit=3`."""
+    in_command = re.compile(r"`viva [^`]*\{option\(")
+    found = {
+        str(path): match[0]
+        for path in (ROOT / "src").rglob("*.py")
+        if (match := in_command.search(re.sub(r'"\s*\n\s*f?"', "", path.read_text(encoding="utf-8"))))
+    }
+    assert found == {}
+
+
 def test_there_is_one_version() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["version"] == viva.__version__

@@ -64,7 +64,7 @@ def run(
     revision: str | float | None = ...,
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = ...,
     device: str | float = ...,
-    bits: Literal["4", "8"] | None = ...,
+    bits: Literal["4", "8", 4, 8] | None = ...,
     adapter: str | float | None = ...,
     trust_remote_code: bool = ...,
     template: str | float | None = ...,
