@@ -138,7 +138,7 @@ def by_nltk(text: str) -> tuple[str, ...]:
     kept = [
         token
         for token in word_tokenize(text.lower().replace("\\/", "/"), preserve_line=True)
-        if token not in {*"!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~“”‘’", "``", "''"}
+        if token not in {*"!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~“”„‟«»‹›‘’‚‛", "``", "''"}
     ]
     return tuple(kept)
 
