@@ -179,7 +179,7 @@ def test_the_package_holds_the_data_that_it_needs() -> None:
             "viewing/static/view.js",
             "viewing/static/icon.svg",
         ),
-        *("reports/charts/templates/chart.html", "reports/page/templates/report.html", "reports/page/methods.toml"),
+        *("render/templates/chart.html", "reports/page/templates/report.html", "reports/page/methods.toml"),
         *(f"reports/page/static/{name}" for name in ("report.css", "report.js", "blocks.js", "items.js")),
         *(f"reports/site/templates/{name}.html" for name in ("base", "index", "benchmark", "models", "model", "parts")),
         *("reports/site/static/site.css", "reports/site/static/site.js"),

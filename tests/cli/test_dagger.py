@@ -19,8 +19,8 @@ from cli.told import viva
 from rows import table
 from servers.fixtures import wait_until
 from viva.cli.main import COMMANDS, cli
-from viva.reports.charts.saving import SUFFIXES
-from viva.reports.charts.theme import LEAVES_OUT
+from viva.render.charts import SUFFIXES
+from viva.render.theme import LEAVES_OUT
 from viva.studies.live_tables import graded_results, open_run
 from viva.types import UNANSWERED, Question
 from viva.viewing.server import application

@@ -1,1 +1,1 @@
-"""Tables for people and for programs: terminal, Markdown, LaTeX, CSV, JSON."""
+"""Pages of files: a run's report, and the leaderboard."""

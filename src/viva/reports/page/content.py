@@ -9,15 +9,15 @@ import msgspec
 
 from viva.analysis.wording import UNSURE, bounds_text, cell_text, percent
 from viva.engine.folder import RunRecord
-from viva.reports import charts
-from viva.reports.canaries import canaries_grid
-from viva.reports.charts.scores import languages_chart, outcomes_chart, parts_chart, scores_chart, shown
-from viva.reports.consumption import consumption_grid, cut_off_notes
-from viva.reports.formats import legend
+from viva.render import charts
+from viva.render.canaries import canaries_grid
+from viva.render.consumption import consumption_grid, cut_off_notes
+from viva.render.formats import legend
+from viva.render.result import Grid, Report, Result, comparable, footnotes, published_notes
+from viva.render.score_chart import languages_chart, outcomes_chart, parts_chart, scores_chart, shown
 from viva.reports.page.methods import methods, references
 from viva.reports.page.tables import TableMaker
 from viva.reports.page.writing import Page, PageChart, PageExam
-from viva.reports.result import Grid, Report, Result, comparable, footnotes, published_notes
 from viva.types import SCORED, Outcome, outcome_name
 from viva.version import __version__
 from viva.visible import one_line

@@ -13,8 +13,8 @@ from msgspec import Struct
 from viva.analysis.wording import score_text
 from viva.errors import StorageError, VivaError, option
 from viva.files import write_whole
-from viva.reports.printing import StudyResult, csv_text
-from viva.reports.result import Grid
+from viva.render.printing import StudyResult, csv_text
+from viva.render.result import Grid
 from viva.reports.site.content import BenchmarkPage, Board, Row, Site
 from viva.reports.site.pages import csv_of, pages
 from viva.visible import csv_safe

@@ -163,7 +163,7 @@ def _entries_of(sources: Iterable[Path], known: ModelFacts, left_out: list[str])
 def _nothing(one: ScoreSet) -> str:
     """Why a result is none: no answer could be read and scored. Empty where there is one."""
     from viva.analysis.breakdown import Breakdown
-    from viva.reports.result import outcomes_text
+    from viva.render.result import outcomes_text
     from viva.types import SCORED, UNREADABLE
 
     cell = Breakdown(one.scores, one.headline.attempts).cell(one.headline)
@@ -186,7 +186,7 @@ def _columns_of(source: Path) -> str:
 
 def _of_run(one: ScoreSet, record: ExamRecord, known: ModelFacts, exams: dict[bytes, Exam]) -> Entry:
     from viva.analysis.breakdown import Breakdown
-    from viva.reports.result import settings, signature
+    from viva.render.result import settings, signature
     from viva.reports.site.assembling import Entry, dimensions
     from viva.reports.site.published import published_rows
     from viva.runs.exams import data_notes, reopen
