@@ -170,7 +170,8 @@ exports.Shared = Shared;
 // What tells a program's object what it should come to: methods that compare, and functions of the program's whose word is
 // all that a test asserts, as `expect(answer(2)).toBe(4)` or `assert(isClose(answer(2), 4))` where the test has no such name.
 const COMPARING = new Set(['includes', 'indexOf', 'lastIndexOf', 'startsWith', 'endsWith', 'every', 'some', 'has', 'equals', 'isEqual',
-    'test', 'match', 'localeCompare', 'find', 'findIndex', 'equal', 'eq', 'compare', 'compareTo', 'search']);
+    'test', 'match', 'localeCompare', 'find', 'findIndex', 'equal', 'eq', 'compare', 'compareTo', 'search', 'contains', 'count', 'index',
+    'matches', 'equalTo', 'equal_to', 'is_equal']);
 exports.judged = (text, free, word) => {
     const tree = acorn.parse(text, OPTIONS);
     const asserting = assertionsOf(tree).add('assert');

@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-# ruff: noqa: PLR0911
+# ruff: noqa: PLR0911, SIM905
 """Two Python processes, the program's and the test's, that see each other's values and never each other's memory.
 
 A message is four bytes of length and JSON: [kind, body, changes]. One side asks, the other answers, and may ask back
@@ -28,7 +28,12 @@ from crossing import Remote
 
 MOST = 1 << 26
 """Bytes of a message."""
-COMPARING = frozenset(("endswith", "equals", "identical", "isdisjoint", "issubset", "issuperset", "startswith"))
+COMPARING = frozenset(
+    (
+        "contains count endswith equal equal_to equals find has identical index is_equal isdisjoint issubset issuperset"
+        " match matches startswith"
+    ).split()
+)
 BATCH = 512
 """So many items of an iterator cross at once, after it was asked for 64 one by one."""
 OPAQUE = (
@@ -135,6 +140,7 @@ class Link:
         try:
             kind, found = "value", self.answer(kind, *body)
         except BaseException as error:
+            self.told(error)
             kind, found = "raised", error
         del body
         self.reach(turn)
@@ -144,6 +150,9 @@ class Link:
             kind, found = "raised", self.encode(TypeError(str(error)))
         self.send(kind, found)
         self.end(turn)
+
+    def told(self, error):
+        """The other side is told of an error."""
 
     def encode_reply(self, value):
         """What a request came to."""
@@ -348,6 +357,12 @@ class Tester(Link):
         else:
             super().serve(kind)
 
+    def told(self, error):
+        """An assertion of the test's that fails where the program could see it would tell it what is right, and the
+        program might swallow it."""
+        if isinstance(error, AssertionError) and not hasattr(error, "_viva_error"):
+            self.fail(error)
+
     def may(self, kind, target, name):
         """Whether the program may do this to a thing of the test's: to call what it was given, and to read and change
         attributes of instances. What it only names (a class of Python's, a value) it was not given: by `type` or by
@@ -410,6 +425,8 @@ class Tester(Link):
         made by its class: what a function returned could be all that it is compared with."""
         if name == "__next__":
             return self._next(handle)
+        if name in ("__exit__", "__aexit__"):
+            self.told(next(iter(given[1:]), None))
         operating = name in crossing.COMPARISONS or name in crossing.ARITHMETIC
         if operating and not any(map(crossing.theirs, given)) and given:
             if handle._viva[1] not in self.made:
