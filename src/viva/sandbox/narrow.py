@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
 import msgspec
-from msgspec import UNSET
+from msgspec.structs import replace
 
 from viva.shipped import shipped_table
 from viva.types import Call
@@ -463,8 +463,8 @@ class _Reader:
         if not isinstance(asked, _Asked) or self._plain(right) != value:  # which the call may have changed
             raise _WideError
         if self.language == "cpp" and value in (0, 1):  # which a bool equals as well
-            number, truth = (1, "true") if value else (UNSET, "false")
-            self.calls.append(Call(call=asked.call, args=asked.args, returns=number, truth=truth))
+            meant = Call(call=asked.call, args=asked.args, truth="false")
+            self.calls.append(replace(meant, returns=1, truth="true") if value else meant)
             return
         compared = isinstance(value, (list, dict)) or (isinstance(value, str) and self.language == "java")
         if by_operator and self.row.identities and compared:
