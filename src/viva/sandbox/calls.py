@@ -134,7 +134,7 @@ def judge(call: Call, reply: dict[str, object]) -> str:  # noqa: PLR0911  a list
         kind = str(reply["unknown"])[:SHOWN]
         if call.raises:
             return f"returned a {kind} and raised nothing"
-        any_will_do = call.returns is UNSET and not call.truth
+        any_will_do = call.returns is UNSET and call.truth in ("", "given")
         return "" if any_will_do else f"returned a {kind}, which is no value that can be compared"
     if "raises" in reply:
         return _judge_raised(call, reply["raises"])
@@ -144,8 +144,9 @@ def judge(call: Call, reply: dict[str, object]) -> str:  # noqa: PLR0911  a list
     if call.raises:
         wanted = "anything" if call.raises is True else call.raises
         return f"returned {shown(given)}, and did not raise {wanted}"
-    if call.truth and (given is None or given is False or given == 0) == (call.truth == "true"):
-        return f"returned {shown(given)}, and a condition takes it for {'false' if call.truth == 'true' else 'true'}"
+    holds = not (given is None or given is False or (given == 0 and call.truth in ("true", "false")))
+    if call.truth and holds != (call.truth in ("true", "given")):
+        return f"returned {shown(given)}, and a condition takes it for {str(holds).lower()}"
     number = int(given) if call.truth and isinstance(given, bool) else given
     if call.returns is not UNSET and not matches(call.returns, number, call.within):
         return f"returned {shown(given)}, not {shown(call.returns)}"

@@ -56,7 +56,6 @@ class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     asserting: frozenset[str] = frozenset()
     lists: frozenset[str] = frozenset()
     identities: bool = False
-    truths: bool = False
 
 
 class _Asked(msgspec.Struct, frozen=True):
@@ -99,7 +98,8 @@ def as_calls(language: str, test: str) -> tuple[tuple[Call, ...], str]:
         root = _tree(row, opening + test)
         if not root.has_error:
             try:
-                return _Reader(language, row).of_file(root), closing
+                calls, more = _Reader(language, row).of_file(root)
+                return calls, closing + more
             except _WideError:
                 return (), ""
     return (), ""
@@ -133,13 +133,14 @@ class _Reader:
         self.language, self.row = language, row
         self.known: dict[str, object] = {}
         self.calls: list[Call] = []
+        self.closing = ""
 
-    def of_file(self, root: Node) -> tuple[Call, ...]:
-        """All calls. Raises _WideError."""
+    def of_file(self, root: Node) -> tuple[tuple[Call, ...], str]:
+        """All calls, and what the program lacks at its end. Raises _WideError."""
         self._block(root if self.language == "ruby" else self._main(root))
         if not self.calls or any(isinstance(one, _Asked) for one in self.known.values()):
             raise _WideError
-        return tuple(self.calls)
+        return tuple(self.calls), self.closing
 
     def _main(self, node: Node) -> Node:
         """The body of the only function of a file, or of its only class."""
@@ -249,15 +250,19 @@ class _Reader:
         if name.type != "identifier" or _text(name) in self.known:
             raise _WideError
         typed = node.child_by_field_name("type")
-        meant = self._value(value, _text(typed) if typed is not None else "")
-        if (
-            isinstance(meant, _Asked)
-            and self.language == "cpp"
-            and typed is not None
-            and _ARITHMETIC.search(_text(typed))
-        ):
-            raise _WideError
+        kind = _text(typed) if typed is not None else ""
+        meant = self._value(value, kind)
+        if isinstance(meant, _Asked) and self.language == "cpp" and _ARITHMETIC.search(kind):
+            meant = self._converted(meant, kind, _text(value))
         self.known[_text(name)] = meant
+
+    def _converted(self, asked: _Asked, kind: str, text: str) -> _Asked:
+        """A call of a function at the program's end, which converts what the program's comes to, as the test does."""
+        if not self.known.keys().isdisjoint(re.findall(r"\w+", text)):
+            raise _WideError
+        name = re.sub(r"\W+", "_", f"{asked.call}_as_{kind}_{self.closing.count(chr(10)) + 1}")
+        self.closing += f"\n{kind} {name}() {{ return {text}; }}"
+        return _Asked(name, ())
 
     # -- expressions
 
@@ -449,12 +454,12 @@ class _Reader:
             asked = self._value(node)
             if not isinstance(asked, _Asked):
                 raise _WideError
-            if self.language == "ruby":  # 0 is true there
-                raise _WideError
-            if self.row.truths:
-                self.calls.append(Call(call=asked.call, args=asked.args, truth="true" if truth else "false"))
-            else:
-                self.calls.append(Call(call=asked.call, args=asked.args, returns=truth))
+            meant = Call(call=asked.call, args=asked.args, returns=truth)
+            if self.language == "ruby":
+                meant = Call(call=asked.call, args=asked.args, truth="given" if truth else "nil")
+            elif self.language == "cpp":
+                meant = Call(call=asked.call, args=asked.args, truth="true" if truth else "false")
+            self.calls.append(meant)
 
     def _same(self, left: Node, right: Node, *, by_operator: bool = False) -> None:
         asked, value = self._value(left), self._value(right)
