@@ -99,7 +99,7 @@ READ = (
         Call(call="g", args=(3,), truth="nil"),
     ]),
     ("cpp", "int main() { const std::size_t r = s::f(7); unsigned long t = g(8); assert(t == 5); assert(r == 4); }", [
-        Call(call="g_as_unsigned_long_2", returns=5), Call(call="s_f_as_std_size_t_1", returns=4),
+        Call(call="g_as_unsigned_long_1", returns=5), Call(call="s_f_as_std_size_t_0", returns=4),
     ]),
 )  # fmt: skip
 WIDE = (
@@ -173,6 +173,8 @@ NEARLY = (
         "#include <cassert>\nint main() { assert(prime(7) == 1); assert(prime(8) == 0); }",
     ),
     ("cpp", "double g(int n) { return 4.7; }", "#include <cassert>\nint main() { int r = g(7); assert(r == 4); }"),
+    ("cpp", "namespace s { long g(long n) { return 4; } }",
+     "#include <cassert>\n#include <cstdint>\nint main() { std::int64_t r = s::g(7); assert(r == 4); }"),
     ("ruby", "def answer(a) = a.map { |x| yield x }", "raise unless answer([1, 2]) { |x| x * 2 } == [2, 4]"),
     ("ruby", "def answer(n) = 0", 'raise "wrong" unless answer(2)'),
     (

@@ -133,7 +133,7 @@ class _Reader:
         self.language, self.row = language, row
         self.known: dict[str, object] = {}
         self.calls: list[Call] = []
-        self.closing = ""
+        self.closing, self.includes = "", ""
 
     def of_file(self, root: Node) -> tuple[tuple[Call, ...], str]:
         """All calls, and what the program lacks at its end. Raises _WideError."""
@@ -145,6 +145,7 @@ class _Reader:
     def _main(self, node: Node) -> Node:
         """The body of the only function of a file, or of its only class."""
         inside = [one for one in _parts(node) if one.type not in self.row.skipped]
+        self.includes += "".join(_text(one) for one in _parts(node) if one.type == "preproc_include")
         if len(inside) != 1:
             raise _WideError
         (only,) = inside
@@ -260,8 +261,8 @@ class _Reader:
         """A call of a function at the program's end, which converts what the program's comes to, as the test does."""
         if not self.known.keys().isdisjoint(re.findall(r"\w+", text)):
             raise _WideError
-        name = re.sub(r"\W+", "_", f"{asked.call}_as_{kind}_{self.closing.count(chr(10)) + 1}")
-        self.closing += f"\n{kind} {name}() {{ return {text}; }}"
+        name = re.sub(r"\W+", "_", f"{asked.call}_as_{kind}_{len(self.known)}")
+        self.closing += f"\n{self.includes}{kind} {name}() {{ return {text}; }}"
         return _Asked(name, ())
 
     # -- expressions
