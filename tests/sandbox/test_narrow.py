@@ -173,8 +173,11 @@ NEARLY = (
         "#include <cassert>\nint main() { assert(prime(7) == 1); assert(prime(8) == 0); }",
     ),
     ("cpp", "double g(int n) { return 4.7; }", "#include <cassert>\nint main() { int r = g(7); assert(r == 4); }"),
-    ("cpp", "namespace s { long g(long n) { return 4; } }",
-     "#include <cassert>\n#include <cstdint>\nint main() { std::int64_t r = s::g(7); assert(r == 4); }"),
+    (
+        "cpp",
+        "namespace s { long g(long n) { return 4; } }",
+        "#include <cassert>\n#include <cstdint>\nint main() { std::int64_t r = s::g(7); assert(r == 4); }",
+    ),
     ("ruby", "def answer(a) = a.map { |x| yield x }", "raise unless answer([1, 2]) { |x| x * 2 } == [2, 4]"),
     ("ruby", "def answer(n) = 0", 'raise "wrong" unless answer(2)'),
     (
