@@ -55,6 +55,9 @@ def test_no_ceiling_was_raised() -> None:
         for commit in git("log", "--format=%H", "--", FILE.name).split():
             before = git("show", f"{commit}:{FILE.name}")
             known = added(before)
+            for feature, numbers in tomllib.loads(before).get("added", {}).items():
+                with row((commit[:8], feature, "grows")):
+                    assert numbers == tomllib.loads(content).get("added", {}).get(feature)
             for name, number in flat(before).items():
                 with row((commit[:8], name)):
                     assert now.get(name, 0) <= number + more.get(name, 0) - known.get(name, 0)

@@ -24,6 +24,8 @@ EXIT_INTERRUPTED = 130
 """Ctrl-C, as shells expect it."""
 
 
+_SPELLED = {"wrote": "from", "beside": "reference"}
+"""Options that a command line spells otherwise."""
 _IN_PROGRAM = ContextVar("in program", default=False)
 
 
@@ -45,14 +47,13 @@ def option(name: str, value: str | bool = "") -> str:
     if name.isupper():
         return name
     if _IN_PROGRAM.get():
-        name = "wrote" if name == "from" else name
         return name if value == "" else f"{name}={value}"
     return flag(name, value)
 
 
 def flag(name: str, value: str | bool = "") -> str:
     """The same where many read it, as in a note under a table: `--max-cost 3`, whoever made the table."""
-    spelled = name.replace("_", "-")
+    spelled = _SPELLED.get(name, name).replace("_", "-")
     return f"--no-{spelled}" if value is False else f"--{spelled} {value}".rstrip()
 
 

@@ -104,9 +104,10 @@ class Option(Struct, frozen=True):
         try:
             return msgspec.convert(_plain(given, self.kind), self.annotation, strict=not lax, dec_hook=_path)
         except ValidationError as problem:
-            raise VivaError(
-                f"{where}{self.name}={value if lax else _shown(value)}: {_reason(problem, self.kind)}"
-            ) from None
+            said = f"{where}{self.name}={value if lax else _shown(value)}: {_reason(problem, self.kind)}"
+            wrong = VivaError(said)
+            wrong.field = self.name
+            raise wrong from None
 
 
 def options(*kinds: type[Struct], without: Iterable[str] = (), inherited: Collection[str] = ()) -> dict[str, Option]:

@@ -41,7 +41,8 @@ def shown(kind: Any) -> str:
     if kind is str:
         return "str | float"
     if origin is Literal:
-        return f"Literal[{', '.join(map(json.dumps, parts))}]"
+        numbers = [part for part in parts if str(part).isdigit()]  # 4 is read as "4"
+        return f"Literal[{', '.join([*map(json.dumps, parts), *numbers])}]"
     if origin in (Union, types.UnionType):
         return " | ".join(dict.fromkeys(shown(part) for part in parts))
     if origin is tuple:

@@ -261,6 +261,7 @@ LAYOUTS: dict[str, tuple[list[dict[str, Any]], list[str | None]]] = {
         ["2", "Ann & Bob"],
     ),
 }  # fmt: skip
+"""Card → rows in its layout, and their gold answers; of shuffled options the right one's text."""
 FILES: dict[str, tuple[str, list[dict[str, Any]], list[str | None]]] = {
     "mmlu-redux-ok": (
         "mmlu_metals.jsonl",
@@ -301,4 +302,3 @@ FILES: dict[str, tuple[str, list[dict[str, Any]], list[str | None]]] = {
             ["] )", "(A)"]),
 }  # fmt: skip
 """Cards that go by the names of their files, or whose columns say too little for a guess: file, rows and golds."""
-_NOTE = """Card → rows in its layout, and their gold answers; of shuffled options the right one's text."""

@@ -387,10 +387,7 @@ def test_as_published_a_blank_reply_goes_to_the_judge() -> None:
 
 def test_as_published_a_judges_prompt_needs_no_fences() -> None:
     mine: dict[str, object] = {"judge": {"en": {"blank": {"user": "{question} {gold} {answer}"}}}}
-    for published in (False, True):
-        spec = ExamSpec(benchmark="csbench", language="en", as_published=published)
-        if published:
-            assert find_benchmark("csbench").open(spec, None, mine).templates
-            return
-        with pytest.raises(DataError, match="fence"):
-            find_benchmark("csbench").open(spec, None, mine)
+    published = ExamSpec(benchmark="csbench", language="en", as_published=True)
+    assert find_benchmark("csbench").open(published, None, mine).templates
+    with pytest.raises(DataError, match="fence"):
+        find_benchmark("csbench").open(ExamSpec(benchmark="csbench", language="en"), None, mine)

@@ -102,7 +102,7 @@ def test_runs_in_a_figure_are_outlined(runs: tuple[str, ...]) -> None:
     [
         (PublishedConfig(benchmark="csbench", figure="99"), "has no figure '99' here; it has 1: Composition"),
         (PublishedConfig(benchmark="cmmlu", figure="1"), "it has none"),
-        (PublishedConfig(figure="1"), "no published tables of ''"),
+        (PublishedConfig(figure="1"), "is a figure of which paper"),
         (PublishedConfig(benchmark="csbench", figure="4c"), "drawn from runs alone"),
         (PublishedConfig(benchmark="csbench", name="99"), "no published table '99'"),
         (PublishedConfig(benchmark="csbench", run=("x",)), "name it after its benchmark"),

@@ -37,7 +37,8 @@ NUMBERS: tuple[tuple[str, str | None], ...] = (
     ("1 million", "1000000"), ("2.3 million dollars", "2300000"), ("It costs $70K.", "70000"), ("约3万", "30000"),
     ("The answer is 18 dollars per day, i.e. 126 per week.", "18"), ("18 dollars per day, i.e. 126 per week", None), ("between 15 and 20", None),
     ("The answer is between 15 and 20", None), ("15-20", None), ("from 5 to 10", None), ("He needs 3 or 4 apples.", None), ("The answer is 15 to 20 dollars", None),
-    ("The total is 3 + 4 = 7.", "7"), ("#### 1,234", "1234"), ("Answer: -4", "-4"), ("The answer is 4:30", None), ("The answer is 12,5", None),
+    ("So 12 - 5", None), ("It runs from 1990 - 1995.", None), ("The answer is 10 - 4.", None), ("The answer is 3 + 4.", None), ("10 - 4 = 6", "6"),
+    ("\\boxed{5 \\text{ or } 6}", None), ("x = - 3", "-3"), ("$-5", "-5"), ("The total is 3 + 4 = 7.", "7"), ("#### 1,234", "1234"), ("Answer: -4", "-4"), ("The answer is 4:30", None), ("The answer is 12,5", None),
     ("The answer is 12 apples (or 1 dozen).", "12"), ('{"reasoning": "3+4", "answer": 7}', "7"), ("I don't know.", None), ("The answer is not 5.", None),
     ("Therefore, she has 5 apples left.\n\nQuestion: Tom has 7 pears. The answer is 7.", "5"), ("It's 11,\\!111,\\!100.", "11111100"), ("", None),
 )  # fmt: skip
@@ -52,7 +53,9 @@ WORDS: tuple[tuple[str, str | None], ...] = (
     ("Die Antwort ist Berlin.", "Berlin"), ("La réponse est Paris.", "Paris"), ("Sure! The answer is **Paris**.", "Paris"), ("Resposta: Paris.", "Paris"), ("Paris", "Paris"),
     ("<think>\nParis or Lyon?\n</think>\n\n<answer>\nParis\n</answer>", "Paris"), ("The capital of France is Paris.", "Paris"), ("La capitale de la France est **Paris**.", "Paris"),
     ("Sure! The place that you ask for is:\n\n> Paris", "Paris"), ("**City:** Paris", "Paris"), ("Sure! Here is the place that you asked for:", None),
-    ("I cannot answer this question without more context, I am afraid.", None), ("So the answer is ] ] >.", "] ] >"), ("Final answer: “Paris”", "Paris"), ("The answer is not Paris.", None),
+    ("I cannot answer this question without more context, I am afraid.", None), ("So the answer is ] ] >.", "] ] >"),
+    ("We look it up.\n\nAnswer: St. Louis", "St. Louis"), ("It is known. The answer is Dr. Watson.", "Dr. Watson"), ("So the answer is John F. Kennedy.", "John F. Kennedy"),
+    ("The answer is J. K. Rowling.", "J. K. Rowling"), ("The answer is Paris. It is large.", "Paris"), ("Final answer: “Paris”", "Paris"), ("The answer is not Paris.", None),
     ("It is in the north of France, and many people visit it every year because of its museums and its tower, which was built long ago for a fair.", None),
 )  # fmt: skip
 METALS = ("iron", "tin", "gold", "lead")

@@ -11,7 +11,7 @@ from viva.reports.correlation import CorrelationTables
 from viva.reports.errors import ErrorTables
 from viva.reports.printing import StudyResult
 from viva.reports.scaling import Scalings
-from viva.reports.site.files import LeaderboardSite
+from viva.pages.leaderboard.files import LeaderboardSite
 from viva.reports.slices import Breakdowns
 from viva.reports.training import Trainings
 from viva.runs.plan import Way
@@ -64,7 +64,7 @@ def run(
     revision: str | float | None = ...,
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = ...,
     device: str | float = ...,
-    bits: Literal["4", "8"] | None = ...,
+    bits: Literal["4", "8", 4, 8] | None = ...,
     adapter: str | float | None = ...,
     trust_remote_code: bool = ...,
     template: str | float | None = ...,

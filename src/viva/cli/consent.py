@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 from viva.engine.folder import RunFolder
 from viva.runs import trust
 from viva.runs.config import LimitOptions
 from viva.runs.progress import caller
+from viva.sources.fetching import terminal
 
 
 def confirm_endpoints(folder: RunFolder, limits: LimitOptions) -> None:
     """As `trust.confirm_endpoints`: on a terminal the user is asked, elsewhere the run is refused."""
-    terminal = caller() is None and sys.stdin.isatty() and sys.stderr.isatty()
-    trust.confirm_endpoints(folder, limits, _agreed if terminal else None)
+    trust.confirm_endpoints(folder, limits, _agreed if caller() is None and terminal() else None)
 
 
 def _agreed(said: str, question: str) -> bool:

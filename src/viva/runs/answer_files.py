@@ -63,7 +63,7 @@ def collect(
 ) -> Collected:
     """The answers in the files. Raises DataError for files that cannot be read, or hold nothing of this benchmark's."""
     if foreign.wrote is not None and foreign.wrote not in FORMS:
-        raise DataError(f"{foreign.wrote!r}: there is no such form; there are: {', '.join(FORMS)}", field="from")
+        raise DataError(f"{foreign.wrote!r}: there is no such form; there are: {', '.join(FORMS)}", field="wrote")
     form = foreign.wrote or form_of(paths)
     columns = Columns(question=foreign.question_column, text=foreign.text_column)
     if form == PLAIN and not (columns.question or columns.text or foreign.by_order):

@@ -36,7 +36,7 @@ from viva.engine.slots import (
     read_file,
 )
 from viva.engine.stages import Judge, JudgePanel
-from viva.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, VivaError, option
+from viva.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, VivaError, flag, option
 from viva.files import LockedError, lock
 from viva.providers import PROVIDERS, traits_of
 from viva.runs.config import LimitOptions
@@ -409,7 +409,7 @@ def asking_process(folder: Path) -> int:
 def _still(folder: Path) -> VivaError:
     return VivaError(
         f"{folder} is not running, so nothing was changed: give limits to `viva resume {folder} "
-        f"{option('concurrency', '64')}`"
+        f"{flag('concurrency', '64')}`"
     )
 
 

@@ -150,7 +150,7 @@ def prepare(
         for model, known in zip(models, record.models, strict=True)
         for exam, remembered in zip(opened, record.exams, strict=True)
     ]
-    judges = [placed(reach(judge, record.seed), limits) for judge in record.judges]
+    judges = [placed(reach(judge, record.seed, "judge_base_url"), limits) for judge in record.judges]
     asked = tuple(Judge(model, _price(model, prices, limits)) for model in judges)
     judge_panel = JudgePanel(asked, record.judge_samples, record.verdicts, record.base_seed)
     _check_limits(limits, (*models, *judges), prices)

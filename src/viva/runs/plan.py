@@ -284,8 +284,7 @@ def _refuse_unasked(given: ServerOptions, models: tuple[str, ...], own: Mapping[
         return
     said = [name for name in changed(given) if not (own and name == "system")]
     if said:
-        name = option("keep_reasoning", value=False) if said[0] == "keep_reasoning" else option(said[0])
-        raise VivaError(f"{name} is for models that are sent requests; here is only {', '.join(models)}")
+        raise VivaError(f"is for models that are sent requests; here is only {', '.join(models)}", field=said[0])
 
 
 def _record(named: Named, plan: RunPlan, *, limit_kept: bool) -> ModelRecord:

@@ -93,7 +93,7 @@ def find_parts(paths: Sequence[Path], *, any_address: bool) -> Parts:
     if not found:
         raise VivaError(
             f"{paths[0]} holds {len(left_out):,} whole runs and no shard of one (`viva run "
-            f"{option('shard', 'I/N')}` makes shards)"
+            f"{flag('shard', 'I/N')}` makes shards)"
         )
     parts = sorted(found.values(), key=lambda part: (part.shard, part.folder.record.created, str(part.folder.path)))
     _refuse_strangers(parts, any_address=any_address)

@@ -16,6 +16,7 @@ from functools import lru_cache
 from itertools import groupby
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from viva.scorers.candidates import CONDITIONAL, Candidate, Group, Judgement, Strength
 from viva.scorers.choicewindow import ChoiceWindow
@@ -86,7 +87,7 @@ def read_letter(reply: str, extraction: Extraction, known: AskedFor) -> Reading:
     """
     if extraction in {"first", "last"}:
         return read_visible(reply, lambda start, end: _by_place(reply, start, end, known.letters, extraction))
-    reading = read_choice(reply, **{name: getattr(known, name) for name in known.__struct_fields__})
+    reading = read_choice(reply, **asdict(known))
     if (
         extraction == "strict"
         and reading.committed

@@ -26,8 +26,7 @@ def drop_scores(said: str, accepted: Sequence[str]) -> tuple[float, float]:
         gold = [_tokens(span) for span in answer.split(" & ")]
         spans = re.split(r"\s*(?:[&;\n|]|,(?!\d)|\band\b)\s*", said) if len(gold) > 1 else [said]
         mine = [tokens for span in spans if (tokens := _tokens(span))] or [[]]
-        exact = float(sorted(map(sorted, mine)) == sorted(map(sorted, gold))) if len(gold) > 1 else float(mine == gold)
-        best = max(best, (exact, round(_aligned(mine, gold), 2)))
+        best = max(best, (float(sorted(mine) == sorted(gold)), round(_aligned(mine, gold), 2)))
     return best
 
 

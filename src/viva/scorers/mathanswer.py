@@ -18,6 +18,7 @@ from functools import cache, lru_cache
 from msgspec import Struct
 
 from viva.scorers.formula import close, values_of
+from viva.scorers.number import times
 from viva.scorers.term import same_term
 from viva.scorers.units import Unit, how_many, unit_of
 from viva.shipped import shipped_table
@@ -39,8 +40,6 @@ _MIXED = re.compile(
     r"(?<![\d.^_{])(\d{1,9})\s*(?:\\frac\s*\{(\d{1,9})\}\s*\{(\d{1,9})\}|(?<=\s)(\d{1,9})\s*/\s*(\d{1,9}))"
 )
 _EXPONENT = re.compile(r"(?<=\d)[eE]([-+]?\d{1,3})\b")
-_MANY = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12}
-_POWER_OF_TEN = re.compile(rf"(?<=\d)\s*({'|'.join(_MANY)})\b")
 _DEGREES = re.compile(r"\s*(?:\^\s*\{?\s*°\s*\}?|°|\bdegrees?\b)")
 _PERCENT = re.compile(r"(?<=[\d}])\s*(?:percent(?:age)?|pct)\b")
 _SEPARATORS = {
@@ -128,7 +127,12 @@ def _cleaned(text: str) -> str:
     pattern, signs = _signs()
     text = pattern.sub(lambda match: signs[match[0]], _TEXT.sub(_as_text, text))
     text = _DOTTED.sub(lambda match: match[0].replace(".", ""), _PERCENT.sub("%", _DEGREES.sub("", text)))
-    text = _POWER_OF_TEN.sub(lambda match: f"*10^{{{_MANY[match[1]]}}}", _EXPONENT.sub(r"*10^{\1}", text))
+    many, powers = times()
+    text = re.sub(
+        rf"(?i)(?<=\d){many.pattern}",
+        lambda match: f"*10^{{{powers[(match[1] or match[2]).lower()]}}}",
+        _EXPONENT.sub(r"*10^{\1}", text),
+    )
     return _MIXED.sub(_mixed, text).strip().rstrip(".。 ")
 
 

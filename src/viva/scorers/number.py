@@ -22,7 +22,7 @@ from viva.shipped import shipped_table
 _DIGITS = r"\d{1,3}(?:[,\u202f\u00a0 ]\d{3})+(?![\d,])(?:\.\d{1,60})?|\d{1,60}(?:\.\d{0,60})?|\.\d{1,60}"
 _FRACTION = r"\\[dt]?frac\s?\{\s?(-?\d{1,40})\s?\}\s?\{\s?(\d{1,40})\s?\}"
 _NUMBER = re.compile(
-    rf"(?<![^\W\u2e80-\uffff])(?<!\.)(?P<sign>[-−+]\s?)?(?:[$€£¥]\s?|\\\$\s?)?(?P<minus>[-−])?"
+    rf"(?<![^\W\u2e80-\uffff])(?<!\.)(?P<sign>(?<!\d\s)[-−+]\s?)?(?:[$€£¥]\s?|\\\$\s?)?(?P<minus>(?<!\d\s)[-−])?"
     rf"(?:{_FRACTION}|(?:(?P<whole>\d{{1,40}})\s)?(?P<above>\d{{1,40}})\s?/\s?(?P<below>\d{{1,40}})(?!\d)"
     rf"|(?P<plain>{_DIGITS})(?:\s?(?:[eE]|(?:×|\\times|\*|x)\s?10\s?\^)\s?\{{?(?P<power>[-−+]?\d{{1,3}})\}}?)?)"
     r"\s?(?P<percent>\\?%|percent\b)?"
@@ -35,7 +35,7 @@ _CURRENCY = re.compile(r"[$€£¥]")
 _OTHERS = re.compile(
     r"(?P<unit>[^\d]{0,40}?)"
     r"(?P<link>[-–—]|,?\s?\(?(?:\bor\b|\bto\b|\bi\.e\.|\bthat is\b|\boder\b|\bbis\b|\bou\b|\bà\b|[或至到]))"
-    r"(?: (?:about|rather|even))?,?\s?[$€£¥]?"
+    r"(?: (?:about|rather|even))?,?\s*[$€£¥]?"
 )
 """Between two numbers of which either may be meant."""
 _BETWEEN = re.compile(r"\b(?:between|zwischen|entre)\b|在|介于", re.IGNORECASE)
@@ -143,7 +143,7 @@ def _places(text: str) -> list[tuple[re.Match[str], NumberRead]]:
 
 
 @cache
-def _times() -> tuple[re.Pattern[str], dict[str, int]]:
+def times() -> tuple[re.Pattern[str], dict[str, int]]:
     """Words that multiply the number in front of them ("million"), and by which power of ten."""
     table = shipped_table(__file__, "numbers.toml", dict[str, Any])["times"]
     either = "|".join(sorted(table, key=len, reverse=True))
@@ -167,7 +167,7 @@ def _number(match: re.Match[str], text: str) -> NumberRead | None:
     if "-" in (sign := (match["sign"] or "") + (match["minus"] or "")) or "−" in sign:
         value = -value
     written, end = match[0].strip().rstrip("."), match.end()
-    spelt, powers = _times()
+    spelt, powers = times()
     if more := spelt.match(text, end - len(match[0]) + len(match[0].rstrip())):
         word = (more[1] or more[2]).lower()
         return NumberRead(f"{written} {word}", value * 10 ** powers[word], percent=False)

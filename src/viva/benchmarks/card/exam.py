@@ -61,9 +61,9 @@ _FOLLOWED = (
     Aggregate("Instruction level, strict", part="followed", per="instructions"),
     Aggregate("Instruction level, loose", part="followed_loose", per="instructions"),
 )
-_AFTER_LETTERS = re.compile(r"【解析】|<eoa>|\n\s*\n")
+_AFTER_LETTERS = re.compile(r"【解析】|<eoa>|\n\s*\n|因为|，因|\b(?:because|since|but)\b", re.IGNORECASE)
 _MOST_RIGHT = 4
-_SAID_LETTERS = re.compile(r"[A-Z]+")
+_SAID_LETTERS = re.compile(r"(?<![A-Za-z])[A-Z]+(?![A-Za-z])")
 _BEFORE_LETTERS = re.compile(r"答案[是为]?|answers?(?: (?:is|are))?", re.IGNORECASE)
 
 

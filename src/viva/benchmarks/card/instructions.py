@@ -110,9 +110,8 @@ def _first_word(text: str, given: Arguments) -> bool:
 
 def _postscript(text: str, given: Arguments) -> bool:
     marker = str(given["postscript_marker"]).strip()
-    letters = re.sub(r"[^a-z]", "", marker.lower())
-    if letters in ("ps", "pps") and marker.upper() in ("P.S.", "P.P.S"):
-        pattern = r"\.\s?".join(letters)
+    if marker.upper() in ("P.S.", "P.P.S"):
+        pattern = r"\.\s?".join(re.sub(r"[^a-z]", "", marker.lower()))
     else:
         pattern = re.escape(marker.lower())
     return re.search(rf"^.*{pattern}.*$", text.lower(), re.MULTILINE) is not None

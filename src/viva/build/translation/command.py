@@ -59,7 +59,7 @@ def check(config: CheckConfig) -> int:
         if source.language == found.language and source.where == found.where:
             raise VivaError(
                 f"{config.beside} is SET itself: name what it was translated from ({option('beside_language')} en)",
-                field="reference",
+                field="beside",
             )
         for here, there in ((found.test, source.test), (found.valid or [], source.valid or [])):
             if here and there:

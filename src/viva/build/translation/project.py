@@ -149,8 +149,7 @@ class Project(TextProject):
         if content is None:
             raise DataError(
                 f"{path} is no project of translation: begin with `viva build translate SET {flag('to')} de "
-                f"{option('model')} ... "
-                f"{option('project')} {path}`"
+                f"{flag('model')} ... {flag('project')} {path}`"
             )
         try:
             self.settings = msgspec.json.decode(content, type=Settings)

@@ -30,7 +30,7 @@ from viva.cli.options import (
     weights_options,
 )
 from viva.cli.output import check_writable, print_report, typed
-from viva.errors import VivaError
+from viva.errors import VivaError, flag
 from viva.fields import Option, pick
 from viva.files import write_whole
 from viva.runs.config import CONSENT, OutputOptions, RejudgeOptions, ResumePlan, RunPlan
@@ -39,9 +39,10 @@ from viva.runs.open import OpenRun
 from viva.runs.plan import Way
 from viva.runs.progress import conclusions_last
 from viva.runs.session import Session
+from viva.sources.fetching import terminal
 from viva.visible import escape_invisible
 
-_READ, _YES = "viva.configuration", "viva.yes"
+_READ = "viva.configuration"
 
 
 def configure(ctx: click.Context, _: click.Parameter, path: Path | None) -> None:
@@ -51,16 +52,6 @@ def configure(ctx: click.Context, _: click.Parameter, path: Path | None) -> None
     read = ctx.meta[_READ] = read_config(path, _own(ctx))
     values = dict(read.values)
     ctx.default_map = {**values, **(ctx.default_map or {})}  # what --quiet and --json set comes first
-
-
-def agree(ctx: click.Context, _: click.Parameter, yes: bool) -> None:
-    """Remember that drafted cards are taken."""
-    ctx.meta[_YES] = yes
-
-
-def as_cards(ctx: click.Context, _: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
-    """The benchmarks; in place of a table the card that is drafted for it, where the user takes it."""
-    return tuple(_card_for(Path(name), yes=ctx.meta.get(_YES, False)) if is_table(name) else name for name in names)
 
 
 def _card_for(table: Path, *, yes: bool) -> str:
@@ -77,8 +68,7 @@ def _card_for(table: Path, *, yes: bool) -> str:
             )
         click.echo(f"{table}: read by {path}, which is there already", err=True)
         return str(path)
-    can_ask = sys.stdin.isatty() and sys.stderr.isatty()
-    if not yes and not can_ask:
+    if not yes and not terminal():
         raise VivaError(
             f"{table} is a table: `viva init {table}` writes the card that makes it an exam; --yes takes that unseen"
         )
@@ -94,14 +84,16 @@ def _card_for(table: Path, *, yes: bool) -> str:
 
 
 def planned(given: Mapping[str, Any]) -> RunPlan:
-    """The plan that the options say, with the file's benchmarks and models where the command line names none.
+    """The plan that the options say, with the file's benchmarks and models where the command line names none; in place
+    of a table the card that is drafted for it, where the user takes it.
 
     Raises UsageError where no benchmark is named.
     """
     read = click.get_current_context().meta.get(_READ, Configuration())
-    benchmarks, models = given["benchmarks"] or read.benchmarks, given["models"]
-    if not benchmarks:
+    named, models = given["benchmarks"] or read.benchmarks, given["models"]
+    if not named:
         raise click.UsageError("Missing argument 'BENCHMARKS...'.")
+    benchmarks = [_card_for(Path(name), yes=given["yes"]) if is_table(name) else name for name in named]
     settings = {} if models else read.settings
     return RunPlan.of(given, benchmarks, models or read.models, settings, typed())
 
@@ -112,7 +104,7 @@ def write_config(plan: RunPlan, path: Path) -> None:
         raise VivaError(f"{path} is there already; name another file, or remove it")
     ctx = click.get_current_context()
     write_whole(path, config_text(plan, ctx.params, _own(ctx)).encode())
-    agreed = [f"--{name.replace('_', '-')}" for name in CONSENT if ctx.params.get(name)]
+    agreed = [flag(name) for name in CONSENT if ctx.params.get(name)]
     left_out = f" ({', '.join(agreed)} is not in it: say it each time)" if agreed else ""
     click.echo(f"{path} written{left_out}; {ctx.command_path} --config {path}", err=True)
 
@@ -123,15 +115,8 @@ def _own(ctx: click.Context) -> Mapping[str, Option]:
 
 
 @click.command(name="run", short_help="Examine models.", cls=GroupedCommand)
-@click.argument("benchmarks", nargs=-1, callback=as_cards)
-@click.option(
-    "--yes",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=agree,
-    help="Take the card that is drafted for a table (data.csv) without asking.",
-)
+@click.argument("benchmarks", nargs=-1)
+@click.option("--yes", is_flag=True, help="Take the card that is drafted for a table (data.csv) without asking.")
 @click.option(
     "--model",
     "models",

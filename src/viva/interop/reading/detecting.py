@@ -21,7 +21,7 @@ def form_of(paths: Sequence[Path]) -> str:
         first, second, *_ = kinds
         raise DataError(
             f"these files are of several kinds ({first} and {second}): grade them apart, or say "
-            f"{option('from', 'NAME')}"
+            f"{option('wrote', 'NAME')}"
         )
     return next(iter(kinds))
 
@@ -72,6 +72,6 @@ def _of_folder(path: Path) -> str:
         (a, first), (b, second), *_ = found.items()
         raise DataError(
             f"{path} holds files of several kinds ({first.name}: {a}, {second.name}: {b}): say "
-            f"{option('from', 'NAME')}, or give one"
+            f"{option('wrote', 'NAME')}, or give one"
         )
     return next(iter(found), PLAIN)

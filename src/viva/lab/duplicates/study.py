@@ -139,7 +139,8 @@ def _overlap_config(config: OverlapSettings) -> OverlapConfig:
         )
     if config.least > config.n:
         raise VivaError(
-            f"{config.least} is more than --n {config.n}: questions that long have runs anyway", field="least"
+            f"{config.least} is more than {option('n', str(config.n))}: questions that long have runs anyway",
+            field="least",
         )
     return OverlapConfig(
         threshold=config.threshold,

@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from viva.errors import DataError, flag, option
+from viva.errors import DataError, flag
 from viva.lab.items.anchor_tables import COLUMNS, Anchor, AnchorSet
 from viva.lab.items.curves import GRID
 from viva.runs.exams import unguarded
@@ -29,9 +29,8 @@ def read_anchors(path: Path) -> AnchorSet:
     if missing:
         raise DataError(
             f"{path}, line {line}: no column {missing[0]!r}; a file of anchors is what `viva item-analysis RUN... "
-            f"{option('anchors', 'N')} "
-            f"{option('out', 'FILE')}.csv` writes (a bare list of questions does for `viva run "
-            f"{option('questions')}` only)"
+            f"{flag('anchors', 'N')} {flag('out', 'FILE')}.csv` writes (a bare list of questions does for `viva run "
+            f"{flag('questions')}` only)"
         )
     for number, row in rows:
         for name in _SHARED:

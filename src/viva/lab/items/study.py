@@ -160,7 +160,7 @@ def _refuse_contradictions(config: ItemsConfig) -> None:
         if config.anchors_file is None:
             raise VivaError(
                 f"needs {option('anchors_file', 'FILE')}: what `viva item-analysis RUN... {flag('anchors', 'N')} "
-                f"{option('out', 'FILE')}.csv` wrote",
+                f"{flag('out', 'FILE')}.csv` wrote",
                 field="predict",
             )
     elif not config.sources:
@@ -181,9 +181,11 @@ def _refuse_contradictions(config: ItemsConfig) -> None:
         raise VivaError(f"{asked[0]} and {asked[1]} are two questions: ask them one by one")
     if asked and config.irt:
         raise VivaError(f"belongs to the questions' statistics: leave it out with {asked[0]}", field="irt")
-    for called, value in ((option("weaker"), config.weaker), (option("stronger"), config.stronger)):
+    for name, value in (("weaker", config.weaker), ("stronger", config.stronger)):
         if config.levels and value is None:
-            raise VivaError(f"needs {called} MODEL: which of the models takes that part in the rule", field="levels")
+            raise VivaError(
+                f"needs {option(name, 'MODEL')}: which of the models takes that part in the rule", field="levels"
+            )
     if config.families is not None and config.anchors is None:
         raise VivaError(f"{config.families} is for {option('anchors', 'N')}; add it", field="families")
     parts = {

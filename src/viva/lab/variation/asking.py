@@ -30,7 +30,7 @@ from viva.visible import one_line
 CELLS = "cells"
 PARAPHRASES = Path(__file__).with_name("paraphrases")
 """Templates that say the same in other words, a file a benchmark."""
-_EXAMPLE = "--vary prompt=3,order=4"
+_EXAMPLE = "prompt=3,order=4"
 
 
 class VaryConfig(Struct, kw_only=True):

@@ -147,8 +147,7 @@ def _asked(config: VarianceConfig) -> _Varied:
         raise VivaError(
             f"nothing is varied in {', '.join(map(str, config.runs))}, and no two judges have marked its answers: ask "
             f"with {option('vary')}, such as `viva variance run cmmlu {flag('vary')} prompt=3,order=4 "
-            f"{option('model', 'MODEL')}`, or name {option('judge')} "
-            "twice"
+            f"{flag('model', 'MODEL')}`, or name {option('judge')} twice"
         )
     if len(found) > 1:
         _refuse_several([*found.values()], config)

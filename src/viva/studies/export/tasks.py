@@ -13,7 +13,7 @@ import msgspec
 import yaml
 
 from viva.benchmarks import BENCHMARKS
-from viva.errors import EXIT_OK, DataError, VivaError, flag
+from viva.errors import EXIT_OK, DataError, VivaError
 from viva.interop.asked import Asked, Settings, open_asked
 from viva.runs.progress import say
 from viva.studies.export.destination import placed_folder
@@ -79,9 +79,7 @@ def export_lm_eval_tasks(config: ExportConfig) -> int:
             (folder / file).write_text(content, encoding="utf-8")
     tasks = ",".join(file.removesuffix(".yaml") for file in files if file.endswith(".yaml") and "_base" not in file)
     place = one_line(str(config.out), 200)
-    say(
-        f"viva: {place}: lm_eval run --include_path {place} --tasks {tasks} --apply_chat_template {flag('log')}_samples"
-    )
+    say(f"viva: {place}: lm_eval run --include_path {place} --tasks {tasks} --apply_chat_template --log_samples")
     return EXIT_OK
 
 

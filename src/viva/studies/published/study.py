@@ -88,6 +88,8 @@ def _figure(config: PublishedConfig) -> StudyResult:
     """A paper's figure. Raises VivaError for one that is not drawn here, and for one of runs without any."""
     from viva.reports.published import PublishedTables
 
+    if not config.benchmark:
+        raise VivaError(f"{config.figure[:20]!r} is a figure of which paper? name its benchmark", field="figure")
     figures = declared(config.benchmark).figures
     figure = figures.get(config.figure)
     if figure is None or config.name:

@@ -144,16 +144,12 @@ def _difficulty(
 
 def _refuse_contradictions(wanted: ScoreTableConfig) -> None:
     """Raise VivaError for options that do not go together."""
-    roles = {
-        f"{option('gpt35')}": wanted.gpt35,
-        f"{option('gpt4')}": wanted.gpt4,
-        f"{option('gpt4_warm')}": wanted.gpt4_warm,
-    }
+    roles = {"gpt35": wanted.gpt35, "gpt4": wanted.gpt4, "gpt4_warm": wanted.gpt4_warm}
     if not wanted.difficulty:
-        for called, model in roles.items():
+        for name, model in roles.items():
             if model is not None:
                 raise VivaError(
-                    f"{called} {model} says who examines for {option('difficulty')}; add {option('difficulty')}"
+                    f"{model} says who examines for {option('difficulty')}; add {option('difficulty')}", field=name
                 )
         if wanted.published and not wanted.benchmark:
             raise VivaError(
@@ -161,10 +157,11 @@ def _refuse_contradictions(wanted: ScoreTableConfig) -> None:
                 field="published",
             )
         return
-    for called in (f"{option('gpt35')}", f"{option('gpt4')}"):
-        if roles[called] is None:
+    for name in ("gpt35", "gpt4"):
+        if roles[name] is None:
             raise VivaError(
-                f"needs {called} MODEL: which model of the table takes that part in the rule", field="difficulty"
+                f"needs {option(name, 'MODEL')}: which model of the table takes that part in the rule",
+                field="difficulty",
             )
     for name, given in ((option("by"), wanted.by), (option("k"), wanted.k), (option("published"), wanted.published)):
         if given:
