@@ -288,7 +288,7 @@ def _trivial(exam: RubricExam, question: Question) -> dict[str, tuple[Execute, .
     tests = exam.rubric_of(question).tests
     if tests is None:
         return {}
-    code = "\n".join(test.code for test in tests.tests)
+    code = "\n".join(text for test in tests.tests for text in (test.before, test.code))
     return {
         does: exam.executions(question, Response(text=f"```{tests.language}\n{program}\n```"))
         for does, program in trivial_programs(canonical(tests.language), code).items()

@@ -16,7 +16,7 @@ from msgspec import Struct
 from viva.benchmarks.infibench.blankfilling import read_blanks
 from viva.benchmarks.infibench.handlers import AFTER_BLANKS, AFTER_KEYWORDS, CUSTOM
 from viva.benchmarks.infibench.reading import Reading, shown
-from viva.benchmarks.infibench.redefined import without_redefinitions
+from viva.benchmarks.infibench.repairs import as_meant, without_redefinitions
 from viva.benchmarks.infibench.rules import read_keywords
 from viva.scorers.rubric.code import canonical
 from viva.scorers.rubric.model import Overlap, Rubric, Similarity, Test, UnitTests
@@ -203,6 +203,9 @@ def _test(value: object, key: str, language: str, prompt: str, fetch: Fetch, rea
     if names:
         detail = f"{key} defines {', '.join(names)} itself, which the answer should: any answer passes"
         reading.quirk("test redefines the answer", detail)
+    repaired, defects = as_meant(repaired, language)
+    for kind, wrong in defects.items():
+        reading.quirk(kind, f"{key}: {wrong}")
     if not code.strip():
         reading.note("empty test", f"{key} is empty: every answer passes that runs to its end")
     seconds = reading.number_at(node, "timeout", key, 0.0)
