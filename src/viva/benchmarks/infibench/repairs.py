@@ -1,9 +1,9 @@
 """Published tests that assert something else than what they are plainly meant to.
 
 A test that defines the answer's function again passes whatever was answered. Two of the development suite do
-(specification, section 9). Such a test uses nothing that it does not define itself; the definition of what the question
-asks for is then taken out of it. A test that merely defines a helper of a name that the question mentions uses something
-of the answer's, and stays as it is.
+(specification, section 9). Such a test uses nothing that it does not define itself; the definition of what the
+question asks for is then taken out of it. A test that merely defines a helper of a name that the question mentions
+uses something of the answer's, and stays as it is.
 
 `all(a == b)` goes through the *labels* of a frame's columns, which are true. Values are compared in its place, two that
 are missing being equal.

@@ -16,6 +16,8 @@ from msgspec import Struct
 from viva.scorers.rubric.parsing import parse
 from viva.shipped import shipped_table
 
+PROVES_NOTHING = "tests that prove nothing"
+"""Kind of defect: a program that solves nothing passes them."""
 _CALLED = re.compile(r"(?<![\w.$:])([A-Za-z_]\w*)\s*\(")
 _MADE = re.compile(
     r"\b(?:function|def|func|type|struct|class)\s+(\w+)|(\w+)\s*(?:<-|=)\s*(?:function|\()|\b(?:const|let|var)\s+(\w+)"
@@ -65,7 +67,8 @@ def _python(tree: ast.Module) -> tuple[list[str], list[str]]:
     """The names that a test calls, and those that it only reads, and does not define."""
     nodes = list(ast.walk(tree))
     bound = {node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
-    bound |= {node.name for node in nodes if isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.ExceptHandler))}
+    bound |= {node.name for node in nodes if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    bound |= {node.name for node in nodes if isinstance(node, ast.ExceptHandler) and node.name}
     bound |= {node.arg for node in nodes if isinstance(node, ast.arg)}
     bound |= {
         (one.asname or one.name).split(".")[0]
