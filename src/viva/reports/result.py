@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 from msgspec import Struct
@@ -325,23 +325,22 @@ def published_notes(results: Sequence[Result]) -> list[str]:
     ]
 
 
-def constant_notes(results: Sequence[Result]) -> Iterator[str]:
-    """What the best constant answer scores, and what tests prove nothing: a line an exam."""
+def constant_notes(results: Sequence[Result]) -> list[str]:
+    """What the best constant answer scores on each exam, and how many tests prove nothing, in a line."""
+    scores, tests = list[str](), list[str]()
     for result in {one.exam: one for one in results}.values():
         constant, share = result.constant, result.overall.constant
         if constant is None or share is None:
             continue
         said = dict.fromkeys(
-            f"{answer.count(chr(10)) + 1:,} keywords" if "\n" in answer else one_line(answer, 40)
+            f"{answer.count(chr(10)) + 1:,} keywords" if "\n" in answer else one_line(answer, 20)
             for answer in constant.answers.values()
         )
-        proved = (
-            f"; {len(constant.unproven):,} of {constant.tested:,} questions with tests are passed by a program that "
-            "does nothing"
-            if constant.unproven
-            else ""
-        )
-        yield f"{result.exam}: the best constant answer ({', '.join(said)}) scores {percent(share)}{proved}."
+        scores.append(f"{percent(share)} on {result.exam} ({', '.join(said)})")
+        if constant.unproven:
+            tests.append(f"{len(constant.unproven):,} of {constant.tested:,} questions with tests on {result.exam}")
+    passed = f"; a program that does nothing passes {', '.join(tests)}" if tests else ""
+    return [f"The best constant answer scores {', '.join(scores)}{passed}."] if scores else []
 
 
 def _some(names: Sequence[str]) -> str:
