@@ -56,7 +56,7 @@ HOLDS = (
 DECIDED = (
     "stopifnot(agrees(same(2), 4))",
     "d <- same(2)\nheld <- agrees(d, 4)\nif (!isTRUE(held)) stop('no')",
-    "s <- Stack$new()\ns$push(4)\nstopifnot(identical(s$items, list(4)), !is.null(s$size()) && agrees(s$items[[1]], 4))",
+    "s <- Stack$new()\ns$push(4)\nstopifnot(identical(s$items, list(4)), s$size() == 1 && agrees(s$items[[1]], 4))",
 )
 FAILS = ("stopifnot(double(2) == 5)", "stopifnot(nothing(2) == 4)", 'stop("x")', "fails()", 'q("no", 0)')
 FAKES = (
