@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping
 
 from viva.contracts import Exam
-from viva.types import Compare, Evidence, Execute, Generate, Kind, Opinion, Question, Response, ReviewItem
-
-_CONSTANTS = 5
-"""Golds of a kind that are tried as a constant answer."""
+from viva.types import Compare, Constant, Evidence, Execute, Generate, Kind, Opinion, Question, Response, ReviewItem
 
 
 class NoExecution:
@@ -39,13 +36,20 @@ class NoDesign:
 class GradedByRule(NoExecution, NoSimilarity, NoDesign):
     """The part of `Exam` about everybody else, for exams where a rule grades every answer."""
 
-    def constants(self: Exam) -> Mapping[Kind, Sequence[str]]:
-        """The most frequent golds."""
-        counts: dict[Kind, Counter[str]] = {}
+    def constant(self: Exam) -> Constant | None:
+        """The gold of each kind that scores most; one that counts in part is wrong. None where scores have parts."""
+        headline, sizes = self.headline(), Counter[str]()
+        for question in self.questions():
+            sizes[question.tags.get(headline.over, "")] += question.weight * (question.answer is not None)
+        shares: dict[Kind, dict[str, float]] = {}
         for question in self.questions():
             if question.answer and question.kind != "open":
-                counts.setdefault(question.kind, Counter())[question.answer] += question.weight
-        return {kind: tuple(gold for gold, _ in golds.most_common(_CONSTANTS)) for kind, golds in counts.items()}
+                golds = shares.setdefault(question.kind, defaultdict(float))
+                golds[question.answer] += question.weight / sizes[question.tags.get(headline.over, "")] / len(sizes)
+        if headline.part or not shares:
+            return None
+        best = {kind: max(golds, key=golds.__getitem__) for kind, golds in shares.items()}
+        return Constant(answers=best, score=sum(shares[kind][answer] for kind, answer in best.items()))
 
     def judgements(
         self, question: Question, response: Response, samples: int, similarities: Mapping[str, float]
