@@ -15,7 +15,10 @@ _SWAPS = (
 _NUMBER = re.compile(r"(?<![\w.\"'])\d+(?![\w.])")
 _TEXT = re.compile(r"\"(?=[^\"\n]+\")|'(?=[^'\n]+')")
 _RETURN = re.compile(r"\breturn\b[ (]*(?=[^\s;)])")
-_SKIPPED = re.compile(r"\s*(?:import\b|from\b|#|//|/\*|\*|library\(|using\b|package\b|\"\"\"|'''|\$|const \w+ = require)")
+_SKIPPED = re.compile(
+    r"\s*(?:import\b|from\b|#|//|/\*|\*|library\(|rm\(|console\.|print\(|using\b|package\b|\"\"\"|'''|\$)"
+    r"|\s*const \w+ = require"
+)
 
 
 def mutants(program: str, nothing: str) -> Iterator[str]:

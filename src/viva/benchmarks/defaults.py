@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
+from fractions import Fraction
 
 from viva.contracts import Exam
 from viva.types import Compare, Constant, Evidence, Execute, Generate, Kind, Opinion, Question, Response, ReviewItem
@@ -40,16 +41,18 @@ class GradedByRule(NoExecution, NoSimilarity, NoDesign):
         """The gold of each kind that scores most; one that counts in part is wrong. None where scores have parts."""
         headline, sizes = self.headline(), Counter[str]()
         for question in self.questions():
-            sizes[question.tags.get(headline.over, "")] += question.weight * (question.answer is not None)
-        shares: dict[Kind, dict[str, float]] = {}
+            if question.answer is not None:
+                sizes[question.tags.get(headline.over, "")] += question.weight
+        shares: dict[Kind, dict[str, Fraction]] = {}
         for question in self.questions():
             if question.answer and question.kind != "open":
-                golds = shares.setdefault(question.kind, defaultdict(float))
-                golds[question.answer] += question.weight / sizes[question.tags.get(headline.over, "")] / len(sizes)
+                golds = shares.setdefault(question.kind, defaultdict(Fraction))
+                size = sizes[question.tags.get(headline.over, "")] * len(sizes)
+                golds[question.answer] += Fraction(question.weight, size)
         if headline.part or not shares:
             return None
         best = {kind: max(golds, key=golds.__getitem__) for kind, golds in shares.items()}
-        return Constant(answers=best, score=sum(shares[kind][answer] for kind, answer in best.items()))
+        return Constant(answers=best, score=float(sum(shares[kind][best[kind]] for kind in best)))
 
     def judgements(
         self, question: Question, response: Response, samples: int, similarities: Mapping[str, float]
