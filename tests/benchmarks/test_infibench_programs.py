@@ -182,4 +182,5 @@ def test_five_mutants_of_a_right_program_fail(
         finally:
             await sandbox.close()
 
-    assert asyncio.run(everything()).keys() == reasons(SURVIVORS).keys()
+    found = asyncio.run(everything())
+    assert found.keys() == reasons(SURVIVORS).keys(), found
