@@ -45,7 +45,7 @@ class GradedByRule(NoExecution, NoSimilarity, NoDesign):
                 sizes[question.tags.get(headline.over, "")] += question.weight
         shares: dict[Kind, dict[str, Fraction]] = {}
         for question in self.questions():
-            if question.answer and question.kind != "open":
+            if question.answer and question.kind not in ("open", "blank"):  # a judge compares
                 golds = shares.setdefault(question.kind, defaultdict(Fraction))
                 size = sizes[question.tags.get(headline.over, "")] * len(sizes)
                 golds[question.answer] += Fraction(question.weight, size)
