@@ -1,4 +1,4 @@
-"""Pages that are made of the code: the Python API's names, the columns of exported tables, worked examples of questions.
+"""Pages that are made of the code: the Python API, the columns of exported tables, worked examples of questions.
 
 The page of commands is in pages.py. `make docs` adds all of them to the site; nothing of them is written by hand.
 """
