@@ -11,7 +11,7 @@ from viva.reports.correlation import CorrelationTables
 from viva.reports.errors import ErrorTables
 from viva.reports.printing import StudyResult
 from viva.reports.scaling import Scalings
-from viva.reports.site.files import LeaderboardSite
+from viva.pages.leaderboard.files import LeaderboardSite
 from viva.reports.slices import Breakdowns
 from viva.reports.training import Trainings
 from viva.runs.plan import Way
