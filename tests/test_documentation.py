@@ -16,7 +16,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from review.conftest import chromium
+from pages.review.conftest import chromium
 from rows import table
 from viva import plugins
 from viva.cli.main import COMMANDS, cli
