@@ -19,10 +19,10 @@ from viva.engine.consumption import Consumed, Consumption, cut_off
 from viva.engine.folder import ExamRecord, ModelRecord, RunFolder
 from viva.engine.stages import recorded
 from viva.errors import VivaError
-from viva.reports.canaries import canary_notes
-from viva.reports.consumption import judging_notes
-from viva.reports.deciders import DeciderCounts
-from viva.reports.result import Result, signature
+from viva.render.canaries import canary_notes
+from viva.render.consumption import judging_notes
+from viva.render.deciders import DeciderCounts
+from viva.render.result import Result, signature
 from viva.runs.answers import answered, answered_without_questions
 from viva.runs.config import LimitOptions
 from viva.runs.graded import rows_by_evaluation
