@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from viva.cli.look import docs
 from viva.cli.main import cli
 
 ROOT = Path(__file__).parents[2]
+ANSI = r"\x1b\[[0-9;]*m"
+STYLES = {f"\x1b[{style}m" for style in ("0", "1", "3", "4", "7", "1;4", "2")}
 
 
 def viva_docs(*topic: str) -> str:
@@ -32,34 +35,40 @@ def test_every_page_is_listed_with_its_title_and_printed() -> None:
                 assert viva_docs(topic).startswith(f"# {title}\n")
 
 
-def test_a_wrong_topic_names_the_nearest_page_or_all() -> None:
+def test_a_wrong_topic_names_the_nearest_page_and_all() -> None:
     def refused(topic: str) -> str:
-        return str(CliRunner().invoke(cli, ["docs", topic]).exception)
+        ended = CliRunner().invoke(cli, ["docs", topic])
+        assert ended.exit_code == 2
+        return ended.output
 
-    assert refused("judgez") == "there is no page 'judgez'; did you mean judges?"
-    assert "; there are: " in refused("qqqq")
-    assert "did you mean csbench?" in refused("csbenhc")
+    assert "'judgez' is not one of 'building'" in refused("judgez")
+    assert "Did you mean 'judges'?" in refused("judgez")
+    assert "Did you mean 'csbench'?" in refused("csbenhc")
+    assert "Did you mean" not in refused("qqqq")
     assert "\x1b" not in refused("\x1b[31mqqqq")
-    assert "there is no page '../README'" in refused("../README")
+    assert "'../README' is not one of" in refused("../README")
 
 
-def test_on_a_terminal_a_page_is_rendered_and_what_cannot_be_seen_is_spelled_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_on_a_terminal_a_page_is_rendered_and_what_cannot_be_seen_is_spelled_out(tmp_path: Path) -> None:
+    links = "[models](models.md#keys), [CS](../src/viva/benchmarks/csbench/README.md), [this](../ARCHITECTURE.md)"
+    page = tmp_path / "a.md"
+    page.write_text(f"# A page\n\nSee {links}.\n\n\x1b[31m[red]x[/red] `[b]y[/b]`\n")
+    text = " ".join(docs.shown(page, 60, colour=False).split())
+    assert "See models (viva docs models), CS (viva docs csbench), this (../ARCHITECTURE.md)." in re.sub(ANSI, "", text)
+    assert "<U+001B>" in text
+    assert "[red]x[/red]" in text
+    assert "[b]y[/b]" in text
+    assert "#" not in text
+    assert set(re.findall(ANSI, docs.shown(page, 60, colour=False))) <= STYLES, "bold and the like; no colour"
+    assert max(map(len, re.sub(ANSI, "", docs.shown(page, 60, colour=True)).splitlines())) <= 60
+    assert docs.shown(page, None, colour=False).startswith("# A page\n")
+
+
+def test_pages_of_an_installed_package_are_found_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "docs").mkdir()
-    links = "[models](models.md#keys), [CS](../src/viva/benchmarks/csbench/README.md)"
-    page = f"# A page\n\nSee {links}.\n\n\x1b[31m[red]x[/red]\n"
-    (tmp_path / "docs" / "a.md").write_text(page)
-    (tmp_path / "docs" / "models.md").write_text("# Models\n")
-    monkeypatch.setattr(docs, "PACKAGE", tmp_path)  # of an installed package: the pages lie in it
-    monkeypatch.setattr(docs, "screen", lambda out: (60, False))
-    shown = viva_docs("a")
-    assert "See models (viva docs models), CS." in shown
-    assert "<U+001B>" in shown
-    assert "[red]x[/red]" in shown
-    assert "\x1b" not in shown
-    assert "#" not in shown
-    assert max(map(len, shown.splitlines())) <= 60
+    (tmp_path / "docs" / "start.md").write_text("# Start\n")
+    monkeypatch.setattr(docs, "PACKAGE", tmp_path)
+    assert docs.pages() == {"start": tmp_path / "docs" / "start.md"}
 
 
 def test_the_package_brings_the_pages() -> None:

@@ -8,17 +8,23 @@ from pathlib import Path
 import click
 
 from viva.benchmarks import BENCHMARKS
-from viva.cli.habits import nearest
 from viva.cli.output import screen
-from viva.errors import VivaError
 from viva.visible import escape_invisible
 
 PACKAGE = Path(__file__).parents[2]
-_LINK = re.compile(r"\[([^\]]*)\]\((?:[\w./-]*/)?([\w-]+?)(/README)?\.md[^)]*\)")
+
+
+def pages() -> dict[str, Path]:
+    """Topic → file: pages that come with the package, else those of the checkout; and a page of each benchmark."""
+    folder = PACKAGE / "docs"
+    if not folder.is_dir():
+        folder = PACKAGE.parents[1] / "docs"
+    found = [*sorted(folder.glob("[a-z]*.md")), *(PACKAGE / f"benchmarks/{name}/README.md" for name in BENCHMARKS)]
+    return {path.parent.name if path.stem == "README" else path.stem: path for path in found if path.is_file()}
 
 
 @click.command(name="docs", short_help="Read the documentation.")
-@click.argument("topic", required=False)
+@click.argument("topic", type=click.Choice(list(pages())), required=False)
 def docs_command(topic: str | None) -> int:
     """Print a page of the documentation. Without TOPIC: the list of pages.
 
@@ -29,33 +35,25 @@ def docs_command(topic: str | None) -> int:
     viva docs judges              one of them
     """
     known = pages()
-    if topic is None:
-        for name, path in known.items():
-            click.echo(f"{name:<12}{path.read_text(encoding='utf-8').partition(chr(10))[0].lstrip('# ')}")
+    if topic is not None:
+        width, colour = screen(None)
+        click.echo(shown(known[topic], width, colour=colour), nl=False)
         return 0
-    if topic not in known:
-        near = nearest(topic, known) or f"; there are: {', '.join(known)}"
-        raise VivaError(f"there is no page {escape_invisible(topic)!r}{near}")
-    text = _LINK.sub(lambda link: link[1] + f" (`viva docs {link[2]}`)" * (link[2] in known), text_of(known[topic]))
-    width, colour = screen(None)
-    if width is None:
-        click.echo(text)
-        return 0
-    from rich.console import Console
-    from rich.markdown import Markdown
-
-    Console(width=min(width, 120), no_color=not colour).print(Markdown(text, hyperlinks=False))
+    for name, path in known.items():
+        click.echo(f"{name:<12}{path.read_text(encoding='utf-8').splitlines()[0].lstrip('# ')}")
     return 0
 
 
-def pages() -> dict[str, Path]:
-    """Topic → file: pages that come with the package, else those of the checkout; and a page of each benchmark."""
-    folder = PACKAGE / "docs"
-    every = sorted((folder if folder.is_dir() else PACKAGE.parents[1] / "docs").glob("[a-z]*.md"))
-    own = {name: PACKAGE / "benchmarks" / name / "README.md" for name in BENCHMARKS}
-    return {path.stem: path for path in every} | {name: path for name, path in own.items() if path.is_file()}
+def shown(page: Path, width: int | None, *, colour: bool) -> str:
+    """A page as text, with what cannot be seen spelled out: rendered, or without a width its Markdown."""
+    from rich.console import Console
+    from rich.markdown import Markdown
 
-
-def text_of(page: Path) -> str:
-    """The text of a page, with what cannot be seen spelled out."""
-    return escape_invisible(page.read_text(encoding="utf-8"))
+    text = escape_invisible(page.read_text(encoding="utf-8"))
+    if width is None:
+        return text
+    to_page = rf"\[([^\]]*)\]\((?:[^)]*/)?({'|'.join(pages())})(?:/README)?\.md[^)]*\)"
+    console = Console(width=min(width, 120), no_color=not colour, force_terminal=True)
+    with console.capture() as captured:
+        console.print(Markdown(re.sub(to_page, r"\1 (`viva docs \2`)", text), hyperlinks=False))
+    return captured.get()
