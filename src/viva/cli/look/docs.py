@@ -7,7 +7,6 @@ from pathlib import Path
 
 import click
 
-from viva.benchmarks import BENCHMARKS
 from viva.cli.output import screen
 from viva.visible import escape_invisible
 
@@ -19,8 +18,8 @@ def pages() -> dict[str, Path]:
     folder = PACKAGE / "docs"
     if not folder.is_dir():
         folder = PACKAGE.parents[1] / "docs"
-    found = [*sorted(folder.glob("[a-z]*.md")), *(PACKAGE / f"benchmarks/{name}/README.md" for name in BENCHMARKS)]
-    return {path.parent.name if path.stem == "README" else path.stem: path for path in found if path.is_file()}
+    own = {path.parent.name: path for path in sorted(PACKAGE.glob("benchmarks/*/README.md"))}
+    return {path.stem: path for path in sorted(folder.glob("[a-z]*.md"))} | own
 
 
 @click.command(name="docs", short_help="Read the documentation.")
