@@ -16,7 +16,7 @@ from viva.engine.signing import settings as settings  # noqa: PLC0414
 from viva.engine.signing import signature as signature  # noqa: PLC0414
 from viva.errors import flag
 from viva.published import Neighbour
-from viva.types import NOT_ASKED, UNANSWERED, Served, StopReason, outcome_name
+from viva.types import NOT_ASKED, UNANSWERED, Kind, Served, StopReason, outcome_name
 from viva.visible import one_line
 
 MIXED = "§"
@@ -57,6 +57,15 @@ class Grid(Struct, frozen=True, omit_defaults=True):
     """The line below the tables that only this one needs: a screen has it where it has the table."""
 
 
+class Constant(Struct, frozen=True, kw_only=True):
+    """The best answer that is the same for all questions of a kind (`Estimate.constant` is its score), and how many
+    questions have tests, with those that a program passes that does nothing."""
+
+    answers: dict[Kind, str]
+    tested: int = 0
+    unproven: tuple[str, ...] = ()
+
+
 class Result(Struct, frozen=True, kw_only=True):
     """One model's result on one exam."""
 
@@ -83,6 +92,7 @@ class Result(Struct, frozen=True, kw_only=True):
     """Published rows to be shown in the tables, each with how it was asked."""
     pass_line: float | None = None
     """The share from which on people pass such an examination."""
+    constant: Constant | None = None
     withheld: bool = False
     """Whether published figures are left out, since the means that they would stand beside lack parts."""
 
@@ -315,6 +325,24 @@ def published_notes(results: Sequence[Result]) -> list[str]:
     ]
 
 
+def constant_notes(results: Sequence[Result]) -> list[str]:
+    """What the best constant answer scores on each exam, and how many tests prove nothing, in a line."""
+    scores, tests = list[str](), list[str]()
+    for result in {one.exam: one for one in results}.values():
+        constant, share = result.constant, result.overall.constant
+        if constant is None or share is None:
+            continue
+        said = dict.fromkeys(
+            f"{answer.count(chr(10)) + 1:,} keywords" if "\n" in answer else one_line(answer, 20)
+            for answer in constant.answers.values()
+        )
+        scores.append(f"{percent(share)} on {result.exam} ({', '.join(said)})")
+        if constant.unproven:
+            tests.append(f"{len(constant.unproven):,} of {constant.tested:,} questions with tests on {result.exam}")
+    passed = f"; a program that does nothing passes {', '.join(tests)}" if tests else ""
+    return [f"The best constant answer scores {', '.join(scores)}{passed}."] if scores else []
+
+
 def _some(names: Sequence[str]) -> str:
     """The first few, and how many more there are."""
     return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED:,} more" if names[_NAMED:] else "")
@@ -371,7 +399,7 @@ def mixed_notes(models: Mapping[str, str]) -> list[str]:
 
 def footnotes(results: Sequence[Result]) -> list[str]:
     """What a reader must know about marked means; every one that leaves something out has its bounds in the table."""
-    notes = mixed_notes(mixed(results))
+    notes = [*constant_notes(results), *mixed_notes(mixed(results))]
     for result in results:
         if result.programs:
             notes.append(

@@ -1,8 +1,17 @@
-"""Tests that define the answer's own function again: whatever was answered, they pass.
+"""Published tests that assert something else than what they are plainly meant to.
 
-Two unit tests of the published development suite do (specification, section 9). Such a test uses nothing that it does
-not define itself; the definition of what the question asks for is then taken out of it. A test that merely defines a
-helper of a name that the question mentions uses something of the answer's, and stays as it is.
+A test that defines the answer's function again passes whatever was answered. Two of the development suite do
+(specification, section 9). Such a test uses nothing that it does not define itself; the definition of what the
+question asks for is then taken out of it. A test that merely defines a helper of a name that the question mentions
+uses something of the answer's, and stays as it is.
+
+`all(a == b)` goes through the *labels* of a frame's columns, which are true. Values are compared in its place, two that
+are missing being equal.
+
+`answer(x).equals(expected(x))` asks the answer's own object. The expected one is asked in its place.
+
+A reference that changes an argument in place (`viva.benchmarks.custom.traps.aliased`) hands the answer what it has made
+of it: what does nothing passes, and what does the same once more fails. The reference gets a copy.
 """
 
 from __future__ import annotations
@@ -12,12 +21,76 @@ import builtins
 import re
 from collections.abc import Iterable
 
+from viva.benchmarks.custom.traps import aliased
 from viva.scorers.rubric.parsing import parse
 
 MAX_CODE = 100_000
 _R_FUNCTION = re.compile(r"^(?P<name>[A-Za-z.][\w.]{0,60})[ \t]*(?:<-|=)[ \t]*function\b", re.MULTILINE)
 _COMMENT = re.compile(r"#[^\n]*")
 _CALL = re.compile(r"([A-Za-z_.][\w.]{0,60})[ \t]*\(")
+
+
+_REPAIRS = {
+    "test compares labels": (
+        "def values_equal(a, b):\n    return bool(((a == b) | ((a != a) & (b != b))).all().all())",
+        "all(a == b) goes through the labels of a frame's columns",
+    ),
+    "test lets the answer decide": (
+        "def equals_expected(answer, expected):\n    return expected.equals(answer)",
+        "`equals` is asked of the answer's object",
+    ),
+    "test changes what it hands over": (
+        "from copy import deepcopy as copy_of",
+        "its reference changes what the answer is given",
+    ),
+}
+"""Kind of defect → what its repair defines, and what is wrong."""
+
+
+class _Meant(ast.NodeTransformer):
+    """A test as it is meant, and which repairs that took."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self._changed = frozenset(aliased(tree))
+        self._frames = any("pandas" in ast.dump(node) for node in tree.body if isinstance(node, ast.Import))
+        self._own = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+        self.repairs = dict[str, None]()
+
+    def _called(self, name: str, kind: str, *given: ast.expr) -> ast.Call:
+        self.repairs[kind] = None
+        return ast.Call(ast.Name(name), list(given), [])
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        """Visit a call."""
+        self.generic_visit(node)
+        match node:
+            case ast.Call(ast.Name("all"), [ast.Compare(left, [ast.Eq()], [right])], []) if self._frames:
+                return self._called("values_equal", "test compares labels", left, right)
+            case ast.Call(ast.Attribute(ast.Call(ast.Name(answer)) as left, "equals"), [right], []) if (
+                self._frames and answer not in self._own and isinstance(right, ast.Call)
+            ):
+                return self._called("equals_expected", "test lets the answer decide", left, right)
+            case ast.Call(ast.Name(function)):
+                node.args = [
+                    self._called("copy_of", "test changes what it hands over", given)
+                    if isinstance(given, ast.Name) and (function, given.id) in self._changed
+                    else given
+                    for given in node.args
+                ]
+        return node
+
+
+def as_meant(code: str, language: str) -> tuple[str, dict[str, str]]:
+    """Return a Python test as it is meant, and the kinds of defects that it had, with what was wrong."""
+    tree = parse(code) if language == "python" and len(code) <= MAX_CODE else None
+    if tree is None:
+        return code, {}
+    meant = _Meant(tree)
+    changed = ast.unparse(ast.fix_missing_locations(meant.visit(tree)))
+    if not meant.repairs:
+        return code, {}
+    helpers = [_REPAIRS[kind][0] for kind in meant.repairs]
+    return "\n".join([*helpers, changed]), {kind: _REPAIRS[kind][1] for kind in meant.repairs}
 
 
 def without_redefinitions(code: str, language: str, prompt: str) -> tuple[str, tuple[str, ...]]:
