@@ -212,7 +212,7 @@ def test_two_thousand_rows_are_sorted_and_searched_at_once(visit: Visit) -> None
         for (const one of document.querySelectorAll('[data-filter=models]')) one.dataset.filter = 'many';
         for (const button of document.querySelectorAll('#many .sort')) button.replaceWith(...button.childNodes);
     }""")
-    page.evaluate((Path(__file__).parents[3] / "src/viva/web/static/tables.js").read_text(encoding="utf-8"))
+    page.evaluate((Path(__file__).parents[3] / "src/viva/pages/static/tables.js").read_text(encoding="utf-8"))
     took = page.evaluate("""() => {
         const start = performance.now();
         document.querySelector('#many th[data-column=model] .sort').click();

@@ -18,12 +18,11 @@ from viva.errors import DataError
 from viva.pages.leaderboard.assembling import ModelPage, RankedRow, model_pages
 from viva.pages.leaderboard.content import BenchmarkPage, Board, Dimension, Facts, Row, Site
 from viva.pages.leaderboard.naming import slug
+from viva.pages.shell import Inlined, asset, templates
 from viva.published import plain
-from viva.shipped import shipped_text
 from viva.visible import one_line
 from viva.web.charts import script as charts_script
-from viva.web.pages import asset, environment
-from viva.web.policy import policy
+from viva.web.pages import asset as chart_asset
 
 GROUPS = 10
 """Groups of columns that one table offers; the style sheet knows so many."""
@@ -52,33 +51,21 @@ def csv_of(page: BenchmarkPage, board: Board) -> str:
 
 
 @functools.cache
-def _styles(*, charts: bool) -> tuple[str, ...]:
-    own = shipped_text(__file__, "static/site.css")
-    return (asset("viva.css"), *((asset("chart.css"),) if charts else ()), own)
-
-
-@functools.cache
-def _scripts(kind: str) -> tuple[str, ...]:
-    own = shipped_text(__file__, "static/site.js")
-    return {
-        "plain": (),
-        "tables": (asset("tables.js"),),
-        "benchmark": (asset("tables.js"), own, charts_script()),
-    }[kind]
-
-
-@functools.cache
-def _policy(kind: str) -> str:
-    return policy(_scripts(kind), _styles(charts=kind == "benchmark"))
+def _inlined(kind: str) -> Inlined:
+    """Styles and scripts of a page, whole: `plain`, with `tables`, or of a `benchmark`."""
+    styles = (
+        *map(asset, ("viva.css", "leaderboard.css")),
+        *((chart_asset("chart.css"),) if kind == "benchmark" else ()),
+    )
+    scripts = {"plain": (), "tables": ("tables.js",), "benchmark": ("tables.js", "profile.js")}[kind]
+    return Inlined(styles, (*map(asset, scripts), *((charts_script(),) if kind == "benchmark" else ())))
 
 
 @functools.cache
 def _templates() -> Environment:
-    made = environment("viva.pages.leaderboard")
+    made = templates()
     made.filters["file"] = slug
     made.globals |= {
-        "percent": percent,
-        "score_text": score_text,
         "billions": lambda size: f"{size:g}",
         "capital": lambda text: text[:1].upper() + text[1:],
         "count": lambda rows, word: f"{len(rows):,} {word}{'' if len(rows) == 1 else 's'}",
@@ -97,9 +84,7 @@ def _page(site: Site, template: str, *, here: str, kind: str = "plain", root: st
             site=site,
             here=here,
             root=root,
-            styles=_styles(charts=kind == "benchmark"),
-            scripts=_scripts(kind),
-            policy=_policy(kind),
+            **_inlined(kind),
             shows_published=any(not row.own for page in site.benchmarks for board in page.boards for row in board.rows),
             **more,
         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 from urllib.parse import quote, unquote
 
 import msgspec
@@ -13,7 +12,7 @@ from markupsafe import Markup, escape
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 
 from viva.engine.reviews import Review
 from viva.errors import StorageError
@@ -23,16 +22,12 @@ from viva.pages.review.session import Refused, ReviewSession
 from viva.pages.review.views import aspects, figure, labels, marked
 from viva.pages.serving import guard
 from viva.pages.serving.guard import Access
+from viva.pages.shell import Served
 from viva.review.filters import PAGE, Filter
 from viva.review.items import TELLING, THOUGHT, Item
 from viva.review.text import name_problem
 from viva.visible import csv_safe
-from viva.web.markdown import formatted
-from viva.web.pages import asset, environment
 
-_ASSETS = {"review.css": "text/css", "review.js": "text/javascript", "icon.svg": "image/svg+xml"}
-_SHARED = {"text.css": "text/css", "katex/katex.min.js": "text/javascript", "formulas.js": "text/javascript"}
-_TYPES = {name.rpartition("/")[2]: kind for name, kind in (_ASSETS | _SHARED).items()}
 _SAID = {
     "saved": "Saved.",
     "undone": "Taken back: here is the item it was about.",
@@ -46,17 +41,18 @@ _SAID = {
 _COLUMNS = tuple(Review.__struct_fields__)
 
 
-class Pages:
+class Pages(Served):
     """One method a route."""
+
+    shell = "of_review.html"
+    everything = "items"
+    styles = ("viva.css", "text.css", "runs.css", "review.css")
+    scripts = ("review.js",)
 
     def __init__(self, session: ReviewSession, access: Access) -> None:
         self._session = session
         self._access = access
-        self._templates = environment("viva.pages.review")
-        self._templates.globals |= {"raw": _raw, "figure": figure, "marked": marked, "formatted": formatted}
-        folder = files("viva.pages.review") / "static"
-        self._static = {name: (folder / name).read_bytes() for name in _ASSETS}
-        self._static |= {name.rpartition("/")[2]: asset(name).encode() for name in _SHARED}
+        super().__init__(raw=_raw, figure=figure, marked=marked)
 
     # Who is asking
 
@@ -70,12 +66,15 @@ class Pages:
     def _filter(self, request: Request) -> Filter:
         return Filter.read(request.query_params, self._session.settings.start.blind)
 
-    def _page(self, request: Request, template: str, status: int = 200, **values: object) -> Response:
+    def page(self, request: Request, template: str, status: int = 200, **values: object) -> Response:
         """A page; a browser without a session gets one."""
         name = self._access.cookie("session")
         known = guard.session_of(request.cookies, name)
         session = known or guard.new_session()
-        text = self._templates.get_template(template).render(
+        response = super().page(
+            request,
+            template,
+            status,
             title=self._session.settings.title,
             reviewer=self._reviewer(request),
             csrf=guard.form_token(session),
@@ -86,7 +85,6 @@ class Pages:
             start=self._session.settings.start.query(),
             **values,
         )
-        response = HTMLResponse(text, status)
         if not known:
             guard.set_cookie(response, name, session)
         return response
@@ -125,12 +123,12 @@ class Pages:
         if self._access.people and self._access.person(request.cookies):
             return RedirectResponse("/", 303)
         if request.method != "POST":
-            return self._page(request, "start.html", problem="", name=self._reviewer(request))
+            return self.page(request, "review_start.html", problem="", name=self._reviewer(request))
         form = await self._form(request)
         name = " ".join(form.get("name", "").split())
         problem = name_problem(name)
         if problem:
-            return self._page(request, "start.html", 422, problem=problem, name=name[:60])
+            return self.page(request, "review_start.html", 422, problem=problem, name=name[:60])
         response = RedirectResponse("/", 303)
         guard.set_cookie(response, self._access.cookie("reviewer"), quote(name, safe=""))
         return response
@@ -149,9 +147,9 @@ class Pages:
             (item, labels(item, chosen.blind, session.names), session.own(item, reviewer), len(session.reviewers(item)))
             for item in found[(page - 1) * PAGE : page * PAGE]
         ]
-        return self._page(
+        return self.page(
             request,
-            "list.html",
+            "review_items.html",
             chosen=chosen,
             rows=shown_items,
             found=len(found),
@@ -195,9 +193,9 @@ class Pages:
         shown_aspects = aspects(item, own, session.others(item, reviewer), entered, chosen.blind)
         if not chosen.blind:
             session.showed(item, reviewer)
-        return self._page(
+        return self.page(
             request,
-            "item.html",
+            "review_item.html",
             status,
             item=item,
             labels=labels(item, chosen.blind, session.names),
@@ -270,7 +268,7 @@ class Pages:
         if make is None:
             raise HTTPException(404, "This review has no agreement page.")
         await self._refresh()
-        return self._page(request, "agreement.html", content=Markup(await run_in_threadpool(make)))  # noqa: S704
+        return self.page(request, "agreement.html", content=Markup(await run_in_threadpool(make)))  # noqa: S704
 
     async def export(self, request: Request) -> Response:
         """All lines of the log, as JSONL or CSV."""
@@ -285,32 +283,12 @@ class Pages:
         headers = {"Content-Disposition": f'attachment; filename="reviews.{form}"'}
         return Response(content, media_type=kind, headers=headers)
 
-    async def static(self, request: Request) -> Response:
-        """The style sheet, the script, the icon: from memory, by name."""
-        name = request.path_params["name"]
-        if name not in self._static:
-            raise HTTPException(404, "There is no such file.")
-        return Response(self._static[name], media_type=_TYPES[name])
-
     async def _refresh(self) -> None:
         await run_in_threadpool(self._session.refresh)
 
-    async def refused(self, request: Request, problem: Exception) -> Response:
-        """A page that says what was wrong."""
-        status, sentence, headers = 400, str(problem), None
-        if isinstance(problem, HTTPException):
-            status, sentence, headers = problem.status_code, problem.detail, problem.headers
-        elif isinstance(problem, FormError):
-            status = problem.status
-        elif isinstance(problem, StorageError):
-            status = 507
-        page = self._page(request, "message.html", status, sentence=sentence)
-        page.headers.update(dict(headers or {}))
-        return page
-
-    async def failed(self, request: Request, problem: Exception) -> Response:
-        """A defect of Viva: the traceback is on the server's terminal, not here."""
-        return self._page(request, "message.html", 500, sentence="Viva failed; what you posted was not saved.")
+    def status(self, problem: Exception) -> int:
+        """What became of a form: wrong, or not to be kept."""
+        return problem.status if isinstance(problem, FormError) else 507 if isinstance(problem, StorageError) else 400
 
 
 def reviews_csv(reviews: Sequence[Review]) -> str:

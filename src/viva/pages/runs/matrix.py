@@ -61,13 +61,6 @@ class MatrixChoice(Struct, frozen=True, kw_only=True):
         return self.chosen.anything or self.disagree or self.order != "asked"
 
 
-SIGNS = {
-    "right": "✓", "partly": "◐", "wrong": "✗", "unparsed": "?", "empty": "∅", "truncated": "…", "refused": "⊘",
-    "error": "!", "not asked": "·", "ungraded": "○", "unsound": "–",
-}  # fmt: skip
-"""What stands in a cell; its colour says the same."""
-
-
 class Cell(Struct, frozen=True):
     """What a model got for a question, over its samples."""
 

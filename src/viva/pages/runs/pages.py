@@ -8,17 +8,14 @@ import time
 from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from msgspec import UNSET
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 
-from viva.analysis.wording import interval_text, percent, score_text
 from viva.errors import VivaError
 from viva.files import read_regular
 from viva.pages.runs import filters
@@ -26,16 +23,14 @@ from viva.pages.runs.comparing import Spans, compare_words
 from viva.pages.runs.filters import PAGE, Choices, Chosen, Place, choices, with_text, without_text
 from viva.pages.runs.folders import slug
 from viva.pages.runs.items import Item, item_of
-from viva.pages.runs.matrix import ROWS, SIGNS, Matrices, MatrixChoice
+from viva.pages.runs.matrix import ROWS, Matrices, MatrixChoice
 from viva.pages.runs.opened import ResultRow
 from viva.pages.runs.progress import Progress
 from viva.pages.runs.run_view import STEP, Graded, RunView
 from viva.pages.runs.run_views import RunViews
+from viva.pages.shell import SIGNS, Served, number
 from viva.types import outcome_name
 from viva.visible import escape_invisible
-from viva.web.charts import outcome_style
-from viva.web.markdown import highlighted, rendered
-from viva.web.pages import asset, environment
 from viva.web.text import LONGEST
 
 KEPT = 16
@@ -92,10 +87,6 @@ DRAWN = 60
 """Models and exams in the picture of a run's scores."""
 PATIENCE = 1.2
 """Seconds that a page waits for a first grading; then it says how far that is, and asks again by itself."""
-_ASSETS = {"view.css": "text/css", "view.js": "text/javascript", "icon.svg": "image/svg+xml"}
-_SHARED = {"viva.css": "text/css", "text.css": "text/css", "tables.js": "text/javascript"}
-_FORMULAS = {"katex/katex.min.js": "text/javascript", "formulas.js": "text/javascript"}
-_TYPES = {name.rpartition("/")[2]: kind for name, kind in (_ASSETS | _SHARED | _FORMULAS).items()}
 _PARTS = frozenset({"thought", "reply", "prompt", "reading"})
 VIEWS = {"rendered": "Rendered", "words": "Differences", "text": "As they came"}
 """How texts of an answer can be shown: word of the address, and what it is called."""
@@ -105,39 +96,23 @@ _CHUNK = 65_536
 _NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
 
 
-class Pages:
+class Pages(Served):
     """One method a route; Starlette runs them in threads, since they read files."""
+
+    styles = ("viva.css", "text.css", "runs.css")
+    scripts = ("tables.js", "view.js")
 
     def __init__(self, views: RunViews) -> None:
         self._views = views
         self._searches = Searches()
         self._matrices = Matrices()
-        self._templates = environment("viva.pages.runs")
-        self._templates.globals |= {
-            "slug": slug,
-            "ago": ago,
-            "number": number,
-            "tokens": tokens,
-            "duration": duration,
-            "value_of": value_of,
-            "outcome_name": outcome_name,
-            "percent": percent,
-            "score_text": score_text,
-            "interval_text": interval_text,
-            "rendered": rendered,
-            "highlighted": highlighted,
-            "views": VIEWS,
-            "signs": SIGNS,
-            "longest": LONGEST,
-            "alone": views.alone,
-        }
-        folder = files("viva.pages.runs") / "static"
-        self._static = {name: (folder / name).read_bytes() for name in _ASSETS}
-        self._static |= {name.rpartition("/")[2]: asset(name).encode() for name in _SHARED | _FORMULAS}
-        self._static["viva.css"] += outcome_style().encode()
+        super().__init__(
+            slug=slug, ago=ago, tokens=tokens, duration=duration, value_of=value_of, views=VIEWS, alone=views.alone
+        )
 
-    def _page(self, template: str, /, status: Any = 200, **values: object) -> Response:
-        return HTMLResponse(self._templates.get_template(template).render(now=time.time(), **values), status)
+    def page(self, request: Request, template: str, status: int = 200, **values: object) -> Response:
+        """A page, made now."""
+        return super().page(request, template, status, now=time.time(), **values)
 
     def home(self, request: Request) -> Response:
         """The list of runs; where there is only one to look at, that one."""
@@ -147,7 +122,8 @@ class Pages:
         pages = max(1, -(-len(found) // LISTED))
         page = min(Chosen.read(request.query_params).page, pages)
         cards = self._views.cards(found[(page - 1) * LISTED : page * LISTED])
-        return self._page(
+        return self.page(
+            request,
             "runs.html",
             cards=cards,
             states={state for card in cards for state in card.outcomes},
@@ -168,8 +144,14 @@ class Pages:
         choices = self._searches.choices(view, graded) if graded else None
         states = {state for state, _ in choices.outcomes} if choices else set()
         drawn = drawing_order(graded.tables.results)[:DRAWN] if graded else []
-        return self._page(
-            "run.html", **self._about(request, view), graded=graded, choices=choices, states=states, drawn=drawn
+        return self.page(
+            request,
+            "run.html",
+            **self._about(request, view),
+            graded=graded,
+            choices=choices,
+            states=states,
+            drawn=drawn,
         )
 
     def _about(self, request: Request, view: RunView) -> dict[str, object]:
@@ -206,12 +188,13 @@ class Pages:
         graded = view.look(PATIENCE)
         about = self._about(request, view)
         if graded is None:
-            return self._page("answers.html", **about, graded=None)
+            return self.page(request, "answers.html", **about, graded=None)
         found = self._searches.find(view, graded, chosen)
         pages = max(1, -(-len(found) // PAGE))
         page = min(chosen.page, pages)
         rows = [self._line(graded, place) for place in found[(page - 1) * PAGE : page * PAGE]]
-        return self._page(
+        return self.page(
+            request,
             "answers.html",
             **about,
             graded=graded,
@@ -242,7 +225,7 @@ class Pages:
         graded = view.look(PATIENCE)
         about = self._about(request, view)
         if graded is None:
-            return self._page("item.html", **about, graded=None)
+            return self.page(request, "item.html", **about, graded=None)
         place, item = self._place(request, view, graded)
         found = self._searches.find(view, graded, chosen)
         at = self._searches.position(found, place)
@@ -256,7 +239,8 @@ class Pages:
             for number, other in enumerate(graded.sheets)
             if other.evaluation.exam is sheet.evaluation.exam
         ]
-        return self._page(
+        return self.page(
+            request,
             "item.html",
             **about,
             graded=graded,
@@ -286,11 +270,12 @@ class Pages:
         graded = view.look(PATIENCE)
         about = self._about(request, view)
         if graded is None:
-            return self._page("matrix.html", **about, graded=None)
+            return self.page(request, "matrix.html", **about, graded=None)
         made = self._matrices.of(view, graded, choice)
         pages = max(1, -(-len(made.rows) // ROWS))
         page = min(choice.chosen.page, pages)
-        return self._page(
+        return self.page(
+            request,
             "matrix.html",
             **about,
             graded=graded,
@@ -313,7 +298,7 @@ class Pages:
         graded = view.look(PATIENCE)
         about = self._about(request, view)
         if graded is None:
-            return self._page("compare.html", **about, graded=None)
+            return self.page(request, "compare.html", **about, graded=None)
         numbers = [_number(request.query_params.get(name, "")) - 1 for name in ("a", "b")]
         within = _number(request.path_params["place"]) - 1
         sheets = graded.sheets
@@ -343,7 +328,8 @@ class Pages:
         asked = within // first.evaluation.samples
         at = rows.index(asked) if asked in rows else None
         step = first.evaluation.samples
-        return self._page(
+        return self.page(
+            request,
             "compare.html",
             **about,
             graded=graded,
@@ -398,33 +384,18 @@ class Pages:
     def _view(self, request: Request) -> RunView:
         return self._views.view(request.path_params["run"])
 
-    async def static(self, request: Request) -> Response:
-        """Style sheets, scripts, the icon: from memory, by name."""
-        name = request.path_params["name"]
-        if name not in self._static:
-            raise HTTPException(404, "There is no such file.")
-        return Response(self._static[name], media_type=_TYPES[name])
-
-    async def icon(self, request: Request) -> Response:
-        """What browsers ask for where a page names no icon: beside a plain text."""
-        return Response(self._static["icon.svg"], media_type=_ASSETS["icon.svg"])
+    def status(self, problem: Exception) -> int:
+        """Of what is not there (any more) 404."""
+        return 404 if isinstance(problem, VivaError) else 400
 
     async def refused(self, request: Request, problem: Exception) -> Response:
-        """A page that says what was wrong."""
-        status, sentence, headers = 404, str(problem), None
-        if isinstance(problem, HTTPException):
-            status, sentence, headers = problem.status_code, problem.detail, problem.headers
-        elif not isinstance(problem, VivaError):
-            status = 400
-        if request.url.path.endswith("/progress.json"):
-            return JSONResponse({"problem": escape_invisible(sentence)}, status)
-        page = self._page("message.html", status, sentence=sentence)
-        page.headers.update(dict(headers or {}))
-        return page
-
-    async def failed(self, request: Request, problem: Exception) -> Response:
-        """A defect of Viva: the traceback is on the server's terminal, not here."""
-        return self._page("message.html", 500, sentence="Viva failed at this page; its terminal says more.")
+        """A page that says what was wrong; to the script that asks for progress a sentence."""
+        if not request.url.path.endswith("/progress.json"):
+            return await super().refused(request, problem)
+        known = isinstance(problem, HTTPException)
+        sentence = problem.detail if isinstance(problem, HTTPException) else str(problem)
+        status = getattr(problem, "status_code", 0) if known else self.status(problem)
+        return JSONResponse({"problem": escape_invisible(sentence)}, status)
 
 
 def drawing_order(results: Sequence[ResultRow]) -> list[ResultRow]:
@@ -482,11 +453,6 @@ def live(progress: Progress) -> dict[str, object]:
             for part in progress.parts
         ],
     }
-
-
-def number(value: int) -> str:
-    """12,345."""
-    return f"{value:,}"
 
 
 def tokens(counted: int, uncounted: int) -> str:

@@ -37,7 +37,7 @@ def application(root: Path, opener: Opener, results: ResultsReader, access: Acce
         Route("/run/{run}/answer/{place}", pages.item),
         Route("/run/{run}/answer/{place}/{part}.txt", pages.text),
         Route("/static/{name}", pages.static),
-        Route("/favicon.ico", pages.icon),
+        Route("/favicon.ico", pages.static),
     ]
     handlers: dict[Any, Any] = {HTTPException: pages.refused, VivaError: pages.refused, Exception: pages.failed}
     return Guard(Starlette(routes=routes, exception_handlers=handlers), access, asking=True)

@@ -17,7 +17,7 @@
   };
   const drawIn = (root) => {
     const until = performance.now() + 1000 * SECONDS;
-    for (const one of root.querySelectorAll(".prose .tex:not(:has(math))")) {
+    for (const one of root.querySelectorAll(".tex:not(:has(math))")) {
       if (performance.now() > until) break;
       draw(one);
     }
