@@ -105,7 +105,9 @@ class Served:
         known = isinstance(problem, HTTPException)
         sentence = problem.detail if isinstance(problem, HTTPException) else str(problem)
         status = problem.status_code if isinstance(problem, HTTPException) else self.status(problem)
-        page = self.page(request, "message.html", status, sentence=sentence, shell=self.shell, everything=self.everything)
+        page = self.page(
+            request, "message.html", status, sentence=sentence, shell=self.shell, everything=self.everything
+        )
         headers: Any = getattr(problem, "headers", None) if known else None
         page.headers.update(dict(headers or {}))
         return page

@@ -52,6 +52,8 @@ class Row(Struct, frozen=True, kw_only=True):
     figures: tuple[Estimate | None, ...] = ()
     """In the order of the board's dimensions."""
     signature: str = ""
+    forced: tuple[tuple[str, str], ...] = ()
+    """What its server refused or asked for, in words: the setting, and what became of it."""
     origin: str = ""
     """The run's folder, or the published table."""
     url: str = ""
@@ -80,8 +82,8 @@ class BestRow(Struct, frozen=True, kw_only=True):
 
 
 class Board(Struct, frozen=True, kw_only=True):
-    """Rows under the same settings. A published board holds one source's rows, an own board those of one's runs and,
-    marked and without a rank, published rows of the same settings."""
+    """Rows under the same settings, but for what a server forced. A published board holds one source's rows, an own
+    board those of one's runs and, marked and without a rank, published rows of the same settings."""
 
     key: str
     """Its place in the page's address and its CSV's name: of ours."""
@@ -93,6 +95,8 @@ class Board(Struct, frozen=True, kw_only=True):
     """Everything that its rows have in common, in words."""
     dimensions: tuple[Dimension, ...] = ()
     rows: tuple[Row, ...] = ()
+    strict: tuple[Board, ...] = ()
+    """The same rows by what was sent, where servers forced that to differ: those of each that are two or more."""
     best: tuple[tuple[str, tuple[BestRow, ...]], ...] = ()
     """What "best by" goes by ("type") → its lines."""
     notes: tuple[str, ...] = ()

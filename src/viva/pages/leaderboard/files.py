@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
+from types import MappingProxyType
 
 import msgspec
 from msgspec import Struct
@@ -31,9 +32,11 @@ class Marker(Struct, kw_only=True):
     files: list[str]
 
 
-def build(site: Site, out: Path) -> list[str]:
+def build(site: Site, out: Path, answers: Mapping[str, str] = MappingProxyType({})) -> list[str]:
     """Write the site and give its files' paths. Only files that an earlier build wrote are replaced or removed; what
     else lies in the folder (a CNAME, a .git) stays.
+
+    `answers`: run's folder → the page of its answers, which somebody else writes.
 
     Raises VivaError for a folder that is neither new, empty nor a site, StorageError where it cannot be written.
     """
@@ -43,7 +46,7 @@ def build(site: Site, out: Path) -> list[str]:
         out.mkdir(parents=True, exist_ok=True)
         _mark(site, out, earlier)  # first: also what is interrupted is a site of ours, and can be made again
         try:
-            for name, content in _files(site):
+            for name, content in _files(site, answers):
                 _write(out, name, content)
                 written.append(name)
             for name in sorted(set(earlier) - set(written)):
@@ -109,8 +112,8 @@ def _write(out: Path, name: str, content: str) -> None:
     write_whole(path, content.encode())
 
 
-def _files(site: Site) -> Iterator[tuple[str, str]]:
-    yield from pages(site)
+def _files(site: Site, answers: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    yield from pages(site, answers)
     for page in site.benchmarks:
         for board in page.boards:
             yield csv_of(page, board), board_csv(board)

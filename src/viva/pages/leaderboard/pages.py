@@ -6,8 +6,9 @@ from __future__ import annotations
 import functools
 import statistics
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from urllib.parse import urlsplit
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from urllib.parse import urlencode, urlsplit
 
 from jinja2 import Environment
 from msgspec import Struct
@@ -33,11 +34,10 @@ _SELECTS = (
 )  # fmt: skip
 
 
-def pages(site: Site) -> Iterator[tuple[str, str]]:
-    """Path inside the site → page, one at a time."""
+def pages(site: Site, answers: Mapping[str, str] = MappingProxyType({})) -> Iterator[tuple[str, str]]:
+    """Path inside the site → page, one at a time. `answers`: run's folder → the page of its answers in the site."""
     models = model_pages(site)
-    yield "index.html", _page(site, "index.html", here="index.html")
-    yield "models.html", _models(site, models)
+    yield "index.html", _front(site, models, answers)
     for page in site.benchmarks:
         yield page.page, _benchmark(site, page)
     twins = _twins(models)
@@ -106,22 +106,47 @@ def _best_of(board: Board) -> Row | None:
     return next((row for row in board.rows if row.rank is not None and row.score and row.score.complete), None)
 
 
-def _models(site: Site, models: Sequence[ModelPage]) -> str:
+class Column(Struct, frozen=True):
+    """A board as a column of the first page."""
+
+    page: BenchmarkPage
+    board: Board
+    rows: Mapping[str, Row]
+    """Model's page → its row; of several the best."""
+
+
+def _front(site: Site, models: Sequence[ModelPage], answers: Mapping[str, str]) -> str:
+    """Models by boards: one's own boards, and of a benchmark that has none the papers'."""
+    columns = []
+    for page in site.benchmarks:
+        own = [board for board in page.boards if board.own]
+        for board in own or page.boards:
+            rows = {row.page: row for row in reversed(board.rows) if row.own == board.own}
+            columns.append(Column(page, board, rows))
+    columns.sort(key=lambda one: (not one.board.own, -len(one.rows)))
+    shown = [model for model in models if any(model.page in column.rows for column in columns)]
+    notes = dict.fromkeys(said for column in columns for row in column.rows.values() for said in row.forced)
     selects = [
         (name, label, values)
         for name, label in _SELECTS
-        if name in ("origin", "family", "access") and len(values := _values(models, name)) > 1
+        if name in ("origin", "family", "access") and len(values := _values(shown, name)) > 1
     ]
-
-    def best_score(model: ModelPage, page: BenchmarkPage) -> str:
-        scores = [
-            one.row.score for one in model.standings if one.benchmark.name == page.name and one.row.score is not None
-        ]
-        return score_text(max(scores, key=lambda one: one.sure)) if scores else "–"
-
     return _page(
-        site, "models.html", here="models.html", kind="tables", models=models, selects=selects, best_score=best_score
+        site,
+        "leaderboard.html",
+        here="index.html",
+        kind="tables",
+        models=sorted(shown, key=lambda one: (not one.own, -sum(one.page in column.rows for column in columns))),
+        columns=columns,
+        footnotes={said: place for place, said in enumerate(notes, 1)},
+        selects=selects,
+        answers_of=lambda column, row: _answers(answers.get(row.origin, ""), column.board, row),
     )
+
+
+def _answers(page: str, board: Board, row: Row) -> str:
+    """The address of a row's answers; empty where the site has none of its run."""
+    return f"{page}#{urlencode({'items.model': row.model}, errors='replace')}" if page else ""
 
 
 def _values(rows: Sequence[ModelPage] | Sequence[Row], name: str) -> list[str]:
