@@ -113,7 +113,7 @@ def _differences(boards: Sequence[Mapping[str, str]]) -> list[str]:
         for name in found
         if name == said
         or name not in ("n", "limit", "seed")
-        or not (name == "n" and said or _follows(name, said, boards))
+        or not ((name == "n" and said) or _follows(name, said, boards))
     ]
 
 

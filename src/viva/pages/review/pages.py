@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import time
 from collections.abc import Mapping, Sequence
 from urllib.parse import quote, unquote
@@ -15,12 +14,12 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from viva.engine.reviews import Review
-from viva.errors import StorageError
 from viva.io.tables import CsvText
-from viva.pages.review.forms import COMMENT_LIMIT, Form, FormError, Marking, form_id, read_form
+from viva.pages.review.forms import COMMENT_LIMIT, FormError, Marking, form_id
 from viva.pages.review.session import Refused, ReviewSession
 from viva.pages.review.views import aspects, figure, labels, marked
 from viva.pages.serving import guard
+from viva.pages.serving.forms import Form
 from viva.pages.serving.guard import Access
 from viva.pages.shell import Served
 from viva.review.filters import PAGE, Filter
@@ -51,55 +50,34 @@ class Pages(Served):
 
     def __init__(self, session: ReviewSession, access: Access) -> None:
         self._session = session
-        self._access = access
-        super().__init__(raw=_raw, figure=figure, marked=marked)
+        super().__init__(access, raw=_raw, figure=figure, marked=marked)
 
     # Who is asking
 
     def _reviewer(self, request: Request) -> str:
         """Who marks: as the token says that is a person's own, else as the cookie does; "" for nobody yet."""
-        if self._access.people and (person := self._access.person(request.cookies)):
+        if self.access.people and (person := self.access.person(request.cookies)):
             return person
-        name = unquote(request.cookies.get(self._access.cookie("reviewer"), ""), errors="replace")
+        name = unquote(request.cookies.get(self.access.cookie("reviewer"), ""), errors="replace")
         return self._session.settings.reviewer if name_problem(name) else name
 
     def _filter(self, request: Request) -> Filter:
         return Filter.read(request.query_params, self._session.settings.start.blind)
 
     def page(self, request: Request, template: str, status: int = 200, **values: object) -> Response:
-        """A page; a browser without a session gets one."""
-        name = self._access.cookie("session")
-        known = guard.session_of(request.cookies, name)
-        session = known or guard.new_session()
-        response = super().page(
+        """A page with what all of them show."""
+        return super().page(
             request,
             template,
             status,
             title=self._session.settings.title,
             reviewer=self._reviewer(request),
-            csrf=guard.form_token(session),
-            form=secrets.token_hex(16),
             has_agreement=self._session.settings.agreement is not None,
             damaged=len(self._session.log.damaged),
             said=_SAID.get(request.query_params.get("said", ""), ""),
             start=self._session.settings.start.query(),
             **values,
         )
-        if not known:
-            guard.set_cookie(response, name, session)
-        return response
-
-    async def _form(self, request: Request) -> Form:
-        """A posted form of this session. Raises FormError."""
-        form = await read_form(request)
-        session = guard.session_of(request.cookies, self._access.cookie("session"))
-        if not guard.is_form_token(session, form.get("csrf", "")):
-            raise FormError(
-                403,
-                "This form does not belong to your session, so nothing was saved. Allow cookies for this address, "
-                "reload the page, and mark again.",
-            )
-        return form
 
     async def _marker(self, request: Request, form: Form) -> str:
         """Who posted a form about an item; the page must have been opened by the same."""
@@ -120,17 +98,17 @@ class Pages(Served):
 
     async def start(self, request: Request) -> Response:
         """The reviewer's name. Whoever came with a token of their own has one, and no other."""
-        if self._access.people and self._access.person(request.cookies):
+        if self.access.people and self.access.person(request.cookies):
             return RedirectResponse("/", 303)
         if request.method != "POST":
-            return self.page(request, "review_start.html", problem="", name=self._reviewer(request))
-        form = await self._form(request)
+            return self.page_with_form(request, "review_start.html", problem="", name=self._reviewer(request))
+        form = await self.form(request)
         name = " ".join(form.get("name", "").split())
         problem = name_problem(name)
         if problem:
-            return self.page(request, "review_start.html", 422, problem=problem, name=name[:60])
+            return self.page_with_form(request, "review_start.html", 422, problem=problem, name=name[:60])
         response = RedirectResponse("/", 303)
-        guard.set_cookie(response, self._access.cookie("reviewer"), quote(name, safe=""))
+        guard.set_cookie(response, self.access.cookie("reviewer"), quote(name, safe=""))
         return response
 
     async def list(self, request: Request) -> Response:
@@ -147,7 +125,7 @@ class Pages(Served):
             (item, labels(item, chosen.blind, session.names), session.own(item, reviewer), len(session.reviewers(item)))
             for item in found[(page - 1) * PAGE : page * PAGE]
         ]
-        return self.page(
+        return self.page_with_form(
             request,
             "review_items.html",
             chosen=chosen,
@@ -193,7 +171,7 @@ class Pages(Served):
         shown_aspects = aspects(item, own, session.others(item, reviewer), entered, chosen.blind)
         if not chosen.blind:
             session.showed(item, reviewer)
-        return self.page(
+        return self.page_with_form(
             request,
             "review_item.html",
             status,
@@ -216,7 +194,7 @@ class Pages(Served):
 
     async def mark(self, request: Request) -> Response:
         """Marks of one item: written, then the next item; a form that says too little comes back as it was."""
-        form = await self._form(request)
+        form = await self.form(request)
         reviewer = await self._marker(request, form)
         await self._refresh()
         item, chosen, session = self._item(request), self._filter(request), self._session
@@ -252,7 +230,7 @@ class Pages(Served):
 
     async def undo(self, request: Request) -> Response:
         """Take back what this reviewer's last form said, and show what it was about."""
-        form = await self._form(request)
+        form = await self.form(request)
         reviewer = await self._marker(request, form)
         chosen = self._filter(request)
         written = await run_in_threadpool(self._session.undo, reviewer, form_id(form), time.time())
@@ -268,7 +246,7 @@ class Pages(Served):
         if make is None:
             raise HTTPException(404, "This review has no agreement page.")
         await self._refresh()
-        return self.page(request, "agreement.html", content=Markup(await run_in_threadpool(make)))  # noqa: S704
+        return self.page_with_form(request, "agreement.html", content=Markup(await run_in_threadpool(make)))  # noqa: S704
 
     async def export(self, request: Request) -> Response:
         """All lines of the log, as JSONL or CSV."""
@@ -285,10 +263,6 @@ class Pages(Served):
 
     async def _refresh(self) -> None:
         await run_in_threadpool(self._session.refresh)
-
-    def status(self, problem: Exception) -> int:
-        """What became of a form: wrong, or not to be kept."""
-        return problem.status if isinstance(problem, FormError) else 507 if isinstance(problem, StorageError) else 400
 
 
 def reviews_csv(reviews: Sequence[Review]) -> str:

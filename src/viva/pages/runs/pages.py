@@ -19,19 +19,19 @@ from starlette.responses import JSONResponse, RedirectResponse, Response, Stream
 from viva.errors import VivaError
 from viva.files import read_regular
 from viva.pages.runs import filters
-from viva.pages.runs.comparing import Spans, compare_words
-from viva.pages.runs.filters import PAGE, Choices, Chosen, Place, choices, with_text, without_text
+from viva.pages.runs.filters import PAGE, Choices, Chosen, Place, choices, number_in, with_text, without_text
 from viva.pages.runs.folders import slug
 from viva.pages.runs.items import Item, item_of
 from viva.pages.runs.matrix import ROWS, Matrices, MatrixChoice
 from viva.pages.runs.opened import ResultRow
+from viva.pages.runs.pair_pages import PATIENCE, PairPages, marks, shown_as, words
 from viva.pages.runs.progress import Progress
 from viva.pages.runs.run_view import STEP, Graded, RunView
 from viva.pages.runs.run_views import RunViews
-from viva.pages.shell import SIGNS, Served, number
+from viva.pages.serving.guard import Access
+from viva.pages.shell import SIGNS, FormError, number
 from viva.types import outcome_name
 from viva.visible import escape_invisible
-from viva.web.text import LONGEST
 
 KEPT = 16
 
@@ -85,8 +85,6 @@ LISTED = 50
 """Runs on a page."""
 DRAWN = 60
 """Models and exams in the picture of a run's scores."""
-PATIENCE = 1.2
-"""Seconds that a page waits for a first grading; then it says how far that is, and asks again by itself."""
 _PARTS = frozenset({"thought", "reply", "prompt", "reading"})
 VIEWS = {"rendered": "Rendered", "words": "Differences", "text": "As they came"}
 """How texts of an answer can be shown: word of the address, and what it is called."""
@@ -96,18 +94,25 @@ _CHUNK = 65_536
 _NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
 
 
-class Pages(Served):
+class Pages(PairPages):
     """One method a route; Starlette runs them in threads, since they read files."""
 
     styles = ("viva.css", "text.css", "runs.css")
     scripts = ("tables.js", "view.js")
 
-    def __init__(self, views: RunViews) -> None:
-        self._views = views
+    def __init__(self, views: RunViews, access: Access) -> None:
         self._searches = Searches()
         self._matrices = Matrices()
         super().__init__(
-            slug=slug, ago=ago, tokens=tokens, duration=duration, value_of=value_of, views=VIEWS, alone=views.alone
+            views,
+            access,
+            slug=slug,
+            ago=ago,
+            tokens=tokens,
+            duration=duration,
+            value_of=value_of,
+            texts=VIEWS,
+            alone=views.alone,
         )
 
     def page(self, request: Request, template: str, status: int = 200, **values: object) -> Response:
@@ -119,8 +124,10 @@ class Pages(Served):
         found = self._views.found()
         if self._views.alone and found:
             return RedirectResponse(f"/run/{found[0].slug}", 303)
+        chosen = Chosen.read(request.query_params)
+        found = self._views.with_words(found, chosen.text)
         pages = max(1, -(-len(found) // LISTED))
-        page = min(Chosen.read(request.query_params).page, pages)
+        page = min(chosen.page, pages)
         cards = self._views.cards(found[(page - 1) * LISTED : page * LISTED])
         return self.page(
             request,
@@ -130,6 +137,7 @@ class Pages(Served):
             priced=any(card.record is not None and card.paid != 0 for card in cards),
             reading=any(card.results is None for card in cards),
             count=len(found),
+            chosen=chosen,
             page=page,
             pages=pages,
             root=str(self._views.root),
@@ -258,7 +266,7 @@ class Pages(Served):
             sample_name=sheet.sample_name(item.sample),
             others=[(f"{n + 1}.{place[1] + 1}", name, said, here) for n, name, said, here in others],
             signature=graded.opened.signatures[place[0]],
-            look=_view(request, ITEM_VIEWS),
+            look=shown_as(request, ITEM_VIEWS),
             other=next((n + 1 for n, _, _, here in others if not here), 0),
         )
 
@@ -299,8 +307,8 @@ class Pages(Served):
         about = self._about(request, view)
         if graded is None:
             return self.page(request, "compare.html", **about, graded=None)
-        numbers = [_number(request.query_params.get(name, "")) - 1 for name in ("a", "b")]
-        within = _number(request.path_params["place"]) - 1
+        numbers = [number_in(request.query_params.get(name, "")) - 1 for name in ("a", "b")]
+        within = number_in(request.path_params["place"]) - 1
         sheets = graded.sheets
         if not all(0 <= number < len(sheets) for number in numbers):
             raise HTTPException(404, "Say two models of this run: ?a=1&b=2.")
@@ -308,20 +316,18 @@ class Pages(Served):
         if first.evaluation.exam is not sheets[numbers[1]].evaluation.exam or not 0 <= within < len(first):
             raise HTTPException(404, "There is no such question that both models were asked.")
         items = [item_of(sheets[number], within, graded.opened, view.answers) for number in numbers]
-        look = _view(request, COMPARE_VIEWS)
-        words: tuple[Spans, Spans] = ([], [])
-        kind = ""
-        if look == "words":
-            compared = compare_words(items[0].reply[:LONGEST], items[1].reply[:LONGEST])
-            words, kind = (compared.only, "only") if compared.alike else (compared.both, "both")
+        look = shown_as(request, COMPARE_VIEWS)
+        spans_of, kind = words(items, look)
         sides = [
             {
                 "item": item,
+                "run": request.path_params["run"],
+                "name": "",
                 "number": number + 1,
                 "address": f"{number + 1}.{within + 1}",
-                "marks": [*((*span, kind) for span in spans), *([(*item.read, "read")] if item.read else [])],
+                "marks": marks(item, spans, kind),
             }
-            for item, number, spans in zip(items, numbers, words, strict=True)
+            for item, number, spans in zip(items, numbers, spans_of, strict=True)
         ]
         made = self._matrices.of(view, graded, choice)
         rows = [row.number for row in made.rows]
@@ -386,7 +392,13 @@ class Pages(Served):
 
     def status(self, problem: Exception) -> int:
         """Of what is not there (any more) 404."""
-        return 404 if isinstance(problem, VivaError) else 400
+        return (
+            super().status(problem)
+            if isinstance(problem, FormError)
+            else 404
+            if isinstance(problem, VivaError)
+            else 400
+        )
 
     async def refused(self, request: Request, problem: Exception) -> Response:
         """A page that says what was wrong; to the script that asks for progress a sentence."""
@@ -402,16 +414,6 @@ def drawing_order(results: Sequence[ResultRow]) -> list[ResultRow]:
     """Exam by exam, the best model first."""
     exams = list(dict.fromkeys(one.exam for one in results))
     return sorted(results, key=lambda one: (-exams.index(one.exam), one.estimate.order), reverse=True)
-
-
-def _number(text: str) -> int:
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
-
-
-def _view(request: Request, known: Sequence[str]) -> str:
-    """How texts are shown: one of `known`, the first of them unless the address says another."""
-    said = request.query_params.get("view", "")
-    return said if said in known else known[0]
 
 
 def _address(place: filters.Place | None) -> str:
