@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
 from msgspec import Struct
 
 from viva.analysis.estimate import Estimate
@@ -113,6 +116,18 @@ class BenchmarkPage(Struct, frozen=True, kw_only=True):
     boards: tuple[Board, ...] = ()
 
 
+class RunFile(Struct, frozen=True, kw_only=True):
+    """A run whose report is a page of the site."""
+
+    name: str
+    page: str
+    """Its file in the site: of ours, never the run's."""
+    results: tuple[tuple[str, str, Estimate], ...]
+    """Exam, model, score."""
+    write: Callable[[Path], object]
+    """Writes the page."""
+
+
 class Site(Struct, frozen=True, kw_only=True):
     """The whole of it."""
 
@@ -122,3 +137,5 @@ class Site(Struct, frozen=True, kw_only=True):
     viva: str
     benchmarks: tuple[BenchmarkPage, ...]
     notes: tuple[str, ...] = ()
+    lists_runs: bool = False
+    """Whether it has the runs' own pages."""

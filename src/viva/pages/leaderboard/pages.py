@@ -7,9 +7,9 @@ import functools
 import statistics
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
 from urllib.parse import urlencode, urlsplit
 
+import msgspec
 from jinja2 import Environment
 from msgspec import Struct
 
@@ -17,7 +17,7 @@ from viva.analysis.standings import THRESHOLDS
 from viva.analysis.wording import percent, score_text
 from viva.errors import DataError
 from viva.pages.leaderboard.assembling import ModelPage, RankedRow, model_pages
-from viva.pages.leaderboard.content import BenchmarkPage, Board, Dimension, Facts, Row, Site
+from viva.pages.leaderboard.content import BenchmarkPage, Board, Dimension, Facts, Row, RunFile, Site
 from viva.pages.leaderboard.naming import slug
 from viva.pages.shell import Inlined, asset, templates
 from viva.published import plain
@@ -34,10 +34,13 @@ _SELECTS = (
 )  # fmt: skip
 
 
-def pages(site: Site, answers: Mapping[str, str] = MappingProxyType({})) -> Iterator[tuple[str, str]]:
-    """Path inside the site → page, one at a time. `answers`: run's folder → the page of its answers in the site."""
+def pages(site: Site, runs: Sequence[RunFile] = ()) -> Iterator[tuple[str, str]]:
+    """Path inside the site → page, one at a time. `runs`: those whose answers are in the site."""
     models = model_pages(site)
-    yield "index.html", _front(site, models, answers)
+    site = msgspec.structs.replace(site, lists_runs=bool(runs))
+    yield "index.html", _front(site, models, {run.name: run.page for run in runs})
+    if runs:
+        yield "runs.html", _page(site, "runs_file.html", here="runs.html", kind="tables", runs=runs)
     for page in site.benchmarks:
         yield page.page, _benchmark(site, page)
     twins = _twins(models)

@@ -21,6 +21,7 @@ from viva.files import replacing
 from viva.pages.report.items import Block, ItemWriter, Written, packed
 from viva.pages.report.methods import Reference
 from viva.pages.report.tables import ExamTables, PageTable
+from viva.pages.runs.opened import ResultRow
 
 PUBLISHED_MARK = "(published"
 """Stands behind the name of a published row."""
@@ -55,6 +56,8 @@ class Page(Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...]
     legend: str
     footnotes: tuple[str, ...]
+    results: tuple[ResultRow, ...]
+    """What the first picture shows."""
     summary: PageTable
     took: PageTable | None
     """What the answers took."""
@@ -157,8 +160,11 @@ def _write(out: IO[str], page: Page, items: Spooled | None, notes: Sequence[str]
     style = "\n".join((*map(asset, ("viva.css", "text.css", "report.css")), chart_asset("chart.css")))
     template = templates(is_published=_is_published).get_template("report.html")
     shown = ItemsNote(items is not None, tuple(notes))
+    states = {outcome for one in page.results for outcome in one.estimate.outcomes}
     allowed = policy([*own, *browser, charts(), *formulas], [style])
-    head, _, end = template.render(page=page, items=shown, styles=[style], policy=allowed).rpartition("</body>")
+    head, _, end = template.render(page=page, items=shown, states=states, styles=[style], policy=allowed).rpartition(
+        "</body>"
+    )
     out.write(head)
     out.write("".join(f"<script>{text}</script>\n" for text in own))
     if items is not None:

@@ -46,7 +46,7 @@ class Pages(Served):
     shell = "of_review.html"
     everything = "items"
     styles = ("viva.css", "text.css", "runs.css", "review.css")
-    scripts = ("review.js",)
+    scripts = ("tables.js", "review.js")
 
     def __init__(self, session: ReviewSession, access: Access) -> None:
         self._session = session

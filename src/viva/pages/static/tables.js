@@ -171,6 +171,16 @@
     }
   }
 
+  // j and k walk the lines of a list, where the page has no item of its own to go on from.
+  addEventListener("keydown", (event) => {
+    if (!["j", "k"].includes(event.key) || event.ctrlKey || event.altKey || event.metaKey || event.target.closest?.("input:not([type=checkbox]), select, textarea")) return;
+    if (document.querySelector("#next, #previous, #marks, .opened")) return;
+    const links = [...document.querySelectorAll(".rows li > a, .list li > a, tbody th.name a")].filter((link) => link.offsetParent);
+    const here = links.indexOf(document.activeElement), link = links[here + (event.key === "j" ? 1 : here < 0 ? 1 : -1)];
+    link?.focus();
+    if (link) event.preventDefault();
+  });
+
   globalThis.viva = Object.assign(globalThis.viva ?? {}, { state });
   document.documentElement.classList.add("scripted");
   const start = () => { for (const table of document.querySelectorAll("table[data-sortable]")) new SortableTable(table); };
