@@ -169,7 +169,7 @@ def test_the_package_holds_the_data_that_it_needs() -> None:
         *(f"web/static/{name}" for name in ("chart.css", "charts.js", "theme.json")),
         *(str(path.relative_to(ROOT / "src/viva")) for path in (ROOT / "src/viva/pages").rglob("*.html")),
         *(str(path.relative_to(ROOT / "src/viva")) for path in (ROOT / "src/viva/pages/static").rglob("*.*")),
-        *("reports/charts/templates/chart.html", "pages/report/methods.toml", "pages/leaderboard/settings.toml"),
+        *("render/templates/chart.html", "pages/report/methods.toml", "pages/leaderboard/settings.toml"),
         *("published/catalogue.toml", "published/sizes.csv", "interop/writing/licences.toml"),
         *(f"published/{name}" for name in published_files()),
         *("benchmarks/infibench/sample/answers.jsonl", "benchmarks/infibench/sample/README.md"),

@@ -27,6 +27,7 @@ from viva.types import (
     Execute,
     Execution,
     Generate,
+    Kind,
     Opinion,
     Prompt,
     Question,
@@ -130,6 +131,11 @@ class Exam(Protocol):
         self, question: Question, sample: int, sampling: Sampling, context_window: ContextWindow | None = None
     ) -> Request:
         """The exact prompt for one question. Exemplars that do not fit go; `room` is the model's, where it is known."""
+        ...
+
+    def constants(self) -> Mapping[Kind, Sequence[str]]:
+        """Answers that fit all questions of a kind alike, made of the golds: what the best of them earns is earned
+        without reading a question."""
         ...
 
     def variant(self, question: Question, sample: int) -> Question:

@@ -11,7 +11,7 @@ from benchmarks.handmade_infibench import as_csv, spec
 from rows import each_row
 from viva.benchmarks.infibench.cases import Case
 from viva.benchmarks.infibench.loading import read_cases
-from viva.benchmarks.infibench.redefined import without_redefinitions
+from viva.benchmarks.infibench.repairs import without_redefinitions
 from viva.errors import DataError
 from viva.scorers.rubric.model import Accepted, AllOf, AnyOf, Blank, Keyword, Literally, Pattern, When
 from viva.types import Defect

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
-from viva.types import Compare, Evidence, Execute, Generate, Opinion, Question, Response, ReviewItem
+from viva.contracts import Exam
+from viva.types import Compare, Evidence, Execute, Generate, Kind, Opinion, Question, Response, ReviewItem
+
+_CONSTANTS = 5
+"""Golds of a kind that are tried as a constant answer."""
 
 
 class NoExecution:
@@ -33,6 +38,14 @@ class NoDesign:
 
 class GradedByRule(NoExecution, NoSimilarity, NoDesign):
     """The part of `Exam` about everybody else, for exams where a rule grades every answer."""
+
+    def constants(self: Exam) -> Mapping[Kind, Sequence[str]]:
+        """The most frequent golds."""
+        counts: dict[Kind, Counter[str]] = {}
+        for question in self.questions():
+            if question.answer and question.kind != "open":
+                counts.setdefault(question.kind, Counter())[question.answer] += question.weight
+        return {kind: tuple(gold for gold, _ in golds.most_common(_CONSTANTS)) for kind, golds in counts.items()}
 
     def judgements(
         self, question: Question, response: Response, samples: int, similarities: Mapping[str, float]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
@@ -18,6 +19,7 @@ from viva.scorers.reading import Reading
 from viva.scorers.refusal import refusal
 from viva.scorers.rubric.code import assemble, canonical, default_seconds
 from viva.scorers.rubric.grade import grade
+from viva.scorers.rubric.keywords import words_of
 from viva.scorers.rubric.model import Graded, Points, Rubric
 from viva.scorers.rubric.packages import imported
 from viva.types import (
@@ -32,6 +34,7 @@ from viva.types import (
     Execution,
     Generate,
     Isolation,
+    Kind,
     Message,
     Outcome,
     Prompt,
@@ -47,6 +50,8 @@ JUDGE_SCALE = 10
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 NOT_RUN = Execution("toolchain", "its program was not run yet")
 SHOWN_LINES = 40
+LONGEST_LIST = 3000
+"""Characters of a list of keywords: the 1,024 tokens that an answer to InfiBench has, at three each."""
 
 PostHandler = Callable[[Points, tuple[bool, ...] | tuple[str, ...]], Points]
 Custom = Callable[[str], Points]
@@ -112,6 +117,17 @@ class RubricExam(JudgedExam, NoSimilarity, NoDesign):
     def rubric_of(self, question: Question) -> Rubric:
         """What grades a question's answers."""
         return self._items[question.id].rubric
+
+    def constants(self) -> Mapping[Kind, Sequence[str]]:
+        """Letters, truth values, and as many of all keywords as a reply holds, the shortest first."""
+        rubrics = [item.rubric for item in self._items.values()]
+        golds = [rubric.choice.answer for rubric in rubrics if rubric.choice]
+        golds += [str(rubric.truth.answer) for rubric in rubrics if rubric.truth]
+        words = {word for rubric in rubrics for item in rubric.keywords for word in words_of(item)}
+        ordered = sorted(words, key=lambda word: (len(word), word))
+        ends = itertools.accumulate(len(word) + 1 for word in ordered)
+        listed = "\n".join(word for word, end in zip(ordered, ends, strict=True) if end <= LONGEST_LIST)
+        return {"free": tuple(dict.fromkeys(filter(None, (*golds, listed))))}
 
     def request(
         self, question: Question, sample: int, sampling: Sampling, context_window: ContextWindow | None = None

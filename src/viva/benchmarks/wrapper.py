@@ -14,6 +14,7 @@ from viva.types import (
     ExamSpec,
     Execute,
     Generate,
+    Kind,
     Opinion,
     Question,
     Request,
@@ -60,6 +61,10 @@ class ExamWrapper:
     ) -> Request:
         """The prompt of the exam inside."""
         return self._inner.request(question, sample, sampling, context_window)
+
+    def constants(self) -> Mapping[Kind, Sequence[str]]:
+        """Those of the exam inside."""
+        return self._inner.constants()
 
     def variant(self, question: Question, sample: int) -> Question:
         """As the exam inside."""

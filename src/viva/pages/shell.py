@@ -97,13 +97,13 @@ class Served:
             for name in names
         }
 
-    def page(self, request: Request, template: str, status: int = 200, **values: object) -> Response:
+    def page(self, request: Request, template: str, status: Any = 200, **values: object) -> Response:
         """A template as the answer."""
         from starlette.responses import HTMLResponse
 
         return HTMLResponse(self._templates.get_template(template).render(**values), status)
 
-    def page_with_form(self, request: Request, template: str, status: int = 200, **values: object) -> Response:
+    def page_with_form(self, request: Request, template: str, status: Any = 200, **values: object) -> Response:
         """A page whose forms can be posted: a browser without a session gets one."""
         from viva.pages.serving import guard
 

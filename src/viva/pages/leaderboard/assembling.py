@@ -129,9 +129,9 @@ def _strict(parts: Mapping[str, str], entries: Sequence[Entry]) -> Iterator[Boar
     groups: dict[str, list[Entry]] = {}
     sent: dict[str, dict[str, str]] = {}
     for entry in entries:
-        own = {name: value for name, value in {**parts, **entry.forced}.items() if name != "seed"}
-        key = key_of({**own, "sent": "alike"})
-        sent[key] = own
+        alike = {name: value for name, value in {**parts, **entry.forced}.items() if name != "seed"}
+        key = key_of({**alike, "sent": "alike"})
+        sent[key] = alike
         groups.setdefault(key, []).append(entry)
     if len(groups) > 1:
         for key, own in groups.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from typing import Any
 from urllib.parse import quote, unquote
 
 import msgspec
@@ -15,13 +16,13 @@ from starlette.responses import RedirectResponse, Response
 
 from viva.engine.reviews import Review
 from viva.io.tables import CsvText
-from viva.pages.review.forms import COMMENT_LIMIT, FormError, Marking, form_id
+from viva.pages.review.forms import COMMENT_LIMIT, Marking, form_id
 from viva.pages.review.session import Refused, ReviewSession
 from viva.pages.review.views import aspects, figure, labels, marked
 from viva.pages.serving import guard
 from viva.pages.serving.forms import Form
 from viva.pages.serving.guard import Access
-from viva.pages.shell import Served
+from viva.pages.shell import FormError, Served
 from viva.review.filters import PAGE, Filter
 from viva.review.items import TELLING, THOUGHT, Item
 from viva.review.text import name_problem
@@ -64,7 +65,7 @@ class Pages(Served):
     def _filter(self, request: Request) -> Filter:
         return Filter.read(request.query_params, self._session.settings.start.blind)
 
-    def page(self, request: Request, template: str, status: int = 200, **values: object) -> Response:
+    def page(self, request: Request, template: str, status: Any = 200, **values: object) -> Response:
         """A page with what all of them show."""
         return super().page(
             request,

@@ -9,6 +9,7 @@ from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec import UNSET
@@ -115,7 +116,7 @@ class Pages(PairPages):
             alone=views.alone,
         )
 
-    def page(self, request: Request, template: str, status: int = 200, **values: object) -> Response:
+    def page(self, request: Request, template: str, status: Any = 200, **values: object) -> Response:
         """A page, made now."""
         return super().page(request, template, status, now=time.time(), **values)
 
