@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import msgspec
 from msgspec import Struct
@@ -11,6 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from viva.errors import StorageError
 from viva.pages.runs.comparing import Spans, compare_words
 from viva.pages.runs.filters import PAGE, number_in
 from viva.pages.runs.grading import Sheet
@@ -195,9 +197,11 @@ class _Two(Struct, frozen=True):
         return note_key(self.names[0], self.both[0].evaluation.label, question)
 
     def note(self, question: str = "") -> str:
-        """The note that is kept."""
-        known = notes_of(self.views[1].path).get(self.key(question))
-        return known.text if known else ""
+        """The note that is kept; none where the file cannot be read, which is said when one is written."""
+        with suppress(StorageError):
+            known = notes_of(self.views[1].path).get(self.key(question))
+            return known.text if known else ""
+        return ""
 
     def about(self, request: Request) -> dict[str, object]:
         """What the pages of two runs show of them."""
