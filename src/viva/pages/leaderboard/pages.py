@@ -119,27 +119,25 @@ class Column(Struct, frozen=True):
 
 
 def _front(site: Site, models: Sequence[ModelPage], answers: Mapping[str, str]) -> str:
-    """Models by boards: one's own boards, and of a benchmark that has none the papers'."""
+    """Models by boards: one's own boards, then the papers'."""
     columns = []
     for page in site.benchmarks:
-        own = [board for board in page.boards if board.own]
-        for board in own or page.boards:
+        for board in page.boards:
             rows = {row.page: row for row in reversed(board.rows) if row.own == board.own}
             columns.append(Column(page, board, rows))
     columns.sort(key=lambda one: (not one.board.own, -len(one.rows)))
-    shown = [model for model in models if any(model.page in column.rows for column in columns)]
     notes = dict.fromkeys(said for column in columns for row in column.rows.values() for said in row.forced)
     selects = [
         (name, label, values)
         for name, label in _SELECTS
-        if name in ("origin", "family", "access") and len(values := _values(shown, name)) > 1
+        if name in ("origin", "family", "access") and len(values := _values(models, name)) > 1
     ]
     return _page(
         site,
         "leaderboard.html",
         here="index.html",
         kind="tables",
-        models=sorted(shown, key=lambda one: (not one.own, -sum(one.page in column.rows for column in columns))),
+        models=sorted(models, key=lambda one: (not one.own, -sum(one.page in column.rows for column in columns))),
         columns=columns,
         footnotes={said: place for place, said in enumerate(notes, 1)},
         selects=selects,

@@ -3,7 +3,7 @@
 (() => {
   "use strict";
   const SECONDS = 1.5;
-  const options = { output: "mathml", throwOnError: true, trust: false, strict: "ignore", maxExpand: 200, maxSize: 10 };
+  const options = { output: "mathml", throwOnError: true, trust: false, strict: "ignore", errorColor: "currentcolor", maxExpand: 200, maxSize: 10 };
   const draw = (one) => {
     const cut = Number(one.dataset.cut);
     const source = one.textContent;
