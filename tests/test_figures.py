@@ -18,9 +18,9 @@ from msgspec import Struct
 from cli.told import told
 from rows import table as cases
 from viva.cli.main import cli
+from viva.pages.leaderboard.assembling import ranked
+from viva.pages.leaderboard.published import published_boards
 from viva.published import Entry, Table, catalogue, table
-from viva.reports.site.assembling import ranked
-from viva.reports.site.published import published_boards
 
 PAGE = Path(__file__).parent.parent / "docs" / "figures.md"
 NONE = "–"

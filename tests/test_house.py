@@ -166,23 +166,29 @@ def test_the_package_holds_the_data_that_it_needs() -> None:
         *(f"benchmarks/clrbench/sample/{name}" for name in ("test.jsonl", "exemplars.jsonl")),
         *("benchmarks/rationale/asking.toml", "benchmarks/rationale/rubric.toml", "models/encoders.toml"),
         *("scorers/rationale.toml", "scorers/numbers.toml", "build/reasoning/instructions.toml"),
-        *(f"review/templates/{name}.html" for name in ("base", "item", "list", "parts", "start", "message")),
-        "review/templates/agreement.html",
-        *("review/static/review.css", "review/static/review.js", "review/static/icon.svg"),
+        *(f"pages/review/templates/{name}.html" for name in ("base", "item", "list", "parts", "start", "message")),
+        "pages/review/templates/agreement.html",
+        *("pages/review/static/review.css", "pages/review/static/review.js", "pages/review/static/icon.svg"),
         *(f"web/static/{name}" for name in ("viva.css", "chart.css", "charts.js", "tables.js", "theme.json")),
         *(f"web/static/{name}" for name in ("text.css", "formulas.js", "katex/katex.min.js", "katex/LICENSE")),
-        *(f"viewing/templates/{name}.html" for name in ("page", "runs", "of_run", "run", "answers", "item", "parts")),
-        *(f"viewing/templates/{name}.html" for name in ("matrix", "compare")),
         *(
-            "viewing/templates/message.html",
-            "viewing/static/view.css",
-            "viewing/static/view.js",
-            "viewing/static/icon.svg",
+            f"pages/runs/templates/{name}.html"
+            for name in ("page", "runs", "of_run", "run", "answers", "item", "parts")
         ),
-        *("render/templates/chart.html", "reports/page/templates/report.html", "reports/page/methods.toml"),
-        *(f"reports/page/static/{name}" for name in ("report.css", "report.js", "blocks.js", "items.js")),
-        *(f"reports/site/templates/{name}.html" for name in ("base", "index", "benchmark", "models", "model", "parts")),
-        *("reports/site/static/site.css", "reports/site/static/site.js"),
+        *(f"pages/runs/templates/{name}.html" for name in ("matrix", "compare")),
+        *(
+            "pages/runs/templates/message.html",
+            "pages/runs/static/view.css",
+            "pages/runs/static/view.js",
+            "pages/runs/static/icon.svg",
+        ),
+        *("render/templates/chart.html", "pages/report/templates/report.html", "pages/report/methods.toml"),
+        *(f"pages/report/static/{name}" for name in ("report.css", "report.js", "blocks.js", "items.js")),
+        *(
+            f"pages/leaderboard/templates/{name}.html"
+            for name in ("base", "index", "benchmark", "models", "model", "parts")
+        ),
+        *("pages/leaderboard/static/site.css", "pages/leaderboard/static/site.js"),
         *("published/catalogue.toml", "published/sizes.csv", "interop/writing/licences.toml"),
         *(f"published/{name}" for name in published_files()),
         *("benchmarks/infibench/sample/answers.jsonl", "benchmarks/infibench/sample/README.md"),

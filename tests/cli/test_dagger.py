@@ -19,12 +19,12 @@ from cli.told import viva
 from rows import table
 from servers.fixtures import wait_until
 from viva.cli.main import COMMANDS, cli
+from viva.pages.runs.live_tables import graded_results, open_run
+from viva.pages.runs.server import application
+from viva.pages.serving.guard import Access
 from viva.render.charts import SUFFIXES
 from viva.render.theme import LEAVES_OUT
-from viva.studies.live_tables import graded_results, open_run
 from viva.types import UNANSWERED, Question
-from viva.viewing.server import application
-from viva.web.guard import Access
 
 DAGGER = "†"
 RUNS = ("a", "b", "c", "d", "e", "f")

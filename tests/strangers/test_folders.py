@@ -20,9 +20,9 @@ from starlette.testclient import TestClient
 from rows import each_row, tabled
 from viva.cli.main import main
 from viva.files import write_whole
-from viva.studies.live_tables import graded_results, open_run
-from viva.viewing.server import application
-from viva.web.guard import Access
+from viva.pages.runs.live_tables import graded_results, open_run
+from viva.pages.runs.server import application
+from viva.pages.serving.guard import Access
 from web.hostile import make_run
 
 FILES = (

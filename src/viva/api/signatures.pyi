@@ -6,8 +6,8 @@ from typing import Literal
 
 from viva.api.model_arguments import Answers, ModelArgument
 from viva.api.opened import Run
+from viva.pages.leaderboard.files import LeaderboardSite
 from viva.render.printing import StudyResult
-from viva.reports.site.files import LeaderboardSite
 from viva.runs.plan import Way
 from viva.studies.agreement.tables import Agreements
 from viva.studies.breakdown.tables import Breakdowns

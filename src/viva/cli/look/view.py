@@ -8,7 +8,7 @@ import click
 
 from viva.cli.serving_options import token_options
 from viva.errors import VivaError
-from viva.studies.live_tables import graded_results, open_run
+from viva.pages.runs.live_tables import graded_results, open_run
 
 RUNS = Path("runs")
 
@@ -31,7 +31,7 @@ def view_command(path: Path, host: str, port: int, token: str) -> int:
     viva view runs/NAME                        one of them
     viva view /data/runs --host 0.0.0.0        for others, with the token that is printed
     """
-    from viva.viewing.server import serve
+    from viva.pages.runs.server import serve
 
     if not path.is_dir():
         missing = "there is no such folder" if not path.exists() else "it is a file"

@@ -12,13 +12,13 @@ from msgspec import Struct
 from viva.commands import command
 from viva.engine.folder import RunFolder, RunRecord
 from viva.engine.scorefile import fault
+from viva.engine.writer import writer
 from viva.errors import VivaError
 from viva.fields import note
 from viva.render.result import Result
 from viva.runs.results import read_run
 from viva.studies.run_list.tables import ListedResult, ListedRun, RunList
 from viva.types import NOT_ASKED, outcome_name
-from viva.viewing.writer import writer
 
 SHOWN = 20
 """The newest runs; more with --all."""

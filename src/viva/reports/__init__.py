@@ -1,1 +1,0 @@
-"""Pages of files: a run's report, and the leaderboard."""
