@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from viva.benchmarks import BENCHMARKS, find_benchmark, open_exam
+from viva.cli.output import show_line
 from viva.plugins import registered
 from viva.sources.catalogue import fetched_folder, sources
 from viva.types import ExamSpec
@@ -51,19 +52,23 @@ def list_command(templates: bool, sets: bool, baselines: bool, form: str) -> int
         return 0
     for row in rows:
         click.echo(f"{row['name']}  {row['title']}, {row['paper']}")
-        click.echo(f"  formats    {', '.join(row['formats'])}")  # type: ignore[arg-type]
-        click.echo(f"  languages  {', '.join(row['languages'])}")  # type: ignore[arg-type]
-        click.echo(f"  shots      0 to {row['shots']}")
-        click.echo(f"  questions  {row['size']}")
         bundled = ", ".join(f"{count} {language}" for language, count in row["sample"].items())  # type: ignore[attr-defined]
-        click.echo(f"  sample     {bundled} (bundled, Viva's own)")
         missing = f"not fetched: viva fetch {row['name']}, or --data DIR"
         if row["name"] not in sources():
             built = f": viva build {row['name']}, then" if f"build {row['name']}" in registered() else ","
             missing = f"no set can be fetched{built} --data DIR"
-        click.echo(f"  published  {row['fetched'] or missing}")
-        click.echo(f"  licence    {row['licence']}")
-        click.echo(f"  source     {row['source']}")
+        told = {
+            "formats": ", ".join(row["formats"]),  # type: ignore[arg-type]
+            "languages": ", ".join(row["languages"]),  # type: ignore[arg-type]
+            "shots": f"0 to {row['shots']}",
+            "questions": row["size"],
+            "sample": f"{bundled} (bundled, Viva's own)",
+            "published": row["fetched"] or missing,
+            "licence": row["licence"],
+            "source": row["source"],
+        }
+        for what, text in told.items():
+            show_line(f"  {what:<11}{text}", 13)
     return 0
 
 
@@ -78,11 +83,10 @@ def _list_sets(form: str) -> int:
         return 0
     for name, source in sources().items():
         unpinned = "" if any(source.files.values()) else ", no hash known yet"
-        click.echo(
-            f"{name:<18}{source.rows:>7,}  {'fetched' if rows[name]['fetched'] else '-':<9}{source.described}{unpinned}"
-        )
+        where = "fetched" if rows[name]["fetched"] else "-"
+        show_line(f"{name:<18}{source.rows:>7,}  {where:<9}{source.described}{unpinned}", 36)
         if source.note:
-            click.echo(f"{'':<36}{source.note}")
+            show_line(f"{'':<36}{source.note}", 36)
     return 0
 
 
