@@ -6,14 +6,15 @@ import click
 import msgspec
 
 from viva.benchmarks import BENCHMARKS, find_benchmark, open_exam
+from viva.cli.output import show_line
 from viva.plugins import registered
 from viva.render.text import json_text
 from viva.sources.catalogue import fetched_folder, sources
 from viva.types import ExamSpec
 from viva.visible import escape_invisible
 
-Listed = tuple[object, list[str]]
-"""The data of a list for `--json`, and its lines."""
+Listed = tuple[object, list[str], int]
+"""The data of a list for `--json`, its lines, and the column that what goes on in a next line begins at."""
 _FOR_STUDIES = ("numbering", "halves", "error_types", "built_sets", "pass_line")
 """Fields that studies go by; nobody chooses a benchmark by them."""
 
@@ -26,8 +27,12 @@ _FOR_STUDIES = ("numbering", "halves", "error_types", "built_sets", "pass_line")
 def list_command(templates: bool, sets: bool, baselines: bool, form: str) -> int:
     """List the benchmarks: what they ask, in which languages, under which licence, and what is on this machine."""
     listed = _templates if templates else _sets if sets else _baselines if baselines else _benchmarks
-    data, lines = listed()
-    click.echo(json_text(data) if form == "json" else "".join(f"{line}\n" for line in lines), nl=False)
+    data, lines, hanging = listed()
+    if form == "json":
+        click.echo(json_text(data), nl=False)
+    else:
+        for line in lines:
+            show_line(line, hanging)
     return 0
 
 
@@ -35,7 +40,7 @@ def _baselines() -> Listed:
     """What each baseline does."""
     from viva.models.baselines import WHAT
 
-    return WHAT, [f"{f'baseline/{name}':<26}{what}" for name, what in WHAT.items()]
+    return WHAT, [f"{f'baseline/{name}':<26}{what}" for name, what in WHAT.items()], 26
 
 
 def _benchmarks() -> Listed:
@@ -70,7 +75,7 @@ def _benchmarks() -> Listed:
             f"  licence    {row['licence']}",
             f"  source     {row['source']}",
         ]
-    return rows, lines
+    return rows, lines, 13
 
 
 def _sets() -> Listed:
@@ -84,7 +89,7 @@ def _sets() -> Listed:
         lines.append(f"{name:<18}{source.rows:>7,}  {here:<9}{source.described}{unpinned}")
         if source.note:
             lines.append(f"{'':<36}{source.note}")
-    return rows, lines
+    return rows, lines, 36
 
 
 def _templates() -> Listed:
@@ -92,4 +97,4 @@ def _templates() -> Listed:
     from viva.models.templates import families
 
     texts = [f"{name}\n{escape_invisible(text)}" for name, text in families().items()]
-    return families(), [text.replace("\n", "\n  | ") for text in texts]
+    return families(), [line for text in texts for line in text.replace("\n", "\n  | ").split("\n")], 4
