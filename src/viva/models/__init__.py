@@ -52,9 +52,7 @@ def connect(name: str, endpoint: Endpoint) -> Model:
     provider = provider_of(name)
     if endpoint.key_variable and not endpoint.key_variable.isidentifier():
         # Perhaps the key itself: not to be repeated.
-        raise VivaError(
-            "takes the name of an environment variable, such as OPENAI_API_KEY", field=endpoint.key_field
-        )
+        raise VivaError("takes the name of an environment variable, such as OPENAI_API_KEY", field=endpoint.key_field)
     module = importlib.import_module(PROVIDERS[provider])
     return cast("Callable[[str, Endpoint], Model]", module.connect)(name.removeprefix(f"{provider}/"), endpoint)
 
