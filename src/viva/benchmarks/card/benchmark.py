@@ -75,7 +75,7 @@ class ExamCard:
         named = own.pop(DATA, None)
         given = Path(str(named)) if named else None
         try:
-            table = _table(card, paths_of(card, data.parent, given), spec.seed)
+            table = _table(card, paths_of(card, data, given), spec.seed)
             if card.lm_eval is not None:
                 return _by_task(spec, card, card.lm_eval, table, data.parent, own, given)
             shots, shot_files, defects = _exemplars(card, data.parent, given, table, spec)
