@@ -435,7 +435,7 @@ def printed_and_drawn() -> Iterator[tuple[str, Callable[[], float]]]:
 
 def marks(benchmark: str, number: str) -> float:
     """How many figures or models a figure draws."""
-    from viva.reports.charts.saving import spec
+    from viva.render.charts import spec
     from viva.studies.published.study import PublishedConfig, study
 
     found = study(PublishedConfig(benchmark=benchmark, figure=number)).chart()

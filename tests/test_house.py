@@ -182,7 +182,7 @@ def test_the_package_holds_the_data_that_it_needs() -> None:
             "pages/runs/static/view.js",
             "pages/runs/static/icon.svg",
         ),
-        *("reports/charts/templates/chart.html", "pages/report/templates/report.html", "pages/report/methods.toml"),
+        *("render/templates/chart.html", "pages/report/templates/report.html", "pages/report/methods.toml"),
         *(f"pages/report/static/{name}" for name in ("report.css", "report.js", "blocks.js", "items.js")),
         *(
             f"pages/leaderboard/templates/{name}.html"

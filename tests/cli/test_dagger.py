@@ -22,8 +22,8 @@ from viva.cli.main import COMMANDS, cli
 from viva.pages.runs.live_tables import graded_results, open_run
 from viva.pages.runs.server import application
 from viva.pages.serving.guard import Access
-from viva.reports.charts.saving import SUFFIXES
-from viva.reports.charts.theme import LEAVES_OUT
+from viva.render.charts import SUFFIXES
+from viva.render.theme import LEAVES_OUT
 from viva.types import UNANSWERED, Question
 
 DAGGER = "†"

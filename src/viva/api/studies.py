@@ -24,7 +24,7 @@ from viva.fields import Option, options
 from viva.runs.progress import Caller
 
 if TYPE_CHECKING:
-    from viva.reports.printing import StudyResult
+    from viva.render.printing import StudyResult
 
 STUDIES: Mapping[str, str] = {
     "agreement": "viva.studies.agreement.study:study",

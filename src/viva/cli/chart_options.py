@@ -13,7 +13,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def _checked_chart(context: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
     if path is not None:
-        from viva.reports.charts import check_chart
+        from viva.render.charts import check_chart
 
         check_chart(path)  # before anything is computed for it
     return path

@@ -16,7 +16,7 @@ from viva.cli.options import derive, stack, tables_options
 from viva.cli.output import show_study
 from viva.commands import Command
 from viva.fields import options, pick
-from viva.reports.printing import StudyResult
+from viva.render.printing import StudyResult
 
 
 class _Derived(GroupedCommand):

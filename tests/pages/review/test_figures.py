@@ -13,11 +13,11 @@ from rows import table
 from servers.fixtures import QUIET, Viva, Warm
 from viva.engine.folder import RunFolder
 from viva.engine.reviews import Review, ReviewLog, line_id
-from viva.reports.agreement import Agreements
 from viva.runs.config import LimitOptions
 from viva.runs.open import prepare
 from viva.studies.agreement.ratings import filter_of, rated
 from viva.studies.agreement.study import AgreementConfig, agreement_page, study
+from viva.studies.agreement.tables import Agreements
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from viva.analysis.wording import percent
 from viva.build.statistics.lengths import QUANTILES, Cross, Lengths
-from viva.reports.printing import StudyResult
-from viva.reports.result import Grid
+from viva.render.printing import StudyResult
+from viva.render.result import Grid
 from viva.visible import one_line
 
 

@@ -10,7 +10,7 @@ import click
 
 from viva.cli.common import refuse_given
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, EXIT_REFUSED
-from viva.reports.text import json_text
+from viva.render.text import json_text
 from viva.runs.checks import commands
 from viva.runs.progress import say
 from viva.visible import one_line

@@ -81,8 +81,8 @@ def review_command(run: Path, plan: float | None, **given: Any) -> int:
     from viva.engine.reviews import ReviewLog
     from viva.pages.review.server import serve
     from viva.pages.review.session import Settings
-    from viva.reports.agreementchart import STYLE
     from viva.review.text import name_problem
+    from viva.studies.agreement.chart import STYLE
     from viva.studies.agreement.ratings import rated
     from viva.studies.agreement.study import agreement_page
 
@@ -128,7 +128,7 @@ def review_command(run: Path, plan: float | None, **given: Any) -> int:
 
 
 def _print_plan(path: Path, half_width: float) -> int:
-    from viva.reports.grids import grids_terminal
+    from viva.render.grids import grids_terminal
     from viva.studies.agreement.labels import plan
 
     grids, notes = plan(path, half_width)

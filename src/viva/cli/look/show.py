@@ -22,7 +22,7 @@ from viva.engine.limits import Positive
 from viva.errors import VivaError
 from viva.fields import note, options, pick
 from viva.prompting import estimate_tokens, prompt_text
-from viva.reports.screen import LINES
+from viva.render.screen import LINES
 from viva.runs.answers import described_answers
 from viva.runs.config import LimitOptions, TaskOptions
 from viva.runs.exams import open_exams
@@ -173,8 +173,8 @@ def _json(data: object) -> str:
 
 def _tell_counts(counts: Mapping[tuple[str, str], Sequence[int]], limit: int, *, as_json: bool) -> int:
     """Print the questions with most such answers. Returns how many answers these are."""
-    from viva.reports.grids import grids_terminal
-    from viva.reports.result import Grid
+    from viva.render.grids import grids_terminal
+    from viva.render.result import Grid
 
     rows = sorted(((key, count) for key, count in counts.items() if count[0]), key=lambda row: (-row[1][0], row[0]))
     if as_json:

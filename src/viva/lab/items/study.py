@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from viva.lab.items.response import Fitted
     from viva.lab.items.sources import ItemSources
     from viva.lab.items.tables import Examined
-    from viva.reports.printing import StudyResult
+    from viva.render.printing import StudyResult
 
 
 class ItemsConfig(Struct, kw_only=True):

@@ -15,9 +15,9 @@ from viva.analysis.itemstatistics import FEWEST, ItemStatistics, Reliability
 from viva.analysis.wording import UNSURE, percent, range_text
 from viva.errors import VivaError, flag, option
 from viva.lab.items.response import Fitted
-from viva.reports.grids import WORDS
-from viva.reports.printing import StudyResult
-from viva.reports.result import Grid
+from viva.render.grids import WORDS
+from viva.render.printing import StudyResult
+from viva.render.result import Grid
 from viva.visible import one_line
 
 LEGEND = (

@@ -13,9 +13,9 @@ from viva.analysis.wording import APART
 from viva.designs import JUDGE, Design
 from viva.lab.variation.components import ALPHA, QUESTION, Component, Components
 from viva.lab.variation.positions import Position
-from viva.reports.grids import WORDS
-from viva.reports.printing import StudyResult
-from viva.reports.result import Grid, p_text
+from viva.render.grids import WORDS
+from viva.render.printing import StudyResult
+from viva.render.result import Grid, p_text
 from viva.visible import one_line
 
 VARIANTS = (1, 2, 4, 8, 16)

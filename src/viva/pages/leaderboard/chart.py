@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from viva.analysis.wording import UNSURE
 from viva.pages.leaderboard.content import Board, Row
-from viva.reports.charts.theme import daggers, mark_of, subtitle
+from viva.render.theme import daggers, mark_of, subtitle
 from viva.visible import one_line
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from viva.errors import StorageError, VivaError, option
 from viva.files import write_whole
 from viva.pages.leaderboard.content import BenchmarkPage, Board, Row, Site
 from viva.pages.leaderboard.pages import csv_of, pages
-from viva.reports.printing import StudyResult, csv_text
-from viva.reports.result import Grid
+from viva.render.printing import StudyResult, csv_text
+from viva.render.result import Grid
 from viva.visible import csv_safe
 
 MARKER = ".viva-site.json"

@@ -225,7 +225,7 @@ def groups_of(board: Board) -> list[tuple[str, list[tuple[int, Dimension]]]]:
 def _charts(board: Board) -> Iterator[tuple[str, str]]:
     """A board's charts as specifications: standings, and scores over size."""
     from viva.pages.leaderboard.chart import chart
-    from viva.reports import charts
+    from viva.render import charts
 
     if sum(row.score is not None for row in board.rows) > 1:
         yield "standings", charts.as_json(charts.spec(chart(board)))
@@ -237,9 +237,9 @@ def _charts(board: Board) -> Iterator[tuple[str, str]]:
 def _scaling(board: Board) -> str | None:
     """Scores over size with the curves of `viva scaling`, of the rows that have a rank; None for too few of them."""
     from viva.analysis.scalinggroups import Point, studied
-    from viva.reports import charts
-    from viva.reports.charts.scaling import chart
-    from viva.reports.scaling import Scaling
+    from viva.render import charts
+    from viva.studies.scaling.chart import chart
+    from viva.studies.scaling.tables import Scaling
 
     points = [
         Point(

@@ -163,7 +163,7 @@ def _entries_of(sources: Iterable[Path], known: ModelFacts, left_out: list[str])
 def _nothing(one: ScoreSet) -> str:
     """Why a result is none: no answer could be read and scored. Empty where there is one."""
     from viva.analysis.breakdown import Breakdown
-    from viva.reports.result import outcomes_text
+    from viva.render.result import outcomes_text
     from viva.types import SCORED, UNREADABLE
 
     cell = Breakdown(one.scores, one.headline.attempts).cell(one.headline)
@@ -188,7 +188,7 @@ def _of_run(one: ScoreSet, record: ExamRecord, known: ModelFacts, exams: dict[by
     from viva.analysis.breakdown import Breakdown
     from viva.pages.leaderboard.assembling import Entry, dimensions
     from viva.pages.leaderboard.published import published_rows
-    from viva.reports.result import settings, signature
+    from viva.render.result import settings, signature
     from viva.runs.exams import data_notes, reopen
 
     assert one.run is not None

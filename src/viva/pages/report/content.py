@@ -12,12 +12,12 @@ from viva.engine.folder import RunRecord
 from viva.pages.report.methods import methods, references
 from viva.pages.report.tables import TableMaker
 from viva.pages.report.writing import Page, PageChart, PageExam
-from viva.reports import charts
-from viva.reports.canaries import canaries_grid
-from viva.reports.charts.scores import languages_chart, outcomes_chart, parts_chart, scores_chart, shown
-from viva.reports.consumption import consumption_grid, cut_off_notes
-from viva.reports.formats import legend
-from viva.reports.result import Grid, Report, Result, comparable, footnotes, published_notes
+from viva.render import charts
+from viva.render.canaries import canaries_grid
+from viva.render.consumption import consumption_grid, cut_off_notes
+from viva.render.formats import legend
+from viva.render.result import Grid, Report, Result, comparable, footnotes, published_notes
+from viva.render.score_chart import languages_chart, outcomes_chart, parts_chart, scores_chart, shown
 from viva.types import SCORED, Outcome, outcome_name
 from viva.version import __version__
 from viva.visible import one_line

@@ -20,7 +20,7 @@ from viva.visible import one_line
 if TYPE_CHECKING:
     from viva.engine.answer import Answer
     from viva.pages.report.writing import Spooled
-    from viva.reports.result import Report, Result
+    from viva.render.result import Report, Result
     from viva.runs.results import Reported
 
 DEFAULT_ITEMS = 100_000
@@ -73,7 +73,7 @@ def names_of(read: Sequence[Reported]) -> Names:
 
 def together(read: Sequence[Reported], names: Names) -> Report:
     """The results of all runs as one report."""
-    from viva.reports.result import Report
+    from viva.render.result import Report
 
     results = [
         msgspec.structs.replace(result, model=name, tables=tuple(_named(table, name) for table in result.tables))

@@ -10,9 +10,9 @@ from msgspec import Struct
 
 from viva.analysis.wording import percent
 from viva.io.tables import CsvText
-from viva.reports.formats import as_csv
-from viva.reports.grids import WORDS, grids_latex
-from viva.reports.result import Grid, Report, Result, across_models, comparable, grid, side_by_side, summary
+from viva.render.formats import as_csv
+from viva.render.grids import WORDS, grids_latex
+from viva.render.result import Grid, Report, Result, across_models, comparable, grid, side_by_side, summary
 from viva.visible import csv_safe
 
 _CELL = re.compile(r"(?P<shown>(?P<mean>[−-]?[\d,]+(?:\.\d+)?)(?:(?:–| to )-?[\d.]+)?†?)(?P<rest>.*)", re.DOTALL)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from viva.engine.consumption import Consumed
     from viva.engine.stages import EvidenceStore
     from viva.pages.runs.opened import Opened, ResultRow, Tables
-    from viva.reports.result import Result
+    from viva.render.result import Result
     from viva.runs.open import OpenRun
     from viva.types import ScoreRow
 
@@ -24,7 +24,7 @@ def open_run(path: Path) -> Opened:
     """A run as the pages look at it. Raises VivaError where its questions or models cannot be opened."""
     from viva.engine.folder import RunFolder
     from viva.pages.runs.opened import Opened
-    from viva.reports.result import signature
+    from viva.render.result import signature
     from viva.runs.config import LimitOptions
     from viva.runs.open import open_evidence, prepare
 
@@ -69,8 +69,8 @@ def _result_row(result: Result) -> ResultRow:
 def tables_so_far(opened: OpenRun, rows: Sequence[Sequence[ScoreRow]], signatures: Sequence[str]) -> Tables:
     """The tables that `viva score` would print of these rows, one list of them a sitting."""
     from viva.pages.runs.opened import Tables
-    from viva.reports.consumption import consumption_grid, judging_notes
-    from viva.reports.result import across_models, footnotes, grid, side_by_side, summary
+    from viva.render.consumption import consumption_grid, judging_notes
+    from viva.render.result import across_models, footnotes, grid, side_by_side, summary
     from viva.runs.score import result_of, with_estimates
 
     judged = bool(opened.folder.record.judges)

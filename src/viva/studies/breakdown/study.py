@@ -18,7 +18,7 @@ from viva.visible import one_line
 
 if TYPE_CHECKING:
     from viva.analysis.slices import Slices
-    from viva.reports.slices import Breakdowns
+    from viva.studies.breakdown.tables import Breakdowns
 
 SMALLEST = 10
 PICKED = 5
@@ -68,7 +68,7 @@ def study(config: BreakdownConfig) -> Breakdowns:
     """Break scores down by tags: every slice with its interval, outcomes and difference from the rest, tested with
     control over how many were looked at. Raises VivaError where a table would be too large.
     """
-    from viva.reports.slices import Breakdowns, Shown
+    from viva.studies.breakdown.tables import Breakdowns, Shown
 
     if config.pairs and config.by:
         raise VivaError(f"looks at every pair of tags: leave out {option('by')}, which names them", field="pairs")

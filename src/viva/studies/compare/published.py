@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from viva.errors import VivaError, option
 from viva.published import Entry, Table, table
 from viva.published.model import plain
-from viva.reports.comparedmeans import Published, PublishedComparisons
+from viva.studies.compare.means import Published, PublishedComparisons
 
 if TYPE_CHECKING:
     from viva.studies.compare.config import CompareConfig

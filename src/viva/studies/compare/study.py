@@ -18,9 +18,9 @@ from viva.visible import plural
 
 if TYPE_CHECKING:
     from viva.analysis.columns import Columns
-    from viva.reports.comparing import Comparison, Row
-    from viva.reports.printing import StudyResult
+    from viva.render.printing import StudyResult
     from viva.studies.compare.contestants import Contestant
+    from viva.studies.compare.tables import Comparison, Row
     from viva.types import Aggregate
 
 
@@ -34,9 +34,9 @@ def study(config: CompareConfig) -> StudyResult:
     """Compare contestants on the same questions: differences with intervals, tests, wins and losses, the questions that
     flipped, and what difference the set could have shown. Raises VivaError where nothing there can be compared.
     """
-    from viva.reports.comparing import Comparisons
     from viva.studies.compare.published import PUBLISHED, compare_published
     from viva.studies.compare.sweep import BENCHMARK, compare_sweep
+    from viva.studies.compare.tables import Comparisons
 
     if len(config.sources) > 1 and config.sources[0] == BENCHMARK and not Path(BENCHMARK).exists():
         return compare_sweep(config)
@@ -160,8 +160,8 @@ def _comparison(
     tests: int,
     config: CompareConfig,
 ) -> Comparison:
-    from viva.reports.comparing import Comparison, Side
     from viva.studies.compare.readings import with_readings
+    from viva.studies.compare.tables import Comparison, Side
 
     rows: list[Row] = []
     sides: list[tuple[Contestant, Contestant]] = []
@@ -242,7 +242,7 @@ def _row(
     from viva.analysis.comparing import apart, compared, compared_apart, counting_alike, decided, flips, paired
     from viva.analysis.posterior import posterior
     from viva.analysis.uncertainty import LEVEL
-    from viva.reports.comparing import Row
+    from viva.studies.compare.tables import Row
 
     over = next((line.over for line in lines if line.over), "")
     sides = _questions(first, second, lines), _questions(second, first, lines)

@@ -17,8 +17,8 @@ from viva.published import Column, Entry, Figure, Table, catalogue, plain, simil
 from viva.published.catalogue import declared
 
 if TYPE_CHECKING:
-    from viva.reports.printing import StudyResult
-    from viva.reports.result import Result
+    from viva.render.printing import StudyResult
+    from viva.render.result import Result
     from viva.types import ExamSpec
 
 
@@ -61,7 +61,7 @@ def study(config: PublishedConfig) -> StudyResult:
 
     Raises VivaError for unknown benchmarks, tables, figures and models, and for runs that have none of the figures.
     """
-    from viva.reports.published import PublishedTables
+    from viva.studies.published.tables import PublishedTables
 
     if config.figure:
         return _figure(config)
@@ -86,7 +86,7 @@ def _tables_of(benchmark: str, name: str) -> tuple[Table, ...]:
 
 def _figure(config: PublishedConfig) -> StudyResult:
     """A paper's figure. Raises VivaError for one that is not drawn here, and for one of runs without any."""
-    from viva.reports.published import PublishedTables
+    from viva.studies.published.tables import PublishedTables
 
     if not config.benchmark:
         raise VivaError(f"{config.figure[:20]!r} is a figure of which paper? name its benchmark", field="figure")

@@ -19,7 +19,7 @@ from viva.visible import one_line
 
 if TYPE_CHECKING:
     from viva.analysis.training import Point, Training
-    from viva.reports.training import Trainings
+    from viva.studies.training.tables import Trainings
 
 
 class TrainingConfig(Struct, kw_only=True):
@@ -112,7 +112,7 @@ def study(config: TrainingConfig) -> Trainings:
 
     Raises DataError where no model's training is known.
     """
-    from viva.reports.training import Trainings
+    from viva.studies.training.tables import Trainings
 
     progress = Progress(read_checkpoints(config.checkpoints) if config.checkpoints else None)
     found, notes = _trainings(config.runs, progress, config)
