@@ -395,7 +395,7 @@ def footnotes(results: Sequence[Result]) -> list[str]:
             notes.append(
                 f"{result.model} on {result.exam}: of {result.programs:,} answers with programs, {result.shared:,} "
                 "shared a process with their test, which a program written against Viva's harness could fool; "
-                "`viva show` says which, docs/running-programs.md what that means."
+                "`viva show` says which, `viva docs safety` what that means."
             )
         cell = result.overall
         if note := _passed(result):

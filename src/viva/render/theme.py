@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from viva.analysis.wording import UNSURE
-from viva.types import OUTCOMES, Outcome, outcome_name
+from viva.errors import VivaError
 from viva.web.charts import Scheme, tokens
 
 if TYPE_CHECKING:
@@ -23,10 +23,10 @@ def category(scheme: Scheme = "light") -> tuple[str, ...]:
     return tuple(tokens()[scheme]["category"])
 
 
-def outcome_colours(outcomes: Sequence[Outcome] = OUTCOMES) -> dict[str, Any]:
-    """A Vega-Lite scale: green what scored, orange what was wrong, purple what could not be read, grey nobody's."""
-    known = tokens()["outcomes"]
-    return {"domain": list(map(outcome_name, outcomes)), "range": [known[outcome] for outcome in outcomes]}
+def one_exam(titles: Sequence[str]) -> None:
+    """Refuse to draw several exams in one chart."""
+    if len(titles) > 1:
+        raise VivaError(f"a chart shows one exam, and here are {', '.join(titles)}: name the runs of one")
 
 
 MARK = "mark"
