@@ -217,5 +217,6 @@ def test_narrow_or_dark_nothing_sticks_out_and_all_can_be_read(
     pages = ("", "/answers", "/answer/2.49", "/answer/2.3", "/matrix", "/compare/5?a=1&b=2")
     for address in ("/", *(f"{run}{page_of}" for page_of in pages)):
         page.goto(address)
+        page.wait_for_function("() => !document.querySelector('meta[http-equiv=refresh]')")
         assert page.evaluate("document.documentElement.scrollWidth") <= settings["viewport"]["width"], address
         assert page.evaluate(script("contrast.js"))["poor"] == [], address
