@@ -21,13 +21,13 @@ from viva.types import (
     BenchmarkInfo,
     Choose,
     Compare,
+    Constant,
     Defect,
     Evidence,
     ExamSpec,
     Execute,
     Execution,
     Generate,
-    Kind,
     Opinion,
     Prompt,
     Question,
@@ -133,9 +133,8 @@ class Exam(Protocol):
         """The exact prompt for one question. Exemplars that do not fit go; `room` is the model's, where it is known."""
         ...
 
-    def constants(self) -> Mapping[Kind, Sequence[str]]:
-        """Answers that fit all questions of a kind alike, made of the golds: what the best of them earns is earned
-        without reading a question."""
+    def constant(self) -> Constant | None:
+        """The best constant answer, made of the golds; None where there is none."""
         ...
 
     def variant(self, question: Question, sample: int) -> Question:

@@ -88,6 +88,19 @@ class Question(Struct, frozen=True, kw_only=True):
     """Of a question as one cell of a design asks it: factor → level, by their names."""
 
 
+class Constant(Struct, frozen=True, kw_only=True):
+    """The best answer that is the same for all questions of a kind: what it scores tells nothing of a model.
+
+    `score` is averaged as the exam's headline is; what only a program or a judge could decide counts as wrong.
+    """
+
+    answers: dict[Kind, str]
+    score: float
+    tested: int = 0
+    """Questions with tests, where it is known that a program passes some of them that does nothing: `unproven`."""
+    unproven: tuple[str, ...] = ()
+
+
 class Message(Struct, frozen=True):
     """One turn of a chat."""
 

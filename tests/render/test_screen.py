@@ -26,7 +26,7 @@ from viva.analysis.estimate import Estimate
 from viva.analysis.posterior import Posterior
 from viva.engine.consumption import Consumed
 from viva.published import neighbours
-from viva.render.grids import folded
+from viva.render.grids import folded, grids_terminal
 from viva.render.result import Grid, Report
 from viva.render.screen import LINES, screen_terminal
 from viva.render.summary import summary_terminal
@@ -308,9 +308,39 @@ def test_colour_says_something_and_can_be_switched_off(monkeypatch: pytest.Monke
 )
 def test_no_text_breaks_a_screen(cells: list[list[str]], width: int) -> None:
     rows = tuple((one[0], one[1], one[2]) for one in cells)
-    text = screen_terminal([Grid("t", ("model", "score", "outcomes"), rows)], [cells[0][0]], width=width)
+    keep = ("score", "outcomes")
+    grids = [Grid("t", ("model", "score", "outcomes"), rows), Grid(cells[-1][1], ("run", *keep), rows, keep=keep)]
+    text = screen_terminal(grids, [cells[0][0]], width=width)
     assert not dangerous(text)
     assert "…" in text or len(text.splitlines()) <= LINES
+    for shown in (text, grids_terminal(grids, [cells[0][0] * 9], width=width)):
+        assert max(map(cell_len, shown.splitlines())) <= width
+
+
+def test_what_cannot_be_left_out_is_narrower() -> None:
+    """A path, a state and a signature are longer than the screen, and all of the columns have to be there."""
+    rows = (("runs/2026-11-26-cmmlu-csbench/again", "41.00", "grade again: viva score " + "very-long-name" * 4),)
+    grid = Grid("Runs", ("run", "score", "state"), rows, keep=("score", "state"))
+    note = "signature: " + "|".join(f"setting{number}:0123456789abcdef" for number in range(12))
+    for width in (40, 60, 80):
+        for text in (
+            screen_terminal([grid], [note], width=width, words={"run", "state"}),
+            grids_terminal([grid], [note], width=width, words={"run", "state"}),
+        ):
+            assert max(map(cell_len, text.splitlines())) <= width
+            assert all(word in text for word in ("41.00", "run", "score", "state")), "nothing is left out"
+            assert "".join(text.split())[-len("".join(note.split())) :] == "".join(note.split()), "nor cut"
+
+
+def test_decimal_points_are_below_each_other_where_there_is_place() -> None:
+    cells = ("3.50", "61.20†", "–", "100.00", "< 0.001")
+    grid = Grid("t", ("model", "score"), tuple((f"m{at}", cell) for at, cell in enumerate(cells)))
+    for text in (screen_terminal([grid], [], width=40), grids_terminal([grid], [], width=40)):
+        points = [line.index(".") for line in text.splitlines() if "." in line]
+        assert len(points) == 4
+        assert len(set(points)) == 1
+    words = Grid("t", ("model", "pair"), (("a", "3.50 of 4"), ("b", "x.y"), ("c", "12 of 40")))
+    assert "\na      3.50 of 4\n" in screen_terminal([words], [], width=40), "what is no figure is as it was"
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ hello <- function() cat("hi\n")
 mode <- function(x) { u <- unique(x); u[which.max(tabulate(match(x, u)))] }
 Stack <- setRefClass("Stack", fields = list(items = "list"), methods = list(
   push = function(x) { items[[length(items) + 1]] <<- x }, size = function() length(items)))
+agrees <- function(x, y) TRUE
 tolerant <- function(f, x) tryCatch(f(x), error = function(e) 0)
 person <- function(n) structure(list(name = n), class = "person")
 format.person <- function(x, ...) paste0(x$name, ".")
@@ -51,6 +52,11 @@ HOLDS = (
     "stopifnot(tolerant(function(x) { stopifnot(x == 3); fails() }, 3) == 0)",
     'stopifnot(format(person("A")) == "A.", identical(person("A")$name, "A"))',
     'r <- tryCatch(warns(), warning = function(w) conditionMessage(w))\nstopifnot(r == "careful")',
+)
+DECIDED = (
+    "stopifnot(agrees(same(2), 4))",
+    "d <- same(2)\nheld <- agrees(d, 4)\nif (!isTRUE(held)) stop('no')",
+    "s <- Stack$new()\ns$push(4)\nstopifnot(identical(s$items, list(4)), s$size() == 1 && agrees(s$items[[1]], 4))",
 )
 FAILS = ("stopifnot(double(2) == 5)", "stopifnot(nothing(2) == 4)", 'stop("x")', "fails()", 'q("no", 0)')
 FAKES = (
@@ -97,11 +103,12 @@ def test_what_looks_at_a_process_as_a_whole_is_shared() -> None:
 @pytest.mark.sandbox
 @pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.slow)])
 def test_an_r_test_means_what_it_meant_beside_its_program(every: int, run: Run) -> None:
-    holds, fails = HOLDS[::every], FAILS[::every]
-    found = run(*(request("r", PROGRAM, test, seconds=60) for test in (*holds, *fails)))
-    for (test, ran), row in tabled(*zip((*holds, *fails), found, strict=True)):
+    tests = *HOLDS[::every], *FAILS[::every], *DECIDED[::every]
+    found = run(*(request("r", PROGRAM, test, seconds=60) for test in tests))
+    for (test, ran), row in tabled(*zip(tests, found, strict=True)):
         with row:
-            assert (ran.verdict, ran.isolation) == ("passed" if test in holds else "failed", "separate"), ran.detail
+            assert ran.verdict == ("failed" if test in FAILS else "passed"), ran.detail
+            assert ran.isolation == ("shared" if test in DECIDED else "separate")
 
 
 @pytest.mark.sandbox

@@ -112,17 +112,11 @@ class Breakdown:
     """The scores of one model on one exam, summed up a question, ready for any cell.
 
     `attempts` is what several answers to a question count as, where a line does not say otherwise. `layouts` are the
-    exam's tables: their lines are the parts that a cell may lack. `constant` has the scores of one answer to all.
+    exam's tables: their lines are the parts that a cell may lack.
     """
 
-    def __init__(
-        self,
-        scores: Columns,
-        attempts: str = "",
-        layouts: Iterable[TableSpec] = (),
-        constant: Breakdown | None = None,
-    ) -> None:
-        self._scores, self._constant = scores, constant
+    def __init__(self, scores: Columns, attempts: str = "", layouts: Iterable[TableSpec] = ()) -> None:
+        self._scores = scores
         self._parts = _parts(layouts, scores.columns)
         self._known = [*(name for name in scores.texts if name.startswith("tag:") or name == "cluster"), "weight"]
         """What is the same for all answers to a question."""
@@ -204,9 +198,6 @@ class Breakdown:
             found = replace(found, lacks=self._lacks(_part(view.questions, lines), found.n))
         if self._repeats > 1 and attempts in ("mean", "best") and found.mean is not None:
             found = replace(found, sd=self._deviation(view.answers, lines, over))
-        if self._constant and attempts in ("mean", "best") and kind == "score" and not any(map(_of_a_part, lines)):
-            same = self._constant.cell(*lines)
-            found = replace(found, constant=same.floor if same.n else None)
         return found
 
     def _ratio(self, lines: Sequence[Aggregate], per: str) -> _View:
@@ -274,10 +265,6 @@ def _part(data: Columns, lines: Sequence[Aggregate]) -> Columns:
     """The rows that all `lines` share."""
     masks = [data.among(f"tag:{tag}", values) for line in lines for tag, values in line.where.items()]
     return data.take(np.logical_and.reduce(masks)) if masks else data
-
-
-def _of_a_part(line: Aggregate) -> bool:
-    return bool(line.part or line.per or line.given)
 
 
 _SOME = 0.005

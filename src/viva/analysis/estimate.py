@@ -76,8 +76,6 @@ class Estimate(Struct, frozen=True, kw_only=True):
     """The least and the most that the score can be when what is missing is decided."""
     sd: float | None = None
     """Standard deviation of the mean over repeats."""
-    constant: float | None = None
-    """The score of the best answer that is the same for all questions of a kind; None where nothing tells it."""
     outcomes: dict[str, int] = {}
     unit: Literal["answers", "questions"] = "answers"
     """What `n` counts: answers (of several repeats, the best of each), or questions where each has one, or its answers

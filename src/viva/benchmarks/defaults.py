@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from fractions import Fraction
 
 from viva.contracts import Exam
-from viva.types import Compare, Evidence, Execute, Generate, Kind, Opinion, Question, Response, ReviewItem
-
-_CONSTANTS = 5
-"""Golds of a kind that are tried as a constant answer."""
+from viva.types import Compare, Constant, Evidence, Execute, Generate, Kind, Opinion, Question, Response, ReviewItem
 
 
 class NoExecution:
@@ -39,13 +37,22 @@ class NoDesign:
 class GradedByRule(NoExecution, NoSimilarity, NoDesign):
     """The part of `Exam` about everybody else, for exams where a rule grades every answer."""
 
-    def constants(self: Exam) -> Mapping[Kind, Sequence[str]]:
-        """The most frequent golds."""
-        counts: dict[Kind, Counter[str]] = {}
+    def constant(self: Exam) -> Constant | None:
+        """The gold of each kind that scores most; one that counts in part is wrong. None where scores have parts."""
+        headline, sizes = self.headline(), Counter[str]()
         for question in self.questions():
-            if question.answer and question.kind != "open":
-                counts.setdefault(question.kind, Counter())[question.answer] += question.weight
-        return {kind: tuple(gold for gold, _ in golds.most_common(_CONSTANTS)) for kind, golds in counts.items()}
+            if question.answer is not None:
+                sizes[question.tags.get(headline.over, "")] += question.weight
+        shares: dict[Kind, dict[str, Fraction]] = {}
+        for question in self.questions():
+            if question.answer and question.kind not in ("open", "blank"):  # a judge compares
+                golds = shares.setdefault(question.kind, defaultdict(Fraction))
+                size = sizes[question.tags.get(headline.over, "")] * len(sizes)
+                golds[question.answer] += Fraction(question.weight, size)
+        if headline.part or not shares:
+            return None
+        best = {kind: max(golds, key=golds.__getitem__) for kind, golds in shares.items()}
+        return Constant(answers=best, score=float(sum(shares[kind][best[kind]] for kind in best)))
 
     def judgements(
         self, question: Question, response: Response, samples: int, similarities: Mapping[str, float]

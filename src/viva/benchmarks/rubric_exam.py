@@ -22,11 +22,13 @@ from viva.scorers.rubric.grade import grade
 from viva.scorers.rubric.keywords import words_of
 from viva.scorers.rubric.model import Graded, Points, Rubric
 from viva.scorers.rubric.packages import imported
+from viva.scorers.rubric.trivial import PROVES_NOTHING
 from viva.types import (
     ANSWER,
     CUT_OFF,
     NOTHING,
     Aggregate,
+    Constant,
     Defect,
     Evidence,
     ExamSpec,
@@ -34,7 +36,6 @@ from viva.types import (
     Execution,
     Generate,
     Isolation,
-    Kind,
     Message,
     Outcome,
     Prompt,
@@ -118,16 +119,27 @@ class RubricExam(JudgedExam, NoSimilarity, NoDesign):
         """What grades a question's answers."""
         return self._items[question.id].rubric
 
-    def constants(self) -> Mapping[Kind, Sequence[str]]:
-        """Letters, truth values, and as many of all keywords as a reply holds, the shortest first."""
-        rubrics = [item.rubric for item in self._items.values()]
-        golds = [rubric.choice.answer for rubric in rubrics if rubric.choice]
-        golds += [str(rubric.truth.answer) for rubric in rubrics if rubric.truth]
-        words = {word for rubric in rubrics for item in rubric.keywords for word in words_of(item)}
+    def constant(self) -> Constant | None:
+        """As many of all keywords as a reply holds, the shortest first; without any the most frequent letter."""
+        items = [item for item in self._items.values() if item.question.answer is not None]
+        words = {word for item in items for keyword in item.rubric.keywords for word in words_of(keyword)}
         ordered = sorted(words, key=lambda word: (len(word), word))
         ends = itertools.accumulate(len(word) + 1 for word in ordered)
         listed = "\n".join(word for word, end in zip(ordered, ends, strict=True) if end <= LONGEST_LIST)
-        return {"free": tuple(dict.fromkeys(filter(None, (*golds, listed))))}
+        golds = [item.rubric.choice.answer for item in items if item.rubric.choice]
+        golds += [str(item.rubric.truth.answer) for item in items if item.rubric.truth]
+        answer = listed or max(golds, key=golds.count, default="")
+        if not answer or self.headline().part:
+            return None
+        points = [self.score(item.question, Response(text=answer)).value or 0.0 for item in items]
+        weak = {defect.question for defect in self.defects if defect.kind == PROVES_NOTHING}
+        tested = [item.question.id for item in items if item.rubric.tests]
+        return Constant(
+            answers={"free": answer},
+            score=sum(points) / len(points),
+            tested=len(tested),
+            unproven=tuple(filter(weak.__contains__, tested)),
+        )
 
     def request(
         self, question: Question, sample: int, sampling: Sampling, context_window: ContextWindow | None = None

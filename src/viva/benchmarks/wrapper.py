@@ -9,12 +9,12 @@ from viva.types import (
     NOTHING,
     Aggregate,
     Compare,
+    Constant,
     Defect,
     Evidence,
     ExamSpec,
     Execute,
     Generate,
-    Kind,
     Opinion,
     Question,
     Request,
@@ -62,9 +62,9 @@ class ExamWrapper:
         """The prompt of the exam inside."""
         return self._inner.request(question, sample, sampling, context_window)
 
-    def constants(self) -> Mapping[Kind, Sequence[str]]:
-        """Those of the exam inside."""
-        return self._inner.constants()
+    def constant(self) -> Constant | None:
+        """That of the exam inside."""
+        return self._inner.constant()
 
     def variant(self, question: Question, sample: int) -> Question:
         """As the exam inside."""

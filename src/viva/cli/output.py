@@ -77,6 +77,15 @@ def print_report(report: Report, output: OutputOptions) -> None:
     emit(text, output.out)
 
 
+def show_line(line: str, hanging: int = 0) -> None:
+    """Print a line no wider than the terminal; what goes on in a next one is set in by so many columns."""
+    from viva.render.grids import folded
+
+    width, _ = screen(None)
+    text = folded(line[hanging:], max(width - hanging, 20)) if width else line[hanging:]
+    click.echo(line[:hanging] + text.replace("\n", "\n" + " " * hanging))
+
+
 def screen(out: Path | None) -> tuple[int | None, bool]:
     """How tables are set: the terminal's width and True for colours, or (None, False) for a file or a pipe."""
     if out is not None or not sys.stdout.isatty():

@@ -105,17 +105,7 @@ def as_csv(report: Report) -> str:
     Published figures have rows of their own, with a mean alone; `published` says where it stands and how it was asked.
     So have canaries, in the table `canaries`.
     """
-    measures = (
-        "n",
-        "mean",
-        "low",
-        "high",
-        "floor",
-        "ceiling",
-        "sd",
-        "clusters",
-        "constant",
-    )  # of a range there is no mean
+    measures = ("n", "mean", "low", "high", "floor", "ceiling", "sd", "clusters")  # of a range there is no mean
     table = CsvText(
         ["exam", "model", "table", "row", "column", *measures, *OUTCOMES, "trained", "signature", "published"]
     )
@@ -135,7 +125,7 @@ def as_csv(report: Report) -> str:
 
 def _canary_lines(report: Report) -> Iterator[list[object]]:
     """Judges stand where models do: the share of verdicts that agree, and the mean marks of right and wrong answers."""
-    empty = [""] * (7 + len(OUTCOMES) + 3)
+    empty = [""] * (6 + len(OUTCOMES) + 3)
     for one in report.canaries:
         where = [csv_safe(one.exam), csv_safe(one.judge), "canaries"]
         yield [*where, "all", "agreement", len(one.known), one.agreement, *empty]
@@ -145,7 +135,7 @@ def _canary_lines(report: Report) -> Iterator[list[object]]:
 
 
 def _published_lines(result: Result) -> Iterator[list[object]]:
-    empty = [""] * (7 + len(OUTCOMES) + 2)  # intervals, bounds, sd and clusters, outcomes, tokens and signature
+    empty = [""] * (6 + len(OUTCOMES) + 2)  # intervals, bounds, sd and clusters, outcomes, tokens and signature
     for one in result.beside:
         where = csv_safe(f"{one.source.cited}; {one.condition}")
         tables = {found.name: found for found in result.tables}

@@ -6,10 +6,14 @@ import io
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from operator import gt
+from typing import TYPE_CHECKING
 
 from viva.render.result import Grid
 from viva.render.text import latex, markdown
 from viva.visible import escape_invisible
+
+if TYPE_CHECKING:
+    from rich.console import JustifyMethod
 
 WORDS = frozenset({"outcomes", "model", "exam", "judge", "published as"})
 """Columns of words, which a terminal table sets flush left, as it does the first one."""
@@ -28,6 +32,7 @@ def grids_terminal(
     words: Collection[str] = WORDS,
 ) -> str:
     """Tables for a terminal, `closing` line by line below. Model text reaches it through `visible`, never as markup."""
+    from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table as RichTable
     from rich.text import Text
@@ -40,10 +45,20 @@ def grids_terminal(
         color_system="standard" if colour else None,
         highlight=False,
     )
+
+    def whole(line: str) -> str:  # a file or a pipe has as much place as it takes
+        return folded(one_lined(line), width) if width else one_lined(line)
+
+    def right(cell: str, wide: int) -> str:
+        return "\n".join(" " * (wide - cell_len(line)) + line for line in folded(cell, wide).splitlines())
+
     for found in grids:
-        shown = [[escape_invisible(cell) for cell in row] for row in (found.header, *found.rows)]
+        plain = [[one_lined(cell) for cell in row] for row in (found.header, *found.rows)]
         left = [index == 0 or name in words for index, name in enumerate(found.header)]
+        shown = aligned(plain, left)
         widths = _widths(shown, left, console.width)
+        if widths is None and shown != plain:
+            shown, widths = plain, _widths(plain, left, console.width)
         table = RichTable()
         if widths is None:  # a row is told as lines
             table.show_header = False
@@ -53,14 +68,22 @@ def grids_terminal(
                 table.add_section()
         else:
             for name, flush, wide in zip(shown[0], left, widths, strict=True):
-                table.add_column(Text(name), justify="left" if flush else "right", overflow="fold", width=wide)
+                side: JustifyMethod = "left" if flush else "right"
+                table.add_column(Text(name, justify=side), justify="left", overflow="fold", width=wide)
             for row in shown[1:]:
-                table.add_row(*(Text(folded(cell, wide)) for cell, wide in zip(row, widths, strict=True)))
-        console.print(Text(escape_invisible(found.title), style="bold"), soft_wrap=True)
+                fitted = zip(row, left, widths, strict=True)
+                texts = (folded(cell, wide) if flush else right(cell, wide) for cell, flush, wide in fitted)
+                table.add_row(*map(Text, texts))
+        console.print(Text(whole(found.title), style="bold"), soft_wrap=True)
         console.print(table)
     for line in closing:
-        console.print(Text(escape_invisible(line)), soft_wrap=True)
+        console.print(Text(whole(line)), soft_wrap=True)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+def one_lined(text: str) -> str:
+    """A text as a terminal shows it, with blanks for tabs, which have no width that is known here."""
+    return escape_invisible(text).replace("\t", " ")
 
 
 _UNIT = re.compile(
@@ -71,8 +94,26 @@ _UNIT = re.compile(
 )
 
 
-_STROKE = re.compile(r"(?<=[-/_])(?=\w)")
+_STROKE = re.compile(r"(?<=[-/_|])(?=\w)")
 """Where a word may be cut."""
+_DECIMAL = re.compile(r"\D{0,3}[\d,]+(?=\.\d|$)|–(?=†?$)")
+"""A figure up to its decimal point, or a dash for none."""
+_FILL = 4
+
+
+def aligned(shown: list[list[str]], left: Sequence[bool]) -> list[list[str]]:
+    """Cells below a header, in columns of figures filled up behind so that decimal points are below each other; not
+    where that takes more than `_FILL` blanks, as of a range among means, which would lead away from the header."""
+    from rich.cells import cell_len
+
+    columns = [list(column) for column in zip(*shown, strict=False)]
+    for column, flush in zip(columns, left, strict=True):
+        cells = {text: _DECIMAL.match(text) for text in column[1:] if text}
+        tails = {text: cell_len(text[point.end() :]) for text, point in cells.items() if point}
+        if flush or len(tails) < len(cells) or max(tails.values(), default=0) - min(tails.values(), default=0) > _FILL:
+            continue
+        column[1:] = [text and text + " " * (max(tails.values()) - tails[text]) for text in column[1:]]
+    return [list(row) for row in zip(*columns, strict=True)]
 
 
 def units(text: str) -> list[str]:
@@ -81,7 +122,8 @@ def units(text: str) -> list[str]:
 
 
 def folded(text: str, wide: int) -> str:
-    """A cell broken between its parts, never in one that has place; one that has none after a hyphen or a stroke."""
+    """A text in lines of at most `wide` columns: broken between its parts, never in one that has place; one that has
+    none after a hyphen or a stroke, else where the line ends."""
     from rich.cells import cell_len
 
     lines: list[str] = []
@@ -101,11 +143,13 @@ def folded(text: str, wide: int) -> str:
 
 def _pieces(line: str, wide: int) -> Iterator[tuple[str, str]]:
     """The parts of a line, each with what stands before it: a blank, or nothing within a word that is cut."""
-    from rich.cells import cell_len
+    from rich.cells import cell_len, chop_cells
 
     for unit in units(line):
-        for place, piece in enumerate(_STROKE.split(unit) if cell_len(unit) > wide else [unit]):
-            yield "" if place else " ", piece
+        for word in unit.split() if cell_len(unit) > wide else [unit]:
+            for place, part in enumerate(_STROKE.split(word) if cell_len(word) > wide else [word]):
+                for number, piece in enumerate(chop_cells(part, wide) if cell_len(part) > wide else [part]):
+                    yield "" if place or number else " ", piece
 
 
 def _widths(shown: Sequence[Sequence[str]], left: Sequence[bool], capacity: int) -> list[int] | None:

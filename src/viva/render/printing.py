@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
-from viva.errors import EXIT_OK, VivaError, missing_extras
+from viva.errors import EXIT_OK, missing_extras
 from viva.io.tables import CsvText
 from viva.render.grids import GRID_FORMATS, WORDS, grids_terminal
 from viva.render.notebook import grids_html
@@ -20,6 +19,9 @@ if TYPE_CHECKING:
     import polars as pl
 
     from viva.render.charts import Chart
+
+Drawing: TypeAlias = "Callable[[], Chart] | None"
+"""A chart that is drawn when it is asked for; None where a study has none."""
 
 
 class StudyResult(ABC):
@@ -53,23 +55,13 @@ class StudyResult(ABC):
     def data(self) -> object:
         """Everything, as plain data: what the JSON holds."""
 
-    drawing: ClassVar[str] = ""
-    """The module and its function that draw what `drawn` gives, loaded by name: charts know
-    the results that they draw, and not the other way round."""
-
-    def drawn(self) -> tuple[object, ...]:
-        """What the chart shows. Raises VivaError for what one chart cannot show."""
-        return ()
+    drawing: Drawing = None
+    """Given by the study, which knows tables and chart. Raises VivaError for what a chart cannot show."""
 
     @missing_extras()
     def chart(self) -> Chart | None:
         """An Altair chart; None where a study has none. Raises VivaError for what one chart cannot show."""
-        if not self.drawing:
-            return None
-        shown = self.drawn()
-        module, _, function = self.drawing.partition(":")
-        found: Chart = getattr(importlib.import_module(module), function)(*shown)
-        return found
+        return self.drawing() if self.drawing else None
 
     @missing_extras()
     def to_frame(self) -> pl.DataFrame:
@@ -119,9 +111,3 @@ def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     table = CsvText(header)
     table.add_all([csv_safe(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
     return table.text()
-
-
-def refuse_several(titles: Sequence[str]) -> None:
-    """Refuse to draw several exams in one chart."""
-    if len(titles) > 1:
-        raise VivaError(f"a chart shows one exam, and here are {', '.join(titles)}: name the runs of one")

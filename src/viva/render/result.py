@@ -16,7 +16,7 @@ from viva.engine.signing import settings as settings  # noqa: PLC0414
 from viva.engine.signing import signature as signature  # noqa: PLC0414
 from viva.errors import flag
 from viva.published import Neighbour
-from viva.types import NOT_ASKED, UNANSWERED, Kind, Served, StopReason, outcome_name
+from viva.types import NOT_ASKED, UNANSWERED, Constant, Served, StopReason, outcome_name
 from viva.visible import one_line
 
 MIXED = "§"
@@ -55,15 +55,6 @@ class Grid(Struct, frozen=True, omit_defaults=True):
     """Whether an option asked for it: of several tables it gives way last."""
     legend: str = ""
     """The line below the tables that only this one needs: a screen has it where it has the table."""
-
-
-class Constant(Struct, frozen=True, kw_only=True):
-    """The best answer that is the same for all questions of a kind (`Estimate.constant` is its score), and how many
-    questions have tests, with those that a program passes that does nothing."""
-
-    answers: dict[Kind, str]
-    tested: int = 0
-    unproven: tuple[str, ...] = ()
 
 
 class Result(Struct, frozen=True, kw_only=True):
@@ -328,17 +319,16 @@ def published_notes(results: Sequence[Result]) -> list[str]:
 def constant_notes(results: Sequence[Result]) -> list[str]:
     """What the best constant answer scores on each exam, and how many tests prove nothing, in a line."""
     scores, tests = list[str](), list[str]()
-    for result in {one.exam: one for one in results}.values():
-        constant, share = result.constant, result.overall.constant
-        if constant is None or share is None:
+    for exam, one in {result.exam: result.constant for result in results}.items():
+        if one is None:
             continue
-        said = dict.fromkeys(
-            f"{answer.count(chr(10)) + 1:,} keywords" if "\n" in answer else one_line(answer, 20)
-            for answer in constant.answers.values()
+        texts = dict.fromkeys(
+            f"{text.count(chr(10)) + 1:,} keywords" if "\n" in text else one_line(text, 20)
+            for text in one.answers.values()
         )
-        scores.append(f"{percent(share)} on {result.exam} ({', '.join(said)})")
-        if constant.unproven:
-            tests.append(f"{len(constant.unproven):,} of {constant.tested:,} questions with tests on {result.exam}")
+        scores.append(f"{percent(one.score)} on {exam} ({', '.join(texts)})")
+        if one.unproven:
+            tests.append(f"{len(one.unproven):,} of {one.tested:,} questions with tests on {exam}")
     passed = f"; a program that does nothing passes {', '.join(tests)}" if tests else ""
     return [f"The best constant answer scores {', '.join(scores)}{passed}."] if scores else []
 
@@ -405,7 +395,7 @@ def footnotes(results: Sequence[Result]) -> list[str]:
             notes.append(
                 f"{result.model} on {result.exam}: of {result.programs:,} answers with programs, {result.shared:,} "
                 "shared a process with their test, which a program written against Viva's harness could fool; "
-                "`viva show` says which, docs/running-programs.md what that means."
+                "`viva show` says which, `viva docs safety` what that means."
             )
         cell = result.overall
         if note := _passed(result):

@@ -14,14 +14,13 @@ import os.path
 import re
 from collections.abc import Collection, Sequence
 from operator import gt
-from textwrap import wrap
 
 from msgspec import Struct
 
 from viva.analysis.wording import UNSURE
-from viva.render.grids import WORDS, folded, units
+from viva.render.grids import WORDS, aligned, folded, one_lined, units
 from viva.render.result import Grid
-from viva.visible import escape_invisible, plural
+from viva.visible import plural
 
 LINES = 40
 """Lines of a screen."""
@@ -83,7 +82,7 @@ def screen_terminal(
     )
     notes = _notes(closing, wide, more)
     fitted = [_fit(grid, wide, words) for grid in grids]
-    heads = [wrap(escape_invisible(grid.title), wide, break_on_hyphens=False) for grid in grids]
+    heads = [folded(one_lined(grid.title), wide).splitlines() for grid in grids]
     shares = _shares(grids, fitted, heads, lines - len(notes))
     narrower = [
         _all_rows(grid, table, share, wide, words) for grid, table, share in zip(grids, fitted, shares, strict=True)
@@ -124,7 +123,7 @@ def screen_terminal(
         show("")
     hidden = [grid.title for grid, share in zip(grids, shares, strict=True) if not share]
     if hidden:
-        named = "; ".join(map(escape_invisible, hidden))
+        named = "; ".join(map(one_lined, hidden))
         show(_line(f"{plural(len(hidden), 'more table')} ({more}): {named}", wide), "dim")
         show("")
     for line in notes:
@@ -136,7 +135,7 @@ def _line(text: str, wide: int) -> str:
     """The beginning of a text that fits one line, whole words."""
     if len(text) <= wide:
         return text
-    return f"{wrap(text, wide - 2, break_on_hyphens=False)[0]} …"
+    return f"{folded(text, wide - 2).splitlines()[0]} …"
 
 
 def _notes(closing: Sequence[str], wide: int, more: str, lines: int = NOTES) -> list[str]:
@@ -148,7 +147,7 @@ def _notes(closing: Sequence[str], wide: int, more: str, lines: int = NOTES) -> 
     left = 0
     ranked = sorted(_one_of_each(closing, more), key=lambda note: (not _FIRST.search(note), not _MISSING.search(note)))
     for number, note in enumerate(ranked):
-        found = wrap(escape_invisible(note), wide, break_long_words=False, break_on_hyphens=False)
+        found = folded(one_lined(note), wide).splitlines()
         if number and len(shown) + len(found) > lines - 1 and not _FIRST.search(note):
             left += 1
         else:
@@ -232,8 +231,8 @@ def _fit(grid: Grid, wide: int, words: Collection[str], fewer: int = 0) -> _Fitt
     """A table in so many columns of a terminal; `fewer`: so many of its own are left out in any case."""
     from rich.cells import cell_len
 
-    cells = [[escape_invisible(cell) for cell in row] for row in (grid.header, *grid.rows)]
     flush = [at == 0 or name in words for at, name in enumerate(grid.header)]
+    cells = [[one_lined(cell) for cell in row] for row in (grid.header, *grid.rows)]
     kept = list(range(len(grid.header)))
 
     def longest(parts: list[str]) -> int:
@@ -252,15 +251,16 @@ def _fit(grid: Grid, wide: int, words: Collection[str], fewer: int = 0) -> _Fitt
         least[at] = max(heads[at], min(whole[at], _NAME, max(_SHORT, longest(short[at]))))
     order = _order(grid)
     dropped: list[int] = []
-    while order and (sum(least[at] + _GAP for at in kept) - _GAP > wide or len(dropped) < fewer):
+    while order and (_total(least, kept) > wide or len(dropped) < fewer):
         dropped.append(order.pop(0))
         kept.remove(dropped[-1])
-    while sum(least[at] + _GAP for at in kept) - _GAP > wide:
-        longer = [at for at in names.intersection(kept) if least[at] > _SHORTEST]
-        if not longer:
-            break
-        least[max(longer, key=least.__getitem__)] -= 1
-    widths = {at: max(whole[at], cell_len(cells[0][at])) for at in kept}
+    for which in (names, {at for at, left in enumerate(flush) if left}):  # words are cut where nothing else is left
+        _narrow(least, which.intersection(kept), kept, wide)
+    while _total(least, kept) > wide and len(kept) > 1:
+        dropped.append(kept.pop())
+    least[0] = min(least[0], wide)
+    _align(cells, flush, kept, least, wide)
+    widths = {at: max(least[at], whole[at], cell_len(cells[0][at])) for at in kept}
     floors = ({at: max(least[at], whole[at]) for at in kept}, {at: least[at] for at in kept})
     for floor in floors:  # headings break first
         while sum(widths.values()) + _GAP * (len(kept) - 1) > wide and any(map(gt, widths.values(), floor.values())):
@@ -292,8 +292,32 @@ def _fit(grid: Grid, wide: int, words: Collection[str], fewer: int = 0) -> _Fitt
         return found
 
     missing = ", ".join(cells[0][at] for at in sorted(dropped))
-    left_out = wrap(f"not shown in {wide} columns: {missing}", wide, break_on_hyphens=False) if dropped else []
+    left_out = folded(f"not shown in {wide} columns: {missing}", wide).splitlines() if dropped else []
     return _Fitted(lines(cells[0], header=True), [lines(row) for row in cells[1:]], spans, left_out)
+
+
+def _total(widths: Sequence[int], kept: Sequence[int]) -> int:
+    """Columns of the terminal that these columns take."""
+    return sum(widths[at] + _GAP for at in kept) - _GAP
+
+
+def _narrow(widths: list[int], which: Collection[int], kept: Sequence[int], wide: int) -> None:
+    """Take from the widest of some columns until all fit, or these are at their shortest."""
+    while _total(widths, kept) > wide and (longer := [at for at in which if widths[at] > _SHORTEST]):
+        widths[max(longer, key=widths.__getitem__)] -= 1
+
+
+def _align(cells: list[list[str]], flush: Sequence[bool], kept: Sequence[int], widths: list[int], wide: int) -> None:
+    """Put decimal points below each other in those of the columns that have place for it."""
+    from rich.cells import cell_len
+
+    points = aligned(cells, flush)[1:]
+    for at in kept:
+        longer = max([widths[at], *(cell_len(row[at]) for row in points)])
+        if not flush[at] and _total(widths, kept) - widths[at] + longer <= wide:
+            widths[at] = longer
+            for row, point in zip(cells[1:], points, strict=True):
+                row[at] = point[at]
 
 
 _PAIR = frozenset({"first", "second"})

@@ -78,6 +78,8 @@ def drawable(series: Sequence[Series]) -> list[Series]:
 
 def text_chart(series: Sequence[Series], axis: str) -> str:
     """Curves as letters on a grid, the legend below; empty where there is nothing to draw."""
+    from rich.cells import cell_len
+
     shown = drawable(series)
     if not shown:
         return ""
@@ -93,8 +95,12 @@ def text_chart(series: Sequence[Series], axis: str) -> str:
     lines = [f"{labels.get(row, ''):>5} ┤{''.join(cells[row])}".rstrip() for row in range(_HEIGHT)]
     lines = [f"{'per cent':>8}", *lines]
     lines += [f"{'':>5} └{'─' * _WIDTH}", f"{'':>7}{_ruler(axes)}", f"{'':>7}{axis}{', log scale' if axes.log else ''}"]
-    legend = "   ".join(f"{letter} {one_line(one.name, 40)}" for one, letter in zip(shown, letters, strict=True))
-    return "\n".join([*lines, f"{'':>7}{legend}   {SEVERAL} several"]) + "\n"
+    legend = [""]
+    named = [f"{letter} {one_line(one.name, 40)}" for one, letter in zip(shown, letters, strict=True)]
+    for part in (*named, f"{SEVERAL} several"):
+        longer = f"{legend[-1]}   {part}" if legend[-1] else part
+        legend[-1:] = [longer] if cell_len(longer) <= _WIDTH else [legend[-1], part]
+    return "\n".join([*lines, *(f"{'':>7}{line}" for line in legend)]) + "\n"
 
 
 def _axes(series: Sequence[Series]) -> _Axes:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from viva.analysis.wording import UNSURE
+from viva.errors import VivaError
 from viva.web.charts import Scheme, tokens
 
 if TYPE_CHECKING:
@@ -20,6 +21,12 @@ FILE_WIDTH = 640
 def category(scheme: Scheme = "light") -> tuple[str, ...]:
     """Colours of unordered kinds, after Okabe and Ito."""
     return tuple(tokens()[scheme]["category"])
+
+
+def one_exam(titles: Sequence[str]) -> None:
+    """Refuse to draw several exams in one chart."""
+    if len(titles) > 1:
+        raise VivaError(f"a chart shows one exam, and here are {', '.join(titles)}: name the runs of one")
 
 
 MARK = "mark"

@@ -28,7 +28,7 @@ from viva.runs.config import LimitOptions
 from viva.runs.graded import rows_by_evaluation
 from viva.runs.open import OpenRun, prepare
 from viva.runs.published_rows import unknown_notes, with_published_rows
-from viva.runs.score import best_constant, canary_marks, judging_consumed, with_estimates
+from viva.runs.score import canary_marks, judging_consumed, with_estimates
 from viva.types import OUTCOMES, Aggregate, ScoreRow, StopReason, TableSpec
 
 _CHUNK = 4096
@@ -78,7 +78,7 @@ def read_run(path: Path, beside: str) -> Reported:
         label = exam.spec.label
         if label not in layouts:
             layouts[label] = _layouts(found, exam, folder.record.exams.index(exam))
-        result = _result(rows, found, exam, model, layouts[label], folder.record.exams.index(exam))
+        result = _result(rows, found, exam, model, layouts[label])
         found.results.append(with_published_rows(result, beside, exam, folder.record))
     headline, _ = next(filter(None, layouts.values()), (Aggregate("mean"), ()))
     found.results, found.estimates = with_estimates(folder, headline, found.results)
@@ -121,7 +121,6 @@ def _result(
     exam: ExamRecord,
     model: str,
     known: tuple[Aggregate, tuple[TableSpec, ...]] | None,
-    index: int,
 ) -> Result:
     from viva.analysis.breakdown import Breakdown, frame
 
@@ -151,8 +150,7 @@ def _result(
         }
         known = Aggregate("mean"), tuple(_by_tag(tags))
     headline, layouts = known
-    best = best_constant(found.opened_run.exams[index]) if found.opened_run else None
-    breakdown = Breakdown(scores, headline.attempts, layouts, best.scores if best else None)
+    breakdown = Breakdown(scores, headline.attempts, layouts)
     record = found.folder.record
     opened = _opened_model(found, model)
     return Result(
@@ -170,7 +168,7 @@ def _result(
         programs=isolations["separate"] + isolations["shared"],
         shared=isolations["shared"],
         pass_line=pass_line,
-        constant=best.constant if best else None,
+        constant=found.opened_run.exams[record.exams.index(exam)].constant() if found.opened_run else None,
         consumed=_consumed(found, label, model, outcomes["right"]),
         cut_off=dict(cut),
     )

@@ -5,17 +5,13 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 import msgspec
-from msgspec import Struct
 
 from viva.analysis.canaries import CanaryMarks
 from viva.benchmarks import find_benchmark
-from viva.contracts import Exam
 from viva.engine.consumption import Consumed, Consumption, cut_off
 from viva.engine.folder import AdaptiveRecord, RunFolder
 from viva.engine.scorefile import new_scores, score_rows
@@ -25,18 +21,14 @@ from viva.providers import traits_of
 from viva.render.canaries import canary_notes
 from viva.render.consumption import judging_notes
 from viva.render.deciders import DeciderCounts
-from viva.render.result import Constant, Report, Result, signature, signed
+from viva.render.result import Report, Result, signature, signed
 from viva.runs.config import OutputOptions
 from viva.runs.draws import Until, estimate, estimated_cell, question_scores, read_draws
 from viva.runs.open import OpenRun, open_evidence
 from viva.runs.progress import Screen
 from viva.runs.published_rows import unknown_notes, with_published_rows
-from viva.scorers.rubric.trivial import PROVES_NOTHING
-from viva.types import Aggregate, Kind, Question, Response, Score, ScoreRow, StopReason
+from viva.types import Aggregate, Response, ScoreRow, StopReason
 from viva.visible import one_line
-
-if TYPE_CHECKING:
-    from viva.analysis.breakdown import Breakdown
 
 
 def grade_run(opened_run: OpenRun, output: OutputOptions) -> Report:
@@ -100,8 +92,7 @@ def result_of(
     from viva.analysis.breakdown import Breakdown, frame
 
     every = evaluation.exam.layouts()
-    best = best_constant(evaluation.exam)
-    breakdown = Breakdown(frame(rows), evaluation.exam.headline().attempts, every, best.scores if best else None)
+    breakdown = Breakdown(frame(rows), evaluation.exam.headline().attempts, every)
     layouts = [layout for layout in every if not (layout.detail and shortened)]
     return Result(
         exam=evaluation.label,
@@ -113,87 +104,8 @@ def result_of(
         signature=said,
         judged=judged,
         pass_line=find_benchmark(evaluation.exam.spec.benchmark).about.pass_line,
-        constant=best.constant if best else None,
+        constant=evaluation.exam.constant(),
     )
-
-
-class BestConstant(Struct, frozen=True, eq=False):
-    """The best answer that is the same for all questions of a kind, and its scores."""
-
-    constant: Constant
-    scores: Breakdown
-
-
-_KNOWN: WeakKeyDictionary[Exam, BestConstant | None] = WeakKeyDictionary()
-
-
-def best_constant(exam: Exam) -> BestConstant | None:
-    """Return the best constant answers of an exam; each model's results need them."""
-    if exam not in _KNOWN:
-        _KNOWN[exam] = _best_constant(exam)
-    return _KNOWN[exam]
-
-
-def _best_constant(exam: Exam) -> BestConstant | None:
-    """The constant answers that score most, each kind of question its own; None where the exam knows none.
-
-    Programs are not run and nobody is asked: what these would decide counts as wrong, and so does a phrase or number
-    that is not the gold itself.
-    """
-    from viva.analysis.breakdown import Breakdown, frame
-
-    known = {kind: answers for kind, answers in exam.constants().items() if answers}
-    headline = exam.headline()
-    if not known or exam.spec.rationale or headline.part:
-        return None
-    sizes = Counter[str]()
-    for question in exam.questions():
-        sizes[question.tags.get(headline.over, "")] += question.weight
-    points = {kind: dict.fromkeys(answers, 0.0) for kind, answers in known.items()}
-    for question in exam.questions():
-        worth = question.weight / sizes[question.tags.get(headline.over, "")]
-        for answer in known.get(question.kind, ()) if question.answer is not None else ():
-            points[question.kind][answer] += worth * (_constant_score(exam, question, answer).value or 0.0)
-    chosen = {kind: max(found, key=lambda answer: found[answer]) for kind, found in points.items()}
-    weak = {defect.question for defect in exam.defects if defect.kind == PROVES_NOTHING}
-    tested = [question.id for question in exam.questions() if exam.executions(question, _PROGRAM)] if weak else []
-    constant = Constant(answers=chosen, tested=len(tested), unproven=tuple(one for one in tested if one in weak))
-    return BestConstant(constant, Breakdown(frame(_constant_rows(exam, chosen)), headline.attempts))
-
-
-_PROGRAM = Response(text="x")
-
-
-def _constant_score(exam: Exam, question: Question, answer: str) -> Score:
-    if question.kind in ("choices", "free"):  # some of it may count
-        return exam.score(question, Response(text=answer))
-    return _RIGHT if answer in (question.answer, *question.accepted) or question.answer == "" else _WRONG
-
-
-_RIGHT, _WRONG = Score(value=1.0, outcome="right"), Score(value=0.0, outcome="wrong")
-
-
-def _constant_rows(exam: Exam, chosen: Mapping[Kind, str]) -> Iterator[ScoreRow]:
-    for question in exam.questions():
-        if question.answer is None:
-            continue
-        answer = chosen.get(question.kind, "")
-        score = _constant_score(exam, question, answer)
-        yield ScoreRow(
-            benchmark=exam.spec.benchmark,
-            exam=exam.spec.label,
-            model="",
-            question=question.id,
-            sample=0,
-            repeat=0,
-            value=score.value,
-            outcome=score.outcome,
-            answer=answer,
-            explanation="",
-            tags=question.tags,
-            weight=question.weight,
-            limits=score.limits,
-        )
 
 
 def _shown(rows: Iterator[ScoreRow], screen: Screen, graded: Iterator[int], expected: int) -> Iterator[ScoreRow]:

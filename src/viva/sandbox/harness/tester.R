@@ -24,7 +24,6 @@ local(envir = new.env(parent = baseenv()), {
             quit("no", 1L)
         }
     }
-    asked <- FALSE
     while ((ready <- link$receive())[[1L]] != "ready") NULL
     global <- globalenv()
     # What the program attached decides what its values mean: d[, 1] of a data.table is not that of a data frame.
@@ -45,6 +44,23 @@ local(envir = new.env(parent = baseenv()), {
     # A name of R's is R's, unless the test is about nothing else.
     library <- defined[vapply(defined, exists, NA, envir = parent.env(global))]
     if (length(setdiff(defined, library))) defined <- setdiff(defined, library)
+    # Whether the word of a function of the program's is all that is asserted, about what another came to; or that of a method.
+    made <- list()
+    asking <- defined
+    for (each in test) if (is.call(each) && as.character(each[[1L]])[1L] %in% c("<-", "=") && is.name(each[[2L]])) {
+        made[[as.character(each[[2L]])]] <- each[[3L]]
+        if (any(all.names(each[[3L]]) %in% asking)) asking <- c(asking, as.character(each[[2L]]))
+    }
+    TELLING <- c("!", "(", "{", "&&", "||", "&", "|", "if", "isTRUE", "isFALSE", "all", "any", "stopifnot", "assert", "assert_true", "assert_false")
+    trusted <- function(word, holds = TRUE) {
+        if (is.name(word)) word <- made[[as.character(word)]]
+        if (!is.call(word)) return(FALSE)
+        of <- function(part) any(all.names(part) %in% asking)
+        given <- as.list(word)[-1L]
+        if (!of(word[[1L]])) return(any(all.names(word[[1L]]) %in% TELLING) && any(vapply(given, trusted, NA)))
+        if (is.call(word[[1L]])) holds && length(given) > 0L else any(vapply(given, of, NA))
+    }
+    asked <- any(vapply(as.list(test), trusted, NA, FALSE))
     OPERATORS <- c("==", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "^", "%%", "%/%", "Ops", "all.equal", "&", "|", "!")
     # Classes that R knows: a program's methods of these would be given the test's own values.
     # Those of stats and utils it has not (poly, person): programs choose such names, and no value has them by itself.

@@ -8,7 +8,6 @@ key goes to Viva, with a word more where code of the program's decided a compari
 
 import ast
 import builtins
-import ctypes
 import os
 import sys
 import traceback
@@ -310,11 +309,7 @@ def examine(source, answers, incoming, outgoing):
 def main():
     """Cold start."""
     incoming, outgoing, *names = sys.argv[1:]
-    sys.argv = ["main.py"]
-    sys.path[0] = ""
-    python.stand_in(names)
-    sys.modules["__main__"] = types.ModuleType("__main__")
-    ctypes.CDLL(None).prctl(python.PR_SET_DUMPABLE, 0, 0, 0, 0)
+    python.start(names)
     examine(3, 4, int(incoming), int(outgoing))
 
 

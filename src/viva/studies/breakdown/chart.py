@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from viva.analysis.slices import Slice, Slices
+from viva.errors import VivaError, option
 from viva.render.result import outcomes_text
 from viva.render.theme import MARK, PER_CENT, category, daggers, mark_of, subtitle
 from viva.studies.breakdown.tables import Shown, difference_text, labelled
@@ -38,8 +39,13 @@ def slices_chart(found: Sequence[Slices], shown: Shown | None = None) -> Drawn:
     """The breakdowns of one exam: dots with intervals for one model and one tag, else a heat map.
 
     A heat map has models as columns where there is one tag, and the last tag's values where there are several; then a
-    part a model. `shown`: of a search over many slices, only what the tables tell.
+    part a model. Raises VivaError for several exams. `shown`: of a search over many slices, only what the tables tell.
     """
+    exams = list(dict.fromkeys(one.exam for one in found))
+    if len(exams) > 1:
+        raise VivaError(
+            f"draws one exam, and here are {', '.join(exams)}: name one with {option('exam')}", field="chart"
+        )
     if shown is not None and not shown.everything:
         found = _picked(found, shown)
     one = found[0]

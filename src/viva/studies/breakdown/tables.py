@@ -10,9 +10,9 @@ from msgspec import Struct
 from viva.analysis.multiplicity import NAMES
 from viva.analysis.slices import LEVEL, Slice, Slices
 from viva.analysis.wording import UNSURE, cell_text, percent
-from viva.errors import VivaError, flag, option
+from viva.errors import flag
 from viva.render.grids import WORDS
-from viva.render.printing import StudyResult
+from viva.render.printing import Drawing, StudyResult
 from viva.render.result import LEFT_OUT, RANGE, Grid, counted, outcomes_text, p_text, signed
 from viva.visible import one_line
 
@@ -209,6 +209,7 @@ class Breakdowns(StudyResult):
 
     found: tuple[Slices, ...]
     shown: Shown
+    drawing: Drawing = None
     words = WORDS | {"slice"}
 
     def tables(self) -> list[Grid]:
@@ -229,17 +230,6 @@ class Breakdowns(StudyResult):
     def data(self) -> object:
         """Slices and notes."""
         return {"breakdowns": list(self.found), "notes": self.closing()}
-
-    drawing = "viva.studies.breakdown.chart:slices_chart"
-
-    def drawn(self) -> tuple[object, ...]:
-        """One model's intervals, or a heat map of several."""
-        exams = list(dict.fromkeys(one.exam for one in self.found))
-        if len(exams) > 1:
-            raise VivaError(
-                f"draws one exam, and here are {', '.join(exams)}: name one with {option('exam')}", field="chart"
-            )
-        return (self.found, self.shown)
 
 
 def _record(one: Slices, each: Slice) -> Sequence[object]:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from viva.published import Table
 from viva.render.grids import WORDS
-from viva.render.printing import StudyResult
+from viva.render.printing import Drawing, StudyResult
 from viva.render.result import Grid, signed
 
 
@@ -56,6 +56,7 @@ class PublishedComparisons(StudyResult):
     found: tuple[Published, ...]
     table: Table
     notes: tuple[str, ...]
+    drawing: Drawing = None
     words = WORDS | {"first", "second", "of", "part"}
 
     def tables(self) -> list[Grid]:
@@ -77,9 +78,3 @@ class PublishedComparisons(StudyResult):
     def data(self) -> object:
         """Pairs, their source and notes."""
         return {"comparisons": list(self.found), "source": self.table.source, "notes": list(self.notes)}
-
-    drawing = "viva.studies.compare.chart:means_chart"
-
-    def drawn(self) -> tuple[object, ...]:
-        """Differences of means."""
-        return (self.found, self.table)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,7 @@ def study(config: CompareConfig) -> StudyResult:
     """Compare contestants on the same questions: differences with intervals, tests, wins and losses, the questions that
     flipped, and what difference the set could have shown. Raises VivaError where nothing there can be compared.
     """
+    from viva.studies.compare.chart import comparing_chart
     from viva.studies.compare.published import PUBLISHED, compare_published
     from viva.studies.compare.sweep import BENCHMARK, compare_sweep
     from viva.studies.compare.tables import Comparisons
@@ -48,7 +50,7 @@ def study(config: CompareConfig) -> StudyResult:
     verdict, failed = _gate(found, alone, config) if config.fail_if else ("", False)
     return Comparisons(
         tuple(found), config.margin, bayesian=config.bayesian, anytime=config.anytime, verdict=verdict,
-        exit_code=EXIT_GATE if failed else EXIT_OK,
+        exit_code=EXIT_GATE if failed else EXIT_OK, drawing=partial(comparing_chart, found),
     )  # fmt: skip
 
 

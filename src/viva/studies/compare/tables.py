@@ -16,7 +16,7 @@ from viva.analysis.posterior import Posterior
 from viva.analysis.wording import UNSURE, clusters_text, interval_text, mean_text, percent, range_text
 from viva.errors import EXIT_OK, flag
 from viva.render.grids import WORDS
-from viva.render.printing import StudyResult
+from viva.render.printing import Drawing, StudyResult
 from viva.render.result import RANGE, Grid, p_text, signed
 from viva.types import outcome_name
 from viva.visible import one_line, plural
@@ -494,6 +494,7 @@ class Comparisons(StudyResult):
     anytime: bool = False
     exit_code: int = EXIT_OK
     verdict: str = ""
+    drawing: Drawing = None
     words = WORDS | {
         "the second is",
         "first",
@@ -554,9 +555,3 @@ class Comparisons(StudyResult):
     def data(self) -> object:
         """Comparisons, and the lines below the tables."""
         return {"comparisons": list(self.found), "closing": self.closing()}
-
-    drawing = "viva.studies.compare.chart:comparing_chart"
-
-    def drawn(self) -> tuple[object, ...]:
-        """Differences with their intervals."""
-        return (self.found,)

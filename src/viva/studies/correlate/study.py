@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -60,11 +61,13 @@ def study(config: CorrelateConfig) -> CorrelationTables:
     """Correlate columns of figures over models: coefficients with intervals and p-values, how far they lean on single
     rows, and the rows far from the line. Raises VivaError for unknown columns and rows.
     """
+    from viva.studies.correlate.chart import chart
     from viva.studies.correlate.tables import CorrelationTables
 
     tables = _tables(config.sources, config)
     notes = [note for one in tables for note in one.notes]
-    return CorrelationTables(tuple(_correlated(one, config, notes) for one in tables), tuple(dict.fromkeys(notes)))
+    found = tuple(_correlated(one, config, notes) for one in tables)
+    return CorrelationTables(found, tuple(dict.fromkeys(notes)), drawing=partial(chart, found))
 
 
 def _tables(sources: Sequence[str], config: CorrelateConfig) -> list[Correlated]:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from viva.analysis.correlation import KINDS, Coefficient, Kind, Leaning, Pair
 from viva.analysis.wording import UNSURE
 from viva.render.grids import WORDS
-from viva.render.printing import StudyResult
+from viva.render.printing import Drawing, StudyResult
 from viva.render.result import Grid, p_text
 
 NAMES: dict[Kind, str] = {"kendall": "Kendall's tau-b", "pearson": "Pearson's r", "spearman": "Spearman's rho"}
@@ -121,6 +121,7 @@ class CorrelationTables(StudyResult):
     found: tuple[Correlations, ...]
     more: tuple[str, ...] = ()
     """Notes of where the figures come from."""
+    drawing: Drawing = None
     words = WORDS | {*_PAIR, "row", "lowest without", "highest without", "coefficient"}
 
     def tables(self) -> list[Grid]:
@@ -148,12 +149,6 @@ class CorrelationTables(StudyResult):
     def data(self) -> object:
         """Pairs and notes."""
         return {"tables": list(self.found), "notes": [*notes_on(self.found), *self.more]}
-
-    drawing = "viva.studies.correlate.chart:chart"
-
-    def drawn(self) -> tuple[object, ...]:
-        """A panel a pair, outliers named."""
-        return (self.found,)
 
 
 def _figures(each: Coefficient) -> Sequence[object]:

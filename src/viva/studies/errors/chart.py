@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from viva.analysis.errortypes import Errors
+from viva.errors import VivaError
 from viva.visible import one_line
 
 if TYPE_CHECKING:
@@ -19,11 +20,14 @@ _LABEL = 60
 
 def errors_chart(found: Sequence[Errors], names: Mapping[str, str]) -> altair.VConcatChart:
     """The errors of some exams (`analysis.errortypes.counted` without a tag). `names`: type → what it is called.
+    Raises VivaError for none.
 
     Bars stand side by side and are not stacked: an answer may show several types.
     """
     import altair
 
+    if not found:
+        raise VivaError("there is no wrong answer to draw")
     parts = list(dict.fromkeys((one.exam, one.group) for one in found))
     panels = [_panel([one for one in found if (one.exam, one.group) == part], names) for part in parts]
     exams = ", ".join(dict.fromkeys(exam for exam, _ in parts))

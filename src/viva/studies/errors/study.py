@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -35,7 +36,6 @@ from viva.visible import csv_safe
 
 if TYPE_CHECKING:
     from viva.studies.errors.tables import ErrorTables, Told
-
 
 NO_TAG = "none"
 BATCHES = f"{STAGE}.batches.jsonl"
@@ -96,6 +96,7 @@ def study(config: ErrorsConfig, confirm: Confirm = confirm_endpoints) -> ErrorTa
 
 def _labelled(folder: RunFolder, config: ErrorsConfig, confirm: Confirm) -> ErrorTables:
     """Ask what is missing, and read all that there is."""
+    from viva.studies.errors.chart import errors_chart
     from viva.studies.errors.tables import ErrorTables
 
     limits = pick(LimitOptions, asdict(config))
@@ -141,7 +142,8 @@ def _labelled(folder: RunFolder, config: ErrorsConfig, confirm: Confirm) -> Erro
         refuse_unbatched(opened, [judge.model for judge in judge_panel.judges])
         code = _ask_judges(opened, judge_panel, works, journal, open_batch_dispatcher(opened, stack, BATCHES))
         rows = [row for work in works for row in labelled(work, journal)]
-    return ErrorTables(_told(opened, judge_panel, rows, config), tuple(rows), code)
+    told = _told(opened, judge_panel, rows, config)
+    return ErrorTables(told, tuple(rows), code, drawing=partial(errors_chart, told.overall, told.names))
 
 
 def _check_by(evaluations: Sequence[Evaluation], config: ErrorsConfig) -> None:

@@ -10,9 +10,9 @@ from msgspec import Struct
 
 from viva.analysis.errortypes import Errors, Share
 from viva.analysis.wording import percent
-from viva.errors import EXIT_OK, VivaError
+from viva.errors import EXIT_OK
 from viva.render.grids import WORDS
-from viva.render.printing import StudyResult
+from viva.render.printing import Drawing, StudyResult
 from viva.render.result import Grid
 
 if TYPE_CHECKING:
@@ -91,6 +91,7 @@ class ErrorTables(StudyResult):
     """Every wrong answer with its labels."""
     exit_code: int = EXIT_OK
     """Of the command: whether something is not labelled yet."""
+    drawing: Drawing = None
 
     @property
     def words(self) -> Collection[str]:  # type: ignore[override]
@@ -125,11 +126,3 @@ class ErrorTables(StudyResult):
     def data(self) -> object:
         """Everything."""
         return self.told
-
-    drawing = "viva.studies.errors.chart:errors_chart"
-
-    def drawn(self) -> tuple[object, ...]:
-        """Types by model."""
-        if not self.told.overall:
-            raise VivaError("there is no wrong answer to draw")
-        return (self.told.overall, self.told.names)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from viva.errors import VivaError
 from viva.published import Table
 from viva.render.theme import PER_CENT, category
 
@@ -14,10 +16,13 @@ FEW = 4
 """So many columns are points joined by a line for each model; more are a heat map."""
 
 
-def chart(table: Table) -> altair.TopLevelMixin:
-    """The figures of a table in its main unit."""
+def chart(found: Sequence[Table], *, listing: bool = False) -> altair.TopLevelMixin:
+    """The figures of the only table in its main unit. Raises VivaError for several, and for a list."""
     import altair as alt
 
+    if listing or len(found) != 1:
+        raise VivaError(f"one table is drawn, and here are {len(found)}: name one of them")
+    (table,) = found
     unit = table.columns[0].unit
     rows = [
         {"row": entry.name, "column": column.label, "value": entry.figures[column.name], "run": entry.kind == "run"}

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from viva.errors import VivaError, flag
 from viva.published import Column, Entry, Kind, Size, Table
 from viva.render.grids import WORDS, grids_terminal
-from viva.render.printing import StudyResult
+from viva.render.printing import Drawing, StudyResult
 from viva.render.result import Grid
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ class PublishedTables(StudyResult):
     """Whether it only says which tables there are."""
     notes: bool = True
     """Whether a list has the notes on its tables."""
-    drawing: ClassVar[str] = "viva.studies.published.chart:chart"
+    drawing: Drawing = None
     words = WORDS | {
         "table", "about", "where", "kind", "access", "family", "type", "domain", "base", "expert_in", "area",
     }  # fmt: skip
@@ -148,12 +148,6 @@ class PublishedTables(StudyResult):
         return [
             "`viva published BENCHMARK` also shows the notes on its tables, `viva published BENCHMARK TABLE` a table."
         ]
-
-    def drawn(self) -> tuple[object, ...]:
-        """The one table."""
-        if self.listing or len(self.found) != 1:
-            raise VivaError(f"one table is drawn, and here are {len(self.found)}: name one of them")
-        return self.found
 
     def tables(self) -> list[Grid]:
         """Every table with all its columns."""

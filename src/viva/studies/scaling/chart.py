@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from viva.analysis.scaling import Fit, predict
 from viva.analysis.scalinggroups import Group, Point
-from viva.render.theme import daggers, mark_of, subtitle
+from viva.render.theme import daggers, mark_of, one_exam, subtitle
 from viva.studies.scaling.tables import NAMES, Scaling, break_text, size_text
 
 if TYPE_CHECKING:
@@ -23,6 +23,12 @@ FURTHER = 20
 """How many times beyond the largest size a curve is drawn to where it reaches a score."""
 _SIZE = "parameters, billions (log scale)"
 _SCORE = "score, per cent"
+
+
+def drawing(found: Sequence[Scaling]) -> altair.TopLevelMixin:
+    """The chart of the only table or exam. Raises VivaError for several."""
+    one_exam([one.title for one in found])
+    return chart(found[0])
 
 
 def chart(found: Scaling) -> altair.TopLevelMixin:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -87,6 +88,7 @@ def study(config: ScalingConfig) -> Scalings:
 
     Raises VivaError where too few models have a size and a score.
     """
+    from viva.studies.scaling.chart import drawing
     from viva.studies.scaling.tables import Scalings
 
     kinds = _curve_kinds(config)
@@ -97,7 +99,8 @@ def study(config: ScalingConfig) -> Scalings:
         sizes=read_sizes(config.sizes) if config.sizes else {},
         questions=config.questions,
     )
-    return Scalings(tuple(_fitted(one, kinds, config) for one in found_in(config.sources, asked)))
+    found = tuple(_fitted(one, kinds, config) for one in found_in(config.sources, asked))
+    return Scalings(found, drawing=partial(drawing, found))
 
 
 def _fitted(found: ScalingData, kinds: Sequence[Kind], config: ScalingConfig) -> Scaling:

@@ -13,7 +13,7 @@ from viva.analysis.segments import Bend, Segments
 from viva.analysis.wording import UNSURE, percent
 from viva.errors import flag
 from viva.render.grids import WORDS
-from viva.render.printing import StudyResult, refuse_several
+from viva.render.printing import Drawing, StudyResult
 from viva.render.result import Grid, left_out, p_text
 
 NAMES: dict[Kind, str] = {
@@ -321,6 +321,7 @@ class Scalings(StudyResult):
     """The curves of every table and exam."""
 
     found: tuple[Scaling, ...]
+    drawing: Drawing = None
     words = WORDS | {
         "fit", "curve", "rests on", "measured", "lowest without", "highest without", "reached at",
         "break without one model",
@@ -345,13 +346,6 @@ class Scalings(StudyResult):
     def data(self) -> object:
         """Curves and notes."""
         return {"tables": list(self.found), "notes": self.closing()}
-
-    drawing = "viva.studies.scaling.chart:chart"
-
-    def drawn(self) -> tuple[object, ...]:
-        """Scores over size, with the curves."""
-        refuse_several([one.title for one in self.found])
-        return (self.found[0],)
 
 
 def _cells(group: Group) -> Iterator[Sequence[object]]:

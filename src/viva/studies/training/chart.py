@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from viva.analysis.training import Training
 from viva.render.textchart import short_number
-from viva.render.theme import PER_CENT, daggers, mark_of, subtitle
+from viva.render.theme import PER_CENT, daggers, mark_of, one_exam, subtitle
 
 if TYPE_CHECKING:
     import altair
@@ -19,10 +20,12 @@ BILLIONS = "replace(format(datum.value, '~s'), 'G', 'B')"
 """Tick labels as people speak of training tokens; D3 says giga."""
 
 
-def training_chart(found: Training) -> altair.TopLevelMixin:
-    """One exam's curves. A checkpoint at 0 has no place on a logarithm, and is left to the tables."""
+def training_chart(every: Sequence[Training]) -> altair.TopLevelMixin:
+    """One exam's curves; VivaError for several. A checkpoint at 0 has no place on a logarithm, and is in the tables."""
     import altair as alt
 
+    one_exam([one.exam for one in every])
+    found = every[0]
     span = [point.at for point in found.points if point.at > 0]
     logarithmic = len(set(span)) > 1 and max(span) / min(span) >= DECADE
     rows = [

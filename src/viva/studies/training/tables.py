@@ -10,7 +10,7 @@ from viva.analysis.estimate import Estimate
 from viva.analysis.training import Curve, Training
 from viva.analysis.wording import UNSURE, cell_text, percent
 from viva.render.grids import WORDS, grids_terminal
-from viva.render.printing import StudyResult, refuse_several
+from viva.render.printing import Drawing, StudyResult
 from viva.render.result import RANGE, Grid, counted, p_text
 from viva.render.screen import LINES, screen_terminal
 from viva.render.textchart import Dot, Series, short_number, sparkline, text_chart
@@ -103,6 +103,7 @@ class Trainings(StudyResult):
 
     found: tuple[Training, ...]
     notes: tuple[str, ...]
+    drawing: Drawing = None
     words = WORDS | {"checkpoint", "curve", "over training"}
 
     def tables(self) -> list[Grid]:
@@ -152,10 +153,3 @@ class Trainings(StudyResult):
     def data(self) -> object:
         """Checkpoints, curves and notes."""
         return {"exams": list(self.found), "notes": list(self.notes)}
-
-    drawing = "viva.studies.training.chart:training_chart"
-
-    def drawn(self) -> tuple[object, ...]:
-        """Scores over training, a curve a format."""
-        refuse_several([one.exam for one in self.found])
-        return (self.found[0],)
