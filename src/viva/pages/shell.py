@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from viva.analysis.wording import interval_text, percent, score_text
 from viva.errors import StorageError
+from viva.pages.serving.forms import FormError, read_form
 from viva.shipped import shipped_text
 from viva.types import outcome_name
 from viva.web.charts import outcome_style
@@ -62,15 +63,6 @@ def asset(name: str) -> str:
     return f"{text}{outcome_style()}" if name == "viva.css" else text
 
 
-class FormError(Exception):
-    """A form that cannot be used: a status, and a sentence for whoever posted it."""
-
-    def __init__(self, status: int, sentence: str) -> None:
-        super().__init__(sentence)
-        self.status = status
-        self.sentence = sentence
-
-
 class Inlined(dict[str, object]):
     """What a page in a file is given for its styles and scripts: their texts, and a policy that allows these alone."""
 
@@ -119,7 +111,6 @@ class Served:
 
     async def form(self, request: Request) -> dict[str, str]:
         """A posted form of this session. Raises FormError."""
-        from viva.pages.serving.forms import read_form
         from viva.pages.serving.guard import is_form_token, session_of
 
         form = await read_form(request)

@@ -40,6 +40,26 @@ def test_a_run_is_watched_while_it_grows_and_ends(browse: Browse, serving: Serve
     assert page.locator("#t1 tbody th").all_inner_texts() == ["openai/alpha", "openai/beta"]
 
 
+def test_lists_are_walked_by_key(browse: Browse, serving: Serve, growing: Growing) -> None:
+    growing.answer(20)
+    growing.close()
+    page = browse(serving(str(growing.root)).address)
+    focused = "() => document.activeElement.textContent"
+    for address, links in (
+        ("/run/growing/answers", ".rows li > a"),
+        ("/run/growing/matrix", "tbody th a"),
+        ("/", "tbody th a"),
+    ):
+        page.goto(address)
+        page.wait_for_selector(links)
+        texts = page.locator(links).all_inner_texts()
+        for key, place in (("j", 0), ("j", 1), ("k", 0)):
+            page.keyboard.press(key)
+            assert page.evaluate(focused) == texts[min(place, len(texts) - 1)], (address, key)
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/run/growing")
+
+
 def test_answers_are_searched_filtered_and_stepped_through_by_key(
     browse: Browse, serving: Serve, growing: Growing
 ) -> None:
@@ -197,5 +217,6 @@ def test_narrow_or_dark_nothing_sticks_out_and_all_can_be_read(
     pages = ("", "/answers", "/answer/2.49", "/answer/2.3", "/matrix", "/compare/5?a=1&b=2")
     for address in ("/", *(f"{run}{page_of}" for page_of in pages)):
         page.goto(address)
+        page.wait_for_function("() => !document.querySelector('meta[http-equiv=refresh]')")
         assert page.evaluate("document.documentElement.scrollWidth") <= settings["viewport"]["width"], address
         assert page.evaluate(script("contrast.js"))["poor"] == [], address

@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from viva.engine.reviews import Review, line_id
-from viva.pages.serving.forms import Form
-from viva.pages.shell import FormError
+from viva.pages.serving.forms import Form, FormError
 from viva.review.items import Item
 from viva.types import ReviewItem
 

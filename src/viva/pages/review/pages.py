@@ -20,9 +20,9 @@ from viva.pages.review.forms import COMMENT_LIMIT, Marking, form_id
 from viva.pages.review.session import Refused, ReviewSession
 from viva.pages.review.views import aspects, figure, labels, marked
 from viva.pages.serving import guard
-from viva.pages.serving.forms import Form
+from viva.pages.serving.forms import Form, FormError
 from viva.pages.serving.guard import Access
-from viva.pages.shell import FormError, Served
+from viva.pages.shell import Served
 from viva.review.filters import PAGE, Filter
 from viva.review.items import TELLING, THOUGHT, Item
 from viva.review.text import name_problem

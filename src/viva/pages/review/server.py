@@ -13,9 +13,9 @@ from viva.engine.reviews import ReviewLog
 from viva.errors import DataError, StorageError
 from viva.pages.review.pages import Pages
 from viva.pages.review.session import ReviewSession, Settings
+from viva.pages.serving.forms import FormError
 from viva.pages.serving.guard import Access, Guard
 from viva.pages.serving.server import serve as web_serve
-from viva.pages.shell import FormError
 from viva.review.items import Item
 
 PORT = 8470

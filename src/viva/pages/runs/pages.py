@@ -29,8 +29,9 @@ from viva.pages.runs.pair_pages import PATIENCE, PairPages, marks, shown_as, wor
 from viva.pages.runs.progress import Progress
 from viva.pages.runs.run_view import STEP, Graded, RunView
 from viva.pages.runs.run_views import RunViews
+from viva.pages.serving.forms import FormError
 from viva.pages.serving.guard import Access
-from viva.pages.shell import SIGNS, FormError, number
+from viva.pages.shell import SIGNS, number
 from viva.types import outcome_name
 from viva.visible import escape_invisible
 

@@ -84,14 +84,14 @@ def fitting(first: Sequence[Sheet], second: Sequence[Sheet], choice: PairChoice)
               for number, sheets in ((choice.a, first), (choice.b, second))]  # fmt: skip
     pairs = [(a - 1, b - 1) for a in chosen[0] for b in chosen[1]]
 
-    def likeness(pair: tuple[int, int]) -> int:
+    def in_common(pair: tuple[int, int]) -> int:
         one, other = first[pair[0]].evaluation, second[pair[1]].evaluation
         return 2 * (one.exam.spec.benchmark == other.exam.spec.benchmark) + 4 * (one.label == other.label) + (
             one.model.name == other.model.name
         )  # fmt: skip
 
-    best = max(pairs, key=likeness, default=None)
-    if best is None or likeness(best) < 2:
+    best = max(pairs, key=in_common, default=None)
+    if best is None or in_common(best) < 2:
         raise DataError("these runs have no exam in common: choose two that asked the same questions")
     return best
 

@@ -15,9 +15,9 @@ from viva.errors import VivaError
 from viva.pages.runs.opened import Opener, ResultsReader
 from viva.pages.runs.pages import Pages
 from viva.pages.runs.run_views import RunViews
+from viva.pages.serving.forms import FormError
 from viva.pages.serving.guard import Access, Guard
 from viva.pages.serving.server import serve as web_serve
-from viva.pages.shell import FormError
 
 PORT = 8471
 

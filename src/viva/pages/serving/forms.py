@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import asyncio
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
-from starlette.requests import ClientDisconnect, Request
-
-from viva.pages.serving.guard import BODY_LIMIT
-from viva.pages.shell import FormError
+if TYPE_CHECKING:
+    from starlette.requests import Request
 
 FIELDS_LIMIT = 200
 BODY_SECONDS = 30.0
 Form = dict[str, str]
 
 
+class FormError(Exception):
+    """A form that cannot be used: a status, and a sentence for whoever posted it."""
+
+    def __init__(self, status: int, sentence: str) -> None:
+        super().__init__(sentence)
+        self.status = status
+        self.sentence = sentence
+
+
 async def read_form(request: Request) -> Form:
     """The fields of a posted form; of two with one name the last. Raises FormError, as soon as there is too much."""
+    from starlette.requests import ClientDisconnect
+
+    from viva.pages.serving.guard import BODY_LIMIT
+
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
         raise FormError(415, "Only the forms of these pages can be posted.")
