@@ -31,8 +31,7 @@ def list_command(templates: bool, sets: bool, baselines: bool, form: str) -> int
         from viva.models.baselines import WHAT
 
         if form == "json":
-            click.echo(msgspec.json.format(msgspec.json.encode(WHAT), indent=2).decode())
-            return 0
+            return _as_json(WHAT)
         for name, what in WHAT.items():
             click.echo(f"{f'baseline/{name}':<26}{what}")
         return 0
@@ -47,8 +46,7 @@ def list_command(templates: bool, sets: bool, baselines: bool, form: str) -> int
         said = {name: value for name, value in msgspec.to_builtins(about).items() if name not in _FOR_STUDIES}
         rows.append({**said, "sample": sample, "fetched": str(fetched_folder(name) or "")})
     if form == "json":
-        click.echo(msgspec.json.format(msgspec.json.encode(rows), indent=2).decode())
-        return 0
+        return _as_json(rows)
     for row in rows:
         click.echo(f"{row['name']}  {row['title']}, {row['paper']}")
         click.echo(f"  formats    {', '.join(row['formats'])}")  # type: ignore[arg-type]
@@ -67,6 +65,13 @@ def list_command(templates: bool, sets: bool, baselines: bool, form: str) -> int
     return 0
 
 
+def _as_json(rows: object) -> int:
+    import msgspec
+
+    click.echo(msgspec.json.format(msgspec.json.encode(rows), indent=2).decode())
+    return 0
+
+
 def _list_sets(form: str) -> int:
     """Name, questions, licence and repository of every set, and where it is on this machine."""
     import msgspec
@@ -74,8 +79,7 @@ def _list_sets(form: str) -> int:
     rows = {name: {**msgspec.to_builtins(source), "fetched": str(fetched_folder(name) or "")}
             for name, source in sources().items()}  # fmt: skip
     if form == "json":
-        click.echo(msgspec.json.format(msgspec.json.encode(rows), indent=2).decode())
-        return 0
+        return _as_json(rows)
     for name, source in sources().items():
         unpinned = "" if any(source.files.values()) else ", no hash known yet"
         click.echo(
@@ -88,13 +92,10 @@ def _list_sets(form: str) -> int:
 
 def _list_templates(form: str) -> int:
     """Name and text of every family, as weights and completion servers are given them."""
-    import msgspec
-
     from viva.models.templates import families
 
     if form == "json":
-        click.echo(msgspec.json.format(msgspec.json.encode(families()), indent=2).decode())
-        return 0
+        return _as_json(families())
     for name, text in families().items():
         lines = escape_invisible(text).split("\n")
         click.echo("\n".join([name, *(f"  | {line}" for line in lines)]))

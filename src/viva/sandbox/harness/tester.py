@@ -98,8 +98,8 @@ def _statements(tree):
 def subjects(tree, own):
     """The ids of those calls in a test that mean functions of the program's which have a name of Python's or of a
     library's, as in `assert round(2.5) == 3`: they are given plain values in a statement of their own, or the test is
-    about nothing else; and of those names that such a test hands to a function of its own, as in `check(median)`. In `assert answer(2) == set([2])` the name is Python's: who is asked there is told what is
-    expected.
+    about nothing else; and of the names that such a test hands to a function of its own, as in `check(median)`. In
+    `assert answer(2) == set([2])` the name is Python's: who is asked there is told what is expected.
     """
     imported = {
         (one.asname or one.name).split(".")[0]
