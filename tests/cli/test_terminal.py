@@ -24,8 +24,8 @@ from servers.fixtures import QUIET, LocalServer, Viva
 from viva.analysis.estimate import Estimate
 from viva.engine.asking import Tally
 from viva.errors import VivaError
-from viva.reports.run_list import ListedResult, ListedRun, RunList
 from viva.runs.progress import cut_to_columns, describe
+from viva.studies.run_list.tables import ListedResult, ListedRun, RunList
 
 CLEAR = "\r\x1b[2K"
 STYLE = re.compile(r"\x1b\[[0-9;]*m")

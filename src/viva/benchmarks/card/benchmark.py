@@ -1,4 +1,4 @@
-"""Exam cards: a short YAML file that says how a table is an exam (docs/cards.md).
+"""Exam cards: a short YAML file that says how a table is an exam (docs/data.md).
 
 viva init DATA                          # writes the card with its guesses
 viva check CARD.yaml
@@ -50,7 +50,7 @@ class ExamCard:
     about = BenchmarkInfo(
         name="card",
         title="Exam card",
-        paper="docs/cards.md",
+        paper="docs/data.md",
         licence="that of its data",
         languages=("en",),
         formats=tuple(choices(Format)),

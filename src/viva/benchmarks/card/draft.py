@@ -150,7 +150,7 @@ def _remarks(found: Mapping[Path, Written], rows: Sequence[Mapping[str, Any]]) -
     ):
         yield (
             f"{partial} hold options in some of the rows only: the table mixes kinds of questions. Add a "
-            "`where` to the card (docs/cards.md), and make a card of each kind"
+            "`where` to the card (`viva docs data`), and make a card of each kind"
         )
 
 
@@ -419,7 +419,7 @@ def _text(
     if shared and "cluster" not in card:
         card["cluster"] = shared[0]
     card.pop("title", None)
-    lines = ["# How a table is an exam; docs/cards.md has every field. Comments are what a value was guessed from."]
+    lines = ["# How a table is an exam; `viva docs data` has every field. Comments are what a value was guessed from."]
     lines.append(f"title: {_scalar(title)}")
     lines.append(f"data: {_scalar(data)}" + (f"  # {len(files):,} files" if len(files) > 1 else ""))
     if split:

@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from viva.analysis.wording import percent
 from viva.build.statistics.lengths import QUANTILES, Cross, Lengths
-from viva.reports.printing import StudyResult
-from viva.reports.result import Grid
+from viva.render.printing import Drawing, StudyResult
+from viva.render.result import Grid
 from viva.visible import one_line
 
 
@@ -78,6 +78,7 @@ class SetTables(StudyResult):
     """The statistics of every set."""
 
     found: tuple[SetStatistics, ...]
+    drawing: Drawing = None
 
     def tables(self) -> list[Grid]:
         """Counts, cross tables and lengths."""
@@ -101,12 +102,6 @@ class SetTables(StudyResult):
     def data(self) -> object:
         """Everything."""
         return self.found
-
-    drawing = "viva.build.statistics.chart:lengths_chart"
-
-    def drawn(self) -> tuple[object, ...]:
-        """The lengths."""
-        return (self.found,)
 
 
 def _cells(one: SetStatistics) -> Iterator[Sequence[object]]:

@@ -9,9 +9,9 @@ from msgspec import Struct
 
 from viva.analysis.measure import Measure
 from viva.analysis.wording import percent
-from viva.reports.measures import measure_text
-from viva.reports.printing import StudyResult
-from viva.reports.result import Grid
+from viva.render.measures import measure_text
+from viva.render.printing import StudyResult
+from viva.render.result import Grid
 from viva.visible import one_line
 
 SHOWN = 20

@@ -29,7 +29,7 @@ from viva.cli.options import (
     shuffle_option,
     weights_options,
 )
-from viva.cli.output import check_writable, print_report, typed
+from viva.cli.output import check_writable, print_report, show_line, typed
 from viva.errors import VivaError, flag
 from viva.fields import Option, pick
 from viva.files import write_whole
@@ -173,7 +173,7 @@ def run_command(way: Way | None = None, **given: Any) -> int:
         return 0
     if given["estimate"]:
         for line in Session.estimated(plan, way):
-            click.echo(line)
+            show_line(line)
         return 0
     return _shown(Session.begun(plan, way), output)
 

@@ -10,9 +10,9 @@ from msgspec import Struct
 from viva.analysis.leakage import Leak
 from viva.analysis.wording import percent
 from viva.errors import EXIT_OK
-from viva.reports.grids import WORDS, grids_terminal
-from viva.reports.printing import StudyResult
-from viva.reports.result import Grid
+from viva.render.grids import WORDS, grids_terminal
+from viva.render.printing import StudyResult
+from viva.render.result import Grid
 from viva.visible import one_line
 
 SHOWN = 20

@@ -12,8 +12,8 @@ from viva.analysis.wording import percent
 from viva.errors import flag
 from viva.lab.items.anchor_error import Validation, Way
 from viva.lab.items.tables import ITEM_WORDS
-from viva.reports.printing import StudyResult
-from viva.reports.result import Grid
+from viva.render.printing import StudyResult
+from viva.render.result import Grid
 
 COLUMNS = (
     *("question", "share", "facility", "discrimination", "curve", "exam", "of_questions", "models", "families"),

@@ -10,10 +10,10 @@ from msgspec import Struct
 from viva.analysis.wording import percent
 from viva.errors import EXIT_OK
 from viva.lab.judges.effects import PASSING, Control, Effect, Share
-from viva.reports.grids import WORDS
-from viva.reports.measures import number
-from viva.reports.printing import StudyResult
-from viva.reports.result import Grid, p_text
+from viva.render.grids import WORDS
+from viva.render.measures import number
+from viva.render.printing import StudyResult
+from viva.render.result import Grid, p_text
 from viva.visible import one_line
 
 LEGEND = (

@@ -9,9 +9,9 @@ from typing import NamedTuple
 from viva.errors import flag
 from viva.lab.planning import power
 from viva.lab.planning.power import Basis
-from viva.reports.grids import WORDS
-from viva.reports.printing import StudyResult
-from viva.reports.result import Grid
+from viva.render.grids import WORDS
+from viva.render.printing import StudyResult
+from viva.render.result import Grid
 from viva.visible import dollars, one_line
 
 _TOO_MANY = 1_000_000

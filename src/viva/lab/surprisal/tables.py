@@ -9,9 +9,9 @@ from msgspec import Struct
 
 from viva.errors import EXIT_OK
 from viva.lab.surprisal.measures import Comparison, Figure, Figures
-from viva.reports.grids import WORDS
-from viva.reports.printing import StudyResult
-from viva.reports.result import Grid, p_text
+from viva.render.grids import WORDS
+from viva.render.printing import StudyResult
+from viva.render.result import Grid, p_text
 
 MEASURES = ("per_token", "mean_of_texts", "per_byte", "per_character", "bits_per_byte", "min_k")
 """Fields of `Figures` that are figures."""
