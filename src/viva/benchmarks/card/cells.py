@@ -13,8 +13,11 @@ import msgspec
 
 from viva.files import UNREADABLE, refuse_depth
 from viva.prompting import replace_surrogates
+from viva.shipped import shipped_table
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+VALUES = shipped_table(__file__, "values.toml", dict[str, frozenset[str]])
+"""What cells say: values.toml."""
 FILE, ROW = "$file", "$row"
 """Columns that every table has: the name of the file without its split, and the number of the row in it, from 0."""
 _FIELD = re.compile(r"\{([^{}\n]{1,200})\}")

@@ -424,21 +424,7 @@ def _text(
     lines.append(f"data: {_scalar(data)}" + (f"  # {len(files):,} files" if len(files) > 1 else ""))
     if split:
         lines.append(f"split: {_scalar(split)}")
-    order = (
-        "columns",
-        "encoding",
-        "where",
-        "format",
-        "language",
-        "id",
-        "question",
-        "options",
-        "answer",
-        "explanation",
-        "tags",
-        "cluster",
-    )
-    for key in (*order, *(key for key in card if key not in order)):
+    for key in (known.encode_name for known in msgspec.structs.fields(Card)):
         if key in card:
             note = best.notes.get(key, "questions about one text are one observation" if key == "cluster" else "")
             lines.append(f"{key}: {_flow(card[key])}" + (f"  # {one_line(note, 240)}" if note else ""))

@@ -6,7 +6,6 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from typing import Any
 
 from msgspec import Struct
@@ -43,26 +42,8 @@ MOST_VALUES = 60
 """A tag has at most so many values."""
 
 
-class Columns(Struct, frozen=True, forbid_unknown_fields=True):
-    """columns.toml, which explains the fields."""
-
-    ids: list[str]
-    questions: list[str]
-    passages: list[str]
-    options: list[str]
-    answers: list[str]
-    explanations: list[str]
-    formats: frozenset[str]
-    gold_words: frozenset[str]
-    no_gold: frozenset[str]
-    truths: frozenset[str]
-    pairs: list[frozenset[str]]
-
-
-@cache
-def columns() -> Columns:
-    """How columns are called."""
-    return shipped_table(__file__, "columns.toml", Columns)
+COLUMNS = shipped_table(__file__, "columns.toml", dict[str, list[Any]])
+"""How columns are called: columns.toml."""
 
 
 class _Table(Struct):
@@ -78,18 +59,16 @@ class _Table(Struct):
         found = [value for row in self.rows[: most * 3] if (value := _cell(row, name)) not in (None, "", [])]
         return found[:most]
 
-    def named(self, *wanted: str) -> list[str]:
-        """The columns of these names, in the order of the names, however they are written; or paths that end so."""
+    def named(self, kind: str) -> list[str]:
+        """The columns of a kind in the order of its names, however they are written; or paths that end so."""
         ends = {plain_name(name.rpartition(".")[2]): name for name in reversed(self.names) if "." in name}
         plain = ends | {plain_name(name): name for name in reversed([*self.names, *self.inner])}
-        return [plain[name] for name in wanted if name in plain]
+        return [plain[name] for name in COLUMNS[kind] if name in plain]
 
     def golds(self) -> list[str]:
         """The columns that may hold the gold answer, the likeliest first."""
-        named = self.named(*columns().answers)
-        told = [
-            name for name in self.names if columns().gold_words & _words(name) and not columns().no_gold & _words(name)
-        ]
+        named = self.named("answers")
+        told = [name for name in self.names if _words(name, "gold_words") and not _words(name, "no_gold")]
         return list(dict.fromkeys([*named, *told]))
 
 
@@ -107,8 +86,9 @@ def plain_name(name: str) -> str:
     return re.sub(r"[\s-]+", "_", name.strip()).lower()
 
 
-def _words(name: str) -> set[str]:
-    return set(re.split(r"[^a-z]+", plain_name(name)))
+def _words(name: str, kind: str) -> bool:
+    """Whether a column's name has a word of a kind."""
+    return any(word in COLUMNS[kind] for word in re.split(r"[^a-z]+", plain_name(name)))
 
 
 def table_of(rows: Sequence[Row]) -> _Table:
@@ -120,7 +100,7 @@ def table_of(rows: Sequence[Row]) -> _Table:
         if isinstance(first, Mapping) and len(first) <= 12:
             inner += [f"{name}.{key}" for key, value in first.items() if isinstance(key, str) and "." not in key]
     table = _Table(rows, names, inner)
-    if not table.named(*columns().questions):  # {"content": {"stem": …}}
+    if not table.named("questions"):  # {"content": {"stem": …}}
         table.names = names + [path for name in names for path in _paths(rows[0].get(name), name)]
     return table
 
@@ -149,7 +129,7 @@ def guesses(rows: Sequence[Row]) -> Iterator[Guess]:
 
 def questions(table: _Table) -> list[str]:
     """Columns that may hold the question: by their names, else the longest text."""
-    named = [name for name in table.named(*columns().questions) if any(map(_is_text, table.values(name, 50)))]
+    named = [name for name in table.named("questions") if any(map(_is_text, table.values(name, 50)))]
     named = [name for name in named if name in table.names and (name != KEY or _length(table, name) > 15)]
     if named:
         return named[:3]
@@ -177,8 +157,8 @@ def layouts(table: _Table, question: str) -> Iterator[tuple[Any, str]]:
             yield {"right": right[0], "wrong": wrong[0] if listed else wrong}, "one right and several wrong answers"
     for group in _groups(table, question):
         yield group, "a column an option"
-    named = table.named(*columns().options)
-    others = (name for name in table.names if name not in table.named(*columns().explanations))
+    named = table.named("options")
+    others = (name for name in table.names if name not in table.named("explanations"))
     for name in dict.fromkeys(name for name in (*named, *others) if name != question):
         found = [texts_of(one, bare=name in named) for one in table.values(name, 50) if chat_of(one) is None]
         read = [one for one in found if one is not None]
@@ -306,7 +286,7 @@ def _chats(table: _Table, question: str) -> Iterator[Guess]:
 def _free(table: _Table, question: str) -> Iterator[Guess]:
     """Cards of questions without options. Letters, where the table has options, name options or are a defect."""
     golds = table.golds()
-    left = [name for name in table.names if name != question and name not in table.named(*columns().ids)]
+    left = [name for name in table.names if name != question and name not in table.named("ids")]
     optioned = next(layouts(table, question), None) is not None
     for name in golds or (left if len(left) == 1 else []):
         values = table.values(name) if name != question else []
@@ -348,12 +328,8 @@ def _free_forms(
     if sum("\\boxed" in text for text in texts) >= 0.9 * len(texts):
         yield "math", {"column": name, "as": "boxed"}, "answers in \\boxed{}"
     words = {text.lower() for text in texts}
-    truths = (
-        words <= {"0", "1"}
-        and words & {"0"}
-        and (_words(name) & columns().truths or plain_name(name).startswith("is_"))
-    )
-    if truths or any(words <= pair for pair in columns().pairs):
+    truths = words <= {"0", "1"} and words & {"0"} and (_words(name, "truths") or plain_name(name).startswith("is_"))
+    if truths or any(words <= pair for pair in map(set, COLUMNS["pairs"])):
         yield "truth", name, f"truth values: {', '.join(sorted(words))}"
     lists = [list_of(one) for one in values]
     if any(one is not None and len(one) > 1 and all(map(_LETTER.fullmatch, map(text_of, one))) for one in lists):
@@ -379,9 +355,9 @@ def _counted(text: str) -> int:
 
 def _base(table: _Table, question: str, taken: set[str]) -> dict[str, Any]:
     """Question, id, tags and language."""
-    passages = [name for name in table.named(*columns().passages) if name not in taken and table.values(name, 20)]
+    passages = [name for name in table.named("passages") if name not in taken and table.values(name, 20)]
     found: dict[str, Any] = language_of(table.values(question, 50))
-    for name in table.named(*columns().ids):
+    for name in table.named("ids"):
         values = [text_of(one) for one in table.values(name, 2_000)]
         # A few that stand there twice are a defect of the data, which only a card with this column finds.
         if len(values) == min(len(table.rows), 2_000) and len(set(values)) >= 0.9 * len(values):
@@ -396,7 +372,7 @@ def _base(table: _Table, question: str, taken: set[str]) -> dict[str, Any]:
 
 def tags_of(table: _Table) -> list[str]:
     """The columns by which questions fall into groups; first the file, where there are several."""
-    others = {*table.golds(), *table.named(*columns().explanations), *table.named(*columns().ids)}
+    others = {*table.golds(), *table.named("explanations"), *table.named("ids")}
     files = [FILE] if len({row[FILE] for row in table.rows}) > 1 else []
     return files + [name for name in [*table.names, *table.inner] if name not in others and _is_tag(table, name)]
 
@@ -437,7 +413,5 @@ def _is_tag(table: _Table, name: str) -> bool:
 
 
 def _explained(table: _Table, taken: set[str]) -> dict[str, Any]:
-    found = next(
-        (name for name in table.named(*columns().explanations) if name not in taken and table.values(name, 20)), None
-    )
+    found = next((name for name in table.named("explanations") if name not in taken and table.values(name, 20)), None)
     return {"explanation": found} if found else {}

@@ -68,6 +68,9 @@ class _Rewriter(ast.NodeTransformer):
     def visit_Call(self, node):
         called = node.func
         self.generic_visit(node)
+        for given in node.args:
+            if id(given) in self.subjects:
+                given.id = f"viva {given.id}"
         if id(node) in self.methods:
             called.value = ast.copy_location(ast.Call(ast.Name("viva judge", ast.Load()), [called.value], []), node)
         if isinstance(called, ast.Name) and called.id not in self.own:
@@ -99,8 +102,8 @@ def _statements(tree):
 def subjects(tree, own):
     """The ids of those calls in a test that mean functions of the program's which have a name of Python's or of a
     library's, as in `assert round(2.5) == 3`: they are given plain values in a statement of their own, or the test is
-    about nothing else. In `assert answer(2) == set([2])` the name is Python's: who is asked there is told what is
-    expected.
+    about nothing else; and of the names that such a test hands to a function of its own, as in `check(median)`. In
+    `assert answer(2) == set([2])` the name is Python's: who is asked there is told what is expected.
     """
     imported = {
         (one.asname or one.name).split(".")[0]
@@ -111,7 +114,13 @@ def subjects(tree, own):
     loaded = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
     shadowing = {name for name in loaded - own - ALWAYS_OWN if known(name) is not None}
     alone = not any(name not in own and known(name) is None for name in loaded)
-    found = set()
+    found = {
+        id(given)
+        for node in ast.walk(tree)
+        if alone and isinstance(node, ast.Call) and getattr(node.func, "id", None) in own - imported
+        for given in node.args
+        if getattr(given, "id", None) in shadowing
+    }
     for statement in _statements(tree):
         calls = [
             node
