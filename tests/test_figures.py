@@ -638,7 +638,7 @@ BREAKS = {
 
 
 def test_the_page_about_sizes_has_the_breaks_that_come_out() -> None:
-    lines = (PAGE.parent / "scaling.md").read_text(encoding="utf-8").splitlines()
+    lines = (PAGE.parent / "comparing.md").read_text(encoding="utf-8").splitlines()
     said = {
         cells[0]: cells[1:]
         for cells in ([cell.strip() for cell in line.split("|")[1:-1]] for line in lines)

@@ -166,29 +166,10 @@ def test_the_package_holds_the_data_that_it_needs() -> None:
         *(f"benchmarks/clrbench/sample/{name}" for name in ("test.jsonl", "exemplars.jsonl")),
         *("benchmarks/rationale/asking.toml", "benchmarks/rationale/rubric.toml", "models/encoders.toml"),
         *("scorers/rationale.toml", "scorers/numbers.toml", "build/reasoning/instructions.toml"),
-        *(f"pages/review/templates/{name}.html" for name in ("base", "item", "list", "parts", "start", "message")),
-        "pages/review/templates/agreement.html",
-        *("pages/review/static/review.css", "pages/review/static/review.js", "pages/review/static/icon.svg"),
-        *(f"web/static/{name}" for name in ("viva.css", "chart.css", "charts.js", "tables.js", "theme.json")),
-        *(f"web/static/{name}" for name in ("text.css", "formulas.js", "katex/katex.min.js", "katex/LICENSE")),
-        *(
-            f"pages/runs/templates/{name}.html"
-            for name in ("page", "runs", "of_run", "run", "answers", "item", "parts")
-        ),
-        *(f"pages/runs/templates/{name}.html" for name in ("matrix", "compare")),
-        *(
-            "pages/runs/templates/message.html",
-            "pages/runs/static/view.css",
-            "pages/runs/static/view.js",
-            "pages/runs/static/icon.svg",
-        ),
-        *("render/templates/chart.html", "pages/report/templates/report.html", "pages/report/methods.toml"),
-        *(f"pages/report/static/{name}" for name in ("report.css", "report.js", "blocks.js", "items.js")),
-        *(
-            f"pages/leaderboard/templates/{name}.html"
-            for name in ("base", "index", "benchmark", "models", "model", "parts")
-        ),
-        *("pages/leaderboard/static/site.css", "pages/leaderboard/static/site.js"),
+        *(f"web/static/{name}" for name in ("chart.css", "charts.js", "theme.json")),
+        *(str(path.relative_to(ROOT / "src/viva")) for path in (ROOT / "src/viva/pages").rglob("*.html")),
+        *(str(path.relative_to(ROOT / "src/viva")) for path in (ROOT / "src/viva/pages/static").rglob("*.*")),
+        *("render/templates/chart.html", "pages/report/methods.toml", "pages/leaderboard/settings.toml"),
         *("published/catalogue.toml", "published/sizes.csv", "interop/writing/licences.toml"),
         *(f"published/{name}" for name in published_files()),
         *("benchmarks/infibench/sample/answers.jsonl", "benchmarks/infibench/sample/README.md"),

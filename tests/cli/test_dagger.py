@@ -52,7 +52,7 @@ NO_MEANS = {
     "error-types": "shares of wrong answers, each with how many it rests on",
     "published": "the papers' figures",
     "export": "files for other tools, each score with its outcome",
-    **dict.fromkeys(("limits", "review", "show", "init", "check", "extract", "list", "doctor", "fetch"),
+    **dict.fromkeys(("limits", "review", "show", "init", "check", "extract", "list", "doctor", "docs", "fetch"),
                     "no scores of models"),
 }  # fmt: skip
 """Commands that show no mean of a run's scores, and what they show."""

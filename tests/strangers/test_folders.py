@@ -28,7 +28,7 @@ from web.hostile import make_run
 FILES = (
     "run.json", "responses.jsonl", "executions.jsonl", "annotations.jsonl", "similarities.jsonl", "reviews.jsonl",
     "errors.jsonl", "judge-bias.jsonl", "batches.jsonl", "scores.jsonl", "scores.made.json", "endpoints.json", ".lock",
-    ".limits.json",
+    ".limits.json", "notes.json",
 )  # fmt: skip
 SOON = 20
 """Seconds of the processor that no command takes; a hang takes all there are."""

@@ -5,7 +5,6 @@ Viva's own `BENCHMARKS` are written by hand, so that grep finds every one; a pac
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import re
 from collections.abc import Mapping
@@ -21,7 +20,7 @@ from viva.designs import Design
 from viva.errors import DataError, MissingDataError, VivaError, option
 from viva.plugins import Names
 from viva.prompting import merged
-from viva.sources.catalogue import sources
+from viva.sources.catalogue import nearest, sources
 from viva.types import BenchmarkInfo, ExamSpec, Way
 from viva.visible import one_line
 
@@ -60,9 +59,8 @@ def find_benchmark(name: str) -> Benchmark:
                 "`viva run` takes that card"
             )
         cards = sorted({*(path.stem for path in CARDS.glob("*.yaml")), *sources()} - {*BENCHMARKS})
-        near = difflib.get_close_matches(name.casefold(), [*BENCHMARKS, *cards], 1)
-        if near:
-            raise VivaError(f"there is no benchmark {name!r}; did you mean {near[0]}? (`viva list` has all)")
+        if near := nearest(name, [*BENCHMARKS, *cards]):
+            raise VivaError(f"there is no benchmark {name!r}; did you mean {near}? (`viva list` has all)")
         known = ", ".join(BENCHMARKS)
         raise VivaError(
             f"there is no benchmark {name!r}; there are: {known}, question files and exam cards (NAME.yaml), and the "

@@ -27,6 +27,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "limits": ("viva.cli.ask.limits", "Show and change how hard a running run asks."),
         "merge": ("viva.cli.ask.merge", "Make one run of the shards of a run."),
         "doctor": ("viva.cli.ask.doctor", "What a server supports; which languages the sandbox can run."),
+        "docs": ("viva.cli.look.docs", "Read the documentation here: `viva docs TOPIC`."),
     },
     "Grade and judge": {
         "grade": ("viva.cli.grade.grade", "Grade answers collected elsewhere."),

@@ -16,7 +16,7 @@ from viva.engine.signing import settings as settings  # noqa: PLC0414
 from viva.engine.signing import signature as signature  # noqa: PLC0414
 from viva.errors import flag
 from viva.published import Neighbour
-from viva.types import NOT_ASKED, UNANSWERED, Served, StopReason, outcome_name
+from viva.types import NOT_ASKED, UNANSWERED, Constant, Served, StopReason, outcome_name
 from viva.visible import one_line
 
 MIXED = "§"
@@ -83,6 +83,7 @@ class Result(Struct, frozen=True, kw_only=True):
     """Published rows to be shown in the tables, each with how it was asked."""
     pass_line: float | None = None
     """The share from which on people pass such an examination."""
+    constant: Constant | None = None
     withheld: bool = False
     """Whether published figures are left out, since the means that they would stand beside lack parts."""
 
@@ -315,6 +316,23 @@ def published_notes(results: Sequence[Result]) -> list[str]:
     ]
 
 
+def constant_notes(results: Sequence[Result]) -> list[str]:
+    """What the best constant answer scores on each exam, and how many tests prove nothing, in a line."""
+    scores, tests = list[str](), list[str]()
+    for exam, one in {result.exam: result.constant for result in results}.items():
+        if one is None:
+            continue
+        texts = dict.fromkeys(
+            f"{text.count(chr(10)) + 1:,} keywords" if "\n" in text else one_line(text, 20)
+            for text in one.answers.values()
+        )
+        scores.append(f"{percent(one.score)} on {exam} ({', '.join(texts)})")
+        if one.unproven:
+            tests.append(f"{len(one.unproven):,} of {one.tested:,} questions with tests on {exam}")
+    passed = f"; a program that does nothing passes {', '.join(tests)}" if tests else ""
+    return [f"The best constant answer scores {', '.join(scores)}{passed}."] if scores else []
+
+
 def _some(names: Sequence[str]) -> str:
     """The first few, and how many more there are."""
     return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED:,} more" if names[_NAMED:] else "")
@@ -371,13 +389,13 @@ def mixed_notes(models: Mapping[str, str]) -> list[str]:
 
 def footnotes(results: Sequence[Result]) -> list[str]:
     """What a reader must know about marked means; every one that leaves something out has its bounds in the table."""
-    notes = mixed_notes(mixed(results))
+    notes = [*constant_notes(results), *mixed_notes(mixed(results))]
     for result in results:
         if result.programs:
             notes.append(
                 f"{result.model} on {result.exam}: of {result.programs:,} answers with programs, {result.shared:,} "
                 "shared a process with their test, which a program written against Viva's harness could fool; "
-                "`viva show` says which, docs/running-programs.md what that means."
+                "`viva show` says which, `viva docs safety` what that means."
             )
         cell = result.overall
         if note := _passed(result):

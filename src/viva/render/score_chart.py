@@ -9,8 +9,7 @@ from viva.analysis.breakdown import Table
 from viva.analysis.estimate import Estimate
 from viva.analysis.wording import UNSURE
 from viva.render.result import Result, headline_column
-from viva.render.theme import MARK, daggers, mark_of, outcome_colours, subtitle
-from viva.types import OUTCOMES, outcome_name
+from viva.render.theme import MARK, daggers, mark_of, subtitle
 from viva.visible import one_line
 
 if TYPE_CHECKING:
@@ -67,45 +66,6 @@ def scores_chart(results: Sequence[Result], beside: Sequence[Neighbour] = ()) ->
         common.mark_point(size=110, opacity=1).encode(x=_per_cent("score", rows), color=where, shape=kind),
         *daggers(common, x=_per_cent("score", rows)),
     )
-
-
-def outcomes_chart(results: Sequence[Result]) -> Drawn:
-    """What became of every answer: a bar a model and exam, a colour an outcome."""
-    import altair as alt
-
-    several = len({result.exam for result in results}) > 1
-    rows = [
-        {
-            "model": _name(f"{result.model} · {result.exam}" if several else result.model),
-            "outcome": outcome_name(outcome),
-            "order": OUTCOMES.index(outcome),
-            "answers": count,
-            "share": round(_SPAN * count / result.overall.n, 2),
-        }
-        for result in results
-        for outcome, count in result.overall.outcomes.items()
-        if outcome in OUTCOMES
-    ]
-    there = [outcome for outcome in OUTCOMES if any(row["order"] == OUTCOMES.index(outcome) for row in rows)]
-    order = list(dict.fromkeys(str(row["model"]) for row in rows))
-    drawn: alt.Chart = (
-        alt.Chart(
-            alt.InlineData(values=rows),
-            title="What became of the answers",
-            width="container",
-            height={"step": 34} if several else _STEP,
-        )
-        .mark_bar(height={"band": 0.78})
-        .encode(
-            x=alt.X("answers:Q", stack="normalize", title="share of answers", axis=alt.Axis(format="%")),
-            # A model and its exam on two lines: a narrow page cuts the end of a line.
-            y=alt.Y("model:N", sort=order, title=None, axis=alt.Axis(labelExpr="split(datum.label, ' · ')")),
-            color=alt.Color("outcome:N", title=None, scale=alt.Scale(**outcome_colours(there))),
-            order=alt.Order("order:Q"),
-            tooltip=_tips("model", "outcome", "answers", "share"),
-        )
-    )
-    return drawn
 
 
 def parts_chart(results: Sequence[Result], index: int) -> Drawn | None:

@@ -41,7 +41,7 @@ _SHORTEST = 8
 _MISSING = re.compile(
     r"\b[Ll]eft out\b|^[†§]|\bnot tested\b|\bmissing\b|\bcut off\b|\bwith care\b|\bdefects in the data\b"
 )
-_FIRST = re.compile(r"\bnot the published sets?\b|: the score is\b")
+_FIRST = re.compile(r"\bnot the published sets?\b|: the score is\b|\bbest constant answer\b")
 _ENDING = 5
 """Words in which notes end that say the same of something else."""
 _GIVES_WAY = ("outcomes",)

@@ -19,6 +19,7 @@ from viva.render.result import (
     Report,
     Result,
     comparable,
+    constant_notes,
     counted_results,
     groups_text,
     headline_column,
@@ -119,7 +120,7 @@ def _took(took: Consumed | None) -> tuple[str, str, str]:
 
 def summary_lines(report: Report) -> list[str]:
     """What must be known beside the table, a line each."""
-    lines: list[str] = []
+    lines = constant_notes(report.results)
     cells = [(result.overall, result.judged) for result in report.results]
     if any(not cell.complete and cell.mean is not None for cell, _ in cells):
         judge = any(cell.outcomes.get("ungraded") and not judged for cell, judged in cells)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from viva.analysis.wording import UNSURE
 from viva.errors import VivaError
-from viva.types import OUTCOMES, Outcome, outcome_name
 from viva.web.charts import Scheme, tokens
 
 if TYPE_CHECKING:
@@ -22,12 +21,6 @@ FILE_WIDTH = 640
 def category(scheme: Scheme = "light") -> tuple[str, ...]:
     """Colours of unordered kinds, after Okabe and Ito."""
     return tuple(tokens()[scheme]["category"])
-
-
-def outcome_colours(outcomes: Sequence[Outcome] = OUTCOMES) -> dict[str, Any]:
-    """A Vega-Lite scale: green what scored, orange what was wrong, purple what could not be read, grey nobody's."""
-    known = tokens()["outcomes"]
-    return {"domain": list(map(outcome_name, outcomes)), "range": [known[outcome] for outcome in outcomes]}
 
 
 def one_exam(titles: Sequence[str]) -> None:

@@ -168,6 +168,7 @@ def _result(
         programs=isolations["separate"] + isolations["shared"],
         shared=isolations["shared"],
         pass_line=pass_line,
+        constant=found.opened_run.exams[record.exams.index(exam)].constant() if found.opened_run else None,
         consumed=_consumed(found, label, model, outcomes["right"]),
         cut_off=dict(cut),
     )

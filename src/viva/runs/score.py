@@ -104,6 +104,7 @@ def result_of(
         signature=said,
         judged=judged,
         pass_line=find_benchmark(evaluation.exam.spec.benchmark).about.pass_line,
+        constant=evaluation.exam.constant(),
     )
 
 

@@ -7,6 +7,7 @@ import io
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -57,6 +58,34 @@ def test_what_belongs_to_the_model_keeps_nobody_apart() -> None:
     (board,) = own_boards(same)
     assert [(row.model, row.rank and row.rank.text) for row in board.rows] == [("a/one", "1"), ("b/two", "2")]
     assert len(own_boards([entry("a", 300, shots=5, seed="0"), entry("b", 200, shots=5, seed="1")])) == 2, "exemplars"
+
+
+def test_what_servers_force_and_how_questions_were_chosen_keep_nobody_apart() -> None:
+    def asked(
+        model: str, points: int, ids: str = "aa", forced: dict[str, str] | None = None, **settings: object
+    ) -> Entry:
+        made = entry(model, points, **settings)
+        row = msgspec.structs.replace(made.row, forced=in_words(forced or {}))
+        return msgspec.structs.replace(made, asked=ids, forced=forced or {}, row=row)
+
+    refused = {"temp": "server (refused)"}
+    same = [
+        asked("a/one", 300),
+        asked("b/two", 200, only="comprehension", limit="400", seed="7"),
+        asked("c/three", 250, forced=refused),
+        asked("d/four", 150, forced=refused),
+    ]
+    (board,) = own_boards(same)
+    assert [row.model for row in board.rows] == ["a/one", "c/three", "b/two", "d/four"]
+    assert [row.forced for row in board.rows][1] == (("temperature", "server (refused)"),)
+    assert [[row.model for row in part.rows] for part in board.strict] == [["a/one", "b/two"], ["c/three", "d/four"]]
+    assert [len(one.rows) for one in own_boards([*same, asked("e/five", 100, "bb")])] == [4, 1], "other questions"
+    assert [len(one.rows) for one in own_boards([*same, asked("e/five", 100, temp="0.7")])] == [4, 1], (
+        "chosen, not forced"
+    )
+    page = dict(pages(made(same)))["index.html"]
+    assert page.count("data-value=") == 4, "one board is one column"
+    assert "temperature: server (refused), as its server has it" in page
 
 
 def test_a_baseline_stands_with_every_model_that_was_asked_the_same() -> None:

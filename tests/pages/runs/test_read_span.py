@@ -6,7 +6,7 @@ from rows import tabled
 from viva.scorers.choice import read_choice
 from viva.scorers.grading import grade_reading
 from viva.types import Response, Score
-from viva.web.text import read_span
+from viva.web.text import read_span, reason
 
 
 def test_the_place_is_the_readers_or_the_only_one_that_holds_the_answer() -> None:
@@ -23,6 +23,23 @@ def test_the_place_is_the_readers_or_the_only_one_that_holds_the_answer() -> Non
         with row:
             span = read_span(Score(value=0.0, outcome="wrong", answer=answer, explanation=why), reply)
             assert (reply[slice(*span)] if span else None) == marked
+
+
+def test_people_are_told_the_words_and_not_their_offsets() -> None:
+    cases = {
+        ("So it is (B), I think", "statement of the answer at 3-12"): "statement of the answer: “it is (B)”",
+        ("a\nb", "letter at 0-3; then at 2-3"): "letter: “a b”; then: “b”",
+        ("B", "boxed at 0-9"): "boxed (characters 1 to 9)",
+        (
+            '{"answer": "B"}',
+            "answer: letter at 0-1\nrationale: judge",
+        ): "answer: letter (characters 1 to 1)\nrationale: judge",
+        ("\x1b[31mred", "word at 0-5"): "word: “<U+001B>[31m”",
+        ("B", "no commitment"): "no commitment",
+    }
+    for (reply, why), row in tabled(*cases):
+        with row:
+            assert reason(Score(value=0.0, outcome="wrong", explanation=why), reply) == cases[reply, why]
 
 
 def test_a_readers_own_place_is_taken() -> None:

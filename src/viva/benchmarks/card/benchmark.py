@@ -1,4 +1,4 @@
-"""Exam cards: a short YAML file that says how a table is an exam (docs/cards.md).
+"""Exam cards: a short YAML file that says how a table is an exam (docs/data.md).
 
 viva init DATA                          # writes the card with its guesses
 viva check CARD.yaml
@@ -50,12 +50,12 @@ class ExamCard:
     about = BenchmarkInfo(
         name="card",
         title="Exam card",
-        paper="docs/cards.md",
+        paper="docs/data.md",
         licence="that of its data",
         languages=("en",),
         formats=tuple(choices(Format)),
         size="as many as the table has rows",
-        version="4",
+        version="5",
         source="a table, and a YAML file that says how it is an exam",
         shots=20,
         supports=("cot", "base", "next-token", "likelihood", "extraction", "as-published"),
@@ -75,7 +75,7 @@ class ExamCard:
         named = own.pop(DATA, None)
         given = Path(str(named)) if named else None
         try:
-            table = _table(card, paths_of(card, data.parent, given), spec.seed)
+            table = _table(card, paths_of(card, data, given), spec.seed)
             if card.lm_eval is not None:
                 return _by_task(spec, card, card.lm_eval, table, data.parent, own, given)
             shots, shot_files, defects = _exemplars(card, data.parent, given, table, spec)

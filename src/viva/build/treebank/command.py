@@ -86,7 +86,7 @@ class SynevalConfig(Struct, kw_only=True):
         str,
         note(
             "How questions are worded, where not as by Viva: a TOML file of the same keys as the bundled "
-            "wordings.toml (docs/own-treebank.md).",
+            "wordings.toml (`viva docs building`).",
             metavar="FILE",
         ),
     ] = ""

@@ -64,8 +64,6 @@ def doctor_command(form: str, url: str | None, apt: bool, optional: bool, **give
 
 def _machine(form: str, *, apt: bool, optional: bool) -> int:
     """Which languages the sandbox can run here."""
-    import msgspec
-
     from viva.sandbox.cgroups import HOW, find
     from viva.sandbox.isolation import isolation_problem
     from viva.sandbox.languages import install_command
@@ -82,8 +80,8 @@ def _machine(form: str, *, apt: bool, optional: bool) -> int:
         limits = (
             {"control groups": 0, "why not": groups} if isinstance(groups, str) else {"control groups": groups.version}
         )
-        report = {"isolation": problem or "ready", "limits": limits, "languages": msgspec.to_builtins(rows)}
-        click.echo(msgspec.json.format(msgspec.json.encode(report), indent=2).decode())
+        report = {"isolation": problem or "ready", "limits": limits, "languages": rows}
+        click.echo(json_text(report), nl=False)
         return code
     width = max(len(row.title) for row in rows)
     row_line = partial(show_line, hanging=width + 11)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import cast
 
 import msgspec
@@ -14,7 +14,16 @@ from viva.analysis.estimate import Estimate
 from viva.analysis.standings import THRESHOLDS, Best, Contender, best_by, ranks
 from viva.pages.leaderboard.content import BenchmarkPage, BestRow, Board, Dimension, Facts, Row, Site
 from viva.pages.leaderboard.naming import page_name
-from viva.pages.leaderboard.settings import Settings, comparable, for_baseline, in_words, key_of, of_baseline, titles
+from viva.pages.leaderboard.settings import (
+    Settings,
+    comparable,
+    differing,
+    for_baseline,
+    in_words,
+    key_of,
+    of_baseline,
+    titles,
+)
 from viva.published import plain
 from viva.published.catalogue import catalogue
 from viva.types import Aggregate, TableSpec
@@ -26,7 +35,11 @@ class Entry(Struct, frozen=True, kw_only=True):
     benchmark: str
     """A benchmark's name, or how a run calls a question file."""
     settings: Settings
-    """Its signature by parts; for a table of item scores, what is known."""
+    """Its signature by parts, as the user asked; for a table of item scores, what is known."""
+    asked: str = ""
+    """A hash of the names of the questions that it has answers to; empty where unknown."""
+    forced: Mapping[str, str] = {}
+    """Parts of the signature that its server changed: what became of each."""
     row: Row
     dimensions: tuple[Dimension, ...]
     """What the row's figures are about, in their order."""
@@ -97,13 +110,33 @@ def own_boards(entries: Sequence[Entry]) -> list[Board]:
     groups: dict[str, list[Entry]] = {}
     shared: dict[str, dict[str, str]] = {}
     for entry in entries:
-        parts = comparable(entry.settings)
+        parts = comparable(entry.settings, entry.asked)
         key = key_of(parts)
         shared[key] = parts
         groups.setdefault(key, []).append(entry)
     _place_baselines(groups, {key: for_baseline(parts) for key, parts in shared.items()})
     said = titles([shared[key] for key in groups])
-    return [_own_board(key, title, in_words(shared[key]), groups[key]) for key, title in zip(groups, said, strict=True)]
+    return [
+        msgspec.structs.replace(
+            _own_board(key, title, in_words(shared[key]), groups[key]), strict=tuple(_strict(shared[key], groups[key]))
+        )
+        for key, title in zip(groups, said, strict=True)
+    ]
+
+
+def _strict(parts: Mapping[str, str], entries: Sequence[Entry]) -> Iterator[Board]:
+    """Of a board on which servers forced something the boards of what was sent alike; none of a single model."""
+    groups: dict[str, list[Entry]] = {}
+    sent: dict[str, dict[str, str]] = {}
+    for entry in entries:
+        alike = {name: value for name, value in {**parts, **entry.forced}.items() if name != "seed"}
+        key = key_of({**alike, "sent": "alike"})
+        sent[key] = alike
+        groups.setdefault(key, []).append(entry)
+    if len(groups) > 1:
+        for key, own in groups.items():
+            if len(own) > 1:
+                yield _own_board(key, differing([sent[key], dict(parts)]) or "as asked", in_words(sent[key]), own)
 
 
 def _place_baselines(groups: dict[str, list[Entry]], asked: Mapping[str, Mapping[str, str]]) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
 from msgspec import Struct
 
 from viva.analysis.estimate import Estimate
@@ -52,6 +55,8 @@ class Row(Struct, frozen=True, kw_only=True):
     figures: tuple[Estimate | None, ...] = ()
     """In the order of the board's dimensions."""
     signature: str = ""
+    forced: tuple[tuple[str, str], ...] = ()
+    """What its server refused or asked for, in words: the setting, and what became of it."""
     origin: str = ""
     """The run's folder, or the published table."""
     url: str = ""
@@ -80,8 +85,8 @@ class BestRow(Struct, frozen=True, kw_only=True):
 
 
 class Board(Struct, frozen=True, kw_only=True):
-    """Rows under the same settings. A published board holds one source's rows, an own board those of one's runs and,
-    marked and without a rank, published rows of the same settings."""
+    """Rows under the same settings, but for what a server forced. A published board holds one source's rows, an own
+    board those of one's runs and, marked and without a rank, published rows of the same settings."""
 
     key: str
     """Its place in the page's address and its CSV's name: of ours."""
@@ -93,6 +98,8 @@ class Board(Struct, frozen=True, kw_only=True):
     """Everything that its rows have in common, in words."""
     dimensions: tuple[Dimension, ...] = ()
     rows: tuple[Row, ...] = ()
+    strict: tuple[Board, ...] = ()
+    """The same rows by what was sent, where servers forced that to differ: those of each that are two or more."""
     best: tuple[tuple[str, tuple[BestRow, ...]], ...] = ()
     """What "best by" goes by ("type") → its lines."""
     notes: tuple[str, ...] = ()
@@ -109,6 +116,18 @@ class BenchmarkPage(Struct, frozen=True, kw_only=True):
     boards: tuple[Board, ...] = ()
 
 
+class RunFile(Struct, frozen=True, kw_only=True):
+    """A run whose report is a page of the site."""
+
+    name: str
+    page: str
+    """Its file in the site: of ours, never the run's."""
+    results: tuple[tuple[str, str, Estimate], ...]
+    """Exam, model, score."""
+    write: Callable[[Path], object]
+    """Writes the page."""
+
+
 class Site(Struct, frozen=True, kw_only=True):
     """The whole of it."""
 
@@ -118,3 +137,5 @@ class Site(Struct, frozen=True, kw_only=True):
     viva: str
     benchmarks: tuple[BenchmarkPage, ...]
     notes: tuple[str, ...] = ()
+    lists_runs: bool = False
+    """Whether it has the runs' own pages."""

@@ -13,7 +13,7 @@ from msgspec import Struct
 from viva.analysis.wording import score_text
 from viva.errors import StorageError, VivaError, option
 from viva.files import write_whole
-from viva.pages.leaderboard.content import BenchmarkPage, Board, Row, Site
+from viva.pages.leaderboard.content import BenchmarkPage, Board, Row, RunFile, Site
 from viva.pages.leaderboard.pages import csv_of, pages
 from viva.render.printing import Records, StudyResult, csv_text
 from viva.render.result import Grid
@@ -31,9 +31,11 @@ class Marker(Struct, kw_only=True):
     files: list[str]
 
 
-def build(site: Site, out: Path) -> list[str]:
+def build(site: Site, out: Path, runs: Sequence[RunFile] = ()) -> list[str]:
     """Write the site and give its files' paths. Only files that an earlier build wrote are replaced or removed; what
     else lies in the folder (a CNAME, a .git) stays.
+
+    `runs`: those whose answers are in the site, too.
 
     Raises VivaError for a folder that is neither new, empty nor a site, StorageError where it cannot be written.
     """
@@ -43,9 +45,14 @@ def build(site: Site, out: Path) -> list[str]:
         out.mkdir(parents=True, exist_ok=True)
         _mark(site, out, earlier)  # first: also what is interrupted is a site of ours, and can be made again
         try:
-            for name, content in _files(site):
+            for name, content in _files(site, runs):
                 _write(out, name, content)
                 written.append(name)
+            for run in runs:
+                path = _inside(out, run.page)
+                path.parent.mkdir(exist_ok=True)
+                run.write(path)
+                written.append(run.page)
             for name in sorted(set(earlier) - set(written)):
                 _inside(out, name).unlink(missing_ok=True)
             earlier = []
@@ -109,8 +116,8 @@ def _write(out: Path, name: str, content: str) -> None:
     write_whole(path, content.encode())
 
 
-def _files(site: Site) -> Iterator[tuple[str, str]]:
-    yield from pages(site)
+def _files(site: Site, runs: Sequence[RunFile]) -> Iterator[tuple[str, str]]:
+    yield from pages(site, runs)
     for page in site.benchmarks:
         for board in page.boards:
             yield csv_of(page, board), board_csv(board)
@@ -175,9 +182,12 @@ class LeaderboardSite(StudyResult):
         """The whole site."""
         return self.site
 
-    def write(self, folder: str | PathLike[str]) -> list[str]:
-        """Write the site as static files, whose paths these are. Raises VivaError, StorageError."""
-        return build(self.site, Path(folder))
+    def write(self, folder: str | PathLike[str], runs: Sequence[RunFile] = ()) -> list[str]:
+        """Write the site as static files, whose paths these are, with the answers of `runs`.
+
+        Raises VivaError, StorageError.
+        """
+        return build(self.site, Path(folder), runs)
 
 
 def _board_grid(page: BenchmarkPage, board: Board) -> Grid:

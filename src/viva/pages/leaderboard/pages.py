@@ -6,9 +6,10 @@ from __future__ import annotations
 import functools
 import statistics
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from urllib.parse import urlsplit
+from collections.abc import Iterator, Mapping, Sequence
+from urllib.parse import urlencode, urlsplit
 
+import msgspec
 from jinja2 import Environment
 from msgspec import Struct
 
@@ -16,14 +17,13 @@ from viva.analysis.standings import THRESHOLDS
 from viva.analysis.wording import percent, score_text
 from viva.errors import DataError
 from viva.pages.leaderboard.assembling import ModelPage, RankedRow, model_pages
-from viva.pages.leaderboard.content import BenchmarkPage, Board, Dimension, Facts, Row, Site
+from viva.pages.leaderboard.content import BenchmarkPage, Board, Dimension, Facts, Row, RunFile, Site
 from viva.pages.leaderboard.naming import slug
+from viva.pages.shell import Inlined, asset, templates
 from viva.published import plain
-from viva.shipped import shipped_text
 from viva.visible import one_line
 from viva.web.charts import script as charts_script
-from viva.web.pages import asset, environment
-from viva.web.policy import policy
+from viva.web.pages import asset as chart_asset
 
 GROUPS = 10
 """Groups of columns that one table offers; the style sheet knows so many."""
@@ -34,11 +34,13 @@ _SELECTS = (
 )  # fmt: skip
 
 
-def pages(site: Site) -> Iterator[tuple[str, str]]:
-    """Path inside the site → page, one at a time."""
+def pages(site: Site, runs: Sequence[RunFile] = ()) -> Iterator[tuple[str, str]]:
+    """Path inside the site → page, one at a time. `runs`: those whose answers are in the site."""
     models = model_pages(site)
-    yield "index.html", _page(site, "index.html", here="index.html")
-    yield "models.html", _models(site, models)
+    site = msgspec.structs.replace(site, lists_runs=bool(runs))
+    yield "index.html", _front(site, models, {run.name: run.page for run in runs})
+    if runs:
+        yield "runs.html", _page(site, "runs_file.html", here="runs.html", kind="tables", runs=runs)
     for page in site.benchmarks:
         yield page.page, _benchmark(site, page)
     twins = _twins(models)
@@ -52,33 +54,21 @@ def csv_of(page: BenchmarkPage, board: Board) -> str:
 
 
 @functools.cache
-def _styles(*, charts: bool) -> tuple[str, ...]:
-    own = shipped_text(__file__, "static/site.css")
-    return (asset("viva.css"), *((asset("chart.css"),) if charts else ()), own)
-
-
-@functools.cache
-def _scripts(kind: str) -> tuple[str, ...]:
-    own = shipped_text(__file__, "static/site.js")
-    return {
-        "plain": (),
-        "tables": (asset("tables.js"),),
-        "benchmark": (asset("tables.js"), own, charts_script()),
-    }[kind]
-
-
-@functools.cache
-def _policy(kind: str) -> str:
-    return policy(_scripts(kind), _styles(charts=kind == "benchmark"))
+def _inlined(kind: str) -> Inlined:
+    """Styles and scripts of a page, whole: `plain`, with `tables`, or of a `benchmark`."""
+    styles = (
+        *map(asset, ("viva.css", "leaderboard.css")),
+        *((chart_asset("chart.css"),) if kind == "benchmark" else ()),
+    )
+    scripts = {"plain": (), "tables": ("tables.js",), "benchmark": ("tables.js", "profile.js")}[kind]
+    return Inlined(styles, (*map(asset, scripts), *((charts_script(),) if kind == "benchmark" else ())))
 
 
 @functools.cache
 def _templates() -> Environment:
-    made = environment("viva.pages.leaderboard")
+    made = templates()
     made.filters["file"] = slug
     made.globals |= {
-        "percent": percent,
-        "score_text": score_text,
         "billions": lambda size: f"{size:g}",
         "capital": lambda text: text[:1].upper() + text[1:],
         "count": lambda rows, word: f"{len(rows):,} {word}{'' if len(rows) == 1 else 's'}",
@@ -97,9 +87,7 @@ def _page(site: Site, template: str, *, here: str, kind: str = "plain", root: st
             site=site,
             here=here,
             root=root,
-            styles=_styles(charts=kind == "benchmark"),
-            scripts=_scripts(kind),
-            policy=_policy(kind),
+            **_inlined(kind),
             shows_published=any(not row.own for page in site.benchmarks for board in page.boards for row in board.rows),
             **more,
         )
@@ -121,22 +109,45 @@ def _best_of(board: Board) -> Row | None:
     return next((row for row in board.rows if row.rank is not None and row.score and row.score.complete), None)
 
 
-def _models(site: Site, models: Sequence[ModelPage]) -> str:
+class Column(Struct, frozen=True):
+    """A board as a column of the first page."""
+
+    page: BenchmarkPage
+    board: Board
+    rows: Mapping[str, Row]
+    """Model's page → its row; of several the best."""
+
+
+def _front(site: Site, models: Sequence[ModelPage], answers: Mapping[str, str]) -> str:
+    """Models by boards: one's own boards, then the papers'."""
+    columns = []
+    for page in site.benchmarks:
+        for board in page.boards:
+            rows = {row.page: row for row in reversed(board.rows) if row.own == board.own}
+            columns.append(Column(page, board, rows))
+    columns.sort(key=lambda one: (not one.board.own, -len(one.rows)))
+    notes = dict.fromkeys(said for column in columns for row in column.rows.values() for said in row.forced)
     selects = [
         (name, label, values)
         for name, label in _SELECTS
         if name in ("origin", "family", "access") and len(values := _values(models, name)) > 1
     ]
-
-    def best_score(model: ModelPage, page: BenchmarkPage) -> str:
-        scores = [
-            one.row.score for one in model.standings if one.benchmark.name == page.name and one.row.score is not None
-        ]
-        return score_text(max(scores, key=lambda one: one.sure)) if scores else "–"
-
     return _page(
-        site, "models.html", here="models.html", kind="tables", models=models, selects=selects, best_score=best_score
+        site,
+        "leaderboard.html",
+        here="index.html",
+        kind="tables",
+        models=sorted(models, key=lambda one: (not one.own, -sum(one.page in column.rows for column in columns))),
+        columns=columns,
+        footnotes={said: place for place, said in enumerate(notes, 1)},
+        selects=selects,
+        answers_of=lambda column, row: _answers(answers.get(row.origin, ""), column.board, row),
     )
+
+
+def _answers(page: str, board: Board, row: Row) -> str:
+    """The address of a row's answers; empty where the site has none of its run."""
+    return f"{page}#{urlencode({'items.model': row.model}, errors='replace')}" if page else ""
 
 
 def _values(rows: Sequence[ModelPage] | Sequence[Row], name: str) -> list[str]:

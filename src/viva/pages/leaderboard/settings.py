@@ -20,6 +20,8 @@ OF_THE_MODEL = frozenset({"model", "template", "weights", "dtype", "bits", "adap
 """Parts of a signature that tell models apart, not ways of asking."""
 OF_THE_REQUEST = frozenset({"temp", "top_p", "max_tokens", "reasoning", "reasoning_budget", "request"})
 """Parts on which no baseline depends: it answers by a rule."""
+SELECTION = frozenset({"only", "limit", "questions", "shard", "seed"})
+"""Parts that say how questions were chosen: where it is known which were asked (`asked`), these count instead."""
 
 _NAMES = shipped_table(__file__, "settings.toml", dict[str, str])
 _TITLED = ("settings", "lang", "shots", "cot", "only", "rationale", "vary")
@@ -34,10 +36,14 @@ _QUIET = {"none", "no", "server", "viva", "all", ""}
 """Values that mean "nothing special"; a title says them only where another board has something."""
 
 
-def comparable(settings: Settings) -> dict[str, str]:
+def comparable(settings: Settings, asked: str = "") -> dict[str, str]:
     """The parts that two rows must share. A seed counts only where it chooses questions or exemplars: one that was
-    sent along to a model gives other draws of the same thing."""
+    sent along to a model gives other draws of the same thing. `asked`: a hash of the questions' names."""
     parts = {name: str(value) for name, value in settings.items() if name not in OF_THE_MODEL}
+    if asked:
+        kept = {"seed"} if parts.get("shots", "0") != "0" else set[str]()
+        parts = {name: value for name, value in parts.items() if name not in SELECTION - kept} | {"asked": asked}
+        parts |= {"limit": "none"} if kept else {}
     if "seed" in parts:
         parts["seed"] = parts["seed"].partition(".")[0]
         if parts.get("shots", "0") == "0" and parts.get("limit", "none") == "none":
@@ -85,7 +91,10 @@ def titles(boards: Sequence[Mapping[str, str]]) -> list[str]:
     for title, parts in zip(said, boards, strict=True):
         alike = [other for other_title, other in zip(said, boards, strict=True) if other_title == title]
         found.append(", ".join(filter(None, (title, *(_differing(name, parts) for name in _differences(alike))))))
-    return found
+    return [
+        f"{title} (asked {parts['asked']})" if found.count(title) > 1 and "asked" in parts else title
+        for title, parts in zip(found, boards, strict=True)
+    ]
 
 
 def _differences(boards: Sequence[Mapping[str, str]]) -> list[str]:
@@ -94,13 +103,17 @@ def _differences(boards: Sequence[Mapping[str, str]]) -> list[str]:
     found = [
         name
         for name in names
-        if len({parts.get(name) for parts in boards}) > 1 and (name not in _TITLED or name == "vary")
+        if len({parts.get(name) for parts in boards}) > 1 and (name not in (*_TITLED, "asked") or name == "vary")
     ]
     # Other data, other questions: the fingerprint and their number are said together. What follows from them (how
     # many were wanted at most, which seed chose them) need not be said.
     said = next((name for name in ("data", "n") if name in found), "")
     return [
-        name for name in found if name not in ("n", "limit", "seed") or name == said or not _follows(name, said, boards)
+        name
+        for name in found
+        if name == said
+        or name not in ("n", "limit", "seed")
+        or not ((name == "n" and said) or _follows(name, said, boards))
     ]
 
 

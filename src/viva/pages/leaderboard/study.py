@@ -188,6 +188,7 @@ def _of_run(one: ScoreSet, record: ExamRecord, known: ModelFacts, exams: dict[by
     from viva.analysis.breakdown import Breakdown
     from viva.pages.leaderboard.assembling import Entry, dimensions
     from viva.pages.leaderboard.published import published_rows
+    from viva.pages.leaderboard.settings import in_words
     from viva.render.result import settings, signature
     from viva.runs.exams import data_notes, reopen
 
@@ -219,16 +220,29 @@ def _of_run(one: ScoreSet, record: ExamRecord, known: ModelFacts, exams: dict[by
         published = ()
         lacks = ", ".join(overall.lacks[:4]) or "the questions"
         notes = [*notes, f"{one_line(one.model, 60)}: too little of {lacks} is scored to stand beside published rows."]
+    sent = settings(one.run, record, one.model, one.opened)
+    plain = msgspec.structs.replace(one.opened, adapted=None) if one.opened else None
+    wanted = settings(one.run, record, one.model, plain)
+    forced = {name: str(value) for name, value in sent.items() if value != wanted.get(name)}
+    row = _row(one, overall, cells, known, signature(one.run, record, one.model, one.opened))
     return Entry(
         benchmark=f"{OWN_QUESTIONS}{spec.name}" if spec.name else spec.benchmark,
-        settings=settings(one.run, record, one.model, one.opened),
-        row=_row(one, overall, cells, known, signature(one.run, record, one.model, one.opened)),
+        settings=wanted,
+        asked=_asked(one),
+        forced=forced,
+        row=msgspec.structs.replace(row, forced=in_words(forced)),
         dimensions=said,
         beside=published,
         questions=breakdown.questions(one.headline),
         over=one.headline.over,
         notes=tuple(notes),
     )
+
+
+def _asked(one: ScoreSet) -> str:
+    """A hash of the names of the questions that were asked."""
+    names = sorted(one.scores.texts["question"].values)
+    return hashlib.sha256(msgspec.json.encode(names)).hexdigest()[:12]
 
 
 def _counted(dimension: Dimension, column: str) -> Dimension:
@@ -243,13 +257,11 @@ def _of_table(one: ScoreSet, known: ModelFacts) -> Entry:
     from viva.pages.leaderboard.assembling import Entry
     from viva.pages.leaderboard.content import Dimension
 
-    questions = sorted(one.scores.texts["question"].values)
-    digest = hashlib.sha256(msgspec.json.encode(questions)).hexdigest()[:12]
     breakdown = Breakdown(one.scores, one.headline.attempts)
     lines = {name: shared for name, shared in one.lines.items() if shared != (one.headline,)}
     return Entry(
         benchmark=TABLES,
-        settings={"settings": "unknown", "n": len(questions), "data": digest},
+        settings={"settings": "unknown", "n": len(one.scores.texts["question"].values), "data": _asked(one)},
         row=_row(one, breakdown.cell(one.headline), [breakdown.cell(*shared) for shared in lines.values()], known, ""),
         dimensions=tuple(
             Dimension(layout="format", row=name, column="", group="By format", label=name) for name in lines

@@ -12,12 +12,13 @@ from viva.engine.folder import RunRecord
 from viva.pages.report.methods import methods, references
 from viva.pages.report.tables import TableMaker
 from viva.pages.report.writing import Page, PageChart, PageExam
+from viva.pages.runs.opened import ResultRow
 from viva.render import charts
 from viva.render.canaries import canaries_grid
 from viva.render.consumption import consumption_grid, cut_off_notes
 from viva.render.formats import legend
 from viva.render.result import Grid, Report, Result, comparable, footnotes, published_notes
-from viva.render.score_chart import languages_chart, outcomes_chart, parts_chart, scores_chart, shown
+from viva.render.score_chart import languages_chart, parts_chart, scores_chart, shown
 from viva.types import SCORED, Outcome, outcome_name
 from viva.version import __version__
 from viva.visible import one_line
@@ -27,7 +28,9 @@ _LONG = 120
 _SHORT = 14
 """Parts beyond which a chart has the whole width."""
 _MODELS = 60
-"""Models that a chart of outcomes can show."""
+"""Results in the first picture."""
+_PANEL = 12
+"""Models of an exam up to which the first picture shows what a chart of scores would."""
 
 
 def page_of(
@@ -55,6 +58,9 @@ def page_of(
         warnings=tuple(warnings),
         legend=legend(report.results),
         footnotes=(*footnotes(report.results), *cut_off_notes(report.results), *published_notes(report.results)),
+        results=tuple(
+            ResultRow(exam=one.exam, model=one.model, estimate=one.overall) for one in report.results if one.overall.n
+        )[:_MODELS],
         summary=summary,
         took=made.table(took) if took.rows else None,
         charts=tuple(drawn.overall(report.results)),
@@ -86,7 +92,8 @@ class _Drawn:
         """Scores exam by exam, languages, outcomes."""
         for exam in dict.fromkeys(result.exam for result in results):
             of_exam = [result for result in results if result.exam == exam and shown(result.overall)]
-            if of_exam:
+            beside_any = any(result.beside for result in of_exam)
+            if len(of_exam) > _PANEL or beside_any:
                 beside = comparable({one.model: one for result in of_exam for one in result.beside}.values(), of_exam)
                 caption = f"Scores on {one_line(exam, 80)}: a dot a model, its bar the 95 % interval."
                 yield self._chart(scores_chart(of_exam, beside), caption, "scores")
@@ -94,11 +101,6 @@ class _Drawn:
             chart = languages_chart([result for result in results if result.benchmark == benchmark])
             if chart is not None:
                 yield self._chart(chart, "The same models, language by language.", "languages")
-        counted = [result for result in results if result.overall.n][:_MODELS]
-        if counted:
-            left = f" The first {_MODELS} of {len(results)} are shown." if len(results) > _MODELS else ""
-            caption = f"What became of every answer; purple could not be read, grey is not the model's doing.{left}"
-            yield self._chart(outcomes_chart(counted), caption, "outcomes")
 
     def parts(self, results: Sequence[Result]) -> Iterator[PageChart]:
         """The tables of one exam that have parts to compare."""

@@ -30,7 +30,7 @@ from viva.scorers.grading import CUT_OFF_WORDS
 from viva.types import OUTCOMES, outcome_name
 from viva.visible import escape_invisible, one_line
 from viva.web.markdown import formatted
-from viva.web.text import read_span
+from viva.web.text import read_span, reason
 
 CHUNK_ITEMS = 256
 CHUNK_TEXT = 1 << 19
@@ -209,7 +209,7 @@ class _Chunk:
             "reply": item.reply,
             "gold": item.gold,
             "answer": item.row.answer,
-            "why": item.row.explanation,
+            "why": reason(item.row, item.reply),
             "failure": item.failure,
         }
         size, thought = thought_size(item.response), item.response.reasoning

@@ -71,6 +71,16 @@ def names_of(read: Sequence[Reported]) -> Names:
     }
 
 
+def differing_names(names: Names) -> Names:
+    """Paths of models without the folders that all of them have in common; other names stay."""
+    paths = {name for name in names.values() if name.count("/") > 1 and "://" not in name}
+    folders = zip(*(name.split("/")[:-1] for name in paths), strict=False)
+    shared = [level[0] for level in itertools.takewhile(lambda level: len(set(level)) == 1, folders)]
+    start = len("/".join(shared)) + 1
+    short = {name: name[start:] if name in paths and shared else name for name in names.values()}
+    return names if len(set(short.values())) < len(short) else {key: short[name] for key, name in names.items()}
+
+
 def together(read: Sequence[Reported], names: Names) -> Report:
     """The results of all runs as one report."""
     from viva.render.result import Report
@@ -97,6 +107,8 @@ def write_report(
     from viva.pages.report.content import page_of
     from viva.pages.report.writing import write_page
 
+    names = differing_names(names)
+    report = together(read, names)
     title = config.title or ", ".join(one_line(run.folder.path.resolve().name, 80) for run in read[:4]) + (
         f" and {len(read) - 4} more runs" if len(read) > 4 else ""
     )

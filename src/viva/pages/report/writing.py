@@ -21,7 +21,7 @@ from viva.files import replacing
 from viva.pages.report.items import Block, ItemWriter, Written, packed
 from viva.pages.report.methods import Reference
 from viva.pages.report.tables import ExamTables, PageTable
-from viva.shipped import shipped_text
+from viva.pages.runs.opened import ResultRow
 
 PUBLISHED_MARK = "(published"
 """Stands behind the name of a published row."""
@@ -56,6 +56,8 @@ class Page(Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...]
     legend: str
     footnotes: tuple[str, ...]
+    results: tuple[ResultRow, ...]
+    """What the first picture shows."""
     summary: PageTable
     took: PageTable | None
     """What the answers took."""
@@ -147,26 +149,23 @@ def write_page(path: Path, page: Page, items: Spooled | None, notes: Sequence[st
 
 
 def _write(out: IO[str], page: Page, items: Spooled | None, notes: Sequence[str]) -> None:
-    from viva.web.charts import outcome_style
+    from viva.pages.shell import FORMULAS, asset, templates
     from viva.web.charts import script as charts
-    from viva.web.pages import asset, environment
+    from viva.web.pages import asset as chart_asset
     from viva.web.policy import policy
 
-    own = [asset("tables.js"), _static("blocks.js"), _static("report.js")]
-    browser = [_static("rendered.js"), _static("items.js")] if items is not None else []
-    formulas = (
-        [asset("katex/katex.min.js"), asset("formulas.js")] if items is not None and items.written.formulas else []
-    )
-    scripts = [*own, *browser, charts(), *formulas]
-    styles = [asset("viva.css"), asset("text.css"), asset("chart.css"), _static("report.css"), outcome_style()]
-    style = "\n".join(styles)
-    template = environment("viva.pages.report").get_template("report.html")
+    own = [asset(name) for name in ("tables.js", "blocks.js", "report.js")]
+    browser = [asset(name) for name in ("rendered.js", "items.js")] if items is not None else []
+    formulas = list(map(asset, FORMULAS)) if items is not None and items.written.formulas else []
+    style = "\n".join((*map(asset, ("viva.css", "text.css", "report.css")), chart_asset("chart.css")))
+    template = templates(is_published=_is_published).get_template("report.html")
     shown = ItemsNote(items is not None, tuple(notes))
-    out.write(
-        template.render(
-            page=page, items=shown, style=style, policy=policy(scripts, [style]), is_published=_is_published
-        )
+    states = {outcome for one in page.results for outcome in one.estimate.outcomes}
+    allowed = policy([*own, *browser, charts(), *formulas], [style])
+    head, _, end = template.render(page=page, items=shown, states=states, styles=[style], policy=allowed).rpartition(
+        "</body>"
     )
+    out.write(head)
     out.write("".join(f"<script>{text}</script>\n" for text in own))
     if items is not None:
         items.write(out, texts=False)
@@ -177,12 +176,8 @@ def _write(out: IO[str], page: Page, items: Spooled | None, notes: Sequence[str]
     if items is not None:
         items.write(out, texts=True)
     out.write("".join(f"<script>{text}</script>\n" for text in formulas))
-    out.write("</body>\n</html>\n")
+    out.write(f"</body>{end}\n")
 
 
 def _is_published(name: str) -> bool:
     return PUBLISHED_MARK in name
-
-
-def _static(name: str) -> str:
-    return shipped_text(__file__, f"static/{name}")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import secrets
 import time
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
+from typing import Any
 from urllib.parse import quote, unquote
 
 import msgspec
@@ -13,26 +12,22 @@ from markupsafe import Markup, escape
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 
 from viva.engine.reviews import Review
-from viva.errors import StorageError
 from viva.io.tables import CsvText
-from viva.pages.review.forms import COMMENT_LIMIT, Form, FormError, Marking, form_id, read_form
+from viva.pages.review.forms import COMMENT_LIMIT, Marking, form_id
 from viva.pages.review.session import Refused, ReviewSession
 from viva.pages.review.views import aspects, figure, labels, marked
 from viva.pages.serving import guard
+from viva.pages.serving.forms import Form
 from viva.pages.serving.guard import Access
+from viva.pages.shell import FormError, Served
 from viva.review.filters import PAGE, Filter
 from viva.review.items import TELLING, THOUGHT, Item
 from viva.review.text import name_problem
 from viva.visible import csv_safe
-from viva.web.markdown import formatted
-from viva.web.pages import asset, environment
 
-_ASSETS = {"review.css": "text/css", "review.js": "text/javascript", "icon.svg": "image/svg+xml"}
-_SHARED = {"text.css": "text/css", "katex/katex.min.js": "text/javascript", "formulas.js": "text/javascript"}
-_TYPES = {name.rpartition("/")[2]: kind for name, kind in (_ASSETS | _SHARED).items()}
 _SAID = {
     "saved": "Saved.",
     "undone": "Taken back: here is the item it was about.",
@@ -46,62 +41,44 @@ _SAID = {
 _COLUMNS = tuple(Review.__struct_fields__)
 
 
-class Pages:
+class Pages(Served):
     """One method a route."""
+
+    shell = "of_review.html"
+    everything = "items"
+    styles = ("viva.css", "text.css", "runs.css", "review.css")
+    scripts = ("tables.js", "review.js")
 
     def __init__(self, session: ReviewSession, access: Access) -> None:
         self._session = session
-        self._access = access
-        self._templates = environment("viva.pages.review")
-        self._templates.globals |= {"raw": _raw, "figure": figure, "marked": marked, "formatted": formatted}
-        folder = files("viva.pages.review") / "static"
-        self._static = {name: (folder / name).read_bytes() for name in _ASSETS}
-        self._static |= {name.rpartition("/")[2]: asset(name).encode() for name in _SHARED}
+        super().__init__(access, raw=_raw, figure=figure, marked=marked)
 
     # Who is asking
 
     def _reviewer(self, request: Request) -> str:
         """Who marks: as the token says that is a person's own, else as the cookie does; "" for nobody yet."""
-        if self._access.people and (person := self._access.person(request.cookies)):
+        if self.access.people and (person := self.access.person(request.cookies)):
             return person
-        name = unquote(request.cookies.get(self._access.cookie("reviewer"), ""), errors="replace")
+        name = unquote(request.cookies.get(self.access.cookie("reviewer"), ""), errors="replace")
         return self._session.settings.reviewer if name_problem(name) else name
 
     def _filter(self, request: Request) -> Filter:
         return Filter.read(request.query_params, self._session.settings.start.blind)
 
-    def _page(self, request: Request, template: str, status: int = 200, **values: object) -> Response:
-        """A page; a browser without a session gets one."""
-        name = self._access.cookie("session")
-        known = guard.session_of(request.cookies, name)
-        session = known or guard.new_session()
-        text = self._templates.get_template(template).render(
+    def page(self, request: Request, template: str, status: Any = 200, **values: object) -> Response:
+        """A page with what all of them show."""
+        return super().page(
+            request,
+            template,
+            status,
             title=self._session.settings.title,
             reviewer=self._reviewer(request),
-            csrf=guard.form_token(session),
-            form=secrets.token_hex(16),
             has_agreement=self._session.settings.agreement is not None,
             damaged=len(self._session.log.damaged),
             said=_SAID.get(request.query_params.get("said", ""), ""),
             start=self._session.settings.start.query(),
             **values,
         )
-        response = HTMLResponse(text, status)
-        if not known:
-            guard.set_cookie(response, name, session)
-        return response
-
-    async def _form(self, request: Request) -> Form:
-        """A posted form of this session. Raises FormError."""
-        form = await read_form(request)
-        session = guard.session_of(request.cookies, self._access.cookie("session"))
-        if not guard.is_form_token(session, form.get("csrf", "")):
-            raise FormError(
-                403,
-                "This form does not belong to your session, so nothing was saved. Allow cookies for this address, "
-                "reload the page, and mark again.",
-            )
-        return form
 
     async def _marker(self, request: Request, form: Form) -> str:
         """Who posted a form about an item; the page must have been opened by the same."""
@@ -122,17 +99,17 @@ class Pages:
 
     async def start(self, request: Request) -> Response:
         """The reviewer's name. Whoever came with a token of their own has one, and no other."""
-        if self._access.people and self._access.person(request.cookies):
+        if self.access.people and self.access.person(request.cookies):
             return RedirectResponse("/", 303)
         if request.method != "POST":
-            return self._page(request, "start.html", problem="", name=self._reviewer(request))
-        form = await self._form(request)
+            return self.page_with_form(request, "review_start.html", problem="", name=self._reviewer(request))
+        form = await self.form(request)
         name = " ".join(form.get("name", "").split())
         problem = name_problem(name)
         if problem:
-            return self._page(request, "start.html", 422, problem=problem, name=name[:60])
+            return self.page_with_form(request, "review_start.html", 422, problem=problem, name=name[:60])
         response = RedirectResponse("/", 303)
-        guard.set_cookie(response, self._access.cookie("reviewer"), quote(name, safe=""))
+        guard.set_cookie(response, self.access.cookie("reviewer"), quote(name, safe=""))
         return response
 
     async def list(self, request: Request) -> Response:
@@ -149,9 +126,9 @@ class Pages:
             (item, labels(item, chosen.blind, session.names), session.own(item, reviewer), len(session.reviewers(item)))
             for item in found[(page - 1) * PAGE : page * PAGE]
         ]
-        return self._page(
+        return self.page_with_form(
             request,
-            "list.html",
+            "review_items.html",
             chosen=chosen,
             rows=shown_items,
             found=len(found),
@@ -195,9 +172,9 @@ class Pages:
         shown_aspects = aspects(item, own, session.others(item, reviewer), entered, chosen.blind)
         if not chosen.blind:
             session.showed(item, reviewer)
-        return self._page(
+        return self.page_with_form(
             request,
-            "item.html",
+            "review_item.html",
             status,
             item=item,
             labels=labels(item, chosen.blind, session.names),
@@ -218,7 +195,7 @@ class Pages:
 
     async def mark(self, request: Request) -> Response:
         """Marks of one item: written, then the next item; a form that says too little comes back as it was."""
-        form = await self._form(request)
+        form = await self.form(request)
         reviewer = await self._marker(request, form)
         await self._refresh()
         item, chosen, session = self._item(request), self._filter(request), self._session
@@ -254,7 +231,7 @@ class Pages:
 
     async def undo(self, request: Request) -> Response:
         """Take back what this reviewer's last form said, and show what it was about."""
-        form = await self._form(request)
+        form = await self.form(request)
         reviewer = await self._marker(request, form)
         chosen = self._filter(request)
         written = await run_in_threadpool(self._session.undo, reviewer, form_id(form), time.time())
@@ -270,7 +247,7 @@ class Pages:
         if make is None:
             raise HTTPException(404, "This review has no agreement page.")
         await self._refresh()
-        return self._page(request, "agreement.html", content=Markup(await run_in_threadpool(make)))  # noqa: S704
+        return self.page_with_form(request, "agreement.html", content=Markup(await run_in_threadpool(make)))  # noqa: S704
 
     async def export(self, request: Request) -> Response:
         """All lines of the log, as JSONL or CSV."""
@@ -285,32 +262,8 @@ class Pages:
         headers = {"Content-Disposition": f'attachment; filename="reviews.{form}"'}
         return Response(content, media_type=kind, headers=headers)
 
-    async def static(self, request: Request) -> Response:
-        """The style sheet, the script, the icon: from memory, by name."""
-        name = request.path_params["name"]
-        if name not in self._static:
-            raise HTTPException(404, "There is no such file.")
-        return Response(self._static[name], media_type=_TYPES[name])
-
     async def _refresh(self) -> None:
         await run_in_threadpool(self._session.refresh)
-
-    async def refused(self, request: Request, problem: Exception) -> Response:
-        """A page that says what was wrong."""
-        status, sentence, headers = 400, str(problem), None
-        if isinstance(problem, HTTPException):
-            status, sentence, headers = problem.status_code, problem.detail, problem.headers
-        elif isinstance(problem, FormError):
-            status = problem.status
-        elif isinstance(problem, StorageError):
-            status = 507
-        page = self._page(request, "message.html", status, sentence=sentence)
-        page.headers.update(dict(headers or {}))
-        return page
-
-    async def failed(self, request: Request, problem: Exception) -> Response:
-        """A defect of Viva: the traceback is on the server's terminal, not here."""
-        return self._page(request, "message.html", 500, sentence="Viva failed; what you posted was not saved.")
 
 
 def reviews_csv(reviews: Sequence[Review]) -> str:

@@ -11,11 +11,11 @@ from starlette.routing import Route
 
 from viva.engine.reviews import ReviewLog
 from viva.errors import DataError, StorageError
-from viva.pages.review.forms import FormError
 from viva.pages.review.pages import Pages
 from viva.pages.review.session import ReviewSession, Settings
 from viva.pages.serving.guard import Access, Guard
 from viva.pages.serving.server import serve as web_serve
+from viva.pages.shell import FormError
 from viva.review.items import Item
 
 PORT = 8470

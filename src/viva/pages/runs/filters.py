@@ -66,6 +66,11 @@ class Chosen(Struct, frozen=True, kw_only=True):
         return bool(self.exam or self.model or self.outcome or self.finer or self.tags or self.text)
 
 
+def number_in(text: str) -> int:
+    """The number that an address says; 0 for none."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
+
+
 def state(sheet: Sheet, place: int) -> str:
     """An answer's outcome, or that there is none yet."""
     return NOT_ASKED if sheet.places[place] == 0 else sheet.rows[place].outcome

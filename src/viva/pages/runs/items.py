@@ -15,7 +15,7 @@ from viva.pages.runs.opened import Opened
 from viva.prompting import prompt_text
 from viva.scorers.grading import CUT_OFF_WORDS
 from viva.types import Choose, Question, Request, Response, Score
-from viva.web.text import read_span
+from viva.web.text import read_span, reason
 
 
 class Said(Struct, frozen=True):
@@ -52,6 +52,8 @@ class Item(Struct, frozen=True, kw_only=True):
     """Empty where there is none."""
     read: tuple[int, int] | None
     """Which part of the reply its reading rests on (start, end), where that is known."""
+    reason: str
+    """Why it was graded so, in words of its reply."""
     failure: str
     """Why there is no reply."""
     likelihoods: tuple[Likely, ...]
@@ -87,6 +89,7 @@ def item_of(sheet: Sheet, place: int, opened: Opened, answers: Followed) -> Item
         thought_size=thought_size(response),
         reply=response.text,
         read=read_span(score, response.text),
+        reason=reason(score, response.text),
         failure=f"{response.error.kind}: {response.error.message}" if response.error else "",
         likelihoods=tuple(_likely(request, response)),
         circumstances=tuple(_circumstances(entry)) if entry else (),

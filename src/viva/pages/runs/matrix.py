@@ -61,13 +61,6 @@ class MatrixChoice(Struct, frozen=True, kw_only=True):
         return self.chosen.anything or self.disagree or self.order != "asked"
 
 
-SIGNS = {
-    "right": "✓", "partly": "◐", "wrong": "✗", "unparsed": "?", "empty": "∅", "truncated": "…", "refused": "⊘",
-    "error": "!", "not asked": "·", "ungraded": "○", "unsound": "–",
-}  # fmt: skip
-"""What stands in a cell; its colour says the same."""
-
-
 class Cell(Struct, frozen=True):
     """What a model got for a question, over its samples."""
 
@@ -157,7 +150,7 @@ def matrix(sheets: Sequence[Sheet], results: Sequence[ResultRow], choice: Matrix
     labels = list(dict.fromkeys(sheet.evaluation.label for sheet in sheets))
     exam = next((one for one in labels if slug(one) == choice.chosen.exam), labels[0] if labels else "")
     own = [(number, sheet) for number, sheet in enumerate(sheets) if sheet.evaluation.label == exam]
-    columns = [(number, sheet, _cells(sheet)) for number, sheet in own]
+    columns = [(number, sheet, cells_of(sheet)) for number, sheet in own]
     columns.sort(key=lambda one: results[one[0]].estimate.order, reverse=True)
     rows = []
     for number, question in enumerate(own[0][1].questions if own else ()):
@@ -178,7 +171,8 @@ def matrix(sheets: Sequence[Sheet], results: Sequence[ResultRow], choice: Matrix
     )
 
 
-def _cells(sheet: Sheet) -> list[Cell]:
+def cells_of(sheet: Sheet) -> list[Cell]:
+    """What a model got for each question of a sheet."""
     samples = sheet.evaluation.samples
     states = [filters.state(sheet, place) for place in range(len(sheet.rows))]
     points = [points_of(row.outcome, row.value) for row in sheet.rows]

@@ -8,7 +8,6 @@ import time
 from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -16,27 +15,24 @@ import msgspec
 from msgspec import UNSET
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 
-from viva.analysis.wording import interval_text, percent, score_text
 from viva.errors import VivaError
 from viva.files import read_regular
 from viva.pages.runs import filters
-from viva.pages.runs.comparing import Spans, compare_words
-from viva.pages.runs.filters import PAGE, Choices, Chosen, Place, choices, with_text, without_text
+from viva.pages.runs.filters import PAGE, Choices, Chosen, Place, choices, number_in, with_text, without_text
 from viva.pages.runs.folders import slug
 from viva.pages.runs.items import Item, item_of
-from viva.pages.runs.matrix import ROWS, SIGNS, Matrices, MatrixChoice
+from viva.pages.runs.matrix import ROWS, Matrices, MatrixChoice
 from viva.pages.runs.opened import ResultRow
+from viva.pages.runs.pair_pages import PATIENCE, PairPages, marks, shown_as, words
 from viva.pages.runs.progress import Progress
 from viva.pages.runs.run_view import STEP, Graded, RunView
 from viva.pages.runs.run_views import RunViews
+from viva.pages.serving.guard import Access
+from viva.pages.shell import SIGNS, FormError, number
 from viva.types import outcome_name
 from viva.visible import escape_invisible
-from viva.web.charts import outcome_style
-from viva.web.markdown import highlighted, rendered
-from viva.web.pages import asset, environment
-from viva.web.text import LONGEST
 
 KEPT = 16
 
@@ -90,12 +86,6 @@ LISTED = 50
 """Runs on a page."""
 DRAWN = 60
 """Models and exams in the picture of a run's scores."""
-PATIENCE = 1.2
-"""Seconds that a page waits for a first grading; then it says how far that is, and asks again by itself."""
-_ASSETS = {"view.css": "text/css", "view.js": "text/javascript", "icon.svg": "image/svg+xml"}
-_SHARED = {"viva.css": "text/css", "text.css": "text/css", "tables.js": "text/javascript"}
-_FORMULAS = {"katex/katex.min.js": "text/javascript", "formulas.js": "text/javascript"}
-_TYPES = {name.rpartition("/")[2]: kind for name, kind in (_ASSETS | _SHARED | _FORMULAS).items()}
 _PARTS = frozenset({"thought", "reply", "prompt", "reading"})
 VIEWS = {"rendered": "Rendered", "words": "Differences", "text": "As they came"}
 """How texts of an answer can be shown: word of the address, and what it is called."""
@@ -105,55 +95,50 @@ _CHUNK = 65_536
 _NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
 
 
-class Pages:
+class Pages(PairPages):
     """One method a route; Starlette runs them in threads, since they read files."""
 
-    def __init__(self, views: RunViews) -> None:
-        self._views = views
+    styles = ("viva.css", "text.css", "runs.css")
+    scripts = ("tables.js", "view.js")
+
+    def __init__(self, views: RunViews, access: Access) -> None:
         self._searches = Searches()
         self._matrices = Matrices()
-        self._templates = environment("viva.pages.runs")
-        self._templates.globals |= {
-            "slug": slug,
-            "ago": ago,
-            "number": number,
-            "tokens": tokens,
-            "duration": duration,
-            "value_of": value_of,
-            "outcome_name": outcome_name,
-            "percent": percent,
-            "score_text": score_text,
-            "interval_text": interval_text,
-            "rendered": rendered,
-            "highlighted": highlighted,
-            "views": VIEWS,
-            "signs": SIGNS,
-            "longest": LONGEST,
-            "alone": views.alone,
-        }
-        folder = files("viva.pages.runs") / "static"
-        self._static = {name: (folder / name).read_bytes() for name in _ASSETS}
-        self._static |= {name.rpartition("/")[2]: asset(name).encode() for name in _SHARED | _FORMULAS}
-        self._static["viva.css"] += outcome_style().encode()
+        super().__init__(
+            views,
+            access,
+            slug=slug,
+            ago=ago,
+            tokens=tokens,
+            duration=duration,
+            value_of=value_of,
+            texts=VIEWS,
+            alone=views.alone,
+        )
 
-    def _page(self, template: str, /, status: Any = 200, **values: object) -> Response:
-        return HTMLResponse(self._templates.get_template(template).render(now=time.time(), **values), status)
+    def page(self, request: Request, template: str, status: Any = 200, **values: object) -> Response:
+        """A page, made now."""
+        return super().page(request, template, status, now=time.time(), **values)
 
     def home(self, request: Request) -> Response:
         """The list of runs; where there is only one to look at, that one."""
         found = self._views.found()
         if self._views.alone and found:
             return RedirectResponse(f"/run/{found[0].slug}", 303)
+        chosen = Chosen.read(request.query_params)
+        found = self._views.with_words(found, chosen.text)
         pages = max(1, -(-len(found) // LISTED))
-        page = min(Chosen.read(request.query_params).page, pages)
+        page = min(chosen.page, pages)
         cards = self._views.cards(found[(page - 1) * LISTED : page * LISTED])
-        return self._page(
+        return self.page(
+            request,
             "runs.html",
             cards=cards,
             states={state for card in cards for state in card.outcomes},
             priced=any(card.record is not None and card.paid != 0 for card in cards),
             reading=any(card.results is None for card in cards),
             count=len(found),
+            chosen=chosen,
             page=page,
             pages=pages,
             root=str(self._views.root),
@@ -168,8 +153,14 @@ class Pages:
         choices = self._searches.choices(view, graded) if graded else None
         states = {state for state, _ in choices.outcomes} if choices else set()
         drawn = drawing_order(graded.tables.results)[:DRAWN] if graded else []
-        return self._page(
-            "run.html", **self._about(request, view), graded=graded, choices=choices, states=states, drawn=drawn
+        return self.page(
+            request,
+            "run.html",
+            **self._about(request, view),
+            graded=graded,
+            choices=choices,
+            states=states,
+            drawn=drawn,
         )
 
     def _about(self, request: Request, view: RunView) -> dict[str, object]:
@@ -206,12 +197,13 @@ class Pages:
         graded = view.look(PATIENCE)
         about = self._about(request, view)
         if graded is None:
-            return self._page("answers.html", **about, graded=None)
+            return self.page(request, "answers.html", **about, graded=None)
         found = self._searches.find(view, graded, chosen)
         pages = max(1, -(-len(found) // PAGE))
         page = min(chosen.page, pages)
         rows = [self._line(graded, place) for place in found[(page - 1) * PAGE : page * PAGE]]
-        return self._page(
+        return self.page(
+            request,
             "answers.html",
             **about,
             graded=graded,
@@ -242,7 +234,7 @@ class Pages:
         graded = view.look(PATIENCE)
         about = self._about(request, view)
         if graded is None:
-            return self._page("item.html", **about, graded=None)
+            return self.page(request, "item.html", **about, graded=None)
         place, item = self._place(request, view, graded)
         found = self._searches.find(view, graded, chosen)
         at = self._searches.position(found, place)
@@ -256,7 +248,8 @@ class Pages:
             for number, other in enumerate(graded.sheets)
             if other.evaluation.exam is sheet.evaluation.exam
         ]
-        return self._page(
+        return self.page(
+            request,
             "item.html",
             **about,
             graded=graded,
@@ -274,7 +267,7 @@ class Pages:
             sample_name=sheet.sample_name(item.sample),
             others=[(f"{n + 1}.{place[1] + 1}", name, said, here) for n, name, said, here in others],
             signature=graded.opened.signatures[place[0]],
-            look=_view(request, ITEM_VIEWS),
+            look=shown_as(request, ITEM_VIEWS),
             other=next((n + 1 for n, _, _, here in others if not here), 0),
         )
 
@@ -286,11 +279,12 @@ class Pages:
         graded = view.look(PATIENCE)
         about = self._about(request, view)
         if graded is None:
-            return self._page("matrix.html", **about, graded=None)
+            return self.page(request, "matrix.html", **about, graded=None)
         made = self._matrices.of(view, graded, choice)
         pages = max(1, -(-len(made.rows) // ROWS))
         page = min(choice.chosen.page, pages)
-        return self._page(
+        return self.page(
+            request,
             "matrix.html",
             **about,
             graded=graded,
@@ -313,9 +307,9 @@ class Pages:
         graded = view.look(PATIENCE)
         about = self._about(request, view)
         if graded is None:
-            return self._page("compare.html", **about, graded=None)
-        numbers = [_number(request.query_params.get(name, "")) - 1 for name in ("a", "b")]
-        within = _number(request.path_params["place"]) - 1
+            return self.page(request, "compare.html", **about, graded=None)
+        numbers = [number_in(request.query_params.get(name, "")) - 1 for name in ("a", "b")]
+        within = number_in(request.path_params["place"]) - 1
         sheets = graded.sheets
         if not all(0 <= number < len(sheets) for number in numbers):
             raise HTTPException(404, "Say two models of this run: ?a=1&b=2.")
@@ -323,27 +317,26 @@ class Pages:
         if first.evaluation.exam is not sheets[numbers[1]].evaluation.exam or not 0 <= within < len(first):
             raise HTTPException(404, "There is no such question that both models were asked.")
         items = [item_of(sheets[number], within, graded.opened, view.answers) for number in numbers]
-        look = _view(request, COMPARE_VIEWS)
-        words: tuple[Spans, Spans] = ([], [])
-        kind = ""
-        if look == "words":
-            compared = compare_words(items[0].reply[:LONGEST], items[1].reply[:LONGEST])
-            words, kind = (compared.only, "only") if compared.alike else (compared.both, "both")
+        look = shown_as(request, COMPARE_VIEWS)
+        spans_of, kind = words(items, look)
         sides = [
             {
                 "item": item,
+                "run": request.path_params["run"],
+                "name": "",
                 "number": number + 1,
                 "address": f"{number + 1}.{within + 1}",
-                "marks": [*((*span, kind) for span in spans), *([(*item.read, "read")] if item.read else [])],
+                "marks": marks(item, spans, kind),
             }
-            for item, number, spans in zip(items, numbers, words, strict=True)
+            for item, number, spans in zip(items, numbers, spans_of, strict=True)
         ]
         made = self._matrices.of(view, graded, choice)
         rows = [row.number for row in made.rows]
         asked = within // first.evaluation.samples
         at = rows.index(asked) if asked in rows else None
         step = first.evaluation.samples
-        return self._page(
+        return self.page(
+            request,
             "compare.html",
             **about,
             graded=graded,
@@ -398,49 +391,30 @@ class Pages:
     def _view(self, request: Request) -> RunView:
         return self._views.view(request.path_params["run"])
 
-    async def static(self, request: Request) -> Response:
-        """Style sheets, scripts, the icon: from memory, by name."""
-        name = request.path_params["name"]
-        if name not in self._static:
-            raise HTTPException(404, "There is no such file.")
-        return Response(self._static[name], media_type=_TYPES[name])
-
-    async def icon(self, request: Request) -> Response:
-        """What browsers ask for where a page names no icon: beside a plain text."""
-        return Response(self._static["icon.svg"], media_type=_ASSETS["icon.svg"])
+    def status(self, problem: Exception) -> int:
+        """Of what is not there (any more) 404."""
+        return (
+            super().status(problem)
+            if isinstance(problem, FormError)
+            else 404
+            if isinstance(problem, VivaError)
+            else 400
+        )
 
     async def refused(self, request: Request, problem: Exception) -> Response:
-        """A page that says what was wrong."""
-        status, sentence, headers = 404, str(problem), None
-        if isinstance(problem, HTTPException):
-            status, sentence, headers = problem.status_code, problem.detail, problem.headers
-        elif not isinstance(problem, VivaError):
-            status = 400
-        if request.url.path.endswith("/progress.json"):
-            return JSONResponse({"problem": escape_invisible(sentence)}, status)
-        page = self._page("message.html", status, sentence=sentence)
-        page.headers.update(dict(headers or {}))
-        return page
-
-    async def failed(self, request: Request, problem: Exception) -> Response:
-        """A defect of Viva: the traceback is on the server's terminal, not here."""
-        return self._page("message.html", 500, sentence="Viva failed at this page; its terminal says more.")
+        """A page that says what was wrong; to the script that asks for progress a sentence."""
+        if not request.url.path.endswith("/progress.json"):
+            return await super().refused(request, problem)
+        known = isinstance(problem, HTTPException)
+        sentence = problem.detail if isinstance(problem, HTTPException) else str(problem)
+        status = getattr(problem, "status_code", 0) if known else self.status(problem)
+        return JSONResponse({"problem": escape_invisible(sentence)}, status)
 
 
 def drawing_order(results: Sequence[ResultRow]) -> list[ResultRow]:
     """Exam by exam, the best model first."""
     exams = list(dict.fromkeys(one.exam for one in results))
     return sorted(results, key=lambda one: (-exams.index(one.exam), one.estimate.order), reverse=True)
-
-
-def _number(text: str) -> int:
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
-
-
-def _view(request: Request, known: Sequence[str]) -> str:
-    """How texts are shown: one of `known`, the first of them unless the address says another."""
-    said = request.query_params.get("view", "")
-    return said if said in known else known[0]
 
 
 def _address(place: filters.Place | None) -> str:
@@ -482,11 +456,6 @@ def live(progress: Progress) -> dict[str, object]:
             for part in progress.parts
         ],
     }
-
-
-def number(value: int) -> str:
-    """12,345."""
-    return f"{value:,}"
 
 
 def tokens(counted: int, uncounted: int) -> str:

@@ -106,6 +106,22 @@ class RunViews:
                     other.forget()
             return view
 
+    def with_words(self, found: Sequence[RunEntry], text: str) -> list[RunEntry]:
+        """Of these the runs in whose name, exams and models every word of `text` stands, in any case."""
+        words = text.casefold().split()
+        return [one for one in found if not words or all(word in self._about(one) for word in words)]
+
+    def _about(self, found: RunEntry) -> str:
+        name = found.path.resolve().name
+        with self._guard:
+            view = self._views.get(found.slug) or RunView(found.path, self._opener)
+        try:
+            record = view.record()
+        except StorageError:
+            return name.casefold()
+        models = (folders.model_name(model) for model in record.models)
+        return "\n".join((name, *folders.exam_labels(record), *models)).casefold()
+
     def cards(self, found: Sequence[RunEntry]) -> list[Card]:
         """What a list says of these runs; counting stops after `COUNTING` seconds."""
         until = time.monotonic() + COUNTING

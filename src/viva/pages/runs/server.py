@@ -17,6 +17,7 @@ from viva.pages.runs.pages import Pages
 from viva.pages.runs.run_views import RunViews
 from viva.pages.serving.guard import Access, Guard
 from viva.pages.serving.server import serve as web_serve
+from viva.pages.shell import FormError
 
 PORT = 8471
 
@@ -25,7 +26,7 @@ def application(root: Path, opener: Opener, results: ResultsReader, access: Acce
     """The pages about the runs in `root` as an ASGI application, behind its guard."""
     views = RunViews(root, opener, results)
     threading.Thread(target=views.begin, daemon=True, name="viva view").start()
-    pages = Pages(views)
+    pages = Pages(views, access)
     routes = [
         Route("/", pages.home),
         Route("/run/{run}", pages.run),
@@ -36,10 +37,20 @@ def application(root: Path, opener: Opener, results: ResultsReader, access: Acce
         Route("/run/{run}/compare/{place}", pages.compare),
         Route("/run/{run}/answer/{place}", pages.item),
         Route("/run/{run}/answer/{place}/{part}.txt", pages.text),
+        Route("/pair", pages.choose_pair),
+        Route("/pair/{first}/{second}", pages.pair),
+        Route("/pair/{first}/{second}", pages.keep_note, methods=["POST"]),
+        Route("/pair/{first}/{second}/{place}", pages.pair_item),
+        Route("/pair/{first}/{second}/{place}", pages.keep_note, methods=["POST"]),
         Route("/static/{name}", pages.static),
-        Route("/favicon.ico", pages.icon),
+        Route("/favicon.ico", pages.static),
     ]
-    handlers: dict[Any, Any] = {HTTPException: pages.refused, VivaError: pages.refused, Exception: pages.failed}
+    handlers: dict[Any, Any] = {
+        HTTPException: pages.refused,
+        VivaError: pages.refused,
+        FormError: pages.refused,
+        Exception: pages.failed,
+    }
     return Guard(Starlette(routes=routes, exception_handlers=handlers), access, asking=True)
 
 
