@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from viva.render.charts import Chart
 
+Records: TypeAlias = tuple[Sequence[str], Iterable[Sequence[object]]]
+"""Column names and rows."""
 Drawing: TypeAlias = "Callable[[], Chart] | None"
 """A chart that is drawn when it is asked for; None where a study has none."""
 
@@ -48,7 +50,7 @@ class StudyResult(ABC):
         """The lines below the tables: how to read them, and what they leave out."""
 
     @abstractmethod
-    def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+    def records(self) -> Records:
         """Column names and rows, unrounded: what a CSV file and a frame hold."""
 
     @abstractmethod

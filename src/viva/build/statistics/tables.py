@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from msgspec import Struct
 
 from viva.analysis.wording import percent
 from viva.build.statistics.lengths import QUANTILES, Cross, Lengths
-from viva.render.printing import Drawing, StudyResult
+from viva.render.printing import Drawing, Records, StudyResult
 from viva.render.result import Grid
 from viva.visible import one_line
 
@@ -94,7 +94,7 @@ class SetTables(StudyResult):
             f"signature: set:{one.set}={one.fingerprint}|lang:{one.language}|field:{one.field}" for one in self.found
         ]
 
-    def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+    def records(self) -> Records:
         """A row a figure: set, language, kind, the values it is of, the figure."""
         header = ("set", "language", "kind", "first", "first_value", "second", "second_value", "figure")
         return header, [(one.set, one.language, *cells) for one in self.found for cells in _cells(one)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,7 @@ from viva.analysis.wording import UNSURE, percent, range_text
 from viva.errors import flag
 from viva.lab.items.response import Fitted
 from viva.render.grids import WORDS
-from viva.render.printing import Drawing, StudyResult
+from viva.render.printing import Drawing, Records, StudyResult
 from viva.render.result import Grid
 from viva.visible import one_line
 
@@ -305,7 +305,7 @@ class ItemAnalysis(StudyResult):
     def _notes(self) -> list[str]:
         return [note for one in self.every for note in notes_on(one)]
 
-    def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+    def records(self) -> Records:
         """A row a question, unrounded; empty where there is no figure."""
         header = (
             *("exam", "question", "models", "facility", "discrimination", "p", "flags"),

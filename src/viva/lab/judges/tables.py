@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from msgspec import Struct
@@ -12,7 +11,7 @@ from viva.errors import EXIT_OK
 from viva.lab.judges.effects import PASSING, Control, Effect, Share
 from viva.render.grids import WORDS
 from viva.render.measures import number
-from viva.render.printing import StudyResult
+from viva.render.printing import Records, StudyResult
 from viva.render.result import Grid, p_text
 from viva.visible import one_line
 
@@ -77,7 +76,7 @@ class JudgeBias(StudyResult):
             legend.append(NO_TEST)
         return [*(line for judged in self.judges for line in verdict_lines(judged)), *legend, *self.notes]
 
-    def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+    def records(self) -> Records:
         """A row a probe or control, unrounded."""
         header = ("judge", "aspect", "probe", "answers", "lost", "change", "low", "high")
         rows: list[tuple[object, ...]] = []

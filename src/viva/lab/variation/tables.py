@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -14,7 +14,7 @@ from viva.designs import JUDGE, Design
 from viva.lab.variation.components import ALPHA, QUESTION, Component, Components
 from viva.lab.variation.positions import Position
 from viva.render.grids import WORDS
-from viva.render.printing import Drawing, StudyResult
+from viva.render.printing import Drawing, Records, StudyResult
 from viva.render.result import Grid, p_text
 from viva.visible import one_line
 
@@ -245,7 +245,7 @@ class Variance(StudyResult):
             )
         return lines
 
-    def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+    def records(self) -> Records:
         """A row a source of each score and difference; variances of shares."""
         about = [
             *((one.model, "", one.components) for one in self.contestants),

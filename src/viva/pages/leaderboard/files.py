@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -15,7 +15,7 @@ from viva.errors import StorageError, VivaError, option
 from viva.files import write_whole
 from viva.pages.leaderboard.content import BenchmarkPage, Board, Row, RunFile, Site
 from viva.pages.leaderboard.pages import csv_of, pages
-from viva.render.printing import StudyResult, csv_text
+from viva.render.printing import Records, StudyResult, csv_text
 from viva.render.result import Grid
 from viva.visible import csv_safe
 
@@ -169,7 +169,7 @@ class LeaderboardSite(StudyResult):
         """What was left out, and why."""
         return [*self.site.notes, *(note for page in self.site.benchmarks for one in page.boards for note in one.notes)]
 
-    def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+    def records(self) -> Records:
         """A row a model and board, shares of 1, unrounded."""
         return ("benchmark", "board", *_COLUMNS), [
             (page.name, board.title, *_cells(row))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from msgspec import Struct
@@ -12,7 +12,7 @@ from viva.analysis.measure import Measure
 from viva.analysis.prediction import VERIFIED, Estimate, Powered
 from viva.render.grids import WORDS
 from viva.render.measures import NAMES, measure_text, number
-from viva.render.printing import StudyResult
+from viva.render.printing import Records, StudyResult
 from viva.render.result import Grid
 from viva.studies.agreement.chart import svg_agreement
 from viva.visible import one_line
@@ -206,7 +206,7 @@ class Agreements(StudyResult):
         """Title and SVG of every report: there is no other chart."""
         return [(one.title, svg_agreement(one)) for one in self.found]
 
-    def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+    def records(self) -> Records:
         """A row a measure, unrounded; the combined mean's rows have the readings as their intervals' method."""
         header = ("table", "first", "second", "measure", "value", "low", "high", "items", "left_out", "interval")
         rows = [(one.title, *cells) for one in self.found for cells in _cells(one)]

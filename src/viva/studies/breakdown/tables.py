@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from msgspec import Struct
@@ -12,7 +12,7 @@ from viva.analysis.slices import LEVEL, Slice, Slices
 from viva.analysis.wording import UNSURE, cell_text, percent
 from viva.errors import flag
 from viva.render.grids import WORDS
-from viva.render.printing import Drawing, StudyResult
+from viva.render.printing import Drawing, Records, StudyResult
 from viva.render.result import LEFT_OUT, RANGE, Grid, counted, outcomes_text, p_text, signed
 from viva.visible import one_line
 
@@ -220,7 +220,7 @@ class Breakdowns(StudyResult):
         """The legend, and what a reader should take away."""
         return [*legend(self.found, self.shown), *notes_on(self.found)]
 
-    def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+    def records(self) -> Records:
         """A row a slice, all of them."""
         if not self.shown.pooled:
             return _COLUMNS, [_record(one, each) for one in self.found for each in one.slices]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from msgspec import Struct
 
 from viva.published import Table
 from viva.render.grids import WORDS
-from viva.render.printing import Drawing, StudyResult
+from viva.render.printing import Drawing, Records, StudyResult
 from viva.render.result import Grid, signed
 
 
@@ -67,7 +67,7 @@ class PublishedComparisons(StudyResult):
         """What the figures cannot say, and where they stand."""
         return list(self.notes)
 
-    def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+    def records(self) -> Records:
         """A row a pair, part and column. Per cent."""
         return ("first_name", "second_name", "of", "part", "column", "first", "second", "difference"), [
             (pair.first, pair.second, pair.what, pair.part, name, *figures)

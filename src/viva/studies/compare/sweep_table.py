@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from msgspec import Struct
 
 from viva.analysis.wording import UNSURE, percent
 from viva.render.grids import WORDS
-from viva.render.printing import StudyResult
+from viva.render.printing import Records, StudyResult
 from viva.render.result import Grid
 from viva.visible import one_line
 
@@ -82,7 +81,7 @@ class Sweep(StudyResult):
         """What the figures are, and what they are not."""
         return list(self.notes)
 
-    def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+    def records(self) -> Records:
         """A row a model, sampling, table and row of it. Shares of 1."""
         return ("model", "sampling", "answers", "published", "table", "row", "score"), [
             (row.model, row.sampling, row.answers, "yes" if row.published else "", name, label, score)

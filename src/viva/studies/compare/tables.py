@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,7 +16,7 @@ from viva.analysis.posterior import Posterior
 from viva.analysis.wording import UNSURE, clusters_text, interval_text, mean_text, percent, range_text
 from viva.errors import EXIT_OK, flag
 from viva.render.grids import WORDS
-from viva.render.printing import Drawing, StudyResult
+from viva.render.printing import Drawing, Records, StudyResult
 from viva.render.result import RANGE, Grid, p_text, signed
 from viva.types import outcome_name
 from viva.visible import one_line, plural
@@ -532,7 +532,7 @@ class Comparisons(StudyResult):
         legends = [grid.legend for grid in grids if grid.legend]
         return [*self._decisions(many=True), *grids], [*legends, _ALONE, *lines]
 
-    def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+    def records(self) -> Records:
         """A row a comparison, in shares of 1."""
         left = ("test", "first_range", "second_range")
         numbers = [name for name in Difference.__struct_fields__ if name not in left]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
@@ -11,7 +11,7 @@ from msgspec import Struct
 from viva.analysis.correlation import KINDS, Coefficient, Kind, Leaning, Pair
 from viva.analysis.wording import UNSURE
 from viva.render.grids import WORDS
-from viva.render.printing import Drawing, StudyResult
+from viva.render.printing import Drawing, Records, StudyResult
 from viva.render.result import Grid, p_text
 
 NAMES: dict[Kind, str] = {"kendall": "Kendall's tau-b", "pearson": "Pearson's r", "spearman": "Spearman's rho"}
@@ -134,7 +134,7 @@ class CorrelationTables(StudyResult):
         by_family = any(pair.families for one in self.found for pair in one.pairs)
         return [*self.more, LEGEND.format(*(_FAMILIES if by_family else _ROWS)), *notes_on(self.found)]
 
-    def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+    def records(self) -> Records:
         """A row a pair and coefficient, unrounded."""
         leaning = ("lowest", "lowest_without", "highest", "highest_without")
         header = ("table", "first", "second", "n", "left_out", "partial_rows", "kind", "value", "p", "low", "high")

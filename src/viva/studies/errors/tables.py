@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ from viva.analysis.errortypes import Errors, Share
 from viva.analysis.wording import percent
 from viva.errors import EXIT_OK
 from viva.render.grids import WORDS
-from viva.render.printing import Drawing, StudyResult
+from viva.render.printing import Drawing, Records, StudyResult
 from viva.render.result import Grid
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class ErrorTables(StudyResult):
         """Legend and notes."""
         return [LEGEND, *self.told.notes]
 
-    def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+    def records(self) -> Records:
         """A row a model, kind of question and type, unrounded; `by` and `value` say of which part."""
         told = self.told
         header = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from viva.errors import VivaError, flag
 from viva.published import Column, Entry, Kind, Size, Table
 from viva.render.grids import WORDS, grids_terminal
-from viva.render.printing import Drawing, StudyResult
+from viva.render.printing import Drawing, Records, StudyResult
 from viva.render.result import Grid
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ class PublishedTables(StudyResult):
         grids, lines = self._tables(SHOWN), self._closing(SHOWN)
         return grids_terminal(grids, lines, width=width or WIDTH, colour=colour, words=self.words)
 
-    def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+    def records(self) -> Records:
         """A row a row, in the columns' own names, figures as printed: what `viva correlate` and `viva scaling` read; or
         the list."""
         if self.listing:

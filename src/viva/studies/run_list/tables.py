@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -13,7 +13,7 @@ from viva.analysis.estimate import Estimate
 from viva.analysis.wording import UNSURE, bounds_text, interval_text, mean_text
 from viva.errors import flag
 from viva.render.grids import WORDS
-from viva.render.printing import StudyResult
+from viva.render.printing import Records, StudyResult
 from viva.render.result import FILLED, LEFT_OUT, Grid
 from viva.visible import dollars, one_line, plural
 
@@ -105,7 +105,7 @@ class RunList(StudyResult):
             f"viva score RUN: its numbers; viva show RUN {flag('wrong')}: answers; viva resume RUN: go on.",
         ]
 
-    def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+    def records(self) -> Records:
         """A row a model and exam; of a run without results one row."""
         names = ("mean", "low", "high", "floor", "ceiling", "n", "unanswered")
         empty = (None,) * (len(names) + 4)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from msgspec import Struct
@@ -13,7 +13,7 @@ from viva.analysis.segments import Bend, Segments
 from viva.analysis.wording import UNSURE, percent
 from viva.errors import flag
 from viva.render.grids import WORDS
-from viva.render.printing import Drawing, StudyResult
+from viva.render.printing import Drawing, Records, StudyResult
 from viva.render.result import Grid, left_out, p_text
 
 NAMES: dict[Kind, str] = {
@@ -335,7 +335,7 @@ class Scalings(StudyResult):
         """How to read it, and what it leaves out."""
         return notes_on(self.found)
 
-    def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+    def records(self) -> Records:
         """A row a model, and a row a prediction: shares of 1, unrounded. `role`: fitted, held out, predicted, reached
         (low and high are then sizes)."""
         header = ("table", "group", "role", "fit", "model", "size", "score", "low", "high", "partial", "basis")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from msgspec import Struct
 
 from viva.analysis.difficulty import Levels, agreement, named
 from viva.errors import flag
-from viva.render.printing import StudyResult
+from viva.render.printing import Records, StudyResult
 from viva.render.result import Grid
 
 _LISTED = 20
@@ -119,7 +118,7 @@ class DifficultyLevels(StudyResult):
         """Who examined, and what could not be told."""
         return [*difficulty_notes(self.grouping), *self.more]
 
-    def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+    def records(self) -> Records:
         """A row a question: `level` is empty where the rule leaves several, `possible` lists them."""
         return ("question", "level", "possible", "given"), [
             (question, levels[0] if len(levels) == 1 else None, " ".join(map(str, levels)), self._given(question))

@@ -14,7 +14,7 @@ from viva.analysis.breakdown import Breakdown, frame
 from viva.analysis.estimate import Estimate
 from viva.analysis.wording import UNSURE, cell_text, percent
 from viva.published import Entry, share
-from viva.render.printing import StudyResult
+from viva.render.printing import Records, StudyResult
 from viva.render.result import LEFT_OUT, Grid
 from viva.types import Aggregate, ScoreRow
 
@@ -237,7 +237,7 @@ class ScoreTable(StudyResult):
         """Notes and legend."""
         return [*self.board.notes, legend(self.board.group)]
 
-    def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+    def records(self) -> Records:
         """A row a number, in shares of 1: `measure` is mean, best_grouped, best, pass or pass^."""
         counted = ("answers", "unscored", "published", "published_sd", "published_as")
         rows = (*self.board.standings, *self.board.parts)

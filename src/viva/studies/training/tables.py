@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,7 @@ from viva.analysis.estimate import Estimate
 from viva.analysis.training import Curve, Training
 from viva.analysis.wording import UNSURE, cell_text, percent
 from viva.render.grids import WORDS, grids_terminal
-from viva.render.printing import Drawing, StudyResult
+from viva.render.printing import Drawing, Records, StudyResult
 from viva.render.result import RANGE, Grid, counted, p_text
 from viva.render.screen import LINES, screen_terminal
 from viva.render.textchart import Dot, Series, short_number, sparkline, text_chart
@@ -131,7 +130,7 @@ class Trainings(StudyResult):
         text = screen_terminal(*self.overview(), width=width, colour=colour, words=self.words, lines=lines)
         return f"{chart}\n{text}" if chart else text
 
-    def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+    def records(self) -> Records:
         """A row a checkpoint and curve: shares of 1."""
         measures = ("n", "mean", "low", "high", "floor", "ceiling", "sd", "unanswered")
         return ("exam", "checkpoint", "axis", "at", "curve", *measures), [
