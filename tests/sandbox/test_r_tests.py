@@ -48,6 +48,7 @@ HOLDS = (
     'stopifnot(identical(capture.output(hello()), "hi"))',
     "s <- Stack$new()\ns$push(4)\nstopifnot(s$size() == 1, identical(s$items, list(4)))",
     "stopifnot(mode(c(1, 2, 2)) == 2)",
+    "s <- same(3)\ntwice(sqrt, s)\nstopifnot(s == 3)",
     'stopifnot(tolerant(function(x) if (x > 2) stop("big") else x, 3) == 0)',
     "stopifnot(tolerant(function(x) { stopifnot(x == 3); fails() }, 3) == 0)",
     'stopifnot(format(person("A")) == "A.", identical(person("A")$name, "A"))',

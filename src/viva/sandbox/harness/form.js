@@ -174,6 +174,7 @@ const COMPARING = new Set([...ITERATING, 'includes', 'indexOf', 'lastIndexOf', '
     'test', 'match', 'localeCompare', 'equal', 'eq', 'compare', 'compareTo', 'search', 'contains', 'count', 'index', 'matches',
     'equalTo', 'equal_to', 'is_equal'].filter((name) => name !== 'catch'));
 const MATCHING = new Set(['match', 'matchAll', 'replace', 'replaceAll', 'search', 'split']);  // ask what they are given
+const CHECKING = /assert|check|equal|expect|match|same|should|test|verify/i;
 const CALLS = new Set(['CallExpression', 'NewExpression', 'TaggedTemplateExpression']);
 exports.judged = (text, free, word) => {
     const tree = acorn.parse(text, OPTIONS);
@@ -185,7 +186,7 @@ exports.judged = (text, free, word) => {
     let decides = false;
     const calls = (node) => CALLS.has(node.type) && names.has(root(node.callee ?? node.tag));
     const asks = (node, above = []) => !FUNCTIONS.has(node.type) && (calls(node)
-        || (values.has(node.name) && !above.includes(node.name) && asks(values.get(node.name), [...above, node.name]))
+        || (above && values.has(node.name) && !above.includes(node.name) && asks(values.get(node.name), [...above, node.name]))
         || children(node).some((each) => asks(each, above)));
     walk(tree, ({ type, id, init, expression }) => {
         if (type === 'VariableDeclarator' && id.type === 'Identifier' && init) values.set(id.name, init);
@@ -214,7 +215,11 @@ exports.judged = (text, free, word) => {
             if (holds && at === node && callee.object && args.length && !asserting.has(root(callee))) receivers.add(callee.object);
             if (names.has(root(callee))) outer = args;
         }
-        decides ||= outer !== null && outer.some((each) => asks(each) || (holds && given.has(each.name)));
+        if (outer === null) return undefined;
+        // A statement may only change what it is given: by a name for it, only what is called an assertion tells.
+        const { callee } = node;
+        const telling = holds || CHECKING.test(callee && text.slice(callee.start, callee.end));
+        decides ||= outer.some((each) => asks(each, telling ? [] : null) || (holds && given.has(each.name)));
         return undefined;
     }
     walk(tree, (node) => {

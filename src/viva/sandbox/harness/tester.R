@@ -58,7 +58,10 @@ local(envir = new.env(parent = baseenv()), {
         of <- function(part) any(all.names(part) %in% asking)
         given <- as.list(word)[-1L]
         if (!of(word[[1L]])) return(any(all.names(word[[1L]]) %in% TELLING) && any(vapply(given, trusted, NA)))
-        if (is.call(word[[1L]])) holds && length(given) > 0L else any(vapply(given, of, NA))
+        if (is.call(word[[1L]])) return(holds && length(given) > 0L)
+        # A statement may only change what it is given: by a name for it, only what is called an assertion tells.
+        telling <- holds || grepl("assert|check|equal|expect|match|same|should|test|verify", as.character(word[[1L]]), TRUE)
+        any(vapply(given, function(part) any(all.names(part) %in% if (telling) asking else defined), NA))
     }
     asked <- any(vapply(as.list(test), trusted, NA, FALSE))
     OPERATORS <- c("==", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "^", "%%", "%/%", "Ops", "all.equal", "&", "|", "!")

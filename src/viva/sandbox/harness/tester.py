@@ -9,6 +9,7 @@ key goes to Viva, with a word more where code of the program's decided a compari
 import ast
 import builtins
 import os
+import re
 import sys
 import traceback
 import types
@@ -24,6 +25,8 @@ LIBRARIES = (
     "statistics", "numpy.testing", "pandas.testing", "pytest",
 )  # fmt: skip
 """Modules whose names a test may leave to the imports of the program."""
+CHECKING = re.compile("assert|check|equal|expect|match|same|should|test|verify", re.IGNORECASE)
+"""What functions are called that tell whether something holds; any other may change what it is given."""
 ALWAYS_OWN = frozenset(("type", "isinstance", "issubclass", "__import__", "super", "object"))
 
 
@@ -235,7 +238,9 @@ def trusted(tree, theirs):
         elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") in ("assertTrue", "assertFalse"):
             words += node.args[:1]
         elif isinstance(node, ast.Expr) and isinstance(getattr(node.value, "func", None), ast.Name):
-            words.append(node.value)
+            given = [one.func for each in node.value.args for one in ast.walk(each) if isinstance(one, ast.Call)]
+            telling = CHECKING.search(node.value.func.id) or any(theirs & _names(one) for one in given)
+            words += [node.value] if telling else []
     while words:
         node = words.pop()
         if isinstance(node, ast.Name):
