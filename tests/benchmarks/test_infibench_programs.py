@@ -183,4 +183,5 @@ def test_five_mutants_of_a_right_program_fail(
             await sandbox.close()
 
     found = asyncio.run(everything())
-    assert found.keys() == reasons(SURVIVORS).keys(), found
+    known = reasons(SURVIVORS)
+    assert not [f"{case}: {found.get(case, 'all fail')}" for case in found.keys() ^ known.keys()]
