@@ -1,10 +1,11 @@
 """Which exemplars CS-Bench shows: golds balanced, and the same questions in every language.
 
 The four published validation splits hold the same 236 questions, the German and the French one shuffled and without
-explanations. `validation.csv` says which is which: a row a question, its ids in the four files, whether the English and
-the Chinese file explain it, and whether one of the four test files asks it too (then it is never shown). The German and
-French ids were paired by what a translation keeps (`authoring.translation.alignment`), the uncertain pairs read by eye;
-all letters and truth values agree. With it, a language that is asked alone shows what every other one would.
+explanations. `validation.csv` says which is which: a row a question, its ids in the four files, and whether one of the
+four test files asks it too (then it is never shown). The German and French ids were paired by what a translation keeps
+(`build.translation.alignment`), the uncertain pairs read by eye; all letters and truth values agree. With it, a
+language that is asked alone shows what every other one would. Chain of thought is the exception: English and Chinese
+prefer exemplars with an explanation; German and French have none to show, and keep those of their answers alone.
 """
 
 from __future__ import annotations
@@ -27,20 +28,19 @@ LABELS = {"choice": ("A", "B", "C", "D"), "truth": ("true", "false")}
 
 
 class Candidate(Struct, frozen=True):
-    """A question of the validation split. `explained`: in some language, if not in this one; `usable`: may be shown."""
+    """A question of the validation split. `usable`: it may be shown."""
 
     question: Question
-    explained: bool
     usable: bool
 
 
 @cache
-def _alignment(language: str) -> Mapping[str, tuple[int, bool, bool]]:
-    """Published id → place in the English file, explained, tested; empty for a language that was not published."""
+def _alignment(language: str) -> Mapping[str, tuple[int, bool]]:
+    """Published id → place in the English file, tested; empty for a language that was not published."""
     rows = csv.DictReader(io.StringIO(ALIGNMENT.read_text(encoding="utf-8")))
     if language not in (rows.fieldnames or ()):
         return {}
-    return {row[language]: (at, row["explained"] == "yes", row["tested"] == "yes") for at, row in enumerate(rows)}
+    return {row[language]: (at, row["tested"] == "yes") for at, row in enumerate(rows)}
 
 
 def candidates(valid: Sequence[Question], asked: Set[str], spec: ExamSpec) -> list[Candidate]:
@@ -53,14 +53,10 @@ def candidates(valid: Sequence[Question], asked: Set[str], spec: ExamSpec) -> li
     if known and {question.id for question in valid} == known.keys():
         found = sorted(((*known[question.id], question) for question in valid), key=lambda row: row[0])
     else:
-        found = [(at, False, False, question) for at, question in enumerate(valid)]
+        found = [(at, False, question) for at, question in enumerate(valid)]
     pool = [
-        Candidate(
-            question,
-            explained or bool(question.explanation),
-            not tested and question.answer is not None and question.text not in asked,
-        )
-        for _, explained, tested, question in found
+        Candidate(question, not tested and question.answer is not None and question.text not in asked)
+        for _, tested, question in found
     ]
     return [one for one in pool if one.usable] if spec.as_published else pool
 
@@ -71,7 +67,7 @@ def draw(pool: Sequence[Candidate], spec: ExamSpec) -> dict[str, list[Question]]
     Same format, always. Golds of choices and assertions are balanced as far as k and the pool allow: no label is shown
     twice before each was shown once, and so on; which labels are shown once more goes round over the domains (as
     published the draw decides, whatever the golds). Of one label (of blanks and open questions: of all) those of the
-    own domain come first; under chain of thought those that have an explanation come before them, but for open
+    own domain come first; under chain of thought those with an explanation come before them, but for open
     questions, whose chain of thought is the answer alone, as in the paper.
     """
     drawn: dict[str, list[Question]] = {}
@@ -84,7 +80,9 @@ def draw(pool: Sequence[Candidate], spec: ExamSpec) -> dict[str, list[Question]]
             of_kind = [one for one in pool if one.question.kind == kind]
             source.shuffle(of_kind)
             needs_thought = spec.chain_of_thought and kind != "open"
-            of_kind.sort(key=lambda one: (needs_thought and not one.explained, one.question.tags["domain"] != domain))
+            of_kind.sort(
+                key=lambda one: (needs_thought and not one.question.explanation, one.question.tags["domain"] != domain)
+            )
             ordered = [one.question for one in of_kind if one.usable]
             if labels:
                 turn = number % len(labels)
