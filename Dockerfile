@@ -1,4 +1,4 @@
-# Viva in a container: see docs/container.md.
+# Viva in a container: see docs/start.md.
 #   docker build --target viva --tag viva .        Viva alone
 #   docker build --tag viva:sandbox .              and the toolchains with which programs in answers are run
 

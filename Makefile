@@ -35,7 +35,7 @@ demo: $(STAMP)  ## the benchmarks on their bundled samples, answered by random g
 	@echo
 	@$(BIN)/viva run infibench --limit 8 --samples 1 --model baseline/random --progress plain || test $$? -eq 3
 	@echo
-	@echo 'A model of yours: viva run cmmlu --model openai/NAME --base-url http://127.0.0.1:8000/v1 (docs/first-run.md)'
+	@echo 'A model of yours: viva run cmmlu --model openai/NAME --base-url http://127.0.0.1:8000/v1 (docs/start.md)'
 
 sample: $(STAMP)  ## the bundled SynEval set, made again from its treebank (after a change to either)
 	$(BIN)/viva build syneval src/viva/benchmarks/syneval/sample/treebank --name sample --per-stratum 40 --out .sample --force

@@ -1,4 +1,4 @@
-"""Hook of mkdocs: pages that lie beside the code they are about, links that leave docs/, the reference of commands.
+"""Hook of mkdocs: pages that lie next to the code they are about, links that leave docs/, the reference (reference.py).
 
 A link to a file that is a page here leads to that page; one to any other file of the repository is shown as its path.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
@@ -20,6 +21,10 @@ from viva.cli.grouped import HELP_ALL
 from viva.cli.main import cli
 
 ROOT = Path(__file__).parents[1]
+sys.path.append(str(ROOT / ".ci"))
+
+import reference  # noqa: E402
+
 OUTSIDE = {
     **{f"src/viva/benchmarks/{name}/README.md": f"{name}.md" for name in
        ("csbench", "clrbench", "cmmlu", "infibench", "syneval")},
@@ -40,6 +45,10 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         files.append(File.generated(config, page, content=(ROOT / source).read_text("utf-8")))
     text = "# Commands\n\n" + "\n\n".join(helps(cli, click.Context(cli, info_name="viva")))
     files.append(File.generated(config, "commands.md", content=text))
+    script = "iframe-worker.js"
+    files.append(File.generated(config, script, content=(ROOT / ".ci" / script).read_text("utf-8")))
+    for page, made in reference.PAGES.items():
+        files.append(File.generated(config, page, content=made()))
     return files
 
 

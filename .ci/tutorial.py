@@ -1,8 +1,8 @@
 """The tutorial's commands, run in order as the page has them, and its pictures, taken of what they leave.
 
-    python .ci/tutorial.py          runs docs/tutorial.md and writes docs/pictures/ (Chromium, playwright)
+    python .ci/tutorial.py          runs docs/start.md and writes docs/pictures/ (Chromium, playwright)
 
-A block of docs/tutorial.md without a language is commands, a line each; a block `text` below one is what the last of
+A block of docs/start.md without a language is commands, a line each; a block `text` below one is what the last of
 them prints on stdout; the block `python` is the file that the next command starts. tests/test_tutorial.py compares.
 """
 
@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "tutorial.md"
+PAGE = ROOT / "docs" / "start.md"
 PICTURES = ROOT / "docs" / "pictures"
 SERVER = "standin.py"
 PORT = "8000"

@@ -199,7 +199,7 @@ def draw(rows: Sequence[dict[str, object]], path: Path) -> None:
     """Predicted against true scores of families held out."""
     import altair
 
-    from viva.reports import charts
+    from viva.render import charts
 
     base = altair.Chart(altair.InlineData(values=list(rows)))
     scale = altair.Scale(domain=[15, 75], nice=False)

@@ -61,8 +61,9 @@ def _viva(folder: str) -> Compare:
 
 def _bert_score(folder: str, *, one: bool) -> Compare:
     bert_score = importlib.import_module("bert_score")
+    device = "cuda" if importlib.import_module("torch").cuda.is_available() else "cpu"
     layers = json.loads((Path(folder) / "config.json").read_text(encoding="utf-8"))["num_hidden_layers"]
-    scorer = bert_score.BERTScorer(model_type=folder, num_layers=layers, idf=False, device="cpu")
+    scorer = bert_score.BERTScorer(model_type=folder, num_layers=layers, idf=False, device=device)
 
     def compare(pairs: Pairs) -> list[float]:
         calls = [[pair] for pair in pairs] if one else [pairs]

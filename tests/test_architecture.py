@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "ARCHITECTURE.md"
 SOURCE = ROOT / "src" / "viva"
 BLOCK = re.compile(r"(?<=<!-- tree -->\n```\n).*?(?=```\n<!-- end of tree -->)", re.DOTALL)
-DEEP = ("benchmarks", "studies", "build", "lab", "cli", "reports", "interop", "models", "scorers")
+DEEP = ("benchmarks", "studies", "build", "lab", "cli", "pages", "interop", "models", "scorers")
 """Packages whose own packages are shown, too."""
 
 

@@ -1,4 +1,4 @@
-"""Pages lead where they say, name commands and options that there are, and make a site without a warning."""
+"""Pages lead where they say, name commands and options that exist, and make a site that can be searched from a disk."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
 from click.testing import CliRunner
 
+from pages.review.conftest import chromium
 from rows import table
 from viva import plugins
 from viva.cli.main import COMMANDS, cli
 
+__all__ = ["chromium"]
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(
     [
@@ -31,6 +34,7 @@ PAGES = sorted(
 OF_CONTRIBUTING = {"longest"}
 """Commands of the package that the page writes (tests/benchmarks/test_contributing.py)."""
 _FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+_INLINE = re.compile(r"(?<!`)`(viva [^`]+)`(?!`)")
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
@@ -53,7 +57,7 @@ def broken(page: Path) -> Iterator[str]:
 
 
 def test_links_lead_somewhere() -> None:
-    assert len(PAGES) > 40
+    assert {"start.md", "README.md", "coverage.md"} <= {page.name for page in PAGES}
     with table() as row:
         for page in PAGES:
             with row(page.relative_to(ROOT)):
@@ -61,7 +65,10 @@ def test_links_lead_somewhere() -> None:
 
 
 def written(page: Path) -> Iterator[list[str]]:
-    """The commands in a page's blocks of code, as words; a line that ends in a backslash goes on."""
+    """The commands in a page's code, blocks and `in a line`, as words; a line that ends in a backslash goes on."""
+    for inline in _INLINE.findall(_FENCE.sub("", page.read_text("utf-8"))):
+        if "…" not in inline:
+            yield shlex.split(inline.replace("\\|", "|"))[1:]
     for block in _FENCE.findall(page.read_text("utf-8")):
         if block.startswith("```python"):  # of CONTRIBUTING.md: a package's own command, in its help
             continue
@@ -150,20 +157,46 @@ def help_of(words: str) -> str:
     return CliRunner().invoke(cli, [*words.split(), "--help"], terminal_width=110).output
 
 
-@pytest.mark.peers("mkdocs")
-def test_the_site_is_built_without_a_warning_and_asks_nobody_for_a_font(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The documentation as `make docs` writes it, without a warning."""
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
     env = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
     built = subprocess.run(command, cwd=ROOT, env=env, check=False, capture_output=True, text=True, timeout=240)
     assert built.returncode == 0, built.stderr
     assert "WARNING" not in built.stderr
-    pages = list(tmp_path.rglob("*.html"))
-    assert len(pages) > 45
+    return folder
+
+
+@pytest.mark.peers("mkdocs")
+def test_the_site_has_every_page_and_the_reference_and_asks_nobody_for_a_font(site: Path) -> None:
+    pages = list(site.rglob("*.html"))
+    written = {path.stem for path in ROOT.glob("docs/[a-z]*.md")}
+    benchmarks = {path.parent.name for path in ROOT.glob("src/viva/benchmarks/*/README.md")}
+    made = {"commands", "names", "columns", "examples"}
+    assert written | benchmarks | made | {"index", "changes", "contributing"} <= {page.stem for page in pages}
     loaded = re.compile(r"<(?:script|img|iframe|link rel=\"?stylesheet\"?)[^>]+(?:src|href)=\"?(?:https?:)?//[^>]*")
     with table() as row:
         for page in pages:
             with row(page.name):
                 assert loaded.findall(page.read_text("utf-8")) == []
-    commands = (tmp_path / "commands.html").read_text("utf-8")
-    assert "--max-cost" in commands
-    assert (tmp_path / "search" / "search_index.json").stat().st_size > 100_000
+    for page, part in (("commands", "--max-cost"), ("names", "UnansweredWarning"), ("columns", "tag_domain")):
+        assert part in (site / f"{page}.html").read_text("utf-8")
+    assert (site / "search" / "search_index.json").stat().st_size > 100_000
+
+
+@pytest.mark.peers("mkdocs")
+@pytest.mark.browser
+def test_the_search_of_the_site_works_from_a_disk(site: Path, chromium: Any) -> None:
+    page = chromium.new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto((site / "models.html").as_uri())
+    page.click("label.md-header__button[for=__search], .md-search__input >> visible=true")
+    page.keyboard.type("prediction-powered")
+    page.wait_for_selector(".md-search-result__item a", timeout=60_000)
+    found = page.eval_on_selector_all(".md-search-result__item a", "links => links.map((link) => link.href)")
+    assert any("judges.html" in link for link in found)
+    assert [address for address in asked if not address.startswith(("file:", "about:", "data:"))] == []
+    page.close()

@@ -18,9 +18,9 @@ from msgspec import Struct
 from cli.told import told
 from rows import table as cases
 from viva.cli.main import cli
+from viva.pages.leaderboard.assembling import ranked
+from viva.pages.leaderboard.published import published_boards
 from viva.published import Entry, Table, catalogue, table
-from viva.reports.site.assembling import ranked
-from viva.reports.site.published import published_boards
 
 PAGE = Path(__file__).parent.parent / "docs" / "figures.md"
 NONE = "–"
@@ -435,7 +435,7 @@ def printed_and_drawn() -> Iterator[tuple[str, Callable[[], float]]]:
 
 def marks(benchmark: str, number: str) -> float:
     """How many figures or models a figure draws."""
-    from viva.reports.charts.saving import spec
+    from viva.render.charts import spec
     from viva.studies.published.study import PublishedConfig, study
 
     found = study(PublishedConfig(benchmark=benchmark, figure=number)).chart()
@@ -638,7 +638,7 @@ BREAKS = {
 
 
 def test_the_page_about_sizes_has_the_breaks_that_come_out() -> None:
-    lines = (PAGE.parent / "scaling.md").read_text(encoding="utf-8").splitlines()
+    lines = (PAGE.parent / "comparing.md").read_text(encoding="utf-8").splitlines()
     said = {
         cells[0]: cells[1:]
         for cells in ([cell.strip() for cell in line.split("|")[1:-1]] for line in lines)

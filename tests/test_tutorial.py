@@ -1,4 +1,4 @@
-"""docs/tutorial.md: its commands run in order, and print what it says they print."""
+"""docs/start.md: its commands run in order, and print what it says they print."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_the_commands_of_the_tutorial_print_what_it_says(tmp_path: Path) -> None
 
 
 def test_pictures_are_small_ask_nobody_and_are_all_used() -> None:
-    page = (ROOT / "docs" / "tutorial.md").read_text("utf-8")
+    page = (ROOT / "docs" / "start.md").read_text("utf-8")
     assert sorted(re.findall(r"\(pictures/([^)]+)\)", page)) == sorted(path.name for path in PICTURES.iterdir())
     for path in PICTURES.iterdir():
         assert path.stat().st_size <= 100_000, path.name

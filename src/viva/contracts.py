@@ -21,6 +21,7 @@ from viva.types import (
     BenchmarkInfo,
     Choose,
     Compare,
+    Constant,
     Defect,
     Evidence,
     ExamSpec,
@@ -130,6 +131,10 @@ class Exam(Protocol):
         self, question: Question, sample: int, sampling: Sampling, context_window: ContextWindow | None = None
     ) -> Request:
         """The exact prompt for one question. Exemplars that do not fit go; `room` is the model's, where it is known."""
+        ...
+
+    def constant(self) -> Constant | None:
+        """The best constant answer, made of the golds; None where there is none."""
         ...
 
     def variant(self, question: Question, sample: int) -> Question:

@@ -88,6 +88,19 @@ class Question(Struct, frozen=True, kw_only=True):
     """Of a question as one cell of a design asks it: factor → level, by their names."""
 
 
+class Constant(Struct, frozen=True, kw_only=True):
+    """The best answer that is the same for all questions of a kind: what it scores tells nothing of a model.
+
+    `score` is averaged as the exam's headline is; what only a program or a judge could decide counts as wrong.
+    """
+
+    answers: dict[Kind, str]
+    score: float
+    tested: int = 0
+    """Questions with tests, where it is known that a program passes some of them that does nothing: `unproven`."""
+    unproven: tuple[str, ...] = ()
+
+
 class Message(Struct, frozen=True):
     """One turn of a chat."""
 
@@ -255,8 +268,9 @@ class Call(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The bare name of the exception's class; True for any; "" where it must raise none."""
     within: float = 0.0
     """How far each number of the value may be from the expected one."""
-    truth: Literal["", "true", "false"] = ""
-    """In place of a value: what a condition makes of it (sandbox/narrow.py)."""
+    truth: Literal["", "true", "false", "given", "nil"] = ""
+    """What a condition makes of the value, in place of it; with one, a truth value is the number 0 or 1 (narrow.py).
+    "given" and "nil" are conditions of Ruby's, where 0 is true."""
 
 
 class Execute(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -307,8 +321,6 @@ class Execution(Struct, frozen=True, omit_defaults=True):
     seconds: float = 0.0
     cpu: float = 0.0
     isolation: Isolation = ""
-    suspect: bool = False
-    """In runs before 2026-12: whether it passed a twin of its test as well, which expected something else."""
 
 
 ANSWER: Final = "answer"

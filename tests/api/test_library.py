@@ -367,8 +367,8 @@ def test_a_run_that_somebody_writes_to_is_left_alone() -> None:
 
 
 def test_no_text_breaks_out_of_a_notebooks_cell() -> None:
-    from viva.reports.notebook import grids_html
-    from viva.reports.result import Grid
+    from viva.render.notebook import grids_html
+    from viva.render.result import Grid
 
     for text in TEXTS.values():
         html = grids_html([Grid(text, (text, text), ((text, text),))], [text])

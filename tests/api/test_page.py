@@ -1,4 +1,4 @@
-"""docs/library.md: every example is run, and shows what it says it shows."""
+"""docs/python.md: every example is run, and shows what it says it shows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from viva.api.keywords import RUN_OPTIONS
 
-PAGE = Path(__file__).parents[2] / "docs" / "library.md"
+PAGE = Path(__file__).parents[2] / "docs" / "python.md"
 
 
 def blocks(kind: str) -> list[str]:

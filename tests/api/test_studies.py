@@ -19,7 +19,7 @@ from viva import plugins
 from viva.api.studies import STUDIES
 from viva.cli.main import cli
 from viva.fields import Option, options
-from viva.reports.printing import StudyResult
+from viva.render.printing import StudyResult
 
 VIEWS = {"help", "chart", "format", "out", "html", "all", "json", "quiet", "verbose", "log-level"}
 """What commands have for terminals and files."""

@@ -12,7 +12,7 @@ import pytest
 from rows import each_row, table, tabled
 from viva.benchmarks import CARD, open_exam
 from viva.benchmarks.card.draft import init_card
-from viva.benchmarks.card.model import Card, read_card
+from viva.benchmarks.card.model import Card, Options, read_card
 from viva.errors import DataError
 from viva.io.records import records
 from viva.runs.checks import failures
@@ -289,7 +289,8 @@ def test_what_goes_wrong_ends_in_a_sentence_with_the_next_step(tmp_path: Path) -
         ("empty.csv", "", "empty.csv: there is no row in it"),
         ("empty.json", "[]", "empty.json: there is no row in it"),
         ("wide.jsonl", lines(PLAIN).encode("utf-16"), "save it in that encoding (iconv -f UTF-16 -t UTF-8)"),
-        ("latin.csv", "question,answer\nWer?,Kö\n".encode("latin-1"), "iconv -f ENCODING -t UTF-8"),
+        ("junk.csv", b"question,answer\n\xff\x81\xfe\x99\xf0?,\x80\n", "iconv -f ENCODING -t UTF-8"),
+        ("zh.jsonl", lines([{"问": "下列的说法中，正确的是？"}]).encode("gb18030"), "iconv -f GB18030 -t UTF-8"),
         (
             "comma.csv",
             "question,answer\nWho, me?,x\n",
@@ -302,6 +303,77 @@ def test_what_goes_wrong_ends_in_a_sentence_with_the_next_step(tmp_path: Path) -
                 card_of(tmp_path, name, content)
             with row(f"{name} says"):
                 assert said in str(raised.value)
+
+
+COLOURS = ("red", "green, or blue", "3.5", "blue")
+CELLS: list[tuple[str, str, str]] = [
+    ("options", "\n".join(f"{letter}) {{}}" for letter in "ABCD"), "BCDA"),
+    ("choices", " ".join(f"({letter}) {{}}" for letter in "abcd"), "bcda"),
+    ("Antwortmöglichkeiten", "\n".join(f"{letter}. {{}}" for letter in "abcd"), "BCDA"),
+    ("which of them", "\n".join(f"{at}. {{}}" for at in range(1, 5)), "2341"),
+    ("options", "{}\n{}\n{}\n{}", "BCDA"),
+    ("opciones", "{} | {} | {} | {}", "BCDA"),
+]
+
+
+def test_options_in_one_cell_are_told_apart(tmp_path: Path) -> None:
+    for number, ((name, cell, golds), row) in enumerate(tabled(*CELLS)):
+        with row:
+            rows: list[Row] = [
+                {"question": f"Which colour has number {at}?", name: cell.format(*COLOURS), "answer": golds[at % 4]}
+                for at in range(12)
+            ]
+            card, path, said = card_of(tmp_path, f"cells{number}.jsonl", lines(rows))
+            assert (card.format, card.options, "100% of 12" in said) == ("choice", name, True)
+            first = next(iter(open_exam(ExamSpec(benchmark=CARD), path).questions()))
+            assert (first.options, first.answer) == (COLOURS, "B")
+
+
+def test_a_text_of_several_lines_is_no_list_of_options(tmp_path: Path) -> None:
+    rows: list[Row] = [
+        {"question": f"Which is {at}?\nA) x\nB) y", "code": f"one\ntwo\nthree {at}", "answer": "AB"[at % 2]}
+        for at in range(12)
+    ]
+    card, _, _ = card_of(tmp_path, "code.jsonl", lines(rows))
+    assert card.options == Options(in_question=True)
+
+
+def test_whether_places_count_from_0_or_1_is_asked_with_three_questions(tmp_path: Path) -> None:
+    for (golds, asked), row in tabled(("123", True), ("012", False), ("1234", False)):
+        with row:
+            rows: list[Row] = [
+                {"question": f"Which is {at}?", "options": ["w", "x", "y", "z"], "answer": golds[at % len(golds)]}
+                for at in range(24)
+            ]
+            _, _, said = card_of(tmp_path, f"places{golds}.jsonl", lines(rows))
+            assert ("from 0 or from 1?" in said) is asked
+            assert [line for line in said.splitlines() if "from 0" in line and "from 1 " in line] == (
+                [f"  Which is {at}?: from 0 {'xyz'[at]}; from 1 {'wxy'[at]}" for at in range(3)] if asked else []
+            )
+
+
+ENCODED = {
+    "gb18030": ("下列关于第{}种颜色的说法中，正确的是哪一个？", "红色的花"),
+    "big5": ("下列關於第{}種顏色的說法中，何者為正確的？", "紅色的花"),
+    "cp932": ("{}番目の花の色はどれですか。", "赤いのです"),
+    "cp949": ("{}번째 꽃의 색은 다음 중 어느 것이다?", "빨간색이다"),
+    "cp1251": ("Какого цвета растение номер {}?", "красного"),
+    "cp1252": ("Welche Farbe hat die Blüte der {}. Pflanze?", "weiß"),
+    "cp1250": ("Jaki kolor ma kwiat rośliny numer {} w późnej porze?", "żółty"),
+}
+
+
+def test_a_table_in_another_encoding_is_read_and_its_card_says_in_which(tmp_path: Path) -> None:
+    for (encoding, (question, option)), row in tabled(*ENCODED.items()):
+        with row:
+            content = "question,A,B,answer\n" + "".join(f"{question.format(at)},{option},x,A\n" for at in range(12))
+            card, path, said = card_of(tmp_path, f"{encoding}.csv", content.encode(encoding))
+            assert card.encoding == encoding
+            assert f"read as {encoding}" in said
+            first = next(iter(open_exam(ExamSpec(benchmark=CARD), path).questions()))
+            assert (first.text, option in first.options) == (question.format(0), True)
+            plain, _, said = card_of(tmp_path, f"{encoding}-utf8.csv", content)
+            assert (plain.encoding, "UTF-8" in said) == ("", False)
 
 
 def test_what_cannot_be_told_is_a_todo_with_the_first_rows(tmp_path: Path) -> None:

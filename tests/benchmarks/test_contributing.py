@@ -15,8 +15,8 @@ import pytest
 from starlette.testclient import TestClient
 
 import viva
+from pages.runs.conftest import visit
 from rows import each_row, tabled
-from viewing.conftest import visit
 from viva.benchmarks import open_exam
 from viva.errors import DataError
 from viva.types import Choose, ExamSpec, Generate, Sampling

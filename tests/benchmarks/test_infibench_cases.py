@@ -11,7 +11,7 @@ from benchmarks.handmade_infibench import as_csv, spec
 from rows import each_row
 from viva.benchmarks.infibench.cases import Case
 from viva.benchmarks.infibench.loading import read_cases
-from viva.benchmarks.infibench.redefined import without_redefinitions
+from viva.benchmarks.infibench.repairs import as_meant, without_redefinitions
 from viva.errors import DataError
 from viva.scorers.rubric.model import Accepted, AllOf, AnyOf, Blank, Keyword, Literally, Pattern, When
 from viva.types import Defect
@@ -316,3 +316,56 @@ def test_a_definition_is_taken_out_of_the_test(tmp_path: Path) -> None:
     (case,), _, _ = read_cases(tmp_path, published=True)
     assert case.rubric.tests is not None
     assert "def why" in case.rubric.tests.tests[0].code
+
+
+FRAMES = "import pandas as pd\ndef f(d):\n    return d * 2\ndf = pd.DataFrame({'a': [1, None], 'b': [3, 4]})\n"
+SHARED = "def f(v):\n    v.append(1)\n    return v\nv = [3]\nassert f(v) == solve(v)"
+MEANT = [
+    (FRAMES + "assert all(f(df) == solve(df))", "test compares labels", "return d * 2", "return d * 3"),
+    (FRAMES + "assert all(solve(df) == f(df))", "test compares labels", "return d * 2", "return False"),
+    (FRAMES + "assert solve(df).equals(f(df))", "test lets the answer decide", "return d * 2", "return Yes()"),
+    (SHARED, "test changes what it hands over", "return [*d, 1]", "return d"),
+]
+
+
+@each_row(*MEANT)
+def test_a_test_asserts_what_it_is_meant_to(code: str, kind: str, right: str, wrong: str) -> None:
+    """Run as Python: what passed and should not fails, and what is right passes."""
+    pytest.importorskip("pandas")
+    meant, defects = as_meant(code, "python")
+    assert set(defects) == {kind}
+    solved = "class Yes:\n    equals = lambda *given: True\ndef solve(d):\n    "
+    exec(solved + f"{right}\n{meant}", {})
+    with pytest.raises(AssertionError):
+        exec(solved + f"{wrong}\n{meant}", {})
+    exec(solved + f"{wrong}\n{code}", {})
+
+
+AS_IT_IS = [
+    ("python", FRAMES + "assert (f(df) == solve(df)).all().all()"),
+    ("python", FRAMES + "assert f(df).equals(solve(df))"),
+    ("python", "import numpy as np\nassert all(np.array([1]) == solve(1))"),
+    ("python", FRAMES + "assert all(x == 1 for x in solve(df))"),
+    ("python", "from copy import deepcopy\n" + SHARED.replace("f(v) ==", "f(deepcopy(v)) ==")),
+    ("r", "stopifnot(all(f(x) == g(x)))"),
+    ("python", "assert all(f(1) == "),
+]
+
+
+@each_row(*AS_IT_IS)
+def test_other_tests_stay_as_they_are(language: str, code: str) -> None:
+    assert as_meant(code, language) == (code, {})
+
+
+def test_a_repaired_test_is_listed_and_as_published_left(published: Path) -> None:
+    tests = {}
+    for mode in (True, False):
+        cases, defects, _ = read_cases(published / "infibench", published=mode)
+        repaired = {one.question for one in defects if one.kind.startswith("test ") and one.action == "repaired"}
+        assert repaired == (set() if mode else {
+            "1-3-187", "1-3-197", "1-3-204", "1-3-211", "1-3-213", "1-3-218", "1-3-235", "1-3-240", "1-3-252",
+        })  # fmt: skip
+        tests[mode] = {case.id: case.rubric.tests for case in cases if case.rubric.tests}
+    assert {name for name in tests[True] if tests[True][name] != tests[False][name]} == {
+        "1-3-187", "1-3-197", "1-3-204", "1-3-211", "1-3-213", "1-3-218", "1-3-235", "1-3-240", "1-3-252",
+    }  # fmt: skip

@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 from msgspec import Struct
 
+from benchmarks.mutants import five
 from tiers import absent
 from viva.benchmarks.infibench.loading import read_cases
 from viva.sandbox import Sandbox
@@ -27,6 +28,8 @@ from viva.types import Execute, Execution
 pytestmark = pytest.mark.sandbox
 QUICK = ("python", "javascript", "r")
 DIFFERENCES = Path(__file__).with_name("infibench_differences.csv")
+SURVIVORS = Path(__file__).with_name("infibench_mutants.csv")
+NOTHING = {"python": "None", "r": "NULL", "go": "nil", "cpp": "{}"}
 
 
 class Published(Struct, frozen=True):
@@ -60,11 +63,16 @@ def first_of_each(rows: list[Published], group: Callable[[Published], str]) -> l
     return list({(group(row), row.passed): row for row in reversed(rows)}.values())
 
 
+def reasons(path: Path) -> dict[str, str]:
+    """Question → why, of a table."""
+    with path.open(encoding="utf-8", newline="") as table:
+        return {row["case"]: row["reason"] for row in csv.DictReader(table)}
+
+
 @pytest.fixture(scope="module")
 def explained() -> dict[str, str]:
     """Question → why its verdicts may differ here."""
-    with DIFFERENCES.open(encoding="utf-8", newline="") as table:
-        return {row["case"]: row["reason"] for row in csv.DictReader(table)}
+    return reasons(DIFFERENCES)
 
 
 def differing(rows: list[Published], tests: dict[str, UnitTests], explained: dict[str, str]) -> list[object]:
@@ -115,3 +123,65 @@ def test_the_sandbox_sees_what_the_authors_saw(
     chosen = programs if everything else first_of_each(programs, lambda row: row.case)
     assert differing(chosen, tests, explained) == []
     assert len(chosen) > 60
+
+
+def right_programs(programs: list[Published], tests: dict[str, UnitTests]) -> dict[str, list[str]]:
+    """Question → what the first answer that passed as published puts before each of its tests."""
+    found: dict[str, dict[int, dict[int, str]]] = {}
+    for row in programs:
+        end = row.program.rfind(tests[row.case].tests[int(row.test)].code.strip())
+        if row.passed and end >= 0:
+            found.setdefault(row.case, {}).setdefault(int(row.sample), {})[int(row.test)] = row.program[:end]
+    whole = {
+        case: [own for own in samples.values() if len(own) == len(tests[case].tests)] for case, samples in found.items()
+    }
+    return {case: [own[0][at] for at in sorted(own[0])] for case, own in whole.items() if own}
+
+
+def mutated(parts: list[str], before: str, language: str) -> list[list[str]]:
+    """Five programs that are wrong in one place, before each test."""
+    start = parts[0].find(before) + len(before) if before in parts[0] else 0
+    made = five(parts[0][start:], NOTHING.get(language, "null"))
+    return [[parts[0][:start] + one if part == parts[0] else part for part in parts] for one in made]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1500)
+def test_five_mutants_of_a_right_program_fail(
+    programs: list[Published], tests: dict[str, UnitTests], published: Path
+) -> None:
+    """Where a mutant passes, or no program does, infibench_mutants.csv says why."""
+    meant = {case.id: case.rubric.tests for case in read_cases(published)[0] if case.rubric.tests}
+    right = right_programs(programs, tests)
+
+    async def passes(sandbox: Sandbox, case: str, parts: list[str]) -> bool:
+        own = meant[case]
+        requests = (
+            Execute(
+                question=case, sample=0, language=own.language, program=part, test=test.code, calls=test.calls,
+                files=own.files, seconds=test.seconds or 60.0, proof="completion",
+            )
+            for part, test in zip(parts, own.tests, strict=True)
+        )  # fmt: skip
+        return all([(await sandbox.run(request)).verdict == "passed" for request in requests])
+
+    async def everything() -> dict[str, str]:
+        sandbox = Sandbox()
+        try:
+            found: dict[str, str] = {}
+            for case, own in meant.items():
+                parts = right.get(case)
+                if parts is None or not await passes(sandbox, case, parts):
+                    found[case] = "no program"
+                    continue
+                wrong = mutated(parts, own.tests[0].before, own.language)
+                fared = await asyncio.gather(*(passes(sandbox, case, one) for one in wrong))
+                if any(fared):
+                    found[case] = f"{sum(fared)} of {len(fared)} mutants pass"
+            return found
+        finally:
+            await sandbox.close()
+
+    found = asyncio.run(everything())
+    known = reasons(SURVIVORS)
+    assert not [f"{case}: {found.get(case, 'all fail')}" for case in found.keys() ^ known.keys()]

@@ -122,12 +122,20 @@ def test_sentences() -> None:
     with table() as row:
         for text, count in (
             ("One. Two! Three?", 3),
-            ("Mr. J. Smith, e.g. him, has 3.5.", 1),
-            ("1. Tin.\n2. Lead.", 2),
-            ("A title\n\nA sentence.", 2),
+            # as many as NLTK's Punkt (its English model) finds in each
+            ("Mr. J. Smith has 3.5.", 1),
+            ("Metals, e.g. tin, are old.", 2),
+            ("1. Tin.\n2. Lead.", 4),
+            ("A title\n\nA sentence.", 1),
+            ("A title\n\nA sentence. Another\n", 2),
             ("“Yes.” He left…", 2),
-            ("他来了。他看见了！", 2),
+            ("He waited... and left. (So it was.) Then what?! Nothing.", 4),
+            ("It came at 5 p.m. from the U.S. and cost 3.5 Mio. pounds", 2),
+            ("Tin, lead, etc. are metals.", 2),
+            ("*Tin.* **Lead!** _Iron?_ Yes", 3),
+            ("他来了。他看见了！", 1),
             ("", 0),
+            (" \n", 0),
         ):
             with row(text):
                 assert len(sentences(text)) == count

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,9 @@ from viva.scorers.rubric.model import (
 from viva.types import Execute, Execution
 
 DOCS = Path(__file__).parents[2] / "docs"
+sys.path.append(str(DOCS.parent / ".ci"))
+
+import reference  # noqa: E402
 
 
 def words(*weights: float, most: float | None = None, least: float | None = 0.0) -> Rubric:
@@ -246,15 +250,19 @@ def programs(own: OwnQuestion, answer: str) -> list[Execute]:
 
 
 def test_the_documentation_shows_the_worked_examples_as_they_are() -> None:
-    page = (DOCS / "own-questions.md").read_text(encoding="utf-8")
+    page = (DOCS / "data.md").read_text(encoding="utf-8")
     whole = (DOCS / "own-questions.yaml").read_text(encoding="utf-8")
     blocks = [block for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL) if block.startswith("  - id:")]
-    assert len(blocks) >= 10
+    assert len(blocks) >= 1
     assert [block.split("\n")[0] for block in blocks if block not in whole] == []
+    assert "[own-questions.yaml](own-questions.yaml)" in page
+    shown = re.findall(r"^```yaml\n(.*?)^```$", reference.examples(), re.MULTILINE | re.DOTALL)
+    assert shown == [whole]
+    assert len(re.findall(r"^  # \d+\. .*\n  - id: ", whole, re.MULTILINE)) >= 10, "each with what it shows"
 
 
 def test_the_documentation_has_a_row_for_every_key() -> None:
-    page = (DOCS / "own-questions.md").read_text(encoding="utf-8")
+    page = (DOCS / "data.md").read_text(encoding="utf-8")
     keys = {key for level in tables()["levels"].values() for key in level["keys"]}
     assert sorted(key for key in keys if f"`{key}`" not in page) == []
     assert sorted(name for name in tables()["testable"] if f"`{name}`" not in page) == []

@@ -34,11 +34,11 @@ from viva.build.stackexchange.project import Project
 from viva.cli.main import main
 from viva.engine.reviews import Review
 from viva.errors import DataError, VivaError
+from viva.pages.review.server import application
+from viva.pages.review.session import Settings
+from viva.pages.serving.guard import Access
 from viva.review.filters import Filter
-from viva.review.server import application
-from viva.review.session import Settings
 from viva.types import ExamSpec
-from viva.web.guard import Access
 
 MODELS = {
     "good": ("def flatten(xs): return [y for x in xs for y in x]", "sorted(d, key=f)", "`ls -A`"),

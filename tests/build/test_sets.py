@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cli.collected import dangerous
-from review.conftest import Visitor
+from pages.review.conftest import Visitor
 from rows import each_row, tabled
 from servers.fixtures import LocalServer, wait_until
 from viva.benchmarks.csbench.files import Raw, read_raw
@@ -30,9 +30,9 @@ from viva.build.translation.project import Project, fold, headed, item_key, unhe
 from viva.build.translation.prompt import has_words, read_fields, read_templates, read_text, to_translate
 from viva.cli.main import cli
 from viva.errors import DataError, StorageError, VivaError
-from viva.review.server import application
-from viva.review.session import Settings
-from viva.web.guard import Access
+from viva.pages.review.server import application
+from viva.pages.review.session import Settings
+from viva.pages.serving.guard import Access
 
 SAMPLE = Path(__file__).parents[2] / "src" / "viva" / "benchmarks" / "csbench" / "sample"
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from judging.serving import JudgeServer
-from review import story
+from pages.review import story
 from servers.fixtures import QUIET, Viva, Warm
 from viva.engine.folder import RunFolder
 from viva.engine.reviews import Review, ReviewLog, line_id

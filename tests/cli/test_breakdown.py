@@ -46,7 +46,7 @@ WEAK = {"DSA": 20, "CO": 21, "OS": 4, "CN": 19}
 
 
 def test_cmmlus_negated_questions_against_the_others(viva: Viva) -> None:
-    """The newcomer's example of docs/breakdowns.md."""
+    """The newcomer's example of docs/numbers.md."""
     assert viva("run", "cmmlu", "--model", "baseline/random", "--run", "run", *QUIET).code == 0
     (one,) = found(viva.folder / "run", "--by", "negation", "--min", 5)
     rows = viva.scores()

@@ -193,6 +193,20 @@ def test_a_table_is_run_with_the_card_that_is_drafted_for_it(viva: Viva, folder:
     assert "TODO" in unclear.err
 
 
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_what_everybody_writes_first_is_a_table_too(viva: Viva, folder: Path, wrapped: bool) -> None:
+    rows = [{"question": f"2 + {at}?", "options": [str(2 + at), "1", "0"], "answer": "A"} for at in range(9)]
+    (folder / "mine.json").write_text(json.dumps({"questions": rows} if wrapped else rows), encoding="utf-8")
+    refused = viva("check", "mine.json")
+    assert (refused.code, "viva init mine.json" in refused.err) == (2, True)
+    ran = viva("run", "mine.json", "--yes", "--model", "baseline/first")
+    assert ran.code == 0, ran.err
+    assert re.search(r"^mine +100\.00 .* 9$", ran.out, re.MULTILINE)
+    graded = [{"id": "a", "question": "2 + 2?", "grading": {"choice": {"options": ["3", "4"], "answer": "B"}}}]
+    (folder / "own.json").write_text(json.dumps({"questions": graded}), encoding="utf-8")
+    assert "own.json: 1 question" in viva("check", "own.json").out
+
+
 RIGHT = "```python\ndef double(x):\n    return 2 * x\n```"
 PROGRAMS = {
     "right": RIGHT,

@@ -19,12 +19,12 @@ from cli.told import viva
 from rows import table
 from servers.fixtures import wait_until
 from viva.cli.main import COMMANDS, cli
-from viva.reports.charts.saving import SUFFIXES
-from viva.reports.charts.theme import LEAVES_OUT
-from viva.studies.live_tables import graded_results, open_run
+from viva.pages.runs.live_tables import graded_results, open_run
+from viva.pages.runs.server import application
+from viva.pages.serving.guard import Access
+from viva.render.charts import SUFFIXES
+from viva.render.theme import LEAVES_OUT
 from viva.types import UNANSWERED, Question
-from viva.viewing.server import application
-from viva.web.guard import Access
 
 DAGGER = "†"
 RUNS = ("a", "b", "c", "d", "e", "f")
@@ -52,7 +52,7 @@ NO_MEANS = {
     "error-types": "shares of wrong answers, each with how many it rests on",
     "published": "the papers' figures",
     "export": "files for other tools, each score with its outcome",
-    **dict.fromkeys(("limits", "review", "show", "init", "check", "extract", "list", "doctor", "fetch"),
+    **dict.fromkeys(("limits", "review", "show", "init", "check", "extract", "list", "doctor", "docs", "fetch"),
                     "no scores of models"),
 }  # fmt: skip
 """Commands that show no mean of a run's scores, and what they show."""

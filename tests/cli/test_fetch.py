@@ -135,6 +135,24 @@ def test_files_that_lie_there_already_are_taken_when_they_are_the_published_ones
     assert "use it with VIVA_DATA=mine" in ended.out
 
 
+def test_all_sets_end_in_one_list_of_those_that_failed_and_why(viva: Viva) -> None:
+    viva.environment["HF_HUB_OFFLINE"] = "1"
+    ended = viva("fetch", "--all", "--to", "all")
+    assert (ended.code, ended.out) == (3, "")
+    before, _, after = ended.err.partition("sets are not here:\n")
+    assert "cannot fetch" not in before
+    listed = after.rstrip().splitlines()
+    assert any(line.startswith("  gsm8k: cannot fetch test.jsonl") and "HF_HUB_OFFLINE" in line for line in listed)
+    assert any(line.startswith("  ceval: ") and "--accept-hash" in line for line in listed)
+    assert f"{len(listed)} of {len(listed)}" in before
+
+
+def test_a_name_that_several_sets_begin_with_names_them(viva: Viva) -> None:
+    for name, said in (("arc", "arc-easy, arc-challenge"), ("gpqa_diamond", "gpqa"), ("mmlu_pro", "mmlu-pro")):
+        refused(viva("run", name, "--model", "baseline/first"), said)
+        refused(viva("fetch", name), said)
+
+
 def test_a_place_that_cannot_be_written_and_a_set_that_is_none_are_named(viva: Viva, mirror: Serve) -> None:
     refused(viva("fetch", "mmlu-prx"), "'mmlu-prx'", "mmlu-pro")
     refused(viva("fetch"), "name the sets")

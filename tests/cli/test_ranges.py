@@ -13,10 +13,10 @@ from cli.told import viva
 from rows import table
 from viva.analysis.estimate import Estimate
 from viva.analysis.wording import cell_text, score_text
-from viva.reports.formats import legend
+from viva.render.formats import legend
 from viva.types import Question
 
-from reports.samples import RIGHT, SHORT, result  # isort: skip
+from render.samples import RIGHT, SHORT, result  # isort: skip
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,8 @@ from servers.fixtures import Viva
 from viva.benchmarks.custom.probing import Patience
 from viva.benchmarks.custom.traps import aliased, traps
 from viva.benchmarks.infibench.benchmark import BENCHMARK
-from viva.runs.checks import ECHO, check_rubrics
+from viva.runs.checks import ECHO, check_rubrics, weak_tests
+from viva.scorers.rubric.trivial import PROVES_NOTHING
 from viva.types import ExamSpec
 
 PROMPT = "Is a tuple hashable? Write a function `solve` in Python."
@@ -58,6 +59,7 @@ def test_every_trap_of_a_set_is_listed_and_what_saying_the_question_back_earns(t
 GROWS = "def f(x):\n    x.append(1)\n    return x\n"
 SORTS = "from copy import deepcopy\ndef f(x):\n    x.sort()\n    return x\nv = [1]\n"
 DROPS = "def f(d):\n    d.drop('a', inplace=True)\n    return d\nv = g()\n"
+GIVEN = "v = g()\nassert f(v) == solve(v)"
 ALIASED = (
     (GROWS + "v = [1]\nassert f(v) == solve(v)", (("f", "v"),)),
     ("def f(x, y):\n    y[0] = 1\n    return y\nv = [1]\nassert solve(3, v) == f(3, v)", (("f", "v"),)),
@@ -69,6 +71,8 @@ ALIASED = (
     ("def f(x):\n    return sorted(x)\nv = [1]\nassert f(v) == solve(v)", ()),
     (GROWS + "v = [1]\ne = f(v)\nv = [1]\nassert solve(v) == e", ()),
     (GROWS + "v = [1]\nassert f(v) == len(v)", ()),
+    ("def f(d):\n    d.loc[0, 'a'] = 1\n    d = d.dropna()\n    return d\n" + GIVEN, (("f", "v"),)),
+    ("def f(d):\n    d = d.dropna()\n    d.loc[0, 'a'] = 1\n    return d\n" + GIVEN, ()),
 )  # fmt: skip
 
 
@@ -80,12 +84,12 @@ def test_a_test_that_hands_the_answer_what_it_changes_itself(
 
 
 def test_the_published_tests_that_do(published: Path) -> None:
-    exam = BENCHMARK.open(ExamSpec(benchmark="infibench"), published / "infibench", None)
+    exam = BENCHMARK.open(ExamSpec(benchmark="infibench", as_published=True), published / "infibench", None)
     found: dict[str, list[str]] = {}
     for question in exam.questions():
         for trap in traps(exam.rubric_of(question), question.text, Patience()):
             found.setdefault(trap.kind, []).append(question.id)
-    assert found["a test that shares what it changes"] == ["1-3-187", "1-3-197"]
+    assert found["a test that shares what it changes"] == ["1-3-187", "1-3-197", *["1-3-211"] * 4]
     assert found["unbounded negative points"] == ["1-4-322"]
     assert found["the same item twice"] == ["4-16-673"]
     assert len(found["points above the maximum"]) == 16
@@ -106,3 +110,15 @@ def test_saying_the_published_questions_back_earns_more_than_a_model_does(publis
     assert [sum(defect.kind == kind for defect in checked.defects) for kind in ECHO] == [14, 26]
     assert round(checked.echo, 3) == 0.112
     assert not checked.notes
+
+
+@pytest.mark.slow
+@pytest.mark.sandbox
+@pytest.mark.parametrize("as_published", [False, True])
+def test_the_published_tests_that_prove_nothing_are_those_that_are_noted(published: Path, as_published: bool) -> None:
+    """Without a network; the number of them is shown with every score."""
+    spec = ExamSpec(benchmark="infibench", as_published=as_published)
+    exam = BENCHMARK.open(spec, published / "infibench", None)
+    noted = {one.question for one in exam.defects if one.kind == PROVES_NOTHING}
+    assert {one.question for one in weak_tests(exam)} == noted
+    assert len(noted) == (17 if as_published else 6)

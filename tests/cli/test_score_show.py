@@ -220,3 +220,13 @@ def test_which_questions_are_refused_and_how_often(viva: Viva, tmp_path: Path) -
     assert cells == [[first, "replay/a.jsonl", "2", "2"], [second, "replay/a.jsonl", "1", "2"]]
     assert "2 of" in ended.out
     assert "3 of 3 answers shown" in ended.err
+
+
+def test_one_exam_and_one_answer_of_each_question(viva: Viva) -> None:
+    asked = ("--model", "baseline/random", "--limit", "3", "--samples", "2", "--temperature", "1")
+    viva("run", "cmmlu", "csbench", *asked, "--run", "run")
+    for given, lines in (((), 12), (("--exam", "cmmlu"), 6), (("--exam", "cs", "--sample", "1"), 3)):
+        told = [json.loads(line) for line in viva("show", "run", "--all", "--json", *given).out.splitlines()]
+        assert len(told) == lines
+    assert {(one["exam"], one["sample"]) for one in told} == {("csbench-en", 1)}
+    refused(viva("show", "run", "--exam", "nowhere"), "--exam", "no part of an exam's name", "csbench-en")

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from cli.collected import dangerous
-from reports.samples import report, result
+from render.samples import report, result
 from rows import table, tabled
 from servers.fixtures import QUIET, LocalServer, Viva
 from viva.analysis.estimate import Estimate
 from viva.errors import VivaError
-from viva.reports.summary import summary_grid, summary_lines, summary_terminal
+from viva.render.summary import summary_grid, summary_lines, summary_terminal
 
 ROOT = Path(__file__).parents[2]
 ROUGH = Estimate(

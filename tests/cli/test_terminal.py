@@ -24,15 +24,15 @@ from servers.fixtures import QUIET, LocalServer, Viva
 from viva.analysis.estimate import Estimate
 from viva.engine.asking import Tally
 from viva.errors import VivaError
-from viva.reports.run_list import ListedResult, ListedRun, RunList
 from viva.runs.progress import cut_to_columns, describe
+from viva.studies.run_list.tables import ListedResult, ListedRun, RunList
 
 CLEAR = "\r\x1b[2K"
 STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def on_terminal(folder: Path, columns: int, *arguments: object) -> str:
-    """A command's output on a terminal of so many columns, where it is stdout and stderr."""
+def on_terminal(folder: Path, columns: int, *arguments: object, typed: bytes = b"") -> str:
+    """A command's output on a terminal of so many columns, where it is stdout and stderr, and what is typed on it."""
     command = [sys.executable, "-m", "viva", *map(str, arguments)]
     process, terminal = pty.fork()
     if not process:
@@ -44,6 +44,7 @@ def on_terminal(folder: Path, columns: int, *arguments: object) -> str:
         finally:
             os._exit(127)
     found = b""
+    os.write(terminal, typed)
     try:
         while some := os.read(terminal, 65536):
             found += some
@@ -117,6 +118,18 @@ def test_runs_are_listed_with_what_came_of_them(viva: Viva) -> None:
     assert {(one["path"], len(one["results"])) for one in data} == {("runs/bad", 0), ("runs/old", 0), ("runs/new", 1)}
     assert viva("runs", "nowhere").code == VivaError.exit_code
     assert "answers shown" in viva("show", "runs/new", "--model", "RAND", "--limit", 1).err
+
+
+def test_a_draft_that_is_not_taken_leaves_no_card_behind(viva: Viva) -> None:
+    rows = "".join(f"What is 2 + {at}?,{2 + at}\n" for at in range(9))
+    (viva.folder / "sums.csv").write_text(f"question,answer\n{rows}", encoding="utf-8")
+    given = ("run", "sums.csv", "--model", "baseline/first")
+    refused = on_terminal(viva.folder, 100, *given, typed=b"n\n")
+    assert "Ask with this card?" in refused
+    assert "viva init sums.csv" in refused
+    assert {path.name for path in viva.folder.iterdir()} == {"sums.csv"}
+    assert "Scores in per cent" in on_terminal(viva.folder, 100, *given, typed=b"y\n")
+    assert (viva.folder / "sums.yaml").exists()
 
 
 def test_an_estimate_needs_no_key_and_asking_does(viva: Viva) -> None:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import shutil
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from servers.fixtures import LocalServer, Viva
+from viva.engine.evidence import read_execution
 from viva.engine.folder import FORMAT, ModelRecord, RunFolder
+from viva.engine.journal import Journal
 from viva.errors import StorageError
+from viva.types import Execution
 
 JUDGE = {"name": "openai/j", "base_url": "http://127.0.0.1:1/v1", "key_variable": None}
 
@@ -122,6 +126,16 @@ def test_an_old_run_is_scored_and_resumed_as_before(server: LocalServer, viva: V
     assert viva.scores() == before
     assert viva.resume().code == 0
     assert server.asked == asked
+
+
+def test_programs_that_passed_a_twin_of_their_test_are_read(tmp_path: Path) -> None:
+    """So their verdicts were written when every passed test had a twin that a program must fail."""
+    fared = {"verdict": "passed", "seconds": 1.5, "cpu": 0.5, "isolation": "shared", "suspect": True}
+    entry = {"key": "00" * 16, "benchmark": "infibench", "model": "m", "question": "q", "text": json.dumps(fared)}
+    (tmp_path / "executions.jsonl").write_text(json.dumps(entry) + "\n")
+    with closing(Journal(tmp_path / "executions.jsonl", write=False)) as journal:
+        (kept,) = journal.entries()
+    assert read_execution(kept) == Execution("passed", seconds=1.5, cpu=0.5, isolation="shared")
 
 
 KEPT = Path(__file__).parent / "formats"

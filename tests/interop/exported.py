@@ -10,7 +10,7 @@ from viva.cli.ask.run import run_command
 from viva.cli.grade.score import score_command
 from viva.cli.look.export import export_command
 from viva.errors import EXIT_INCOMPLETE
-from viva.reports.result import Result
+from viva.render.result import Result
 from viva.runs.results import read_run
 from web.hostile import make_run
 

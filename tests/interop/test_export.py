@@ -8,6 +8,7 @@ import json
 import math
 import re
 import shutil
+import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,10 @@ from viva.interop.writing.inspectlog import sample_id
 from viva.interop.writing.text import clean, encoded, file_part
 from viva.studies.export.destination import MARKER
 from viva.studies.export.formats import FORMATS
+
+sys.path.append(str(Path(__file__).parents[2] / ".ci"))
+
+import reference
 
 ALL = ("inspect", "lm-eval", "every-eval-ever", "parquet", "hf")
 
@@ -357,11 +362,12 @@ def test_models_have_the_names_that_lm_eval_gives_them_and_never_share_one() -> 
 
 
 def test_the_page_has_every_column_and_every_format() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "other-tools.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "tools.md").read_text(encoding="utf-8")
+    assert all(f"--to {form}" in page for form in FORMATS)
+    page = reference.columns()
     for columns in (tables.SCORE, tables.REPLY, tables.QUESTION):
         for column in columns:
             assert f"| `{column.name}` | {column.about} |" in page
-    assert all(f"--to {form}" in page for form in FORMATS)
 
 
 def test_every_benchmark_has_a_licence_that_its_card_names() -> None:

@@ -20,7 +20,7 @@ from interop.exported import results
 from rows import tabled
 from viva.cli.look.export import export_command
 from viva.errors import StorageError, VivaError
-from viva.reports.result import Result
+from viva.render.result import Result
 from viva.studies.export.formats import FORMATS
 
 TRACKERS = [name for name, form in FORMATS.items() if form.tracker]

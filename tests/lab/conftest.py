@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from judging.conftest import judges
-from viewing.conftest import visit
+from pages.runs.conftest import visit
 
 __all__ = ["judges", "visit"]

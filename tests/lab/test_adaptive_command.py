@@ -20,9 +20,9 @@ from servers.fixtures import QUIET, LocalServer, Viva
 from viva.analysis.draw import Draw
 from viva.engine.folder import RunFolder
 from viva.errors import StorageError, VivaError
-from viva.reports.summary import summary_lines
+from viva.render.summary import summary_lines
 from viva.runs.draws import Until, read_draws, read_until
-from viva.studies.run_list import RunsConfig, listed_runs
+from viva.studies.run_list.study import RunsConfig, listed_runs
 
 UNTIL = {
     "500": Until("number", 500),

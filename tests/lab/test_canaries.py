@@ -19,9 +19,9 @@ from viva.analysis.canaries import CanaryMarks
 from viva.benchmarks import open_exam
 from viva.errors import VivaError
 from viva.lab.judges.asking import read_canaries
-from viva.reports.canaries import canaries_grid, canary_notes
-from viva.reports.formats import as_csv, as_terminal
-from viva.reports.result import Report
+from viva.render.canaries import canaries_grid, canary_notes
+from viva.render.formats import as_csv, as_terminal
+from viva.render.result import Report
 from viva.types import ExamSpec
 
 

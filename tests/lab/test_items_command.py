@@ -23,7 +23,7 @@ from viva.cli.ask.run import run_command
 from viva.cli.look.show import show_command
 from viva.engine.folder import RunFolder
 from viva.errors import DataError, VivaError
-from viva.reports.result import signature
+from viva.render.result import signature
 
 pytestmark = pytest.mark.usefixtures("elsewhere")
 

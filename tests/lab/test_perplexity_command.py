@@ -28,7 +28,7 @@ from viva.lab.surprisal.item_file import Items
 from viva.lab.surprisal.study import PerplexityConfig, _signature
 from viva.lab.surprisal.text_logprobs import MeasureConfig, Measured, StoppedError, measure
 from viva.lab.text_sets import FIELDS, TextSet, field_of, open_sets
-from viva.reports.printing import StudyResult
+from viva.render.printing import StudyResult
 from viva.runs.config import TaskOptions
 from viva.types import Choose, Generate, Question, Request, Response
 

@@ -51,7 +51,7 @@ def test_without_runs_a_score_is_assumed() -> None:
 
 
 def test_the_page_shows_what_is_printed() -> None:
-    page = Path(__file__).parents[2].joinpath("docs", "planning.md").read_text("utf-8")
+    page = Path(__file__).parents[2].joinpath("docs", "lab.md").read_text("utf-8")
     viva.run("cmmlu", model=["baseline/random", "baseline/first"], run="guess")
     shown = [one.split("```")[0].partition("\n") for one in page.split("```\n$ viva plan ")[1:]]
     assert len(shown) == 2

@@ -20,7 +20,7 @@ from servers.fixtures import QUIET, Viva
 from viva.cli.ask.merge import merge_command
 from viva.errors import DataError, VivaError
 from viva.models.called import Prompt
-from viva.reports.charts import spec
+from viva.render.charts import spec
 from web.hostile import assert_harmless, assert_no_formula
 
 VARY = "prompt=2,order=4"

@@ -11,9 +11,9 @@ import pytest
 from servers.fixtures import SAMPLE, LocalServer, Viva
 from viva.engine.budget import Price
 from viva.engine.folder import RunFolder
+from viva.pages.runs.following import Tokens
+from viva.pages.runs.run_views import list_cost
 from viva.providers import traits_of
-from viva.viewing.following import Tokens
-from viva.viewing.run_views import list_cost
 
 Serve = Callable[..., LocalServer]
 MODULE = """import os

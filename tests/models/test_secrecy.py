@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import http.server
+import itertools
 import json
 import threading
 from urllib.parse import quote
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from models.asking import answer, refusal
 from rows import tabled
+from viva.errors import VivaError
 from viva.models import Endpoint, connect
 from viva.models.secrecy import Secrecy
 
@@ -47,6 +49,18 @@ def test_errors_name_hosts_and_no_more_of_other_addresses() -> None:
     ):
         with row:
             assert secrecy.in_error(said) == shown
+
+
+def test_errors_about_a_key_name_the_option_of_the_model_that_has_it() -> None:
+    fields = (("base_url", "--api-key-env"), ("judge_base_url", "--judge-key-env"))
+    keys = (("VIVA_NO_SUCH_KEY", "is not set"), ("sk-proj-1", "takes the name of"))
+    models = ("openai/m", "anthropic/m", "google/m")
+    for ((field, option), (named, said), model), row in tabled(*itertools.product(fields, keys, models)):
+        with row:
+            with pytest.raises(VivaError, match=said) as refused:
+                connect(model, Endpoint(base_url=URL, field=field, key_variable=named))
+            assert option in str(refused.value)
+            assert "sk-proj-1" not in str(refused.value)
 
 
 def test_answers_keep_addresses_and_words_that_a_short_key_has() -> None:

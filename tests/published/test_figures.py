@@ -12,7 +12,7 @@ from rows import table as cases
 from viva.analysis.scalinggroups import Point, frontier
 from viva.errors import DataError, VivaError
 from viva.published import catalogue, table
-from viva.reports.charts.saving import save, spec
+from viva.render.charts import save, spec
 from viva.studies.published.study import PublishedConfig, study
 
 

@@ -51,7 +51,8 @@ PAIRS = [
     ([], {}, False),
 ]
 DEEP = MAX_DEPTH + 2
-WRONG = [b"", b"{", b"NaN", b"[Infinity]", b"\xff", b"1" * 5000, b"[" * 100_000, b"[" * DEEP + b"]" * DEEP]
+WRONG = [b"", b"{", b"NaN", b"[Infinity]", b"\xff", b"1" * 5000, b"[" * 100_000, b"[" * DEEP + b"]" * DEEP,
+         b"[" + b"[]," * 1_000_000 + b"1]"]  # fmt: skip
 UNTAGGED = [
     {"$bytes": "é"}, {"$bytes": 1}, {"$bytes": "x"}, {"$float": "1"}, {"$float": []}, {"$tuple": 1}, {"$set": {}},
     {"$map": [1]}, {"$map": [[1, 2, 3]]}, {"$ref": 1}, {"$tuple": [], "a": 1}, [{"$x": 1}], {"a": {"$x": 1}},

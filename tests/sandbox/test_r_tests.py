@@ -25,6 +25,11 @@ hello <- function() cat("hi\n")
 mode <- function(x) { u <- unique(x); u[which.max(tabulate(match(x, u)))] }
 Stack <- setRefClass("Stack", fields = list(items = "list"), methods = list(
   push = function(x) { items[[length(items) + 1]] <<- x }, size = function() length(items)))
+agrees <- function(x, y) TRUE
+tolerant <- function(f, x) tryCatch(f(x), error = function(e) 0)
+person <- function(n) structure(list(name = n), class = "person")
+format.person <- function(x, ...) paste0(x$name, ".")
+"$.person" <- function(x, name) unclass(x)[[name]]
 warns <- function() { warning("careful"); 5 }
 """
 HOLDS = (
@@ -43,7 +48,16 @@ HOLDS = (
     'stopifnot(identical(capture.output(hello()), "hi"))',
     "s <- Stack$new()\ns$push(4)\nstopifnot(s$size() == 1, identical(s$items, list(4)))",
     "stopifnot(mode(c(1, 2, 2)) == 2)",
+    "s <- same(3)\ntwice(sqrt, s)\nstopifnot(s == 3)",
+    'stopifnot(tolerant(function(x) if (x > 2) stop("big") else x, 3) == 0)',
+    "stopifnot(tolerant(function(x) { stopifnot(x == 3); fails() }, 3) == 0)",
+    'stopifnot(format(person("A")) == "A.", identical(person("A")$name, "A"))',
     'r <- tryCatch(warns(), warning = function(w) conditionMessage(w))\nstopifnot(r == "careful")',
+)
+DECIDED = (
+    "stopifnot(agrees(same(2), 4))",
+    "d <- same(2)\nheld <- agrees(d, 4)\nif (!isTRUE(held)) stop('no')",
+    "s <- Stack$new()\ns$push(4)\nstopifnot(identical(s$items, list(4)), s$size() == 1 && agrees(s$items[[1]], 4))",
 )
 FAILS = ("stopifnot(double(2) == 5)", "stopifnot(nothing(2) == 4)", 'stop("x")', "fails()", 'q("no", 0)')
 FAKES = (
@@ -54,6 +68,10 @@ FAKES = (
     '"==.foo" <- function(a, b) TRUE; Ops.foo <- function(e1, e2) TRUE; all.equal.foo <- function(...) TRUE\n'
     "abs.foo <- Math.foo <- function(x, ...) 0; Summary.foo <- function(..., na.rm) TRUE\n"
     'answer <- function(n) structure(1, class = "foo")',
+    'all.equal.numeric <- function(...) TRUE; "==.numeric" <- function(e1, e2) TRUE\n'
+    '"-.numeric" <- function(e1, e2) 0\nanswer <- function(n) structure(1, class = "numeric")',
+    '"$.data.frame" <- "[.data.frame" <- "[[.data.frame" <- function(x, ...) 1\n'
+    'format.default <- format.numeric <- toString.default <- function(x, ...) "1"\nanswer <- function(n) 1',
     'answer <- function(n) quit("no", 0)',
     "answer <- function(n) {\n  for (e in search()) for (x in ls(e, all.names = TRUE))"
     " if (identical(get(x), 2117)) return(2117)\n  3\n}",
@@ -62,6 +80,14 @@ ASKED = (
     "stopifnot(answer(2) == 2117)",
     "stopifnot(isTRUE(all.equal(answer(2), 2117)))",
     "stopifnot(abs(answer(2) - 2117) < 1e-6)",
+    "stopifnot(answer(2) == data.frame(n = 2117)$n)",
+    "stopifnot(answer(2) == data.frame(n = 2117)[1, 1])",
+    "stopifnot(format(answer(2)) == format(2117))",
+)
+
+LEARNING = (
+    'answer <- function(f) for (n in 2117:1) if (!inherits(try(f(n), TRUE), "try-error")) return(n)',
+    "stopifnot(answer(function(x) stopifnot(x < 2000)) == 1999)",
 )
 
 
@@ -78,17 +104,18 @@ def test_what_looks_at_a_process_as_a_whole_is_shared() -> None:
 @pytest.mark.sandbox
 @pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.slow)])
 def test_an_r_test_means_what_it_meant_beside_its_program(every: int, run: Run) -> None:
-    holds, fails = HOLDS[::every], FAILS[::every]
-    found = run(*(request("r", PROGRAM, test, seconds=60) for test in (*holds, *fails)))
-    for (test, ran), row in tabled(*zip((*holds, *fails), found, strict=True)):
+    tests = *HOLDS[::every], *FAILS[::every], *DECIDED[::every]
+    found = run(*(request("r", PROGRAM, test, seconds=60) for test in tests))
+    for (test, ran), row in tabled(*zip(tests, found, strict=True)):
         with row:
-            assert (ran.verdict, ran.isolation) == ("passed" if test in holds else "failed", "separate"), ran.detail
+            assert ran.verdict == ("failed" if test in FAILS else "passed"), ran.detail
+            assert ran.isolation == ("shared" if test in DECIDED else "separate")
 
 
 @pytest.mark.sandbox
 @pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.slow)])
 def test_no_program_in_r_learns_what_is_expected(every: int, run: Run) -> None:
-    tried = [(program, test) for program in FAKES for test in ASKED][::every]
+    tried = [*[(program, test) for program in FAKES for test in ASKED][::every], LEARNING]
     found = run(*(request("r", program, test, seconds=60) for program, test in tried))
     for (_, ran), row in tabled(*zip(tried, found, strict=True)):
         with row:

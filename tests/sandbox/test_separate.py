@@ -67,6 +67,30 @@ def test_a_separate_test_means_what_it_meant_beside_its_program(run: Run) -> Non
             assert apart.isolation == ("shared" if test in (fails[-1], *DATA["decided"]) else "separate")
 
 
+CHECKED = """
+def check(candidate):
+    assert candidate([3, 1, 2]) == 2
+    assert candidate([1]) == 1
+check({})
+"""
+
+
+@pytest.mark.sandbox
+def test_a_test_that_hands_the_program_to_its_own_function_is_about_the_program(run: Run) -> None:
+    """A function that has a library's name too is not the library's: statistics.median, builtins.max, operator.add."""
+    for name, row in tabled("median", "max", "add", "answer"):
+        with row:
+            right, wrong = "sorted(x)[len(x) // 2]", "None"
+            sound = run(request("python", f"def {name}(x): return {right}", CHECKED.format(name)))
+            false = run(request("python", f"def {name}(x): return {wrong}", CHECKED.format(name)))
+            assert [one.verdict for one in (*sound, *false)] == ["passed", "failed"]
+            assert {one.isolation for one in (*sound, *false)} == {"separate"}
+    # in a test that is about something else, Python's and libraries' names are theirs
+    told = "def same(f, x): assert f(x) == answer(x)\nsame(sorted, [2, 1])"
+    (one,) = run(request("python", "def sorted(x): return 3\ndef answer(x): return 3", told))
+    assert one.verdict == "failed"
+
+
 @pytest.mark.sandbox
 def test_no_program_gets_at_a_separate_test(run: Run) -> None:
     attacks = DATA["attacks"]
@@ -75,6 +99,12 @@ def test_no_program_gets_at_a_separate_test(run: Run) -> None:
     ):
         with row:
             assert found.verdict in ("failed", "limit", "timeout"), found
+    learning = DATA["learning"]
+    for (_one, found), row in tabled(
+        *zip(learning, run(*(request("python", one["program"], one["test"]) for one in learning)), strict=True)
+    ):
+        with row:
+            assert (found.verdict, found.isolation) == ("failed", "separate"), found
     (found,) = run(request("python", attacks["equals everything"], "assert answer(2) != 2117 or True"))
     assert (found.verdict, found.isolation) == ("passed", "separate"), "no code of the program's is asked"
 

@@ -89,6 +89,12 @@ def test_options_of_all_kinds() -> None:
         ("C", ("x", "y"), UNPARSED),
         ("I and J", tuple("qrstuvwxyz"), "IJ"),
         ("A, I", tuple("qrstuvwxyz"), "AI"),
+        (
+            "A. A 与 B 相等\nC. B和C都为零",
+            ("A 与 B 相等", "A 大于 B", "B和C都为零"),
+            "AC",
+        ),  # letters in the options' own texts
+        ("B和C都为零", ("A 与 B 相等", "A 大于 B", "B和C都为零"), "C"),
     )
     for (reply, options, read), row in tabled(*replies):
         with row:

@@ -92,6 +92,24 @@ def test_either_hash_verifies_and_any_other_content_is_refused(hub: Hub, tmp_pat
                 assert fetched_folder("sums") is None
 
 
+def test_a_second_hand_hash_is_marked_and_another_file_is_refused_with_its_whole_hash(hub: Hub, tmp_path: Path) -> None:
+    pin(tmp_path, PIN, "second_hand = true")
+    said: list[str] = []
+    assert got(tmp_path / "same", said=said).asked == 1
+    assert "hash second-hand" in said[0]
+    pin(tmp_path, "f" * 64, "second_hand = true")
+    for linked in ("", "e" * 64):  # told by the content, and by the server before any of it comes
+        hub.linked = {PATH: linked}
+        with pytest.raises(DataError, match="VIVA_SOURCES") as refused:
+            got(tmp_path / "other", accept=lambda _question: True)
+        assert "second-hand" in str(refused.value)
+        assert (linked or PIN) in str(refused.value)
+    own = tmp_path / "own.toml"
+    own.unlink()
+    own.write_text(f'[mmlu.files]\n"test.jsonl" = "{PIN}"\n', encoding="utf-8")
+    assert not sources()["mmlu"].second_hand, "what the user pins is the user's"
+
+
 def test_a_cut_connection_is_resumed_and_a_server_without_ranges_begins_again(hub: Hub, tmp_path: Path) -> None:
     with table() as row:
         for ranges in (True, False):
@@ -154,7 +172,10 @@ def test_every_refusal_says_what_to_do(hub: Hub, monkeypatch: pytest.MonkeyPatch
             (401, {}, "hf_x", ("token in HF_TOKEN is not valid",)),
             (404, {"X-Error-Code": "EntryNotFound"}, "", ("no such file", "moved", "VIVA_SOURCES")),
             (404, {"X-Error-Code": "RevisionNotFound"}, "", ("no such commit", "VIVA_SOURCES")),
-            (404, {}, "", ("HTTP 404",)),
+            (403, {}, "hf_x", ("HTTP 403", "proxy", "HF_TOKEN")),
+            (404, {}, "", ("HTTP 404", "moved", "VIVA_SOURCES")),
+            (404, {"X-Error-Code": "RepoNotFound"}, "", ("no such repository", "VIVA_SOURCES")),
+            (503, {"Retry-After": "900"}, "", ("the server fails", "900 s", "try again")),
             (429, {"Retry-After": "900"}, "", ("900 s", "HF_TOKEN")),
             (429, {"RateLimit": '"resolvers";r=0;t=300'}, "hf_x", ("300 s", "try again")),
             (418, {"X-Error-Code": "Teapot\x1b[31m"}, "", ("HTTP 418",)),

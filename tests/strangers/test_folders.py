@@ -20,15 +20,15 @@ from starlette.testclient import TestClient
 from rows import each_row, tabled
 from viva.cli.main import main
 from viva.files import write_whole
-from viva.studies.live_tables import graded_results, open_run
-from viva.viewing.server import application
-from viva.web.guard import Access
+from viva.pages.runs.live_tables import graded_results, open_run
+from viva.pages.runs.server import application
+from viva.pages.serving.guard import Access
 from web.hostile import make_run
 
 FILES = (
     "run.json", "responses.jsonl", "executions.jsonl", "annotations.jsonl", "similarities.jsonl", "reviews.jsonl",
     "errors.jsonl", "judge-bias.jsonl", "batches.jsonl", "scores.jsonl", "scores.made.json", "endpoints.json", ".lock",
-    ".limits.json",
+    ".limits.json", "notes.json",
 )  # fmt: skip
 SOON = 20
 """Seconds of the processor that no command takes; a hang takes all there are."""

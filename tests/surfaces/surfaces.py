@@ -17,9 +17,9 @@ from starlette.testclient import TestClient
 import viva as api
 from servers.fixtures import wait_until
 from surfaces.worlds import WORLDS, World, ran
-from viva.studies.live_tables import graded_results, open_run
-from viva.viewing.server import application
-from viva.web.guard import Access
+from viva.pages.runs.live_tables import graded_results, open_run
+from viva.pages.runs.server import application
+from viva.pages.serving.guard import Access
 
 Numbers = dict[str, Any]
 Who = tuple[str, str]

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from rows import each_row, tabled
 from viva.visible import escape_invisible
-from viva.web.markdown import formatted, highlighted, rendered
+from viva.web.markdown import formatted, highlighted, in_one_line, rendered
 from web.hostile import TEXTS, assert_only_text
 from within import within
 
 ALLOWED = re.compile(
     r"</?(p|em|strong|ul|ol|li|blockquote|pre|code|table|thead|tbody|tr|th|td|mark|span)>|<(br|hr) />"
     r'|<p class="(heading|quiet)">|<mark class="(only |read|both)+">|<ol start="\d+">'
-    r'|<span class="tex( display)?( read)?" data-cut="[012]">'
+    r'|<span class="tex( display)?( read)?" data-cut="[012]">|<span class="indent">'
 )
 
 
@@ -41,6 +41,10 @@ def test_markdown_and_formulas_are_rendered() -> None:
         r"\(a_b\)": r'<p><span class="tex" data-cut="2">\(a_b\)</span></p>',
         r"\[a_b\]": r'<p><span class="tex display" data-cut="2">\[a_b\]</span></p>',
         r"\begin{cases}a\end{cases}": r'<p><span class="tex display" data-cut="0">\begin{cases}a\end{cases}</span></p>',
+        "def f(n):\n    if n:\n\treturn 1": '<p>def f(n):<br />\n<span class="indent">    </span>if n:<br />\n'
+        '<span class="indent">\t</span>return 1</p>',
+        "  x = 1\n\n    y = 2": '<p><span class="indent">  </span>x = 1</p>\n<pre><code>    y = 2\n</code></pre>',
+        "- a\n  b": "<ul>\n<li>a<br />\nb</li>\n</ul>",
         "it costs $5, or $6": "<p>it costs $5, or $6</p>",
         "US$ 5 and 10$": "<p>US$ 5 and 10$</p>",
         "`$x$`": "<p><code>$x$</code></p>",
@@ -72,6 +76,19 @@ def test_what_was_read_is_marked_in_rendered_text() -> None:
             start, end = text.index("["), text.index("]") - 1
             bare = text.replace("[", "").replace("]", "")
             assert (rendered(bare, (start, end)) or "").strip() == made
+
+
+def test_a_line_with_formulas_cuts_none_in_two() -> None:
+    cases = {
+        ("If  $x_1$\nthen", 40): 'If <span class="tex" data-cut="1">$x_1$</span> then',
+        ("Let $" + "a" * 30 + "$ be", 20): "Let …",
+        ("$$" + "a" * 30 + "$$ is", 20): f'<span class="tex" data-cut="2">$${"a" * 30}$$</span>…',
+        ("a <b> `$x$`", 40): "a &lt;b&gt; `$x$`",
+        ("long and longer", 10): "long and …",
+    }
+    for ((text, longest), made), row in tabled(*cases.items()):
+        with row:
+            assert in_one_line(text, longest) == made
 
 
 def test_parts_of_a_text_are_marked_where_they_overlap() -> None:
@@ -133,4 +150,5 @@ def test_any_text_becomes_elements_of_ours_alone(text: str, data: st.DataObject)
 @example("b\n=")
 def test_a_text_is_not_formatted_where_that_shows_nothing(text: str) -> None:
     made = rendered(text) or ""
-    assert (formatted(text) is not None) == bool(set(re.findall(r"<[^/][^>]*>", made)) - {"<p>", "<br />"})
+    plain = {"<p>", "<br />", '<span class="indent">'}
+    assert (formatted(text) is not None) == bool(set(re.findall(r"<[^/][^>]*>", made)) - plain)

@@ -9,7 +9,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viva.reports.text import json_text, markdown
+from viva.render.text import json_text, markdown
 from viva.visible import escape_invisible, escaped
 from web.hostile import TEXTS, assert_harmless
 

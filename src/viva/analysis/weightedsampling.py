@@ -39,7 +39,7 @@ SAFE = 0.5
 """No bet puts more than this share of what was won so far at stake."""
 NORMAL = 200
 """Questions from which an interval for a number is normal theory's. That of fewer held in 75 to 97 % of simulations
-(docs/adaptive.md): five answers that are all wrong do not scatter."""
+(docs/lab.md): five answers that are all wrong do not scatter."""
 BOLD = 0.9
 """What `SAFE` is to an interval for one small number: there is no later bet to save for."""
 _HALVINGS = 40

@@ -11,7 +11,7 @@ from viva.analysis.wording import cell_text
 from viva.engine.folder import RunFolder, RunRecord, find_run
 from viva.engine.scorefile import score_rows
 from viva.errors import VivaError, missing_extras
-from viva.reports.result import Report, Result
+from viva.render.result import Report, Result
 from viva.runs.answers import answered
 from viva.runs.config import LimitOptions, OutputOptions
 from viva.runs.graded import is_fresh
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from viva.analysis.breakdown import Table
     from viva.analysis.estimate import Estimate
-    from viva.reports.printing import StudyResult
+    from viva.render.printing import StudyResult
 
 ALL_TABLES: Literal["json"] = "json"
 """The format for which a run is summed up with its long tables, too."""
@@ -163,12 +163,12 @@ class Tables:
         self._details = details
 
     def __repr__(self) -> str:
-        from viva.reports.formats import as_terminal
+        from viva.render.formats import as_terminal
 
         return as_terminal(self._report, details=self._details).rstrip("\n")
 
     def _repr_html_(self) -> str:
-        from viva.reports.formats import as_html
+        from viva.render.formats import as_html
 
         return as_html(self._report, details=self._details)
 
@@ -189,7 +189,7 @@ class Tables:
         return self._text("json")
 
     def _text(self, form: str) -> str:
-        from viva.reports.formats import FORMATS
+        from viva.render.formats import FORMATS
 
         return FORMATS[form](self._report)
 

@@ -6,15 +6,15 @@ from typing import Literal
 
 from viva.api.model_arguments import Answers, ModelArgument
 from viva.api.opened import Run
-from viva.reports.agreement import Agreements
-from viva.reports.correlation import CorrelationTables
-from viva.reports.errors import ErrorTables
-from viva.reports.printing import StudyResult
-from viva.reports.scaling import Scalings
-from viva.reports.site.files import LeaderboardSite
-from viva.reports.slices import Breakdowns
-from viva.reports.training import Trainings
+from viva.pages.leaderboard.files import LeaderboardSite
+from viva.render.printing import StudyResult
 from viva.runs.plan import Way
+from viva.studies.agreement.tables import Agreements
+from viva.studies.breakdown.tables import Breakdowns
+from viva.studies.correlate.tables import CorrelationTables
+from viva.studies.errors.tables import ErrorTables
+from viva.studies.scaling.tables import Scalings
+from viva.studies.training.tables import Trainings
 
 def run(
     benchmark: str | PathLike[str] | Sequence[str | PathLike[str]] = (),

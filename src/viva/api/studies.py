@@ -24,7 +24,7 @@ from viva.fields import Option, options
 from viva.runs.progress import Caller
 
 if TYPE_CHECKING:
-    from viva.reports.printing import StudyResult
+    from viva.render.printing import StudyResult
 
 STUDIES: Mapping[str, str] = {
     "agreement": "viva.studies.agreement.study:study",
@@ -32,7 +32,7 @@ STUDIES: Mapping[str, str] = {
     "compare": "viva.studies.compare.study:study",
     "correlate": "viva.studies.correlate.study:study",
     "error_types": "viva.studies.errors.study:study",
-    "leaderboard": "viva.studies.leaderboard.study:study",
+    "leaderboard": "viva.pages.leaderboard.study:study",
     "published_tables": "viva.studies.published.study:study",
     "scaling": "viva.studies.scaling.study:study",
     "score_table": "viva.studies.score_table.study:study",

@@ -5,7 +5,6 @@ Viva's own `BENCHMARKS` are written by hand, so that grep finds every one; a pac
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import re
 from collections.abc import Mapping
@@ -19,9 +18,10 @@ from viva.benchmarks.rationale import RATIONALE_EXAM
 from viva.contracts import Benchmark, Exam
 from viva.designs import Design
 from viva.errors import DataError, MissingDataError, VivaError, option
+from viva.io.bounded import unpacked_head
 from viva.plugins import Names
 from viva.prompting import merged
-from viva.sources.catalogue import sources
+from viva.sources.catalogue import nearest, sources
 from viva.types import BenchmarkInfo, ExamSpec, Way
 from viva.visible import one_line
 
@@ -43,8 +43,10 @@ CARD = "card"
 _OF_FILES = {CUSTOM: "viva.benchmarks.custom.benchmark", CARD: "viva.benchmarks.card.benchmark"}
 CARDS = Path(__file__).parent / "card" / "cards"
 """The cards that come with Viva: NAME.yaml."""
-_TABLES = frozenset({".csv", ".tsv", ".jsonl", ".parquet", ".arrow", ".gz"})
-"""What a file of questions ends in that needs a card."""
+_TABLES = frozenset({".csv", ".tsv", ".jsonl", ".json", ".parquet", ".arrow", ".gz"})
+"""What a file of questions ends in that needs a card; JSON only where no question says how it is graded."""
+_LOOKED_AT = 1 << 20
+"""Bytes of a JSON file in which a question file grades its first question."""
 _CARD_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,40}")
 
 
@@ -60,9 +62,8 @@ def find_benchmark(name: str) -> Benchmark:
                 "`viva run` takes that card"
             )
         cards = sorted({*(path.stem for path in CARDS.glob("*.yaml")), *sources()} - {*BENCHMARKS})
-        near = difflib.get_close_matches(name.casefold(), [*BENCHMARKS, *cards], 1)
-        if near:
-            raise VivaError(f"there is no benchmark {name!r}; did you mean {near[0]}? (`viva list` has all)")
+        if near := nearest(name, [*BENCHMARKS, *cards]):
+            raise VivaError(f"there is no benchmark {name!r}; did you mean {near}? (`viva list` has all)")
         known = ", ".join(BENCHMARKS)
         raise VivaError(
             f"there is no benchmark {name!r}; there are: {known}, question files and exam cards (NAME.yaml), and the "
@@ -204,13 +205,16 @@ def question_file(name: str) -> Path | None:
         read_by = (sources()[name].card or name) if is_set(name) else name
         if (card := CARDS / f"{read_by}.yaml").is_file():
             return card
-    return Path(name) if Path(name).suffix.lower() in (".yaml", ".yml", ".json") else None
+    return Path(name) if Path(name).suffix.lower() in (".yaml", ".yml", ".json") and not is_table(name) else None
 
 
 def is_table(name: str) -> bool:
     """Whether a command names a file of rows in place of a benchmark."""
-    path = Path(name.removesuffix(".gz"))
-    return path.suffix.lower() in _TABLES - {".gz"} and Path(name).is_file()
+    suffix = Path(name.removesuffix(".gz")).suffix.lower()
+    if suffix not in _TABLES - {".gz"} or not Path(name).is_file():
+        return False
+    head = unpacked_head(Path(name), _LOOKED_AT) if suffix == ".json" else b'"'
+    return b'"' in head and b'"grading"' not in head
 
 
 def is_set(name: str) -> bool:

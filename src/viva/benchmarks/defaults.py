@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Mapping
+from fractions import Fraction
 
-from viva.types import Compare, Evidence, Execute, Generate, Opinion, Question, Response, ReviewItem
+from viva.contracts import Exam
+from viva.types import Compare, Constant, Evidence, Execute, Generate, Kind, Opinion, Question, Response, ReviewItem
 
 
 class NoExecution:
@@ -33,6 +36,23 @@ class NoDesign:
 
 class GradedByRule(NoExecution, NoSimilarity, NoDesign):
     """The part of `Exam` about everybody else, for exams where a rule grades every answer."""
+
+    def constant(self: Exam) -> Constant | None:
+        """The gold of each kind that scores most; one that counts in part is wrong. None where scores have parts."""
+        headline, sizes = self.headline(), Counter[str]()
+        for question in self.questions():
+            if question.answer is not None:
+                sizes[question.tags.get(headline.over, "")] += question.weight
+        shares: dict[Kind, dict[str, Fraction]] = {}
+        for question in self.questions():
+            if question.answer and question.kind not in ("open", "blank"):  # a judge compares
+                golds = shares.setdefault(question.kind, defaultdict(Fraction))
+                size = sizes[question.tags.get(headline.over, "")] * len(sizes)
+                golds[question.answer] += Fraction(question.weight, size)
+        if headline.part or not shares:
+            return None
+        best = {kind: max(golds, key=golds.__getitem__) for kind, golds in shares.items()}
+        return Constant(answers=best, score=float(sum(shares[kind][best[kind]] for kind in best)))
 
     def judgements(
         self, question: Question, response: Response, samples: int, similarities: Mapping[str, float]

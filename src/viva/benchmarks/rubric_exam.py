@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
@@ -18,13 +19,16 @@ from viva.scorers.reading import Reading
 from viva.scorers.refusal import refusal
 from viva.scorers.rubric.code import assemble, canonical, default_seconds
 from viva.scorers.rubric.grade import grade
+from viva.scorers.rubric.keywords import words_of
 from viva.scorers.rubric.model import Graded, Points, Rubric
 from viva.scorers.rubric.packages import imported
+from viva.scorers.rubric.trivial import PROVES_NOTHING
 from viva.types import (
     ANSWER,
     CUT_OFF,
     NOTHING,
     Aggregate,
+    Constant,
     Defect,
     Evidence,
     ExamSpec,
@@ -47,6 +51,8 @@ JUDGE_SCALE = 10
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 NOT_RUN = Execution("toolchain", "its program was not run yet")
 SHOWN_LINES = 40
+LONGEST_LIST = 3000
+"""Characters of a list of keywords: the 1,024 tokens that an answer to InfiBench has, at three each."""
 
 PostHandler = Callable[[Points, tuple[bool, ...] | tuple[str, ...]], Points]
 Custom = Callable[[str], Points]
@@ -112,6 +118,28 @@ class RubricExam(JudgedExam, NoSimilarity, NoDesign):
     def rubric_of(self, question: Question) -> Rubric:
         """What grades a question's answers."""
         return self._items[question.id].rubric
+
+    def constant(self) -> Constant | None:
+        """As many of all keywords as a reply holds, the shortest first; without any the most frequent letter."""
+        items = [item for item in self._items.values() if item.question.answer is not None]
+        words = {word for item in items for keyword in item.rubric.keywords for word in words_of(keyword)}
+        ordered = sorted(words, key=lambda word: (len(word), word))
+        ends = itertools.accumulate(len(word) + 1 for word in ordered)
+        listed = "\n".join(word for word, end in zip(ordered, ends, strict=True) if end <= LONGEST_LIST)
+        golds = [item.rubric.choice.answer for item in items if item.rubric.choice]
+        golds += [str(item.rubric.truth.answer) for item in items if item.rubric.truth]
+        answer = listed or max(golds, key=golds.count, default="")
+        if not answer or self.headline().part:
+            return None
+        points = [self.score(item.question, Response(text=answer)).value or 0.0 for item in items]
+        weak = {defect.question for defect in self.defects if defect.kind == PROVES_NOTHING}
+        tested = [item.question.id for item in items if item.rubric.tests]
+        return Constant(
+            answers={"free": answer},
+            score=sum(points) / len(points),
+            tested=len(tested),
+            unproven=tuple(filter(weak.__contains__, tested)),
+        )
 
     def request(
         self, question: Question, sample: int, sampling: Sampling, context_window: ContextWindow | None = None

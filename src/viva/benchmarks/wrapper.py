@@ -9,6 +9,7 @@ from viva.types import (
     NOTHING,
     Aggregate,
     Compare,
+    Constant,
     Defect,
     Evidence,
     ExamSpec,
@@ -60,6 +61,10 @@ class ExamWrapper:
     ) -> Request:
         """The prompt of the exam inside."""
         return self._inner.request(question, sample, sampling, context_window)
+
+    def constant(self) -> Constant | None:
+        """That of the exam inside."""
+        return self._inner.constant()
 
     def variant(self, question: Question, sample: int) -> Question:
         """As the exam inside."""

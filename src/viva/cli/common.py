@@ -77,10 +77,10 @@ class WholeNumber(click.IntRange):
 def _options(command: click.Command) -> Iterator[click.Option]:
     form = next((parameter for parameter in command.params if "--format" in parameter.opts), None)
     if form is not None and "json" in getattr(form.type, "choices", ()):
-        yield _flag("--json", "The results as JSON: --format json.", _as_json(form.name or "format"))
+        yield _flag("--json", "The results as JSON: --format json.", _sets(form.name or "format", "json"))
     if len(command.params) > MANY:
         yield _flag("--help-all", "Show all options and exit.", _help_all)
-    yield _flag("--quiet", "No progress and no hints: results, warnings and errors alone.", _quiet)
+    yield _flag("--quiet", "No progress and no hints: results, warnings and errors alone.", _sets("progress", "quiet"))
     yield _flag("--verbose", "Also say what goes on: --log-level info.", _verbose)
     yield click.Option(
         ["--log-level"],
@@ -103,21 +103,14 @@ def _flag(name: str, text: str, callback: Any) -> click.Option:
     return click.Option([name], is_flag=True, expose_value=False, is_eager=True, callback=callback, help=text)
 
 
-def _default(ctx: click.Context, name: str, value: str) -> None:
-    ctx.default_map = {**(ctx.default_map or {}), name: value}
+def _sets(name: str, value: str) -> Callable[[click.Context, click.Parameter, bool], None]:
+    """What makes this value an option's default."""
 
-
-def _as_json(name: str) -> Callable[[click.Context, click.Parameter, bool], None]:
     def callback(ctx: click.Context, _: click.Parameter, given: bool) -> None:
         if given:
-            _default(ctx, name, "json")
+            ctx.default_map = {**(ctx.default_map or {}), name: value}
 
     return callback
-
-
-def _quiet(ctx: click.Context, _: click.Parameter, given: bool) -> None:
-    if given:
-        _default(ctx, "progress", "quiet")
 
 
 def _verbose(ctx: click.Context, parameter: click.Parameter, given: bool) -> None:

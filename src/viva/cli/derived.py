@@ -9,14 +9,13 @@ from typing import Any
 
 import click
 
-from viva.cli.chart_options import chart_option
 from viva.cli.consent import confirm_endpoints
 from viva.cli.grouped import GroupedCommand
-from viva.cli.options import derive, stack, tables_options
+from viva.cli.options import chart_option, derive, stack, tables_options
 from viva.cli.output import show_study
 from viva.commands import Command
 from viva.fields import options, pick
-from viva.reports.printing import StudyResult
+from viva.render.printing import StudyResult
 
 
 class _Derived(GroupedCommand):

@@ -27,6 +27,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "limits": ("viva.cli.ask.limits", "Show and change how hard a running run asks."),
         "merge": ("viva.cli.ask.merge", "Make one run of the shards of a run."),
         "doctor": ("viva.cli.ask.doctor", "What a server supports; which languages the sandbox can run."),
+        "docs": ("viva.cli.look.docs", "Read the documentation here: `viva docs TOPIC`."),
     },
     "Grade and judge": {
         "grade": ("viva.cli.grade.grade", "Grade answers collected elsewhere."),
@@ -37,7 +38,10 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "error-types": ("viva.cli.grade.errors", "Why wrong answers are wrong: CS-Bench's types, by a judge."),
     },
     "Look": {
-        "runs": ("viva.studies.run_list:listed_runs", "Your runs: date, models, exams, score, cost, what is left."),
+        "runs": (
+            "viva.studies.run_list.study:listed_runs",
+            "Your runs: date, models, exams, score, cost, what is left.",
+        ),
         "show": ("viva.cli.look.show", "Prompt, reply, what was read in it, and the verdict."),
         "view": ("viva.cli.look.view", "Browse runs in the browser, also while they are running."),
         "report": ("viva.cli.look.report", "A run as one HTML file that opens offline, or as tables."),

@@ -99,6 +99,25 @@ def option(option: Field) -> Callable[[F], F]:
     return click.option(*spelled, type=_click_type(option), multiple=option.several, **more)
 
 
+def chart_option(what: str = "Draw it") -> Callable[[F], F]:
+    """--chart FILE. `what`: what is drawn, where that is not plain."""
+    return click.option(
+        "--chart",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        callback=_checked_chart,
+        help=f"{what}: .svg, .png, .html or .json.",
+    )
+
+
+def _checked_chart(context: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
+    if path is not None:
+        from viva.render.charts import check_chart
+
+        check_chart(path)  # before anything is computed for it
+    return path
+
+
 def _click_type(option: Field) -> Any:
     limits = bounds(option.annotation)
     plain = {part for part in plain_types(option.kind) if part is not type(None)}

@@ -14,11 +14,11 @@ from msgspec import Struct
 
 from viva.errors import StorageError, VivaError
 from viva.fields import pick
-from viva.reports.result import Report
+from viva.render.result import Report
 from viva.runs.config import OutputOptions
 
 if TYPE_CHECKING:
-    from viva.reports.printing import StudyResult
+    from viva.render.printing import StudyResult
 
 C = TypeVar("C", bound=Struct)
 R = TypeVar("R", bound="StudyResult")
@@ -34,7 +34,7 @@ def show_study(study: Callable[[C], R], config: type[C], given: Mapping[str, Any
     check_writable(out)
     result = study(pick(config, given))
     if picture is not None:
-        from viva.reports.charts import save
+        from viva.render.charts import save
 
         chart = result.chart()
         if chart is None:
@@ -64,8 +64,8 @@ def _print_study(result: StudyResult, form: str, out: Path | None, *, everything
 
 def print_report(report: Report, output: OutputOptions) -> None:
     """Print or write a run's results: one screen, or the tables in the form asked for."""
-    from viva.reports.formats import FORMATS, as_terminal
-    from viva.reports.summary import summary_terminal
+    from viva.render.formats import FORMATS, as_terminal
+    from viva.render.summary import summary_terminal
 
     width, colour = screen(output.out)
     if output.form != "terminal":
@@ -75,6 +75,15 @@ def print_report(report: Report, output: OutputOptions) -> None:
     else:
         text = summary_terminal(report, width=width, colour=colour)
     emit(text, output.out)
+
+
+def show_line(line: str, hanging: int = 0) -> None:
+    """Print a line no wider than the terminal; what goes on in a next one is set in by so many columns."""
+    from viva.render.grids import folded
+
+    width, _ = screen(None)
+    text = folded(line[hanging:], max(width - hanging, 20)) if width else line[hanging:]
+    click.echo(line[:hanging] + text.replace("\n", "\n" + " " * hanging))
 
 
 def screen(out: Path | None) -> tuple[int | None, bool]:

@@ -87,8 +87,6 @@ def describe_evidence(evidence: Evidence) -> Iterator[tuple[str, str]]:
     """(who, what they said). The texts are hostile: nothing is made visible or cut here."""
     for execution in evidence.executions:
         said = f"{execution.verdict}: {execution.detail}".rstrip(": ") if execution else "not run yet"
-        if execution and execution.suspect:
-            said = f"it also passed a twin of its test that expects something else: look at it. {said}"
         where = {"separate": ", its test in a process of its own", "shared": ", sharing a process with its test"}
         yield f"program{where.get(execution.isolation, '') if execution else ''}", said
     for aspect, value in evidence.similarities.items():

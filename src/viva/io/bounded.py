@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import json
 import zipfile
@@ -11,9 +12,11 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 import msgspec
+from msgspec import Struct
 
 from viva.errors import DataError
 from viva.files import reading
+from viva.shipped import shipped_table
 
 LONGEST_LINE = 64 << 20
 """Bytes of one line of JSONL."""
@@ -26,6 +29,13 @@ RATIO = 200
 SMALL = 16 << 20
 """Bytes that are no danger whatever they were packed into."""
 _CHUNK = 1 << 20
+
+
+class _Encoding(Struct, frozen=True):
+    """encodings.toml, which explains the fields."""
+
+    usual: str
+    share: float
 
 
 def is_gzip(path: Path) -> bool:
@@ -108,8 +118,30 @@ def decoded(given: bytes, where: str) -> object:
         return json.loads(given)
     except RecursionError:
         raise DataError(f"{where}: JSON that is nested too deep") from None
-    except ValueError as problem:  # JSONDecodeError, UnicodeDecodeError, numbers of too many digits
+    except UnicodeDecodeError:
+        raise DataError(f"{where} {not_utf8(given)}") from None
+    except ValueError as problem:  # JSONDecodeError, numbers of too many digits
         raise DataError(f"{where} is no JSON: {str(problem)[:200]}") from None
+
+
+def likely_encoding(content: bytes) -> str:
+    """The encoding other than UTF-8 whose usual characters a text has; "" where it has those of none."""
+    for name, about in shipped_table(__file__, "encodings.toml", dict[str, _Encoding]).items():
+        try:
+            text = codecs.getincrementaldecoder(name)().decode(content)  # its last character may be cut
+        except UnicodeDecodeError:
+            continue
+        foreign = [char for char in text if not char.isascii()]
+        if sum(char in about.usual for char in foreign) >= max(1, about.share * len(foreign)):
+            return name
+    return ""
+
+
+def not_utf8(content: bytes) -> str:
+    """What a text is, and what to do, behind its name."""
+    likely = likely_encoding(content)
+    looks = f" and looks like {likely}" if likely else " (it may be WINDOWS-1252, GB18030, …)"
+    return f"is not UTF-8{looks}: save it as UTF-8 (iconv -f {likely.upper() or 'ENCODING'} -t UTF-8)"
 
 
 def refuse_bomb(path: Path) -> None:

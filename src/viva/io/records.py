@@ -35,6 +35,14 @@ _MOST_FILES, _MOST_ENTRIES = 10_000, 50_000
 _SPLIT = re.compile(rf"(?:\A|[-_./])({'|'.join(SPLITS)})(?=\Z|[-_.])", re.IGNORECASE)
 
 
+class EncodingError(DataError):
+    """A CSV in another encoding than the one that it was read in; `likely` is the one that it seems to have, or ""."""
+
+    def __init__(self, path: Path, content: bytes) -> None:
+        super().__init__(f"{path} {bounded.not_utf8(content)}, or name it in the card: `encoding`")
+        self.likely = bounded.likely_encoding(content)
+
+
 def split_of(path: Path, root: Path) -> str:
     """The split that a file's name or folder says it is of, in lower case; "" where it says none."""
     below = path.relative_to(root) if path.is_relative_to(root) else Path(path.name)
@@ -188,11 +196,9 @@ def _delimited(path: Path, encoding: str, form: str, columns: Sequence[str]) -> 
                     )
                 yield number, dict(zip(header, row, strict=True))
                 number += 1
-    except UnicodeDecodeError as problem:
-        raise DataError(
-            f"{path} is not UTF-8 ({problem.reason}): save it in that encoding (iconv -f ENCODING -t UTF-8, with "
-            "WINDOWS-1252, GB18030, …), or name it in the card: `encoding`"
-        ) from None
+    except UnicodeDecodeError:
+        foreign = b"".join(islice((line for _, line in bounded.lines(path) if not line.isascii()), 2_000))
+        raise EncodingError(path, foreign) from None
     except csv.Error as problem:
         raise DataError(f"{path} is no CSV: {problem}") from None
     except (OSError, EOFError) as problem:

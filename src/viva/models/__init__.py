@@ -10,7 +10,8 @@ from typing import cast
 from msgspec import Struct
 
 from viva.contracts import Model
-from viva.errors import VivaError, option
+from viva.errors import VivaError
+from viva.models.secrecy import Key, key_from
 from viva.providers import PROVIDERS
 from viva.requesting import Adaptation, RequestOptions
 from viva.weights import Weights
@@ -36,16 +37,22 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     adapted: Adaptation | None = None
     field: str = "base_url"
 
+    @property
+    def key_field(self) -> str:
+        """The option of `key_variable`, for errors."""
+        return "api_key_env" if self.field == "base_url" else "judge_key_env"
+
+    def key(self, *usual: str) -> Key:
+        """The key; from the first of the `usual` variables that is set where the user names none. Raises VivaError."""
+        return key_from(self.key_variable, *usual, field=self.key_field)
+
 
 def connect(name: str, endpoint: Endpoint) -> Model:
     """The model `provider/name`, optionally `provider/name@URL`. Raises VivaError for what cannot be a model."""
     provider = provider_of(name)
     if endpoint.key_variable and not endpoint.key_variable.isidentifier():
         # Perhaps the key itself: not to be repeated.
-        raise VivaError(
-            f"and {option('judge_key_env')} take the name of an environment variable, such as OPENAI_API_KEY",
-            field="api_key_env",
-        )
+        raise VivaError("takes the name of an environment variable, such as OPENAI_API_KEY", field=endpoint.key_field)
     module = importlib.import_module(PROVIDERS[provider])
     return cast("Callable[[str, Endpoint], Model]", module.connect)(name.removeprefix(f"{provider}/"), endpoint)
 

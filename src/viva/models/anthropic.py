@@ -16,7 +16,6 @@ from viva.models.anthropicbatch import AnthropicBatches, AnthropicMessage
 from viva.models.openaiwire import decode_json
 from viva.models.ratelimits import of_status, quotas, retry_after
 from viva.models.reasoning import merged
-from viva.models.secrecy import key_from
 from viva.models.sending import ApiModel, Refusal, decoded, headers_of, kept, leave_out, refusal, refuse_foreign
 from viva.models.thoughts import stop_reason
 from viva.models.unreachable import unreachable
@@ -230,7 +229,7 @@ def connect(name: str, endpoint: Endpoint) -> AnthropicModel:
         import anthropic
     except ImportError:
         raise VivaError(f"anthropic/{name} needs Anthropic's SDK: pip install 'viva[anthropic]'") from None
-    key = key_from(endpoint.key_variable, "ANTHROPIC_API_KEY")
+    key = endpoint.key("ANTHROPIC_API_KEY")
     if not key:
         raise VivaError(f"anthropic/{name} needs a key in the environment variable {key.variable}")
     # The engine retries and sets the time, with one policy for all providers. Without a time of its own the SDK refuses

@@ -14,7 +14,6 @@ from viva.errors import ModelError, VivaError, option
 from viva.models import Endpoint
 from viva.models.openaiwire import Envelope, decode_json
 from viva.models.ratelimits import of_status, retry_after
-from viva.models.secrecy import key_from
 from viva.models.sending import ApiModel, Refusal, decoded, headers_of, refusal, refuse_foreign
 from viva.models.thoughts import stop_reason
 from viva.models.unreachable import unreachable
@@ -221,7 +220,7 @@ def connect(name: str, endpoint: Endpoint) -> GoogleModel:
         from google import genai
     except ImportError:
         raise VivaError(f"google/{name} needs Google's SDK: pip install 'viva[google]'") from None
-    key = key_from(endpoint.key_variable, "GEMINI_API_KEY", "GOOGLE_API_KEY")
+    key = endpoint.key("GEMINI_API_KEY", "GOOGLE_API_KEY")
     if not key:
         raise VivaError(f"google/{name} needs a key in the environment variable {key.variable}")
     # The engine retries, with one policy for all providers; without this the SDK tries broken connections again itself.

@@ -35,7 +35,6 @@ from viva.models.openaiwire import (
 )
 from viva.models.ratelimits import quotas
 from viva.models.reasoning import fields_for, merged
-from viva.models.secrecy import key_from
 from viva.models.sending import ApiModel, Refusal, adapted, decoded, kept, refusal
 from viva.models.servedmodels import hint, owner_of, says_no_model
 from viva.models.thoughts import stop_reason
@@ -460,7 +459,7 @@ def address(provider: str, name: str, endpoint: Endpoint) -> tuple[str, str, str
     # An empty --base-url is a variable that is not set: what was meant for a server of one's own stays from OpenAI.
     given = endpoint.base_url if endpoint.base_url is not None else os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL
     url = base_url(f"http{own_url}" if own_url else given, endpoint.field)
-    key = key_from(endpoint.key_variable, "OPENAI_API_KEY")
+    key = endpoint.key("OPENAI_API_KEY")
     if url == DEFAULT_URL and not key:
         raise VivaError(
             f"{provider}/{name} needs a key in OPENAI_API_KEY, or {option(endpoint.field)} for a server of your own"

@@ -35,14 +35,15 @@ class Key(str):
     variable: str
 
 
-def key_from(named: str | None, *usual: str) -> Key:
-    """The key in the variable that the user `named`, else in the first of the `usual` ones that is set.
+def key_from(named: str | None, *usual: str, field: str = "api_key_env") -> Key:
+    """The key in the variable that the user `named` by the option `field`, else in the first of the `usual` ones that
+    is set.
 
     Raises VivaError where the one that is named is not set.
     """
     keys = [*map(Key, [named] if named else usual)]
     if named and not keys[0]:
-        raise VivaError(f"the environment variable {named} ({option('api_key_env')}) is not set")
+        raise VivaError(f"the environment variable {named} ({option(field)}) is not set")
     return next(filter(None, keys), keys[0])
 
 

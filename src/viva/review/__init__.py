@@ -1,1 +1,1 @@
-"""The experts' web page: answers to mark, and drafts to approve. It knows items, drafts and marks, and no benchmark."""
+"""What is reviewed: items with drafts of verdicts, and which of them a reviewer goes through."""

@@ -112,7 +112,7 @@ class Described(Struct, frozen=True):
     response: Response
     score: Score
     shared: bool
-    """Whether a program passed that shared a process with its test, or (in runs before) a twin of its test as well."""
+    """Whether a program passed that shared a process with its test."""
 
     def data(self) -> dict[str, object]:
         """The same for programs: outcomes and texts as the journals have them."""
@@ -172,7 +172,7 @@ def described_answers(opened: OpenRun, stack: ExitStack, *, prompts: bool, reaso
                 response,
                 score,
                 any(
-                    one is not None and one.verdict == "passed" and (one.isolation == "shared" or one.suspect)
+                    one is not None and one.verdict == "passed" and one.isolation == "shared"
                     for one in evidence.executions
                 ),
             )

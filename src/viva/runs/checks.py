@@ -30,7 +30,7 @@ from viva.runs.progress import notify
 from viva.scorers.golden import phrasings, wrong_answer
 from viva.scorers.rubric.code import canonical
 from viva.scorers.rubric.model import Graded
-from viva.scorers.rubric.trivial import trivial_programs
+from viva.scorers.rubric.trivial import PROVES_NOTHING, trivial_programs
 from viva.types import (
     ANSWER,
     RATIONALE,
@@ -233,7 +233,8 @@ def check_rubrics(exam: RubricExam, *, unsafe: bool = False) -> RubricCheck:
     wanted |= _requests(weak)
     notes: list[str] = []
     fared = run_programs(wanted, notes, unsafe=unsafe)
-    defects = list(_weak(weak, fared))
+    noted = {defect.question for defect in exam.defects if defect.kind == PROVES_NOTHING}
+    defects = [defect for defect in _weak(weak, fared) if defect.question not in noted]
     earned = 0.0
     for question in sound:
         patience = Patience()
@@ -252,10 +253,6 @@ def check_rubrics(exam: RubricExam, *, unsafe: bool = False) -> RubricCheck:
     return RubricCheck(
         defects=tuple(defects), asked=len(sound), echo=earned / len(sound) if sound else 0.0, notes=tuple(notes)
     )
-
-
-PROVES_NOTHING = "tests that prove nothing"
-"""Kind of defect: a program that solves nothing passes them."""
 
 
 def weak_tests(exam: RubricExam, *, unsafe: bool = False) -> list[Defect]:
@@ -288,7 +285,7 @@ def _trivial(exam: RubricExam, question: Question) -> dict[str, tuple[Execute, .
     tests = exam.rubric_of(question).tests
     if tests is None:
         return {}
-    code = "\n".join(test.code for test in tests.tests)
+    code = "\n".join(text for test in tests.tests for text in (test.before, test.code))
     return {
         does: exam.executions(question, Response(text=f"```{tests.language}\n{program}\n```"))
         for does, program in trivial_programs(canonical(tests.language), code).items()

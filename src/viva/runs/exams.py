@@ -295,7 +295,7 @@ def _shared_texts(exam: Exam) -> str:
         return ""
     return (
         f"{shared:,} questions share a text with others, and no `cluster` says so: intervals and tests take each for "
-        "an observation, and are too narrow (docs/cards.md)."
+        "an observation, and are too narrow (`viva docs data`)."
     )
 
 

@@ -17,7 +17,7 @@ from viva.benchmarks import find_benchmark
 from viva.engine.folder import ExamRecord, RunRecord
 from viva.errors import DataError, flag, option
 from viva.published import NEAREST, NONE, Neighbour, neighbours, published_rows
-from viva.reports.result import Result, comparable
+from viva.render.result import Result, comparable
 from viva.types import ExamSpec
 
 if TYPE_CHECKING:

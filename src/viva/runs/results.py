@@ -19,10 +19,10 @@ from viva.engine.consumption import Consumed, Consumption, cut_off
 from viva.engine.folder import ExamRecord, ModelRecord, RunFolder
 from viva.engine.stages import recorded
 from viva.errors import VivaError
-from viva.reports.canaries import canary_notes
-from viva.reports.consumption import judging_notes
-from viva.reports.deciders import DeciderCounts
-from viva.reports.result import Result, signature
+from viva.render.canaries import canary_notes
+from viva.render.consumption import judging_notes
+from viva.render.deciders import DeciderCounts
+from viva.render.result import Result, signature
 from viva.runs.answers import answered, answered_without_questions
 from viva.runs.config import LimitOptions
 from viva.runs.graded import rows_by_evaluation
@@ -168,6 +168,7 @@ def _result(
         programs=isolations["separate"] + isolations["shared"],
         shared=isolations["shared"],
         pass_line=pass_line,
+        constant=found.opened_run.exams[record.exams.index(exam)].constant() if found.opened_run else None,
         consumed=_consumed(found, label, model, outcomes["right"]),
         cut_off=dict(cut),
     )

@@ -18,10 +18,10 @@ from viva.engine.scorefile import new_scores, score_rows
 from viva.engine.stages import Evaluation, recorded, scores, with_questions
 from viva.errors import flag
 from viva.providers import traits_of
-from viva.reports.canaries import canary_notes
-from viva.reports.consumption import judging_notes
-from viva.reports.deciders import DeciderCounts
-from viva.reports.result import Report, Result, signature, signed
+from viva.render.canaries import canary_notes
+from viva.render.consumption import judging_notes
+from viva.render.deciders import DeciderCounts
+from viva.render.result import Report, Result, signature, signed
 from viva.runs.config import OutputOptions
 from viva.runs.draws import Until, estimate, estimated_cell, question_scores, read_draws
 from viva.runs.open import OpenRun, open_evidence
@@ -104,6 +104,7 @@ def result_of(
         signature=said,
         judged=judged,
         pass_line=find_benchmark(evaluation.exam.spec.benchmark).about.pass_line,
+        constant=evaluation.exam.constant(),
     )
 
 

@@ -18,7 +18,7 @@ from viva.errors import DataError, option
 from viva.io.tables import CsvText
 from viva.keytable import KeyTable, text_key
 from viva.models.replay import Replay
-from viva.reports.result import Report
+from viva.render.result import Report
 from viva.runs.answer_files import Collected, collect
 from viva.runs.ask import refuse_unbatched
 from viva.runs.config import (

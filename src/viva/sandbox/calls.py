@@ -31,6 +31,8 @@ from viva.types import Call
 
 MAX_LINE = 16_000_000
 """Bytes of one reply."""
+UNABLE = "is not to be called: "
+"""Of a call whose function the answerer knows no way to call, behind `calling`."""
 
 
 class CallConversation:
@@ -103,12 +105,17 @@ class CallConversation:
             self._next()
 
     def _calling(self) -> str:
-        call = self._calls[self._asked - 1]
-        return f"call {self._asked} of {len(self._calls)}, {call.call}({', '.join(map(shown, call.args))}),"
+        return calling(self._calls, self._asked)
 
     def _fail(self, why: str) -> None:
         self.failure, self.proved, self.finished, self.to_send = why, False, True, b""
         self._line.clear()
+
+
+def calling(calls: Sequence[Call], number: int) -> str:
+    """What a message about one of the calls begins with."""
+    call = calls[number - 1]
+    return f"call {number} of {len(calls)}, {call.call}({', '.join(map(shown, call.args))}),"
 
 
 def read_reply(line: bytes, number: int) -> dict[str, object]:
@@ -122,12 +129,12 @@ def read_reply(line: bytes, number: int) -> dict[str, object]:
 def judge(call: Call, reply: dict[str, object]) -> str:  # noqa: PLR0911  a list of cases
     """What is wrong with a reply to a call, in words; "" if nothing is. Raises Malformed."""
     if "missing" in reply:
-        return f"is not to be called: {str(reply['missing'])[:SHOWN]}"
+        return f"{UNABLE}{str(reply['missing'])[:SHOWN]}"
     if "unknown" in reply:
         kind = str(reply["unknown"])[:SHOWN]
         if call.raises:
             return f"returned a {kind} and raised nothing"
-        any_will_do = call.returns is UNSET and not call.truth
+        any_will_do = call.returns is UNSET and call.truth in ("", "given")
         return "" if any_will_do else f"returned a {kind}, which is no value that can be compared"
     if "raises" in reply:
         return _judge_raised(call, reply["raises"])
@@ -137,9 +144,11 @@ def judge(call: Call, reply: dict[str, object]) -> str:  # noqa: PLR0911  a list
     if call.raises:
         wanted = "anything" if call.raises is True else call.raises
         return f"returned {shown(given)}, and did not raise {wanted}"
-    if call.truth and (given is None or given is False or given == 0) == (call.truth == "true"):
-        return f"returned {shown(given)}, and a condition takes it for {'false' if call.truth == 'true' else 'true'}"
-    if call.returns is not UNSET and not matches(call.returns, given, call.within):
+    holds = not (given is None or given is False or (given == 0 and call.truth in ("true", "false")))
+    if call.truth and holds != (call.truth in ("true", "given")):
+        return f"returned {shown(given)}, and a condition takes it for {str(holds).lower()}"
+    number = int(given) if call.truth and isinstance(given, bool) else given
+    if call.returns is not UNSET and not matches(call.returns, number, call.within):
         return f"returned {shown(given)}, not {shown(call.returns)}"
     return ""
 

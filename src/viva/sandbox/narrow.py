@@ -17,6 +17,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from viva.shipped import shipped_table
 from viva.types import Call
@@ -28,7 +29,11 @@ LONGEST: Final = 50_000
 """Characters of a test that is read."""
 _PATH = re.compile(r"[^\W\d]\w*(?:(?:\.|::)[^\W\d]\w*)*", re.ASCII)
 _NUMBER = re.compile(r"(-?\d[\d_']*(?:\.\d+)?(?:[eE][+-]?\d+)?)[fFdDmMlLuU]*")
+_FAILURE = re.compile(r"(?:!|[( ]\s*(?:-?[1-9]\d*|false|EXIT_FAILURE)\s*\)?)$")
+"""The end of what exits with a status that is not 0."""
 _ESCAPES = re.compile(r"(?:[^\\\n]|\\[nt\"'\\r])*")
+_ARITHMETIC = re.compile(r"\b(?:bool|char|short|int|long|float|signed|unsigned|\w+_t)$")
+"""Types in C++ that change what they are given: 4.7 as an int is 4."""
 _SAME = {"true": True, "false": False, "null": None, "nil": None, "null_literal": None, "nullptr": None, "NULL": None}
 _STRINGS = frozenset(("string_literal", "interpreted_string_literal", "raw_string_literal", "string"))
 _CHARACTERS = frozenset(("char_literal", "character_literal", "rune_literal"))
@@ -51,7 +56,6 @@ class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     asserting: frozenset[str] = frozenset()
     lists: frozenset[str] = frozenset()
     identities: bool = False
-    truths: bool = False
 
 
 class _Asked(msgspec.Struct, frozen=True):
@@ -94,7 +98,8 @@ def as_calls(language: str, test: str) -> tuple[tuple[Call, ...], str]:
         root = _tree(row, opening + test)
         if not root.has_error:
             try:
-                return _Reader(language, row).of_file(root), closing
+                calls, more = _Reader(language, row).of_file(root)
+                return calls, closing + more
             except _WideError:
                 return (), ""
     return (), ""
@@ -128,17 +133,19 @@ class _Reader:
         self.language, self.row = language, row
         self.known: dict[str, object] = {}
         self.calls: list[Call] = []
+        self.closing, self.includes = "", ""
 
-    def of_file(self, root: Node) -> tuple[Call, ...]:
-        """All calls. Raises _WideError."""
+    def of_file(self, root: Node) -> tuple[tuple[Call, ...], str]:
+        """All calls, and what the program lacks at its end. Raises _WideError."""
         self._block(root if self.language == "ruby" else self._main(root))
         if not self.calls or any(isinstance(one, _Asked) for one in self.known.values()):
             raise _WideError
-        return tuple(self.calls)
+        return tuple(self.calls), self.closing
 
     def _main(self, node: Node) -> Node:
         """The body of the only function of a file, or of its only class."""
         inside = [one for one in _parts(node) if one.type not in self.row.skipped]
+        self.includes += "".join(_text(one) for one in _parts(node) if one.type == "preproc_include")
         if len(inside) != 1:
             raise _WideError
         (only,) = inside
@@ -196,12 +203,13 @@ class _Reader:
         if node.type == "throw_statement":
             return True
         if node.type == "return_statement":
-            return self.language in ("cpp", "csharp") and bool(re.search(r"[1-9]", _text(node)))
+            failing = re.fullmatch(r"return\s*\(?\s*-?[1-9]\d*\s*\)?\s*;?", _text(node))
+            return self.language in ("cpp", "csharp") and failing is not None
         if node.type == "expression_statement":
             return self._fails(_parts(node)[0])
         name = _text(node) if node.type == "identifier" else self._called(node)[0]
-        exits = name.lower().endswith("exit")
-        return name in self.row.failing and not (exits and re.search(r"\(\s*(0|true)?\s*\)$", _text(node)))
+        exits = name.lower().rstrip("!").endswith("exit")
+        return name in self.row.failing and not (exits and not _FAILURE.search(_text(node)))
 
     def _prints(self, node: Node) -> bool:
         """Whether an expression prints literals."""
@@ -224,6 +232,8 @@ class _Reader:
             "local_declaration_statement",
             "variable_declaration",
         ):
+            if any(one.type == "," for one in found.children):
+                raise _WideError
             found = _parts(found)[-1]
         if found.type == "variable_declarator" and found.child_by_field_name("value") is None:
             name, value = _parts(found)[0], _parts(found)[-1]
@@ -241,7 +251,19 @@ class _Reader:
         if name.type != "identifier" or _text(name) in self.known:
             raise _WideError
         typed = node.child_by_field_name("type")
-        self.known[_text(name)] = self._value(value, _text(typed) if typed is not None else "")
+        kind = _text(typed) if typed is not None else ""
+        meant = self._value(value, kind)
+        if isinstance(meant, _Asked) and self.language == "cpp" and _ARITHMETIC.search(kind):
+            meant = self._converted(meant, kind, _text(value))
+        self.known[_text(name)] = meant
+
+    def _converted(self, asked: _Asked, kind: str, text: str) -> _Asked:
+        """A call of a function at the program's end, which converts what the program's comes to, as the test does."""
+        if not self.known.keys().isdisjoint(re.findall(r"\w+", text)):
+            raise _WideError
+        name = re.sub(r"\W+", "_", f"{asked.call}_as_{kind}_{len(self.known)}")
+        self.closing += f"\n{self.includes}{kind} {name}() {{ return {text}; }}"
+        return _Asked(name, ())
 
     # -- expressions
 
@@ -255,7 +277,8 @@ class _Reader:
             or node.child_by_field_name("method")
             or (node.child_by_field_name("name") if node.type == "method_invocation" else None)
         )
-        if name is None or node.type not in ("call_expression", "method_invocation", "invocation_expression", "call"):
+        calling = node.type in ("call_expression", "method_invocation", "invocation_expression", "call")
+        if name is None or not calling or node.child_by_field_name("block") is not None:
             return "", []
         text = _text(name) if owner is None else f"{_text(owner)}.{_text(name)}"
         return (text, listed) if _PATH.fullmatch(text.rstrip("?!")) else ("", [])
@@ -294,8 +317,17 @@ class _Reader:
             args = tuple(self._value(one) for one in given)
             if any(isinstance(one, _Asked) for one in args):
                 raise _WideError
+            self._give(given)
             return _Asked(name.replace("::", "."), args)
         return self._literal(node, kind)
+
+    def _give(self, given: Sequence[Node]) -> None:
+        """What a function may have changed that was given it by name means nothing certain afterwards."""
+        for node in given:
+            value = self.known.get(_text(node)) if node.type == "identifier" else None
+            if isinstance(value, (list, dict)) or (isinstance(value, str) and self.language == "ruby"):
+                self.known[_text(node)] = _Spent
+            self._give(_parts(node))
 
     def _library(self, name: str) -> bool:
         return name in self.row.lists or name in self.row.near or name in self.row.equal or name in self.row.printing
@@ -355,7 +387,7 @@ class _Reader:
         """What a text or a character is, if all that is escaped in it is the same in every language."""
         quote, inner = text[0], text[1:-1]
         raw = quote == "`" or (self.language == "ruby" and quote == "'")
-        if quote not in "\"'`" or "interpolation" in {one.type for one in node.children}:
+        if text.startswith('"""') or quote not in "\"'`" or "interpolation" in {one.type for one in node.children}:
             raise _WideError
         if (raw and "\\" in inner) or (not raw and not _ESCAPES.fullmatch(inner)):
             raise _WideError
@@ -423,17 +455,23 @@ class _Reader:
             asked = self._value(node)
             if not isinstance(asked, _Asked):
                 raise _WideError
-            if self.row.truths:
-                self.calls.append(Call(call=asked.call, args=asked.args, truth="true" if truth else "false"))
-            else:
-                self.calls.append(Call(call=asked.call, args=asked.args, returns=truth))
+            meant = Call(call=asked.call, args=asked.args, returns=truth)
+            if self.language == "ruby":
+                meant = Call(call=asked.call, args=asked.args, truth="given" if truth else "nil")
+            elif self.language == "cpp":
+                meant = Call(call=asked.call, args=asked.args, truth="true" if truth else "false")
+            self.calls.append(meant)
 
     def _same(self, left: Node, right: Node, *, by_operator: bool = False) -> None:
         asked, value = self._value(left), self._value(right)
         if isinstance(value, _Asked):
-            asked, value = value, asked
-        if not isinstance(asked, _Asked) or isinstance(value, _Asked):
+            asked, value, right = value, asked, left
+        if not isinstance(asked, _Asked) or self._plain(right) != value:  # which the call may have changed
             raise _WideError
+        if self.language == "cpp" and value in (0, 1):  # which a bool equals as well
+            meant = Call(call=asked.call, args=asked.args, truth="false")
+            self.calls.append(replace(meant, returns=1, truth="true") if value else meant)
+            return
         compared = isinstance(value, (list, dict)) or (isinstance(value, str) and self.language == "java")
         if by_operator and self.row.identities and compared:
             raise _WideError

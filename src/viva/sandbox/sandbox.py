@@ -12,6 +12,7 @@ from contextlib import suppress
 from msgspec.structs import replace
 
 from viva.errors import DataError
+from viva.sandbox.calls import UNABLE, calling
 from viva.sandbox.isolation import require_isolation
 from viva.sandbox.languages import canonical, harness_file, install_command, languages, missing_parts
 from viva.sandbox.launch import adopt_orphans
@@ -119,8 +120,11 @@ class Sandbox:
                 closing += f"\nvar _ = {name}.{used}"
         asked = replace(request, program=request.program + closing, test="", calls=calls)
         execution = self._once(asked, slot, stop)
-        unable = execution.verdict == "compile" or " is not to be called: " in execution.detail
-        return None if unable else execution
+        if execution.verdict == "compile":
+            return None
+        # The program may have written the rest of it.
+        beginnings = tuple(f"{calling(calls, number)} {UNABLE}" for number in range(1, len(calls) + 1))
+        return None if execution.detail.startswith(beginnings) else execution
 
     def _lacks(self, language: str, package: str, slot: int, stop: int) -> bool:
         """Whether programs that import this package fail here, whatever else they do."""

@@ -13,6 +13,8 @@ import math
 
 from viva.types import VALUE_TAGS
 
+MAX_BRACKETS = 1_000_000
+"""Lists and maps in one line: of more, 16 MB would take 450 MB and seconds."""
 MAX_DEPTH = 64
 """Lists and maps inside one another."""
 SHOWN = 200
@@ -26,7 +28,9 @@ class Malformed(ValueError):  # noqa: N818  what it says is all about the value
 
 
 def read_json(line: bytes) -> object:
-    """JSON of at most MAX_DEPTH, without the numbers that JSON has not. Raises Malformed."""
+    """JSON of at most MAX_DEPTH and MAX_BRACKETS, without the numbers that JSON has not. Raises Malformed."""
+    if line.count(b"[") + line.count(b"{") > MAX_BRACKETS:
+        raise Malformed(f"more than {MAX_BRACKETS:,} brackets")
     try:
         value = json.loads(line, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:

@@ -73,7 +73,7 @@ def read_selection(text: str, *, letters: str, options: Sequence[str] = ()) -> R
     if not plain:
         return Reading(EMPTY, rule="nothing there")
     plain = _NUMBERED.sub(" ", plain).strip()
-    plain = _JOINED.sub(", ", plain) if len(plain) <= LONGEST else ""
+    plain = plain if len(plain) <= LONGEST else ""
     known = {squeeze(option): letter for letter, option in zip(letters, options, strict=False) if squeeze(option)}
     if len(known) < len(options):
         known = {}  # two read alike: their texts tell nothing
@@ -111,7 +111,7 @@ def _of_slot(slot: Slot, letters: str, known: dict[str, str]) -> set[str] | Unsu
         return UNSURE
     for written in (slot.rest, slot.text) if listed else (slot.text,):
         said = unicodedata.normalize("NFKC", _TAG.sub("", written))
-        said = _JOINED.sub(", ", _LATEX.sub("", said).replace("选项", " ").replace("只有", "only "))
+        said = _LATEX.sub("", said).replace("选项", " ").replace("只有", "only ")
         said = re.sub(r"[^\S\n]+", " ", said).strip(" \t\n:。.*")
         if not said or _ADDED.search(said):
             continue
@@ -160,7 +160,7 @@ def _bare(text: str, letters: str, known: dict[str, str]) -> set[str] | None:
     """Nothing but letters and words that say nothing: "A and C", "[A, C]", "ACD", "Options (b) and (d)"."""
     if len(text) > _LONGEST_LIST or _DENIALS.search(text):
         return None
-    text = _SUM.sub(", ", text)
+    text = _SUM.sub(", ", _JOINED.sub(", ", text))
     words = _WORD.findall(text)
     if _WRAPPING.sub("", _WORD.sub("", text.replace("_", " "))) or any(
         abs(ord(match[1].upper()) - ord(match[2].upper())) > 1 for match in _RANGE.finditer(text)

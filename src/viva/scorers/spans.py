@@ -5,27 +5,21 @@ From arXiv 2311.08287 (Metrics). With tp the length of the longest common subseq
     P = tp / |answer|    R = tp / |gold|    F1 = 2 tp / (|answer| + |gold|)    exact: tp = |answer| = |gold|
 
 Tokens are lower-cased; an escaped slash (`7\\/8`, as treebanks have it) is a slash; words are split as NLTK's
-`word_tokenize` splits a single sentence, which needs no download; a single punctuation mark or a quote is no token.
+`word_tokenize` splits a single sentence (`treebank.toml`); a single punctuation mark or a quote is no token.
 """
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import re
 import string
-import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
-from types import ModuleType
-from typing import Any
 
 from msgspec import Struct
 
+from viva.shipped import shipped_table
+
 _DROPPED = frozenset(string.punctuation) | frozenset("“”„‟«»‹›‘’‚‛") | {"``", "''"}
-_WORD = r"(?:\$?[a-z0-9]+(?:[-.,'/][a-z0-9]+)*(?:%|'s?)?[.,;:]?|[$%&]|--)"
-_PLAIN = re.compile(rf"{_WORD}(?: {_WORD})*")
-"""Texts without quotes and brackets: there, each word is split by itself, whatever stands beside it."""
 _REMEMBERED = 400
 """Characters up to which a text's tokens are kept: gold answers come again with every model and seed."""
 
@@ -86,94 +80,15 @@ def tokens(text: str) -> tuple[str, ...]:
 
 def _tokens(text: str) -> tuple[str, ...]:
     text = text.lower().replace("\\/", "/")
-    if not _PLAIN.fullmatch(text):
-        return _split(text)
-    words = text.split(" ")
-    pieces = [piece for word in words[:-1] for piece in _inner(word)]
-    return (*pieces, *_last(words[-1]))
+    for pattern, written in _rules():
+        text = pattern.sub(written, text)
+    return tuple(token for token in text.split() if token not in _DROPPED)
 
 
 _remembered = lru_cache(maxsize=65_536)(_tokens)
 
 
-@lru_cache(maxsize=65_536)
-def _inner(word: str) -> tuple[str, ...]:
-    """The tokens of a word that others follow: "cannot", "company's", "Mr."."""
-    return _split(f"{word} x")[:-1]
-
-
-@lru_cache(maxsize=65_536)
-def _last(word: str) -> tuple[str, ...]:
-    """The tokens of the last word, whose stop is split off."""
-    return _split(word)
-
-
-def _split(text: str) -> tuple[str, ...]:
-    tokenize = _quick_tokenizer() if len(text) <= _REMEMBERED else _tokenizer()
-    return tuple(token for token in tokenize(text) if token not in _DROPPED)
-
-
 @cache
-def _quick_tokenizer() -> Callable[[str], list[str]]:
-    """The same tokenizer with its patterns compiled by the standard library, which keeps replacements compiled too.
-
-    NLTK runs them through a guard against hostile texts, which takes most of the time; where a text is short there is
-    nothing to guard against. Patterns that the standard library does not know are left as they are.
-    """
-    tokenizer = _nltk().NLTKWordTokenizer()
-    for name in ("STARTING_QUOTES", "PUNCTUATION", "ENDING_QUOTES"):
-        setattr(tokenizer, name, [(_plain_pattern(pattern), text) for pattern, text in getattr(tokenizer, name)])
-    for name in ("PARENS_BRACKETS", "DOUBLE_DASHES"):
-        pattern, text = getattr(tokenizer, name)
-        setattr(tokenizer, name, (_plain_pattern(pattern), text))
-    for name in ("CONTRACTIONS2", "CONTRACTIONS3"):
-        setattr(tokenizer, name, [_plain_pattern(pattern) for pattern in getattr(tokenizer, name)])
-    tokenize: Callable[[str], list[str]] = tokenizer.tokenize
-    return tokenize
-
-
-def _plain_pattern(pattern: Any) -> Any:
-    try:
-        return re.compile(pattern.pattern)
-    except re.error:
-        return pattern
-
-
-@cache
-def _tokenizer() -> Callable[[str], list[str]]:
-    """NLTK's NLTKWordTokenizer: what `word_tokenize` applies to every sentence that Punkt has found.
-
-    Whichever part of NLTK is imported, its package imports everything first, SciPy included: 1.4 s and 110 MB. The
-    tokenizer needs none of it, so its module is loaded with empty packages around it, which are then taken away again
-    (a later `import nltk` finds nothing of this). Should a future NLTK be laid out otherwise, it is imported as usual.
-    """
-    tokenize: Callable[[str], list[str]] = _nltk().NLTKWordTokenizer().tokenize
-    return tokenize
-
-
-@cache
-def _nltk() -> ModuleType:
-    return sys.modules.get("nltk.tokenize.destructive") or _without_package() or _ordinary()
-
-
-def _ordinary() -> ModuleType:
-    return importlib.import_module("nltk.tokenize.destructive")
-
-
-def _without_package() -> ModuleType | None:
-    package = importlib.util.find_spec("nltk")
-    if "nltk" in sys.modules or package is None or not package.submodule_search_locations:
-        return None
-    folders = list(package.submodule_search_locations)
-    shells = {"nltk": folders, "nltk.tokenize": [f"{folder}/tokenize" for folder in folders]}
-    try:
-        for name, path in shells.items():
-            shell = ModuleType(name)
-            shell.__path__ = path
-            sys.modules[name] = shell
-        return _ordinary()
-    except (ImportError, AttributeError):
-        return None
-    finally:
-        for name in [name for name in sys.modules if name == "nltk" or name.startswith("nltk.")]:
-            del sys.modules[name]
+def _rules() -> list[tuple[re.Pattern[str], str]]:
+    table = shipped_table(__file__, "treebank.toml", dict[str, list[list[str]]])
+    return [(re.compile(pattern), written) for pattern, written in table["rules"]]

@@ -6,7 +6,7 @@ import difflib
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
@@ -45,6 +45,8 @@ class Source(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit
     """Questions that are asked; 0 where nobody counted them."""
     size: int = 0
     """Bytes of all files; 0 where not known."""
+    second_hand: bool = False
+    """Whether the hashes were taken from other projects' lists: nobody compared them with the authors' files."""
     gated: bool = False
     """Whether the hub asks for an account that accepted the authors' terms."""
     card: str = ""
@@ -79,7 +81,7 @@ class Source(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit
         """Repository, commit and licence in words."""
         at = f" at {self.commit[:8]}" if self.commit else ""
         only = ", for non-commercial use only" if re.search(r"\bNC\b", self.licence) else ""
-        gated = ", gated" if self.gated else ""
+        gated = ", gated" * self.gated + ", hash second-hand" * self.second_hand
         return f"{self.page}{at}, licence {self.licence or 'not known'}{only}{gated}"
 
     def local(self, path: str) -> str:
@@ -142,7 +144,8 @@ def _read(overlay: str, _changed: int) -> dict[str, Source]:
         for name, table in own.items():
             if not isinstance(table, dict):
                 raise DataError(f"VIVA_SOURCES={overlay}: {name!r} must be a table [NAME] of a set")
-            tables[name] = {**tables.get(name, {}), **table}
+            hashes = {"second_hand": False} if "files" in table else {}
+            tables[name] = {**tables.get(name, {}), **hashes, **table}
     found: dict[str, Source] = {}
     for name, table in tables.items():
         base = {key: one for key, one in tables.get(str(table.get("like", "")), {}).items() if key != "parts"}
@@ -193,10 +196,16 @@ def find_source(name: str) -> Source:
     """A set by its name. Raises DataError that proposes the nearest."""
     known = sources()
     if name not in known:
-        near = difflib.get_close_matches(name.casefold(), known, 1)
-        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(known)}"
+        hint = f"did you mean {near}?" if (near := nearest(name, known)) else f"there are: {', '.join(known)}"
         raise DataError(f"nothing to fetch for {name!r}; {hint}")
     return known[name]
+
+
+def nearest(name: str, known: Collection[str]) -> str:
+    """The name that is most like another, else those that begin like it, or it like them (`arc`: arc-easy, …)."""
+    name = name.casefold()
+    alike = difflib.get_close_matches(name, known, 1)
+    return ", ".join(alike or [one for one in known if one.startswith(name) or name.startswith(one)][:5])
 
 
 def set_folder(name: str, root: Path | None = None) -> Path:

@@ -127,7 +127,10 @@ async def fetch(
                 return Fetched(folder, sum(one.size for one in read_manifest(folder).values()), 0)
             return await _Fetch(name, source, folder, mirror, tell, accept).all()
     except OSError as problem:
-        raise StorageError(f"cannot write to {folder}: {problem.strerror or problem}") from None
+        other = flag("to") if to else "VIVA_CACHE"
+        raise StorageError(
+            f"cannot write to {folder}: {problem.strerror or problem}; {other} names another folder"
+        ) from None
 
 
 @contextlib.contextmanager
@@ -175,7 +178,9 @@ class _Fetch:
                 if len(missing) < len(source.files)
                 else (f"{len(missing)} file{'s' * (len(missing) > 1)}")
             )
-            self._tell(f"{self.name}: fetching {files}{size} from {source.described}")
+            given = os.environ.get("HF_ENDPOINT")
+            by = f" by way of {given}" if given and source.kind != "address" else ""
+            self._tell(f"{self.name}: fetching {files}{size} from {source.described}{by}")
             timeout = aiohttp.ClientTimeout(total=None, sock_connect=15, sock_read=SILENCE)
             headers = {"User-Agent": f"viva/{__version__}", "Accept-Encoding": "identity"}
             async with aiohttp.ClientSession(timeout=timeout, trust_env=True, headers=headers) as session:
@@ -218,7 +223,9 @@ class _Fetch:
                 self._keep(path, pin)
                 return True
             if candidate.is_file():
-                self._tell(f"{self.name}: {candidate} is not used: {_unequal(candidate, pin)}")
+                self._tell(
+                    f"{self.name}: {candidate} is not used: {_unequal(hash_of(candidate, pin), self.source, pin)}"
+                )
         return False
 
     async def _ask(self, session: aiohttp.ClientSession, path: str) -> None:
@@ -276,7 +283,7 @@ class _Fetch:
                 claimed = await self._attempt(session, address, partial, pin, path)
                 if not pin or hash_of(partial, pin) == pin:
                     return claimed
-                wrong = _unequal(partial, pin)
+                wrong = _unequal(hash_of(partial, pin), self.source, pin)
                 _remove(partial)
                 if not before:  # what was resumed may have begun with something else: once more from the start
                     raise _Failed(wrong)
@@ -303,9 +310,7 @@ class _Fetch:
                     if not hop:
                         claimed = reply.headers.get("X-Linked-Etag", "").strip('W/"').lower()
                         if len(pin) == 64 and len(claimed) == 64 and claimed != pin:
-                            raise _Failed(
-                                f"the set has moved: it has the SHA-256 {claimed[:12]}… there, not {pin[:12]}…"
-                            )
+                            raise _Failed(f"the set has moved: {_unequal(claimed, self.source, pin)}")
                     if reply.status in (301, 302, 303, 307, 308) and "Location" in reply.headers:
                         address = urljoin(address, reply.headers["Location"])
                         if urlsplit(address).scheme not in ("http", "https"):
@@ -359,10 +364,10 @@ def _begin(out: IO[bytes], reply: aiohttp.ClientResponse, offset: int) -> None:
     out.seek(begins)
 
 
-def _unequal(file: Path, pin: str) -> str:
-    return (
-        f"its hash is {hash_of(file, pin)[:12]}…, not the pinned {pin[:12]}…: it was changed since, or is another file"
-    )
+def _unequal(found: str, source: Source, pin: str) -> str:
+    of = ", which is second-hand: where this file is the right one, pin it in a file for VIVA_SOURCES"
+    changed = of if source.second_hand else ": it was changed since, or is another file"
+    return f"its hash is {found if source.second_hand else f'{found[:12]}…'}, not the pinned {pin[:12]}…{changed}"
 
 
 async def _take(reply: aiohttp.ClientResponse, out: IO[bytes], partial: Path) -> None:
@@ -374,33 +379,34 @@ async def _take(reply: aiohttp.ClientResponse, out: IO[bytes], partial: Path) ->
         out.write(part)
 
 
+_NEW_PLACE = "name its new place in a file for VIVA_SOURCES"
 _WHAT_TO_DO = {
     "terms": "its authors ask for an account that accepted their terms: accept them at {page}, then set HF_TOKEN",
     "unknown": "HTTP 401: there is no such repository, or it is closed; set HF_TOKEN to a token that may read {page}",
     "token": "HTTP 401: the token in HF_TOKEN is not valid there, or there is no such repository ({page})",
-    "entry": "HTTP 404: the commit has no such file: the set has moved; name its new place in a file for VIVA_SOURCES",
-    "revision": "HTTP 404: the repository has no such commit any more: name a new one in a file for VIVA_SOURCES",
+    "closed": "HTTP 403: the server, or a proxy before it, refuses this machine, or HF_TOKEN may not read {page}",
+    "EntryNotFound": "HTTP 404: the commit has no such file: the set has moved; " + _NEW_PLACE,
+    "RevisionNotFound": "HTTP 404: the repository has no such commit any more: " + _NEW_PLACE,
+    "missing": "HTTP 404: there is no such repository or file: if the set has moved, " + _NEW_PLACE,
 }
 
 
 def _refused(source: Source, reply: aiohttp.ClientResponse, *, has_token: bool) -> _Failed:
     """What a status other than success means, and what to do."""
     status, code = reply.status, reply.headers.get("X-Error-Code", "")
-    if code == "GatedRepo" or (status == 403 and source.gated):
+    if code == "GatedRepo" or (source.gated and (status == 403 or (status == 401 and not has_token))):
         kind = "terms"
-    elif status == 401:
-        kind = "terms" if source.gated and not has_token else "token" if has_token else "unknown"
-    elif status == 404 and code in ("EntryNotFound", "RevisionNotFound"):
-        kind = "entry" if code == "EntryNotFound" else "revision"
+    elif status in (401, 403):
+        kind = "closed" if status == 403 else "token" if has_token else "unknown"
+    elif status == 404:
+        kind = code if code in _WHAT_TO_DO else "missing"
     elif status == 429 or status >= 500:
         wait = _wait(reply)
+        limits = "it limits requests" if status == 429 else "the server fails"
         if wait > LONGEST_WAIT:
-            return _Failed(
-                f"HTTP {status}: it limits requests and asks to wait {wait:.0f} s: try again then"
-                + ("" if has_token else ", or set HF_TOKEN, which allows more")
-            )
-        why = f"HTTP {status}: it limits requests: try again later" if status == 429 else f"HTTP {status}"
-        return _Failed(why, again=wait)
+            more = "" if has_token or status != 429 else ", or set HF_TOKEN, which allows more"
+            return _Failed(f"HTTP {status}: {limits} and asks to wait {wait:.0f} s: try again then{more}")
+        return _Failed(f"HTTP {status}: {limits}: try again later", again=wait)
     else:
         return _Failed(f"HTTP {status}{f' ({one_line(code, 60)})' if code else ''}")
     return _Failed(_WHAT_TO_DO[kind].format(page=source.page))

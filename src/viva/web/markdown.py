@@ -13,10 +13,11 @@ import re
 from collections.abc import Iterable, Sequence
 
 from markdown_it import MarkdownIt
+from markdown_it.rules_inline import StateInline, newline
 from markdown_it.token import Token
 from markupsafe import Markup, escape
 
-from viva.visible import escape_invisible
+from viva.visible import escape_invisible, one_line
 from viva.web.text import LONGEST, shown
 
 LONGEST_RENDERED = 20_000
@@ -36,7 +37,7 @@ _FORMULA_OR_CODE = re.compile(
 )
 _DELIMITERS = {"two": 2, "begin": 0, "inner": 2, "one": 1}
 _PIECE = re.compile(f"<[^>]*>|{_FORMULA}[0-9]+{_DONE}|[{_START}{_END}]|[^<{_START}{_END}{_FORMULA}]+|.", re.DOTALL)
-_ELEMENT = re.compile(r"<(?!/?p>|br />|/?mark)")
+_ELEMENT = re.compile(r'<(?!/?p>|br />|/?mark|/?span(?: class="indent")?>)')
 _SIGN = re.compile(r"[*_`#>|$\\\[<~]|^[ \t]*(?:[-+=]|\d+[.)])|^(?: {4}| {0,3}\t)", re.MULTILINE)
 """Without one of these, Markdown is paragraphs and line ends."""
 _AROUND = " \t\n*_`#>-"
@@ -73,7 +74,7 @@ def rendered(text: str, read: Span | None = None) -> Markup | None:
     if len(text) > LONGEST_RENDERED:
         return None
     source, formulas = _without_formulas(_with_marks(text, read))
-    made = _markdown().parse(source)
+    made = _indented(_markdown().parse(source), source.split("\n"))
     if any(token.level >= _NESTED - 1 for token in made) or len(formulas) > _FORMULAS:
         return None
     plain = _plain(made)
@@ -84,6 +85,40 @@ def formatted(text: str, read: Span | None = None) -> Markup | None:
     """A text rendered; None also where that shows nothing that the text itself does not, but for the part `read`."""
     made = rendered(text, read) if _SIGN.search(text) else None
     return made if made is not None and _ELEMENT.search(made) else None
+
+
+def in_one_line(text: str, longest: int) -> Markup:
+    """The beginning of a text in one line, with its formulas marked for KaTeX; none of them is cut in two."""
+    flat = one_line(text, 4 * longest)
+    end = len(flat) if len(flat) <= longest else longest - 1
+    for found in _FORMULA_OR_CODE.finditer(flat):
+        if found.start() < end < found.end() and found.lastgroup != "code":
+            end = found.start() or min(found.end(), 4 * longest)
+    source, formulas = _without_formulas(flat[:end] + ("…" if end < len(flat) else ""))
+    return Markup(_finished(str(escape(source)), [(said, False, size) for said, _, size in formulas]))  # noqa: S704
+
+
+def _indented(tokens: list[Token], lines: Sequence[str]) -> list[Token]:
+    """Paragraphs and code of the outermost level begin as their lines do: a program without a fence keeps its shape."""
+    for before, token in itertools.pairwise([Token("", "", 0), *tokens]):
+        if token.map is None or before.level or not (token.type == "code_block" or before.type == "paragraph_open"):
+            continue
+        first = lines[token.map[0]]
+        if token.type == "code_block" and not token.level:
+            token.content = "\n".join(lines[slice(*token.map)]).rstrip("\n") + "\n"
+        elif token.children and (blank := first[: len(first) - len(first.lstrip(" \t"))]):
+            token.children.insert(0, Token("indent", "", 0, content=blank))
+    return tokens
+
+
+def _newline(state: StateInline, silent: bool) -> bool:
+    """The end of a line; Markdown drops the blanks that the next one begins with, which a program needs."""
+    start = state.pos
+    if not newline(state, silent):
+        return False
+    if not silent and (blank := state.src[start + 1 : state.pos]):
+        state.push("indent", "", 0).content = blank
+    return True
 
 
 def _with_marks(text: str, read: Span | None) -> str:
@@ -119,6 +154,8 @@ def _without_formulas(text: str) -> tuple[str, list[tuple[str, bool, int]]]:
 def _markdown() -> MarkdownIt:
     # Entities would bring invisible characters back; a reference's definition would vanish.
     made = MarkdownIt("commonmark", {"html": False, "breaks": True, "maxNesting": _NESTED})
+    made.inline.ruler.at("newline", _newline)
+    made.add_render_rule("indent", lambda _, tokens, at, *more: f'<span class="indent">{tokens[at].content}</span>')
     return made.enable("table").disable(["entity", "reference", "html_block", "html_inline"])
 
 

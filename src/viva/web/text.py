@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from viva.types import Score, ScoreRow
-from viva.visible import escape_invisible
+from viva.visible import escape_invisible, one_line
 
 LONGEST = 100_000
 """Characters of one text on a page."""
@@ -18,6 +18,18 @@ def shown(text: str, longest: int = LONGEST) -> str:
     if len(text) <= longest:
         return escape_invisible(whole)
     return f"{escape_invisible(whole)}\n… ({len(text) - longest:,} more characters)"
+
+
+def reason(score: Score | ScoreRow, reply: str) -> str:
+    """Why a verdict is what it is, for people: in place of offsets the words that were read."""
+
+    def words(found: re.Match[str]) -> str:
+        start, end = int(found[1]), int(found[2])
+        if score.explanation.startswith("answer:") or not start < end <= len(reply):
+            return f" (characters {start + 1:,} to {end:,})"
+        return f": “{one_line(reply[start:end], 60)}”"
+
+    return _SPAN.sub(words, score.explanation)
 
 
 def read_span(score: Score | ScoreRow, reply: str) -> tuple[int, int] | None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import threading
 from collections.abc import Callable
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
@@ -211,6 +213,15 @@ def _assert_other_weights(copy: Path, file: str) -> None:
     (copy / file).write_bytes(content + b" " if file.endswith(".json") else content[:-1] + bytes([content[-1] ^ 1]))
     assert identity(str(copy), PLAIN)["weights"] != begun
     assert_said(refused(copy, known), "not those that this run began with", "new run")
+
+
+def test_a_run_that_remembers_large_weights_by_one_hash_goes_on(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = identity(str(copy), PLAIN)["weights"]
+    monkeypatch.setattr(weightfiles, "fingerprint", partial(weightfiles.fingerprint, part=1 << 10))
+    stat = (copy / "model.safetensors").stat()
+    os.utime(copy / "model.safetensors", ns=(stat.st_atime_ns, stat.st_mtime_ns + 1))  # it is hashed again
+    assert identity(str(copy), PLAIN)["weights"] != begun
+    assert open_model(str(copy), Weights(device="cpu", fingerprint=begun)).dtype == "float32"
 
 
 @each_row("gpt2", "mistral")

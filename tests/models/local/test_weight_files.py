@@ -52,3 +52,25 @@ def test_a_context_that_nobody_knows(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{")
     assert context_of(str(tmp_path), PLAIN) is None
     assert context_of("someone/never-fetched", PLAIN) is None
+
+
+@given(
+    content=st.binary(min_size=1, max_size=80),
+    size=st.integers(1, 90),
+    place=st.integers(0, 79),
+    mask=st.integers(1, 255),
+)
+def test_a_fingerprint_in_parts_depends_on_every_byte(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes, size: int, place: int, mask: int
+) -> None:
+    folder = tmp_path_factory.mktemp("parts")
+    file = folder / "model.safetensors"
+    file.write_bytes(content)
+    whole, parts = (weightfiles.fingerprint(folder, [file], (), part=part) for part in (0, size))
+    assert (whole == parts) == (len(content) <= size)
+    other = bytearray(content)
+    other[place % len(content)] ^= mask
+    file.write_bytes(bytes(other))
+    assert weightfiles.fingerprint(folder, [file], (), part=size) != parts
+    file.write_bytes(content + b"\0")
+    assert weightfiles.fingerprint(folder, [file], (), part=size) != parts

@@ -1,4 +1,4 @@
-"""Exam cards: a short YAML file that says how a table is an exam (docs/cards.md).
+"""Exam cards: a short YAML file that says how a table is an exam (docs/data.md).
 
 viva init DATA                          # writes the card with its guesses
 viva check CARD.yaml
@@ -50,12 +50,12 @@ class ExamCard:
     about = BenchmarkInfo(
         name="card",
         title="Exam card",
-        paper="docs/cards.md",
+        paper="docs/data.md",
         licence="that of its data",
         languages=("en",),
         formats=tuple(choices(Format)),
         size="as many as the table has rows",
-        version="4",
+        version="5",
         source="a table, and a YAML file that says how it is an exam",
         shots=20,
         supports=("cot", "base", "next-token", "likelihood", "extraction", "as-published"),
@@ -75,7 +75,7 @@ class ExamCard:
         named = own.pop(DATA, None)
         given = Path(str(named)) if named else None
         try:
-            table = _table(card, paths_of(card, data.parent, given), spec.seed)
+            table = _table(card, paths_of(card, data, given), spec.seed)
             if card.lm_eval is not None:
                 return _by_task(spec, card, card.lm_eval, table, data.parent, own, given)
             shots, shot_files, defects = _exemplars(card, data.parent, given, table, spec)
@@ -181,10 +181,6 @@ def _by_task(
     pool: list[dict[str, Any]] = list(task.fewshot_config.samples)
     read: list[bytes] = []
     if spec.shots and not pool:
-        if not (card.shown.data or card.shown.split):
-            raise DataError(
-                "needs exemplars, and the card names none: add `exemplars: FILE` (rows as in `data`)", field="shots"
-            )
         files = _shown_files(card, card.shown, folder, given)
         pool = [row for _, _, row in typed(files, card.columns)]
         read = [fingerprint_of(files)]
@@ -284,10 +280,6 @@ def _exemplars(
         return [], [], []  # they are in the text that comes before the questions
     if card.format == "rubric":
         raise DataError(f"the format rubric shows no exemplars: leave {option('shots')} out")
-    if not (shown.data or shown.split):
-        raise DataError(
-            "needs exemplars, and the card names none: add `exemplars: FILE` (rows as in `data`)", field="shots"
-        )
     files = _shown_files(card, shown, folder, given)
     where = {column: wanted for column, wanted in card.where.items() if column != FILE}
     reading = msgspec.structs.replace(card, explanation=shown.reasoning or card.explanation, where=where)
@@ -341,6 +333,10 @@ def _refuse_without_langdetect(table: QuestionTable) -> None:
 def _shown_files(card: Card, shown: Exemplars, folder: Path, given: Path | None) -> list[Path]:
     if shown.data:
         return files_of(named_path(folder, shown.data), shown.split)
+    if not shown.split:
+        raise DataError(
+            "needs exemplars, and the card names none: add `exemplars: FILE` (rows as in `data`)", field="shots"
+        )
     if given is not None:
         root = given if given.is_dir() else given.parent
         named = [given]

@@ -13,8 +13,11 @@ import msgspec
 
 from viva.files import UNREADABLE, refuse_depth
 from viva.prompting import replace_surrogates
+from viva.shipped import shipped_table
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+VALUES = shipped_table(__file__, "values.toml", dict[str, frozenset[str]])
+"""What cells say: values.toml."""
 FILE, ROW = "$file", "$row"
 """Columns that every table has: the name of the file without its split, and the number of the row in it, from 0."""
 _FIELD = re.compile(r"\{([^{}\n]{1,200})\}")
@@ -136,8 +139,11 @@ def list_of(value: Any) -> list[Any] | None:
     return list(found) if isinstance(found, list | tuple) else None
 
 
-def texts_of(value: Any) -> tuple[list[str], list[str]] | None:
-    """A cell of options: their texts, and their labels where it has them ({A: …, B: …}, {text: […], label: […]})."""
+def texts_of(value: Any, *, bare: bool = True) -> tuple[list[str], list[str]] | None:
+    """A cell of options: their texts, and their labels where it has them ({A: …, B: …}, {text: […], label: […]}).
+
+    `bare`: a text without labels may be options, too, one a line or with `;` or `|` between them.
+    """
     if isinstance(value, str) and value.lstrip()[:1] == "{":
         value = _decoded(value)
     if isinstance(value, Mapping):
@@ -150,10 +156,20 @@ def texts_of(value: Any) -> tuple[list[str], list[str]] | None:
         return [text_of(one) for one in kept.values()], list(kept)
     found = list_of(value)
     if found is None:
-        return None
+        return _written_out(value, bare) if isinstance(value, str) else None
     if found and all(isinstance(one, Mapping) and "text" in one for one in found):
         return [text_of(one["text"]) for one in found], [text_of(one.get("label", "")) for one in found]
     return [text_of(one) for one in found], []
+
+
+def _written_out(text: str, bare: bool) -> tuple[list[str], list[str]] | None:
+    """Options one behind the other in a text: "A) red\\nB) green", "1. red 2. green", "red; green"."""
+    for labels in (LETTERS, LETTERS.lower(), "123456789"):
+        found = split_options(text, labels)
+        if found is not None and not found[0].strip():
+            return [one.rstrip(" ,;|") for one in found[1]], list(labels[: len(found[1])])
+    parts = next((parts for sign in "\n|;" if len(parts := text.strip().split(sign)) > 1), [""])
+    return ([part.strip() for part in parts], []) if bare and all(map(str.strip, parts)) else None
 
 
 def is_scored(value: Mapping[str, Any]) -> bool:
@@ -180,21 +196,22 @@ def without_own_labels(texts: Sequence[str]) -> list[str] | None:
     return found if len(found) > 1 else None
 
 
-_MARK = re.compile(r"(?:(?<=\s)|\A|(?<=[。？?）]))(?:\(([A-Z])\)|（([A-Z])）|([A-Z])\s?[.)．、:：])")
+_MARK = r"(?:(?<=\s)|\A|(?<=[。？?）]))(?:\(([{0}])\)|（([{0}])）|([{0}])\s?[.)．、:：])"
 _REST = re.compile(r"\n\s*(?:Answer|The answer is|答案|A)\s*[:：]?\s*\Z")
 
 
-def split_options(text: str) -> tuple[str, list[str]] | None:
+def split_options(text: str, labels: str = LETTERS) -> tuple[str, list[str]] | None:
     """A question whose text ends with its options ("A. …", "(B) …", one a line or in one line): the question, and
     their texts. None where there are none, or where a second list begins.
     """
     text = _REST.sub("", text.rstrip())
-    marks = [(match.start(), match.end(), match[1] or match[2] or match[3]) for match in _MARK.finditer(text)]
+    found_marks = re.finditer(_MARK.format(labels), text)
+    marks = [(match.start(), match.end(), match[1] or match[2] or match[3]) for match in found_marks]
     lines = [mark for mark in marks if not text[: mark[0]].rpartition("\n")[2].strip()]
     for found in (lines, marks):
-        first = next((at for at, mark in enumerate(found) if mark[2] == "A"), None)
+        first = next((at for at, mark in enumerate(found) if mark[2] == labels[0]), None)
         run = found[first:] if first is not None else []
-        if len(run) > 1 and "".join(mark[2] for mark in run) == LETTERS[: len(run)]:
+        if len(run) > 1 and "".join(mark[2] for mark in run) == labels[: len(run)]:
             ends = [mark[0] for mark in run[1:]] + [len(text)]
             options = [text[mark[1] : end].strip() for mark, end in zip(run, ends, strict=True)]
             return text[: run[0][0]].rstrip(), options

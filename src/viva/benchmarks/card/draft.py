@@ -18,14 +18,14 @@ from typing import Any
 import msgspec
 
 from viva.benchmarks import CARDS
-from viva.benchmarks.card.cells import FILE, ROW, Absent, cell, columns_of, text_of
-from viva.benchmarks.card.guesses import clusters_of, guesses, language_of, questions, table_of, tags_of
+from viva.benchmarks.card.cells import FILE, LETTERS, ROW, Absent, cell, columns_of, text_of
+from viva.benchmarks.card.guesses import DOUBT, clusters_of, guesses, language_of, questions, table_of, tags_of
 from viva.benchmarks.card.kinds import ENOUGH, Written, by_format, dict_of, partial_options
 from viva.benchmarks.card.model import Card, parse_card
 from viva.benchmarks.card.questions import read_row
 from viva.errors import DataError, VivaError, flag, option
 from viva.files import write_whole
-from viva.io.records import SUFFIXES, files_of, plain_stem, records, split_of
+from viva.io.records import SUFFIXES, EncodingError, files_of, plain_stem, records, split_of
 from viva.visible import one_line
 
 SAMPLED_FILES, SAMPLED_ROWS = 30, 2_000
@@ -48,23 +48,37 @@ _SAYS_NOTHING = re.compile(
 
 
 def init_card(data: Path, out: Path | None = None) -> tuple[Path, str]:
-    """Write a card for a table, or one for each kind of its questions; where the first lies, and what there is to say.
+    """Draft the cards of a table and write them: where the first lies, and what there is to say."""
+    texts, said = draft_cards(data, out)
+    write_cards(texts)
+    return next(iter(texts)), said
+
+
+def draft_cards(data: Path, out: Path | None = None) -> tuple[dict[Path, str], str]:
+    """Draft a card for a table, or one for each kind of its questions: path → text, and what the user should know.
 
     Raises DataError for what is no table or none that a card can be guessed for, VivaError where a file is there.
     """
     split, shown = _splits(data)
     files = files_of(data, split)
-    rows = _sample(files)
+    encoding = {}
+    try:
+        rows = _sample(files)
+    except EncodingError as problem:
+        if not problem.likely:
+            raise
+        encoding = {"encoding": problem.likely}
+        rows = _sample(files, problem.likely)
     found = by_format(rows, lambda part: _best(part, data, files)) or [_best(rows, data, files)]
     first = out or Path(card_name(data))
     paths = [first, *(_beside(first, one) for one in found[1:])]
     for path in paths:
         if path.exists():
             raise VivaError(f"{path} is there already: name another file with {option('out')}, or remove it")
-    texts = []
+    texts = {}
     for path, best in zip(paths, found, strict=True):
-        text = _text(
-            dict(best.card),
+        texts[path] = _text(
+            {**best.card, **encoding},
             best,
             _titled(str(best.card.get("title", "")), data, files),
             pointed(data, path),
@@ -73,12 +87,16 @@ def init_card(data: Path, out: Path | None = None) -> tuple[Path, str]:
             files,
             rows,
         )
-        parse_card(text.encode(), str(path))
-        texts.append(text)
-    for path, text in zip(paths, texts, strict=True):
-        write_whole(path, text.encode())
+        parse_card(texts[path].encode(), str(path))
     said = [_summed_up(path, best) for path, best in zip(paths, found, strict=True)]
-    return first, "\n".join([*said, *_remarks(dict(zip(paths, found, strict=True)), rows)])
+    said += [f"{data} is not UTF-8, and read as {name}: {_shown(rows[0])}" for name in encoding.values()]
+    return texts, "\n".join([*said, *_remarks(dict(zip(paths, found, strict=True)), rows)])
+
+
+def write_cards(texts: Mapping[Path, str]) -> None:
+    """Write what was drafted. Raises StorageError."""
+    for path, text in texts.items():
+        write_whole(path, text.encode())
 
 
 def _summed_up(path: Path, best: Written) -> str:
@@ -120,6 +138,9 @@ def _remarks(found: Mapping[Path, Written], rows: Sequence[Mapping[str, Any]]) -
             yield f"{path} asks for the answer alone; a model that should work it out first is run with {flag('cot')}"
         if card.card["format"] == "open":
             yield f"{path}: no rule grades such answers: run it with {flag('judge', 'MODEL')}"
+        if (note := card.notes.get("answer", "")).endswith(DOUBT):
+            yield f"{path}: {note} It counts from 0; change `from` if the right options are those behind 1:"
+            yield from (f"  {_counted(card.card, row)}" for row in rows[:_SHOWN_ROWS])
     partial = partial_options(rows)
     answered = [name for card in found.values() for name in dict_of(card.card.get("answer")).get("aliases", [])]
     if (
@@ -129,8 +150,20 @@ def _remarks(found: Mapping[Path, Written], rows: Sequence[Mapping[str, Any]]) -
     ):
         yield (
             f"{partial} hold options in some of the rows only: the table mixes kinds of questions. Add a "
-            "`where` to the card (docs/cards.md), and make a card of each kind"
+            "`where` to the card (`viva docs data`), and make a card of each kind"
         )
+
+
+def _counted(card: Mapping[str, Any], row: Mapping[str, Any]) -> str:
+    """A question with the options that its gold means, counted from 0 and from 1."""
+    meant = []
+    for start in (0, 1):
+        counted = msgspec.convert({**card, "answer": {**card["answer"], "from": start}}, Card)
+        question = read_row(counted, row, "", 0).question
+        gold = question.answer or ""
+        texts = [option for letter, option in zip(LETTERS, question.options, strict=False) if letter in gold]
+        meant.append(f"from {start} {one_line(', '.join(texts), 60) or 'none'}")
+    return f"{one_line(question.text, 80)}: {'; '.join(meant)}"
 
 
 def _splits(data: Path) -> tuple[str, str]:
@@ -146,13 +179,13 @@ def _splits(data: Path) -> tuple[str, str]:
     return (asked if len(named - {""}) > 1 or ("" in named and asked) else ""), shown
 
 
-def _sample(files: Sequence[Path]) -> list[dict[str, Any]]:
+def _sample(files: Sequence[Path], encoding: str = "") -> list[dict[str, Any]]:
     """Rows of several files, evenly; with the columns that every table has. Raises DataError where there is none."""
     chosen = files[:: max(1, len(files) // SAMPLED_FILES)][:SAMPLED_FILES]
     most = max(20, SAMPLED_ROWS // len(chosen))
     rows: list[dict[str, Any]] = []
     for path in chosen:
-        for number, row in records(path):
+        for number, row in records(path, encoding=encoding):
             if number >= most:
                 break
             rows.append({**row, FILE: plain_stem(path), ROW: number})
@@ -386,25 +419,12 @@ def _text(
     if shared and "cluster" not in card:
         card["cluster"] = shared[0]
     card.pop("title", None)
-    lines = ["# How a table is an exam; docs/cards.md has every field. Comments are what a value was guessed from."]
+    lines = ["# How a table is an exam; `viva docs data` has every field. Comments are what a value was guessed from."]
     lines.append(f"title: {_scalar(title)}")
     lines.append(f"data: {_scalar(data)}" + (f"  # {len(files):,} files" if len(files) > 1 else ""))
     if split:
         lines.append(f"split: {_scalar(split)}")
-    order = (
-        "columns",
-        "where",
-        "format",
-        "language",
-        "id",
-        "question",
-        "options",
-        "answer",
-        "explanation",
-        "tags",
-        "cluster",
-    )
-    for key in (*order, *(key for key in card if key not in order)):
+    for key in (known.encode_name for known in msgspec.structs.fields(Card)):
         if key in card:
             note = best.notes.get(key, "questions about one text are one observation" if key == "cluster" else "")
             lines.append(f"{key}: {_flow(card[key])}" + (f"  # {one_line(note, 240)}" if note else ""))
@@ -431,12 +451,12 @@ def _text(
     )
     if best.sound < HALF:
         lines.append("# The first rows:")
-        lines += [f"#   {one_line(text_of(_plain_row(row)), 400)}" for row in rows[:_SHOWN_ROWS]]
+        lines += [f"#   {_shown(row)}" for row in rows[:_SHOWN_ROWS]]
     return "\n".join(lines) + "\n"
 
 
-def _plain_row(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if name not in (FILE, ROW)}
+def _shown(row: Mapping[str, Any]) -> str:
+    return one_line(text_of({name: value for name, value in row.items() if name not in (FILE, ROW)}), 400)
 
 
 _PLAIN = re.compile(r"[A-Za-z_/$][A-Za-z0-9_ ./$-]{0,200}")

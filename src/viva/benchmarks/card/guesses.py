@@ -14,46 +14,11 @@ from viva.benchmarks.card.cells import FILE, ROW, Absent, cell, chat_of, is_scor
 from viva.errors import flag
 from viva.io.documents import KEY
 from viva.scorers.number import value_of
+from viva.shipped import shipped_table
 
 Guess = tuple[Mapping[str, Any], Mapping[str, str]]
 Row = Mapping[str, Any]
 
-IDS = (
-    "id", "编号", "序号", "question_id", "questionid", "qid", "task_id", "unique_id", "uid", "uuid", "idx", "index",
-    "ind", "key", "no", "id_string", "example_id",
-)  # fmt: skip
-QUESTIONS = (
-    "question", "problem", "question_text", "question_stem", "stem", "prompt", "query", "input", "instruction", "ctx",
-    "sentence", "goal", "statement", "claim", "text", "messages", "inputs", "description", "task", "题目",
-    "问题", "$key", "frage", "pregunta", "pergunta", "domanda", "enoncé", "énoncé", "vraag", "fråga", "pytanie", "soru",
-    "вопрос", "питання", "質問", "問題", "질문", "문제", "السؤال", "سؤال", "प्रश्न", "câu_hỏi", "pertanyaan",
-)  # fmt: skip
-PASSAGES = ("passage", "context", "article", "background", "paragraph", "story", "fact1", "support")
-OPTIONS = (
-    "options", "choices", "endings", "candidates", "answers", "answer_choices", "option", "target_scores", "选项",
-)  # fmt: skip
-ANSWERS = (
-    "answer", "answerkey", "answer_key", "label", "correct_answer", "correct", "correct_option", "correct_choice",
-    "gold",
-    "gold_answer", "target", "answer_idx", "answer_index", "gold_index", "answer_letter", "right_answer", "solution",
-    "final_answer", "ground_truth", "groundtruth", "reference", "reference_answer", "best_answer", "answers", "output",
-    "response", "cop", "final_decision", "answers_spans", "ideal", "答案", "$value", "antwort",
-    "lösung", "respuesta", "resposta", "risposta", "réponse", "reponse", "antwoord", "svar", "odpowiedź", "cevap",
-    "ответ", "відповідь", "答え", "正解", "정답", "답", "الجواب", "الإجابة", "उत्तर", "đáp_án", "jawaban", "solución",
-)  # fmt: skip
-_GOLD_WORDS = {"answer", "answers", "gold", "correct", "right", "label", "target", "ideal", "truth", "true", "expected"}
-"""Words in the name of a column that may hold the gold answer."""
-_NO_GOLD = {
-    "incorrect", "wrong", "false", "not", "pred", "predicted", "prediction", "model", "generated", "student",
-    "rejected", "type", "format", "count", "length", "source", "url", "start", "explanation", "premise",
-}  # fmt: skip
-"""Words of columns that hold something else, answers of models say."""
-FORMATS = {"format", "type", "kind", "question_type", "questiontype", "qtype", "answer_type", "question_format", "题型"}
-"""Columns that may say how a question is asked."""
-EXPLANATIONS = (
-    "explanation", "rationale", "reasoning", "cot_content", "cot", "exp", "solution", "analysis",
-    "other.solution", "解析",
-)  # fmt: skip
 RIGHT = re.compile(r"(correct|right|best|true)[ _-]?(answer|option|choice)s?", re.IGNORECASE)
 WRONG = re.compile(
     r"(incorrect|wrong|false|distractor|distractors)([ _-]?(answer|option|choice)s?)?[ _-]?\d*", re.IGNORECASE
@@ -65,20 +30,20 @@ NUMBERED = re.compile(
 _ANY_NUMBERED = re.compile(r"(\D+?)[ _-]?[1-9]")
 _FEWEST_NUMBERED = 3
 """Columns such as `Möglichkeit 1`, `Möglichkeit 2`, … that are options whatever they are called."""
+DOUBT = ", and neither 0 nor the last: from 0 or from 1?"
+"""The end of a note about places that may count from either."""
 _LETTER = re.compile(r"[(\[]?[A-Z][)\]]?[.:]?")
 _FORMULA = re.compile(r"\\(?:frac|dfrac|sqrt|pi|text|left|circ|boxed)|\$.+\$|[\dxyn)]\s?\^\s?[{\d]")
 _NAME = re.compile(r"[^\W\d_]{2}")
 """How a text begins that is no number with a unit: Apollo 11."""
-_TRUTHS = {"true", "truth", "correct", "valid", "fact", "factual"}
-_PAIRS = (
-    {"true", "false"}, {"yes", "no"}, {"y", "n"}, {"t", "f"}, {"correct", "incorrect"}, {"right", "wrong"},
-    {"正确", "错误"}, {"对", "错"}, {"是", "否"},
-)  # fmt: skip
-"""How two truth values are written."""
 _LONG = 60
 """Characters from which a text that questions share is a passage."""
 MOST_VALUES = 60
 """A tag has at most so many values."""
+
+
+COLUMNS = shipped_table(__file__, "columns.toml", dict[str, list[Any]])
+"""How columns are called: columns.toml."""
 
 
 class _Table(Struct):
@@ -94,16 +59,16 @@ class _Table(Struct):
         found = [value for row in self.rows[: most * 3] if (value := _cell(row, name)) not in (None, "", [])]
         return found[:most]
 
-    def named(self, *wanted: str) -> list[str]:
-        """The columns of these names, in the order of the names, however they are written; or paths that end so."""
+    def named(self, kind: str) -> list[str]:
+        """The columns of a kind in the order of its names, however they are written; or paths that end so."""
         ends = {plain_name(name.rpartition(".")[2]): name for name in reversed(self.names) if "." in name}
         plain = ends | {plain_name(name): name for name in reversed([*self.names, *self.inner])}
-        return [plain[name] for name in wanted if name in plain]
+        return [plain[name] for name in COLUMNS[kind] if name in plain]
 
     def golds(self) -> list[str]:
         """The columns that may hold the gold answer, the likeliest first."""
-        named = self.named(*ANSWERS)
-        told = [name for name in self.names if _GOLD_WORDS & _words(name) and not _NO_GOLD & _words(name)]
+        named = self.named("answers")
+        told = [name for name in self.names if _words(name, "gold_words") and not _words(name, "no_gold")]
         return list(dict.fromkeys([*named, *told]))
 
 
@@ -121,8 +86,9 @@ def plain_name(name: str) -> str:
     return re.sub(r"[\s-]+", "_", name.strip()).lower()
 
 
-def _words(name: str) -> set[str]:
-    return set(re.split(r"[^a-z]+", plain_name(name)))
+def _words(name: str, kind: str) -> bool:
+    """Whether a column's name has a word of a kind."""
+    return any(word in COLUMNS[kind] for word in re.split(r"[^a-z]+", plain_name(name)))
 
 
 def table_of(rows: Sequence[Row]) -> _Table:
@@ -134,7 +100,7 @@ def table_of(rows: Sequence[Row]) -> _Table:
         if isinstance(first, Mapping) and len(first) <= 12:
             inner += [f"{name}.{key}" for key, value in first.items() if isinstance(key, str) and "." not in key]
     table = _Table(rows, names, inner)
-    if not table.named(*QUESTIONS):  # {"content": {"stem": …}}
+    if not table.named("questions"):  # {"content": {"stem": …}}
         table.names = names + [path for name in names for path in _paths(rows[0].get(name), name)]
     return table
 
@@ -163,7 +129,7 @@ def guesses(rows: Sequence[Row]) -> Iterator[Guess]:
 
 def questions(table: _Table) -> list[str]:
     """Columns that may hold the question: by their names, else the longest text."""
-    named = [name for name in table.named(*QUESTIONS) if any(map(_is_text, table.values(name, 50)))]
+    named = [name for name in table.named("questions") if any(map(_is_text, table.values(name, 50)))]
     named = [name for name in named if name in table.names and (name != KEY or _length(table, name) > 15)]
     if named:
         return named[:3]
@@ -191,8 +157,10 @@ def layouts(table: _Table, question: str) -> Iterator[tuple[Any, str]]:
             yield {"right": right[0], "wrong": wrong[0] if listed else wrong}, "one right and several wrong answers"
     for group in _groups(table, question):
         yield group, "a column an option"
-    for name in [*table.named(*OPTIONS), *table.names]:
-        found = [texts_of(one) for one in table.values(name, 50) if chat_of(one) is None] if name != question else []
+    named = table.named("options")
+    others = (name for name in table.names if name not in table.named("explanations"))
+    for name in dict.fromkeys(name for name in (*named, *others) if name != question):
+        found = [texts_of(one, bare=name in named) for one in table.values(name, 50) if chat_of(one) is None]
         read = [one for one in found if one is not None]
         if read and len(read) >= 0.8 * len(found) and sum(len(one[0]) >= 2 for one in read) >= 0.8 * len(read):
             yield name, "a list of options"
@@ -231,15 +199,18 @@ def _choices(table: _Table, question: str, layout: Any, note: str) -> Iterator[G
         yield {"format": "choice", **base, "options": layout}, {"options": note}
         return
     where: Any = layout
+    numbered = False
     if isinstance(layout, str):
         first = next(iter(table.values(layout, 1)), None)
+        shown = texts_of(first)
+        numbered = shown is not None and shown[1][:1] == ["1"]
         if isinstance(first, Mapping) and {"text", "label"} <= first.keys():
             where = {"text": f"{layout}.text", "label": f"{layout}.label"}
         elif isinstance(first, Mapping) and is_scored(first):
             flags = {"column": layout, "as": "flags"}
             yield {"format": "choice", **base, "options": layout, "answer": flags}, {"options": "options with scores"}
             return
-    labelled = isinstance(where, dict) and "label" in where
+    labelled = numbered or (isinstance(where, dict) and "label" in where)
     golds = table.golds()
     others = [name for name in table.names if name not in golds and name != base.get("id")]
     for name in [*golds, *others]:
@@ -271,8 +242,8 @@ def _gold_forms(name: str, values: Sequence[Any], most: int, *, labelled: bool) 
     if any(one is not None and len(one) > 1 for one in lists):
         inner = [text_of(one).strip() for each in lists for one in each or ()]
         if all(re.fullmatch(r"\d+", one) for one in inner):
-            start = 0 if "0" in inner or max(map(int, inner)) < most else 1
-            yield "choices", {"column": name, "as": "index", "from": start}, "lists of places"
+            start, unsure = _counted_from(list(map(int, inner)), most)
+            yield "choices", {"column": name, "as": "index", "from": start}, f"lists of places{unsure}"
         elif all(len(one) <= 4 for one in inner):
             yield "choices", name, "lists of letters"
         yield "choices", {"column": name, "as": "text"}, "lists of options"
@@ -287,10 +258,15 @@ def _gold_forms(name: str, values: Sequence[Any], most: int, *, labelled: bool) 
         yield "choices", name, f"several letters: {shown}"
     if sum(bool(re.fullmatch(r"-?\d+(?:\.0)?", text)) for text in texts) >= 0.9 * len(texts):
         numbers = [int(float(text)) for text in texts if re.fullmatch(r"-?\d+(?:\.0)?", text)]
-        start = 1 if 0 not in numbers and max(numbers, default=0) >= most else 0
-        unsure = "" if 0 in numbers or start else ", and neither 0 nor the last: from 0 or from 1?"
+        start, unsure = _counted_from(numbers, most)
         yield "choice", {"column": name, "as": "index", "from": start}, f"numbers: {shown}{unsure}"
     yield "choice", {"column": name, "as": "text"}, "the option's text"
+
+
+def _counted_from(numbers: Sequence[int], most: int) -> tuple[int, str]:
+    """What places of options count from, and the doubt, where neither the first nor the last says it."""
+    start = int(0 not in numbers and max(numbers, default=0) >= most)
+    return start, "" if 0 in numbers or start else DOUBT
 
 
 def _chats(table: _Table, question: str) -> Iterator[Guess]:
@@ -310,7 +286,7 @@ def _chats(table: _Table, question: str) -> Iterator[Guess]:
 def _free(table: _Table, question: str) -> Iterator[Guess]:
     """Cards of questions without options. Letters, where the table has options, name options or are a defect."""
     golds = table.golds()
-    left = [name for name in table.names if name != question and name not in table.named(*IDS)]
+    left = [name for name in table.names if name != question and name not in table.named("ids")]
     optioned = next(layouts(table, question), None) is not None
     for name in golds or (left if len(left) == 1 else []):
         values = table.values(name) if name != question else []
@@ -352,8 +328,8 @@ def _free_forms(
     if sum("\\boxed" in text for text in texts) >= 0.9 * len(texts):
         yield "math", {"column": name, "as": "boxed"}, "answers in \\boxed{}"
     words = {text.lower() for text in texts}
-    truths = words <= {"0", "1"} and words & {"0"} and (_words(name) & _TRUTHS or plain_name(name).startswith("is_"))
-    if truths or any(words <= pair for pair in _PAIRS):
+    truths = words <= {"0", "1"} and words & {"0"} and (_words(name, "truths") or plain_name(name).startswith("is_"))
+    if truths or any(words <= pair for pair in map(set, COLUMNS["pairs"])):
         yield "truth", name, f"truth values: {', '.join(sorted(words))}"
     lists = [list_of(one) for one in values]
     if any(one is not None and len(one) > 1 and all(map(_LETTER.fullmatch, map(text_of, one))) for one in lists):
@@ -379,9 +355,9 @@ def _counted(text: str) -> int:
 
 def _base(table: _Table, question: str, taken: set[str]) -> dict[str, Any]:
     """Question, id, tags and language."""
-    passages = [name for name in table.named(*PASSAGES) if name not in taken and table.values(name, 20)]
+    passages = [name for name in table.named("passages") if name not in taken and table.values(name, 20)]
     found: dict[str, Any] = language_of(table.values(question, 50))
-    for name in table.named(*IDS):
+    for name in table.named("ids"):
         values = [text_of(one) for one in table.values(name, 2_000)]
         # A few that stand there twice are a defect of the data, which only a card with this column finds.
         if len(values) == min(len(table.rows), 2_000) and len(set(values)) >= 0.9 * len(values):
@@ -396,7 +372,7 @@ def _base(table: _Table, question: str, taken: set[str]) -> dict[str, Any]:
 
 def tags_of(table: _Table) -> list[str]:
     """The columns by which questions fall into groups; first the file, where there are several."""
-    others = {*table.golds(), *table.named(*EXPLANATIONS), *table.named(*IDS)}
+    others = {*table.golds(), *table.named("explanations"), *table.named("ids")}
     files = [FILE] if len({row[FILE] for row in table.rows}) > 1 else []
     return files + [name for name in [*table.names, *table.inner] if name not in others and _is_tag(table, name)]
 
@@ -437,5 +413,5 @@ def _is_tag(table: _Table, name: str) -> bool:
 
 
 def _explained(table: _Table, taken: set[str]) -> dict[str, Any]:
-    found = next((name for name in table.named(*EXPLANATIONS) if name not in taken and table.values(name, 20)), None)
+    found = next((name for name in table.named("explanations") if name not in taken and table.values(name, 20)), None)
     return {"explanation": found} if found else {}

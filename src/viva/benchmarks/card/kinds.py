@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from viva.benchmarks.card.cells import FILE, Absent, cell, text_of
-from viva.benchmarks.card.guesses import FORMATS, layouts, plain_name, questions, table_of, tags_of
+from viva.benchmarks.card.guesses import COLUMNS, layouts, plain_name, questions, table_of, tags_of
 from viva.errors import DataError
 
 ENOUGH = 0.9
@@ -50,7 +50,7 @@ def by_format(
     """
     table = table_of(rows)
     tags = tags_of(table)
-    named = [name for name in tags if plain_name(name) in FORMATS]
+    named = [name for name in tags if plain_name(name) in COLUMNS["formats"]]
     others = [name for name in tags if name not in named] if partial_options(rows) else []
     for column in [*named, *others]:
         groups: dict[str, list[Mapping[str, Any]]] = {}

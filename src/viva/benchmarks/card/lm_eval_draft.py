@@ -290,7 +290,7 @@ def _text(path: Path, fields: TaskFields, task: Mapping[str, Any], place: Place)
     lines = [
         f"# The task {one_line(fields.task, 80)} of lm-evaluation-harness"
         + (f", version {one_line(str(version), 20)}" if version is not None else "")
-        + f" ({one_line(path.name, 80)}). docs/cards.md says what is what.",
+        + f" ({one_line(path.name, 80)}). `viva docs data` says what is what.",
         f"title: {_quoted(fields.task)}",
     ]
     if place.data:

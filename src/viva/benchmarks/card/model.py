@@ -104,7 +104,7 @@ class Tests(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Card(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, dict=True):
-    """How a table is an exam; docs/cards.md has every field. Columns are names, or paths such as `choices.text`."""
+    """How a table is an exam; docs/data.md has every field. Columns are names, or paths such as `choices.text`."""
 
     title: str = ""
     data: str | list[str] = ""

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from viva.benchmarks.card.cells import (
     LETTERS,
+    VALUES,
     Absent,
     cell,
     filled,
@@ -36,8 +37,7 @@ KINDS: dict[Format, Kind] = {
 NO_COLUMN = "no such column"
 _SHORT = 40
 """Characters up to which what questions share is called by its own text."""
-_TRUE = {"true", "yes", "1", "1.0", "t", "y", "correct", "right", "正确", "对", "是"}
-_FALSE = {"false", "no", "0", "0.0", "f", "n", "incorrect", "wrong", "错误", "错", "否"}
+_TRUE, _FALSE = VALUES["true"], VALUES["false"]
 _BEFORE = re.compile(r"\A\s*(?:A:\s*)?(?:Let(?:'|’)s think step by step\.?\s*)?")
 _BEHIND = re.compile(r"\s*(?:So |Thus,? |Therefore,? )?[Tt]he answer is:? \(?[^\s()]{1,40}\)?\.?\s*\Z")
 

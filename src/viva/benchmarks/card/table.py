@@ -22,6 +22,7 @@ from viva.benchmarks.card.rendered import read_rendered
 from viva.benchmarks.card.typed import typed
 from viva.errors import DataError, option
 from viva.io.records import SPLITS, files_of, fingerprint_of, plain_stem, records
+from viva.sources.catalogue import sources
 from viva.types import Defect, Question
 from viva.visible import one_line
 
@@ -32,8 +33,8 @@ MOST_TAGS = 2_000
 _SPLIT_END = re.compile(rf"[-_.](?:{'|'.join(SPLITS)})(?:-\d+-of-\d+)?\Z|-\d+-of-\d+\Z", re.IGNORECASE)
 
 
-def paths_of(card: Card, folder: Path, data: Path | None) -> list[Path]:
-    """The files of a card's questions: those of `data`, which the user names, else those that the card names.
+def paths_of(card: Card, path: Path, data: Path | None) -> list[Path]:
+    """The files of the questions of the card at `path`: of `data`, which the user names, else those that it names.
 
     Raises DataError where there is none.
     """
@@ -41,8 +42,10 @@ def paths_of(card: Card, folder: Path, data: Path | None) -> list[Path]:
         return files_of(data, card.split if data.is_dir() else "")
     given = [card.data] if isinstance(card.data, str) else card.data
     if not any(given):
-        raise DataError(f"the card names no `data`: say it there, or with {option('data', 'FILE')}")
-    return [file for one in given for file in files_of(named_path(folder, one), card.split)]
+        sets = ", ".join(name for name, source in sources().items() if source.card == path.stem)
+        read = f"; it reads the sets {sets}" if sets else ""
+        raise DataError(f"the card names no `data`: say it there, or with {option('data', 'FILE')}{read}")
+    return [file for one in given for file in files_of(named_path(path.parent, one), card.split)]
 
 
 def named_path(folder: Path, given: str) -> Path:

@@ -12,16 +12,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from viva.benchmarks.card.cells import VALUES
+from viva.benchmarks.custom.fields import FLAGS
 from viva.io.records import Record, records
 
-_MISSING = frozenset([
-    "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA",
-    "NULL", "NaN", "None", "n/a", "nan", "null",
-])  # fmt: skip
-"""Cells of CSV that stand for nothing, as pandas has them."""
 _WHOLE = re.compile(r"[+-]?\d{1,18}")
 _FRACTION = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?")
-_TRUTH = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
 
 
 def typed(files: Sequence[Path], columns: Sequence[str] = ()) -> Iterator[tuple[Path, int, Record]]:
@@ -44,22 +40,22 @@ def _is_delimited(path: Path) -> bool:
 
 def _spelled(cell: str) -> str:
     """What kind of value a cell of CSV spells."""
-    if cell in _MISSING:
+    if cell in VALUES["missing"]:
         return "NoneType"
     if _WHOLE.fullmatch(cell):
         return "int"
     if _FRACTION.fullmatch(cell):
         return "float"
-    return "bool" if cell in _TRUTH else "str"
+    return "bool" if cell in FLAGS else "str"
 
 
 def _cell(value: Any, kinds: set[str], *, spelled: bool) -> Any:
     if not spelled:
         return float(value) if kinds - {"NoneType"} == {"int", "float"} and isinstance(value, int) else value
-    if value is None or value in _MISSING:
+    if value is None or value in VALUES["missing"]:
         return None
     if kinds == {"int"}:
         return int(value)
     if kinds <= {"int", "float", "NoneType"}:
         return float(value)
-    return _TRUTH[value] if kinds == {"bool"} else value
+    return FLAGS[value] if kinds == {"bool"} else value

@@ -80,7 +80,9 @@ def draw(pool: Sequence[Candidate], spec: ExamSpec) -> dict[str, list[Question]]
             of_kind = [one for one in pool if one.question.kind == kind]
             source.shuffle(of_kind)
             needs_thought = spec.chain_of_thought and kind != "open"
-            of_kind.sort(key=lambda one: (needs_thought and not one.question.explanation, one.question.tags["domain"] != domain))
+            of_kind.sort(
+                key=lambda one: (needs_thought and not one.question.explanation, one.question.tags["domain"] != domain)
+            )
             ordered = [one.question for one in of_kind if one.usable]
             if labels:
                 turn = number % len(labels)

@@ -1,1 +1,1 @@
-"""Questions that anybody can write, in YAML or JSON: see docs/own-questions.md."""
+"""Questions that anybody can write, in YAML or JSON: see docs/data.md."""

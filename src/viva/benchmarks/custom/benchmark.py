@@ -1,4 +1,4 @@
-"""Questions of one's own: a YAML or JSON file as an examination (docs/own-questions.md).
+"""Questions of one's own: a YAML or JSON file as an examination (docs/data.md).
 
 viva check questions.yaml
 viva run questions.yaml --model openai/NAME --base-url http://127.0.0.1:8000/v1
@@ -76,7 +76,7 @@ class CustomQuestions:
     about = BenchmarkInfo(
         name="questions",
         title="Questions of your own",
-        paper="docs/own-questions.md",
+        paper="docs/data.md",
         licence="yours",
         languages=("en",),
         formats=("keywords", "blanks", "tests", "similarity", "choice", "truth", "judge"),

@@ -7,7 +7,7 @@ import re
 
 from msgspec import UNSET, UnsetType
 
-from viva.benchmarks.custom.fields import Notes, Section, shown
+from viva.benchmarks.custom.fields import FLAGS, Notes, Section, shown
 from viva.benchmarks.custom.positions import Listing, Node, Scalar
 from viva.types import VALUE_TAGS, Call
 
@@ -17,7 +17,6 @@ _NAME = re.compile(r"[^\W\d][\w$]*[?!]?(?:\.[^\W\d][\w$]*[?!]?)*")
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,3999})")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 _SPECIAL = {".nan": "nan", ".inf": "inf", "-.inf": "-inf"}
-_FLAGS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 _UNCLEAR = re.compile(r"(?i:yes|no|on|off|y|n)|[-+]?[0-9][0-9_.]*|0[xob][0-9a-fA-F]+")
 """What YAML's readers disagree about."""
 
@@ -51,7 +50,7 @@ def _call(notes: Notes, node: Node, where: str) -> Call:
     raises: str | bool = ""
     if "raises" in section:
         written = section.known["raises"]
-        if isinstance(written, Scalar) and not written.quoted and written.value in _FLAGS:
+        if isinstance(written, Scalar) and not written.quoted and written.value in FLAGS:
             raises = section.flag("raises")
             if not raises:
                 section.error("raises", "true, or the name of an exception; leave it out where there is none")
@@ -109,8 +108,8 @@ def _scalar(notes: Notes, node: Scalar, where: str) -> object:  # noqa: PLR0911 
         return None
     if node.quoted or node.block:
         return text
-    if text in _FLAGS:
-        return _FLAGS[text]
+    if text in FLAGS:
+        return FLAGS[text]
     if _INTEGER.fullmatch(text):
         return int(text)
     if text in _SPECIAL:

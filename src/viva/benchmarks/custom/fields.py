@@ -21,7 +21,7 @@ MANY = 1_000
 """Errors after which a file is not read on, and warnings that are kept."""
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _UNBOUNDED = {"nan", ".nan", "inf", ".inf", "infinity"}
-_FLAGS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+FLAGS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 _LIKE_FLAGS = {"yes", "no", "on", "off", "y", "n"}
 
 
@@ -93,7 +93,7 @@ def to_number(notes: Notes, node: Node, where: str, *, least: float = 0.0, most:
     value = node.value if isinstance(node, Scalar) else ""
     if not isinstance(node, Scalar) or node.null:
         notes.error(node, where, "expected a number")
-    elif value in _FLAGS or value.lower() in _LIKE_FLAGS:
+    elif value in FLAGS or value.lower() in _LIKE_FLAGS:
         notes.error(node, where, f"expected a number, and {value} is a truth value")
     elif value.lower().lstrip("+-") in _UNBOUNDED:
         notes.error(node, where, f"expected a finite number, not {value}")
@@ -192,8 +192,8 @@ class Section:
         node = self.known.get(key)
         if node is None:
             return False
-        if isinstance(node, Scalar) and not node.quoted and node.value in _FLAGS:
-            return _FLAGS[node.value]
+        if isinstance(node, Scalar) and not node.quoted and node.value in FLAGS:
+            return FLAGS[node.value]
         self.error(key, "expected true or false" + (f", not {shown(node.value)}" if isinstance(node, Scalar) else ""))
         return False
 

@@ -50,6 +50,8 @@ _CHANGING = frozenset((
     "popitem", "appendleft", "popleft", "fill", "resize", "put", "itemset",
 ))  # fmt: skip
 """Methods of Python's containers, and of arrays, that change them in place."""
+_VIEWS = frozenset({"loc", "iloc", "at", "iat"})
+"""Attributes of a frame by which it is changed itself."""
 
 
 class Trap(msgspec.Struct, frozen=True):
@@ -281,7 +283,7 @@ def aliased(tree: ast.Module) -> tuple[tuple[str, str], ...]:
 def _changed_parameters(function: ast.FunctionDef) -> frozenset[int]:
     """Which parameters, by place, a function changes in place: it sets their items, or calls what changes them."""
     names = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
-    changed: set[str] = set()
+    changed: dict[str, int] = {}
     for node in ast.walk(function):
         if isinstance(node, (ast.Subscript, ast.Attribute)) and not isinstance(node.ctx, ast.Load):
             target: ast.expr = node.value
@@ -295,7 +297,11 @@ def _changed_parameters(function: ast.FunctionDef) -> frozenset[int]:
             target = node.func.value
         else:
             continue
+        while isinstance(target, ast.Attribute) and target.attr in _VIEWS:
+            target = target.value
         if isinstance(target, ast.Name):
-            changed.add(target.id)
-    rebound = {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    return frozenset(place for place, name in enumerate(names) if name in changed - rebound)
+            changed[target.id] = min(node.lineno, changed.get(target.id, node.lineno))
+    for node in ast.walk(function):  # what a name is bound to later is another object
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.lineno <= changed.get(node.id, 0):
+            del changed[node.id]
+    return frozenset(place for place, name in enumerate(names) if name in changed)

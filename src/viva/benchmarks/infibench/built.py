@@ -1,6 +1,6 @@
 """A set that `viva build infibench export` wrote: question files, and a manifest that names them.
 
-Its questions are in Viva's own grading language (docs/own-questions.md), as those of the bundled sample are.
+Its questions are in Viva's own grading language (docs/data.md), as those of the bundled sample are.
 """
 
 from __future__ import annotations

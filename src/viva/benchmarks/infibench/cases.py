@@ -6,6 +6,8 @@ readings are here, and the difference is noted as a defect of the case.
 
 from __future__ import annotations
 
+import csv
+import hashlib
 import re
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -16,11 +18,12 @@ from msgspec import Struct
 from viva.benchmarks.infibench.blankfilling import read_blanks
 from viva.benchmarks.infibench.handlers import AFTER_BLANKS, AFTER_KEYWORDS, CUSTOM
 from viva.benchmarks.infibench.reading import Reading, shown
-from viva.benchmarks.infibench.redefined import without_redefinitions
+from viva.benchmarks.infibench.repairs import as_meant, without_redefinitions
 from viva.benchmarks.infibench.rules import read_keywords
 from viva.scorers.rubric.code import canonical
 from viva.scorers.rubric.model import Overlap, Rubric, Similarity, Test, UnitTests
-from viva.shipped import shipped_table
+from viva.scorers.rubric.trivial import PROVES_NOTHING
+from viva.shipped import shipped_table, shipped_text
 
 SECTIONS = ("keywords", "blank_filling", "unit_test", "similarity", "customized")
 METRICS = SECTIONS[:4]
@@ -178,11 +181,24 @@ def _tests(value: object, language: str, prompt: str, fetch: Fetch, reading: Rea
     section = reading.mapping(value, key)
     reading.known_keys(section, "lang tests", key)
     language = canonical(reading.text(section.get("lang", language), f"{key}.lang"))
-    tests = reading.sequence(section.get("tests"), f"{key}.tests")
-    return UnitTests(
-        language=language,
-        tests=tuple(_test(node, f"{key}.tests[{n}]", language, prompt, fetch, reading) for n, node in enumerate(tests)),
-    )
+    nodes = reading.sequence(section.get("tests"), f"{key}.tests")
+    tests = tuple(_test(node, f"{key}.tests[{n}]", language, prompt, fetch, reading) for n, node in enumerate(nodes))
+    passed = [weak_tests(reading.published).get(key_of_test(test)) for test in tests]
+    if all(passed):
+        reading.note(PROVES_NOTHING, f"a program passes that {passed[0]}")
+    return UnitTests(language=language, tests=tests)
+
+
+@cache
+def weak_tests(published: bool) -> dict[str, str]:
+    """Tests (by their keys) that a program passes that solves nothing → what it does. Some only as published."""
+    rows = csv.DictReader(shipped_text(__file__, "weak_tests.csv").splitlines())
+    return {row["test"]: row["program"] for row in rows if published or not row["only"]}
+
+
+def key_of_test(test: Test) -> str:
+    """The first 24 digits of the SHA-256 of all that a program is joined with."""
+    return hashlib.sha256("\n".join((test.before, test.prefix, test.code)).encode()).hexdigest()[:24]
 
 
 def _test(value: object, key: str, language: str, prompt: str, fetch: Fetch, reading: Reading) -> Test:
@@ -203,6 +219,9 @@ def _test(value: object, key: str, language: str, prompt: str, fetch: Fetch, rea
     if names:
         detail = f"{key} defines {', '.join(names)} itself, which the answer should: any answer passes"
         reading.quirk("test redefines the answer", detail)
+    repaired, defects = as_meant(repaired, language)
+    for kind, wrong in defects.items():
+        reading.quirk(kind, f"{key}: {wrong}")
     if not code.strip():
         reading.note("empty test", f"{key} is empty: every answer passes that runs to its end")
     seconds = reading.number_at(node, "timeout", key, 0.0)

@@ -74,6 +74,9 @@ class RationaleExam(ExamWrapper):
         """Those of the exam inside, and this protocol's under `RATIONALE_EXAM`."""
         return {**self._inner.templates, RATIONALE_EXAM: self._texts.data}
 
+    def constant(self) -> None:
+        """None: an answer without its rationale earns nothing."""
+
     def request(
         self, question: Question, sample: int, sampling: Sampling, context_window: ContextWindow | None = None
     ) -> Request:

@@ -27,7 +27,7 @@ from viva.visible import escape_invisible, one_line
 
 if TYPE_CHECKING:
     from viva.build.halves.stratify import Drawn
-    from viva.reports.result import Grid
+    from viva.render.result import Grid
 
 
 @command(SplitConfig, "action")
@@ -70,7 +70,7 @@ def split(config: SplitConfig) -> int:
 
 
 def _tell(opened: Splittable, drawn: Drawn, manifest: Manifest, out: Path, groups: list[list[int]]) -> None:
-    from viva.reports.grids import grids_terminal
+    from viva.render.grids import grids_terminal
 
     share = Fraction(manifest.share)
     grids = [_dimension(opened, drawn, at, share) for at in range(len(opened.by))]
@@ -85,7 +85,7 @@ def _tell(opened: Splittable, drawn: Drawn, manifest: Manifest, out: Path, group
 
 def _dimension(opened: Splittable, drawn: Drawn, at: int, share: Fraction) -> Grid:
     """One dimension's values: how many, the exact share, what was drawn, and what the files had."""
-    from viva.reports.result import Grid
+    from viva.render.result import Grid
 
     counts = Counter(item.cell[at] for item in opened.items)
     taken = Counter(item.cell[at] for index, item in enumerate(opened.items) if index in drawn.chosen)

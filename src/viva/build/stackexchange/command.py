@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from viva.build.stackexchange.pool import Build
     from viva.build.stackexchange.selection import BrokenRow
     from viva.build.stackexchange.view_line import ViewAges
-    from viva.reports.result import Grid
+    from viva.render.result import Grid
 
 
 SHOWN = 10
@@ -124,7 +124,7 @@ def pool(config: PoolConfig) -> int:
     from viva.distributed import cores, open_worker_pool
 
     if config.chart:
-        from viva.reports.charts import check_chart
+        from viva.render.charts import check_chart
 
         check_chart(config.chart)  # before anything is read for it
     days = {name: _day(getattr(config, name), f"--{name}") for name in ("date", "after", "before")}
@@ -161,7 +161,7 @@ def pool(config: PoolConfig) -> int:
 def _draw(plane: ViewAges, chart: Path) -> None:
     from viva.build.stackexchange.view_line import AGE_STEP, LOG_STEP
     from viva.build.stackexchange.views_chart import views_chart
-    from viva.reports.charts.saving import save
+    from viva.render.charts import save
 
     oldest = max(age for age, *_ in plane.cells) + AGE_STEP
     line = [(age, plane.line.height(age)) for age in (0.0, float(oldest))]
@@ -197,7 +197,7 @@ class _Screen(Screen):
 
 
 def _report(build: Build, out: Path) -> int:
-    from viva.reports.grids import grids_terminal
+    from viva.render.grids import grids_terminal
 
     drawn, quota = sum(one.drawn for one in build.languages), sum(one.quota for one in build.languages)
     closing = [
@@ -221,7 +221,7 @@ def _report(build: Build, out: Path) -> int:
 
 def _table(build: Build) -> Grid:
     """The counts, as the paper's Table 2 has them, with what came before the initial seed set."""
-    from viva.reports.result import Grid
+    from viva.render.result import Grid
 
     steps = ("questions", "accepted", "answered", "seen", "seed", "quota", "drawn")
     rows = [(one.language, one.area or "-", *(f"{getattr(one, step):,}" for step in steps)) for one in build.languages]

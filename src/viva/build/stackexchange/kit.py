@@ -1,6 +1,6 @@
 """The kit of a question: what an expert reads (original.md), and the file that becomes the question (question.yaml).
 
-question.yaml is a question file (docs/own-questions.md) with one question in it, and two tags more: its `author` and
+question.yaml is a question file (docs/data.md) with one question in it, and two tags more: its `author` and
 its `type`. It begins as a template that asks nothing yet.
 """
 
@@ -30,7 +30,7 @@ _KEPT = 2048
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 _GUIDE = """\
 # 1. Read original.md. Ask the same in your own words, complete in itself, so that one answer is right. Code may stay.
-# 2. Choose what grades it, and write the criteria. docs/own-questions.md has all keys; the paper's four metrics are
+# 2. Choose what grades it, and write the criteria. `viva docs data` has all keys; the paper's four metrics are
 #      keywords:   [text, {{regex: 'a+b', weight: 2}}, {{any: [one, other]}}]           texts that must occur
 #      blanks:     {{template: "x = [blank]", answers: [{{any: ["1", "one"]}}]}}            a template to be filled in
 #      tests:      {{language: python, cases: ["assert f(1) == 2"]}}                      programs that test the code

@@ -184,7 +184,7 @@ class CoverageConfig(Struct, kw_only=True):
 def coverage(config: CoverageConfig) -> int:
     """What is approved and what is missing, by language."""
     from viva.build.stackexchange.project import Project
-    from viva.reports.grids import grids_terminal
+    from viva.render.grids import grids_terminal
 
     day, table = day_of(config.after), cutoffs_of(config.cutoffs)
     opened = Project(config.project)

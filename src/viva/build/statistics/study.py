@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -64,12 +65,14 @@ def study(config: SetStatisticsConfig) -> SetTables:
 
     Raises DataError for what is no set, and for an unknown dimension.
     """
+    from viva.build.statistics.chart import lengths_chart
     from viva.build.statistics.tables import SetTables
 
     crosses = [_pair_of(one) for one in config.cross]
     by = tuple(part.strip() for part in config.by.split(",") if part.strip())
     sets = open_sets(config.set, TaskOptions(data=config.data, language=config.language))
-    return SetTables(tuple(_statistics(one, by, crosses, config.field, config.group) for one in sets))
+    found = tuple(_statistics(one, by, crosses, config.field, config.group) for one in sets)
+    return SetTables(found, drawing=partial(lengths_chart, found))
 
 
 def _pair_of(text: str) -> tuple[str, str]:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from msgspec import Struct
 
 from viva.analysis.wording import percent
 from viva.build.statistics.lengths import QUANTILES, Cross, Lengths
-from viva.reports.printing import StudyResult
-from viva.reports.result import Grid
+from viva.render.printing import Drawing, Records, StudyResult
+from viva.render.result import Grid
 from viva.visible import one_line
 
 
@@ -78,6 +78,7 @@ class SetTables(StudyResult):
     """The statistics of every set."""
 
     found: tuple[SetStatistics, ...]
+    drawing: Drawing = None
 
     def tables(self) -> list[Grid]:
         """Counts, cross tables and lengths."""
@@ -93,7 +94,7 @@ class SetTables(StudyResult):
             f"signature: set:{one.set}={one.fingerprint}|lang:{one.language}|field:{one.field}" for one in self.found
         ]
 
-    def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+    def records(self) -> Records:
         """A row a figure: set, language, kind, the values it is of, the figure."""
         header = ("set", "language", "kind", "first", "first_value", "second", "second_value", "figure")
         return header, [(one.set, one.language, *cells) for one in self.found for cells in _cells(one)]
@@ -101,12 +102,6 @@ class SetTables(StudyResult):
     def data(self) -> object:
         """Everything."""
         return self.found
-
-    drawing = "viva.build.statistics.chart:lengths_chart"
-
-    def drawn(self) -> tuple[object, ...]:
-        """The lengths."""
-        return (self.found,)
 
 
 def _cells(one: SetStatistics) -> Iterator[Sequence[object]]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from viva.build.translation.checks import Finding
     from viva.build.translation.project import Project
     from viva.engine.asking import Run
-    from viva.reports.result import Grid
+    from viva.render.result import Grid
 
 
 class CheckConfig(Struct, kw_only=True):
@@ -77,7 +77,7 @@ def check(config: CheckConfig) -> int:
         f"{total:,} questions ({found.language}): errors in {len(errors):,} ({100 * len(errors) / total:.1f} %), only "
         f"warnings in {len(warned - errors):,}."
     )
-    from viva.reports.grids import grids_terminal
+    from viva.render.grids import grids_terminal
 
     grids = [_counts(findings)] if findings else []
     print(grids_terminal(grids, [escape_invisible(note) for note in notes]), end="")
@@ -85,7 +85,7 @@ def check(config: CheckConfig) -> int:
 
 
 def _counts(findings: Sequence[Finding]) -> Grid:
-    from viva.reports.result import Grid
+    from viva.render.result import Grid
 
     rows = []
     for severity in ("error", "warning"):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from viva.build.treebank.manifest import Manifest
     from viva.build.treebank.sampling import SamplingSettings
     from viva.build.treebank.treebank import Plan, Problem
-    from viva.reports.result import Grid
+    from viva.render.result import Grid
 
 SHOWN = 20
 """Malformed trees that are told on the terminal; malformed.jsonl has them all."""
@@ -86,7 +86,7 @@ class SynevalConfig(Struct, kw_only=True):
         str,
         note(
             "How questions are worded, where not as by Viva: a TOML file of the same keys as the bundled "
-            "wordings.toml (docs/own-treebank.md).",
+            "wordings.toml (`viva docs building`).",
             metavar="FILE",
         ),
     ] = ""
@@ -193,7 +193,7 @@ class _Screen(Screen):
 
 
 def _report(manifest: Manifest, out: Path) -> int:
-    from viva.reports.grids import grids_terminal
+    from viva.render.grids import grids_terminal
 
     drawn = f"{manifest.test:,} questions"
     if manifest.test_distinct != manifest.test:
@@ -240,7 +240,7 @@ def _short(manifest: Manifest) -> list[str]:
 def _counts(manifest: Manifest) -> Grid:
     """The counts as in the paper's Table 4."""
     from viva.benchmarks.syneval.items import FORMATS
-    from viva.reports.result import Grid
+    from viva.render.result import Grid
 
     def row(name: str, counts: dict[str, int]) -> tuple[str, ...]:
         total = sum(counts.values())

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from msgspec import Struct
 
 from viva.analysis.measure import Measure
 from viva.analysis.wording import percent
-from viva.reports.measures import measure_text
-from viva.reports.printing import StudyResult
-from viva.reports.result import Grid
+from viva.render.measures import measure_text
+from viva.render.printing import Records, StudyResult
+from viva.render.result import Grid
 from viva.visible import one_line
 
 SHOWN = 20
@@ -84,7 +83,7 @@ class Verification(StudyResult):
             lines.append(f"Wrong by most: {', '.join(one_line(name, 60) for name in self.wrong[:SHOWN])}{more}.")
         return lines
 
-    def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+    def records(self) -> Records:
         """A row a rater."""
         return ("exam", "aspect", "rater", "decided", "wrong", "unsure", "low", "high"), [
             (self.exam, self.aspect, one.rater, one.judged, one.wrong, one.unsure, one.low, one.high)

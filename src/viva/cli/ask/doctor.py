@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from viva.cli.common import refuse_given
+from viva.cli.output import show_line
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, EXIT_REFUSED
-from viva.reports.text import json_text
+from viva.render.text import json_text
 from viva.runs.checks import commands
 from viva.runs.progress import say
 from viva.visible import one_line
@@ -62,8 +64,6 @@ def doctor_command(form: str, url: str | None, apt: bool, optional: bool, **give
 
 def _machine(form: str, *, apt: bool, optional: bool) -> int:
     """Which languages the sandbox can run here."""
-    import msgspec
-
     from viva.sandbox.cgroups import HOW, find
     from viva.sandbox.isolation import isolation_problem
     from viva.sandbox.languages import install_command
@@ -80,23 +80,24 @@ def _machine(form: str, *, apt: bool, optional: bool) -> int:
         limits = (
             {"control groups": 0, "why not": groups} if isinstance(groups, str) else {"control groups": groups.version}
         )
-        report = {"isolation": problem or "ready", "limits": limits, "languages": msgspec.to_builtins(rows)}
-        click.echo(msgspec.json.format(msgspec.json.encode(report), indent=2).decode())
+        report = {"isolation": problem or "ready", "limits": limits, "languages": rows}
+        click.echo(json_text(report), nl=False)
         return code
     width = max(len(row.title) for row in rows)
+    row_line = partial(show_line, hanging=width + 11)
     for row in rows:
         state = one_line(row.version, 60) if row.ready else f"missing: {one_line(', '.join(row.missing), 60)}"
-        click.echo(f"{row.title:<{width}}  {'ready  ' if row.ready else 'MISSING'}  {state}")
+        row_line(f"{row.title:<{width}}  {'ready  ' if row.ready else 'MISSING'}  {state}")
         if row.ready and row.optional:
-            click.echo(f"{'':<{width}}           without {one_line(', '.join(row.optional), 100)}")
+            row_line(f"{'':<{width}}           without {one_line(', '.join(row.optional), 100)}")
         if not row.ready:
-            click.echo(f"{'':<{width}}           {row.install}")
-    click.echo(f"{'isolation':<{width}}  {'MISSING  ' + one_line(problem, 300) if problem else 'ready    bubblewrap'}")
+            click.echo(f"{'':<{width}}           {row.install}")  # whole: it is pasted
+    row_line(f"{'isolation':<{width}}  {'MISSING  ' + one_line(problem, 300) if problem else 'ready    bubblewrap'}")
     if isinstance(groups, str):
-        click.echo(f"{'limits':<{width}}  polled   no control groups: {one_line(groups, 200)}")
-        click.echo(f"{'':<{width}}           {HOW}")
+        row_line(f"{'limits':<{width}}  polled   no control groups: {one_line(groups, 200)}")
+        row_line(f"{'':<{width}}           {HOW}")
     else:
-        click.echo(f"{'limits':<{width}}  ready    control groups, version {groups.version}")
+        row_line(f"{'limits':<{width}}  ready    control groups, version {groups.version}")
     if any(not row.ready for row in rows):
         click.echo(f"\nAll at once: {install_command()}")
     return code

@@ -46,6 +46,7 @@ def fetch_command(
         find_source(name)
     accept = (lambda _question: True) if accept_hash else ask_on_terminal if terminal() else None
     found: dict[str, Fetched] = {}
+    failed: list[str] = []
     for name in names or [name for name, source in sources().items() if not source.like]:
         try:
             tell = lambda sentence: click.echo(escape_invisible(sentence), err=True)  # noqa: E731
@@ -53,14 +54,18 @@ def fetch_command(
         except VivaError as problem:
             if not everything:
                 raise
-            click.echo(escape_invisible(f"viva: {problem}"), err=True)
+            failed.append(escape_invisible(f"  {name}: {problem}"))
             continue
         if not as_json:
             click.echo(f"{name} is in {found[name].folder}" + (f"; use it with VIVA_DATA={to}" if to else ""))
     if as_json:
         rows = [_as_data(name, fetched) for name, fetched in found.items()]
         click.echo(escaped(msgspec.json.encode(rows if len(names) != 1 else rows[0]).decode()))
-    return EXIT_INCOMPLETE if everything and len(found) < sum(not one.like for one in sources().values()) else 0
+    if failed:
+        click.echo(
+            "\n".join([f"viva: {len(failed)} of {len(failed) + len(found)} sets are not here:", *failed]), err=True
+        )
+    return EXIT_INCOMPLETE if failed else 0
 
 
 def _as_data(name: str, fetched: Fetched) -> dict[str, object]:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import click
+import msgspec
 
 from viva.benchmarks import BENCHMARKS, find_benchmark, open_exam
+from viva.cli.output import show_line
 from viva.plugins import registered
+from viva.render.text import json_text
 from viva.sources.catalogue import fetched_folder, sources
 from viva.types import ExamSpec
 from viva.visible import escape_invisible
 
+Listed = tuple[object, list[str], int]
+"""The data of a list for `--json`, its lines, and the column that what goes on in a next line begins at."""
 _FOR_STUDIES = ("numbering", "halves", "error_types", "built_sets", "pass_line")
 """Fields that studies go by; nobody chooses a benchmark by them."""
 
@@ -21,21 +26,25 @@ _FOR_STUDIES = ("numbering", "halves", "error_types", "built_sets", "pass_line")
 @click.option("--format", "form", type=click.Choice(["terminal", "json"]), default="terminal", show_default=True)
 def list_command(templates: bool, sets: bool, baselines: bool, form: str) -> int:
     """List the benchmarks: what they ask, in which languages, under which licence, and what is on this machine."""
-    import msgspec
+    listed = _templates if templates else _sets if sets else _baselines if baselines else _benchmarks
+    data, lines, hanging = listed()
+    if form == "json":
+        click.echo(json_text(data), nl=False)
+    else:
+        for line in lines:
+            show_line(line, hanging)
+    return 0
 
-    if templates:
-        return _list_templates(form)
-    if sets:
-        return _list_sets(form)
-    if baselines:
-        from viva.models.baselines import WHAT
 
-        if form == "json":
-            click.echo(msgspec.json.format(msgspec.json.encode(WHAT), indent=2).decode())
-            return 0
-        for name, what in WHAT.items():
-            click.echo(f"{f'baseline/{name}':<26}{what}")
-        return 0
+def _baselines() -> Listed:
+    """What each baseline does."""
+    from viva.models.baselines import WHAT
+
+    return WHAT, [f"{f'baseline/{name}':<26}{what}" for name, what in WHAT.items()], 26
+
+
+def _benchmarks() -> Listed:
+    """What each benchmark asks, how large its sample is, and where its set is on this machine."""
     rows: list[dict[str, object]] = []
     for name in BENCHMARKS:
         benchmark = find_benchmark(name)
@@ -46,56 +55,46 @@ def list_command(templates: bool, sets: bool, baselines: bool, form: str) -> int
                 sample[language] = len(open_exam(ExamSpec(benchmark=name, language=language), None))
         said = {name: value for name, value in msgspec.to_builtins(about).items() if name not in _FOR_STUDIES}
         rows.append({**said, "sample": sample, "fetched": str(fetched_folder(name) or "")})
-    if form == "json":
-        click.echo(msgspec.json.format(msgspec.json.encode(rows), indent=2).decode())
-        return 0
+    lines: list[str] = []
     for row in rows:
-        click.echo(f"{row['name']}  {row['title']}, {row['paper']}")
-        click.echo(f"  formats    {', '.join(row['formats'])}")  # type: ignore[arg-type]
-        click.echo(f"  languages  {', '.join(row['languages'])}")  # type: ignore[arg-type]
-        click.echo(f"  shots      0 to {row['shots']}")
-        click.echo(f"  questions  {row['size']}")
+        lines += [
+            f"{row['name']}  {row['title']}, {row['paper']}",
+            f"  formats    {', '.join(row['formats'])}",  # type: ignore[arg-type]
+            f"  languages  {', '.join(row['languages'])}",  # type: ignore[arg-type]
+            f"  shots      0 to {row['shots']}",
+            f"  questions  {row['size']}",
+        ]
         bundled = ", ".join(f"{count} {language}" for language, count in row["sample"].items())  # type: ignore[attr-defined]
-        click.echo(f"  sample     {bundled} (bundled, Viva's own)")
         missing = f"not fetched: viva fetch {row['name']}, or --data DIR"
         if row["name"] not in sources():
             built = f": viva build {row['name']}, then" if f"build {row['name']}" in registered() else ","
             missing = f"no set can be fetched{built} --data DIR"
-        click.echo(f"  published  {row['fetched'] or missing}")
-        click.echo(f"  licence    {row['licence']}")
-        click.echo(f"  source     {row['source']}")
-    return 0
+        lines += [
+            f"  sample     {bundled} (bundled, Viva's own)",
+            f"  published  {row['fetched'] or missing}",
+            f"  licence    {row['licence']}",
+            f"  source     {row['source']}",
+        ]
+    return rows, lines, 13
 
 
-def _list_sets(form: str) -> int:
+def _sets() -> Listed:
     """Name, questions, licence and repository of every set, and where it is on this machine."""
-    import msgspec
-
     rows = {name: {**msgspec.to_builtins(source), "fetched": str(fetched_folder(name) or "")}
             for name, source in sources().items()}  # fmt: skip
-    if form == "json":
-        click.echo(msgspec.json.format(msgspec.json.encode(rows), indent=2).decode())
-        return 0
+    lines: list[str] = []
     for name, source in sources().items():
         unpinned = "" if any(source.files.values()) else ", no hash known yet"
-        click.echo(
-            f"{name:<18}{source.rows:>7,}  {'fetched' if rows[name]['fetched'] else '-':<9}{source.described}{unpinned}"
-        )
+        here = "fetched" if rows[name]["fetched"] else "-"
+        lines.append(f"{name:<18}{source.rows:>7,}  {here:<9}{source.described}{unpinned}")
         if source.note:
-            click.echo(f"{'':<36}{source.note}")
-    return 0
+            lines.append(f"{'':<36}{source.note}")
+    return rows, lines, 36
 
 
-def _list_templates(form: str) -> int:
+def _templates() -> Listed:
     """Name and text of every family, as weights and completion servers are given them."""
-    import msgspec
-
     from viva.models.templates import families
 
-    if form == "json":
-        click.echo(msgspec.json.format(msgspec.json.encode(families()), indent=2).decode())
-        return 0
-    for name, text in families().items():
-        lines = escape_invisible(text).split("\n")
-        click.echo("\n".join([name, *(f"  | {line}" for line in lines)]))
-    return 0
+    texts = [f"{name}\n{escape_invisible(text)}" for name, text in families().items()]
+    return families(), [line for text in texts for line in text.replace("\n", "\n  | ").split("\n")], 4

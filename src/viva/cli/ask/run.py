@@ -29,7 +29,7 @@ from viva.cli.options import (
     shuffle_option,
     weights_options,
 )
-from viva.cli.output import check_writable, print_report, typed
+from viva.cli.output import check_writable, print_report, show_line, typed
 from viva.errors import VivaError, flag
 from viva.fields import Option, pick
 from viva.files import write_whole
@@ -56,7 +56,7 @@ def configure(ctx: click.Context, _: click.Parameter, path: Path | None) -> None
 
 def _card_for(table: Path, *, yes: bool) -> str:
     """The card of a table: that of an earlier draft, or a new one. Raises VivaError where nobody can be asked."""
-    from viva.benchmarks.card.draft import TODO, card_name, init_card
+    from viva.benchmarks.card.draft import TODO, card_name, draft_cards, write_cards
     from viva.benchmarks.card.model import read_card
 
     path = Path(card_name(table))
@@ -72,14 +72,16 @@ def _card_for(table: Path, *, yes: bool) -> str:
         raise VivaError(
             f"{table} is a table: `viva init {table}` writes the card that makes it an exam; --yes takes that unseen"
         )
-    path, told = init_card(table)
-    text = path.read_text(encoding="utf-8")
+    drafts, told = draft_cards(table)
+    text = drafts[path]
     columns = "\n".join(f"  {line}" for line in text.splitlines() if line and not line.startswith("#"))
     click.echo(escape_invisible(f"{told}\n{columns}"), err=True)
     if f": {TODO}" in text or f"# {TODO}" in text:
+        write_cards(drafts)
         raise VivaError(f"{path} has a {TODO}: complete it, then `viva run {path}`")
     if not yes and not click.confirm("Ask with this card?", err=True):
-        raise VivaError(f"{path} is left as it is: change it, then `viva run {path}`")
+        raise VivaError(f"no card is written: `viva init {table}` writes this one, to be changed")
+    write_cards(drafts)
     return str(path)
 
 
@@ -171,7 +173,7 @@ def run_command(way: Way | None = None, **given: Any) -> int:
         return 0
     if given["estimate"]:
         for line in Session.estimated(plan, way):
-            click.echo(line)
+            show_line(line)
         return 0
     return _shown(Session.begun(plan, way), output)
 

@@ -9,9 +9,8 @@ from typing import Any
 
 import click
 
-from viva.cli.chart_options import chart_option
 from viva.cli.consent import confirm_endpoints
-from viva.cli.options import consent_options, derive, engine_options, tables_options
+from viva.cli.options import chart_option, consent_options, derive, engine_options, tables_options
 from viva.cli.output import check_writable, emit, show_study
 from viva.errors import VivaError
 from viva.runs.config import LimitOptions

@@ -12,10 +12,10 @@ from viva.cli.serving_options import token_options
 from viva.engine.folder import RunFolder, find_run
 from viva.errors import VivaError
 from viva.fields import pick
+from viva.pages.review.opening import Opening, invited, shares_of, start_filter
 from viva.runs.config import LimitOptions
 from viva.runs.open import REVIEWS, prepare
 from viva.runs.progress import say
-from viva.studies.review import Opening, invited, shares_of, start_filter
 from viva.visible import escape_invisible
 
 
@@ -79,10 +79,10 @@ def review_command(run: Path, plan: float | None, **given: Any) -> int:
     viva review runs/NAME --plan 0.05
     """
     from viva.engine.reviews import ReviewLog
-    from viva.reports.agreementchart import STYLE
-    from viva.review.server import serve
-    from viva.review.session import Settings
+    from viva.pages.review.server import serve
+    from viva.pages.review.session import Settings
     from viva.review.text import name_problem
+    from viva.studies.agreement.chart import STYLE
     from viva.studies.agreement.ratings import rated
     from viva.studies.agreement.study import agreement_page
 
@@ -128,7 +128,7 @@ def review_command(run: Path, plan: float | None, **given: Any) -> int:
 
 
 def _print_plan(path: Path, half_width: float) -> int:
-    from viva.reports.grids import grids_terminal
+    from viva.render.grids import grids_terminal
     from viva.studies.agreement.labels import plan
 
     grids, notes = plan(path, half_width)

@@ -10,8 +10,8 @@ import click
 
 from viva.cli.options import derive
 from viva.fields import pick
+from viva.pages.leaderboard.study import LeaderboardConfig, study
 from viva.runs.progress import say
-from viva.studies.leaderboard.study import LeaderboardConfig, study
 from viva.visible import one_line
 
 
@@ -26,7 +26,7 @@ from viva.visible import one_line
 @derive(LeaderboardConfig)
 def leaderboard_command(out: Path, **given: Any) -> int:
     """`viva leaderboard`."""
-    from viva.reports.site.files import check_out
+    from viva.pages.leaderboard.files import check_out
 
     check_out(out)
     result = study(pick(LeaderboardConfig, given))

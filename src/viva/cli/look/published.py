@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from viva.cli.chart_options import chart_option
-from viva.cli.options import derive, tables_options
+from viva.cli.options import chart_option, derive, tables_options
 from viva.cli.output import check_writable, emit, show_study
 from viva.errors import VivaError
 from viva.published import bibtex, catalogue

@@ -11,9 +11,9 @@ from viva.cli.options import derive, published_rows_option
 from viva.cli.output import check_writable, print_report
 from viva.errors import VivaError
 from viva.fields import pick
+from viva.pages.report.study import PageOptions, names_of, runs_at, together, write_report
 from viva.runs.config import OutputOptions, form_of
 from viva.runs.progress import say
-from viva.studies.report_page import PageOptions, names_of, runs_at, together, write_report
 
 FORMATS = ("html", "terminal", "json", "csv", "markdown", "latex")
 

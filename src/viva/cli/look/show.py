@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import click
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from viva.benchmarks import BENCHMARKS, question_file
 from viva.benchmarks.outcomes import FINER, finer
@@ -22,7 +22,7 @@ from viva.engine.limits import Positive
 from viva.errors import VivaError
 from viva.fields import note, options, pick
 from viva.prompting import estimate_tokens, prompt_text
-from viva.reports.screen import LINES
+from viva.render.screen import LINES
 from viva.runs.answers import described_answers
 from viva.runs.config import LimitOptions, TaskOptions
 from viva.runs.exams import open_exams
@@ -65,6 +65,8 @@ class ShowOptions(Struct, kw_only=True):
         note("Only what the limit of tokens cut off: while the model was thinking, or in the answer."),
     ] = None
     model: Annotated[str | None, note("Only this model: its name, or any part that is no other's.")] = None
+    exam: Annotated[str | None, note("Only this exam: its name, or any part that is no other's.")] = None
+    sample: Annotated[Annotated[int, Meta(ge=0)] | None, note("Only this answer to each question, from 0.")] = None
     limit: Annotated[Positive | None, note("At most so many answers.  [default: one screen]")] = None
     everything: Annotated[bool, note("All answers.", spelled=("--all",))] = False
     by_question: Annotated[bool, note("Instead of the answers, how many of each question's are such.")] = False
@@ -115,7 +117,8 @@ def _show_answers(
     """Answers of a run, as many as a screen holds."""
     folder = RunFolder.open(find_run(run))
     opened = prepare(folder, LimitOptions(progress="quiet"))
-    model = config.model and _named(config.model, [one.name for one in opened.models])
+    model = config.model and _named(config.model, [one.name for one in opened.models], "model")
+    exam = config.exam and _named(config.exam, [one.label for one in opened.evaluations], "exam")
     finely = FINER_NAMES.get(outcome or "")
     wanted: set[str] = {one for one in OUTCOMES if outcome is None or finely or outcome_name(one) == outcome}
     if config.wrong or config.unparsed:
@@ -128,7 +131,8 @@ def _show_answers(
     with ExitStack() as stack:
         with_prompts = bool(prompts or (prompts is None and identity))
         for one in described_answers(opened, stack, prompts=with_prompts, reasoning=config.reasoning):
-            if identity not in (None, one.question.id) or model not in (None, one.model):
+            asked, have = (identity, model, exam, config.sample), (one.question.id, one.model, one.exam, one.sample)
+            if any(part not in (None, given) for part, given in zip(asked, have, strict=True)):
                 continue
             count = counts.setdefault((one.question.id, one.model), [0, 0])
             count[1] += 1
@@ -157,14 +161,15 @@ def _show_answers(
     return 0
 
 
-def _named(part: str, names: Sequence[str]) -> str:
-    """The one model whose name this is, or is a part of. Raises VivaError where it is none's, or several ones'."""
+def _named(part: str, every: Iterable[str], what: str) -> str:
+    """The only model or exam whose name this is, or is a part of. Raises VivaError where it is none's, or several's."""
+    names = list(dict.fromkeys(every))
     found = [name for name in names if name == part] or [name for name in names if part.casefold() in name.casefold()]
     if len(found) == 1:
         return found[0]
     among = found or names
-    said = "fits several models" if found else "is no part of a model's name"
-    raise VivaError(f"--model {part!r} {said}; here are: {', '.join(one_line(name, 80) for name in among)}")
+    said = f"fits several {what}s" if found else f"is no part of {'an' if what == 'exam' else 'a'} {what}'s name"
+    raise VivaError(f"--{what} {part!r} {said}; here are: {', '.join(one_line(name, 80) for name in among)}")
 
 
 def _json(data: object) -> str:
@@ -173,8 +178,8 @@ def _json(data: object) -> str:
 
 def _tell_counts(counts: Mapping[tuple[str, str], Sequence[int]], limit: int, *, as_json: bool) -> int:
     """Print the questions with most such answers. Returns how many answers these are."""
-    from viva.reports.grids import grids_terminal
-    from viva.reports.result import Grid
+    from viva.render.grids import grids_terminal
+    from viva.render.result import Grid
 
     rows = sorted(((key, count) for key, count in counts.items() if count[0]), key=lambda row: (-row[1][0], row[0]))
     if as_json:

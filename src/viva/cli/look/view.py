@@ -8,7 +8,8 @@ import click
 
 from viva.cli.serving_options import token_options
 from viva.errors import VivaError
-from viva.studies.live_tables import graded_results, open_run
+from viva.pages.runs.live_tables import graded_results, open_run
+from viva.runs.progress import say
 
 RUNS = Path("runs")
 
@@ -19,23 +20,39 @@ RUNS = Path("runs")
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=8471, show_default=True, help="0 takes a port that is free."
 )
+@click.option(
+    "--static",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Serve nothing: write the leaderboard, the list of runs and their reports as files into this folder.",
+)
 @token_options
-def view_command(path: Path, host: str, port: int, token: str) -> int:
+def view_command(path: Path, host: str, port: int, token: str, static: Path | None) -> int:
     """Show the runs of FOLDER (runs/ if left out), or one RUN, on a page that is served to this machine.
 
-    The page has the progress, the tables so far, and every answer with its prompt and verdict. Nothing is written and
-    no lock is taken, so runs can be looked at while they run.
+    The page has the progress, the tables so far, every answer with its prompt and verdict, and two runs side by side.
+    No lock is taken, so runs can be looked at while they run; only a note that you keep there is written (notes.json).
 
     \b
     viva view                                  all runs in runs/
     viva view runs/NAME                        one of them
     viva view /data/runs --host 0.0.0.0        for others, with the token that is printed
+    viva view runs/ --static site/             the same as files; `viva report` and `viva leaderboard` write parts of it
     """
-    from viva.viewing.server import serve
+    from viva.pages.runs.server import serve
 
     if not path.is_dir():
         missing = "there is no such folder" if not path.exists() else "it is a file"
         raise VivaError(f"{path}: {missing}; name a run folder or a folder of runs (`viva run` makes them in runs/)")
+
+    if static is not None:
+        from viva.pages.export import export
+
+        written, left_out = export(path, static)
+        click.echo(f"{static}: {len(written):,} files; open {static / 'index.html'}", err=True)
+        for why in left_out:
+            say(f"viva: left out: {why}")
+        return 0
 
     def announce(address: str) -> None:
         click.echo(f"{path} at {address}  (Ctrl-C ends it)")

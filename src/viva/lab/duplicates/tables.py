@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from msgspec import Struct
@@ -10,9 +10,9 @@ from msgspec import Struct
 from viva.analysis.leakage import Leak
 from viva.analysis.wording import percent
 from viva.errors import EXIT_OK
-from viva.reports.grids import WORDS, grids_terminal
-from viva.reports.printing import StudyResult
-from viva.reports.result import Grid
+from viva.render.grids import WORDS, grids_terminal
+from viva.render.printing import Records, StudyResult
+from viva.render.result import Grid
 from viva.visible import one_line
 
 SHOWN = 20
@@ -175,7 +175,7 @@ class OverlapTables(StudyResult):
         tables = self.tables(None if self.everything else SHOWN)
         return grids_terminal(tables, self.closing(), width=width, colour=colour, words=self.words)
 
-    def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+    def records(self) -> Records:
         """A row a question and kind of finding, figures unrounded, texts whole."""
         header = (
             *("set", "question", "beside", "kind", "place", "character", "jaccard", "estimated", "numbers_differ"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from msgspec import Struct
@@ -12,8 +12,8 @@ from viva.analysis.wording import percent
 from viva.errors import flag
 from viva.lab.items.anchor_error import Validation, Way
 from viva.lab.items.tables import ITEM_WORDS
-from viva.reports.printing import StudyResult
-from viva.reports.result import Grid
+from viva.render.printing import Records, StudyResult
+from viva.render.result import Grid
 
 COLUMNS = (
     *("question", "share", "facility", "discrimination", "curve", "exam", "of_questions", "models", "families"),
@@ -174,7 +174,7 @@ class Anchors(StudyResult):
             )
         return notes
 
-    def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+    def records(self) -> Records:
         """The file that `viva run --questions` and `viva item-analysis --predict` take."""
         one = self.found
         same = (
@@ -249,7 +249,7 @@ class Predictions(StudyResult):
                 )
         return notes
 
-    def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+    def records(self) -> Records:
         """A row a model, unrounded."""
         header = ("exam", "model", "source", "predicted", "low", "high", "anchor_mean", "answered", "anchors", "full")
         return header, [

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from viva.analysis.wording import UNSURE
+from viva.errors import VivaError, option
 from viva.lab.items.tables import Examined, flags
-from viva.reports.charts.theme import MARK, PER_CENT, daggers, mark_of, marked, subtitle
+from viva.render.theme import MARK, PER_CENT, daggers, mark_of, marked, subtitle
 
 if TYPE_CHECKING:
     import altair
@@ -21,10 +23,16 @@ POINTS = 4000
 OKAY = "nothing found"
 
 
-def chart(found: Examined) -> altair.TopLevelMixin:
-    """The map of the fit where there is one, over the questions' facility and discrimination."""
+def chart(every: Sequence[Examined]) -> altair.TopLevelMixin:
+    """The map of the fit where there is one, over the questions' facility and. VivaError for several exams."""
     import altair as alt
 
+    if len(every) > 1:
+        names = ", ".join(one.scores.exam for one in every)
+        raise VivaError(
+            f"is about one exam, and the sources have several: choose one by {option('exam')}: {names}", field="chart"
+        )
+    (found,) = every
     lower = _statistics(found)
     joined = alt.vconcat(_map(found), lower, spacing=30) if found.fits else alt.vconcat(lower)
     drawn: altair.TopLevelMixin = joined.resolve_scale(color="independent")

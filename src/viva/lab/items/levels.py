@@ -12,7 +12,7 @@ from viva.runs.exams import read_level_file
 from viva.visible import one_line
 
 if TYPE_CHECKING:
-    from viva.reports.difficulty import DifficultyLevels
+    from viva.studies.score_table.difficulty import DifficultyLevels
 
 STRONGER, WARM = 0.2, 1.0
 """The paper's temperatures."""
@@ -31,7 +31,7 @@ class Parts(Protocol):
 def levelled(one: ItemSources, wanted: Parts) -> DifficultyLevels:
     """The rule's outcome. Raises DataError for a model that is not there."""
     from viva.analysis.itemscores import answers
-    from viva.reports import difficulty as report
+    from viva.studies.score_table import difficulty as report
 
     def scores(called: str, name: str | None) -> dict[str, list[float | None]] | None:
         if name is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from viva.lab.items.response import Fitted
     from viva.lab.items.sources import ItemSources
     from viva.lab.items.tables import Examined
-    from viva.reports.printing import StudyResult
+    from viva.render.printing import StudyResult
 
 
 class ItemsConfig(Struct, kw_only=True):
@@ -86,6 +87,7 @@ def study(config: ItemsConfig) -> StudyResult:
     anchors (few questions that predict the full score), predict from them, or tell levels of difficulty.
     """
     from viva.lab.items.anchors import chosen, predicted
+    from viva.lab.items.chart import chart
     from viva.lab.items.levels import levelled
     from viva.lab.items.sources import item_sources
     from viva.lab.items.tables import ItemAnalysis
@@ -98,7 +100,8 @@ def study(config: ItemsConfig) -> StudyResult:
         return levelled(_only_exam(found, flag("levels")), config)
     if config.anchors is not None:
         return chosen(_only_exam(found, flag("anchors")), config.anchors, config.families, config.items)
-    return ItemAnalysis(tuple(_examined(one, config) for one in found), config.items)
+    every = tuple(_examined(one, config) for one in found)
+    return ItemAnalysis(every, config.items, drawing=partial(chart, every))
 
 
 def _examined(one: ItemSources, config: ItemsConfig) -> Examined:

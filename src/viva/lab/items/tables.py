@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from viva.analysis.itemscores import Floats, ItemScores
 from viva.analysis.itemstatistics import FEWEST, ItemStatistics, Reliability
 from viva.analysis.wording import UNSURE, percent, range_text
-from viva.errors import VivaError, flag, option
+from viva.errors import flag
 from viva.lab.items.response import Fitted
-from viva.reports.grids import WORDS
-from viva.reports.printing import StudyResult
-from viva.reports.result import Grid
+from viva.render.grids import WORDS
+from viva.render.printing import Drawing, Records, StudyResult
+from viva.render.result import Grid
 from viva.visible import one_line
 
 LEGEND = (
@@ -291,6 +291,7 @@ class ItemAnalysis(StudyResult):
     every: tuple[Examined, ...]
     listed: int
     """Questions that a table lists at most."""
+    drawing: Drawing = None
     words = ITEM_WORDS
 
     def tables(self) -> list[Grid]:
@@ -304,7 +305,7 @@ class ItemAnalysis(StudyResult):
     def _notes(self) -> list[str]:
         return [note for one in self.every for note in notes_on(one)]
 
-    def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+    def records(self) -> Records:
         """A row a question, unrounded; empty where there is no figure."""
         header = (
             *("exam", "question", "models", "facility", "discrimination", "p", "flags"),
@@ -315,18 +316,6 @@ class ItemAnalysis(StudyResult):
     def data(self) -> object:
         """Everything; null where there is no figure."""
         return {"exams": [_plain(one) for one in self.every], "notes": self._notes()}
-
-    drawing = "viva.lab.items.chart:chart"
-
-    def drawn(self) -> tuple[object, ...]:
-        """Facility and discrimination, with the map of the fit where there is one."""
-        if len(self.every) > 1:
-            names = ", ".join(one.scores.exam for one in self.every)
-            raise VivaError(
-                f"is about one exam, and the sources have several: choose one by {option('exam')}: {names}",
-                field="chart",
-            )
-        return (self.every[0],)
 
 
 def _columns(found: Examined) -> dict[str, Floats]:

@@ -196,7 +196,7 @@ def _drawn(opened: OpenRun, journal: Journal, config: JudgeBiasConfig) -> tuple[
     if not chosen:
         raise VivaError(
             f"{opened.folder.path}: no answer of this run is graded by a judge with a rubric that quotes it (a rule "
-            "grades them, or they are graded as published); docs/judges.md says what is judged"
+            "grades them, or they are graded as published); `viva docs judges` says what is judged"
         )
     plain = [(one, request) for one in chosen for request in one[6]]
     items = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from msgspec import Struct
@@ -10,10 +9,10 @@ from msgspec import Struct
 from viva.analysis.wording import percent
 from viva.errors import EXIT_OK
 from viva.lab.judges.effects import PASSING, Control, Effect, Share
-from viva.reports.grids import WORDS
-from viva.reports.measures import number
-from viva.reports.printing import StudyResult
-from viva.reports.result import Grid, p_text
+from viva.render.grids import WORDS
+from viva.render.measures import number
+from viva.render.printing import Records, StudyResult
+from viva.render.result import Grid, p_text
 from viva.visible import one_line
 
 LEGEND = (
@@ -77,7 +76,7 @@ class JudgeBias(StudyResult):
             legend.append(NO_TEST)
         return [*(line for judged in self.judges for line in verdict_lines(judged)), *legend, *self.notes]
 
-    def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+    def records(self) -> Records:
         """A row a probe or control, unrounded."""
         header = ("judge", "aspect", "probe", "answers", "lost", "change", "low", "high")
         rows: list[tuple[object, ...]] = []

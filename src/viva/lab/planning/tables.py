@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from viva.errors import flag
 from viva.lab.planning import power
 from viva.lab.planning.power import Basis
-from viva.reports.grids import WORDS
-from viva.reports.printing import StudyResult
-from viva.reports.result import Grid
+from viva.render.grids import WORDS
+from viva.render.printing import Records, StudyResult
+from viva.render.result import Grid
 from viva.visible import dollars, one_line
 
 _TOO_MANY = 1_000_000
@@ -227,7 +226,7 @@ class Plan(StudyResult):
         )
         return lines
 
-    def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+    def records(self) -> Records:
         """A row a decision."""
         header = ("decision", "points", "samples", "questions", "questions_apart", "models", "dollars", "seconds")
         return header, [

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from msgspec import Struct
 
 from viva.errors import EXIT_OK
 from viva.lab.surprisal.measures import Comparison, Figure, Figures
-from viva.reports.grids import WORDS
-from viva.reports.printing import StudyResult
-from viva.reports.result import Grid, p_text
+from viva.render.grids import WORDS
+from viva.render.printing import Records, StudyResult
+from viva.render.result import Grid, p_text
 
 MEASURES = ("per_token", "mean_of_texts", "per_byte", "per_character", "bits_per_byte", "min_k")
 """Fields of `Figures` that are figures."""
@@ -195,7 +195,7 @@ class PerplexityTables(StudyResult):
             )
         return [*lines, PROOF, *found.notes, *found.signatures]
 
-    def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+    def records(self) -> Records:
         """A row a set (and tag value) and model, unrounded; then a row a pair of sets, in the same columns."""
         found = self.found
         bounds = [f"{measure}{end}" for measure in MEASURES for end in ("", "_low", "_high")]

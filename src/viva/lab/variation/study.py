@@ -6,6 +6,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -99,6 +100,7 @@ class _Varied(Struct):
 def study(config: VarianceConfig) -> Variance:
     """Estimate what moves the scores of one exam. Raises VivaError where no run varies anything or has several judges,
     or several designs are in the runs, and DataError where too few questions are answered in all cells."""
+    from viva.lab.variation.chart import variance_chart
     from viva.lab.variation.tables import Variance
 
     found = _asked(config)
@@ -120,6 +122,7 @@ def study(config: VarianceConfig) -> Variance:
         available=found.record.questions,
         budget_asked=config.budget is not None,
         clustered=any(one.clustered for one in found.asked),
+        drawing=partial(variance_chart, found.record.spec.label, found.design, contestants),
     )
 
 

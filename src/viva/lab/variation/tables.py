@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -13,9 +13,9 @@ from viva.analysis.wording import APART
 from viva.designs import JUDGE, Design
 from viva.lab.variation.components import ALPHA, QUESTION, Component, Components
 from viva.lab.variation.positions import Position
-from viva.reports.grids import WORDS
-from viva.reports.printing import StudyResult
-from viva.reports.result import Grid, p_text
+from viva.render.grids import WORDS
+from viva.render.printing import Drawing, Records, StudyResult
+from viva.render.result import Grid, p_text
 from viva.visible import one_line
 
 VARIANTS = (1, 2, 4, 8, 16)
@@ -83,12 +83,8 @@ class Variance(StudyResult):
     """Whether the budget was named, and is not that of one answer a question."""
     clustered: bool = False
     """Whether questions belong together, which no component tells."""
+    drawing: Drawing = None
     words = WORDS | {"difference", "level", "ranks"}
-    drawing = "viva.lab.variation.chart:variance_chart"
-
-    def drawn(self) -> tuple[object, ...]:
-        """The exam, what was varied, and the models."""
-        return self.exam, self.design, self.contestants
 
     def ranks(self) -> dict[str, tuple[int, int]]:
         """Model → its best and its worst rank over the cells; equal scores share the better one."""
@@ -249,7 +245,7 @@ class Variance(StudyResult):
             )
         return lines
 
-    def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+    def records(self) -> Records:
         """A row a source of each score and difference; variances of shares."""
         about = [
             *((one.model, "", one.components) for one in self.contestants),

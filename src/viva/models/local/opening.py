@@ -60,7 +60,7 @@ class Opened(Struct):
 def identity(place: str, weights: Weights) -> dict[str, str]:
     """What tells this model from others: provider, weights (adapter included), context, dtype, bits, template.
 
-    Of a folder a hash is taken (about a second a GB, once a process), of a Hub's name the commit, for which the Hub is
+    Of a folder a hash is taken (on all cores, once a process), of a Hub's name the commit, for which the Hub is
     asked if the name was never fetched; neither where the fingerprint is known: what a run remembers is graded without
     the weights. Where a folder lies is no part of it. Raises VivaError where there is no such model.
     """
@@ -80,8 +80,13 @@ def identity(place: str, weights: Weights) -> dict[str, str]:
     }
 
 
-def _fingerprint(place: str, weights: Weights) -> str:
-    found = _version(place, weights)
+def _are(place: str, weights: Weights) -> bool:
+    """Whether the weights have the fingerprint that a run remembers, in this Viva's form or in that of before."""
+    return any(weights.fingerprint == _fingerprint(place, weights, **how) for how in ({}, {"part": 0}))
+
+
+def _fingerprint(place: str, weights: Weights, **how: int) -> str:
+    found = _version(place, weights, **how)
     return f"{found}+{_adapter_version(weights.adapter)}" if weights.adapter else found
 
 
@@ -129,7 +134,8 @@ def open_model(place: str, weights: Weights) -> Opened:
     said = problem(place, weights)
     if said:
         raise VivaError(said)
-    if weights.fingerprint and weights.fingerprint != (found := _fingerprint(place, weights)):
+    if weights.fingerprint and not _are(place, weights):
+        found = _fingerprint(place, weights)
         raise VivaError(
             f"the weights of {shown(place)} are not those that this run began with ({found} in place of "
             f"{weights.fingerprint}): begin a new run"
@@ -170,13 +176,13 @@ def release(opened: Opened) -> None:
 # --- which weights they are
 
 
-def _version(place: str, weights: Weights) -> str:
+def _version(place: str, weights: Weights, **how: int) -> str:
     folder = Path(place).expanduser()
     if not (place and folder.is_dir()):
         name, revision = split_revision(place, weights)
         return f"{name}@{_commit(place, name, revision)}"
     code = sorted(path.name for path in folder.glob("*.py")) if weights.trust_remote_code else []
-    return _hash(folder.absolute(), weightfiles.model_weights(folder), (*LM_SMALL, *_indices(folder), *code))
+    return _hash(folder.absolute(), weightfiles.model_weights(folder), (*LM_SMALL, *_indices(folder), *code), **how)
 
 
 def _indices(folder: Path) -> list[str]:
@@ -191,17 +197,19 @@ def _adapter_version(adapter: str) -> str:
     return f"{name}@{_commit(adapter, name, revision or 'main', 'adapter_config.json')}"
 
 
-def _hash(folder: Path, weights: Iterable[Path], small: tuple[str, ...]) -> str:
+def _hash(folder: Path, weights: Iterable[Path], small: tuple[str, ...], **how: int) -> str:
     files = [path for path in (*weights, *(folder / name for name in small)) if path.is_file()]
     stats = [(path, path.stat()) for path in files]
-    return _hash_once(folder, tuple(weights), small, tuple((stat.st_size, stat.st_mtime_ns) for _, stat in stats))
+    return _hash_once(
+        folder, tuple(weights), small, tuple((stat.st_size, stat.st_mtime_ns) for _, stat in stats), **how
+    )
 
 
 @cache
 def _hash_once(
-    folder: Path, weights: tuple[Path, ...], small: tuple[str, ...], _stamps: tuple[tuple[int, int], ...]
+    folder: Path, weights: tuple[Path, ...], small: tuple[str, ...], _stamps: tuple[tuple[int, int], ...], **how: int
 ) -> str:
-    return weightfiles.fingerprint(folder, weights, small)
+    return weightfiles.fingerprint(folder, weights, small, **how)
 
 
 def _commit(place: str, name: str, revision: str, file: str = "config.json") -> str:

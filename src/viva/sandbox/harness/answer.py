@@ -10,7 +10,6 @@ import inspect
 import json
 import os
 import sys
-import types
 
 import python
 import values
@@ -86,11 +85,7 @@ def serve(source, answers, path="main.py"):
 
 def main():
     """Cold start: one program in a process of its own."""
-    names = sys.argv[1:]
-    sys.argv = ["main.py"]
-    sys.path[0] = ""
-    python.stand_in(names)
-    sys.modules["__main__"] = types.ModuleType("__main__")
+    python.start(sys.argv[1:], dumpable=True)
     serve(3, 4)
 
 

@@ -560,7 +560,7 @@ class Coder:
         found = self.classes.get(number)
         if found is None:
             found = resolved(module, path) if module in sys.modules and not module.startswith(RUNNERS) else None
-            if not (isinstance(found, type) and issubclass(found, BaseException)):
+            if not (isinstance(found, type) and issubclass(found, BaseException) and found.__module__ == module):
                 bases = tuple([self.decode(base) for base in bases])
                 if not all(issubclass(base, BaseException) for base in bases):
                     raise ValueError("an exception that is none")

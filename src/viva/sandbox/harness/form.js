@@ -167,43 +167,80 @@ function isReference(node, parent) {
 }
 exports.Shared = Shared;
 
-// What tells a program's object what it should come to: methods that compare, and functions of the program's whose word is
-// all that a test asserts, as `expect(answer(2)).toBe(4)` or `assert(isClose(answer(2), 4))` where the test has no such name.
-const COMPARING = new Set(['includes', 'indexOf', 'lastIndexOf', 'startsWith', 'endsWith', 'every', 'some', 'has', 'equals', 'isEqual',
-    'test', 'match', 'localeCompare', 'find', 'findIndex', 'equal', 'eq', 'compare', 'compareTo', 'search']);
+// What tells a program's object what it should come to: methods that compare or that are given functions, whatever it is
+// asked for the truth with arguments, and functions of the program's whose word is all that a test asserts, as
+// `expect(answer(2)).toBe(4)` or `assert(isClose(answer(2), 4))` where the test has no such name.
+const COMPARING = new Set([...ITERATING, 'includes', 'indexOf', 'lastIndexOf', 'startsWith', 'endsWith', 'has', 'equals', 'isEqual',
+    'test', 'match', 'localeCompare', 'equal', 'eq', 'compare', 'compareTo', 'search', 'contains', 'count', 'index', 'matches',
+    'equalTo', 'equal_to', 'is_equal'].filter((name) => name !== 'catch'));
+const MATCHING = new Set(['match', 'matchAll', 'replace', 'replaceAll', 'search', 'split']);  // ask what they are given
+const CHECKING = /assert|check|equal|expect|match|same|should|test|verify/i;
+const CALLS = new Set(['CallExpression', 'NewExpression', 'TaggedTemplateExpression']);
 exports.judged = (text, free, word) => {
     const tree = acorn.parse(text, OPTIONS);
     const asserting = assertionsOf(tree).add('assert');
     const names = new Set(free);
-    const receivers = [];
+    const receivers = new Set();
+    const values = new Map();  // what the test's names are made of
+    const given = new Set();  // names that the program was given, and may have changed
     let decides = false;
-    const asks = (node) => !FUNCTIONS.has(node.type)
-        && ((['CallExpression', 'NewExpression'].includes(node.type) && names.has(root(node.callee))) || children(node).some(asks));
-    const condition = (node) => {
-        let at = node;
-        while (at?.type === 'UnaryExpression') at = at.argument;
-        let chained = at;
-        while (chained?.type === 'CallExpression' && chained.callee.type === 'MemberExpression' && !CHAINING.has(chained.callee.property.name)) {
-            chained = chained.callee.object;
-        }
-        if (chained?.type === 'CallExpression' && chained.callee.type === 'MemberExpression' && CHAINING.has(chained.callee.property.name)) return;
-        const outer = chained?.type === 'CallExpression' && names.has(root(chained.callee)) ? chained : null;
-        if (outer && outer.arguments.some(asks)) decides = true;
-    };
-    walk(tree, (node) => {
-        if (node.type === 'ExpressionStatement') condition(node.expression);
-        if (node.type === 'IfStatement') condition(node.test);
-        if (node.type === 'BinaryExpression' && node.operator === 'in') receivers.push(node.right);
-        if (node.type !== 'CallExpression') return;
-        if (asserting.has(root(node.callee)) && node.arguments.length) condition(node.arguments[0]);
-        const { object, property, computed } = node.callee;
-        if (object && !computed && COMPARING.has(property.name) && node.arguments.length && object.type !== 'Super') receivers.push(object);
+    const calls = (node) => CALLS.has(node.type) && names.has(root(node.callee ?? node.tag));
+    const asks = (node, above = []) => !FUNCTIONS.has(node.type) && (calls(node)
+        || (above && values.has(node.name) && !above.includes(node.name) && asks(values.get(node.name), [...above, node.name]))
+        || children(node).some((each) => asks(each, above)));
+    walk(tree, ({ type, id, init, expression }) => {
+        if (type === 'VariableDeclarator' && id.type === 'Identifier' && init) values.set(id.name, init);
+        if (type !== 'ExpressionStatement' || !calls(expression)) return;
+        for (const { name } of expression.arguments ?? []) if (name) given.add(name);
     });
-    receivers.sort((one, other) => other.start - one.start);
-    let marked = text;
-    for (const { start, end } of receivers) marked = `${marked.slice(0, start)}${word}(${marked.slice(start, end)})${marked.slice(end)}`;
-    return { text: receivers.some((one) => receivers.some((each) => each !== one && each.start <= one.start && one.end <= each.end)) ? null : marked, decides };
+    // What a condition or a statement comes to, as far as code of the program's says it.
+    function condition(node, holds, above = []) {
+        switch (node?.type) {
+            case 'UnaryExpression': case 'AwaitExpression': return condition(node.argument, holds, above);
+            case 'ChainExpression': return condition(node.expression, holds, above);
+            case 'LogicalExpression': return [node.left, node.right].forEach((each) => condition(each, holds, above));
+            case 'BinaryExpression':
+                for (const [one, other] of [[node.left, node.right], [node.right, node.left]]) {
+                    if (typeof other.value === 'boolean') condition(one, holds, above);
+                }
+                return undefined;
+            case 'Identifier':
+                if (!above.includes(node.name)) condition(values.get(node.name), holds, [...above, node.name]);
+                return undefined;
+        }
+        let outer = null;
+        for (let at = node; CALLS.has(at?.type); at = (at.callee ?? at.tag).object) {
+            const { callee = at.tag, arguments: args = at.quasi.expressions } = at;
+            if (CHAINING.has(callee.property?.name)) return undefined;
+            if (holds && at === node && callee.object && args.length && !asserting.has(root(callee))) receivers.add(callee.object);
+            if (names.has(root(callee))) outer = args;
+        }
+        if (outer === null) return undefined;
+        // A statement may only change what it is given: by a name for it, only what is called an assertion tells.
+        const { callee } = node;
+        const telling = holds || CHECKING.test(callee && text.slice(callee.start, callee.end));
+        decides ||= outer.some((each) => asks(each, telling ? [] : null) || (holds && given.has(each.name)));
+        return undefined;
+    }
+    walk(tree, (node) => {
+        if (node.type === 'ExpressionStatement') condition(node.expression, false);
+        if (['IfStatement', 'ConditionalExpression'].includes(node.type)) condition(node.test, true);
+        if (node.type === 'BinaryExpression' && node.operator === 'in') receivers.add(node.right);
+        if (node.type !== 'CallExpression') return;
+        const { callee, arguments: [first, second] } = node;
+        const holding = !callee.property || callee.property.name === 'ok' || typeof second?.value === 'boolean';
+        if (asserting.has(root(callee)) && holding) condition(first, true);
+        const method = first && (callee.property?.name ?? callee.property?.value);
+        if (COMPARING.has(method)) receivers.add(callee.object);
+        if (MATCHING.has(method)) receivers.add(first);
+    });
+    const places = [...receivers].filter(({ type }) => type !== 'Super');
+    return { text: inserted(text, places.flatMap(({ start, end }) => [[start, `${word}(`], [end, ')']])), decides };
 };
+function inserted(text, marks) {
+    marks.sort(([one], [other]) => other - one);
+    return marks.reduce((found, [at, mark]) => found.slice(0, at) + mark + found.slice(at), text);
+}
 
 // A test with the functions marked that it hands to a call and that assert something: `word(line, function)`. Not those that
 // may rightly stay uncalled: for each of a list, for an error, and those that only say that they must not be called.
@@ -228,6 +265,5 @@ exports.marked = (text, word) => {
             }
         }
     });
-    marks.sort(([one], [other]) => other - one);
-    return marks.reduce((found, [at, mark]) => found.slice(0, at) + mark + found.slice(at), text);
+    return inserted(text, marks);
 };

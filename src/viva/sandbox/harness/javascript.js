@@ -205,9 +205,10 @@
             defineProperty(names, name, { get, enumerable: true });
         }
         peer.hooks.scope = names;
+        peer.hooks.decided = () => (asked = true);
         const found = judged(test, [...form.free].filter((each) => known.includes(each)), '$asked');
-        asked ||= found.decides || found.text === null;
-        test = found.text ?? test;
+        asked ||= found.decides;
+        test = found.text;
         scope.$asked = (value) => {
             asked ||= peer.decides(value);
             return value;

@@ -109,10 +109,10 @@ link <- local(envir = new.env(parent = baseenv()), {
         writeBin(c(whole(length(message)), message), to)
         flush(to)
     }
-    exactly <- function(size) {
+    exactly <- function(size, source = from) {
         found <- raw()
         while (length(found) < size) {
-            more <- readBin(from, "raw", size - length(found))
+            more <- readBin(source, "raw", size - length(found))
             if (!length(more)) broken()
             found <- c(found, more)
         }
@@ -157,11 +157,12 @@ link <- local(envir = new.env(parent = baseenv()), {
     }
     allowed <- function(kind, target) TRUE
     printing <- withVisible
+    failing <- function(condition) NULL
     serve <- function(message) {
         reply <- tryCatch(
             {
                 if (!allowed(message[[1L]], message[[2L]])) stop("that is the test's")
-                found <- printing(do.call(answer, message, quote = TRUE))
+                found <- withCallingHandlers(printing(do.call(answer, message, quote = TRUE)), error = failing)
                 list("value", found$value, found$visible)
             },
             error = function(condition) list("raised", paste(conditionMessage(condition), collapse = " "), class(condition))

@@ -28,7 +28,6 @@ from crossing import Remote
 
 MOST = 1 << 26
 """Bytes of a message."""
-COMPARING = frozenset(("endswith", "equals", "identical", "isdisjoint", "issubset", "issuperset", "startswith"))
 BATCH = 512
 """So many items of an iterator cross at once, after it was asked for 64 one by one."""
 OPAQUE = (
@@ -135,6 +134,7 @@ class Link:
         try:
             kind, found = "value", self.answer(kind, *body)
         except BaseException as error:
+            self.told(error)
             kind, found = "raised", error
         del body
         self.reach(turn)
@@ -144,6 +144,9 @@ class Link:
             kind, found = "raised", self.encode(TypeError(str(error)))
         self.send(kind, found)
         self.end(turn)
+
+    def told(self, error):
+        """The other side is told of an error."""
 
     def encode_reply(self, value):
         """What a request came to."""
@@ -348,6 +351,12 @@ class Tester(Link):
         else:
             super().serve(kind)
 
+    def told(self, error):
+        """An assertion of the test's that fails where the program could see it would tell it what is right, and the
+        program might swallow it."""
+        if isinstance(error, AssertionError) and not hasattr(error, "_viva_error"):
+            self.fail(error)
+
     def may(self, kind, target, name):
         """Whether the program may do this to a thing of the test's: to call what it was given, and to read and change
         attributes of instances. What it only names (a class of Python's, a value) it was not given: by `type` or by
@@ -382,9 +391,7 @@ class Tester(Link):
         raise TypeError("the test's coroutines cannot be awaited by the program")
 
     def ask(self, kind, *body):
-        """As above. A method that compares is code of the program's that decides; what comes from an object that the
-        test made is as good as made."""
-        self.asked = self.asked or (kind == "get" and body[1] in COMPARING)
+        """As above. What comes from an object that the test made is as good as made."""
         told, space = self.settings
         for name, before in told.items():
             if (value := space.get(name, crossing.MISSING)) is not before:
@@ -395,6 +402,11 @@ class Tester(Link):
         if made and crossing.theirs(found):
             self.made.add(crossing.theirs(found))
         return found
+
+    def judge(self, value):
+        """The value itself; a thing of the program's is asked what decides."""
+        self.asked = self.asked or isinstance(value, Remote)
+        return value
 
     def name(self, name):
         """What the program calls so."""
@@ -410,6 +422,8 @@ class Tester(Link):
         made by its class: what a function returned could be all that it is compared with."""
         if name == "__next__":
             return self._next(handle)
+        if name in ("__exit__", "__aexit__"):
+            self.told(next(iter(given[1:]), None))
         operating = name in crossing.COMPARISONS or name in crossing.ARITHMETIC
         if operating and not any(map(crossing.theirs, given)) and given:
             if handle._viva[1] not in self.made:

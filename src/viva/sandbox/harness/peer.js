@@ -219,21 +219,25 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
     const proxyOf = (id, callable) => {
         const target = callable ? function () {}.bind() : {};
         const ask = (op, values, lists) => request(op, id, values, lists);
+        const keys = () => new Map(ask('keys', {}));
         return new Proxy(target, {
             get: (_, key) => {
-                if (callable && key === Symbol.hasInstance) return (value) => ask('isa', { v: value });
+                if (callable && key === Symbol.hasInstance) {
+                    return (value) => ask('isa', { v: value }) && (ids.get(value)?.startsWith(side) === false || hooks.decided(), true);
+                }
                 const found = ask('get', { k: key });
                 return SLOTTED.test(names.get(found) ?? '') ? method(found, key) : found;
             },
             set: (_, key, value) => (ask('set', { k: key, v: value }), true),
-            has: (_, key) => ask('has', { k: key }) === true,
+            // Which keys somebody looks for tells what is expected: all are asked for.
+            has: (it, key) => keys().has(key) || Reflect.has(ask('prototype', {}) ?? it, key),
             deleteProperty: (_, key) => ask('delete', { k: key }) === true,
-            ownKeys: () => ask('keys', {}),
+            ownKeys: () => [...keys().keys()],
             getOwnPropertyDescriptor: (_, key) => {
-                const found = ask('descriptor', { k: key });
-                return found && { ...found, configurable: true };
+                const enumerable = keys().get(key);
+                return enumerable === undefined ? enumerable : { value: ask('get', { k: key }), writable: true, enumerable, configurable: true };
             },
-            defineProperty: (_, key, descriptor) => ask('define', { k: key, v: { ...descriptor } }) === true,
+            defineProperty: (_, key, { value }) => ask('set', { k: key, v: value }) === true,
             getPrototypeOf: () => ask('prototype', {}),
             setPrototypeOf: () => false,
             preventExtensions: () => false,
@@ -354,7 +358,7 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
     let inherits = 0;
     let making = false;  // the test makes an object: it stays one, whatever it is over
     let lineage = false;  // prototypes of the test's own side are no values, only what values inherit from
-    const hooks = { idle: () => {}, drained: () => {} };
+    const hooks = { idle: () => {}, drained: () => {}, decided: () => {} };
     function request(op, handle, values, lists) {
         const number = ++serial;
         if (op === 'prototype') inherits = number;
@@ -373,7 +377,7 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
             if (op === 'prototype') return Function.prototype;
             const from = Object.hasOwn(target, key) && !HIDDEN.has(key) ? target : Function.prototype;
             if (op === 'get') return HIDDEN.has(key) ? undefined : from[key];
-            return op === 'has' ? key in from : op === 'keys' ? [] : undefined;
+            return op === 'keys' ? [] : undefined;
         }
         switch (op) {
             case 'get': return target[key];
@@ -381,11 +385,8 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
                 if (side === 't' && !SLOTTED.test(names.get(target[key]) ?? '')) break;
                 return target[key](...list);
             case 'set': return Reflect.set(target, key, given);
-            case 'has': return key in target;
             case 'delete': return Reflect.deleteProperty(target, key);
-            case 'keys': return ownKeys(target);
-            case 'descriptor': return getOwnPropertyDescriptor(target, key);
-            case 'define': return defineProperty(target, key, given);
+            case 'keys': return ownKeys(target).map((each) => [each, getOwnPropertyDescriptor(target, each).enumerable]);
             case 'prototype': return getPrototypeOf(target);
             case 'isa': return given instanceof target;
             case 'apply': return apply(target, given, list);
@@ -487,7 +488,7 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
         decides: (value) => {
             const id = ids.get(value);
             return id !== undefined && id[0] !== side && !made.has(id)
-                && (theirs.has(id) || (kinds.get(id) === 'o' && Object.values(value).some((each) => typeof each === 'function')));
+                && (theirs.has(id) || (kinds.get(id) === 'o' && ownKeys(value).some((key) => typeof value[key] === 'function')));
         },
         announce: (word, number) => post({ [word]: number }, {}), sent: (value) => ids.has(value) && ids.get(value)[0] !== side,
     };

@@ -6,7 +6,6 @@ Nothing here is a secret, and nothing here decides.
 """
 
 import codecs
-import ctypes
 import io
 import os
 import sys
@@ -66,11 +65,7 @@ def serve(incoming, outgoing, path="main.py"):
 def main():
     """Cold start: one program in a process of its own."""
     incoming, outgoing, *names = sys.argv[1:]
-    sys.argv = ["main.py"]
-    sys.path[0] = ""
-    python.stand_in(names)
-    sys.modules["__main__"] = types.ModuleType("__main__")
-    ctypes.CDLL(None).prctl(python.PR_SET_DUMPABLE, 0, 0, 0, 0)
+    python.start(names)
     serve(int(incoming), int(outgoing))
 
 

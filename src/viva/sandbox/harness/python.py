@@ -55,6 +55,18 @@ def stand_in(names):
             sys.modules[name] = types.ModuleType(name)
 
 
+def start(names, dumpable=False):
+    """Begin in a process of its own, which the warm interpreter did not fork."""
+    import ctypes
+
+    sys.argv = ["main.py"]
+    sys.path[0] = ""
+    stand_in(names)
+    sys.modules["__main__"] = types.ModuleType("__main__")
+    if not dumpable:
+        ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
+
+
 def read_line(source, read=os.read, leave=os._exit):
     """A line from a descriptor, byte by byte: what follows it belongs to somebody else."""
     text = b""
@@ -172,12 +184,7 @@ def main():
         sys.path[0] = ""
         stand_in(names)
         as_published()
-    import ctypes
-
-    sys.path[0] = ""
-    ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
-    stand_in(names)
-    sys.modules["__main__"] = types.ModuleType("__main__")
+    start(names)
     examine(3, 4)
 
 

@@ -114,9 +114,9 @@ def simple(value, encode):
     if value is pandas.NaT or value is pandas.NA:
         return {"pdconstant": "NaT" if value is pandas.NaT else "NA"}
     if kind is pandas.Timestamp:
-        return {"pdtime": [value.asm8.astype("int64").item(), value.unit, _zone(value.tz)]}
+        return {"pdtime": [encode(value.asm8), _zone(value.tz)]}
     if kind is pandas.Timedelta:
-        return {"pdspan": [value.asm8.astype("int64").item(), value.unit]}
+        return {"pdspan": encode(value.asm8)}
     if kind is pandas.Period:
         return {"pdperiod": [value.ordinal, value.freqstr]}
     if kind is pandas.Interval:
@@ -124,8 +124,7 @@ def simple(value, encode):
     if isinstance(value, pandas.Index):
         return {"pdindex": _index(value, encode)}
     if isinstance(value, pandas.api.extensions.ExtensionArray):
-        found = _array(value, encode)
-        return None if found is None else {"pdarray": found}
+        return {"pdarray": _array(value, encode)}
     if isinstance(value, pandas.api.extensions.ExtensionDtype) and kind.__name__ != "CategoricalDtype":
         return {"pddtype": str(value)}
     return None
@@ -142,7 +141,7 @@ def _zone(zone):
 
 
 def _array(values, encode):
-    """An array, NumPy's or pandas' own: [kind, ...]; None for a kind that is not known."""
+    """An array, NumPy's or pandas' own: [kind, ...]."""
     numpy = _numpy()
     if isinstance(values, numpy.ndarray):
         if values.dtype.hasobject:
@@ -157,17 +156,7 @@ def _array(values, encode):
         return ["times", _array(values._ndarray, encode), zone]
     if name == "Categorical":
         return ["categories", _array(values.codes, encode), _index(values.categories, encode), bool(values.ordered)]
-    if name in ("IntegerArray", "FloatingArray", "BooleanArray"):
-        return ["masked", name, _array(values._data, encode), _array(values._mask, encode)]
-    if name == "StringArray":
-        return ["strings", _array(numpy.asarray(values, dtype=object), encode)]
-    if name == "PeriodArray":
-        return ["periods", _array(values.asi8, encode), values.freqstr]
-    if name == "IntervalArray":
-        return ["intervals", _index(values.left, encode), _index(values.right, encode), values.closed]
-    if name == "SparseArray":
-        return ["sparse", _array(numpy.asarray(values), encode), encode(values.fill_value)]
-    return None
+    return ["typed", str(values.dtype), [encode(one) for one in values]]
 
 
 def _index(index, encode):
@@ -178,15 +167,8 @@ def _index(index, encode):
     if isinstance(index, pandas.MultiIndex):
         levels = [_index(level, encode) for level in index.levels]
         return ["multi", names, levels, [[int(code) for code in codes] for codes in index.codes]]
-    found = _array(index.array, encode)
-    if found is None:
-        raise TypeError(f"an index of {type(index.array).__name__} cannot cross")
-    return [
-        "plain",
-        names,
-        found,
-        getattr(index, "freqstr", None) if not isinstance(index, pandas.PeriodIndex) else None,
-    ]
+    freq = None if isinstance(index, pandas.PeriodIndex) else getattr(index, "freqstr", None)
+    return ["plain", names, _array(index.array, encode), freq]
 
 
 def encode(value, write):
@@ -196,16 +178,9 @@ def encode(value, write):
     index = _index(value.index, write)
     attributes = [[write(key), write(one)] for key, one in value.attrs.items()]
     if type(value).__name__ == "Series":
-        return [index, _known(value.array, write), write(value.name), attributes]
-    columns = [_known(value.iloc[:, at].array, write) for at in range(value.shape[1])]
+        return [index, _array(value.array, write), write(value.name), attributes]
+    columns = [_array(value.iloc[:, at].array, write) for at in range(value.shape[1])]
     return [index, _index(value.columns, write), columns, attributes]
-
-
-def _known(values, write):
-    found = _array(values, write)
-    if found is None:
-        raise TypeError(f"a column of {type(values).__name__} cannot cross")
-    return found
 
 
 # ---- containers of any kind that both sides have
@@ -273,11 +248,10 @@ def made(tag, inner, read):
     if tag == "pdconstant":
         return {"NaT": pandas.NaT, "NA": pandas.NA}[inner]
     if tag == "pdtime":
-        number, unit, zone = inner
-        found = pandas.Timestamp(number, unit=unit).as_unit(unit)
-        return found if zone is None else found.tz_localize("UTC").tz_convert(zone)
+        found = pandas.Timestamp(read(inner[0]))
+        return found if inner[1] is None else found.tz_localize("UTC").tz_convert(inner[1])
     if tag == "pdspan":
-        return pandas.Timedelta(inner[0], unit=inner[1]).as_unit(inner[1])
+        return pandas.Timedelta(read(inner))
     if tag == "pdperiod":
         return pandas.Period(ordinal=inner[0], freq=inner[1])
     if tag == "pdinterval":
@@ -321,19 +295,8 @@ def _array_made(inner, read):
     if kind == "categories":
         codes, categories, ordered = rest
         return pandas.Categorical.from_codes(_array_made(codes, read), _index_made(categories, read), bool(ordered))
-    if kind == "masked":
-        name, data, mask = rest
-        classes = {one: getattr(pandas.arrays, one) for one in ("IntegerArray", "FloatingArray", "BooleanArray")}
-        return classes[name](_array_made(data, read), _array_made(mask, read))
-    if kind == "strings":
-        return pandas.array(_array_made(rest[0], read), dtype="string")
-    if kind == "periods":
-        return pandas.arrays.PeriodArray(_array_made(rest[0], read), dtype=f"period[{rest[1]}]")
-    if kind == "intervals":
-        left, right, closed = rest
-        return pandas.arrays.IntervalArray.from_arrays(_index_made(left, read), _index_made(right, read), closed)
-    if kind == "sparse":
-        return pandas.arrays.SparseArray(_array_made(rest[0], read), fill_value=read(rest[1]))
+    if kind == "typed":
+        return pandas.array([read(one) for one in rest[1]], dtype=rest[0])
     raise ValueError(f"an array of an unknown kind: {kind!r}")
 
 

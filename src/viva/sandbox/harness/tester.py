@@ -8,8 +8,8 @@ key goes to Viva, with a word more where code of the program's decided a compari
 
 import ast
 import builtins
-import ctypes
 import os
+import re
 import sys
 import traceback
 import types
@@ -25,6 +25,8 @@ LIBRARIES = (
     "statistics", "numpy.testing", "pandas.testing", "pytest",
 )  # fmt: skip
 """Modules whose names a test may leave to the imports of the program."""
+CHECKING = re.compile("assert|check|equal|expect|match|same|should|test|verify", re.IGNORECASE)
+"""What functions are called that tell whether something holds; any other may change what it is given."""
 ALWAYS_OWN = frozenset(("type", "isinstance", "issubclass", "__import__", "super", "object"))
 
 
@@ -57,15 +59,20 @@ class Names(dict):
 
 
 class _Rewriter(ast.NodeTransformer):
-    """`type(x)` is also asked about things of the program's; and of functions that have a name of Python's, the
-    program's is called where `subjects` says so."""
+    """`type(x)` is also asked about things of the program's; of functions that have a name of Python's, the program's
+    is called where `subjects` says so; and what the `methods` are called on is noted."""
 
-    def __init__(self, subjects, own):
-        self.subjects, self.own = subjects, own
+    def __init__(self, subjects, own, methods):
+        self.subjects, self.own, self.methods = subjects, own, methods
 
     def visit_Call(self, node):
         called = node.func
         self.generic_visit(node)
+        for given in node.args:
+            if id(given) in self.subjects:
+                given.id = f"viva {given.id}"
+        if id(node) in self.methods:
+            called.value = ast.copy_location(ast.Call(ast.Name("viva judge", ast.Load()), [called.value], []), node)
         if isinstance(called, ast.Name) and called.id not in self.own:
             if called.id == "type" and len(node.args) == 1 and not node.keywords:
                 called.id = "viva type"
@@ -95,8 +102,8 @@ def _statements(tree):
 def subjects(tree, own):
     """The ids of those calls in a test that mean functions of the program's which have a name of Python's or of a
     library's, as in `assert round(2.5) == 3`: they are given plain values in a statement of their own, or the test is
-    about nothing else. In `assert answer(2) == set([2])` the name is Python's: who is asked there is told what is
-    expected.
+    about nothing else; and of the names that such a test hands to a function of its own, as in `check(median)`. In
+    `assert answer(2) == set([2])` the name is Python's: who is asked there is told what is expected.
     """
     imported = {
         (one.asname or one.name).split(".")[0]
@@ -107,7 +114,13 @@ def subjects(tree, own):
     loaded = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
     shadowing = {name for name in loaded - own - ALWAYS_OWN if known(name) is not None}
     alone = not any(name not in own and known(name) is None for name in loaded)
-    found = set()
+    found = {
+        id(given)
+        for node in ast.walk(tree)
+        if alone and isinstance(node, ast.Call) and getattr(node.func, "id", None) in own - imported
+        for given in node.args
+        if getattr(given, "id", None) in shadowing
+    }
     for statement in _statements(tree):
         calls = [
             node
@@ -216,6 +229,45 @@ def _settings(tree):
     return found
 
 
+def trusted(tree, theirs):
+    """Whether the word of a function of the program's is all that is asserted, about what another came to; and the ids
+    of calls of methods with arguments, whose word is all that is asserted as well. `theirs` are the program's names."""
+    made = {
+        node.targets[0].id: node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    }
+    asking = set(theirs)
+    for _ in made:
+        asking |= {name for name, value in made.items() if asking & _names(value)}
+    words, methods, found = [], set(), False
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Assert, ast.If, ast.IfExp)):
+            words.append(node.test)
+        elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") in ("assertTrue", "assertFalse"):
+            words += node.args[:1]
+        elif isinstance(node, ast.Expr) and isinstance(getattr(node.value, "func", None), ast.Name):
+            given = [one.func for each in node.value.args for one in ast.walk(each) if isinstance(one, ast.Call)]
+            telling = CHECKING.search(node.value.func.id) or any(theirs & _names(one) for one in given)
+            words += [node.value] if telling else []
+    while words:
+        node = words.pop()
+        if isinstance(node, ast.Name):
+            words += [made.pop(node.id)] if node.id in made else []
+        elif isinstance(node, ast.Call):
+            if isinstance(node.func, ast.Attribute):
+                methods |= {id(node)} if node.args else set()
+            elif asking & _names(node.func):
+                found |= any(asking & _names(one) for one in node.args)
+            elif _names(node.func) <= {"all", "any", "bool"}:
+                words += node.args
+        elif not isinstance(node, ast.Compare) or any(
+            type(getattr(one, "value", None)) is bool for one in ast.walk(node)
+        ):
+            words += [one for one in ast.iter_child_nodes(node) if isinstance(one, ast.expr)]
+    return found, methods
+
+
 def _fail(error):
     python.flush()
     if isinstance(error, EOFError):
@@ -250,7 +302,10 @@ def examine(source, answers, incoming, outgoing):
         names = Names(side, _libraries(tree) | libraries, _classes(tree))
         names["viva type"] = _type_of
         names.update({f"viva {name}": side.name(name) if name in defined else known(name) for name in shadowing})
-        tree = ast.fix_missing_locations(_Rewriter(asked, own).visit(tree))
+        theirs = _names(tree) - own - names.keys() - names.libraries.keys()
+        side.asked, methods = trusted(tree, theirs)
+        names["viva judge"] = side.judge
+        tree = ast.fix_missing_locations(_Rewriter(asked, own, methods).visit(tree))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)
             code = compile(tree, "test.py", "exec")
@@ -268,11 +323,7 @@ def examine(source, answers, incoming, outgoing):
 def main():
     """Cold start."""
     incoming, outgoing, *names = sys.argv[1:]
-    sys.argv = ["main.py"]
-    sys.path[0] = ""
-    python.stand_in(names)
-    sys.modules["__main__"] = types.ModuleType("__main__")
-    ctypes.CDLL(None).prctl(python.PR_SET_DUMPABLE, 0, 0, 0, 0)
+    python.start(names)
     examine(3, 4, int(incoming), int(outgoing))
 
 

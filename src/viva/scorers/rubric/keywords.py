@@ -6,6 +6,7 @@ Items are judged in order and added up one by one in double precision, as the pu
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from time import process_time
@@ -13,7 +14,7 @@ from typing import Final
 
 from viva.scorers.rubric import patterns
 from viva.scorers.rubric.conditions import holds, parse
-from viva.scorers.rubric.model import AllOf, AnyOf, Keyword, Literally, NotRule, Pattern, Points, Rule
+from viva.scorers.rubric.model import AllOf, AnyOf, Keyword, Literally, NotRule, Pattern, Points, Rule, When
 from viva.scorers.rubric.patterns import PatternError
 
 SECONDS: Final = 2.0
@@ -90,6 +91,27 @@ def _matches(rule: Rule, item: Keyword, answer: _Answer, matched: Sequence[bool]
             return not _matches(inner, item, answer, matched)
         case _:
             return _matches(rule.rule, item, answer, matched) and holds(parse(rule.condition), matched)
+
+
+def words_of(item: Keyword) -> list[str]:
+    """The shortest texts with which an item matches, as far as they can be told; none where a match takes points."""
+    return [] if item.negative else _words(item.rule)
+
+
+def _words(rule: Rule) -> list[str]:
+    match rule:
+        case Literally(text=text):
+            return [text]
+        case Pattern(pattern=pattern):
+            return [re.sub(r"\\(\W)", r"\1", pattern)]
+        case AnyOf(rules=rules):
+            return min((_words(one) for one in rules), key=lambda words: sum(map(len, words)), default=[])
+        case AllOf(rules=rules):
+            return [word for one in rules for word in _words(one)]
+        case When(rule=inner):
+            return _words(inner)
+        case NotRule():
+            return []
 
 
 def _change(item: Keyword, found: bool) -> str:

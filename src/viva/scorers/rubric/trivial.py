@@ -1,6 +1,7 @@
 """Programs that solve nothing: what passes with them proves nothing.
 
-Every name that a test calls and does not define becomes a function that returns False, nothing, or what it was given.
+Every name that a test calls and does not define becomes a function that returns False, nothing, or what it was given;
+one that it only reads, or makes something of, is empty. Where it leaves no name to the program, there is none.
 """
 
 from __future__ import annotations
@@ -15,15 +16,25 @@ from msgspec import Struct
 from viva.scorers.rubric.parsing import parse
 from viva.shipped import shipped_table
 
+PROVES_NOTHING = "tests that prove nothing"
+"""Kind of defect: a program that solves nothing passes them."""
 _CALLED = re.compile(r"(?<![\w.$:])([A-Za-z_]\w*)\s*\(")
-_MADE = re.compile(r"\bfunction\s+(\w+)|\bdef\s+(\w+)|(\w+)\s*(?:<-|=)\s*(?:function|\()|\b(?:const|let|var)\s+(\w+)")
-_TEXTS = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`[^`]*`")
+_MADE = re.compile(
+    r"\b(?:function|def|func|type|struct|class)\s+(\w+)|(\w+)\s*(?:<-|=)\s*(?:function|\()|\b(?:const|let|var)\s+(\w+)"
+    r"|^[\w<>, ]+[ *&](\w+)\s*\([^;]*\)\s*\{",
+    re.MULTILINE,
+)
+_TEXTS = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`[^`]*`|//[^\n]*")
+_CHAIN = "class {first}:\n    def __init__(self, *given, **named): pass\n{methods}\n{names} = {first}"
 
 
 class _Table(Struct, frozen=True, forbid_unknown_fields=True):
     """What `trivial.toml` says."""
 
     own: dict[str, frozenset[str]]
+    types: dict[str, str]
+    empty: dict[str, str]
+    nothing: dict[str, str]
     forms: dict[str, dict[str, str]]
 
 
@@ -33,32 +44,64 @@ def _table() -> _Table:
 
 
 def trivial_programs(language: str, test: str) -> dict[str, str]:
-    """What each does → its source; nothing where the test calls no name that it leaves to the program."""
-    forms = _table().forms.get("javascript" if language == "typescript" else language, {})
-    names = _python(test) if language == "python" else _scanned(test)
-    return {label: "\n".join(form.format(name=name) for name in names) for label, form in forms.items() if names}
+    """What each does → its source. `test` is all that the program is joined with."""
+    table, language = _table(), "javascript" if language == "typescript" else language
+    tree = parse(test) if language == "python" else None
+    called, read = _python(tree) if tree else _scanned(language, test)
+    empty = [table.empty[language].format(name=name) for name in read]
+    if not called:
+        nothing = "" if "main" in test else table.nothing.get(language, "")
+        return {"has nothing in it": "\n".join(empty)} if empty else {"does nothing": nothing}
+    found = {
+        label: "\n".join([*empty, *(form.format(name=name) for name in called)])
+        for label, form in table.forms.get(language, {}).items()
+    }
+    if tree and (methods := _methods(tree, called)):
+        defined = "\n".join(f"    def {name}(self, *given, **named): return self" for name in methods)
+        chain = _CHAIN.format(first=called[0], methods=defined, names=" = ".join(called))
+        found["has methods that return it"] = "\n".join([*empty, chain])
+    return found
 
 
-def _python(test: str) -> list[str]:
-    tree = parse(test)
-    if tree is None:
-        return []
+def _python(tree: ast.Module) -> tuple[list[str], list[str]]:
+    """The names that a test calls, and those that it only reads, and does not define."""
     nodes = list(ast.walk(tree))
     bound = {node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
     bound |= {node.name for node in nodes if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    bound |= {node.name for node in nodes if isinstance(node, ast.ExceptHandler) and node.name}
+    bound |= {node.arg for node in nodes if isinstance(node, ast.arg)}
     bound |= {
         (one.asname or one.name).split(".")[0]
         for node in nodes
         if isinstance(node, (ast.Import, ast.ImportFrom))
         for one in node.names
     }
-    called = dict.fromkeys(
-        node.func.id for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    names = dict.fromkeys(
+        node.id for node in nodes if isinstance(node, ast.Name) and node.id not in bound and node.id not in _BUILTINS
     )
-    return [name for name in called if name not in bound and not hasattr(builtins, name)]
+    calls = {node.func.id for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    return [name for name in names if name in calls], [name for name in names if name not in calls]
 
 
-def _scanned(test: str) -> list[str]:
+_BUILTINS = frozenset((*dir(builtins), "__file__"))
+
+
+def _methods(tree: ast.Module, called: list[str]) -> list[str]:
+    """The attributes that a test takes of what these names return, and of what those return."""
+    found = dict[str, None]()
+    for node in ast.walk(tree):
+        within: ast.expr | None = node if isinstance(node, ast.Attribute) else None
+        while isinstance(within, (ast.Attribute, ast.Call)):
+            within = within.value if isinstance(within, ast.Attribute) else within.func
+        if isinstance(node, ast.Attribute) and isinstance(within, ast.Name) and within.id in called:
+            found[node.attr] = None
+    return list(found)
+
+
+def _scanned(language: str, test: str) -> tuple[list[str], list[str]]:
+    """The same by patterns; of names that are only read, types."""
     bare = _TEXTS.sub('""', test)
-    made = {name for found in _MADE.findall(bare) for name in found if name}
-    return [name for name in dict.fromkeys(_CALLED.findall(bare)) if name not in made | _table().own["words"]]
+    known = {name for found in _MADE.findall(bare) for name in found if name} | _table().own["words"]
+    types = re.findall(_table().types[language], bare, re.MULTILINE) if language in _table().types else ()
+    made = [name for name in dict.fromkeys(types) if name not in known]
+    return [name for name in dict.fromkeys(_CALLED.findall(bare)) if name not in known and name not in made], made

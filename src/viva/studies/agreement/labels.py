@@ -17,8 +17,8 @@ from viva.studies.agreement.ratings import DRAFT, SCORE, Rated, rated, ratings, 
 
 if TYPE_CHECKING:
     from viva.analysis.ratings import Ratings
-    from viva.reports.agreement import ScoreFromLabels
-    from viva.reports.result import Grid
+    from viva.render.result import Grid
+    from viva.studies.agreement.tables import ScoreFromLabels
 
 
 class RunRatings(Struct, frozen=True):
@@ -62,7 +62,7 @@ def ratings_of_run(path: Path, judge: str | None, scale: str | None) -> RunRatin
 
 def plan(path: Path, half_width: float) -> tuple[list[Grid], list[str]]:
     """How many answers experts must mark for an interval of ± `half_width`, drawn at random: tables, and notes."""
-    from viva.reports.result import Grid
+    from viva.render.result import Grid
 
     opened = prepare(RunFolder.open(find_run(path)), LimitOptions(progress="quiet"))
     found = list(rated(opened))

@@ -27,7 +27,7 @@ from viva.types import Evidence, Question, Response, ReviewItem, Score
 
 if TYPE_CHECKING:
     from viva.analysis.ratings import Ratings
-    from viva.reports.agreement import ScoreFromLabels
+    from viva.studies.agreement.tables import ScoreFromLabels
 
 DRAFT = "draft"
 """The rater that stands for the run's verdict without experts."""
@@ -160,7 +160,7 @@ def sampled(
     prediction what it was without.
     """
     from viva.analysis.prediction import powered
-    from viva.reports.agreement import ScoreFromLabels
+    from viva.studies.agreement.tables import ScoreFromLabels
 
     designs = dict.fromkeys(review.drawn for review in log.reviews if review.drawn)
     results: list[ScoreFromLabels] = []

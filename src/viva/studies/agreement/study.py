@@ -18,7 +18,7 @@ from viva.visible import one_line
 if TYPE_CHECKING:
     from viva.analysis.agreement import Agreement
     from viva.analysis.ratings import Ratings
-    from viva.reports.agreement import Agreements
+    from viva.studies.agreement.tables import Agreements
 
 MOST_MARKS = 1000
 """Marks that a scale may have."""
@@ -66,9 +66,9 @@ def study(config: AgreementConfig) -> Agreements:
 
     Raises VivaError for a run that nobody judged and nobody reviewed, DataError for a damaged table.
     """
-    from viva.reports.agreement import Agreements
     from viva.studies.agreement.labels import ratings_of_run
     from viva.studies.agreement.rating_table import read_ratings
+    from viva.studies.agreement.tables import Agreements
 
     if config.strata is not None and not config.ppi:
         raise VivaError(f"{config.strata!r} says how a sample was drawn: it goes with {option('ppi')}", field="strata")
@@ -88,7 +88,7 @@ def study(config: AgreementConfig) -> Agreements:
 
 def agreement_page(path: Path) -> str:
     """The agreement page of a run, as HTML."""
-    from viva.reports.agreementpage import html_agreement
+    from viva.studies.agreement.page import html_agreement
 
     try:
         result = study(AgreementConfig(source=path))

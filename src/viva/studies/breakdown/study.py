@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -18,7 +19,7 @@ from viva.visible import one_line
 
 if TYPE_CHECKING:
     from viva.analysis.slices import Slices
-    from viva.reports.slices import Breakdowns
+    from viva.studies.breakdown.tables import Breakdowns
 
 SMALLEST = 10
 PICKED = 5
@@ -68,7 +69,8 @@ def study(config: BreakdownConfig) -> Breakdowns:
     """Break scores down by tags: every slice with its interval, outcomes and difference from the rest, tested with
     control over how many were looked at. Raises VivaError where a table would be too large.
     """
-    from viva.reports.slices import Breakdowns, Shown
+    from viva.studies.breakdown.chart import slices_chart
+    from viva.studies.breakdown.tables import Breakdowns, Shown
 
     if config.pairs and config.by:
         raise VivaError(f"looks at every pair of tags: leave out {option('by')}, which names them", field="pairs")
@@ -84,7 +86,7 @@ def study(config: BreakdownConfig) -> Breakdowns:
     few = not config.by and config.worst is None and config.best is None
     worst, best = (PICKED, PICKED) if few else (config.worst, config.best)
     shown = Shown(worst=worst, best=best, pooled=config.pooled)
-    return Breakdowns(found, shown)
+    return Breakdowns(found, shown, drawing=partial(slices_chart, found, shown))
 
 
 def _slices(sources: Sequence[Path], config: BreakdownConfig) -> Iterator[Slices]:

@@ -20,7 +20,7 @@ from viva.analysis.breakdown import Breakdown
 from viva.analysis.estimate import Estimate
 from viva.benchmarks import find_benchmark
 from viva.errors import DataError, VivaError, option
-from viva.reports.result import settings
+from viva.render.result import settings
 from viva.studies.item_scores import ScoreSet
 from viva.types import Aggregate, Language
 from viva.visible import one_line

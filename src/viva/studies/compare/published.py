@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -16,7 +17,8 @@ from msgspec.structs import replace
 from viva.errors import VivaError, option
 from viva.published import Entry, Table, table
 from viva.published.model import plain
-from viva.reports.comparedmeans import Published, PublishedComparisons
+from viva.studies.compare.chart import means_chart
+from viva.studies.compare.means import Published, PublishedComparisons
 
 if TYPE_CHECKING:
     from viva.studies.compare.config import CompareConfig
@@ -52,7 +54,7 @@ def compare_published(benchmark: str, config: CompareConfig) -> PublishedCompari
             )
     found, one, about = PUBLISHED[benchmark](config)
     notes = (_NO_ITEMS, f"Source: {one.source.paper}, {one.source.table}.", *about)
-    return PublishedComparisons(tuple(found), one, notes)
+    return PublishedComparisons(tuple(found), one, notes, drawing=partial(means_chart, found, one))
 
 
 def _sweep(config: CompareConfig) -> Compared:

@@ -14,8 +14,8 @@ from viva.benchmarks import find_benchmark
 from viva.engine.scorefile import SCORES
 from viva.files import lines, reading
 from viva.languages import renumbered
-from viva.reports.comparing import Row
 from viva.runs.score_table import QUESTION, rows_of
+from viva.studies.compare.tables import Row
 from viva.studies.item_scores import ScoreSet
 
 Answerer = tuple[str, str]

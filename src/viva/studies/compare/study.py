@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,9 +19,9 @@ from viva.visible import plural
 
 if TYPE_CHECKING:
     from viva.analysis.columns import Columns
-    from viva.reports.comparing import Comparison, Row
-    from viva.reports.printing import StudyResult
+    from viva.render.printing import StudyResult
     from viva.studies.compare.contestants import Contestant
+    from viva.studies.compare.tables import Comparison, Row
     from viva.types import Aggregate
 
 
@@ -34,9 +35,10 @@ def study(config: CompareConfig) -> StudyResult:
     """Compare contestants on the same questions: differences with intervals, tests, wins and losses, the questions that
     flipped, and what difference the set could have shown. Raises VivaError where nothing there can be compared.
     """
-    from viva.reports.comparing import Comparisons
+    from viva.studies.compare.chart import comparing_chart
     from viva.studies.compare.published import PUBLISHED, compare_published
     from viva.studies.compare.sweep import BENCHMARK, compare_sweep
+    from viva.studies.compare.tables import Comparisons
 
     if len(config.sources) > 1 and config.sources[0] == BENCHMARK and not Path(BENCHMARK).exists():
         return compare_sweep(config)
@@ -48,7 +50,7 @@ def study(config: CompareConfig) -> StudyResult:
     verdict, failed = _gate(found, alone, config) if config.fail_if else ("", False)
     return Comparisons(
         tuple(found), config.margin, bayesian=config.bayesian, anytime=config.anytime, verdict=verdict,
-        exit_code=EXIT_GATE if failed else EXIT_OK,
+        exit_code=EXIT_GATE if failed else EXIT_OK, drawing=partial(comparing_chart, found),
     )  # fmt: skip
 
 
@@ -160,8 +162,8 @@ def _comparison(
     tests: int,
     config: CompareConfig,
 ) -> Comparison:
-    from viva.reports.comparing import Comparison, Side
     from viva.studies.compare.readings import with_readings
+    from viva.studies.compare.tables import Comparison, Side
 
     rows: list[Row] = []
     sides: list[tuple[Contestant, Contestant]] = []
@@ -242,7 +244,7 @@ def _row(
     from viva.analysis.comparing import apart, compared, compared_apart, counting_alike, decided, flips, paired
     from viva.analysis.posterior import posterior
     from viva.analysis.uncertainty import LEVEL
-    from viva.reports.comparing import Row
+    from viva.studies.compare.tables import Row
 
     over = next((line.over for line in lines if line.over), "")
     sides = _questions(first, second, lines), _questions(second, first, lines)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from viva.errors import DataError, VivaError, option
 from viva.published import Entry, catalogue, table
-from viva.reports.sweep import TITLES, Sweep, Swept
 from viva.runs.graded import refuse_adaptive, runs_in
 from viva.studies.compare.published import SETTING, sampling_text
+from viva.studies.compare.sweep_table import TITLES, Sweep, Swept
 
 if TYPE_CHECKING:
-    from viva.reports.result import Result
+    from viva.render.result import Result
     from viva.studies.compare.config import CompareConfig
     from viva.types import Sampling
 

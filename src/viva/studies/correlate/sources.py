@@ -130,7 +130,7 @@ def _columns_of(path: Path, earlier: Mapping[str, object]) -> dict[str, dict[str
 
 def noted(ranges: Sequence[str]) -> tuple[str, ...]:
     """A note that names models with a range in place of a figure, where there are any."""
-    from viva.reports.result import left_out
+    from viva.render.result import left_out
 
     return (f"Figures {left_out(list(dict.fromkeys(ranges)))}",) if ranges else ()
 

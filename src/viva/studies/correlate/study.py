@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,7 +20,7 @@ from viva.studies.options import Sources
 from viva.visible import one_line
 
 if TYPE_CHECKING:
-    from viva.reports.correlation import Correlations, CorrelationTables
+    from viva.studies.correlate.tables import Correlations, CorrelationTables
 
 
 class CorrelateConfig(Struct, kw_only=True):
@@ -60,11 +61,13 @@ def study(config: CorrelateConfig) -> CorrelationTables:
     """Correlate columns of figures over models: coefficients with intervals and p-values, how far they lean on single
     rows, and the rows far from the line. Raises VivaError for unknown columns and rows.
     """
-    from viva.reports.correlation import CorrelationTables
+    from viva.studies.correlate.chart import chart
+    from viva.studies.correlate.tables import CorrelationTables
 
     tables = _tables(config.sources, config)
     notes = [note for one in tables for note in one.notes]
-    return CorrelationTables(tuple(_correlated(one, config, notes) for one in tables), tuple(dict.fromkeys(notes)))
+    found = tuple(_correlated(one, config, notes) for one in tables)
+    return CorrelationTables(found, tuple(dict.fromkeys(notes)), drawing=partial(chart, found))
 
 
 def _tables(sources: Sequence[str], config: CorrelateConfig) -> list[Correlated]:
@@ -128,7 +131,7 @@ def _correlated(found: Correlated, config: CorrelateConfig, notes: list[str]) ->
     """The coefficients of every pair of columns that is asked for, and what families were made of its rows into
     `notes`. Raises VivaError for unknown columns."""
     from viva.analysis.correlation import correlate, pairs
-    from viva.reports.correlation import Correlations
+    from viva.studies.correlate.tables import Correlations
 
     title, table = found.title, found.table
     columns = _chosen(found, config)

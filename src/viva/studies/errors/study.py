@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -24,7 +25,7 @@ from viva.errors import VivaError, flag, option
 from viva.fields import note, pick
 from viva.io.tables import CsvText
 from viva.prompting import read_templates
-from viva.reports.text import json_text
+from viva.render.text import json_text
 from viva.runs.ask import BatchDispatcher, ask_judges, open_batch_dispatcher, refuse_unbatched
 from viva.runs.config import JudgeKey, JudgeUrl, LimitOptions, RejudgeOptions
 from viva.runs.open import OpenRun, open_evidence, open_judge_panel, prepare
@@ -34,8 +35,7 @@ from viva.types import ExamSpec
 from viva.visible import csv_safe
 
 if TYPE_CHECKING:
-    from viva.reports.errors import ErrorTables, Told
-
+    from viva.studies.errors.tables import ErrorTables, Told
 
 NO_TAG = "none"
 BATCHES = f"{STAGE}.batches.jsonl"
@@ -96,7 +96,8 @@ def study(config: ErrorsConfig, confirm: Confirm = confirm_endpoints) -> ErrorTa
 
 def _labelled(folder: RunFolder, config: ErrorsConfig, confirm: Confirm) -> ErrorTables:
     """Ask what is missing, and read all that there is."""
-    from viva.reports.errors import ErrorTables
+    from viva.studies.errors.chart import errors_chart
+    from viva.studies.errors.tables import ErrorTables
 
     limits = pick(LimitOptions, asdict(config))
     over = read_templates(config.instructions) if config.instructions else None
@@ -141,7 +142,8 @@ def _labelled(folder: RunFolder, config: ErrorsConfig, confirm: Confirm) -> Erro
         refuse_unbatched(opened, [judge.model for judge in judge_panel.judges])
         code = _ask_judges(opened, judge_panel, works, journal, open_batch_dispatcher(opened, stack, BATCHES))
         rows = [row for work in works for row in labelled(work, journal)]
-    return ErrorTables(_told(opened, judge_panel, rows, config), tuple(rows), code)
+    told = _told(opened, judge_panel, rows, config)
+    return ErrorTables(told, tuple(rows), code, drawing=partial(errors_chart, told.overall, told.names))
 
 
 def _check_by(evaluations: Sequence[Evaluation], config: ErrorsConfig) -> None:
@@ -179,7 +181,7 @@ def _ask_judges(
 def _told(opened: OpenRun, judge_panel: JudgePanel, rows: Sequence[Labelled], config: ErrorsConfig) -> Told:
     """Count the labels by model and type, and by the tag that is asked for."""
     from viva.analysis.errortypes import Typed, agreed, counted
-    from viva.reports.errors import Told
+    from viva.studies.errors.tables import Told
 
     by = "" if config.by == NO_TAG else config.by
     overall, parts = [], []

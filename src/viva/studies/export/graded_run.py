@@ -20,7 +20,7 @@ from viva.engine.stages import NO_REPLY_YET, EvidenceStore
 from viva.errors import StorageError, VivaError
 from viva.files import UNREADABLE, lines, reading
 from viva.interop.writing.answers import EvaluationResult
-from viva.reports.result import Result, settings
+from viva.render.result import Result, settings
 from viva.runs.answers import keys_of_answers
 from viva.runs.graded import refuse_adaptive
 from viva.runs.open import open_evidence

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,8 +18,9 @@ from viva.published import Column, Entry, Figure, Table, catalogue, plain, simil
 from viva.published.catalogue import declared
 
 if TYPE_CHECKING:
-    from viva.reports.printing import StudyResult
-    from viva.reports.result import Result
+    from viva.render.printing import StudyResult
+    from viva.render.result import Result
+    from viva.studies.published.tables import PublishedTables
     from viva.types import ExamSpec
 
 
@@ -61,8 +63,6 @@ def study(config: PublishedConfig) -> StudyResult:
 
     Raises VivaError for unknown benchmarks, tables, figures and models, and for runs that have none of the figures.
     """
-    from viva.reports.published import PublishedTables
-
     if config.figure:
         return _figure(config)
     found = _tables_of(config.benchmark, config.name)
@@ -70,8 +70,8 @@ def study(config: PublishedConfig) -> StudyResult:
         raise VivaError("the models of a run are rows of one table: name it after its benchmark")
     if config.name or config.all or config.model:
         kept = _narrowed(found, config.model)
-        return PublishedTables(tuple(_with_runs(one, config.run) for one in kept))
-    return PublishedTables(found, listing=True, notes=bool(config.benchmark))
+        return _drawn(tuple(_with_runs(one, config.run) for one in kept))
+    return _drawn(found, listing=True, notes=bool(config.benchmark))
 
 
 def _tables_of(benchmark: str, name: str) -> tuple[Table, ...]:
@@ -84,10 +84,15 @@ def _tables_of(benchmark: str, name: str) -> tuple[Table, ...]:
     return tables(benchmark)
 
 
+def _drawn(found: tuple[Table, ...], *, listing: bool = False, notes: bool = True) -> PublishedTables:
+    from viva.studies.published.chart import chart
+    from viva.studies.published.tables import PublishedTables
+
+    return PublishedTables(found, listing, notes, drawing=partial(chart, found, listing=listing))
+
+
 def _figure(config: PublishedConfig) -> StudyResult:
     """A paper's figure. Raises VivaError for one that is not drawn here, and for one of runs without any."""
-    from viva.reports.published import PublishedTables
-
     if not config.benchmark:
         raise VivaError(f"{config.figure[:20]!r} is a figure of which paper? name its benchmark", field="figure")
     figures = declared(config.benchmark).figures
@@ -100,11 +105,11 @@ def _figure(config: PublishedConfig) -> StudyResult:
     if figure.study:
         return _studied(figure, config)
     if not figure.table:
-        return PublishedTables((_by_way(figure, config),))
+        return _drawn((_by_way(figure, config),))
     found = table(config.benchmark, figure.table)
     kept = tuple(one for one in found.columns if not figure.columns or one.name.startswith(figure.columns))
     (drawn,) = _narrowed([replace(found, columns=kept, title=figure.shows)], config.model)
-    return PublishedTables((_with_runs(drawn, config.run),))
+    return _drawn((_with_runs(drawn, config.run),))
 
 
 def _studied(figure: Figure, config: PublishedConfig) -> StudyResult:

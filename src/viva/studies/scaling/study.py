@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -22,7 +23,7 @@ from viva.visible import one_line
 if TYPE_CHECKING:
     from viva.analysis.scaling import Kind
     from viva.analysis.scalinggroups import Group, Point
-    from viva.reports.scaling import Scaling, Scalings
+    from viva.studies.scaling.tables import Scaling, Scalings
 
 
 class ScalingConfig(Struct, kw_only=True):
@@ -87,7 +88,8 @@ def study(config: ScalingConfig) -> Scalings:
 
     Raises VivaError where too few models have a size and a score.
     """
-    from viva.reports.scaling import Scalings
+    from viva.studies.scaling.chart import drawing
+    from viva.studies.scaling.tables import Scalings
 
     kinds = _curve_kinds(config)
     asked = Source(
@@ -97,14 +99,15 @@ def study(config: ScalingConfig) -> Scalings:
         sizes=read_sizes(config.sizes) if config.sizes else {},
         questions=config.questions,
     )
-    return Scalings(tuple(_fitted(one, kinds, config) for one in found_in(config.sources, asked)))
+    found = tuple(_fitted(one, kinds, config) for one in found_in(config.sources, asked))
+    return Scalings(found, drawing=partial(drawing, found))
 
 
 def _fitted(found: ScalingData, kinds: Sequence[Kind], config: ScalingConfig) -> Scaling:
     """Fits, predictions and breaks of the chosen models."""
     from viva.analysis.scalinggroups import best_of_size, frontier, grouped, studied
-    from viva.reports.result import left_out
-    from viva.reports.scaling import Scaling
+    from viva.render.result import left_out
+    from viva.studies.scaling.tables import Scaling
 
     references = _references(found, config.reach)
     found = _chosen(found, config)

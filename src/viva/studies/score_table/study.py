@@ -22,9 +22,9 @@ from viva.types import ScoreRow
 from viva.visible import one_line
 
 if TYPE_CHECKING:
-    from viva.reports.difficulty import DifficultyLevels
-    from viva.reports.leaderboard import LeaderboardRow, ScoreTable
-    from viva.reports.printing import StudyResult
+    from viva.render.printing import StudyResult
+    from viva.studies.score_table.difficulty import DifficultyLevels
+    from viva.studies.score_table.tables import LeaderboardRow, ScoreTable
 
 
 _Count = Annotated[int, Meta(ge=1, le=100_000)]
@@ -92,7 +92,7 @@ def study(config: ScoreTableConfig) -> StudyResult:
 
 
 def _leaderboard(models: Mapping[str, ModelScores], config: ScoreTableConfig, levels: Mapping[str, int]) -> ScoreTable:
-    from viva.reports import leaderboard as report
+    from viva.studies.score_table import tables as report
 
     most = max((len(answers) for model in models.values() for answers in model.scores.values()), default=1)
     group = min(config.group, max(1, most))  # of three answers there is no best of ten
@@ -120,7 +120,7 @@ def _difficulty(
     models: Mapping[str, ModelScores], config: ScoreTableConfig, given: Mapping[str, int]
 ) -> DifficultyLevels:
     from viva.analysis.difficulty import levels
-    from viva.reports.difficulty import DifficultyLevels, Grouping
+    from viva.studies.score_table.difficulty import DifficultyLevels, Grouping
 
     def scores(name: str | None) -> dict[str, list[float | None]] | None:
         if name is None:
@@ -197,7 +197,7 @@ def _published_rows(benchmark: str, models: Mapping[str, ModelScores], said: Seq
 
 def _notes_on_published(benchmark: str, standings: Sequence[LeaderboardRow], rows: Mapping[str, Entry]) -> list[str]:
     """What keeps published rows from standing next to the table's models."""
-    from viva.reports.leaderboard import same_questions
+    from viva.studies.score_table.tables import same_questions
 
     notes: list[str] = []
     questions = max(row.questions for row in standings)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,7 +20,7 @@ from viva.visible import one_line
 
 if TYPE_CHECKING:
     from viva.analysis.training import Point, Training
-    from viva.reports.training import Trainings
+    from viva.studies.training.tables import Trainings
 
 
 class TrainingConfig(Struct, kw_only=True):
@@ -112,11 +113,12 @@ def study(config: TrainingConfig) -> Trainings:
 
     Raises DataError where no model's training is known.
     """
-    from viva.reports.training import Trainings
+    from viva.studies.training.chart import training_chart
+    from viva.studies.training.tables import Trainings
 
     progress = Progress(read_checkpoints(config.checkpoints) if config.checkpoints else None)
     found, notes = _trainings(config.runs, progress, config)
-    return Trainings(tuple(found), tuple(notes))
+    return Trainings(tuple(found), tuple(notes), drawing=partial(training_chart, found))
 
 
 def _trainings(runs: Sequence[Path], progress: Progress, config: TrainingConfig) -> tuple[list[Training], list[str]]:

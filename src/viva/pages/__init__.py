@@ -1,0 +1,1 @@
+"""Pages: runs, a run, its answers, a report, a leaderboard, a review; served, or written as files."""

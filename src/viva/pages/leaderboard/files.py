@@ -1,0 +1,201 @@
+"""The site as files: pages, tables, data. A folder is touched only where it is new, empty, or a site of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from viva.analysis.wording import score_text
+from viva.errors import StorageError, VivaError, option
+from viva.files import write_whole
+from viva.pages.leaderboard.content import BenchmarkPage, Board, Row, RunFile, Site
+from viva.pages.leaderboard.pages import csv_of, pages
+from viva.render.printing import Records, StudyResult, csv_text
+from viva.render.result import Grid
+from viva.visible import csv_safe
+
+MARKER = ".viva-site.json"
+"""Says that a folder is a site of ours, and which of its files are."""
+
+
+class Marker(Struct, kw_only=True):
+    """What MARKER holds."""
+
+    viva: str
+    made: str
+    files: list[str]
+
+
+def build(site: Site, out: Path, runs: Sequence[RunFile] = ()) -> list[str]:
+    """Write the site and give its files' paths. Only files that an earlier build wrote are replaced or removed; what
+    else lies in the folder (a CNAME, a .git) stays.
+
+    `runs`: those whose answers are in the site, too.
+
+    Raises VivaError for a folder that is neither new, empty nor a site, StorageError where it cannot be written.
+    """
+    earlier = check_out(out)
+    written: list[str] = []
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        _mark(site, out, earlier)  # first: also what is interrupted is a site of ours, and can be made again
+        try:
+            for name, content in _files(site, runs):
+                _write(out, name, content)
+                written.append(name)
+            for run in runs:
+                path = _inside(out, run.page)
+                path.parent.mkdir(exist_ok=True)
+                run.write(path)
+                written.append(run.page)
+            for name in sorted(set(earlier) - set(written)):
+                _inside(out, name).unlink(missing_ok=True)
+            earlier = []
+        finally:
+            _mark(site, out, list(dict.fromkeys([*written, *earlier])))
+    except OSError as problem:
+        raise StorageError(
+            f"cannot write the site {out}: {problem.filename or ''} {problem.strerror}; choose a folder for "
+            f"{option('out')} that "
+            "you may write in"
+        ) from None
+    return written
+
+
+def _mark(site: Site, out: Path, files: list[str]) -> None:
+    """Say which files are the site's."""
+    marker = Marker(viva=site.viva, made=site.made, files=files)
+    _write(out, MARKER, msgspec.json.format(msgspec.json.encode(marker), indent=1).decode() + "\n")
+
+
+def check_out(out: Path) -> list[str]:
+    """The files of the site that is there already; empty for a new or empty folder. Writes nothing.
+
+    Raises VivaError for what must not be overwritten.
+    """
+    if not out.exists() and not out.is_symlink():
+        return []
+    if not out.is_dir():
+        raise VivaError(f"{out} is a file: name a folder for the site", field="out")
+    marker = out / MARKER
+    if not marker.exists():
+        if any(out.iterdir()):
+            raise VivaError(
+                f"{out} holds other things than a site of Viva's (it has no {MARKER}): name a new folder", field="out"
+            )
+        return []
+    try:
+        files = msgspec.json.decode(marker.read_bytes(), type=Marker).files
+    except (msgspec.DecodeError, UnicodeDecodeError, OSError) as problem:
+        raise VivaError(f"{marker} is damaged ({problem}): name a new folder for the site") from None
+    for name in files:
+        _inside(out, name)
+    return files
+
+
+def _inside(out: Path, name: str) -> Path:
+    """The path of a file of the site. Never outside the folder, whatever the marker file says."""
+    parts = name.split("/")
+    safe = 1 <= len(parts) <= 2 and all(
+        part and part[0] != "." and "\\" not in part and "\0" not in part for part in parts
+    )
+    if not safe or (len(parts) == 2 and (out / parts[0]).is_symlink()):
+        raise VivaError(f"{out / MARKER} names {name!r}, which is no file of a site: name a new folder for the site")
+    return out.joinpath(*parts)
+
+
+def _write(out: Path, name: str, content: str) -> None:
+    """Whole or not at all: who reads the site meanwhile sees the old page or the new one."""
+    path = out / MARKER if name == MARKER else _inside(out, name)
+    path.parent.mkdir(exist_ok=True)
+    write_whole(path, content.encode())
+
+
+def _files(site: Site, runs: Sequence[RunFile]) -> Iterator[tuple[str, str]]:
+    yield from pages(site, runs)
+    for page in site.benchmarks:
+        for board in page.boards:
+            yield csv_of(page, board), board_csv(board)
+    yield "leaderboard.json", msgspec.json.encode(site).decode() + "\n"
+
+
+_FACTS = ("family", "type", "domain", "access", "total", "active", "url")
+_COLUMNS = (
+    "model", "origin", "kind", "rank", "first", "last", "score", "low", "high", "widest", "n", "unscored", "floor",
+    "ceiling", *_FACTS, "source", "signature",
+)  # fmt: skip
+
+
+def board_csv(board: Board) -> str:
+    """A row a model, shares of 1, unrounded."""
+    named = [f"{one.group}: {one.label}" for one in board.dimensions]
+    rows = [(*_cells(row), *(figure and figure.mean for figure in row.figures)) for row in board.rows]
+    return csv_text((*_COLUMNS, *map(csv_safe, named)), rows)
+
+
+def _cells(row: Row) -> tuple[object, ...]:
+    score, rank = row.score, row.rank
+    return (
+        *(row.model, "own" if row.own else "published", row.kind),
+        *((rank.place, rank.first, rank.last) if rank else (None, None, None)),
+        *((score.mean, score.low, score.high) if score else (None, None, None)),
+        "yes" if row.widest else "",
+        *((score.n, score.unanswered, score.floor, score.ceiling) if score and score.n else (None, 0, None, None)),
+        *(getattr(row.facts, word) for word in _FACTS),
+        *(row.origin, row.signature),
+    )
+
+
+@dataclass(frozen=True, repr=False)
+class LeaderboardSite(StudyResult):
+    """Rankings, and the site that shows them."""
+
+    site: Site
+    left_out: tuple[str, ...] = ()
+    """What could not be ranked, and why."""
+    unused: tuple[str, ...] = ()
+    """Models of the user's file that no run has."""
+
+    def tables(self) -> list[Grid]:
+        """A table a board."""
+        return [_board_grid(page, board) for page in self.site.benchmarks for board in page.boards]
+
+    def closing(self) -> list[str]:
+        """What was left out, and why."""
+        return [*self.site.notes, *(note for page in self.site.benchmarks for one in page.boards for note in one.notes)]
+
+    def records(self) -> Records:
+        """A row a model and board, shares of 1, unrounded."""
+        return ("benchmark", "board", *_COLUMNS), [
+            (page.name, board.title, *_cells(row))
+            for page in self.site.benchmarks
+            for board in page.boards
+            for row in board.rows
+        ]
+
+    def data(self) -> object:
+        """The whole site."""
+        return self.site
+
+    def write(self, folder: str | PathLike[str], runs: Sequence[RunFile] = ()) -> list[str]:
+        """Write the site as static files, whose paths these are, with the answers of `runs`.
+
+        Raises VivaError, StorageError.
+        """
+        return build(self.site, Path(folder), runs)
+
+
+def _board_grid(page: BenchmarkPage, board: Board) -> Grid:
+    rows = tuple(
+        (
+            *(row.model, row.rank.text if row.rank else "–", score_text(row.score) if row.score else "–"),
+            *(f"{row.score.n:,}" if row.score and row.score.n else "–", row.origin),
+        )
+        for row in board.rows
+    )
+    return Grid(f"{page.title} · {board.title}", ("model", "rank", "score", "answers", "source"), rows)

@@ -1,0 +1,371 @@
+"""The site as HTML: file name → page. Every page stands on its own: style, scripts and data are in it, and its policy
+lets nothing leave it."""
+
+from __future__ import annotations
+
+import functools
+import statistics
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from urllib.parse import urlencode, urlsplit
+
+import msgspec
+from jinja2 import Environment
+from msgspec import Struct
+
+from viva.analysis.standings import THRESHOLDS
+from viva.analysis.wording import percent, score_text
+from viva.errors import DataError
+from viva.pages.leaderboard.assembling import ModelPage, RankedRow, model_pages
+from viva.pages.leaderboard.content import BenchmarkPage, Board, Dimension, Facts, Row, RunFile, Site
+from viva.pages.leaderboard.naming import slug
+from viva.pages.shell import Inlined, asset, templates
+from viva.published import plain
+from viva.visible import one_line
+from viva.web.charts import script as charts_script
+from viva.web.pages import asset as chart_asset
+
+GROUPS = 10
+"""Groups of columns that one table offers; the style sheet knows so many."""
+_SIZED = 5
+"""Models of known size from which a curve over size is drawn."""
+_SELECTS = (
+    ("origin", "From"), ("family", "Family"), ("type", "Type"), ("domain", "Domain"), ("access", "Access"),
+)  # fmt: skip
+
+
+def pages(site: Site, runs: Sequence[RunFile] = ()) -> Iterator[tuple[str, str]]:
+    """Path inside the site → page, one at a time. `runs`: those whose answers are in the site."""
+    models = model_pages(site)
+    site = msgspec.structs.replace(site, lists_runs=bool(runs))
+    yield "index.html", _front(site, models, {run.name: run.page for run in runs})
+    if runs:
+        yield "runs.html", _page(site, "runs_file.html", here="runs.html", kind="tables", runs=runs)
+    for page in site.benchmarks:
+        yield page.page, _benchmark(site, page)
+    twins = _twins(models)
+    for model in models:
+        yield f"models/{model.page}", _model(site, model, twins.get(model.page))
+
+
+def csv_of(page: BenchmarkPage, board: Board) -> str:
+    """Where a board's table stands in the site."""
+    return f"tables/{page.page.removesuffix('.html')}-{board.key}.csv"
+
+
+@functools.cache
+def _inlined(kind: str) -> Inlined:
+    """Styles and scripts of a page, whole: `plain`, with `tables`, or of a `benchmark`."""
+    styles = (
+        *map(asset, ("viva.css", "leaderboard.css")),
+        *((chart_asset("chart.css"),) if kind == "benchmark" else ()),
+    )
+    scripts = {"plain": (), "tables": ("tables.js",), "benchmark": ("tables.js", "profile.js")}[kind]
+    return Inlined(styles, (*map(asset, scripts), *((charts_script(),) if kind == "benchmark" else ())))
+
+
+@functools.cache
+def _templates() -> Environment:
+    made = templates()
+    made.filters["file"] = slug
+    made.globals |= {
+        "billions": lambda size: f"{size:g}",
+        "capital": lambda text: text[:1].upper() + text[1:],
+        "count": lambda rows, word: f"{len(rows):,} {word}{'' if len(rows) == 1 else 's'}",
+        "csv_of": csv_of,
+        "best_of": _best_of,
+        "linkable": linkable,
+    }
+    return made
+
+
+def _page(site: Site, template: str, *, here: str, kind: str = "plain", root: str = "", **more: object) -> str:
+    made: str = (
+        _templates()
+        .get_template(template)
+        .render(
+            site=site,
+            here=here,
+            root=root,
+            **_inlined(kind),
+            shows_published=any(not row.own for page in site.benchmarks for board in page.boards for row in board.rows),
+            **more,
+        )
+    )
+    return made
+
+
+def linkable(address: str) -> bool:
+    """Whether an address may become a link: http or https with a host, and nothing unseen in it."""
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.netloc) and address.isascii() and address.isprintable()
+
+
+def _best_of(board: Board) -> Row | None:
+    """The best row that lacks nothing: a mean that leaves answers out heads no page."""
+    return next((row for row in board.rows if row.rank is not None and row.score and row.score.complete), None)
+
+
+class Column(Struct, frozen=True):
+    """A board as a column of the first page."""
+
+    page: BenchmarkPage
+    board: Board
+    rows: Mapping[str, Row]
+    """Model's page → its row; of several the best."""
+
+
+def _front(site: Site, models: Sequence[ModelPage], answers: Mapping[str, str]) -> str:
+    """Models by boards: one's own boards, then the papers'."""
+    columns = []
+    for page in site.benchmarks:
+        for board in page.boards:
+            rows = {row.page: row for row in reversed(board.rows) if row.own == board.own}
+            columns.append(Column(page, board, rows))
+    columns.sort(key=lambda one: (not one.board.own, -len(one.rows)))
+    notes = dict.fromkeys(said for column in columns for row in column.rows.values() for said in row.forced)
+    selects = [
+        (name, label, values)
+        for name, label in _SELECTS
+        if name in ("origin", "family", "access") and len(values := _values(models, name)) > 1
+    ]
+    return _page(
+        site,
+        "leaderboard.html",
+        here="index.html",
+        kind="tables",
+        models=sorted(models, key=lambda one: (not one.own, -sum(one.page in column.rows for column in columns))),
+        columns=columns,
+        footnotes={said: place for place, said in enumerate(notes, 1)},
+        selects=selects,
+        answers_of=lambda column, row: _answers(answers.get(row.origin, ""), column.board, row),
+    )
+
+
+def _answers(page: str, board: Board, row: Row) -> str:
+    """The address of a row's answers; empty where the site has none of its run."""
+    return f"{page}#{urlencode({'items.model': row.model}, errors='replace')}" if page else ""
+
+
+def _values(rows: Sequence[ModelPage] | Sequence[Row], name: str) -> list[str]:
+    if name == "origin":
+        return sorted({"own" if row.own else "published" for row in rows})
+    return sorted({value for row in rows if (value := getattr(row.facts, name))}, key=str.casefold)
+
+
+def _benchmark(site: Site, page: BenchmarkPage) -> str:
+    def selects_of(board: Board) -> list[tuple[str, str, list[tuple[str, str]]]]:
+        found = [
+            (name, label, [(value, value) for value in values])
+            for name, label in _SELECTS
+            if len(values := _values(board.rows, name)) > 1
+        ]
+        sizes = sorted(row.facts.total for row in board.rows if row.facts.total is not None)
+        if sizes and sizes[0] != sizes[-1]:
+            found.append(("size", "Billions of parameters", _ranges(sizes)))
+        return found
+
+    charts = [list(_charts(board)) for board in page.boards]
+    return _page(
+        site,
+        "benchmark.html",
+        here=page.page,
+        kind="benchmark",
+        page=page,
+        charts=charts,
+        groups_of=groups_of,
+        selects_of=selects_of,
+        words_of=_words_of,
+        word_of=lambda row, name: getattr(row.facts, name),
+        order_of=_order_of,
+        ids_of=_ids_of,
+    )
+
+
+def _ranges(sizes: Sequence[float]) -> list[tuple[str, str]]:
+    """The ranges between the thresholds that hold a model, for a select: "3..8"."""
+    edges = [0.0, *THRESHOLDS]
+    found: list[tuple[str, str]] = []
+    for low, high in zip(edges, [*THRESHOLDS, None], strict=True):
+        if any(low < size and (high is None or size <= high) for size in sizes):
+            # What is said to be 8 lies in the range that ends there, not in the one that begins.
+            least = f"{low + 1e-6:.6f}" if low else ""
+            words = f"over {low:g}" if high is None else f"{low:g} to {high:g}" if low else f"up to {high:g}"
+            found.append((f"{least}..{'' if high is None else f'{high:g}'}", words))
+    return found
+
+
+def _words_of(board: Board) -> list[tuple[str, str]]:
+    """The columns of words (and the size) that at least one row has something for."""
+    names = (("size", "Billions"), ("family", "Family"), ("type", "Type"), ("domain", "Domain"), ("access", "Access"))
+    return [(name, label) for name, label in names if any(_known(row.facts, name) for row in board.rows)]
+
+
+def _known(facts: Facts, name: str) -> bool:
+    return facts.total is not None if name == "size" else bool(getattr(facts, name))
+
+
+def _ids_of(board: Board) -> list[str]:
+    """What the address calls each row: as its page, and numbered where a model has several."""
+    seen: Counter[str] = Counter()
+    found: list[str] = []
+    for row in board.rows:
+        name = row.page.removesuffix(".html")
+        seen[name] += 1
+        found.append(name if seen[name] == 1 else f"{name}~{seen[name]}")
+    return found
+
+
+def _order_of(row: Row) -> str:
+    """What sorting by rank goes by; rows without a rank come last."""
+    return f"{row.rank.place}" if row.rank else ""
+
+
+def groups_of(board: Board) -> list[tuple[str, list[tuple[int, Dimension]]]]:
+    """The dimensions by table, each with its place in a row's figures; what no row has a figure for is left out."""
+    groups: dict[str, list[tuple[int, Dimension]]] = {}
+    for index, dimension in enumerate(board.dimensions):
+        if any(row.figures[index] is not None for row in board.rows):
+            groups.setdefault(dimension.group, []).append((index, dimension))
+    return list(groups.items())[:GROUPS]
+
+
+def _charts(board: Board) -> Iterator[tuple[str, str]]:
+    """A board's charts as specifications: standings, and scores over size."""
+    from viva.pages.leaderboard.chart import chart
+    from viva.render import charts
+
+    if sum(row.score is not None for row in board.rows) > 1:
+        yield "standings", charts.as_json(charts.spec(chart(board)))
+    sized = _scaling(board)
+    if sized is not None:
+        yield "size", sized
+
+
+def _scaling(board: Board) -> str | None:
+    """Scores over size with the curves of `viva scaling`, of the rows that have a rank; None for too few of them."""
+    from viva.analysis.scalinggroups import Point, studied
+    from viva.render import charts
+    from viva.studies.scaling.chart import chart
+    from viva.studies.scaling.tables import Scaling
+
+    points = [
+        Point(
+            model=row.model,
+            size=row.facts.total,
+            score=row.score.mean,
+            low=row.score.low,
+            high=row.score.high,
+            partial=not row.score.complete,
+        )
+        for row in board.rows
+        if row.rank is not None and row.score is not None and row.score.mean is not None and row.facts.total
+    ]
+    if len(points) < _SIZED or len({point.size for point in points}) < 3:
+        return None
+    try:
+        group = studied("all models", points, ["log"])
+        drawn = chart(Scaling(title=one_line(board.title, 150), parameters="total", groups=(group,)))
+    except DataError:
+        return None  # no curve through such points: the table has the sizes
+    return charts.as_json(charts.spec(drawn)) if group.fits else None
+
+
+class Bar(Struct, frozen=True):
+    """One dimension on a model's page, in per cent of the track."""
+
+    label: str
+    start: str
+    """Where the bar begins: at 0, or of a range at its lower end."""
+    length: str
+    least: str
+    spread: str
+    middle: str
+    text: str
+    interval: str
+
+
+def _model(site: Site, model: ModelPage, twin: ModelPage | None) -> str:
+    facts = model.facts
+    told = [
+        (name, str(getattr(facts, name))) for name in ("family", "type", "domain", "access") if getattr(facts, name)
+    ]
+    if facts.total is not None:
+        mixture = facts.active is not None and facts.active != facts.total
+        told.append(("parameters", f"{facts.total:g} billion" + (f", {facts.active:g} active" if mixture else "")))
+    return _page(
+        site,
+        "model.html",
+        here="",
+        root="../",
+        model=model,
+        before=model.standings[0].before,
+        after=model.standings[0].after,
+        twin=twin,
+        facts=told,
+        bars_of=_bars_of,
+    )
+
+
+def _bars_of(standing: RankedRow) -> list[tuple[str, list[Bar]]]:
+    found: list[tuple[str, list[Bar]]] = []
+    for name, members in groups_of(standing.board):
+        bars = [bar for index, dimension in members if (bar := _bar(standing, index, dimension.label))]
+        if bars:
+            found.append((name, bars))
+    return found
+
+
+def _bar(standing: RankedRow, index: int, label: str) -> Bar | None:
+    figure = standing.row.figures[index]
+    if figure is None:
+        return None
+    least, middle, most = _spans(standing.board)[index]
+    known = figure.low is not None and figure.high is not None
+    start, end = (figure.floor, figure.ceiling) if figure.mean is None else (0.0, figure.mean)
+    return Bar(
+        label=label,
+        start=_place(start),
+        length=_place(end - start),
+        least=_place(least),
+        spread=_place(most - least),
+        middle=_place(middle),
+        text=score_text(figure),
+        interval=f"{percent(figure.low)}, {percent(figure.high)}" if known else "",
+    )
+
+
+_SPANS: dict[int, tuple[Board, list[tuple[float, float, float]]]] = {}
+
+
+def _spans(board: Board) -> list[tuple[float, float, float]]:
+    """Of every dimension the lowest, the median and the highest of the board; made once a board, not once a model."""
+    known = _SPANS.get(id(board))
+    if known is None or known[0] is not board:
+        made: list[tuple[float, float, float]] = []
+        for index in range(len(board.dimensions)):
+            figures = [figure for row in board.rows if (figure := row.figures[index]) is not None]
+            values = [figure.mean for figure in figures if figure.mean is not None]
+            made.append((min(values), statistics.median(values), max(values)) if values else (0.0, 0.0, 0.0))
+        known = _SPANS[id(board)] = (board, made)
+    return known[1]
+
+
+def _place(share: float) -> str:
+    return f"{100 * min(1.0, max(0.0, share)):.2f}"
+
+
+def _twins(models: Sequence[ModelPage]) -> dict[str, ModelPage]:
+    """A model of the user's runs and the published one of the same name, each for the other's page."""
+    by_name: dict[tuple[bool, str], ModelPage] = {
+        (model.own, plain(model.name.rpartition("/")[2])): model for model in models
+    }
+    found: dict[str, ModelPage] = {}
+    for (own, name), model in by_name.items():
+        other = by_name.get((not own, name))
+        if other is not None and name:
+            found[model.page] = other
+    return found

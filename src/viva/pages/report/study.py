@@ -1,0 +1,217 @@
+"""The page of one or several runs: their results together, and as many answers as fit."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct
+
+from viva.engine.folder import RunFolder
+from viva.errors import flag
+from viva.fields import note
+from viva.runs.graded import runs_in
+from viva.visible import one_line
+
+if TYPE_CHECKING:
+    from viva.engine.answer import Answer
+    from viva.pages.report.writing import Spooled
+    from viva.render.result import Report, Result
+    from viva.runs.results import Reported
+
+DEFAULT_ITEMS = 100_000
+DEFAULT_SIZE = 100.0
+"""Megabytes that a report may have."""
+_FRAME = 3.0
+"""Of these, for all but the items: the drawing library, tables, charts."""
+
+
+class PageOptions(Struct, kw_only=True):
+    """How large a page may be, and what it is called."""
+
+    title: Annotated[str, note("What the page is called.  [default: the runs' names]")] = ""
+    items: Annotated[
+        int,
+        Meta(
+            ge=0,
+            description="Show so many answers at most; of more, a sample of every exam, model and outcome. All are "
+            "counted.",
+        ),
+    ] = DEFAULT_ITEMS
+    max_size: Annotated[
+        float, Meta(ge=4), note("How large the page may be; answers are sampled until it is.", metavar="MB")
+    ] = DEFAULT_SIZE
+    seed: Annotated[int, note("Draws the sample.")] = 0
+
+
+def runs_at(path: Path) -> list[Path]:
+    """The folder itself where it is a run, else all runs in it."""
+    if not path.is_dir():
+        RunFolder.open(path)  # says what it is not
+    return runs_in(path)
+
+
+Names = dict[tuple[int, str, str], str]
+"""(number of the run, exam, model) → what the report calls the model."""
+
+
+def names_of(read: Sequence[Reported]) -> Names:
+    """Models by their names; with the run's where one sat an exam in several runs."""
+    times = Counter((result.exam, result.model) for run in read for result in run.results)
+    return {
+        (number, result.exam, result.model): result.model
+        if times[result.exam, result.model] == 1
+        else f"{result.model} ({run.folder.path.name})"
+        for number, run in enumerate(read)
+        for result in run.results
+    }
+
+
+def differing_names(names: Names) -> Names:
+    """Paths of models without the folders that all of them have in common; other names stay."""
+    paths = {name for name in names.values() if name.count("/") > 1 and "://" not in name}
+    folders = zip(*(name.split("/")[:-1] for name in paths), strict=False)
+    shared = [level[0] for level in itertools.takewhile(lambda level: len(set(level)) == 1, folders)]
+    start = len("/".join(shared)) + 1
+    short = {name: name[start:] if name in paths and shared else name for name in names.values()}
+    return names if len(set(short.values())) < len(short) else {key: short[name] for key, name in names.items()}
+
+
+def together(read: Sequence[Reported], names: Names) -> Report:
+    """The results of all runs as one report."""
+    from viva.render.result import Report
+
+    results = [
+        msgspec.structs.replace(result, model=name, tables=tuple(_named(table, name) for table in result.tables))
+        for number, run in enumerate(read)
+        for result in run.results
+        for name in (names[number, result.exam, result.model],)
+    ]
+    notes = list(dict.fromkeys(note for run in read for note in run.notes))
+    return Report(
+        run=", ".join(str(run.folder.path) for run in read),
+        results=tuple(results),
+        notes=(*_uneven(results), *notes),
+        canaries=tuple(one for run in read for one in run.canaries),
+    )
+
+
+def write_report(
+    read: Sequence[Reported], names: Names, report: Report, config: PageOptions, out: Path
+) -> tuple[int, int, list[str]]:
+    """Write the page of some runs. Returns its bytes, how many answers it shows, and warnings about comparing."""
+    from viva.pages.report.content import page_of
+    from viva.pages.report.writing import write_page
+
+    names = differing_names(names)
+    report = together(read, names)
+    title = config.title or ", ".join(one_line(run.folder.path.resolve().name, 80) for run in read[:4]) + (
+        f" and {len(read) - 4} more runs" if len(read) > 4 else ""
+    )
+    # Above all charts, not in a note below them: what they show beside each other is no comparison.
+    warnings = [warning for run in read for warning in run.warnings] + list(_uneven(report.results))
+    called = [one_line(run.folder.path.resolve().name, 200) for run in read]
+    above = [*(note for run in read for note in run.estimates), *warnings]
+    page = page_of(report, [run.folder.record for run in read], title, names=called, warnings=above)
+    spooled, notes = _spool_items(read, names, config, out.absolute().parent)
+    try:
+        size = write_page(out, page, spooled, notes)
+    finally:
+        if spooled:
+            spooled.close()
+    return size, spooled.written.items if spooled else 0, warnings
+
+
+def _named(table: Any, name: str) -> Any:
+    return table if table.model == name else msgspec.structs.replace(table, model=name)
+
+
+def _uneven(results: Sequence[Result]) -> Iterator[str]:
+    """Exams of one label that were asked in different ways: their rows are no comparison of models."""
+    from viva.pages.leaderboard.settings import differing
+
+    exams: dict[tuple[int, str], list[str]] = {}
+    for exam in dict.fromkeys(result.exam for result in results):
+        ways = _ways([result for result in results if result.exam == exam])
+        if len(ways) > 1:
+            exams.setdefault((len(ways), differing(ways)), []).append(exam)
+    for (count, what), names in exams.items():
+        was, its = ("was", "its") if len(names) == 1 else ("were", "their")
+        yield (
+            f"{', '.join(names)} {was} asked in {count} different ways in these runs ({what}; see the signatures): "
+            f"{its} rows are not all the same measurement."
+        )
+
+
+def _ways(results: Sequence[Result]) -> list[dict[str, str]]:
+    """The ways of asking, by the parts of the signatures in which models of one comparison may not differ."""
+    from viva.pages.leaderboard.settings import OF_THE_MODEL, OF_THE_REQUEST, for_baseline, of_baseline
+
+    found: list[dict[str, str]] = []
+    signed = [dict(part.split(":", 1) for part in one.signature.split("|") if ":" in part) for one in results]
+    for settings in sorted(signed, key=of_baseline):
+        parts = {name: value for name, value in settings.items() if name not in OF_THE_MODEL | {"seed"}}
+        if not of_baseline(settings):
+            if parts not in found:
+                found.append(parts)
+        elif for_baseline(parts) not in map(for_baseline, found):
+            like = found[0] if found else parts
+            found.append(for_baseline(parts) | {name: like[name] for name in OF_THE_REQUEST if name in like})
+    return found
+
+
+def _spool_items(
+    read: Sequence[Reported], names: Names, config: PageOptions, folder: Path
+) -> tuple[Spooled | None, list[str]]:
+    """The items packed, as many as fit, and what the page says of those that it leaves out."""
+    from viva.pages.report.sampling import stratified
+    from viva.pages.report.writing import Spooled
+
+    total, capacity = sum(len(run.strata) for run in read), int((config.max_size - _FRAME) * 1e6)
+    if not config.items or not total:
+        return None, []
+    strata = [(number, stratum) for number, run in enumerate(read) for stratum in run.strata]
+    count, because = min(total, config.items), f"{flag('items')} {config.items:,}"
+    while True:
+        chosen = stratified(strata, count, config.seed)
+        spooled = Spooled(folder, capacity)
+        if spooled.fill(_items(read, names, chosen)) or count == 1:
+            break
+        # So many characters held so many items; a little less of that, since items differ.
+        held = spooled.written.items * capacity / max(1, spooled.written.size)
+        spooled.close()
+        count, because = max(1, min(int(count * 0.9), int(held * 0.92))), f"{flag('max_size')} {config.max_size:g}"
+    notes = []
+    if chosen is not None:
+        notes.append(
+            f"{count:,} of {total:,} answers are here ({because}): a sample of every exam, model and outcome in "
+            f"proportion, seed {config.seed}. All numbers of this report come from all {total:,} scores."
+        )
+    if spooled.written.cut:
+        from viva.pages.report.items import LONGEST
+
+        notes.append(
+            f"{spooled.written.cut:,} answers have a text of more than {LONGEST:,} characters, which is cut there; the "
+            "run's responses.jsonl has it whole."
+        )
+    return spooled, notes
+
+
+def _items(read: Sequence[Reported], names: Names, chosen: set[int] | None) -> Iterator[Answer]:
+    starts = [0, *itertools.accumulate(len(run.strata) for run in read)]
+    for number, run in enumerate(read):
+        yield from run.items(_wanted(chosen, starts[number]), _called(names, number))
+
+
+def _wanted(chosen: set[int] | None, start: int) -> Callable[[int], bool]:
+    if chosen is None:
+        return lambda place: True
+    return lambda place: start + place in chosen
+
+
+def _called(names: Names, number: int) -> Callable[[str, str], str]:
+    return lambda exam, model: names[number, exam, model]

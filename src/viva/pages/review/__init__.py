@@ -1,0 +1,1 @@
+"""The experts' pages: answers to mark, and drafts to approve."""

@@ -1,0 +1,220 @@
+"""Questions by models: who got what, and where models disagree."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import fmean, pstdev
+from typing import Literal, get_args
+from urllib.parse import parse_qsl
+
+import msgspec
+from msgspec import Struct
+
+from viva.benchmarks.outcomes import finer
+from viva.pages.runs import filters
+from viva.pages.runs.filters import Chosen
+from viva.pages.runs.folders import slug
+from viva.pages.runs.grading import Sheet
+from viva.pages.runs.opened import ResultRow
+from viva.pages.runs.run_view import Graded, RunView
+from viva.types import Question, points_of
+
+ROWS = 500
+"""Questions on a page."""
+KEPT = 8
+
+Order = Literal["asked", "spread", "hardest", "easiest"]
+ORDERS: tuple[Order, ...] = get_args(Order)
+
+
+class MatrixChoice(Struct, frozen=True, kw_only=True):
+    """Which questions, in which order; a filter's outcome is one that any of the models has."""
+
+    chosen: Chosen = Chosen()
+    disagree: bool = False
+    """Only questions for which models earn different points."""
+    order: Order = "asked"
+
+    @classmethod
+    def read(cls, query: Mapping[str, str]) -> MatrixChoice:
+        """From an address; what it says wrongly is left out."""
+        order: list[Order] = [one for one in ORDERS if one == query.get("sort")]
+        disagree = query.get("show") == "disagree"
+        return cls(chosen=Chosen.read(query), disagree=disagree, order=order[0] if order else "asked")
+
+    def query(self, *, page: int = 0) -> str:
+        """The same as an address says it; `page` 0 leaves the page out."""
+        said = ["show=disagree"] if self.disagree else []
+        said += [f"sort={self.order}"] if self.order != "asked" else []
+        return "&".join(filter(None, [self.chosen.query(page=page), *said]))
+
+    def fields(self) -> list[tuple[str, str]]:
+        """The same as a form's hidden fields: name and value."""
+        return parse_qsl(self.query(page=self.chosen.page))
+
+    @property
+    def anything(self) -> bool:
+        """Whether it is not the page as it opens."""
+        return self.chosen.anything or self.disagree or self.order != "asked"
+
+
+class Cell(Struct, frozen=True):
+    """What a model got for a question, over its samples."""
+
+    state: str
+    """The outcome of all samples; "partly" where they differ."""
+    points: float | None
+    """The mean, from 0 to 1."""
+
+
+class MatrixRow(Struct, frozen=True):
+    """A question with a cell for each model, in the order of the columns."""
+
+    number: int
+    """Which question of the exam, from 0."""
+    question: Question
+    cells: Sequence[Cell]
+    points: float | None
+    """The mean over the models."""
+    spread: float
+    """The standard deviation over the models; 0 where they agree."""
+
+    @property
+    def compared(self) -> bool:
+        """Whether at least two models have points, so that there is a spread."""
+        return sum(cell.points is not None for cell in self.cells) > 1
+
+    @property
+    def pair(self) -> tuple[int, int]:
+        """The first columns with the most and with the least points; the first two where all have the same."""
+        known = [(cell.points, at) for at, cell in enumerate(self.cells) if cell.points is not None]
+        if not self.spread:
+            return 0, min(1, len(self.cells) - 1)
+        return min((-points, at) for points, at in known)[1], min(known)[1]
+
+
+class Column(Struct, frozen=True):
+    """A model."""
+
+    number: int
+    """Of its sheet."""
+    model: str
+    result: ResultRow
+    """Its score as the run's own page has it: weighted as the benchmark does, of an adaptive run an estimate."""
+
+
+class Matrix(Struct, frozen=True):
+    """One exam's questions by models, the best model first."""
+
+    exams: Sequence[tuple[str, str]]
+    """(word for the address, label) of every exam of the run."""
+    exam: str
+    columns: Sequence[Column]
+    rows: Sequence[MatrixRow]
+    """What the filter leaves."""
+    total: int
+    """Questions of the exam."""
+
+
+class Matrices:
+    """The matrices made last, by run, grading and choice. Safe in several threads."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._made: OrderedDict[tuple[Path, int, MatrixChoice], Matrix] = OrderedDict()
+
+    def of(self, view: RunView, graded: Graded, choice: MatrixChoice) -> Matrix:
+        """The matrix of a choice."""
+        first = msgspec.structs.replace(choice, chosen=msgspec.structs.replace(choice.chosen, page=1))
+        key = (view.path, graded.number, first)
+        with self._guard:
+            if key in self._made:
+                self._made.move_to_end(key)
+                return self._made[key]
+        made = matrix(graded.sheets, graded.tables.results, first)
+        with self._guard:
+            self._made[key] = made
+            while len(self._made) > KEPT:
+                self._made.popitem(last=False)
+        return made
+
+
+def matrix(sheets: Sequence[Sheet], results: Sequence[ResultRow], choice: MatrixChoice) -> Matrix:
+    """The questions of an exam (the first one, where none is chosen) by the models that were asked them.
+
+    `results`: one a sheet, in their order.
+    """
+    labels = list(dict.fromkeys(sheet.evaluation.label for sheet in sheets))
+    exam = next((one for one in labels if slug(one) == choice.chosen.exam), labels[0] if labels else "")
+    own = [(number, sheet) for number, sheet in enumerate(sheets) if sheet.evaluation.label == exam]
+    columns = [(number, sheet, cells_of(sheet)) for number, sheet in own]
+    columns.sort(key=lambda one: results[one[0]].estimate.order, reverse=True)
+    rows = []
+    for number, question in enumerate(own[0][1].questions if own else ()):
+        row = _row(number, question, [cells[number] for _, _, cells in columns])
+        if _wanted(row, choice, [sheet for _, sheet, _ in columns]):
+            rows.append(row)
+    if choice.order == "spread":
+        rows.sort(key=lambda row: -row.spread)
+    elif choice.order != "asked":
+        away = 2.0 if choice.order == "hardest" else -1.0  # what has no points comes last
+        rows.sort(key=lambda row: away if row.points is None else row.points, reverse=choice.order == "easiest")
+    return Matrix(
+        exams=[(slug(label), label) for label in labels],
+        exam=exam,
+        columns=[Column(number, sheet.evaluation.model.name, results[number]) for number, sheet, _ in columns],
+        rows=rows,
+        total=len(own[0][1].questions) if own else 0,
+    )
+
+
+def cells_of(sheet: Sheet) -> list[Cell]:
+    """What a model got for each question of a sheet."""
+    samples = sheet.evaluation.samples
+    states = [filters.state(sheet, place) for place in range(len(sheet.rows))]
+    points = [points_of(row.outcome, row.value) for row in sheet.rows]
+    if samples == 1:
+        return [Cell(*one) for one in zip(states, points, strict=True)]
+    cells = []
+    for first in range(0, len(states), samples):
+        own = set(states[first : first + samples])
+        cells.append(Cell(own.pop() if len(own) == 1 else "partly", _mean(points[first : first + samples])))
+    return cells
+
+
+def _mean(points: Sequence[float | None]) -> float | None:
+    known = [one for one in points if one is not None]
+    return fmean(known) if known else None
+
+
+def _row(number: int, question: Question, cells: Sequence[Cell]) -> MatrixRow:
+    known = [cell.points for cell in cells if cell.points is not None]
+    same = not known or min(known) == max(known)
+    return MatrixRow(number, question, cells, fmean(known) if known else None, 0.0 if same else pstdev(known))
+
+
+def _wanted(row: MatrixRow, choice: MatrixChoice, sheets: Sequence[Sheet]) -> bool:
+    chosen = choice.chosen
+    if choice.disagree and not row.spread:
+        return False
+    if chosen.tags and not filters.has_tags(row.question.tags, chosen.tags):
+        return False
+    if chosen.text:
+        about = "\n".join((row.question.id, row.question.text, *row.question.options)).casefold()
+        if not all(word in about for word in chosen.text.casefold().split()):
+            return False
+    if not (chosen.outcome or chosen.finer):
+        return True
+    return any(_has(sheet, row.number, chosen) for sheet in sheets)
+
+
+def _has(sheet: Sheet, number: int, chosen: Chosen) -> bool:
+    samples = sheet.evaluation.samples
+    return any(
+        (not chosen.outcome or filters.state(sheet, place) == chosen.outcome)
+        and (not chosen.finer or finer(sheet.rows[place], sheet.rows[place].stopped) == chosen.finer)
+        for place in range(number * samples, (number + 1) * samples)
+    )

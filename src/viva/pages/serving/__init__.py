@@ -1,0 +1,1 @@
+"""What every served page shares: the guard before it, and the server."""

@@ -1,0 +1,156 @@
+"""What all pages share: templates, style sheets and scripts, in a file or served, and pages that say an error."""
+
+from __future__ import annotations
+
+import functools
+import secrets
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment
+from markupsafe import Markup
+
+from viva.analysis.wording import interval_text, percent, score_text
+from viva.errors import StorageError
+from viva.pages.serving.forms import FormError, read_form
+from viva.shipped import shipped_text
+from viva.types import outcome_name
+from viva.web.charts import outcome_style
+from viva.web.markdown import formatted, highlighted, in_one_line, rendered
+from viva.web.pages import environment
+from viva.web.policy import policy
+from viva.web.text import LONGEST
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from viva.pages.serving.guard import Access
+
+SIGNS = {
+    "right": "✓", "partly": "◐", "wrong": "✗", "unparsed": "?", "empty": "∅", "truncated": "…", "refused": "⊘",
+    "error": "!", "not asked": "·", "ungraded": "○", "unsound": "–",
+}  # fmt: skip
+"""What stands for an outcome in a cell; its colour says the same."""
+FORMULAS = ("katex/katex.min.js", "formulas.js")
+_FORMULA_SCRIPTS = Markup("").join(
+    Markup('<script src="/static/{}" defer></script>').format(name.rpartition("/")[2]) for name in FORMULAS
+)
+_TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+
+
+def templates(**more: object) -> Environment:
+    """The templates of all pages, with what they call by name."""
+    made = environment("viva.pages")
+    made.globals |= {
+        "formula_scripts": _FORMULA_SCRIPTS, "policy": "",
+        "styles": (), "scripts": (), "signs": SIGNS, "longest": LONGEST, "number": number,
+        "outcome_name": outcome_name, "percent": percent, "score_text": score_text, "interval_text": interval_text,
+        "formatted": formatted, "highlighted": highlighted, "in_one_line": in_one_line, "rendered": rendered, **more,
+    }  # fmt: skip
+    return made
+
+
+def number(value: int) -> str:
+    """12,345."""
+    return f"{value:,}"
+
+
+@functools.cache
+def asset(name: str) -> str:
+    """A style sheet or script of the pages, to be put into a file or served."""
+    text = shipped_text(__file__, f"static/{name}")
+    return f"{text}{outcome_style()}" if name == "viva.css" else text
+
+
+class Inlined(dict[str, object]):
+    """What a page in a file is given for its styles and scripts: their texts, and a policy that allows these alone."""
+
+    def __init__(self, styles: tuple[str, ...], scripts: tuple[str, ...]) -> None:
+        super().__init__(styles=styles, scripts=scripts, policy=policy(scripts, styles))
+
+
+class Served:
+    """A served application: one method a route."""
+
+    shell = "base.html"
+    """The template of pages that only say a sentence."""
+    everything = "runs"
+    styles: tuple[str, ...] = ()
+    scripts: tuple[str, ...] = ()
+
+    def __init__(self, access: Access, **more: object) -> None:
+        self.access = access
+        self._templates = templates(styles=self.styles, scripts=self.scripts, **more)
+        names = ("icon.svg", *self.styles, *self.scripts, *FORMULAS)
+        folder = files("viva.pages") / "static"
+        self._static = {
+            name.rpartition("/")[2]: (folder / name).read_bytes() if name == "icon.svg" else asset(name).encode()
+            for name in names
+        }
+
+    def page(self, request: Request, template: str, status: Any = 200, **values: object) -> Response:
+        """A template as the answer."""
+        from starlette.responses import HTMLResponse
+
+        return HTMLResponse(self._templates.get_template(template).render(**values), status)
+
+    def page_with_form(self, request: Request, template: str, status: Any = 200, **values: object) -> Response:
+        """A page whose forms can be posted: a browser without a session gets one."""
+        from viva.pages.serving import guard
+
+        name = self.access.cookie("session")
+        known = guard.session_of(request.cookies, name)
+        session = known or guard.new_session()
+        response = self.page(
+            request, template, status, csrf=guard.form_token(session), form=secrets.token_hex(16), **values
+        )
+        if not known:
+            guard.set_cookie(response, name, session)
+        return response
+
+    async def form(self, request: Request) -> dict[str, str]:
+        """A posted form of this session. Raises FormError."""
+        from viva.pages.serving.guard import is_form_token, session_of
+
+        form = await read_form(request)
+        if not is_form_token(session_of(request.cookies, self.access.cookie("session")), form.get("csrf", "")):
+            raise FormError(
+                403,
+                "This form does not belong to your session, so nothing was saved. Allow cookies for this address, "
+                "reload the page, and send it again.",
+            )
+        return form
+
+    async def static(self, request: Request) -> Response:
+        """Style sheets, scripts, the icon: from memory, by name."""
+        from starlette.exceptions import HTTPException
+        from starlette.responses import Response
+
+        name = request.path_params.get("name", "icon.svg")  # browsers ask for an icon where a page names none
+        if name not in self._static:
+            raise HTTPException(404, "There is no such file.")
+        return Response(self._static[name], media_type=_TYPES[name.rpartition(".")[2]])
+
+    def status(self, problem: Exception) -> int:
+        """The status of an error that is no HTTPException: what became of a form, wrong, or not to be kept."""
+        return problem.status if isinstance(problem, FormError) else 507 if isinstance(problem, StorageError) else 400
+
+    async def refused(self, request: Request, problem: Exception) -> Response:
+        """A page that says what was wrong."""
+        from starlette.exceptions import HTTPException
+
+        known = isinstance(problem, HTTPException)
+        sentence = problem.detail if isinstance(problem, HTTPException) else str(problem)
+        status = problem.status_code if isinstance(problem, HTTPException) else self.status(problem)
+        page = self.page(
+            request, "message.html", status, sentence=sentence, shell=self.shell, everything=self.everything
+        )
+        headers: Any = getattr(problem, "headers", None) if known else None
+        page.headers.update(dict(headers or {}))
+        return page
+
+    async def failed(self, request: Request, problem: Exception) -> Response:
+        """A defect of Viva: the traceback is on the server's terminal, not here."""
+        sentence = "Viva failed at this page, and saved nothing of it; its terminal says more."
+        return self.page(request, "message.html", 500, sentence=sentence, shell=self.shell, everything=self.everything)

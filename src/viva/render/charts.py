@@ -1,0 +1,119 @@
+"""A chart as a file or as a Vega-Lite specification. Every text in it is made visible first: it came from anywhere.
+
+    from viva.render import charts
+    charts.save(chart, Path("scores.svg"))      # .svg .png .html .json
+    charts.spec(chart)                          # for <figure data-chart><script type="application/json">…
+
+A chart has a title, axis titles with units, and tooltips. It sets no background, no font, and no colour that a scheme
+gives (`config` in `viva.web.charts`): a page draws it in light or dark, a file is light. `width="container"` fits it to
+the page.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from viva.errors import StorageError, VivaError
+from viva.render.theme import FILE_WIDTH
+from viva.visible import escape_invisible
+from viva.web.charts import config
+
+if TYPE_CHECKING:
+    import altair
+
+    Chart = altair.TopLevelMixin
+
+SUFFIXES = (".svg", ".png", ".html", ".json")
+PIXELS = 2.0
+"""Pixels of a PNG for each unit of the chart."""
+_LONGEST = 300
+"""Characters of one text in a chart."""
+
+
+def check_chart(path: Path | None) -> None:
+    """Refuse a --chart that cannot be written before anything is computed for it."""
+    if path is None:
+        return
+    if path.suffix.lower() not in SUFFIXES:
+        raise VivaError(f"{path}: a chart is written as {', '.join(SUFFIXES)}; end the file's name so", field="chart")
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        raise VivaError(f"{path}: write the name of a file, in a folder that exists", field="chart")
+
+
+def spec(chart: Chart) -> dict[str, Any]:
+    """The chart as Vega-Lite, its data included, without colours and fonts: a page adds those of its scheme."""
+    import altair
+
+    # Altair's own default theme would set a size and a config; ours come later, by scheme.
+    with altair.data_transformers.enable("default", max_rows=None), altair.theme.enable("none"):
+        found: dict[str, Any] = chart.to_dict()
+    if found.get("width") == "container":
+        found.setdefault("autosize", {"type": "fit-x", "contains": "padding"})
+    return {name: _harmless(value) for name, value in found.items() if name != "config" or value}
+
+
+def as_json(found: dict[str, Any]) -> str:
+    """A specification for a page's <script type="application/json">: nothing in it can end the script."""
+    return json.dumps(found, ensure_ascii=True, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+
+
+def save(chart: Chart, path: Path) -> None:
+    """Write .svg or .png (light), a self-contained .html (light or dark as its reader likes it), or the .json.
+
+    Raises VivaError for another suffix, StorageError for a file that cannot be written.
+    """
+    check_chart(path)
+    content = _rendered(spec(chart), path.suffix.lower())
+    try:
+        path.write_bytes(content)
+    except OSError as problem:
+        raise StorageError(f"cannot write {path}: {problem.strerror}") from None
+
+
+def _rendered(found: dict[str, Any], suffix: str) -> bytes:
+    if suffix == ".json":
+        return (json.dumps(found, indent=2) + "\n").encode()
+    if suffix == ".html":
+        return _page(found).encode()
+    import vl_convert
+
+    light = {**config("light"), "background": "#ffffff", "font": "sans-serif"}
+    whole = {**_wide(found), "config": {**light, **found.get("config", {})}}
+    if suffix == ".svg":
+        drawn: str = vl_convert.vegalite_to_svg(whole)
+        return drawn.encode()
+    picture: bytes = vl_convert.vegalite_to_png(whole, scale=PIXELS)
+    return picture
+
+
+def _wide(found: dict[str, Any]) -> dict[str, Any]:
+    """Width of a saved chart in pixels: a file has no container to fit."""
+    return {**found, "width": FILE_WIDTH} if found.get("width") == "container" else found
+
+
+def _page(found: dict[str, Any]) -> str:
+    from viva.web.charts import script
+    from viva.web.pages import asset, environment
+    from viva.web.policy import policy
+
+    title = found.get("title", "")
+    said = title.get("text", "") if isinstance(title, dict) else title
+    code, style = script(), asset("chart.css")
+    page = environment("viva.render").get_template("chart.html")
+    said = " ".join(said) if isinstance(said, list) else str(said)
+    return page.render(title=said, spec=as_json(found), script=code, style=style, policy=policy([code], [style]))
+
+
+def _harmless(value: Any) -> Any:
+    if isinstance(value, str):
+        return escape_invisible(value[:_LONGEST] + "…" if len(value) > _LONGEST else value)
+    if isinstance(value, dict):
+        return {escape_invisible(str(name)): _harmless(one) for name, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_harmless(one) for one in value]
+    if isinstance(value, float) and not math.isfinite(value):  # JSON has no such number
+        return None
+    return value

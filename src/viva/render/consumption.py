@@ -1,0 +1,108 @@
+"""What answers took, a line a model and exam: tokens and how many of them went into thinking, money, time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from viva.engine.consumption import SHARES, Consumed, who_answered
+from viva.errors import flag
+from viva.render.result import Grid, Result, mixed_notes
+from viva.render.textchart import short_number
+from viva.scorers.grading import CUT_OFF_WORDS
+from viva.visible import dollars, one_line, plural
+
+UNKNOWN = "unknown"
+"""What stands where a server counted nothing: never a zero."""
+_HEADER = (
+    "model", "exam", "tokens an answer", "of them to think", "US$ a right one",
+    "first in s", *(f"{share} % in s" for share in SHARES),
+)  # fmt: skip
+"""Of short words: all of it stands in a terminal of 80 columns."""
+_SERVED = ("model", "exam", "served model", "provider", "fingerprint", "answers")
+
+
+def consumption_grid(results: Sequence[Result]) -> Grid:
+    """Means over the answers that came, and percentiles of their latency. Columns in which nothing stands are left out.
+
+    What recorded replies took is not known, and they have no row.
+    """
+    rows = [(result.model, result.exam, *_cells(result.consumed)) for result in results if result.consumed]
+    return _grid("What answers took, without judging", _HEADER, rows)
+
+
+def served_grid(results: Sequence[Result]) -> Grid:
+    """Who answered, by the replies' own word: a line each, the most frequent first."""
+    rows = [
+        (result.model, result.exam, *(one_line(str(value), 60) for value in msgspec.structs.astuple(one)))
+        for result in results
+        for one in (result.consumed.served if result.consumed else ())
+    ]
+    return _grid("Who answered", _SERVED, rows)
+
+
+def _grid(title: str, header: Sequence[str], rows: Sequence[tuple[str, ...]]) -> Grid:
+    """Rows without the columns in which nothing stands; where all have one model or exam, the title says which."""
+    alone = next((at for at in (0, 1) if len({row[at] for row in rows}) == 1), None)
+    kept = [at for at in range(len(header)) if at != alone and any(row[at] for row in rows)]
+    title += "" if alone is None else f" · {rows[0][alone]}"
+    return Grid(title, tuple(header[at] for at in kept), tuple(tuple(row[at] for at in kept) for row in rows))
+
+
+def _cells(took: Consumed) -> tuple[str, ...]:
+    thought = "" if not took.thoughts else _mean(took.mean_reasoning, took)
+    return (
+        _mean(took.mean_output, took) if took.replies else "",
+        thought,
+        _money(took),
+        "" if took.first is None else seconds_text(took.first),
+        *(seconds_text(took.latency[share]) if took.latency else "" for share in SHARES),
+    )
+
+
+def _mean(mean: float | None, took: Consumed) -> str:
+    """`1,234`; `1,234 (of 12)` where only so many answers came with their count."""
+    if mean is None:
+        return UNKNOWN
+    return f"{mean:,.0f}" + (f" (of {took.counted:,})" if took.counted < took.replies else "")
+
+
+def _money(took: Consumed) -> str:
+    if not took.priced:
+        return ""
+    if took.cost is None:
+        return UNKNOWN
+    return "–" if took.cost_of_right is None else dollars(took.cost_of_right)
+
+
+def judging_notes(took: Mapping[str, Consumed]) -> list[str]:
+    """What each judge cost, where its price is known: US dollars, and the tokens of its prompts and replies. And which
+    judges are several models."""
+    mixed = {f"the judge {judge}": said for judge, one in took.items() if (said := who_answered(one.served))}
+    return mixed_notes(mixed) + [
+        f"Judging, in no row of the table: {one_line(judge, 60)} US$ "
+        f"{UNKNOWN if one.cost is None else dollars(one.cost)} "
+        f"({short_number(one.input)}+{short_number(one.output)} tokens)."
+        for judge, one in took.items()
+        if one.priced and one.cost != 0
+    ]
+
+
+def seconds_text(value: float) -> str:
+    """`123`, `4.5`, `0.32`."""
+    return f"{value:,.0f}" if value >= 99.5 else f"{value:.1f}" if value >= 0.95 else f"{value:.2f}"
+
+
+def cut_off_notes(results: Sequence[Result]) -> list[str]:
+    """How many replies of each model the limit of tokens cut off before they said anything, and what helps."""
+    notes: list[str] = []
+    for result in results:
+        for stopped, count in result.cut_off.items():
+            where = "thinking" if stopped == "thinking" else "answer"
+            notes.append(
+                f"{result.model} on {result.exam}: {plural(count, 'answer')} {CUT_OFF_WORDS[stopped]}: a new run with "
+                f"a larger {flag('max_tokens', 'N')} gives room; `viva show RUN {flag('cut_off')} {where}` "
+                "lists them."
+            )
+    return notes

@@ -1,0 +1,165 @@
+"""A report as terminal tables, Markdown, LaTeX, CSV or JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import msgspec
+
+from viva.analysis.wording import UNSURE
+from viva.io.tables import CsvText
+from viva.render.canaries import canaries_grid
+from viva.render.consumption import consumption_grid, cut_off_notes, served_grid
+from viva.render.grids import grids_latex, grids_markdown, grids_terminal
+from viva.render.notebook import grids_html
+from viva.render.result import (
+    LEFT_OUT,
+    MIXED,
+    Grid,
+    Report,
+    Result,
+    across_models,
+    footnotes,
+    grid,
+    mixed,
+    published_notes,
+    side_by_side,
+    summary,
+)
+from viva.render.text import json_text
+from viva.types import OUTCOMES
+from viva.visible import csv_safe
+
+LEGEND = (
+    "Per cent with 95 % intervals. Unparsed, empty, truncated and refused replies earn no point and stay in the "
+    "denominator"
+)
+
+
+def legend(results: Sequence[Result]) -> str:
+    """What the figures are, and the marks that any of these tables has."""
+    cells = [cell for one in results for table in one.tables for row in table.cells for cell in row]
+    cells += [one.overall for one in results]
+    marked = any(not cell.complete for cell in cells)
+    return f"{LEGEND}.{f' {UNSURE} {LEFT_OUT}.' if marked else ''}"
+
+
+def _grids(report: Report, *, details: bool) -> list[Grid]:
+    grids: list[Grid] = []
+    results = [result for result in report.results if result.answered]
+    marked = mixed(report.results)
+    for result in results:
+        tables = [table for table in result.tables if not table.across and (details or not table.detail)]
+        for shown in (grid(table, result.beside) for table in tables):
+            mark = f" {MIXED}" if result.model in marked else ""
+            grids.append(msgspec.structs.replace(shown, title=shown.title + mark))
+        grids.extend(
+            Grid(f"{found.title} · {result.exam} · {result.model}", found.header, found.rows)
+            for found in result.decided
+        )
+    grids.extend(across_models(results, details=details))
+    grids.extend(side_by_side(results))
+    if results and len(report.results) > 1:
+        grids.append(summary(report.results))
+    grids += [consumption_grid(results), served_grid(results), canaries_grid(report.canaries)]
+    return [found for found in grids if found.rows]
+
+
+def _closing(report: Report) -> list[str]:
+    results = [result for result in report.results if result.answered]
+    signatures = [f"signature: {result.signature}" for result in results]
+    said = [legend(results)] if results else []
+    return [
+        *footnotes(report.results),
+        *cut_off_notes(report.results),
+        *said,
+        *published_notes(results),
+        *report.notes,
+        *signatures,
+    ]
+
+
+def as_terminal(report: Report, *, details: bool = False, width: int | None = None, colour: bool = False) -> str:
+    """Tables for a terminal."""
+    return grids_terminal(_grids(report, details=details), _closing(report), width=width, colour=colour)
+
+
+def as_html(report: Report, *, details: bool = False) -> str:
+    """Tables for a notebook's cell."""
+    return grids_html(_grids(report, details=details), _closing(report))
+
+
+def as_markdown(report: Report) -> str:
+    """Markdown tables."""
+    return grids_markdown(_grids(report, details=True), _closing(report))
+
+
+def as_latex(report: Report) -> str:
+    """LaTeX tables (booktabs)."""
+    return grids_latex(_grids(report, details=True), _closing(report))
+
+
+def as_csv(report: Report) -> str:
+    """One row a cell: shares in 0..1, counts of every outcome, the model's training tokens if known, the signature.
+
+    Published figures have rows of their own, with a mean alone; `published` says where it stands and how it was asked.
+    So have canaries, in the table `canaries`.
+    """
+    measures = ("n", "mean", "low", "high", "floor", "ceiling", "sd", "clusters")  # of a range there is no mean
+    table = CsvText(
+        ["exam", "model", "table", "row", "column", *measures, *OUTCOMES, "trained", "signature", "published"]
+    )
+    for result in report.results:
+        for found in result.tables:
+            for label, cells in zip(found.rows, found.cells, strict=True):
+                for column, cell in zip(found.columns, cells, strict=True):
+                    values = [getattr(cell, measure) for measure in measures]
+                    counts = [cell.outcomes.get(outcome, 0) for outcome in OUTCOMES]
+                    where = [result.exam, result.model, found.name, label, column]
+                    table.add([*map(csv_safe, where), *values, *counts, result.trained, csv_safe(result.signature), ""])
+        for published in _published_lines(result):
+            table.add(published)
+    table.add_all(_canary_lines(report))
+    return table.text()
+
+
+def _canary_lines(report: Report) -> Iterator[list[object]]:
+    """Judges stand where models do: the share of verdicts that agree, and the mean marks of right and wrong answers."""
+    empty = [""] * (6 + len(OUTCOMES) + 3)
+    for one in report.canaries:
+        where = [csv_safe(one.exam), csv_safe(one.judge), "canaries"]
+        yield [*where, "all", "agreement", len(one.known), one.agreement, *empty]
+        for row, right in (("known right", True), ("known wrong", False)):
+            mean, count = one.mean(right=right)
+            yield [*where, row, "mark", count, mean, *empty]
+
+
+def _published_lines(result: Result) -> Iterator[list[object]]:
+    empty = [""] * (6 + len(OUTCOMES) + 2)  # intervals, bounds, sd and clusters, outcomes, tokens and signature
+    for one in result.beside:
+        where = csv_safe(f"{one.source.cited}; {one.condition}")
+        tables = {found.name: found for found in result.tables}
+        for (name, row, column), figure in one.figures.items():
+            if name in tables and row in tables[name].rows and column in tables[name].columns:
+                yield [*map(csv_safe, (result.exam, one.model, name, row, column)), "", figure, *empty, where]
+
+
+def as_json(report: Report) -> str:
+    """Everything, as plain data; a published row's figures are a list, since their keys have three parts."""
+    content = msgspec.to_builtins(report)
+    for result in content["results"]:
+        for one in result["beside"]:
+            one["figures"] = [
+                {"table": table, "row": row, "column": column, "mean": figure}
+                for (table, row, column), figure in one["figures"].items()
+            ]
+    return json_text(content)
+
+
+FORMATS: dict[str, Callable[[Report], str]] = {
+    "terminal": as_terminal,
+    "json": as_json,
+    "csv": as_csv,
+    "markdown": as_markdown,
+    "latex": as_latex,
+}

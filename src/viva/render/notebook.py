@@ -1,0 +1,38 @@
+"""Tables as HTML for a notebook's cell: no scripts, no style sheets; every text made visible, then escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from html import escape
+
+from viva.render.grids import WORDS
+from viva.render.result import Grid
+from viva.visible import escape_invisible
+
+LONGEST = 2000
+"""Characters of one cell."""
+
+
+def grids_html(grids: Sequence[Grid], closing: Sequence[str], words: Collection[str] = WORDS) -> str:
+    """A table a grid, and `closing` line by line below."""
+    lines = [line for grid in grids for line in _table(grid, words)]
+    lines += [f'<p style="font-size:smaller;margin:.2em 0">{_safe(line)}</p>' for line in closing]
+    return '<div style="max-width:100%;overflow-x:auto">' + "\n".join(lines) + "</div>"
+
+
+def _table(grid: Grid, words: Collection[str]) -> Iterator[str]:
+    sides = ["left" if not index or name in words else "right" for index, name in enumerate(grid.header)]
+    yield f'<table><caption style="text-align:left;font-weight:bold">{_safe(grid.title)}</caption><thead><tr>'
+    yield "".join(_cell("th", side, name) for side, name in zip(sides, grid.header, strict=True))
+    yield "</tr></thead><tbody>"
+    for row in grid.rows:
+        yield f"<tr>{''.join(_cell('td', side, cell) for side, cell in zip(sides, row, strict=True))}</tr>"
+    yield "</tbody></table>"
+
+
+def _cell(kind: str, side: str, text: str) -> str:
+    return f'<{kind} style="text-align:{side}">{_safe(text)}</{kind}>'
+
+
+def _safe(text: str) -> str:
+    return escape(escape_invisible(text[:LONGEST]))

@@ -1,0 +1,58 @@
+"""The colours of charts, as `viva.web` has them for pages: told apart by colour-blind readers, on light and on dark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from viva.analysis.wording import UNSURE
+from viva.errors import VivaError
+from viva.web.charts import Scheme, tokens
+
+if TYPE_CHECKING:
+    import altair
+
+PER_CENT = "per cent"
+"""What an axis of scores is titled."""
+FILE_WIDTH = 640
+"""Pixels of a chart in a file, where there is no page to fit."""
+
+
+def category(scheme: Scheme = "light") -> tuple[str, ...]:
+    """Colours of unordered kinds, after Okabe and Ito."""
+    return tuple(tokens()[scheme]["category"])
+
+
+def one_exam(titles: Sequence[str]) -> None:
+    """Refuse to draw several exams in one chart."""
+    if len(titles) > 1:
+        raise VivaError(f"a chart shows one exam, and here are {', '.join(titles)}: name the runs of one")
+
+
+MARK = "mark"
+"""The field of a chart's row that holds `UNSURE`, or nothing: whether its mean leaves something out."""
+LEAVES_OUT = f"{UNSURE} leaves out what was not scored"
+
+
+def mark_of(*, complete: bool) -> dict[str, str]:
+    """Return a row's `MARK`."""
+    return {MARK: "" if complete else UNSURE}
+
+
+def marked(rows: Iterable[Mapping[str, Any]]) -> bool:
+    """Return whether any row has the mark, so that the chart needs `daggers` and the sentence."""
+    return any(row.get(MARK) for row in rows)
+
+
+def subtitle(rows: Iterable[Mapping[str, Any]], *said: str) -> str:
+    """Return a chart's subtitle, with what the mark means where a row has it."""
+    return "; ".join([*filter(None, said), *([LEAVES_OUT] if marked(rows) else [])])
+
+
+def daggers(base: altair.Chart, **places: Any) -> list[altair.Chart]:
+    """Return the layer that puts the mark above the right of its point; none where no row of the data has one."""
+    if not marked(base.data.values):
+        return []
+    import altair
+
+    return [base.mark_text(align="left", dx=5, dy=-7, fontSize=12).encode(text=altair.Text(f"{MARK}:N"), **places)]

@@ -1,1 +1,0 @@
-"""Tables for people and for programs: terminal, Markdown, LaTeX, CSV, JSON."""

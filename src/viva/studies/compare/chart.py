@@ -1,0 +1,178 @@
+"""Differences drawn: a row a comparison, its interval, and where nothing lies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from viva.published import Table
+from viva.render.result import p_text
+from viva.render.theme import category
+from viva.studies.compare.means import Published, labels_of
+from viva.studies.compare.tables import Comparison, Row, difference_text
+from viva.visible import one_line
+
+if TYPE_CHECKING:
+    import altair
+
+STEP = 24
+"""Pixels of a row."""
+MOST_ROWS = 28
+"""Comparisons of models beyond which they are a matrix (eight models have so many)."""
+ALL = "all"
+COLUMNS = 3
+"""Columns of a published table that are drawn."""
+LEVEL = 0.05
+_LEFT_OUT = "questions that one side has no score on are left out"
+SURE, UNSURE = "more than chance", "may be chance"
+
+
+def comparing_chart(found: Sequence[Comparison]) -> altair.LayerChart | altair.FacetChart:
+    """Differences in points with their 95 % intervals; in colour those that are more than chance after adjusting."""
+    import altair
+
+    pairs = {(one.title, row.first, row.second) for one in found for row in one.rows}
+    alone = len(pairs) == 1 and any(row.part for one in found for row in one.rows)
+    about = [" → ".join(pair[1:]) for pair in pairs] if alone else []
+    rows = [_data(row, "" if len(found) == 1 else one.title, alone=alone) for one in found for row in one.rows]
+    rows = [row for row in rows if row["difference"] is not None]
+    if len(found) == 1 and len(rows) > MOST_ROWS and all(row["part"] == ALL for row in rows):
+        left_out = _LEFT_OUT if any(row.found.unscored for row in found[0].rows) else ""
+        return _matrix(rows, "; ".join(filter(None, [found[0].title, left_out])))
+    base = altair.Chart(altair.InlineData(values=rows)).encode(
+        y=altair.Y("row:N", sort=[row["row"] for row in rows], title=None).axis(labelLimit=380),
+        color=altair.Color("verdict:N", title=None).scale(domain=[SURE, UNSURE], range=[category()[0], "#8a8a8a"]),
+    )
+    some_left_out = any(row.found.unscored for one in found for row in one.rows)
+    points = altair.X("difference:Q", title="difference: the second minus the first (points of per cent)")
+    shown = [
+        *(altair.Tooltip(f"{name}:N") for name in ("first", "second", "part", "p")),
+        altair.Tooltip("said:N", title="difference"),
+        altair.Tooltip("adjusted:N", title="p, adjusted"),
+        altair.Tooltip("n:Q", title="questions", format=","),
+        *(altair.Tooltip(f"{name}:Q", format=",") for name in ("wins", "losses")),
+    ]
+    nothing = (
+        altair.Chart(altair.InlineData(values=[{"at": 0}])).mark_rule(strokeDash=[4, 3], opacity=0.7).encode(x="at:Q")
+    )
+    ranges = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2).encode(
+        x=altair.X("low:Q"), x2="high:Q", tooltip=shown
+    )  # fmt: skip
+    dots = base.mark_circle(size=90, opacity=1).encode(x=points, tooltip=shown)
+    return altair.layer(nothing, ranges, dots).properties(
+        title=altair.Title(
+            "Differences, question by question",
+            subtitle=" · ".join([*(one.title for one in found), *about, *([_LEFT_OUT] if some_left_out else [])]),
+        ),
+        width="container",
+        height={"step": STEP},
+    )
+
+
+def _matrix(rows: Sequence[dict[str, Any]], title: str) -> altair.LayerChart | altair.FacetChart:
+    """Every model against every other: what the column's has more than the row's, both ways round."""
+    import altair
+
+    both = [*rows, *({**row, "first": row["second"], "second": row["first"], **_turned(row)} for row in rows)]
+    gained: dict[str, float] = {}
+    for row in both:
+        gained[row["second"]] = gained.get(row["second"], 0.0) + row["difference"]
+    order = sorted(gained, key=lambda name: -gained[name])
+    widest = max(abs(row["difference"]) for row in rows) or 1.0
+    base = altair.Chart(altair.InlineData(values=both)).encode(
+        x=altair.X("second:N", sort=order, title=None).axis(labelAngle=-40, labelLimit=180, orient="top"),
+        y=altair.Y("first:N", sort=order, title=None),
+        tooltip=[
+            altair.Tooltip("first:N", title="row"),
+            altair.Tooltip("second:N", title="column"),
+            altair.Tooltip("difference:Q", title="column minus row, points", format="+.2f"),
+            altair.Tooltip("p:N"),
+            altair.Tooltip("adjusted:N", title="p, adjusted"),
+            altair.Tooltip("n:Q", title="questions", format=","),
+        ],
+    )
+    colour = altair.Color("difference:Q", title="points of per cent").scale(
+        scheme="blueorange", reverse=True, domain=[-widest, 0, widest]
+    )
+    strong = altair.condition(
+        f"abs(datum.difference) > {0.6 * widest}", altair.value("#ffffff"), altair.value("#1e2125")
+    )
+    cells = base.mark_rect().encode(color=colour)
+    sure = base.transform_filter(f"datum.verdict === '{SURE}'").mark_text(fontSize=10, fontWeight="bold")
+    unsure = base.transform_filter(f"datum.verdict !== '{SURE}'").mark_text(fontSize=10)
+    text = altair.Text("difference:Q", format="+.0f")
+    return altair.layer(cells, *(one.encode(text=text, color=strong) for one in (sure, unsure))).properties(
+        title=altair.Title(
+            "Differences, question by question",
+            subtitle=f"{title} · the column's score minus the row's, in points; bold: {SURE}",
+        ),
+        width="container",
+        height={"step": STEP},
+    )
+
+
+def _turned(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A comparison the other way round."""
+    return {"difference": -row["difference"], "wins": row["losses"], "losses": row["wins"]}
+
+
+def means_chart(found: Sequence[Published], one: Table) -> altair.LayerChart | altair.FacetChart:
+    """Differences of printed means: a row a pair, a colour a column; no intervals, for there are none."""
+    import altair
+
+    labels = [(name, label) for name, label in labels_of(found, one).items() if not name.startswith("level")][:COLUMNS]
+    rows = [
+        {
+            "row": _row_of(pair), "of": pair.what, "column": label,
+            "first": pair.figures[name][0], "second": pair.figures[name][1], "difference": pair.figures[name][2],
+        }
+        for pair in found for name, label in labels if name in pair.figures
+    ]  # fmt: skip
+    nothing = altair.Chart(altair.InlineData(values=[{"at": 0}])).mark_rule(strokeDash=[4, 3], opacity=0.7)
+    dots = altair.Chart(altair.InlineData(values=rows)).mark_circle(size=90, opacity=1)
+    names = [label for _, label in labels]
+    return altair.layer(
+        nothing.encode(x="at:Q"),
+        dots.encode(
+            x=altair.X("difference:Q", title="difference: the second minus the first (points of per cent)"),
+            y=altair.Y("row:N", sort=[_row_of(pair) for pair in found], title=None).axis(labelLimit=380),
+            color=altair.Color("column:N", title=None, sort=names).scale(
+                domain=names, range=list(category()[:COLUMNS])
+            ),
+            tooltip=["row:N", "of:N", "column:N", "first:Q", "second:Q", "difference:Q"],
+        ),
+    ).properties(
+        title=altair.Title(f"Published differences · {one.benchmark}", subtitle=one_line(one.source.table, 90)),
+        width="container",
+        height={"step": STEP},
+    )
+
+
+def _row_of(pair: Published) -> str:
+    return f"{pair.first} → {pair.second}" + (f": {pair.part}" if pair.part else "")
+
+
+def _data(row: Row, title: str, *, alone: bool) -> dict[str, Any]:
+    one = row.found
+    sure = one.adjusted if one.adjusted is not None else one.p
+    name = ": ".join(filter(None, (title, row.part, "" if alone else f"{row.first} → {row.second}")))
+    return {
+        "row": one_line(name, 90),
+        "first": one_line(row.first, 60),
+        "second": one_line(row.second, 60),
+        "part": one_line(row.part, 60) or ALL,
+        "difference": _points(one.difference),
+        "low": _points(one.low),
+        "high": _points(one.high),
+        "said": difference_text(one),
+        "p": p_text(one.p),
+        "adjusted": p_text(one.adjusted),
+        "n": one.n,
+        "wins": one.wins,
+        "losses": one.losses,
+        "verdict": SURE if sure is not None and sure <= LEVEL else UNSURE,
+    }
+
+
+def _points(share: float | None) -> float | None:
+    return None if share is None else 100 * share

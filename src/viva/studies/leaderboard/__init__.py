@@ -1,1 +1,0 @@
-"""Rankings of runs beside the papers' rows, as a site."""

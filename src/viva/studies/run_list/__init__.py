@@ -1,0 +1,1 @@
+"""Runs of folders, and what became of them."""

@@ -1,0 +1,222 @@
+"""Scores over size: models as points with their intervals, fitted curves with their bands, predictions as diamonds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from viva.analysis.scaling import Fit, predict
+from viva.analysis.scalinggroups import Group, Point
+from viva.render.theme import daggers, mark_of, one_exam, subtitle
+from viva.studies.scaling.tables import NAMES, Scaling, break_text, size_text
+
+if TYPE_CHECKING:
+    import altair
+
+STEPS = 80
+"""Points of a drawn curve."""
+BANDS = 4
+"""Groups up to which bands are drawn: more of them hide each other."""
+FURTHER = 20
+"""How many times beyond the largest size a curve is drawn to where it reaches a score."""
+_SIZE = "parameters, billions (log scale)"
+_SCORE = "score, per cent"
+
+
+def drawing(found: Sequence[Scaling]) -> altair.TopLevelMixin:
+    """The chart of the only table or exam. Raises VivaError for several."""
+    one_exam([one.title for one in found])
+    return chart(found[0])
+
+
+def chart(found: Scaling) -> altair.TopLevelMixin:
+    """The chart of one table or exam. Sizes in billions on a log axis, scores in per cent."""
+    import altair as alt
+
+    groups = [group for group in found.groups if group.fits]
+    names = [group.name for group in groups]
+    size = alt.X("size:Q", title=_SIZE.replace("parameters", f"{found.parameters} parameters")).scale(
+        type="log", nice=False, padding=24
+    )
+    score = alt.Y("score:Q", title=_SCORE).scale(zero=False)
+    colour = alt.Color(
+        "group:N", title=None, sort=names, legend=alt.Legend(symbolLimit=0, symbolOpacity=1) if len(names) > 1 else None
+    )
+    layers: list[Any] = []
+    curves = [row for group in groups for fit in group.fits for row in _curve(group, fit)]
+    if len(groups) <= BANDS and any(row["low"] is not None for row in curves):
+        banded = alt.InlineData(values=[row for row in curves if row["low"] is not None])
+        band = alt.Chart(banded).mark_area(opacity=0.13).encode(x=size, y=alt.Y("low:Q", title=_SCORE), y2="high:Q")
+        layers.append(band.encode(color=colour, detail="fit:N"))
+    dash = alt.StrokeDash("fit:N", title="curve") if len({row["fit"] for row in curves}) > 1 else alt.Undefined
+    line = alt.Chart(alt.InlineData(values=curves)).mark_line().encode(
+        x=size, y=score, color=colour, strokeDash=dash, detail="fit:N", tooltip=["group:N", "fit:N"]
+    )  # fmt: skip
+    layers.append(line)
+    points = [row for group in groups for row in _points(group)]
+    ranged = [row for row in points if row["low"] is not None]
+    if ranged:
+        bars = alt.Chart(alt.InlineData(values=ranged)).mark_rule(opacity=0.45)
+        layers.append(bars.encode(x=size, y=alt.Y("low:Q", title=_SCORE), y2="high:Q", color=colour))
+    layers += _spans(groups, size, score, colour)
+    layers += _references(found, score)
+    layers.append(_dots(points, size, score, colour))
+    layers += daggers(alt.Chart(alt.InlineData(values=points)), x=size, y=score)
+    layers += _predicted(groups, size, score, colour)
+    layers += _breaks(groups, size, colour)
+    return alt.layer(*layers).properties(
+        title=alt.Title("Scores over size", subtitle=subtitle(points, found.title)), width="container", height=380
+    )
+
+
+def _spans(groups: list[Group], size: Any, score: Any, colour: Any) -> list[Any]:
+    """Of every mixture of experts the parameters from those that a token passes through to all of them."""
+    import altair as alt
+
+    rows = [
+        {"group": group.name, "size": point.span[0], "total": point.span[1], "score": 100 * point.score,
+         "model": point.model, "said": f"{size_text(point.span[0])} of {size_text(point.span[1])}"}
+        for group in groups
+        for point in (*group.points, *group.held_out)
+        if point.span
+    ]  # fmt: skip
+    if not rows:
+        return []
+    shown = [alt.Tooltip("model:N"), alt.Tooltip("said:N", title="active")]
+    rules = alt.Chart(alt.InlineData(values=rows)).mark_rule(strokeDash=[2, 3], strokeWidth=1.5)
+    return [rules.encode(x=size, x2="total:Q", y=score, color=colour, tooltip=shown)]
+
+
+def _references(found: Scaling, score: Any) -> list[Any]:
+    """The models that the curves are to reach: lines over all sizes, with their names and intervals."""
+    import altair as alt
+
+    rows = [
+        {"model": point.model, "score": 100 * point.score, "low": _per_cent(point.low), "high": _per_cent(point.high),
+         "name": f"{point.model} {100 * point.score:.2f}"}
+        for point in found.references
+    ]  # fmt: skip
+    if not rows:
+        return []
+    base = alt.Chart(alt.InlineData(values=rows))
+    ranged = [row for row in rows if row["low"] is not None]
+    bands = alt.Chart(alt.InlineData(values=ranged)).mark_rect(opacity=0.06, color="gray")
+    layers: list[Any] = [bands.encode(y=alt.Y("low:Q", title=_SCORE), y2="high:Q")] if ranged else []
+    layers.append(base.mark_rule(color="gray", strokeWidth=1.2).encode(y=score, tooltip=["name:N"]))
+    named = base.mark_text(align="left", baseline="bottom", dx=4, dy=-2, fontSize=10, color="gray")
+    layers.append(named.encode(x=alt.value(0), y=score, text="name:N"))
+    return layers
+
+
+def _dots(points: list[dict[str, Any]], size: Any, score: Any, colour: Any) -> Any:
+    import altair as alt
+
+    shown = [
+        alt.Tooltip("model:N"),
+        alt.Tooltip("group:N"),
+        alt.Tooltip("said:N", title="size"),
+        alt.Tooltip("score:Q", format=".2f", title=_SCORE),
+        alt.Tooltip("role:N"),
+    ]
+    filled = alt.Chart(alt.InlineData(values=[row for row in points if row["role"] == "fitted"])).mark_circle(
+        size=60, opacity=0.9
+    )
+    hollow = alt.Chart(alt.InlineData(values=[row for row in points if row["role"] != "fitted"])).mark_point(
+        size=60, filled=False
+    )
+    drawn = [one.encode(x=size, y=score, color=colour, tooltip=shown) for one in (filled, hollow)]
+    return alt.layer(*drawn)
+
+
+def _predicted(groups: list[Group], size: Any, score: Any, colour: Any) -> list[Any]:
+    import altair as alt
+
+    rows = [
+        {
+            "group": group.name,
+            "fit": NAMES[one.kind],
+            "size": one.prediction.size,
+            "said": size_text(one.prediction.size),
+            "score": 100 * one.prediction.score,
+            "low": _per_cent(one.prediction.low),
+            "high": _per_cent(one.prediction.high),
+        }
+        for group in groups
+        for one in group.forecasts
+    ]
+    if not rows:
+        return []
+    shown = [
+        alt.Tooltip("group:N"),
+        alt.Tooltip("fit:N"),
+        alt.Tooltip("said:N", title="predicted for"),
+        alt.Tooltip("score:Q", format=".2f", title=_SCORE),
+        alt.Tooltip("low:Q", format=".2f", title="95 % from"),
+        alt.Tooltip("high:Q", format=".2f", title="to"),
+    ]
+    diamonds = alt.Chart(alt.InlineData(values=rows)).mark_point(shape="diamond", size=130, filled=True)
+    layers: list[Any] = [diamonds.encode(x=size, y=score, color=colour, tooltip=shown)]
+    ranged = [row for row in rows if row["low"] is not None]
+    if ranged:
+        bars = alt.Chart(alt.InlineData(values=ranged)).mark_rule(strokeWidth=2)
+        layers.insert(0, bars.encode(x=size, y=alt.Y("low:Q", title=_SCORE), y2="high:Q", color=colour))
+    return layers
+
+
+def _breaks(groups: list[Group], size: Any, colour: Any) -> list[Any]:
+    import altair as alt
+
+    rows = [
+        {"group": group.name, "size": group.segments.at, "break": break_text(group.segments)}
+        for group in groups
+        if group.segments
+    ]
+    if not rows:
+        return []
+    rules = alt.Chart(alt.InlineData(values=rows)).mark_rule(strokeDash=[3, 3])
+    return [rules.encode(x=size, color=colour, tooltip=["group:N", "break:N"])]
+
+
+def _curve(group: Group, fit: Fit) -> Iterator[dict[str, Any]]:
+    """From the smallest size to the largest that is fitted, held out or predicted."""
+    known = [fit.smallest, fit.largest, *(point.size for point in group.held_out)]
+    known += [one.prediction.size for one in group.forecasts]
+    within = FURTHER * max(known)
+    known += [one.reach.size for one in group.reached if one.reach.size and one.reach.size <= within]
+    sizes = np.geomspace(min(known), max(known), STEPS)
+    if fit.kind == "segments":  # a kink is drawn where it is
+        sizes = np.union1d(sizes, [fit.parameters[3]])
+    for size in sizes:
+        said = predict(fit, float(size))
+        yield {
+            "group": group.name,
+            "fit": NAMES[fit.kind],
+            "size": float(size),
+            "score": 100 * said.curve,
+            "low": _per_cent(said.low),
+            "high": _per_cent(said.high),
+        }
+
+
+def _points(group: Group) -> Iterator[dict[str, Any]]:
+    for role, points in (("fitted", group.points), ("held out", group.held_out)):
+        for point in points:
+            yield {"group": group.name, "role": role, **_point(point)}
+
+
+def _point(point: Point) -> dict[str, Any]:
+    return {
+        "model": point.model,
+        "size": point.size,
+        "said": size_text(point.size),
+        "score": 100 * point.score,
+        "low": _per_cent(point.low),
+        "high": _per_cent(point.high),
+        **mark_of(complete=not point.partial),
+    }
+
+
+def _per_cent(share: float | None) -> float | None:
+    return None if share is None else 100 * share

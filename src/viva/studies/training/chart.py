@@ -1,0 +1,79 @@
+"""Scores over training: a curve a format with 95 % intervals as bands, over training tokens (or steps)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from viva.analysis.training import Training
+from viva.render.textchart import short_number
+from viva.render.theme import PER_CENT, daggers, mark_of, one_exam, subtitle
+
+if TYPE_CHECKING:
+    import altair
+
+DECADE = 10**0.5
+"""From this span on, training is drawn on a logarithmic axis: half a decade."""
+
+
+BILLIONS = "replace(format(datum.value, '~s'), 'G', 'B')"
+"""Tick labels as people speak of training tokens; D3 says giga."""
+
+
+def training_chart(every: Sequence[Training]) -> altair.TopLevelMixin:
+    """One exam's curves; VivaError for several. A checkpoint at 0 has no place on a logarithm, and is in the tables."""
+    import altair as alt
+
+    one_exam([one.exam for one in every])
+    found = every[0]
+    span = [point.at for point in found.points if point.at > 0]
+    logarithmic = len(set(span)) > 1 and max(span) / min(span) >= DECADE
+    rows = [
+        {
+            "curve": curve.name,
+            "checkpoint": point.checkpoint,
+            "at": point.at,
+            "said": short_number(point.at),
+            "score": 100 * cell.mean,
+            "low": None if cell.low is None else 100 * cell.low,
+            "high": None if cell.high is None else 100 * cell.high,
+            "n": cell.n,
+            **mark_of(complete=cell.complete),
+        }
+        for curve in found.curves
+        for point in found.points
+        if (point.at > 0 or not logarithmic)
+        and (cell := point.cells.get(curve.name)) is not None
+        and cell.mean is not None
+    ]
+    said = found.axis + (" (log scale)" if logarithmic else "")
+    across = alt.X("at:Q", title=said, axis=alt.Axis(labelExpr=BILLIONS, labelSeparation=14, grid=False))
+    across = across.scale(type="log", nice=False, padding=16) if logarithmic else across.scale(zero=False)
+    score = alt.Y("score:Q", title=PER_CENT).scale(zero=False)
+    colour = alt.Color(
+        "curve:N",
+        title=None,
+        sort=[curve.name for curve in found.curves],
+        legend=alt.Legend(symbolLimit=0, symbolOpacity=1),
+    )
+    shown = [
+        alt.Tooltip("curve:N"),
+        alt.Tooltip("checkpoint:N"),
+        alt.Tooltip("said:N", title=found.axis),
+        alt.Tooltip("score:Q", title="score, per cent", format=".2f"),
+        alt.Tooltip("low:Q", title="95 % from", format=".2f"),
+        alt.Tooltip("high:Q", title="to", format=".2f"),
+        alt.Tooltip("n:Q", title="answers", format=","),
+    ]
+    ranged = alt.InlineData(values=[row for row in rows if row["low"] is not None])
+    layers: list[Any] = [
+        alt.Chart(ranged).mark_area(opacity=0.12).encode(x=across, y=alt.Y("low:Q", title=PER_CENT), y2="high:Q"),
+        alt.Chart(alt.InlineData(values=rows)).mark_line().encode(x=across, y=score),
+        alt.Chart(alt.InlineData(values=rows)).mark_circle(size=45, opacity=1).encode(x=across, y=score, tooltip=shown),
+        *daggers(alt.Chart(alt.InlineData(values=rows)), x=across, y=score),
+    ]
+    return alt.layer(*(layer.encode(color=colour) for layer in layers)).properties(
+        title=alt.Title("Scores over training", subtitle=[found.exam, subtitle(rows, "95 % intervals shaded")]),
+        width="container",
+        height=360,
+    )

@@ -1,0 +1,136 @@
+"""The best constant answer of an exam: made of its golds, scored as the exam scores, and shown with every score."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from itertools import starmap
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from benchmarks.handmade_infibench import as_csv, spec
+from servers.fixtures import Viva
+from viva.benchmarks import open_exam
+from viva.benchmarks.infibench.benchmark import BENCHMARK
+from viva.benchmarks.multiple_choice import MultipleChoiceExam
+from viva.benchmarks.rubric_exam import LONGEST_LIST
+from viva.benchmarks.shuffled import Shuffled
+from viva.prompting import Templates
+from viva.types import Aggregate, ExamSpec, Kind, Question, Response
+
+
+class Macro(MultipleChoiceExam):
+    """An exam whose headline is a mean over subjects first."""
+
+    def headline(self) -> Aggregate:
+        return Aggregate("Macro", over="subject")
+
+
+def asked(number: int, subject: str, gold: str | None, kind: Kind = "choice") -> Question:
+    return Question(
+        id=str(number), kind=kind, text=f"{number}?", language="en", options=("a", "b", "c", "d"), answer=gold,
+        tags={"subject": subject},
+    )  # fmt: skip
+
+
+def exam_of(kind: type[MultipleChoiceExam], questions: Sequence[Question]) -> MultipleChoiceExam:
+    return kind(ExamSpec(benchmark="exam"), Templates({}), fingerprint="", questions=questions)
+
+
+def of_subjects(**golds: str) -> list[Question]:
+    pairs = [(subject, gold) for subject, each in golds.items() for gold in each]
+    return [asked(number, subject, gold) for number, (subject, gold) in enumerate(pairs)]
+
+
+def test_the_best_letter_is_that_of_the_headline() -> None:
+    """B is the gold of most questions; C that of most small subjects."""
+    questions = of_subjects(large="BBBBBBBBAC", small="CA", tiny="C")
+    plain = exam_of(MultipleChoiceExam, questions).constant()
+    macro = exam_of(Macro, questions).constant()
+    assert plain is not None
+    assert macro is not None
+    assert (plain.answers, plain.score) == ({"choice": "B"}, pytest.approx(8 / 13))
+    assert (macro.answers, macro.score) == ({"choice": "C"}, pytest.approx((0.1 + 0.5 + 1) / 3))
+
+
+def test_each_kind_has_an_answer_and_what_nobody_can_answer_does_not_count() -> None:
+    questions = [
+        *starmap(asked, ((1, "x", "A"), (2, "x", "A"), (3, "x", "D"), (4, "x", None))),
+        asked(5, "x", "true", "truth"),
+        msgspec.structs.replace(asked(6, "x", "An essay.", "open"), weight=2),
+    ]
+    found = exam_of(MultipleChoiceExam, questions).constant()
+    assert found is not None
+    assert found.answers == {"choice": "A", "truth": "true"}
+    assert found.score == pytest.approx(3 / 6)
+    assert exam_of(MultipleChoiceExam, questions[-1:]).constant() is None
+
+
+def test_a_bundled_sample_scores_what_its_best_answer_scores() -> None:
+    """By the exam's own grader, a question at a time."""
+    exam = open_exam(ExamSpec(benchmark="cmmlu", language="zh"), None)
+    found = exam.constant()
+    assert found is not None
+    scores = {
+        letter: sum(exam.score(one, Response(text=letter)).value or 0 for one in exam.questions()) / len(exam)
+        for letter in "ABCD"
+    }
+    assert found.score == pytest.approx(max(scores.values()))
+    assert scores[found.answers["choice"]] == max(scores.values())
+
+
+CASES = (
+    spec("keywords:\n  - hashable\n  - content: tuple\n    weight: 3", "words-1"),
+    spec("keywords:\n  - content:\n      or: [a long way to say it, brief]", "any-1"),
+    spec("keywords:\n  - content:\n      and: [one, two]\n  - content: never\n    neg: true", "all-1"),
+    spec("keywords:\n  - content:\n      content: 'f\\(x\\)'\n      regex: true", "pattern-1"),
+    spec("unit_test:\n  tests: ['assert solve(2) == 3']", "tested-1"),
+    spec("unit_test:\n  tests: ['']", "empty-1"),
+)
+
+
+def test_a_list_of_all_keywords_is_an_answer(tmp_path: Path) -> None:
+    folder = as_csv(tmp_path / "set", list(CASES), prompt="Why?")
+    exam = BENCHMARK.open(ExamSpec(benchmark="infibench"), folder, None)
+    found = exam.constant()
+    assert found is not None
+    assert set(found.answers["free"].split("\n")) == {"hashable", "tuple", "brief", "one", "two", "f(x)"}
+    assert found.score == pytest.approx(4 / 6)
+    assert found.tested == 2
+    around = Shuffled(exam).constant()
+    assert around == found
+
+
+def test_keywords_that_do_not_fit_a_reply_are_left_out(tmp_path: Path) -> None:
+    long = [spec(f"keywords:\n  - {letter * 1_000}", f"{letter}-1") for letter in "abcd"]
+    folder = as_csv(tmp_path / "set", [*long, spec("keywords:\n  - brief", "brief-1")])
+    found = BENCHMARK.open(ExamSpec(benchmark="infibench"), folder, None).constant()
+    assert found is not None
+    assert len(found.answers["free"]) <= LONGEST_LIST
+    assert found.score == pytest.approx(3 / 5)
+
+
+def test_the_published_questions(published: Path) -> None:
+    """The paper's Qwen-7B-Chat has 37.36, its Magicoder-CL-7B 41.71."""
+    exam = BENCHMARK.open(ExamSpec(benchmark="infibench"), published / "infibench", None)
+    found = exam.constant()
+    assert found is not None
+    assert round(100 * found.score, 2) == 47.07
+    assert found.tested == 51
+    assert found.unproven == ("0-0-48", "1-3-212", "1-3-223", "1-3-224", "2-8-450", "2-11-514")
+
+
+def test_a_run_says_it_with_its_score_and_in_its_json(viva: Viva, tmp_path: Path) -> None:
+    ended = viva("run", "cmmlu", "--model", "baseline/random", "--run", tmp_path / "run")
+    assert ended.code == 0, ended.err
+    assert "The best constant answer scores 25.00 on cmmlu-zh (B)." in ended.out
+    [result] = json.loads(viva("score", tmp_path / "run", "--format", "json").out)["results"]
+    assert result["constant"] == {"answers": {"choice": "B"}, "score": 0.25, "tested": 0, "unproven": []}
+    for form in ("markdown", "latex", "terminal"):
+        assert "best constant answer scores 25.00" in " ".join(
+            viva("score", tmp_path / "run", "--all", "--format", form).out.split()
+        )
+    viva("report", tmp_path / "run", "--out", tmp_path / "report.html")
+    assert "best constant answer scores 25.00" in (tmp_path / "report.html").read_text(encoding="utf-8")

@@ -1,0 +1,187 @@
+"""Items packed for the page, and which of them are shown."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from viva.engine.answer import Answer
+from viva.pages.report.items import CHUNK_ITEMS, LONGEST, Block, ItemWriter, Written, beginning, integers
+from viva.pages.report.sampling import shares, stratified
+from viva.types import Generate, Response, Sampling, ScoreRow
+from viva.visible import escape_invisible
+
+
+def item(number: int = 0, *, prompt: str = "", reply: str = "", **fields: Any) -> Answer:
+    row: dict[str, Any] = {
+        "benchmark": "b", "exam": "e", "model": "m", "question": f"q{number}", "sample": 0, "repeat": 0,
+        "outcome": "right", "value": 1.0, "answer": "", "explanation": "", "tags": {},
+    }  # fmt: skip
+    request = Generate(question=f"q{number}", sample=0, prompt=prompt, sampling=Sampling())
+    return Answer(row=ScoreRow(**row | fields), response=Response(text=reply), request=request)
+
+
+def blocks_of(items: Iterable[Answer], *, limit: int = 1 << 30) -> tuple[list[Block], Written]:
+    """All that the page's writer gives out; it is given items as long as it says that there is room."""
+    found: list[Block] = []
+    writer = ItemWriter(found.append, limit=limit)
+    for one in items:
+        if not writer.add(one):
+            break
+    return found, writer.finish()
+
+
+def unpacked(blocks: list[Block]) -> dict[str, Any]:
+    content = {
+        block.name: json.loads(gzip.decompress(base64.b64decode(block.text)))
+        for block in blocks
+        if block.name != "items-index"
+    }
+    index = json.loads(next(block.text for block in blocks if block.name == "items-index"))
+    for column in (*(index[name] for name in COLUMNS), *index["tags"].values()):
+        column["codes"] = numbers(column["codes"])
+    return {**content, "items-index": {**index, "sample": numbers(index["sample"])}}
+
+
+COLUMNS = ("exam", "model", "outcome", "finer", "question", "value")
+
+
+def numbers(column: dict[str, Any]) -> list[int]:
+    """As the page reads them: signed, the lowest byte first."""
+    content, size = base64.b64decode(column["packed"]), column["bytes"]
+    places = range(0, len(content), size)
+    return [int.from_bytes(content[at : at + size], "little", signed=True) for at in places]
+
+
+@given(st.lists(st.integers(-(2**31) + 1, 2**31 - 1)))
+@example([-1, 127]).via("the largest of one byte")
+@example([-1, 128]).via("one more")
+@example([-1, 32767]).via("the largest of two")
+@example([0, 32768]).via("one more")
+def test_whole_numbers_are_read_as_they_were_written(given_numbers: list[int]) -> None:
+    written = integers(given_numbers)
+    assert numbers(written) == given_numbers
+    assert written["bytes"] == 1 or max(map(abs, given_numbers)) >= 1 << (8 * (written["bytes"] // 2) - 1)
+
+
+def test_the_index_is_read_at_once_and_cannot_end_its_element() -> None:
+    hostile = "</script><!--<script>"
+    found, _ = blocks_of([item(model=hostile, value=None), item(1, value=0.25, tags={hostile: "x"})])
+    said = next(block.text for block in found if block.name == "items-index")
+    assert "<" not in said
+    index = unpacked(found)["items-index"]
+    assert index["model"]["words"] == [hostile, "m"]
+    assert [index["value"]["words"][code] if code >= 0 else None for code in index["value"]["codes"]] == [None, 0.25]
+
+
+@given(st.lists(st.text(), min_size=1, max_size=8))
+def test_every_prompt_can_be_put_together_again(prompts: list[str]) -> None:
+    same = "Answer with a letter, please; here are some examples.\n\nA\n"
+    found, _ = blocks_of([item(n, prompt=same + text) for n, text in enumerate(prompts)])
+    chunk = unpacked(found)["items-0"]
+    for one, text in zip(chunk["items"], prompts, strict=True):
+        common = chunk["shared"][one["shared"]] if "shared" in one else ""
+        # A line end of two characters is shown as one; that it may be parted at the seam changes nothing to be seen.
+        whole = (common + one.get("prompt", "")).replace("<U+000D>\n", "\n")
+        assert whole == escape_invisible((same + text).replace("\r\n", "\n")).replace("<U+000D>\n", "\n")
+
+
+@given(st.text(alphabet="ab\n", max_size=200), st.text(alphabet="ab\n", max_size=200))
+def test_what_two_prompts_share_ends_with_a_line(first: str, second: str) -> None:
+    common = beginning(first, second)
+    assert first.startswith(common)
+    assert second.startswith(common)
+    assert common == "" or common.endswith("\n")
+
+
+def test_instructions_and_exemplars_are_written_once_a_chunk() -> None:
+    shots = "".join(f"Question {n}: what is {n} + {n}?\nAnswer: {2 * n}\n\n" for n in range(200))
+    found, _ = blocks_of([item(n, prompt=f"{shots}Question: {n}?") for n in range(100)])
+    chunk = unpacked(found)["items-0"]
+    assert chunk["shared"] == [shots]
+    assert sum("shared" in one for one in chunk["items"]) == 99
+
+
+def test_a_chunk_is_found_by_its_first_item() -> None:
+    found, written = blocks_of([item(n, reply=str(n)) for n in range(CHUNK_ITEMS * 2 + 5)])
+    content = unpacked(found)
+    assert content["items-index"]["firsts"] == [0, CHUNK_ITEMS, 2 * CHUNK_ITEMS]
+    assert content["items-2"]["items"][4]["reply"] == str(CHUNK_ITEMS * 2 + 4)
+    assert written.items == CHUNK_ITEMS * 2 + 5
+    assert written.whole
+
+
+def test_long_texts_are_cut_where_the_page_says() -> None:
+    found, written = blocks_of([item(reply="x" * (LONGEST + 7)), item(1, reply="y" * LONGEST)])
+    first, second = unpacked(found)["items-0"]["items"]
+    assert first["reply"].endswith("… (7 more characters, in the run's responses.jsonl)")
+    assert second["reply"] == "y" * LONGEST
+    assert written.cut == 1
+
+
+def test_a_reply_is_rendered_where_it_has_markdown_and_what_was_read_is_marked() -> None:
+    replies = {
+        "The answer is (B).": (None, [15, 16]),
+        "**So** the answer is (B).": (
+            '<p><strong>So</strong> the answer is (<mark class="read">B</mark>).</p>\n',
+            [22, 23],
+        ),
+        "\U0001d44e\r\n\u202e (B)": (None, [13, 14]),  # as a browser counts: two units, a line end, <U+202E>
+        "# B or B": ('<p class="heading">B or B</p>\n', None),
+        "x" * (LONGEST + 1) + "**B**": (None, None),
+    }
+    found, written = blocks_of([item(n, reply=reply, answer="B") for n, reply in enumerate(replies)])
+    for one, (made, read) in zip(unpacked(found)["items-0"]["items"], replies.values(), strict=True):
+        assert (one.get("rendered"), one.get("read")) == (made, read), one["reply"][:40]
+    assert not written.formulas
+    assert blocks_of([item(reply="It is $x^2$.")])[1].formulas
+
+
+def test_half_a_character_and_unseen_ones_are_spelled_out() -> None:
+    found, _ = blocks_of([item(reply="\ud800 \x00 \x1b \u202e", model="\udfff", tags={"a\x00": "\ud9ab"})])
+    content = unpacked(found)
+    assert content["items-0"]["items"][0]["reply"] == "<U+D800> <U+0000> <U+001B> <U+202E>"
+    assert content["items-index"]["model"]["words"] == ["<U+DFFF>"]
+
+
+def test_too_large_is_noticed_and_nothing_of_it_written_beyond_the_limit() -> None:
+    found, written = blocks_of([item(n, reply=f"{n * n:x}" * 2000) for n in range(3000)], limit=5000)
+    assert not written.whole
+    assert sum(len(block.text) for block in found) <= 5000
+
+
+def test_tags_that_some_items_lack_stay_with_their_items() -> None:
+    tags = [{}, {"a": "x"}, {}, {"a": "y", "b": "z"}, {}]
+    found, _ = blocks_of([item(n, tags=one) for n, one in enumerate(tags)])
+    index = unpacked(found)["items-index"]
+    assert index["tags"] == {"a": {"words": ["x", "y"], "codes": [-1, 0, -1, 1, -1]}}, (
+        "a tag of one value filters nothing"
+    )
+
+
+@given(st.lists(st.integers(1, 500), min_size=1, max_size=30), st.integers(1, 800))
+def test_strata_keep_their_shares(sizes: list[int], wanted: int) -> None:
+    taken = shares(sizes, wanted)
+    assert all(1 <= one <= size for one, size in zip(taken, sizes, strict=True))
+    assert sum(taken) == max(min(wanted, sum(sizes)), len(sizes))
+    if len(sizes) * 4 < wanted < sum(sizes):
+        exact = [size * wanted / sum(sizes) for size in sizes]
+        assert all(abs(one - should) <= len(sizes) for one, should in zip(taken, exact, strict=True))
+
+
+@pytest.mark.parametrize("seed", [0, 7])
+def test_a_sample_is_the_same_for_the_same_seed(seed: int) -> None:
+    strata = [n % 3 if n % 50 else 9 for n in range(1000)]
+    chosen = stratified(strata, 100, seed)
+    assert chosen == stratified(strata, 100, seed) != stratified(strata, 100, seed + 1)
+    assert chosen is not None
+    assert len(chosen) == 100
+    assert sum(strata[place] == 9 for place in chosen) == 2
+    assert stratified(strata, 1000, seed) is None

@@ -1,0 +1,21 @@
+"""A room as a process: `python -m review.serving LOG PORT`, with the items of the tests."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from pages.review.hostile import HOSTILE
+from pages.review.material import ITEMS, editable, many
+from viva.engine.reviews import ReviewLog
+from viva.pages.review.server import serve
+from viva.pages.review.session import Settings
+
+if __name__ == "__main__":
+    serve(
+        (*ITEMS, *HOSTILE, editable(), *many(60)),
+        ReviewLog(Path(sys.argv[1])),
+        Settings(title="tests", marks_per_item=2),
+        port=int(sys.argv[2]),
+        announce=lambda address: print(address, flush=True),
+    )

@@ -1,0 +1,373 @@
+"""The page in a real browser: the keyboard, no JavaScript, 400 px, contrast, focus, and texts that want to run."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pages.review.conftest import Server, fields, script
+from pages.review.hostile import HOSTILE
+from pages.review.material import ITEMS, editable
+from thorough import THOROUGH
+from viva.engine.reviews import ReviewLog
+from viva.types import Mark
+
+FIRST, SECOND, THIRD = ITEMS[:3]
+PAGES = (
+    "/start",
+    "/items",
+    "/items?t.type=MC&sample=20",
+    f"/item/{FIRST.key}",
+    f"/item/{FIRST.key}?blind=1",
+    "/nowhere",
+)
+Open = Callable[..., Any]
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def web(chromium: Any, server: Server) -> Iterator[Open]:
+    """A new browser session, entered as someone; what it asks for elsewhere, or complains of, is a failure."""
+    address = server.start()
+    contexts: list[Any] = []
+    troubles: list[str] = []
+
+    def watch(page: Any) -> None:
+        page.on("request", lambda asked: asked.url.startswith(address) or troubles.append(f"asked for {asked.url}"))
+        page.on("console", lambda said: troubles.append(f"console: {said.text}") if said.type == "error" else None)
+        page.on("pageerror", lambda problem: troubles.append(f"error: {problem}"))
+        page.on("dialog", lambda dialog: (troubles.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+
+    def make(name: str = "Ada", watched: bool = True, **settings: Any) -> Any:
+        context = chromium.new_context(base_url=address, **settings)
+        context.set_default_timeout(60_000)
+        contexts.append(context)
+        page = context.new_page()
+        if watched:
+            watch(page)
+        if name:
+            page.goto("/start")
+            page.get_by_label("Your name").fill(name)
+            page.get_by_role("button", name="Begin").click()
+            page.wait_for_url("**/items**")
+        return page
+
+    yield make
+    for context in contexts:
+        context.close()
+    assert not [trouble for trouble in troubles if "404" not in trouble and "422" not in trouble]
+
+
+def wait_for(page: Any, item: Any) -> None:
+    page.wait_for_url(f"**/item/{item.key}**")
+    page.wait_for_load_state()
+
+
+def said(page: Any, text: str) -> None:
+    """Wait for the page to say so. It allows no eval, so playwright's `wait_for_function` is not to be had."""
+    page.locator("#said", has_text=text).wait_for(state="attached")
+
+
+def marks(path: Path, item: Any) -> set[tuple[str, float]]:
+    return {(mark.aspect, mark.value) for mark in ReviewLog(path).marks(item.key)}
+
+
+def test_an_expert_marks_by_keyboard_alone(web: Open, path: Path) -> None:
+    page = web()
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
+    page.get_by_role("link", name="Mark the next one").focus()
+    page.keyboard.press("Enter")
+    wait_for(page, FIRST)
+    page.keyboard.press("y")
+    page.keyboard.press("h")
+    page.keyboard.press("c")
+    page.keyboard.type("n h y u b j ? are only letters here")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Enter")
+    wait_for(page, SECOND)
+    assert page.locator("#said").inner_text() == "Saved."
+    assert "said" not in page.url
+    assert marks(path, FIRST) == {("answer", 1.0), ("rationale", 0.5)}
+    assert ReviewLog(path).marks(FIRST.key)[1].comment.startswith("n h y u b j")
+    page.keyboard.press("Enter")  # the draft
+    wait_for(page, THIRD)
+    assert marks(path, SECOND) == {("answer", 1.0), ("rationale", 0.5)}
+    page.keyboard.press("k")
+    wait_for(page, SECOND)
+    page.keyboard.press("j")
+    wait_for(page, THIRD)
+    page.keyboard.press("ArrowLeft")
+    wait_for(page, SECOND)
+    page.keyboard.press("u")
+    said(page, "Taken back")
+    assert marks(path, SECOND) == set()
+    page.keyboard.press("b")
+    page.wait_for_url("**blind=1**")
+    assert page.get_by_text("Draft verdict").count() == 0
+    page.keyboard.press("Enter")
+    said(page, "first")
+    assert marks(path, SECOND) == set(), "blind, there is no draft to confirm"
+    page.keyboard.press("?")
+    assert page.locator("#keys dl").is_visible()
+    page.keyboard.press("n")
+    page.keyboard.press("n")
+    page.locator("#comment-1").focus()
+    page.keyboard.press("Control+Enter")
+    wait_for(page, THIRD)
+    assert marks(path, SECOND) == {("answer", 0.0), ("rationale", 0.0)}
+    assert ReviewLog(path).reviews[-1].blind is False, "the draft was seen before"
+
+
+@pytest.mark.slow
+def test_digits_go_to_the_aspect_that_has_the_focus(web: Open, path: Path) -> None:
+    page = web()
+    page.goto(f"/item/{FIRST.key}")
+    page.locator("#comment-1").focus()
+    page.keyboard.press("Escape")
+    page.keyboard.press("n")
+    page.keyboard.press("Control+Enter")
+    wait_for(page, SECOND)
+    assert marks(path, FIRST) == {("rationale", 0.0)}
+
+
+def test_everything_works_without_javascript(web: Open, path: Path) -> None:
+    page = web(java_script_enabled=False)
+    page.get_by_text("Choose items").click()
+    page.get_by_label("Type", exact=True).select_option("MC")
+    page.get_by_role("button", name="Show these").click()
+    page.get_by_role("link", name="Two threads each").click()
+    page.get_by_role("group", name="Your mark for the answer").get_by_label("1 right").check()
+    page.get_by_role("group", name="Your mark for the rationale").get_by_label("0 wrong").check()
+    page.get_by_label("Comment on the rationale").fill("Not shown.")
+    page.get_by_role("button", name="Save and next").click()
+    page.wait_for_url("**said=saved**")
+    assert marks(path, FIRST) == {("answer", 1.0), ("rationale", 0.0)}
+    page.get_by_role("button", name="Confirm draft and next").click()
+    page.wait_for_url("**said=saved**")
+    assert ReviewLog(path).reviews[-1].item == ITEMS[5].key
+    page.get_by_role("button", name="Undo").click()
+    page.wait_for_url("**said=undone**")
+    assert marks(path, ITEMS[5]) == set()
+    page.get_by_role("link", name="review blind").click()
+    assert page.get_by_text("Draft verdict").count() == 0
+    page.get_by_role("button", name="Save and next").click()
+    assert page.get_by_role("alert").inner_text() == "Nothing was saved: choose a mark first."
+
+
+@pytest.mark.slow
+def test_a_page_that_was_open_when_the_server_died_can_still_be_saved(web: Open, server: Server, path: Path) -> None:
+    page = web(watched=False)  # the icon may be asked for while nobody is there
+    page.goto(f"/item/{FIRST.key}")
+    page.keyboard.press("y")
+    page.keyboard.press("y")
+    server.kill()
+    server.start()
+    page.keyboard.press("Enter")
+    wait_for(page, SECOND)
+    page.go_back()
+    page.wait_for_load_state()
+    assert page.get_by_text("saved: 1").count() == 2
+    assert len(ReviewLog(path).reviews) == 2
+
+
+def test_two_clicks_are_one_form(web: Open, path: Path) -> None:
+    page = web()
+    page.goto(f"/item/{FIRST.key}")
+    page.keyboard.press("y")
+    page.locator("#save").dblclick(no_wait_after=True)
+    page.wait_for_url(lambda url: FIRST.key not in url)
+    assert len(ReviewLog(path).reviews) == 1
+
+
+def test_leaving_with_something_unsaved_is_asked_about(web: Open, path: Path) -> None:
+    page = web(watched=False)
+    asked: list[str] = []
+    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
+    page.goto(f"/item/{FIRST.key}")
+    page.keyboard.press("y")
+    page.keyboard.press("j")
+    page.locator("input:checked").first.wait_for(state="attached")
+    assert asked == ["beforeunload"]
+    assert FIRST.key in page.url
+    page.keyboard.press("Control+Enter")
+    wait_for(page, SECOND)
+    page.keyboard.press("j")
+    wait_for(page, THIRD)
+    assert asked == ["beforeunload"]
+    assert marks(path, FIRST) == {("answer", 1.0)}
+
+
+def test_a_set_is_edited_and_approved(web: Open, path: Path) -> None:
+    item = editable()
+    page = web()
+    page.goto(f"/item/{item.key}")
+    page.get_by_label("Text, to edit").fill("Better.\nMuch better.")
+    page.get_by_label("1 approve").check()
+    page.get_by_role("button", name="Save", exact=True).click()
+    said(page, "Saved.")
+    assert ReviewLog(path).reviews[-1].text_after == "Better.\nMuch better."
+    assert page.get_by_label("Text, to edit").input_value() == "Better.\nMuch better."
+
+
+@pytest.mark.parametrize(
+    ("scheme", "width"),
+    [
+        ("dark", 400),
+        *(pytest.param(*other, marks=pytest.mark.slow) for other in (("light", 400), ("light", 1280), ("dark", 1280))),
+    ],
+)
+def test_pages_are_legible_and_well_formed(web: Open, scheme: str, width: int) -> None:
+    page = web(color_scheme=scheme, viewport={"width": width, "height": 800}, reduced_motion="reduce")
+    page.goto(f"/item/{FIRST.key}")
+    page.keyboard.press("y")
+    page.keyboard.press("Control+Enter")
+    wait_for(page, SECOND)
+    for address in (*PAGES, f"/item/{editable().key}", f"/item/{HOSTILE[16].key}"):
+        page.goto(address)
+        for details in page.locator("details").all():
+            details.evaluate("one => { one.open = true; }")
+        found = page.evaluate(script("contrast.js"))
+        assert found["seen"] > 5
+        assert found["poor"] == [], address
+        assert page.evaluate(script("structure.js")) == [], address
+        wide = page.evaluate("Math.max(document.documentElement.scrollWidth, document.body.scrollWidth)")
+        assert wide <= width, address
+        assert page.evaluate("document.getAnimations().length") == 0
+
+
+@pytest.mark.slow
+def test_the_focus_goes_down_the_page_and_is_seen(web: Open) -> None:
+    page = web(viewport={"width": 1280, "height": 900})
+    page.goto(f"/item/{FIRST.key}")
+    seen: list[str] = []
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        name, outline = page.evaluate(
+            """() => {
+              const one = document.activeElement, shown = one.type === "radio" ? one.closest("label") : one;
+              const style = getComputedStyle(shown);
+              const name = one.id || one.name || one.textContent.trim();
+              return [name, style.outlineStyle + style.outlineWidth];
+            }"""
+        )
+        if name in seen or page.evaluate("document.activeElement === document.body"):
+            break
+        assert outline == "solid3px", name
+        seen.append(name)
+    fields = [
+        name for name in seen if name in {"mark.0", "comment-0", "mark.1", "comment-1", "save", "confirm", "undo"}
+    ]
+    assert fields == ["mark.0", "comment-0", "mark.1", "comment-1", "save", "confirm", "undo"]
+    assert seen[0] == "Skip to the content"
+    assert seen.index("up") < seen.index("mark.0")
+
+
+SCRIPTS = [f"/static/{name}.js" for name in ("review", "katex.min", "formulas")]
+"""The page's own, and no text's."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scripted", [True, False])
+def test_no_text_runs_loads_or_hides(web: Open, path: Path, scripted: bool) -> None:
+    page = web(java_script_enabled=scripted)
+    ReviewLog(path)
+    page.goto("/items?page=1")
+    shown = HOSTILE if scripted or THOROUGH else HOSTILE[::3]
+    for item in shown:
+        page.goto(f"/item/{item.key}")
+        if scripted:
+            assert (
+                page.evaluate("document.querySelectorAll('img, iframe, svg, object, embed, base, [style]').length") == 0
+            )
+            assert page.evaluate("[...document.scripts].map(each => each.getAttribute('src'))") == SCRIPTS
+            assert page.locator("#save").is_visible()
+        page.locator("#comment-0").fill(item.question[:2000])
+        page.locator("input[name='mark.0']").first.check()
+        page.locator("#stay").click()
+        page.wait_for_load_state()
+    other = web("Bo", java_script_enabled=scripted)
+    for item in shown:
+        other.goto(f"/item/{item.key}")
+        for details in other.locator(".draft details summary").all():
+            details.click()
+    assert len(ReviewLog(path).reviews) == len(shown)
+
+
+def test_a_text_runs_loads_or_hides_nothing(web: Open, path: Path) -> None:
+    """Four of the corpus: a script, a handler, a frame, a text area's end."""
+    page = web()
+    for item in (HOSTILE[0], HOSTILE[1], HOSTILE[5], HOSTILE[3]):
+        page.goto(f"/item/{item.key}")
+        found = "document.querySelectorAll('img, iframe, svg, object, embed, base, [style]').length"
+        assert page.evaluate(found) == 0
+        assert page.evaluate("[...document.scripts].map(each => each.getAttribute('src'))") == SCRIPTS
+        assert page.locator("#save").is_visible()
+
+
+def test_another_site_can_neither_post_nor_frame_nor_read(web: Open, server: Server, path: Path) -> None:
+    """The other site is a port of the same host, so that the cookies do come along."""
+    page = web(watched=False)
+    page.goto(f"/item/{FIRST.key}")
+    stolen = fields(page.content())  # even so
+    target = f"http://127.0.0.1:{server.port}"
+    inputs = "".join(f'<input name="{name}" value="{value}">' for name, value in {**stolen, "mark.0": "2"}.items())
+    attack = (
+        f'<form method=post action="{target}/item/{FIRST.key}">{inputs}<button>Win</button></form>'
+        f'<iframe src="{target}/items"></iframe><img id=i src="{target}/static/icon.svg">'
+    )
+    with serving(attack.encode()) as evil:
+        page.goto(evil)
+        read = page.evaluate(
+            "address => fetch(address, {credentials: 'include'}).then(a => a.text()).catch(() => 'refused')",
+            f"{target}/export.jsonl",
+        )
+        assert read == "refused"
+        assert page.evaluate("document.getElementById('i').naturalWidth") == 0
+        assert "Mark the next one" not in page.frames[1].content()
+        page.get_by_role("button", name="Win").click()
+        page.wait_for_url(f"{target}/**")
+        assert "sent by another site" in page.content()
+    assert ReviewLog(path).marks(FIRST.key) == ()
+
+
+@contextmanager
+def serving(content: bytes) -> Iterator[str]:
+    """A page at another port."""
+
+    class Answer(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answer) as other:
+        thread = threading.Thread(target=other.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{other.server_port}/"
+        other.shutdown()
+        thread.join()
+
+
+@pytest.mark.slow
+def test_two_reviewers_work_side_by_side(web: Open, path: Path) -> None:
+    ada, bo = web("Ada"), web("Bo")
+    for page in (ada, bo):
+        page.goto(f"/item/{FIRST.key}?blind=1")
+    ada.keyboard.press("y")
+    bo.keyboard.press("n")
+    for page in (ada, bo):
+        page.keyboard.press("Control+Enter")
+        wait_for(page, SECOND)
+    assert set(ReviewLog(path).marks(FIRST.key)) == {Mark("Ada", "answer", 1.0), Mark("Bo", "answer", 0.0)}

@@ -1,0 +1,95 @@
+"""The figures of the experts' own page: those of `viva agreement`, of measures that the exam has, from enough items."""
+
+from __future__ import annotations
+
+import html
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from rows import table
+from servers.fixtures import QUIET, Viva, Warm
+from viva.engine.folder import RunFolder
+from viva.engine.reviews import Review, ReviewLog, line_id
+from viva.runs.config import LimitOptions
+from viva.runs.open import prepare
+from viva.studies.agreement.ratings import filter_of, rated
+from viva.studies.agreement.study import AgreementConfig, agreement_page, study
+from viva.studies.agreement.tables import Agreements
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory, warm: Warm) -> Path:
+    """CS-Bench, which grades answers, and CLR-Bench, which grades rationales too; two experts marked few answers."""
+    viva = Viva(tmp_path_factory.mktemp("run"), warm)
+    asked = ("run", "csbench", "clrbench", "--language", "en", "--model", "baseline/random", "--encoder", "none")
+    ended = viva(*asked, "--judge", "baseline/random", "--run", "one", *QUIET)
+    assert ended.code in {0, 3}, ended.err
+    run = viva.folder / "one"
+    log, design = ReviewLog(run / "reviews.jsonl"), "random:3:seed0"
+    chosen = filter_of(design)
+    assert chosen is not None
+    found = list(rated(prepare(RunFolder.open(run), LimitOptions(progress="quiet"))))
+    for place, item in enumerate(chosen.select([one.item for one in found])):
+        for who, shift in (("Ada", 0), ("Grace", 1)):
+            log.append(
+                [
+                    Review(
+                        id=line_id(who, item.key, draft.aspect), at=time.time(), reviewer=who, item=item.key,
+                        about=item.about, aspect=draft.aspect, after=draft.scale[(place + shift) % len(draft.scale)],
+                        draft=draft.value, drawn=design,
+                    )
+                    for draft in item.drafts
+                ]
+            )  # fmt: skip
+    return run
+
+
+@pytest.fixture(scope="module")
+def found(run: Path) -> Agreements:
+    return study(AgreementConfig(source=run))
+
+
+def test_an_exam_has_its_own_measures_only(found: Agreements) -> None:
+    measured: dict[str, set[str]] = {}
+    for one in found.scores:
+        measured.setdefault(one.title.partition(" · ")[0], set()).add(one.metric)
+    assert measured == {"csbench-en": {"score"}, "clrbench-en": {"score", "Q→A", "Q→R"}}
+
+
+def test_no_cell_has_a_sentence_and_the_reason_is_below(found: Agreements) -> None:
+    dashes = 0
+    with table() as row:
+        for grid in found.tables():
+            for cells in grid.rows:
+                with row((grid.title, cells)):
+                    assert all(cell == "–" or "–" not in cell for cell in cells[1:])
+                dashes += "–" in cells
+    assert dashes, "CS-Bench has no label in this sample"
+    missing = next(one for one in found.scores if one.powered.combined is None)
+    assert any(missing.powered.reason in note and missing.title in note for note in found.notes())
+
+
+def test_no_figure_rests_on_one_item(found: Agreements) -> None:
+    few = 0
+    for report in found.found:
+        for one in (*report.among, *report.judged, *(one for pair in report.pairs for one in pair.measures)):
+            assert one.value is None or one.n >= 3, one
+            few += 0 < one.n < 3
+    assert few, "answers that the judge marked: one"
+    shown = [grid for grid in found.tables() if grid.header[:2] == ("", "value")]
+    assert all(any(cells[1] != "–" for cells in grid.rows) for grid in shown), "a table of dashes is none"
+
+
+def test_the_page_shows_the_commands_figures_and_notes(run: Path, found: Agreements) -> None:
+    page = agreement_page(run)
+    shown = {}
+    for caption, body in re.findall(r"<table><caption>(.*?)</caption>(.*?)</table>", page, re.S):
+        rows = re.findall(r"<tr>(.*?)</tr>", body, re.S)
+        shown[html.unescape(caption)] = [
+            [html.unescape(cell) for cell in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.S)] for row in rows
+        ]
+    assert shown == {grid.title: [list(grid.header), *map(list, grid.rows)] for grid in found.tables()}
+    assert [html.unescape(note) for note in re.findall(r"<li>(.*?)</li>", page)] == found.closing()

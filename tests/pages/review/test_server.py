@@ -1,0 +1,210 @@
+"""A real server: two reviewers at once, a killed process, a page that is posted again, Ctrl-C."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from pages.review.conftest import Server, fields
+from pages.review.material import ITEMS, many
+from viva.engine.reviews import ReviewLog
+from viva.errors import VivaError
+from viva.pages.review.server import serve
+from viva.pages.review.session import Settings
+from viva.pages.serving.guard import Access
+
+MANY = many(60)
+
+
+class Reviewer:
+    """One with cookies, at a real server."""
+
+    def __init__(self, address: str, name: str) -> None:
+        self.web = httpx.Client(base_url=address, follow_redirects=False, timeout=60)
+        self.name = name
+        csrf = fields(self.web.get("/start").text)["csrf"]
+        assert self.web.post("/start", data={"csrf": csrf, "name": name}).status_code == 303
+
+    def form(self, key: str) -> dict[str, str]:
+        return fields(self.web.get(f"/item/{key}").text)
+
+    def post(self, key: str, form: dict[str, str], mark: int) -> httpx.Response:
+        return self.web.post(f"/item/{key}", data=form | {"mark.0": str(mark), "mark.1": str(mark), "action": "stay"})
+
+
+def _marks(path: Path) -> dict[tuple[str, str, str], list[float | None]]:
+    found: dict[tuple[str, str, str], list[float | None]] = {}
+    log = ReviewLog(path)
+    assert not log.damaged
+    for line in log.reviews:
+        found.setdefault((line.reviewer, line.item, line.aspect), []).append(line.after)
+    return found
+
+
+def test_two_reviewers_at_once_lose_and_double_nothing(server: Server, path: Path) -> None:
+    address = server.start()
+    failures: list[Any] = []
+
+    def work(name: str) -> None:
+        try:
+            one = Reviewer(address, name)
+            for item in MANY:
+                form = one.form(item.key)
+                for _ in range(2):  # a double click
+                    assert one.post(item.key, form, 1).status_code == 303
+                assert one.post(item.key, one.form(item.key), 2).status_code == 303
+        except Exception as problem:
+            failures.append(problem)
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in ("Ada", "Bo")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    expected = {
+        (name, item.key, aspect): [0.5, 1.0]
+        for name in ("Ada", "Bo")
+        for item in MANY
+        for aspect in ("answer", "rationale")
+    }
+    assert _marks(path) == expected
+
+
+def test_a_killed_server_has_every_label_that_it_acknowledged_exactly_once(server: Server, path: Path) -> None:
+    address = server.start()
+    reviewers = [Reviewer(address, name) for name in ("Ada", "Bo")]
+    acknowledged: set[tuple[str, str]] = set()
+    unanswered: dict[tuple[str, str], tuple[Reviewer, dict[str, str]]] = {}
+    opened = {(one.name, item.key): one.form(item.key) for one in reviewers for item in MANY[:40]}
+    enough = threading.Event()
+
+    def work(one: Reviewer) -> None:
+        for item in MANY[:40]:
+            form = opened[one.name, item.key]
+            try:
+                assert one.post(item.key, form, 2).status_code == 303
+            except httpx.TransportError:
+                unanswered[one.name, item.key] = (one, form)
+                continue
+            acknowledged.add((one.name, item.key))
+            if len(acknowledged) > 25:
+                enough.set()
+
+    threads = [threading.Thread(target=work, args=(one,)) for one in reviewers]
+    for thread in threads:
+        thread.start()
+    assert enough.wait(60)
+    server.kill()
+    for thread in threads:
+        thread.join()
+    with path.open("ab") as file:  # what a power cut would have left
+        file.write(b'{"id":"torn')
+    server.start()
+    found = _marks(path)
+    assert unanswered, "the server was killed too late to show anything"
+    for name, key in acknowledged:
+        assert found[name, key, "answer"] == found[name, key, "rationale"] == [1.0]
+    for one, form in unanswered.values():  # reload of an unanswered post: the page of before, the same form
+        key = next(key for (name, key), other in opened.items() if other is form and name == one.name)
+        assert one.post(key, form, 2).status_code == 303
+    for one in reviewers:
+        item = MANY[0]
+        assert one.post(item.key, opened[one.name, item.key], 2).status_code == 303
+        assert "saved: 1" in one.web.get(f"/item/{item.key}").text
+    assert _marks(path) == {
+        (one.name, item.key, aspect): [1.0]
+        for one in reviewers
+        for item in MANY[:40]
+        for aspect in ("answer", "rationale")
+    }
+
+
+def _raw(address: str, request: bytes) -> bytes:
+    host, port = address.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=60) as connection:
+        connection.sendall(request)
+        connection.shutdown(socket.SHUT_WR)
+        answer = b""
+        with contextlib.suppress(ConnectionResetError):  # refused before it was read to its end
+            while piece := connection.recv(65536):
+                answer += piece
+    return answer
+
+
+def test_raw_requests_are_answered_and_leave_the_server_alive(server: Server) -> None:
+    address = server.start()
+    host = address.removeprefix("http://").encode()
+    cases = [
+        (b"GET /start HTTP/1.1\r\n\r\n", {b"400", b"421"}),
+        (b"GET /start HTTP/1.1\r\nHost: a\r\nHost: " + host + b"\r\n\r\n", {b"400", b"421"}),
+        (b"GET /start HTTP/1.1\r\nHost: " + host + b"\r\nX: " + b"x" * 200_000 + b"\r\n\r\n", {b"400", b"431", b""}),
+        (b"GET /../../etc/passwd HTTP/1.1\r\nHost: " + host + b"\r\nConnection: close\r\n\r\n", {b"404"}),
+        (b"GET http://evil.example/ HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n", {b"421"}),
+        (b"\x16\x03\x01\x02\x00\x01\x00", {b"400", b""}),
+        (b"GET /items HTTP/1.1\r\nHost: " + host + b"\r\nUpgrade: websocket\r\nConnection: close\r\n\r\n", {b"303"}),
+    ]
+    for request, statuses in cases:
+        answer = _raw(address, request)
+        assert answer[9:12] in statuses, (request[:60], answer[:100])
+        assert b"root:" not in answer
+    assert httpx.get(f"{address}/start").status_code == 200
+    assert "server" not in httpx.get(f"{address}/start").headers
+
+
+def test_ctrl_c_ends_it_cleanly(server: Server) -> None:
+    Reviewer(server.start(), "Ada")
+    assert server.process
+    server.process.send_signal(signal.SIGINT)
+    assert server.process.wait(timeout=60) == 0
+
+
+def test_a_port_in_use_and_a_host_that_is_none_are_said(server: Server, path: Path) -> None:
+    port = int(server.start().rpartition(":")[2])
+    with pytest.raises(VivaError, match="--port 0 takes a free port"):
+        serve(ITEMS, ReviewLog(path), Settings(), port=port)
+    with pytest.raises(VivaError, match="no host"):
+        serve(ITEMS, ReviewLog(path), Settings(), host="no such host", token="x" * 20)
+
+
+def test_a_room_for_others_prints_a_token_of_its_own(path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from pages.review.material import ITEMS; "
+        "from viva.engine.reviews import ReviewLog; from viva.pages.review.session import Settings; "
+        "from viva.pages.review.server import serve; "
+        f"serve(ITEMS, ReviewLog(Path({str(path)!r})), Settings(), host='0.0.0.0', port=0, "
+        "announce=lambda said: print(said, flush=True))"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parents[2],
+        env=os.environ | {"PYTHONPATH": f".:{Path(__file__).parents[3] / 'src'}"},
+    ) as process:
+        assert process.stdout
+        printed = process.stdout.readline().strip()
+        found = re.fullmatch(r"http://[^/]+:(\d+)/\?token=([\w-]{30,})", printed)
+        assert found, printed
+        address = f"http://127.0.0.1:{found[1]}/"
+        assert httpx.get(address).status_code == 401
+        assert httpx.get(f"{address}?token={found[2]}").status_code == 303
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=60) == 0
+
+
+def test_the_token_is_compared_whole() -> None:
+    one, other = Access(host="0.0.0.0", token="a" * 20), Access(host="0.0.0.0", token="a" * 21)
+    assert one.key_of("a" * 20) != other.key_of("a" * 21)
+    assert not one.key_of("a" * 21)

@@ -1,0 +1,122 @@
+"""Runs to look at, and who looks at them: in this process, as a real server, and in a real browser."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from pages.review.conftest import chromium
+from pages.runs.growing import Growing
+from viva.pages.runs.live_tables import graded_results, open_run
+from viva.pages.runs.server import application
+from viva.pages.serving.guard import Access
+from web.hostile import make_run
+
+__all__ = ["chromium"]
+
+SRC = Path(__file__).parents[3] / "src"
+
+
+class Visitor(TestClient):
+    """A browser of sorts: it does not follow redirects, and asks again as long as a page says that it will."""
+
+    def get(self, *arguments: Any, **named: Any) -> Any:
+        answer = super().get(*arguments, **named)
+        for _ in range(45):
+            if 'http-equiv="refresh"' not in answer.text[:600]:
+                break
+            answer = super().get(*arguments, **named)
+        return answer
+
+
+@pytest.fixture
+def visit() -> Callable[..., TestClient]:
+    """A visitor of a folder of runs, in this process; it does not follow redirects."""
+
+    def make(root: Path, access: Access | None = None) -> TestClient:
+        app = application(root, open_run, graded_results, access or Access())
+        return Visitor(app, base_url="http://127.0.0.1", follow_redirects=False)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def hostile_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of runs whose every text is an attack; the first answers of one are of megabytes. Only to be read."""
+    root = tmp_path_factory.mktemp("hostile") / "runs"
+    root.mkdir()
+    made = make_run(root.parent / "made", big=True)
+    shutil.move(made, root / "<img src=x onerror=vivaattack>\x1b[31m\u202e")
+    return root
+
+
+@pytest.fixture
+def growing(tmp_path: Path) -> Iterator[Growing]:
+    """A run of ten questions and two models that this process is writing, an answer at a time."""
+    run = Growing(tmp_path / "runs")
+    yield run
+    run.close()
+
+
+class Serving:
+    """`viva view` as a process of its own."""
+
+    def __init__(self, *arguments: str) -> None:
+        command = [sys.executable, "-m", "viva", "view", "--port", "0", *arguments]
+        environment = os.environ | {"PYTHONPATH": str(SRC), "PYTHONUNBUFFERED": "1"}
+        self.process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
+        self.said = self.process.stdout.readline()
+        self.address = self.said.partition(" at ")[2].split()[0].rstrip("/")
+        threading.Thread(target=self.process.stdout.read, daemon=True).start()
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+@pytest.fixture(scope="module")
+def serving() -> Iterator[Callable[..., Serving]]:
+    """Servers, one for the same arguments."""
+    started: dict[tuple[str, ...], Serving] = {}
+
+    def make(*arguments: str) -> Serving:
+        if arguments not in started:
+            started[arguments] = Serving(*arguments)
+        return started[arguments]
+
+    yield make
+    for one in started.values():
+        one.kill()
+
+
+@pytest.fixture
+def browse(chromium: Any) -> Iterator[Callable[..., Any]]:
+    """A page of a new browser session; what it asks for elsewhere, or complains of, is a failure at the end."""
+    contexts: list[Any] = []
+    troubles: list[str] = []
+
+    def make(address: str, **settings: Any) -> Any:
+        context = chromium.new_context(base_url=address, **settings)
+        context.set_default_timeout(60_000)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("request", lambda asked: asked.url.startswith(address) or troubles.append(f"asked for {asked.url}"))
+        page.on("console", lambda said: troubles.append(f"console: {said.text}") if said.type == "error" else None)
+        page.on("pageerror", lambda problem: troubles.append(f"error: {problem}"))
+        page.on("dialog", lambda dialog: (troubles.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        return page
+
+    yield make
+    for context in contexts:
+        context.close()
+    assert troubles == []

@@ -1,0 +1,144 @@
+"""Questions by models, and two replies side by side: what is counted, ordered, marked, and kept in addresses."""
+
+from __future__ import annotations
+
+import html
+import itertools
+import re
+from collections.abc import Callable
+
+from hypothesis import given
+from hypothesis import strategies as st
+from starlette.testclient import TestClient
+
+from pages.runs.growing import WORDS, Growing
+from rows import tabled
+from viva.pages.runs.comparing import compare_words
+from viva.pages.runs.filters import Chosen
+from viva.pages.runs.matrix import MatrixChoice
+from within import within
+
+Visit = Callable[..., TestClient]
+
+
+def divided(growing: Growing) -> None:
+    """alpha: 0 to 3 right, the rest wrong; beta: 0, 1, 4 and 5 right, 6 failed, the rest wrong."""
+    growing.answer(4)
+    growing.answer(6, text="A potato.")
+    growing.answer(2)
+    growing.answer(2, text="A potato.")
+    growing.answer(2)
+    growing.answer(failed=True)
+    growing.answer(3, text="A potato.")
+    growing.close()
+
+
+def found(page: str) -> list[tuple[str, list[str]]]:
+    """Each row of the matrix: the number in its question, and the words of its cells."""
+    rows = re.findall(r"<tr><th scope=\"row\".*?</tr>", page, re.DOTALL)
+    return [(re.findall(r"is number (\d+)", row)[0], re.findall(r'<td class="o is-([\w-]+)', row)) for row in rows]
+
+
+def test_the_matrix_has_a_cell_for_every_question_and_model(visit: Visit, growing: Growing) -> None:
+    divided(growing)
+    visitor = visit(growing.root)
+    rows = found(visitor.get("/run/growing/matrix").text)
+    assert [number for number, _ in rows] == [str(number) for number in range(10)]
+    cells = dict(rows)  # beta is the better one: 4 of the 9 that count, against 4 of 10
+    assert (cells["0"], cells["2"], cells["4"], cells["6"], cells["9"]) == (
+        ["right", "right"], ["wrong", "right"], ["right", "wrong"], ["error", "wrong"], ["wrong", "wrong"],
+    )  # fmt: skip
+
+
+def test_one_score_has_no_spread(visit: Visit, growing: Growing) -> None:
+    divided(growing)
+    rows = re.findall(
+        r"is number (\d).*?<td class=\"over\">(.*?)</td><td class=\"over\">(.*?)</td>",
+        visit(growing.root).get("/run/growing/matrix").text,
+    )
+    spreads = {number: (mean, spread) for number, mean, spread in rows}
+    assert (spreads["0"], spreads["2"], spreads["6"]) == (("100.00", "0.00"), ("50.00", "50.00"), ("0.00", "–"))
+
+
+def test_the_matrix_is_filtered_and_ordered(visit: Visit, growing: Growing) -> None:
+    divided(growing)
+    visitor = visit(growing.root)
+    cases = {
+        "show=disagree": "2345",
+        "show=disagree&sort=spread": "2345",
+        "sort=spread": "2345016789",
+        "sort=hardest": "6789234501",
+        "sort=easiest": "0123456789",
+        "outcome=error": "6",
+        "t.half=second": "56789",
+        "q=number+7": "7",
+        "show=nonsense&sort=nonsense&page=99": "0123456789",
+        "show=disagree&t.half=second": "5",
+        "outcome=unparsed": "",
+    }
+    for (query, numbers), row in tabled(*cases.items()):
+        with row:
+            page = visitor.get(f"/run/growing/matrix?{query}").text
+            assert "".join(number for number, _ in found(page)) == numbers
+
+
+def test_every_state_of_the_matrix_is_an_address() -> None:
+    choice = MatrixChoice(
+        chosen=Chosen(exam="e", outcome="unparsed", finer="several", tags=(("a", "b"),), text="x y"),
+        disagree=True,
+        order="spread",
+    )
+    assert MatrixChoice.read(dict(choice.fields())) == choice
+    assert MatrixChoice.read({}).query() == ""
+
+
+def test_two_replies_stand_side_by_side(visit: Visit, growing: Growing) -> None:
+    divided(growing)
+    visitor = visit(growing.root)
+    page = visitor.get("/run/growing/compare/3?a=1&b=2&show=disagree").text
+    said = " ".join(html.unescape(re.sub(r"<[^>]*>", " ", page)).split())
+    assert "Which plant is number 2? Say its name." in said
+    assert "openai/alpha" in said
+    assert "right 100.00" in said
+    assert "wrong 0.00" in said
+    assert '<mark class="read">cherry</mark>' in page or "cherry" in page
+    assert 'href="/run/growing/compare/4?a=1&amp;b=2&amp;view=words&amp;show=disagree"' in page, "the next one left"
+    assert 'rel="prev"' not in page, "it is the first that is left"
+    for wrong in ("3?a=1&b=9", "11?a=1&b=2", "3", "x?a=1&b=2", "0?a=1&b=2"):
+        assert visitor.get(f"/run/growing/compare/{wrong}").status_code == 404, wrong
+    failed = visitor.get("/run/growing/compare/7?a=1&b=2&view=rendered").text
+    assert "There is no reply: timeout: nobody replied in time" in failed
+
+
+def test_what_differs_is_found_by_words() -> None:
+    cases = {
+        ("The answer is B.", "The answer is C."): (["B."], ["C."]),
+        ("same", "same"): ([], []),
+        ("", "all of it"): ([], ["all of it"]),
+        ("x = 12", "x = 13"): (["12"], ["13"]),
+        ("比较 甲乙", "比较 丙丁"): (["甲乙"], ["丙丁"]),
+    }
+    for ((first, second), (mine, theirs)), row in tabled(*cases.items()):
+        with row:
+            only = compare_words(first, second).only
+            assert [first[a:b] for a, b in only[0]] == mine
+            assert [second[a:b] for a, b in only[1]] == theirs
+    assert compare_words("a b c " * 9, "a b c " * 9).alike
+    assert not compare_words(" ".join(WORDS), "nothing of that kind, as far as anybody can see").alike
+
+
+@given(st.text("ab c.\n", max_size=60), st.text("ab c.\n", max_size=60))
+def test_parts_are_in_order_and_do_not_overlap(first: str, second: str) -> None:
+    found = compare_words(first, second)
+    for text, only, both in ((first, found.only[0], found.both[0]), (second, found.only[1], found.both[1])):
+        parts = sorted([*only, *both])
+        assert all(a < b <= c < d for (a, b), (c, d) in itertools.pairwise(parts))
+        left = "".join(text[a:b] for (_, a), (b, _) in zip([(0, 0), *parts], [*parts, (len(text), 0)], strict=True))
+        assert not left.strip()
+
+
+def test_comparing_takes_no_longer_for_texts_made_for_it() -> None:
+    with within(10):
+        for words in (1, 2, 19, 90, 101, 500):
+            text = [" ".join(f"w{(n * step) % words}" for n in range(3000)) for step in (1, 7)]
+            compare_words(*text)

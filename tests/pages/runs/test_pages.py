@@ -1,0 +1,317 @@
+"""What the pages say of runs that are finished, running, interrupted, broken, gone, or of a newer Viva."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import stat
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+from starlette.testclient import TestClient
+
+from pages.runs.growing import MODELS, Growing
+from rows import table, tabled
+from servers.fixtures import Viva, wait_until
+from viva.engine.batchlog import BatchLog, Dropped, Read, Submitted
+from viva.engine.folder import RunFolder
+from viva.engine.journal import Entry
+from viva.engine.writer import writer
+from viva.runs.graded import regraded
+from viva.types import Failure
+
+Visit = Callable[..., TestClient]
+
+
+def text_of(page: str) -> str:
+    """A page without its tags, blanks folded."""
+    return " ".join(re.sub(r"<[^>]*>", " ", page).split())
+
+
+def test_the_list_names_every_run_newest_first_and_what_is_broken_with_the_reason(
+    visit: Visit, growing: Growing
+) -> None:
+    growing.answer(12)
+    growing.answer(failed=True)
+    growing.close()
+    root = growing.root
+    for name, content in {
+        "newer": '{"format": 99, "viva": "7.0"}',
+        "damaged": '{"format": 2, "vi',
+        "nonsense": "[" * 5000,
+        "binary": "\xff\x00",
+    }.items():
+        (root / name).mkdir()
+        (root / name / "run.json").write_bytes(content.encode("latin-1"))
+    (root / "headless").mkdir()
+    shutil.copy(growing.path / "responses.jsonl", root / "headless")
+    (root / "notes").mkdir()
+    (root / "loop").symlink_to("loop")
+    os.utime(growing.path / "run.json", (1, 1))
+    os.utime(growing.path / "responses.jsonl", (1, 1))
+    answer = visit(root).get("/")
+    assert answer.status_code == 200
+    said = text_of(answer.text)
+    assert "6 in" in said
+    assert "was written by Viva 7.0 (folder format 99)" in said
+    assert said.count("is damaged") == 3
+    assert "it has no run.json" in said
+    assert "notes" not in said
+    assert "interrupted 12 of 20 1" in said
+    assert said.index("newer") < said.index("growing"), "newest first"
+
+
+def test_what_is_with_a_provider_is_waited_for(visit: Visit, growing: Growing) -> None:
+    growing.answer(5)
+    log = BatchLog(growing.path)
+    keys = [key for _, _, key, _ in growing.wanted[5:]]
+    for label, part in (("0" * 16, keys[:5]), ("1" * 16, keys[5:])):
+        log.intend(label, "responses", MODELS[0], {"model": "alpha"}, "openai", "", dict.fromkeys(part, ""))
+        log.note(Submitted(label=label, batch=f"batch_{label[0]}", at=time.time()))
+    visitor = visit(growing.root)
+    assert "15 requests in 2 batches are with the provider" in text_of(visitor.get("/run/growing").text)
+    growing.close()
+    said = text_of(visitor.get("/run/growing").text)
+    assert f"waiting: 15 requests in 2 batches are with the provider · viva resume {growing.path} reads them" in said
+    assert "waiting 5 of 20" in text_of(visitor.get("/").text)
+    log.note(Read(label="0" * 16, answered=5, failed=0, at=time.time()))
+    assert "waiting: 10 requests in a batch are" in visitor.get("/run/growing/progress.json").json()["sentence"]
+    log.note(Dropped(label="1" * 16, why="refused", at=time.time()))
+    assert "stopped before its end: 15 not asked" in text_of(visitor.get("/run/growing").text)
+    log.close()
+    with (growing.path / "batches.jsonl").open("ab") as file:
+        file.write(b'{"event": "<b>"}\n')
+    said = visitor.get("/run/growing").text
+    assert "stopped before its end" in said
+    assert "batches.jsonl, line 7 is damaged" in said
+    assert "<b>" not in said
+
+
+def test_the_page_of_a_broken_run_is_a_sentence(visit: Visit, tmp_path: Path) -> None:
+    (tmp_path / "runs" / "x").mkdir(parents=True)
+    with table() as row:
+        for content in ('{"format": 99, "viva": "<b>7"}', "{", "null", "[]", "", '{"format": 2}', "\ufeff{}"):
+            (tmp_path / "runs" / "x" / "run.json").write_text(content, encoding="utf-8")
+            visitor = visit(tmp_path / "runs")
+            for address in ("/run/x", "/run/x/answers", "/run/x/answer/1.1", "/run/x/progress.json"):
+                with row((content, address)):
+                    answer = visitor.get(address)
+                    assert answer.status_code == 404
+                    assert "run.json" in answer.text or "folder format" in answer.text
+                    assert "Traceback" not in answer.text
+                    assert "<b>7" not in answer.text or answer.headers["content-type"] == "application/json"
+
+
+def test_tables_are_of_what_is_in_so_far_and_say_so(visit: Visit, growing: Growing) -> None:
+    growing.answer(4)
+    growing.answer(text="No idea.")
+    visitor = visit(growing.root)
+    said = text_of(visitor.get("/run/growing").text)
+    assert "running (process" in said
+    assert "5 of 20 answered" in said
+    assert "Summary so far" in said
+    assert re.search(
+        r"openai/alpha fruit 80\.00† \(40\.00–90\.00\) \[[\d., ]+\] 10 right 4, wrong 1, not asked 5", said
+    )
+    assert "openai/beta fruit –† 10 not asked 10" in said
+    growing.answer(15)
+    growing.close()
+    wait_until(lambda: "20 of 20 answers, graded" in text_of(visitor.get("/run/growing").text), "all to be graded", 60)
+    said = text_of(visitor.get("/run/growing").text)
+    assert "openai/beta fruit 100.00" in said
+    assert "Summary 20 of 20" in said
+    assert "What answers took, without judging · fruit model tokens an answer openai/alpha 10 openai/beta 10" in said
+    assert "finished" in said
+
+
+def test_progress_counts_answers_failures_and_tokens_by_model(visit: Visit, growing: Growing) -> None:
+    visitor = visit(growing.root)
+    address = "/run/growing/progress.json"
+    assert visitor.get(address).json()["state"] == "running"
+    growing.answer(10)
+    growing.answer(2, failed=True)
+    growing.answer(3)
+    news = visitor.get(address).json()
+    assert (news["answered"], news["failed"], news["left"], news["total"]) == ("13", "2", "5", "20")
+    assert (news["input"], news["output"]) == ("1,300", "130")
+    assert news["parts"] == [[MODELS[0], "fruit", "10", "0", "0"], [MODELS[1], "fruit", "3", "2", "5"]]
+    assert int(news["rate"]) > 10
+    assert news["remaining"]
+    growing.close()
+    news = visitor.get(address).json()
+    assert news["state"] == "stopped"
+    assert news["sentence"] == "stopped before its end: 2 failed, 5 not asked"
+    assert news["rate"] == "0"
+
+
+def test_a_graded_run_with_a_baseline_is_counted_whole_at_every_look(visit: Visit, tmp_path: Path) -> None:
+    run = Growing(tmp_path / "runs", models=("openai/alpha", "baseline/first"))
+    run.answer(20)
+    run.close()
+    regraded(run.path)
+    visitor = visit(run.root)
+    for _ in range(2):  # the first look grades, the second counts by what it brought
+        said = text_of(visitor.get("/run/growing").text)
+        assert "20 of 20 answered" in said
+        assert "20 of 20 answers, graded" in said
+        parts = visitor.get("/run/growing/progress.json").json()["parts"]
+        assert parts == [["openai/alpha", "fruit", "10", "0", "0"], ["baseline/first", "fruit", "10", "0", "0"]]
+    assert "20 of 20 have come in" in text_of(visitor.get("/run/growing/answers").text)
+
+
+def test_a_run_whose_judge_gave_no_verdict_is_not_finished(visit: Visit, tmp_path: Path) -> None:
+    run = Growing(tmp_path / "runs", models=("openai/alpha",), judges=("openai/judge",))
+    run.answer(10)
+    with_error = Entry(
+        key="00" * 16, benchmark="custom", model="openai/judge", question="q1", sample=0, text="",
+        error=Failure("unreadable", "the judge's reply holds no verdict"),
+    )  # fmt: skip
+    journal = run.folder.journal("annotations")
+    journal.append(with_error)
+    visitor = visit(run.root)
+    assert "still at work" in text_of(visitor.get("/run/growing").text)
+    journal.close()
+    run.close()
+    said = text_of(visitor.get("/run/growing").text)
+    assert f"all asked: 1 verdict missing · viva resume {run.path} goes on" in said
+    assert "incomplete 10 of 10" in text_of(visitor.get("/").text)
+    with (run.path / "annotations.jsonl").open("ab") as file:
+        file.write(msgspec.json.encode(msgspec.structs.replace(with_error, error=None, text="Verdict: 1")) + b"\n")
+    assert "finished 10 of 10" in text_of(visitor.get("/").text)
+
+
+def test_answers_that_a_file_lacks_are_not_to_be_had_by_resuming(visit: Visit, tmp_path: Path, viva: Viva) -> None:
+    file, run = tmp_path / "answers.jsonl", tmp_path / "runs" / "graded"
+    file.write_text(json.dumps({"question": "astronomy/0", "reply": "A"}))
+    viva("grade", "cmmlu", file, "--run", run)
+    visitor = visit(run.parent)
+    assert "incomplete 1 of 96 95 failed" in text_of(visitor.get("/").text)
+    said = text_of(visitor.get("/run/graded").text)
+    assert "all asked: 95 failed" in said
+    assert "viva resume" not in said.partition("Summary")[0]
+
+
+def test_a_torn_last_line_is_not_there_and_a_damaged_one_is_told(visit: Visit, growing: Growing) -> None:
+    growing.answer(2)
+    growing.tear()
+    visitor = visit(growing.root)
+    assert "2 of 20 answered" in text_of(visitor.get("/run/growing").text)
+    with (growing.path / "responses.jsonl").open("ab") as file:
+        file.write(b"\n")
+    said = text_of(visitor.get("/run/growing").text)
+    assert "2 of 20 answered" in said
+    assert "line 3" in said
+    assert "left out" in said
+
+
+def test_a_run_that_is_removed_meanwhile_is_a_sentence(visit: Visit, growing: Growing) -> None:
+    growing.answer(3)
+    visitor = visit(growing.root)
+    pages = ("/run/growing", "/run/growing/answers", "/run/growing/answer/1.1", "/run/growing/progress.json")
+    assert {visitor.get(page).status_code for page in pages} == {200}
+    growing.close()
+    shutil.rmtree(growing.path)
+    for page in pages:
+        answer = visitor.get(page)
+        assert answer.status_code == 404
+        assert "no such run" in answer.text
+    assert "No run is here yet" in visitor.get("/").text
+    assert f"viva run csbench --model baseline/random --run {growing.root}/first" in visitor.get("/").text
+    growing.root.rmdir()
+    assert "cannot read the folder" in visitor.get("/").text
+
+
+def test_a_run_begun_anew_under_the_same_name_is_read_anew(visit: Visit, tmp_path: Path) -> None:
+    first = Growing(tmp_path / "runs")
+    first.answer(20)
+    first.close()
+    visitor = visit(first.root)
+    assert "20 of 20 answered" in text_of(visitor.get("/run/growing").text)
+    shutil.rmtree(first.path)
+    second = Growing(tmp_path / "runs")
+    second.answer(1)
+    assert "1 of 20 answered" in text_of(visitor.get("/run/growing").text)
+    second.close()
+
+
+def test_questions_that_changed_are_a_sentence_and_the_counts_go_on(visit: Visit, growing: Growing) -> None:
+    growing.answer(3)
+    (growing.root.parent / "fruit.json").unlink()
+    said = text_of(visit(growing.root).get("/run/growing").text)
+    assert "fruit.json" in said
+    assert "3 of 20 answered" in said
+    assert "Tables" not in said
+
+
+def test_looking_takes_no_lock_and_writes_nothing(visit: Visit, growing: Growing) -> None:
+    growing.answer(20)
+    growing.close()
+    before = {path.name: path.stat().st_mtime_ns for path in growing.path.iterdir()}
+    growing.path.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    visitor = visit(growing.root)
+    try:
+        for page in ("/", "/run/growing", "/run/growing/answers?q=fig", "/run/growing/answer/1.6"):
+            assert visitor.get(page).status_code == 200
+        assert {path.name: path.stat().st_mtime_ns for path in growing.path.iterdir()} == before
+    finally:
+        growing.path.chmod(stat.S_IRWXU)
+    again = RunFolder.open(growing.path)
+    again.lock()
+    assert visitor.get("/run/growing/progress.json").json()["state"] == "running"
+    again.unlock()
+
+
+def test_who_holds_the_lock_is_known_without_touching_it(growing: Growing, tmp_path: Path) -> None:
+    assert writer(growing.path) == os.getpid()
+    growing.close()
+    assert (growing.path / ".lock").read_text() == f"pid {os.getpid()}"
+    assert writer(growing.path) == 0
+    assert writer(tmp_path) == 0
+
+
+def test_a_key_that_is_not_set_here_is_not_needed_to_look(
+    visit: Visit, growing: Growing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    growing.answer(20)
+    growing.close()
+    file = growing.path / "run.json"
+    record = json.loads(file.read_text())
+    for model in record["models"]:
+        model["key_variable"] = "SOMEBODY_ELSES_KEY"
+    file.write_text(json.dumps(record))
+    monkeypatch.delenv("SOMEBODY_ELSES_KEY", raising=False)
+    assert "openai/beta fruit 100.00" in text_of(visit(growing.root).get("/run/growing").text)
+
+
+def test_one_run_alone_is_the_first_page(visit: Visit, growing: Growing) -> None:
+    growing.answer(1)
+    visitor = visit(growing.path)
+    assert visitor.get("/").headers["location"] == "/run/growing"
+    assert "All runs" not in visitor.get("/run/growing").text
+
+
+def test_addresses_lead_nowhere_else(visit: Visit, growing: Growing) -> None:
+    addresses = (
+     "/run/%2e%2e", "/run/..%2f..%2fetc", "/run/growing/answer/1.1/%2e%2e/run.json", "/static/%2e%2e/server.py",
+     "/run/growing/answer/0.1", "/run/growing/answer/1.99", "/run/growing/answer/-1.1", "/run/growing/answer/１.1",
+     "/run/growing/answer/1." + "9" * 5000, "/run/growing/answer/1.1/score.txt", "/static/%2e%2e%2fpages.py",
+    )  # fmt: skip
+    growing.answer(1)
+    visitor = visit(growing.root)
+    for address, row in tabled(*addresses):
+        with row:
+            assert visitor.get(address).status_code in (404, 414, 431)
+
+
+def test_nothing_can_be_posted(visit: Visit, growing: Growing) -> None:
+    visitor = visit(growing.root)
+    with table() as row:
+        for method in ("POST", "PUT", "DELETE", "PATCH"):
+            for address in ("/", "/run/growing", "/run/growing/run.json", "/run/growing/answer/1.1"):
+                with row((method, address)):
+                    assert visitor.request(method, address).status_code == 405

@@ -1,0 +1,51 @@
+"""Where in a reply stands what was read in it."""
+
+from __future__ import annotations
+
+from rows import tabled
+from viva.scorers.choice import read_choice
+from viva.scorers.grading import grade_reading
+from viva.types import Response, Score
+from viva.web.text import read_span, reason
+
+
+def test_the_place_is_the_readers_or_the_only_one_that_holds_the_answer() -> None:
+    cases: dict[str, tuple[str, str, str | None]] = {
+        "12 apples": ("12", "", "12"),
+        "12 apples, then 12 pears": ("12", "", None),
+        "x = 3, so 312": ("3", "", "3"),
+        "{answer: B}": ("B", "answer: statement at 0-3", "B"),
+        "B is wrong": ("", "statement at 0-400", None),
+        "nothing": ("", "no commitment", None),
+        "(a+b)* is it": ("(a+b)*", "", "(a+b)*"),
+    }
+    for (reply, (answer, why, marked)), row in tabled(*cases.items()):
+        with row:
+            span = read_span(Score(value=0.0, outcome="wrong", answer=answer, explanation=why), reply)
+            assert (reply[slice(*span)] if span else None) == marked
+
+
+def test_people_are_told_the_words_and_not_their_offsets() -> None:
+    cases = {
+        ("So it is (B), I think", "statement of the answer at 3-12"): "statement of the answer: “it is (B)”",
+        ("a\nb", "letter at 0-3; then at 2-3"): "letter: “a b”; then: “b”",
+        ("B", "boxed at 0-9"): "boxed (characters 1 to 9)",
+        (
+            '{"answer": "B"}',
+            "answer: letter at 0-1\nrationale: judge",
+        ): "answer: letter (characters 1 to 1)\nrationale: judge",
+        ("\x1b[31mred", "word at 0-5"): "word: “<U+001B>[31m”",
+        ("B", "no commitment"): "no commitment",
+    }
+    for (reply, why), row in tabled(*cases):
+        with row:
+            assert reason(Score(value=0.0, outcome="wrong", explanation=why), reply) == cases[reply, why]
+
+
+def test_a_readers_own_place_is_taken() -> None:
+    reply = "Not A. Step by step, the answer is (B). A is too small."
+    score = grade_reading(read_choice(reply), "B", Response(text=reply))
+    span = read_span(score, reply)
+    assert span is not None
+    assert "B" in reply[slice(*span)]
+    assert "A" not in reply[slice(*span)]

@@ -1,0 +1,37 @@
+"""`viva view --static`: the same pages as files, each number with its answers."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from cli.told import viva
+from web.hostile import assert_only_text, make_run
+
+
+def test_runs_are_exported_with_leaderboard_list_and_reports(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = make_run(tmp_path / "made")
+    assert viva("score", str(run)) in (0, 3)
+    root, out = tmp_path / "runs", tmp_path / "site"
+    root.mkdir()
+    run.rename(root / "<b id=vivaattack>")
+    (tmp_path / "runs" / "empty").mkdir()
+    assert viva("view", str(root), "--static", str(out)) == 0
+    assert "open" in capsys.readouterr().err
+    front = (out / "index.html").read_text(encoding="utf-8")
+    (report,) = (out / "runs").iterdir()
+    assert f'href="runs/{report.name}#items.model=' in front, "a number leads to its answers"
+    assert f'href="runs/{report.name}"' in (out / "runs.html").read_text(encoding="utf-8")
+    for page in (front, (out / "runs.html").read_text(encoding="utf-8")):
+        assert_only_text(page[page.rindex("</style>") : page.index("<script>")])
+    text = report.read_text(encoding="utf-8")
+    assert text.index('id="summary"') < text.index('id="asked"'), "scores come before what was asked"
+    first = {path.relative_to(out) for path in out.rglob("*") if path.is_file()}
+    assert viva("view", str(root), "--static", str(out)) == 0, "a site of ours is replaced"
+    assert {path.relative_to(out) for path in out.rglob("*") if path.is_file()} == first
+    assert viva("view", str(root), "--static", str(root)) == 2, "other things than a site stay"
+    assert not re.search(r"https?://(?!arxiv|aclanthology|github|openreview)", front)

@@ -1,0 +1,161 @@
+"""Charts as files and in pages: one palette with the pages', no text that runs, sentences for wrong names."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace as changed
+
+from render.samples import report, result, table
+from rows import table as rows_of
+from viva.analysis.estimate import Estimate
+from viva.errors import VivaError
+from viva.pages.shell import asset
+from viva.render import charts
+from viva.render.result import footnotes
+from viva.render.score_chart import parts_chart, scores_chart
+from viva.render.theme import category
+from viva.types import OUTCOMES
+from viva.web.charts import _bundle, config, tokens
+from viva.web.policy import digest
+from web.hostile import MARK, TEXTS
+
+
+def chart(text: str = "a model") -> Any:
+    import altair as alt
+
+    return (
+        alt.Chart(alt.InlineData(values=[{"model": text, "score": 61.2, "nothing": float("nan")}]), title=text)
+        .mark_point()
+        .encode(x=alt.X("score:Q", title="score, per cent"), y="model:N", tooltip=["model:N"])
+        .properties(width="container")
+    )
+
+
+def test_charts_have_the_colours_of_the_pages() -> None:
+    light, dark = asset("viva.css").split("prefers-color-scheme: dark", 1)
+    for scheme, css in (("light", light), ("dark", dark)):
+        assert list(category(scheme)) == re.findall(r"--series-\d: (#\w+)", css)[:8]
+    assert len(set(tokens()["outcomes"].values())) == len(OUTCOMES)
+    assert set(tokens()["outcomes"]) == set(OUTCOMES)
+
+
+def test_shapes_in_a_legend_can_be_seen_in_both_schemes() -> None:
+    import altair as alt
+    import vl_convert
+
+    drawn = chart().encode(shape="model:N", color=alt.Color("score:N", legend=None)).to_dict()
+    for scheme in ("light", "dark"):
+        picture = vl_convert.vegalite_to_svg(drawn, config=config(scheme))
+        assert ">a model<" in picture
+        assert not re.search('(fill|stroke)="(black|#000|#000000)"', picture), scheme
+
+
+def test_a_chart_is_written_by_its_suffix(tmp_path: Path) -> None:
+    with rows_of() as row:
+        for suffix, begins in {".svg": b"<svg", ".png": b"\x89PNG", ".json": b"{", ".html": b"<!do"}.items():
+            with row(suffix):
+                path = tmp_path / f"chart{suffix}"
+                charts.save(chart(), path)
+                assert path.read_bytes().startswith(begins)
+
+
+def test_a_chart_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
+    with rows_of() as row:
+        for name in ("chart.pdf", "chart", "nowhere/chart.svg", "."):
+            with row(name), pytest.raises(VivaError, match="--chart"):
+                charts.check_chart(tmp_path / name)
+
+
+def test_hostile_texts_in_a_chart_are_texts(tmp_path: Path) -> None:
+    texts = (TEXTS["script_end"], TEXTS["controls"], TEXTS["bidi"], "\ud800", "x" * 100_000)
+    with rows_of() as row:
+        for text in texts:
+            with row(text[:40]):
+                said = charts.as_json(charts.spec(chart(text)))
+                assert "<" not in said
+                assert len(said) < 3000
+                json.loads(said)
+                charts.save(chart(text), tmp_path / "chart.svg")
+                drawn = (tmp_path / "chart.svg").read_text(encoding="utf-8")
+                assert "<script" not in drawn
+                assert f"id={MARK}" not in drawn
+
+
+def test_a_result_is_drawn_with_what_it_rests_on() -> None:
+    results = report(result(table(), model="openai/a"), result(table(), model="openai/b")).results
+    drawn = json.dumps(charts.spec(scores_chart(results)))
+    for one in results:
+        assert one.model in drawn
+        assert str(round(100 * (one.overall.mean or 0), 3)) in drawn
+    assert parts_chart(results, 99) is None
+
+
+def test_parts_are_drawn_in_the_headlines_average() -> None:
+    """As CMMLU's, whose published average is over subjects: the first of two columns, not the last."""
+    subjects, questions = (Estimate(n=4, mean=mean, low=0.1, high=0.9) for mean in (0.25, 0.5))
+    rows = ("STEM", "Average")
+    two = changed(table(), rows=rows, columns=("Macro", "Micro"), cells=((questions, subjects), (subjects, questions)))
+    drawn = parts_chart([changed(result(two), overall=subjects)], 0)
+    assert drawn is not None
+    said = json.dumps(charts.spec(drawn))
+    assert ", Macro" in said
+    assert "Micro" not in said
+
+
+def test_no_policy_is_made_for_a_script_that_a_page_would_change() -> None:
+    with rows_of() as row:
+        for broken in ("</script>", "<!--", "\r", "\0"):
+            with row(broken), pytest.raises(ValueError, match="cannot hold"):
+                digest(f"let a = '{broken}'")
+
+
+def test_the_library_is_kept_and_made_anew_where_it_is_not_what_was_written(tmp_path: Path) -> None:
+    made = _bundle(SNIPPET, tmp_path)
+    assert SNIPPET in made
+    (kept,) = tmp_path.iterdir()
+    digest, _, script = kept.read_bytes().decode().partition("\n")
+    assert script == made
+    kept.write_bytes(f"// sha256 {hashlib.sha256(b'kept').hexdigest()}\nkept".encode())
+    assert _bundle(SNIPPET, tmp_path) == "kept"
+    kept.write_bytes(f"{digest}\n{made[:1000]}".encode())
+    assert _bundle(SNIPPET, tmp_path) == made
+    assert kept.read_bytes().decode() == f"{digest}\n{made}"
+
+
+SNIPPET = "window.drawn=1;"
+"""Without the drawing library it is bundled in no time."""
+
+
+def test_the_pass_line_is_in_charts_and_under_tables() -> None:
+    cells = tuple(
+        (
+            Estimate(
+                n=400, mean=mean, low=mean - 0.05, high=mean + 0.05, floor=mean, ceiling=mean, outcomes={"right": 1}
+            ),
+        )
+        for mean in (0.7, 0.62, 0.5)
+    )
+    parts = table(cells, rows=("STEM", "Other", "Humanities"), columns=("Macro",))
+    passed = result(parts, overall=cells[1][0], pass_line=0.6)
+    (note,) = footnotes([passed])
+    assert "62.00 passes the pass line of 60 %" in note
+    assert "above it: STEM; below it: Humanities; too near to tell: Other" in note
+    (failed,) = footnotes([result(parts, overall=cells[2][0], pass_line=0.6)])
+    assert "50.00 does not reach" in failed
+    for chart, plain in (
+        (scores_chart([passed]), scores_chart([result(parts, overall=cells[1][0])])),
+        (parts_chart([passed], 0), parts_chart([result(parts, overall=cells[1][0])], 0)),
+    ):
+        assert chart is not None
+        assert plain is not None
+        drawn = json.dumps(chart.to_dict())
+        assert '"at": 60.0' in drawn
+        assert "dashed: the pass line, 60 %" in drawn
+        assert "pass line" not in json.dumps(plain.to_dict())
+    assert not footnotes([result(parts, overall=cells[1][0])])

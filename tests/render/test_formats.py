@@ -1,0 +1,358 @@
+"""Every printed form: complete, parseable, and safe whatever a model or a data set is called."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import unicodedata
+from pathlib import Path
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from benchmarks.explaining import opened
+from render.samples import NOTHING, RIGHT, SHORT, UNGRADED, report, result, table
+from rows import table as rows_of
+from viva.analysis.wording import bounds_text, cell_text
+from viva.render.formats import FORMATS, as_csv, as_json, as_latex, as_markdown, as_terminal
+from viva.render.grids import grids_terminal
+from viva.render.result import Grid, footnotes, outcomes_text, side_by_side
+from viva.render.summary import summary_terminal
+from viva.render.text import latex, markdown
+from viva.types import OUTCOMES
+from viva.visible import escape_invisible, one_line
+
+DRAWN = ("chart.py", "textchart.py", "text.py")
+"""Pictures for a terminal and SVG, which no LaTeX sees; and the signs themselves."""
+HOSTILE = (
+    "a|b",
+    "a\\b",
+    "a\\|b",
+    "`code` *bold* _it_ [x](http://127.0.0.1) <script>alert(1)</script>",
+    "# no heading",
+    "\x1b[31mred\x1b[0m",
+    "\x1b]0;title\x07",
+    "\x9b31m",
+    "evil\u202etxt\u2066",
+    "zero\u200bwidth\ufeff",
+    "line\nbreak\r\n\n\nand more",
+    "tab\there",
+    "=cmd()",
+    "+1",
+    "-1",
+    "@SUM(A1)",
+    "\t=cmd()",
+    "\r=cmd()",
+    "%d {0} $x$ & # ~ ^ _ }",
+    "\\input{/etc/passwd}",
+    "[bold red]markup[/bold red]",
+    "🎓题目",
+)
+
+
+def dangerous(text: str) -> set[str]:
+    """Characters that may drive a terminal or reorder what a reader sees; line breaks and tabs aside."""
+    return {c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Cs") and c not in "\n\t"}
+
+
+def test_every_form_renders_numbers_intervals_and_signatures() -> None:
+    with rows_of() as row:
+        for form, write in FORMATS.items():
+            with row(form):
+                text = write(report())
+                assert "benchmark:csbench.1" in text
+                assert "openai/m" in text
+                assert "62.5" in text or "0.625" in text
+                assert text.endswith("\n")
+                assert write(report(result(table(((NOTHING,),), rows=("x",), columns=("y",)), overall=NOTHING)))
+
+
+# Numbers
+
+
+def test_a_mean_that_leaves_something_out_is_marked_and_bounded() -> None:
+    cells = (
+        (RIGHT, "62.50 [47.00, 75.78]", ""),
+        (SHORT, "50.00† (40.00–60.00) ± 2.10 [36.60, 63.40]", "40.00–60.00"),
+        (NOTHING, "–", ""),
+        (UNGRADED, "–†", ""),
+    )
+    with rows_of() as row:
+        for cell, text, bounds in cells:
+            with row(text):
+                assert cell_text(cell) == text
+                assert bounds_text(cell) == bounds
+
+
+def test_the_bounds_stand_in_every_form() -> None:
+    left_out = SHORT.__class__(n=4, mean=0.75, floor=0.5625, ceiling=0.8125, outcomes={"right": 3, "ungraded": 1})
+    assert cell_text(left_out) == "75.00† (56.25–81.25)"
+    shown = report(result(table(((left_out,),), rows=("OS",), columns=("Score",)), overall=left_out))
+    for form in (summary_terminal, as_terminal, as_markdown, as_latex):
+        assert re.search("56.25(–|--)81.25", form(shown))
+        assert "its bounds are the least and the most" in form(shown)
+    (line,) = csv.DictReader(io.StringIO(as_csv(shown)))
+    assert (line["mean"], line["floor"], line["ceiling"]) == ("0.75", "0.5625", "0.8125")
+
+
+def test_outcomes_are_counted_in_words() -> None:
+    assert outcomes_text(SHORT) == "right 20, wrong 20, error 7, not judged 3"
+    assert outcomes_text(NOTHING) == "–"
+
+
+def test_a_footnote_says_what_a_mean_leaves_out_and_between_what_it_lies() -> None:
+    (note,) = footnotes([result(overall=SHORT), result(overall=RIGHT, model="openai/whole")])
+    assert note.startswith("† openai/m on csbench-en")
+    for part in ("7 error", "3 not judged", "--judge", "over all 50", "40.00 and 60.00"):
+        assert part in note
+    assert "whole" not in note
+    for form in (as_terminal, as_markdown, as_latex):
+        shown = form(report(result(overall=SHORT)))
+        assert "7 error" in shown
+        assert "40.00 and 60.00" in shown
+
+
+def test_a_footnote_asks_for_a_judge_only_where_one_is_missing() -> None:
+    lost = SHORT.__class__(n=4, mean=1.0, floor=0.5, ceiling=1.0, outcomes={"right": 2, "unsound": 2})
+    (note,) = footnotes([result(overall=lost)])
+    assert "2 invalid gold" in note
+    assert "judge" not in note
+
+
+def test_a_footnote_says_how_many_answers_shared_a_process_with_their_test() -> None:
+    (note,) = footnotes([result(overall=RIGHT, programs=26, shared=3), result(overall=RIGHT)])
+    assert "of 26 answers with programs, 3 shared a process with their test" in note
+
+
+def test_a_footnote_on_judged_answers_is_true_of_panels_too() -> None:
+    (note,) = footnotes([result(judged=True)])
+    assert "3 not judged" in note
+    assert "no majority, which stands" in note
+    assert "missing or unreadable: `viva resume` asks for it" in note
+    assert "--judge" not in note
+
+
+def test_the_legend_and_the_notes_stand_below_the_tables() -> None:
+    text = as_terminal(report(notes=("csbench-en: the bundled sample",)))
+    assert (
+        text.index("By domain")
+        < text.index("95 % intervals")
+        < text.index("the bundled sample")
+        < text.index("signature")
+    )
+
+
+def test_long_tables_are_shown_on_request_in_a_terminal_and_always_elsewhere() -> None:
+    long = report(result(table(title="By subject", detail=True)))
+    assert "By subject" not in as_terminal(long)
+    assert "By subject" in as_terminal(long, details=True)
+    assert "By subject" in as_markdown(long)
+
+
+def test_json_holds_everything_as_plain_data() -> None:
+    (found,) = json.loads(as_json(report(result(overall=SHORT), notes=("a note",))))["results"]
+    assert found["signature"] == "benchmark:csbench.1|lang:en|model:openai/m"
+    assert {"n": 50, "mean": 0.5, "low": 0.366, "high": 0.634, "floor": 0.4, "ceiling": 0.6}.items() <= found[
+        "overall"
+    ].items()
+    assert found["overall"]["outcomes"] == {"right": 20, "wrong": 20, "error": 7, "ungraded": 3}
+    assert found["tables"][0]["rows"] == ["OS", "CN"]
+    assert found["tables"][0]["cells"][0][0]["mean"] == 0.625
+    assert found["tables"][0]["cells"][1][0]["mean"] is None
+
+
+def test_csv_has_a_row_a_cell_with_all_that_belongs_to_it() -> None:
+    rows = list(csv.DictReader(io.StringIO(as_csv(report()))))
+    assert [(row["row"], row["column"]) for row in rows] == [
+        ("OS", "Knowledge"),
+        ("OS", "Average"),
+        ("CN", "Knowledge"),
+        ("CN", "Average"),
+    ]
+    assert {
+        "exam": "csbench-en",
+        "model": "openai/m",
+        "n": "50",
+        "mean": "0.5",
+        "sd": "0.021",
+        "error": "7",
+    }.items() <= rows[1].items()
+    assert set(OUTCOMES) < set(rows[0])
+    assert rows[2]["mean"] == ""
+    assert all(row["signature"].startswith("benchmark:csbench") for row in rows)
+
+
+# Languages and models beside each other
+
+
+def test_languages_stand_side_by_side_for_each_model_that_sat_several() -> None:
+    results = [
+        result(table(((RIGHT,), (SHORT,)), columns=("Average",)), language="en"),
+        result(table(((SHORT,), (UNGRADED,)), columns=("Average",)), language="zh"),
+        result(table(((RIGHT,), (RIGHT,)), columns=("Average",), model="openai/other"), model="openai/other"),
+    ]
+    (grid,) = side_by_side(results)
+    assert grid.header == ("", "en", "zh")
+    assert grid.rows == (("OS", cell_text(RIGHT), cell_text(SHORT)), ("CN", cell_text(SHORT), "–†"))
+    assert "openai/m" in grid.title
+    assert "languages side by side" in as_markdown(report(*results))
+
+
+def test_one_language_alone_has_nothing_beside_it() -> None:
+    assert side_by_side([result(), result(model="openai/other")]) == []
+
+
+def test_a_row_that_only_one_language_has_is_shown_with_a_dash() -> None:
+    english = result(table(((RIGHT,), (SHORT,)), columns=("Average",)), language="en")
+    chinese = result(table(((RIGHT,),), columns=("Average",), rows=("OS",)), language="zh")
+    for results in ([english, chinese], [chinese, english]):
+        (grid,) = side_by_side(results)
+        assert {row[0]: "–" in row for row in grid.rows} == {"OS": False, "CN": True}
+
+
+def test_several_results_are_summed_up_in_one_table() -> None:
+    text = as_markdown(report(result(), result(model="openai/other", overall=RIGHT)))
+    assert "### Summary" in text
+    assert "Summary" not in as_markdown(report())
+
+
+# Hostile names
+
+
+def test_no_name_drives_a_terminal() -> None:
+    with rows_of() as row:
+        for name in HOSTILE:
+            hostile = report(result(table(model=name, title=name, rows=(name, "CN")), model=name), notes=(name,))
+            for form in ("terminal", "markdown", "latex", "csv"):
+                with row((form, name)):
+                    assert not dangerous(FORMATS[form](hostile))
+
+
+def test_no_name_breaks_a_table_is_a_formula_or_is_changed_in_json() -> None:
+    checks = (_whole_in_markdown, _whole_in_latex, _no_formula_in_csv, _unchanged_in_json)
+    with rows_of() as row:
+        for name in HOSTILE:
+            for check in checks:
+                with row((check.__name__, name)):
+                    check(name)
+
+
+def _whole_in_markdown(name: str) -> None:
+    text = as_markdown(report(result(table(model=name, rows=(name, "CN")), model=name)))
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    pipes = {len(re.findall(r"(?<!\\)(?:\\\\)*\|", line)) for line in lines}
+    assert len(lines) == 4
+    assert len(pipes) == 1, "every row has as many cells"
+    assert not re.search(r"(?<!\\)<script", text)
+    assert not re.search(r"(?<!\\)\]\(", text)
+
+
+def _whole_in_latex(name: str) -> None:
+    text = as_latex(report(result(table(model=name, rows=(name, "CN")), model=name)))
+    body = text[text.index(r"\midrule") : text.index(r"\bottomrule")].splitlines()[1:]
+    assert len(body) == 2, "a row a line"
+    assert all(line.endswith(r" \\") for line in body)
+    assert all(len(re.findall(r"(?<!\\)&", line)) == 4 for line in body)
+    code = "\n".join(line for line in text.splitlines() if not line.startswith("%"))
+    assert set(re.findall(r"\\([a-zA-Z]+)", code)) <= {
+        *("begin", "end", "caption", "toprule", "midrule", "bottomrule"),
+        *("textbackslash", "textasciicircum", "textasciitilde", "textless", "textgreater", "textbar"),
+        *("ensuremath", "pm", "cdot", "dag"),
+    }
+    assert "\n\n" not in code[: code.index(r"\begin{tabular}")], "an empty line ends a caption"
+
+
+def _no_formula_in_csv(name: str) -> None:
+    text = as_csv(report(result(table(model=name, rows=(name, "CN"), columns=(name, "x")), model=name, signature=name)))
+    rows = list(csv.reader(io.StringIO(text, newline="")))
+    assert len(rows) == 5
+    assert {len(row) for row in rows} == {len(rows[0])}
+    for row in rows[1:]:
+        for value in (*row[:5], row[-1]):
+            assert not value.lstrip("\t\r\n ").startswith(("=", "+", "-", "@"))
+
+
+def _unchanged_in_json(name: str) -> None:
+    text = as_json(report(result(model=name)))
+    assert json.loads(text)["results"][0]["model"] == name
+    assert "\x1b" not in text
+
+
+@given(text=st.text())
+def test_what_is_made_visible_shows_every_hidden_character_and_changes_nothing_else(text: str) -> None:
+    shown = escape_invisible(text)
+    assert not dangerous(shown)
+    hidden = {c for c in text if c not in "\n\t" and escape_invisible(c) != c}
+    assert hidden >= dangerous(text)
+    assert all(escape_invisible(c) == f"<U+{ord(c):04X}>" for c in hidden)
+    if not hidden:
+        assert shown == text
+
+
+@given(text=st.text(), limit=st.integers(1, 40))
+def test_one_line_is_one_short_line(text: str, limit: int) -> None:
+    shown = one_line(text, limit)
+    assert len(shown.splitlines()) <= 1
+    assert not dangerous(shown) - {"\n"}
+    if text.isascii() and text.isprintable():
+        assert len(shown) <= limit
+
+
+@given(text=st.text())
+def test_a_markdown_cell_stays_one_cell(text: str) -> None:
+    shown = markdown(text)
+    assert "\n" not in shown
+    assert not re.search(r"(?<!\\)(?:\\\\)*\|", shown)
+    assert not dangerous(shown)
+
+
+@given(text=st.text())
+@example(text="a\n\nb")
+@example(text="Q→A − Q→AR ½ ± † ‡ … λ ↓")
+def test_latex_text_holds_no_command_of_its_own(text: str) -> None:
+    shown = latex(text)
+    known = (
+        r"\\(?:text(?:backslash|asciicircum|asciitilde|less|greater|bar)\{\}|[{}$&#%_]|ensuremath\{[^}]*\}|dd?ag\{\}"
+        r"|ldots\{\})"
+    )
+    assert not re.search(r"[\\$&#%_^~]", re.sub(known, "", shown))
+    assert not dangerous(shown)
+    assert shown.count("\n\n") == 0, "an empty line ends a caption"
+
+
+def test_every_sign_of_the_reports_is_set_by_plain_latex() -> None:
+    """pdflatex knows these in its first font, without a package; others stop it, or come out as another."""
+    assert latex("Q→A − Q→AR") == r"Q\ensuremath{\rightarrow}A \ensuremath{-} Q\ensuremath{\rightarrow}AR"
+    assert latex("P(a | b) < ½ > 0†") == (r"P(a \textbar{} b) \textless{} \ensuremath{\frac12} \textgreater{} 0\dag{}")
+    layouts = opened().layouts()
+    lines = [line for layout in layouts for line in (*layout.rows, *layout.columns)]
+    source = Path(__file__).parents[2] / "src" / "viva"
+    files = [*source.glob("render/*.py"), *source.glob("studies/*/*.py")]
+    printed = [path.read_text(encoding="utf-8") for path in files if path.name not in DRAWN]
+    for text in (*(line.label for line in lines), *(layout.title for layout in layouts), *printed):
+        assert latex(text).isascii(), [sign for sign in latex(text) if not sign.isascii()]
+
+
+def test_a_long_text_is_cut_and_says_by_how_much() -> None:
+    assert escape_invisible("x" * 1010, limit=10) == "xxxxxxxxxx … (1,000 more characters)"
+    assert escape_invisible("x" * 10, limit=10) == "x" * 10
+    assert escape_invisible("\x1b[31m") == "<U+001B>[31m"
+
+
+def test_a_narrow_terminal_breaks_no_figure() -> None:
+    header = ("model", "n", "score", "difference", "p", "for 2 points", "outcomes")
+    rows = (
+        ("baseline/longest", "11,582", "38.02 [35.8, 40.3]", "−7.20 [−10.3, −4.1]", "< 0.001", "34,303", "right 676"),
+        ("a/" + "very" * 20, "1,778", "30.82 [28.7, 33.0]", "+12.70 [+8.5, +14.4]", "0.067", "8,576", "wrong 1230"),
+    )
+    figures = {word for cells in rows for cell in cells[1:] for word in cell.split()}
+    with rows_of() as row:
+        for width in (40, 60, 80, 110, 200):
+            with row(width):
+                text = grids_terminal([Grid("A title that is longer than the table", header, rows)], [], width=width)
+                lines = text.splitlines()
+                assert lines[0] == "A title that is longer than the table"
+                assert max(map(len, lines[1:])) <= width
+                assert figures <= set(re.split(r"[\s│┃]+", text))
