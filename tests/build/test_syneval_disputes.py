@@ -48,7 +48,7 @@ ACCEPTED = [
         "SC",
         clause("(VP (VBZ is) (ADJP-PRD (JJ convertible)) (PP-TMP (IN from) (NP (NNP May))))"),
         "convertible",
-        "convertible from may",
+        "convertible from May",
     ),
     (
         "a complement without its last phrase",

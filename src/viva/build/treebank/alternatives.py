@@ -50,7 +50,7 @@ def partners(pool: list[Phrase], taken: list[str], slot: Node, conjuncts: tuple[
     right = _Taken(taken)
     found: list[str] = []
     for phrase in pool:
-        text = phrase.text.lower()
+        text = phrase.text
         if not text or (phrase.verbal and text in BE) or right.overlap(text):
             continue
         if phrase.verbal and _coordinated(phrase.node, slot):
@@ -124,9 +124,10 @@ def _could_host(phrase: Phrase, finding: Finding) -> bool:
 def _could_name(phrase: Phrase, finding: Finding) -> bool:
     """ "she" may be the nurse: no pronoun beside a noun, and beside a pronoun no noun that it may stand for."""
     pronouns = wordings().fillers["pronouns"]
-    if finding.answer in pronouns:
-        return phrase.text not in pronouns and phrase.node.end <= finding.answer_node.start
-    return phrase.text in pronouns
+    named = phrase.text.lower() in pronouns
+    if finding.answer.lower() in pronouns:
+        return not named and phrase.node.end <= finding.answer_node.start
+    return named
 
 
 def _governs(verb: Node, finding: Finding) -> bool:

@@ -7,7 +7,7 @@ is offered (specification, section 6, quirks 6 to 9).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from viva.build.treebank import alternatives
@@ -24,7 +24,6 @@ from viva.build.treebank.wordings import wordings
 
 _PHRASES = frozenset(("NP", "ADJP", "ADVP"))
 _MODIFYING = frozenset(("PP", "ADVP", "SBAR"))
-_NAMES = frozenset(("NNP", "NNPS"))
 _ARGUMENTS = frozenset(("GS", "SC", "DO", "IO"))
 WANTED = alternatives.WANTED
 
@@ -39,8 +38,12 @@ class Pools:
         verbs = reading.sentence.verbs
         self.published = reading.published
         self.sentence = reading.sentence
-        shown: Callable[[str], str] = str if reading.published else tidy_text
-        self.phrases = [Phrase(shown(n.text.lower()), n) for n in nodes if n.tag in _PHRASES and is_plain(n)]
+        cased = self.sentence.cased
+
+        def shown(text: str) -> str:
+            return text if reading.published else tidy_text(reading.sentence.within(text))
+
+        self.phrases = [Phrase(shown(cased(n.text)), n) for n in nodes if n.tag in _PHRASES and is_plain(n)]
         self.nouns = [Phrase(shown(n.text), n) for n in nodes if n.tag == "NP" and n.text]
         self.plain_verbs = [Phrase(shown(verb.plain), verb.last, True) for verb in verbs]
         self.text_verbs = [Phrase(shown(verb.text), verb.last, True) for verb in verbs]
@@ -56,16 +59,6 @@ class Pools:
             known = {phrase.node for phrase in self.modifiers}
             more = (n for n in nodes if n.tag in _MODIFYING and n.text.count(" ") and n not in known)
             self.modifiers += [Phrase(shown(n.text), n) for n in more if n.parent is None or n.parent.tag != "PP"]
-            leaves = reading.sentence.tree.leaves
-            self.modifiers = [Phrase(_within_sentence(phrase, leaves), phrase.node) for phrase in self.modifiers]
-
-
-def _within_sentence(phrase: Phrase, leaves: list[Node]) -> str:
-    """A phrase as it would be written within a sentence: a capital would tell that it stands at the beginning."""
-    first = next((leaf for leaf in leaves[phrase.node.start :] if leaf.text), None)
-    if first is None or first.tag in _NAMES or first.text == "I" or any(leaf.text for leaf in leaves[: first.start]):
-        return phrase.text
-    return phrase.text[:1].lower() + phrase.text[1:]
 
 
 def wrong_answers(pools: Pools, finding: Finding, dice: Dice, others: Iterable[str] = ()) -> list[str]:
@@ -80,7 +73,7 @@ def wrong_answers(pools: Pools, finding: Finding, dice: Dice, others: Iterable[s
             "pronouns",
         )
     elif point == "MVP":
-        pool, filler = [Phrase(verb.text.lower(), verb.node, True) for verb in pools.plain_verbs], "verbs"
+        pool, filler = [verb._replace(text=pools.sentence.cased(verb.text)) for verb in pools.plain_verbs], "verbs"
     elif point == "PPA":
         pool, filler = [*pools.plain_verbs, *pools.nouns], "pronouns"
     else:

@@ -13,6 +13,7 @@ from viva.build.treebank.findings import Existence, Finding, Unpaired
 from viva.build.treebank.phrases import overlap, tidy_text, times
 from viva.build.treebank.points import EXISTENCES, POINTS, UNPAIRED
 from viva.build.treebank.question_wording import Asker
+from viva.build.treebank.sentence import Sentence
 from viva.build.treebank.tree import parse
 from viva.build.treebank.wordings import Wordings, wordings
 
@@ -34,7 +35,7 @@ def generate(
     reading = Reading(parsed, published)
     findings = [finding for find in POINTS for finding in find(reading)]
     if not published:
-        findings = tidy(findings, parsed.sentence)
+        findings = tidy(findings, reading.sentence)
     facts = [_fact(finding, parsed.sentence, file, tree) for finding in findings if finding.blank]
     asker = Asker(reading, file, tree, words or wordings())
     for finding in findings:
@@ -67,12 +68,12 @@ def _fact(finding: Finding, sentence: str, file: str, tree: int) -> Fact:
 
 
 _Shown = TypeVar("_Shown", Existence, Unpaired)
-_CLITICS = frozenset(("'s", "'re", "'m", "'ve", "'d", "'ll", "s", "re", "m", "ve", "d", "ll", "wo", "ca"))
-"""Verbs that lean on their neighbour: found in a sentence only where one word ends like that."""
 
 
-def tidy(findings: Sequence[Finding], sentence: str) -> list[Finding]:
+def tidy(findings: Sequence[Finding], sentence: Sentence) -> list[Finding]:
     """Findings with tidy texts, without duplicates and leaks; a slot with several answers is no blank to fill in.
+
+    Answers are written as within a sentence, since options are.
 
     The published generator keeps all of these (specification, section 6, quirks 1, 3 and 10).
     """
@@ -80,13 +81,13 @@ def tidy(findings: Sequence[Finding], sentence: str) -> list[Finding]:
     answers: dict[tuple[str, str, str], set[str]] = defaultdict(set)
     kept: list[Finding] = []
     for finding in findings:
-        slot, answer = tidy_text(finding.slot), tidy_text(finding.answer)
+        slot, answer = tidy_text(finding.slot), tidy_text(sentence.within(finding.answer))
         key = (finding.knowledge_point, finding.slot_kind, slot, answer.lower())
-        if not answer or key in seen or overlap(slot, answer) or not can_be_shown(slot, sentence):
+        if not answer or key in seen or overlap(slot, answer) or not can_be_shown(slot, sentence.tree.sentence):
             continue
         seen.add(key)
         answers[key[:3]].add(key[3])
-        also = dict.fromkeys(tidy_text(text) for text in finding.accepted) if finding.accepted else ()
+        also = dict.fromkeys(tidy_text(sentence.within(text)) for text in finding.accepted) if finding.accepted else ()
         accepted = tuple(text for text in also if text and text != answer)
         same = slot == finding.slot and answer == finding.answer and accepted == finding.accepted
         kept.append(finding if same else replace(finding, slot=slot, answer=answer, accepted=accepted))
@@ -107,7 +108,5 @@ def tidy_shown(found: Iterable[_Shown], sentence: str) -> Iterator[_Shown]:
 
 
 def can_be_shown(slot: str, sentence: str) -> bool:
-    """Whether a reader finds the phrase: it does not stand in the sentence twice, and is a word of its own."""
-    if slot.lower() in _CLITICS:
-        return sum(word.endswith(slot.lower()) for word in sentence.lower().split()) == 1
+    """Whether a reader finds the phrase: there is one, and it does not stand in the sentence twice."""
     return bool(slot) and times(slot, sentence) <= 1

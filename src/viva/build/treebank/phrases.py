@@ -10,11 +10,16 @@ _WORD_EDGES = ".,;:!?\"'`()[]{}“”‘’-–"
 _PAIRS = {")": "(", "]": "[", "}": "{"}
 _PAIRED = re.compile(r'["()\[\]{}]')
 _NO_WORD = frozenset(("--", "-", "..."))
+_CLITICS = frozenset(("'s", "'re", "'m", "'ve", "'d", "'ll", "s", "re", "m", "ve", "d", "ll", "wo", "ca"))
+"""Verbs that lean on the word before them: no phrase that a reader would name."""
 
 
 @lru_cache(maxsize=4096)
 def tidy_text(text: str) -> str:
-    """Without punctuation at its edges, and without a quotation mark or bracket whose partner lies outside."""
+    """Without punctuation at its edges, and without a quotation mark or bracket whose partner lies outside.
+
+    Empty for a verb that is no word by itself ("'s").
+    """
     orphans = _orphans(text) if _PAIRED.search(text) else ()
     if orphans:
         text = "".join(character for index, character in enumerate(text) if index not in orphans)
@@ -23,7 +28,7 @@ def tidy_text(text: str) -> str:
         if tidied.startswith('"') and tidied.endswith('"') and tidied.count('"') == 2:
             tidied = tidied[1:-1]
         if tidied == text:
-            return tidied
+            return "" if text.lower() in _CLITICS else text
         text = tidied
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 from viva.build.treebank.categories import category
 from viva.build.treebank.tree import Node, Tree
 from viva.build.treebank.verbs import VerbSequence, sequences
+
+_CAPITALS = ("NNP", "JJ", "FW")
+"""Tags of words that keep their capital within a sentence: names, and adjectives, which may be of names."""
 
 
 class Sentence:
@@ -14,6 +18,7 @@ class Sentence:
 
     __slots__ = (
         "_categories",
+        "_opening",
         "antecedents",
         "clauses",
         "host_counts",
@@ -49,6 +54,18 @@ class Sentence:
             if node.index and node.children:
                 self.antecedents[node.index] = node
         self._categories: dict[Node, str] = {}
+        first = next((leaf for leaf in tree.leaves if leaf.tag[:1].isalpha() and leaf.text), tree.root)
+        own = first.tag.startswith(_CAPITALS) or first.text == "I" or first.text[1:] != first.text[1:].lower()
+        # A pattern that nothing matches, where the first word keeps its capital.
+        self._opening = re.compile("(?!)" if own else rf"{re.escape(first.text)}(?:\b|n't)")
+
+    def cased(self, text: str) -> str:
+        """A phrase as its tree writes it; as published in lower case, names as well."""
+        return text.lower() if self.published else text
+
+    def within(self, text: str) -> str:
+        """A phrase as it would be written within a sentence: its first word has no capital but that of a name."""
+        return text[:1].lower() + text[1:] if self._opening.match(text) else text
 
     def category(self, node: Node) -> str:
         """The syntactic category of a phrase of this sentence."""

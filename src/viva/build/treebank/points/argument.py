@@ -73,13 +73,13 @@ def _asked(reading: Reading, role: Role) -> Iterator[Argument]:
 def _finding(
     sentence: Sentence, argument: Argument, point: KnowledgePoint, name: str, more: tuple[str, ...] = ()
 ) -> Finding:
-    """The question "what is the NAME of this verb phrase". Answers are lower-cased, as published."""
+    """The question "what is the NAME of this verb phrase"."""
     kinds = argument.answer.kinds
     return Finding(
         knowledge_point=point,
         slot_kind="verb_phrase",
         slot=argument.verb.plain,
-        answer=argument.answer.text.lower(),
+        answer=sentence.cased(argument.answer.text),
         category=kinds[0],
         tags=(f"subtype:{sentence.category(argument.clause)}", *(f"{name}:{kind}" for kind in kinds), *more),
         nodes=(argument.clause, argument.node),
@@ -91,7 +91,7 @@ def _finding(
         # "keeps inventories low" the object is the noun to some, the whole to others: only a blank accepts both.
         choice=sentence.published
         or not (_is_pronoun_for_a_trace(sentence, argument) or has_own_subject(argument.node)),
-        accepted=tuple(text.lower() for text in argument.answer.accepted),
+        accepted=argument.answer.accepted,
         statements=sentence.published or not has_own_subject(argument.node),
     )
 

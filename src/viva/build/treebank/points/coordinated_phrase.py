@@ -81,9 +81,9 @@ def _accepted(sentence: Sentence, answer: Conjunct) -> Iterator[str]:
     of a noun phrase, less or more of what follows it."""
     cut = sentence.tree.layout.cut
     if answer.verb is None:
-        yield from (text.lower() for text in other_extents(sentence, answer.node))
+        yield from other_extents(sentence, answer.node)
         if answer.node.children[0].tag == "NP" and any(child.tag == "," for child in answer.node.children):
-            yield answer.node.children[0].text.lower()
+            yield answer.node.children[0].text
         return
     own = answer.verb.levels[-1]
     parts = [verb for verb in answer.verb.verbs if verb.parent is own] or [answer.verb.last]
@@ -92,7 +92,7 @@ def _accepted(sentence: Sentence, answer: Conjunct) -> Iterator[str]:
     apart = any(leaf.tag.startswith(("CC", "NN", "PRP")) for leaf in sentence.tree.leaves[first : parts[0].start])
     for start in dict.fromkeys((parts[0].start, parts[0].start if apart else first)):
         for end in dict.fromkeys((answer.verb.last.end, particle_end(answer.verb), *whole)):
-            if (text := cut(start, end).lower()) != answer.text:
+            if (text := cut(start, end)) != answer.text:
                 yield text
 
 
@@ -124,9 +124,8 @@ def _coordinations(reading: Reading) -> Iterator[tuple[SlotKind, Node, list[Conj
             for child in node.children:
                 if child.tag == "NP":
                     inner = next((grand for grand in child.children if grand in hosts), None)
-                    members.append(
-                        Conjunct(child.text.lower(), child, None, hosts[inner].modifiers if inner is not None else None)
-                    )
+                    modifiers = hosts[inner].modifiers if inner is not None else None
+                    members.append(Conjunct(sentence.cased(child.text), child, None, modifiers))
             if _distinct(members):
                 yield "noun_phrase", node, members
     for clause, verbs in sentence.clauses.items():
@@ -135,7 +134,7 @@ def _coordinations(reading: Reading) -> Iterator[tuple[SlotKind, Node, list[Conj
             continue  # a gapped conjunct: who shares what cannot be told
         if not sentence.published and len(verbs) > 1 and _could_join_higher(verbs[0]):
             continue
-        members = [Conjunct(verb.text.lower(), verb.last, verb, reading.verb_modifiers[verb]) for verb in verbs]
+        members = [Conjunct(sentence.cased(verb.text), verb.last, verb, reading.verb_modifiers[verb]) for verb in verbs]
         if _distinct(members):
             yield "verb_phrase", clause, members
 
@@ -185,7 +184,7 @@ def _is_clear(sentence: Sentence, kind: SlotKind, slot: Conjunct) -> bool:
     """Whether the shown phrase occurs once, and says something (a bare form of be does not)."""
     if slot.verb is not None:
         return sentence.plain_counts[slot.verb.lower] == 1 and slot.text not in BE
-    return sentence.noun_lower_counts[slot.text] == 1
+    return sentence.noun_lower_counts[slot.text.lower()] == 1
 
 
 def _tags(kind: SlotKind, slot: Conjunct, answer: Conjunct) -> tuple[str, ...]:

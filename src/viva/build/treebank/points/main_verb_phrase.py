@@ -50,7 +50,7 @@ def find(reading: Reading) -> Iterator[Finding]:
             knowledge_point="MVP",
             slot_kind=_SLOTS[argument.role],
             slot=argument.answer.text,
-            answer=verb.lower,
+            answer=sentence.cased(verb.plain),
             category=verb.form,
             tags=(
                 f"main_verb_phrase:{name}",
@@ -78,25 +78,25 @@ def _accepted(
         if verb in (upper, lower):
             yield from _spans(sentence, verb, upper, lower)
     for other in others:
-        yield other.lower
+        yield other.plain
 
 
 def renderings(sentence: Sentence, verb: VerbSequence) -> Iterator[str]:
     """A verb phrase with its adverbs, as it stands in the sentence, and with its particle: "could quickly end up"."""
     if verb.with_adverbs != verb.plain:
-        yield verb.with_adverbs.lower()
+        yield verb.with_adverbs
     yield from _spans(sentence, verb, verb, verb)
     if particle_end(verb) > verb.last.end:
         particle = sentence.tree.layout.cut(verb.last.end, particle_end(verb))
-        yield f"{verb.lower} {particle.strip().lower()}"
+        yield f"{verb.plain} {particle.strip()}"
 
 
 def _spans(sentence: Sentence, verb: VerbSequence, upper: VerbSequence, lower: VerbSequence) -> Iterator[str]:
     if any(leaf.tag.startswith("NN") for leaf in sentence.tree.leaves[upper.verbs[0].start : lower.last.end]):
         return
     for end in (lower.last.end, particle_end(lower)):
-        text = sentence.tree.layout.cut(upper.verbs[0].start, end).lower()
-        if text != verb.lower and text.count(" ") < _LONGEST:
+        text = sentence.tree.layout.cut(upper.verbs[0].start, end)
+        if text != verb.plain and text.count(" ") < _LONGEST:
             yield text
 
 
