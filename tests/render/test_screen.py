@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from rich.cells import cell_len
@@ -282,6 +282,14 @@ def test_alike_notes_are_one_and_a_sample_is_always_said() -> None:
 )
 def test_a_word_without_place_breaks_after_a_hyphen(text: str, wide: int, lines: list[str]) -> None:
     assert folded(text, wide).splitlines() == lines
+
+
+@given(st.text(alphabet="ab1 4-:.,[]()/ 中", max_size=60))
+@example("licence of gpqa at 633f5ee8")
+@example("(of which unparsed 33) and gpt 4-turbo")
+def test_what_is_folded_keeps_its_words(text: str) -> None:
+    assert folded(text, 14).split() == text.split() or max(map(cell_len, text.split())) > 14
+    assert "".join(folded(text, 12).split()) == "".join(text.split())
 
 
 def test_names_that_are_shortened_stay_apart() -> None:

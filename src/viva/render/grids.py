@@ -87,8 +87,8 @@ def one_lined(text: str) -> str:
 
 
 _UNIT = re.compile(
-    r"(?:[a-z]+ ){1,3}\d[\d.,]*"  # an outcome and its count
-    r"|\d{4}-\d\d-\d\d \d\d:\d\d"  # a date and its time
+    r"(?:[a-z]+ ){1,3}\d[\d.,]*(?!\S)"  # an outcome and its count
+    r"|\d{4}-\d\d-\d\d \d\d:\d\d(?!\S)"  # a date and its time
     r"|\S*\[[^\]\n]*\]\S*"  # an interval
     r"|\([^)\n]{1,24}\)\S*|\S+"
 )

@@ -23,7 +23,7 @@ def pages() -> dict[str, Path]:
 
 
 @click.command(name="docs", short_help="Read the documentation.")
-@click.argument("topic", type=click.Choice(list(pages())), required=False)
+@click.argument("topic", type=click.Choice(list(pages())), required=False, metavar="[TOPIC]")
 def docs_command(topic: str | None) -> int:
     """Print a page of the documentation. Without TOPIC: the list of pages.
 
