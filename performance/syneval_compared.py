@@ -14,7 +14,7 @@ from viva.build.treebank.constituents import Reading
 from viva.build.treebank.findings import Existence, Finding, Unpaired
 from viva.build.treebank.points import POINTS
 from viva.build.treebank.question_wording import Asker
-from viva.build.treebank.tree import Node, TreeError
+from viva.build.treebank.tree import Node, TreeError, parse
 from viva.build.treebank.treebank import RawTree, Reader, survey
 from viva.build.treebank.verbs import VerbSequence
 from viva.build.treebank.wordings import wordings
@@ -70,7 +70,7 @@ def pairs(treebank: Path) -> Iterator[tuple[Side, Side]]:
 class _Recorder(Asker):
     """Notes which question is made of what. Stands in for the asker of `generate`, so that nothing is done twice."""
 
-    last: "_Recorder"
+    last: "_Recorder | None" = None
 
     def __init__(self, reading: Reading, *arguments: Any) -> None:
         super().__init__(reading, *arguments)
@@ -101,7 +101,10 @@ class _Recorder(Asker):
 
 
 def _side(raw: RawTree, *, published: bool) -> Side:
+    _Recorder.last = None
     _, items = generation.generate(raw.text, raw.file, raw.tree, published=published)
+    if _Recorder.last is None:  # a tree of which nothing is asked
+        return Side(Reading(parse(raw.text, published), published))
     side = _Recorder.last.side
     if side.every != items:
         raise AssertionError(f"{raw.file} {raw.tree}: generate() has questions that no Asker made")

@@ -2,6 +2,7 @@
 
     python tests/labelled/real_replies.py DATA            # every half and kind; DATA holds mmlupro/ and gaokao/
     python tests/labelled/real_replies.py DATA --models   # accuracy, as the authors read it and as Viva does
+    python tests/labelled/real_replies.py DATA --rows DIR # the rows as `viva extract --evaluate` takes them
 
 The texts are not part of the project: they are looked up in the authors' published files by model and question.
 """
@@ -53,21 +54,26 @@ def questions(data: Path) -> dict[str, list[str]]:
 
 def read_all(data: Path) -> list[Labelled]:
     """Every labelled reply, read. Raises FileNotFoundError where `data` lacks a file."""
+    return [Labelled(row, read(*known)) for row, *known in replies_of(data)]
+
+
+def replies_of(data: Path) -> list[tuple[dict[str, str], str, dict[str, str], list[str], str, str]]:
+    """Every labelled reply, and what its reader is given: reply, row, options, letters, language."""
     wanted: dict[str, dict[str, dict[str, str]]] = defaultdict(dict)
     with LABELS.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             wanted[row["model"] if row["set"] == "mmlupro" else ""][row["id"]] = row
-    found: list[Labelled] = []
+    found = []
     for reply in lines(data / "gaokao" / "replies_gpt-4-0314.jsonl.gz"):
         if (key := f"{reply['subject']}/{reply['index']}") in wanted[""]:
             row = wanted[""][key]
-            found.append(Labelled(row, read(reply["reply"], row, options_in(reply["question"]), "ABCD", "zh")))
+            found.append((row, reply["reply"], row, options_in(reply["question"]), "ABCD", "zh"))
     for model, rows in wanted.items():
         for reply in lines(data / "mmlupro" / "replies" / f"{model}.jsonl.gz") if model else ():
             if (key := str(reply["question_id"])) in rows:
                 row = rows[key]
                 options = questions(data)[row["id"]]
-                found.append(Labelled(row, read(reply["reply"], row, options, LETTERS[: len(options)], "en")))
+                found.append((row, reply["reply"], row, options, LETTERS[: len(options)], "en"))
     return found
 
 
@@ -125,6 +131,16 @@ if __name__ == "__main__":
         )
         for path in sorted((folder / "mmlupro" / "replies").glob("*.jsonl.gz")):
             print(model_row(folder, path))
+        raise SystemExit
+    if "--rows" in sys.argv:
+        for drawn in ("random", "disputed"):
+            with (Path(sys.argv[-1]) / f"{drawn}.jsonl").open("w", encoding="utf-8") as file:
+                for row, reply, _, options, letters, language in replies_of(folder):
+                    asked = {"kind": "choices" if "," in row["label"] else "choice", "letters": letters}
+                    known = {"options": options, "language": language, "label": row["label"].replace(",", "")}
+                    shown = SHOWN if row["set"] == "mmlupro" else 0
+                    if row["drawn"] == drawn:
+                        file.write(json.dumps({"reply": reply, **asked, **known, "exemplars": shown}) + "\n")
         raise SystemExit
     kinds: dict[tuple[str, str, str], list[Labelled]] = defaultdict(list)
     for each in read_all(folder):

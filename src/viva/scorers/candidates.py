@@ -59,7 +59,7 @@ class Group(Struct, frozen=True):
 _JOINED = re.compile(
     r"[LPM]O?(?:(?:[&/]|,[&/]|-(?=[LPM]O?(?:[.n?)]|$))|,(?=[fdhO]{0,2}[LPM]O?(?:[,&/.n?pV]|$)))[fdhOX]{0,2}[LPM]O?(?!=)|(?<=P)P)*"
 )
-_BEFORE, _AFTER = (
+BEFORE, AFTER = (
     [
         (name, Strength[strength], re.compile(before), re.compile(after))
         for name, strength, before, after in shipped_table(__file__, "rules.toml", dict[str, list[list[str]]])[side]
@@ -185,12 +185,6 @@ def candidate(marked: Marked, group: Group) -> Candidate | None:
     return Candidate(letter, strength, rule, group.start, _span(marked, start, end))
 
 
-def denied(kinds: str, group: Group) -> bool:
-    """Whether what stands before the letters denies or supposes them."""
-    left = kinds[max(0, group.start - 24) : group.start]
-    return bool(_NEGATED.search(left) or _INSTRUCTION.search(left) or _HYPOTHETICAL.search(left))
-
-
 def _surmised(marked: Marked, group: Group) -> bool:
     """ "可能是B吧": a guess, but an answer."""
     end = marked.tokens[group.end - 1].end
@@ -198,7 +192,7 @@ def _surmised(marked: Marked, group: Group) -> bool:
 
 
 def _by_left(kinds: str, group: Group, left: str) -> tuple[str, Strength, int, int] | None:
-    for rule, strength, before, after in _BEFORE:
+    for rule, strength, before, after in BEFORE:
         if rule.startswith("letter in brackets") and kinds[group.start] != "P":
             continue
         match = before.search(left)
@@ -208,7 +202,7 @@ def _by_left(kinds: str, group: Group, left: str) -> tuple[str, Strength, int, i
 
 
 def _by_right(kinds: str, group: Group) -> tuple[str, Strength, int, int] | None:
-    for rule, strength, _, after in _AFTER:
+    for rule, strength, _, after in AFTER:
         if match := after.match(kinds, group.end):
             return rule, strength, group.start, match.end()
     return None

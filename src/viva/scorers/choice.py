@@ -11,14 +11,14 @@ A reply that commits to nothing, or to two letters at once, is unparsed; a wrong
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from functools import cached_property, lru_cache
 from itertools import groupby
 
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from viva.scorers.candidates import CONDITIONAL, Candidate, Group, Judgement, Strength
+from viva.scorers.candidates import CONDITIONAL, Candidate, Judgement, Strength
 from viva.scorers.choicewindow import ChoiceWindow
 from viva.scorers.conclusion import concluded, finished
 from viva.scorers.fold import fold, windows
@@ -33,8 +33,8 @@ from viva.scorers.short import is_lone_letter, with_own_text
 from viva.types import Extraction
 
 _JUST_CORRECTED = re.compile(r"b[^.nLPM]{0,6}$")
-_ASIDE_LINK = re.compile(r"r=[fdO]{0,2}$")
 SEVERAL = "several letters"
+_TICKED = "ticked box"
 _ARGUMENT = 4
 """Words before a statement of the answer that argue for it; those of statements themselves do not count."""
 _WEAK = frozenset({"conclusion", "contrast", "arrow", "letter in brackets after the answer", CONDITIONAL})
@@ -112,53 +112,55 @@ def _lone(reply: str, letters: str, language: str) -> Reading:
     return read_visible(reply, lambda start, end: _read_part(reply, start, end, AskedFor(letters, language)))
 
 
-def _read_part(reply: str, start: int, end: int, known: AskedFor) -> Reading:  # noqa: PLR0911 - a rule a return
-    letters, language, options = known.letters, known.language, known.options
-    if known.exemplars and (bare := _behind_exemplars(reply, start, end, known)):
-        return bare
-    if (boxes := ticked(reply[start:end], letters)) is not None:
-        return Reading(boxes if len(boxes) == 1 else UNPARSED, (start, end) if len(boxes) == 1 else None, "ticked box")
-    if own := with_own_text(reply[start:end], letters, options):
-        return Reading(own[0], own[1:], "letter with its own text").moved(start)
-    if start and is_lone_letter(reply[start:end]):
-        options = ()
-    texts = OptionTexts(options, letters) if options else None
-    if texts and end - start <= 2 * texts.longest + 40 and (letter := texts.letter(reply[start:end])):
-        return Reading(letter, (start, end), "option repeated in full")
-    if texts and "\n" in reply[start:end]:
-        end = start + restated_from(reply[start:end], texts)
-    views: list[ChoiceWindow] = []
-    stated: list[Candidate] = []
-    judged: list[Judgement] = []
-    kinds = ""
-    for first, last in windows(reply, start, end):
-        marked = mark(fold(reply[first:last]), letters, language, options)
-        view = ChoiceWindow(marked, first, len(kinds), letters, options)
-        views.append(view)
-        stated += view.stated()
-        judged += view.judgements()
-        kinds += view.kinds
-    ended = (
-        finished(views[-1].marked.text)
-        or {letter for each in judged for letter in each.letters} == set(letters)
-        or bool(judged and len(reply[judged[-1].span[1] : end].strip()) < _MARKED_AFTER)
-    )
-    ended = ended and known.ended
-    chosen = resolve(stated, judged, kinds, ended=ended)
-    if chosen and chosen.letter and not views[-1].by_cases(chosen):
-        if found_retraction(views[-1].marked.text, chosen.span[1] - views[-1].base):
-            return _affirmed(chosen, judged) or (_last_resort(views[-1], judged, ()) if known.ended else _NOTHING)
-        if texts and texts.other_beside(reply, chosen.letter, *chosen.span):
-            return Reading(UNPARSED, None, "a letter with another option's text")
-        return Reading(chosen.letter, chosen.span, chosen.rule)
-    return (
-        (_lettered_line(reply[start:end], start, letters, options) if texts else None)
-        or (_by_text(reply[start:end], views, texts) if texts else None)
-        or (_left(judged, views[-1].groups, letters) or _of_two(judged, views[-1]) if ended else None)
-        or (Reading(UNPARSED, None, chosen.rule if chosen.rule.startswith("several") else SEVERAL) if chosen else None)
-        or _from(reply, start, end, known)
-        or (_last_resort(views[-1], judged, options if len(views) == 1 else ()) if known.ended else _NOTHING)
-    )
+class Part:
+    """A part of a reply, and what it says of the options: worked out when the first rule asks for it."""
+
+    def __init__(self, reply: str, start: int, end: int, known: AskedFor) -> None:
+        self.text, self.known, self.letters = reply[start:end], known, known.letters
+        self.options = () if start and is_lone_letter(self.text) else known.options
+        self.texts = OptionTexts(self.options, self.letters) if self.options else None
+
+    @cached_property
+    def body(self) -> str:
+        """The text without the options restated at its end."""
+        return self.text[: restated_from(self.text, self.texts)] if self.texts and "\n" in self.text else self.text
+
+    @cached_property
+    def windows(self) -> list[ChoiceWindow]:
+        """The windows through which it is read."""
+        found: list[ChoiceWindow] = []
+        tokens = 0
+        for first, last in windows(self.body, 0, len(self.body)):
+            marked = mark(fold(self.body[first:last]), self.letters, self.known.language, self.options)
+            found.append(ChoiceWindow(marked, first, tokens, self.letters, self.options))
+            tokens += len(marked.kinds)
+        return found
+
+    @cached_property
+    def judged(self) -> list[Judgement]:
+        """What is said of single options."""
+        return [each for view in self.windows for each in view.judgements()]
+
+    @cached_property
+    def ended(self) -> bool:
+        """Whether it ends as finished replies do, or with a judgement."""
+        judged = self.judged
+        return self.known.ended and (
+            finished(self.windows[-1].marked.text)
+            or {letter for each in judged for letter in each.letters} == set(self.letters)
+            or bool(judged and len(self.body[judged[-1].span[1] :].strip()) < _MARKED_AFTER)
+        )
+
+    @cached_property
+    def chosen(self) -> Candidate | None:
+        """The one commitment that counts."""
+        stated = [each for view in self.windows for each in view.stated()]
+        return resolve(stated, self.judged, "".join(view.kinds for view in self.windows), ended=self.ended)
+
+
+def _read_part(reply: str, start: int, end: int, known: AskedFor) -> Reading:
+    part = Part(reply, start, end, known)
+    return next((found for rule in RULES.values() if (found := rule(part))), _NOTHING).moved(start)
 
 
 _NOTHING = Reading(UNPARSED)
@@ -168,39 +170,71 @@ _BARE = 48
 """Characters of a bare statement."""
 
 
-def _behind_exemplars(reply: str, start: int, end: int, known: AskedFor) -> Reading | None:
+def _behind_exemplars(part: Part) -> Reading | None:
     """The last of exactly one bare statement for each exemplar and one more: "The answer is (A). …"."""
-    if end - start > (known.exemplars + 1) * _BARE:
+    known = part.known
+    if not known.exemplars or len(part.text) > (known.exemplars + 1) * _BARE:
         return None
-    pieces = [match for match in _PIECE.finditer(reply, start, end) if match.group().strip()]
-    if len(pieces) != known.exemplars + 1:
-        return None
+    pieces = [match for match in _PIECE.finditer(part.text) if match.group().strip()]
     bare = [_NUMBERED.sub("", piece.group().strip()) for piece in pieces]
-    if not all(map(is_lone_letter, bare)):
+    if len(bare) != known.exemplars + 1 or not all(map(is_lone_letter, bare)):
         return None
     last = _lone(bare[-1], known.letters, known.language)
     return Reading(last.read, pieces[-1].span(), "the last, behind one for each exemplar") if last.committed else None
 
 
-def _from(reply: str, start: int, end: int, known: AskedFor) -> Reading | None:
-    """What the slots hold, in any layout and language; at last an option's letter with its text at the end."""
-    text = reply[start:end]
-    found = from_slots(text, known.letters)
-    if found is None and known.ended and known.options:
-        found = at_the_end(text, known.letters, known.options)
-    return found and found.moved(start)
+def _ticked(part: Part) -> Reading | None:
+    boxes = ticked(part.text, part.letters)
+    if boxes is None:
+        return None
+    return Reading(boxes, (0, len(part.text)), _TICKED) if len(boxes) == 1 else Reading(UNPARSED, None, _TICKED)
 
 
-def _by_text(reply: str, views: Sequence[ChoiceWindow], texts: OptionTexts) -> Reading | None:
-    letters, options = views[0].letters, views[0].options
-    for view in reversed(views):
-        if found := stated_option(view.marked.text, view.marked.tokens, view.kinds, texts):
+def _with_own_text(part: Part) -> Reading | None:
+    own = with_own_text(part.text, part.letters, part.known.options)
+    return Reading(own[0], own[1:], "letter with its own text") if own else None
+
+
+def _repeated(part: Part) -> Reading | None:
+    letter = part.texts.letter(part.text) if part.texts else ""
+    return Reading(letter, (0, len(part.text)), "option repeated in full") if letter else None
+
+
+def _stated(part: Part) -> Reading | None:
+    """What the reply states, unless it takes that back, or puts another option's text next to the letter."""
+    chosen, view = part.chosen, part.windows[-1]
+    if chosen is None or not chosen.letter or view.by_cases(chosen):
+        return None
+    if found_retraction(view.marked.text, chosen.span[1] - view.base):
+        return _affirmed(chosen, part.judged) or _last_resort(part) or _NOTHING
+    if part.texts and part.texts.other_beside(part.text, chosen.letter, *chosen.span):
+        return Reading(UNPARSED, None, "a letter with another option's text")
+    return Reading(chosen.letter, chosen.span, chosen.rule)
+
+
+def _by_text(part: Part) -> Reading | None:
+    for view in reversed(part.windows if part.texts else ()):
+        if part.texts and (found := stated_option(view.marked.text, view.marked.tokens, view.kinds, part.texts)):
             letter, span = found
-            said = reply[span[0] :].strip()
-            if said.startswith("$") and said.count("$") == 1 and "$" not in options[letters.index(letter)]:
+            said = part.body[span[0] :].strip()
+            if said.startswith("$") and said.count("$") == 1 and "$" not in part.options[part.letters.index(letter)]:
                 return None  # cut off within a formula
             return Reading(letter, span, "option repeated in full").moved(view.base)
     return None
+
+
+def _several(part: Part) -> Reading | None:
+    rule = part.chosen.rule if part.chosen else ""
+    return Reading(UNPARSED, None, rule if rule.startswith("several") else SEVERAL) if rule else None
+
+
+def _lettered_line(part: Part) -> Reading | None:
+    """The one line that is a letter with its own option's text, as an answer set apart; several are a list."""
+    lines = _LETTERED_LINE.finditer(part.body) if part.texts else ()
+    own = [(line.start(), each) for line in lines if (each := with_own_text(line[0], part.letters, part.options))]
+    if len({each[0] for _, each in own}) != 1:
+        return None
+    return Reading(own[-1][1][0], own[-1][1][1:], "letter with its own text").moved(own[-1][0])
 
 
 def _affirmed(chosen: Candidate, judged: Sequence[Judgement]) -> Reading | None:
@@ -212,10 +246,11 @@ def _affirmed(chosen: Candidate, judged: Sequence[Judgement]) -> Reading | None:
     return Reading(later[-1].letters, later[-1].span, "the one option called correct")
 
 
-def _of_two(judged: Sequence[Judgement], view: ChoiceWindow) -> Reading | None:
+def _of_two(part: Part) -> Reading | None:
     """ "It is A or D. D is ruled out, …": the one that is left of those between which the reply decides."""
+    view, judged = part.windows[-1], part.judged
     several = [group for group in view.groups if len(group.letters) > 1 and not group.listing]
-    if not several or any(judgement.good for judgement in judged):
+    if not part.ended or not several or any(judgement.good for judgement in judged):
         return None
     at = several[-1].start + view.offset
     bad = {letter for each in judged if each.at > at and len(each.letters) == 1 for letter in each.letters}
@@ -225,43 +260,48 @@ def _of_two(judged: Sequence[Judgement], view: ChoiceWindow) -> Reading | None:
     return Reading(left[0], judged[-1].span, "the one option left")
 
 
-def _left(judged: Sequence[Judgement], groups: Sequence[Group], letters: str) -> Reading | None:
+def _left(part: Part) -> Reading | None:
     """ "B, C and D are wrong.": the one option that is left when all others are ruled out."""
-    bad = {letter for judgement in judged if not judgement.good for letter in judgement.letters}
-    if len(letters) < 3 or len(bad) != len(letters) - 1 or any(judgement.good for judgement in judged):
+    bad = {letter for judgement in part.judged if not judgement.good for letter in judgement.letters}
+    left = set(part.letters) - bad
+    if not part.ended or len(bad) < 2 or len(left) != 1 or any(judgement.good for judgement in part.judged):
         return None
-    left = (set(letters) - bad).pop()
-    if any(group.letters == left for group in groups):
+    if left & {group.letters for group in part.windows[-1].groups}:
         return None
-    return Reading(left, judged[-1].span, "the one option left")
+    return Reading(left.pop(), part.judged[-1].span, "the one option left")
 
 
-def _lettered_line(text: str, base: int, letters: str, options: Sequence[str]) -> Reading | None:
-    """The one line that is a letter with its own option's text, as an answer set apart; several are a list."""
-    found: Reading | None = None
-    for match in _LETTERED_LINE.finditer(text):
-        own = with_own_text(match.group(), letters, options)
-        if own and found and own[0] != found.read:
-            return None
-        if own:
-            found = Reading(own[0], own[1:], "letter with its own text").moved(base + match.start())
-    return found
-
-
-def _last_resort(view: ChoiceWindow, judged: list[Judgement], options: Sequence[str]) -> Reading:
+def _last_resort(part: Part, options: Sequence[str] = ()) -> Reading | None:
     """What the end of the reply suggests where nothing states the answer."""
-    bad = {letter for judgement in judged if not judgement.good for letter in judgement.letters}
-    good = {letter for judgement in judged if judgement.good for letter in judgement.letters}
-    hint = concluded(view.marked)
-    if hint and (hint.letter in bad or good - {hint.letter}):
-        return Reading(UNPARSED)
-    if hint is None and not judged:
+    view = part.windows[-1]
+    hint = concluded(view.marked) if part.known.ended else None
+    if hint and any(each.letters != hint.letter if each.good else hint.letter in each.letters for each in part.judged):
+        return None
+    if hint is None and not part.judged and part.known.ended:
         hint = singled_out(view.marked, view.letters) or (
             named_option(view.marked, view.letters, options) if options else None
         )
-    if hint is None:
-        return Reading(UNPARSED)
-    return Reading(hint.letter, hint.span, hint.rule).moved(view.base)
+    return Reading(hint.letter, hint.span, hint.rule).moved(view.base) if hint else None
+
+
+RULES: dict[str, Callable[[Part], Reading | None]] = {
+    "bare statements behind those of the exemplars": _behind_exemplars,
+    "ticked boxes": _ticked,
+    "a letter with its own text": _with_own_text,
+    "an option's text": _repeated,
+    "statements": _stated,
+    "a line that is a letter with its own text": _lettered_line,
+    "a statement of an option's text": _by_text,
+    "the one option left": _left,
+    "the one left of two": _of_two,
+    "several letters": _several,
+    "slots": lambda part: from_slots(part.body, part.letters),
+    "a letter with its own text at the end": lambda part: (
+        at_the_end(part.body, part.letters, part.known.options) if part.known.ended and part.known.options else None
+    ),
+    "the closing sentence": lambda part: _last_resort(part, part.options if len(part.windows) == 1 else ()),
+}
+"""What reads a letter, in this order: the first that says something decides."""
 
 
 def resolve(stated: list[Candidate], judged: list[Judgement], kinds: str, *, ended: bool = True) -> Candidate | None:
@@ -303,7 +343,7 @@ def _last(firm: list[Candidate], kinds: str) -> Candidate | None:
         return _of_contradicting(plain, kinds)
     if any(each.rule in _OF_THE_ANSWER for each in plain):
         return plain[-1]
-    return _without_aside(firm, kinds)
+    return firm[-1]
 
 
 def _since_correction(firm: list[Candidate], kinds: str) -> list[Candidate]:
@@ -340,15 +380,6 @@ def _of_contradicting(plain: list[Candidate], kinds: str) -> Candidate:
     return Candidate("", last.strength, rule, last.at, last.span)
 
 
-def _without_aside(firm: list[Candidate], kinds: str) -> Candidate:
-    """The last statement, unless it only cites an option (", as listed under C") after the answer was stated."""
-    last = firm[-1]
-    before = [each for each in firm[:-1] if each.letter != last.letter and each.rule != "letter at the beginning"]
-    if before and _ASIDE_LINK.search(kinds, max(0, last.at - 4), last.at) and "b" not in kinds[before[-1].at : last.at]:
-        return before[-1]
-    return last
-
-
 def _taken_back(chosen: Candidate, judged: list[Judgement], only: Judgement | None, kinds: str) -> Candidate | None:
     """ "B. Wait, that's wrong. C is correct.": what a judgement says after a correction replaces the statement before.
 
@@ -363,11 +394,6 @@ def _taken_back(chosen: Candidate, judged: list[Judgement], only: Judgement | No
     )
     if only and only.letters != chosen.letter and only.at > chosen.at:
         corrected = _JUST_CORRECTED.search(kinds, max(chosen.at, only.at - 8), only.at)
-        if corrected or withdrawn or _denied_since(chosen, kinds, only):
+        if corrected or withdrawn:
             return Candidate(only.letters, Strength.CORRECTED, "last correction", only.at, only.span)
     return None if withdrawn else chosen
-
-
-def _denied_since(chosen: Candidate, kinds: str, only: Judgement) -> bool:
-    """ "No, that's wrong." between the statement and the judgement."""
-    return re.search(r"b[^L]{0,12}[fd]=x(?:[.n,]|$)", kinds[chosen.at : only.at]) is not None

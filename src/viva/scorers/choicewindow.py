@@ -82,8 +82,7 @@ class ChoiceWindow:
                 or (self._is_variable(group) and not _OF_AN_OPTION.search(self._text_of(at)))
             ):
                 continue
-            if at.strength is not Strength.STATED or "\n" not in self._text_of(at) or not self._continues_list(group):
-                found.append(at)
+            found.append(at)
         return [self._moved(each) for each in self._before_restart(found)]
 
     def _is_cut_off(self, group: Group, found: Candidate) -> bool:
@@ -185,8 +184,6 @@ class ChoiceWindow:
         kinds, place = self.kinds, self.letters.find(group.letters)
         if not self.options or len(group.letters) != 1 or kinds[group.start - 1 : group.start] not in {"=", ":"}:
             return None
-        if candidates.denied(kinds, group):
-            return None
         text, end = self.marked.text, self.marked.tokens[group.end - 1].end
         option = self.options[place].strip() if place < len(self.options) else ""
         said = _AFTER_LETTER.match(text, end)
@@ -284,12 +281,6 @@ class ChoiceWindow:
             squeeze(said).startswith(squeeze(option))
             for said, option in zip(listed.groups(), self.options, strict=False)
         )
-
-    def _continues_list(self, group: Group) -> bool:
-        """ "E. Immune response\nF. Catalase": an item behind that of the letter before."""
-        place = self.letters.find(group.letters)
-        above = [item for item in self.items if item.start < group.start][-1:]
-        return bool(above) and group in self.items and place > 0 and above[0].letters == self.letters[place - 1]
 
     def _before_restart(self, found: list[Candidate]) -> list[Candidate]:
         """Without what follows when a base model answers in the first line, then writes a new question with options."""

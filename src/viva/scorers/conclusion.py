@@ -55,7 +55,6 @@ def concluded(marked: Marked, *, alone: bool = False) -> Candidate | None:
     start, end = last_sentence(kinds)
     if end - start > _REACH or (start < 3 and not alone) or kinds.startswith("?", end - 1):
         return None
-    start = max(start, _last_clause(kinds, start, end))
     at = [index for index in range(start, end) if kinds[index] in "LPM" or _introduced(marked, index, start, end)]
     named = {letter for index in at for letter in marked.letters(index)}
     if len(named) != 1 or not (finished(marked.text) or at[-1] == end - 1):
@@ -79,12 +78,6 @@ def _introduced(marked: Marked, index: int, start: int, end: int) -> bool:
     before = [match.end() for match in _pattern("conclusive").finditer(unaccented(left.lower()))]
     after = _pattern("conclusive_after").match(unaccented(right.lower()))
     return bool((before and before[-1] >= len(left)) or after)
-
-
-def _last_clause(kinds: str, start: int, end: int) -> int:
-    """Where the conclusion begins within the sentence: "A describes a stack, so B wins."."""
-    at = kinds.rfind("F", start, end)
-    return at if at >= 0 and re.search("[LP]", kinds[at:end]) else start
 
 
 def _names_things(marked: Marked, at: list[int], letter: str, start: int, end: int) -> bool:
