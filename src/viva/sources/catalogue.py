@@ -204,8 +204,8 @@ def find_source(name: str) -> Source:
 def nearest(name: str, known: Collection[str]) -> str:
     """The name that is most like another, else those that begin like it, or it like them (`arc`: arc-easy, …)."""
     name = name.casefold()
-    alike = difflib.get_close_matches(name, known, 1)
-    return ", ".join(alike or [one for one in known if one.startswith(name) or name.startswith(one)][:5])
+    begun = [one for one in known if one[:3] == name[:3] and (one.startswith(name) or name.startswith(one))]
+    return ", ".join(difflib.get_close_matches(name, known, 1) or begun[:5])
 
 
 def set_folder(name: str, root: Path | None = None) -> Path:
