@@ -35,6 +35,7 @@ def copied(place: Path) -> Path:
         place / "viva",
         ignore=lambda folder, names: FLOORS if Path(folder) == source else [n for n in names if n == "__pycache__"],
     )
+    shutil.copytree(ROOT / "docs", place / "viva" / "docs")  # as the wheel has them
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     known = place / f"{project['name']}-{project['version']}.dist-info"
     known.mkdir()

@@ -101,6 +101,7 @@ class Endless(http.server.BaseHTTPRequestHandler):
 
 def test_a_mirror_that_sends_without_end_is_not_listened_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fetching, "LARGEST", 1 << 20)
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)  # modules of other tests set it
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Endless) as server:
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
         try:
