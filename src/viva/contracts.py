@@ -89,7 +89,10 @@ class ContextWindow(Protocol):
 
 
 class Exam(Protocol):
-    """A benchmark opened with its settings and its data: everything between a question and its score."""
+    """A benchmark opened with its settings and its data: everything between a question and its score. Told from others
+    by identity."""
+
+    def __hash__(self) -> int: ...
 
     @property
     def spec(self) -> ExamSpec:

@@ -43,8 +43,13 @@ def on_terminal(folder: Path, columns: int, *arguments: object, typed: bytes = b
             os.execve(sys.executable, command, {**kept, "TERM": "xterm-256color"})
         finally:
             os._exit(127)
-    found = b""
     os.write(terminal, typed)
+    return all_of(process, terminal)
+
+
+def all_of(process: int, terminal: int) -> str:
+    """What a process writes on its terminal until it ends."""
+    found = b""
     try:
         while some := os.read(terminal, 65536):
             found += some

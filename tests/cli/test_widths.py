@@ -15,6 +15,7 @@ from pathlib import Path
 from rich.cells import cell_len
 
 from cli.test_dagger import PRINTS, RUNS, folder  # noqa: F401
+from cli.test_terminal import all_of
 from rows import table
 from viva.cli.main import main
 
@@ -56,15 +57,7 @@ def on_terminal(columns: int, *arguments: str) -> str:
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(0)
-    text = b""
-    try:
-        while some := os.read(terminal, 65536):
-            text += some
-    except OSError:  # the other side is closed
-        pass
-    os.close(terminal)
-    os.waitpid(process, 0)
-    return STYLE.sub("", text.decode().replace("\r\n", "\n"))
+    return STYLE.sub("", all_of(process, terminal))
 
 
 def test_nothing_is_wider_than_the_terminal(folder: Path) -> None:  # noqa: F811

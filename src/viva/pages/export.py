@@ -13,7 +13,7 @@ from viva.pages.leaderboard.study import LeaderboardConfig, study
 from viva.pages.report.study import PageOptions, names_of, together, write_report
 from viva.pages.runs.folders import slug
 from viva.runs.graded import runs_in
-from viva.runs.results import Reported, read_run
+from viva.runs.results import read_run
 from viva.visible import one_line
 
 
@@ -40,10 +40,11 @@ def _run_files(folders: Sequence[Path], left_out: list[str]) -> Iterator[RunFile
             name=folder.name,
             page=f"runs/{slug(folder.resolve().name).replace('~', 'run-')}.html",
             results=tuple((one.exam, one.model, one.overall) for one in read.results if one.overall.n),
-            write=functools.partial(_write, read),
+            write=functools.partial(_write, folder),
         )
 
 
-def _write(read: Reported, path: Path) -> None:
+def _write(folder: Path, path: Path) -> None:
+    read = read_run(folder, "none")  # again: all runs of a folder do not fit into memory
     names = names_of([read])
     write_report([read], names, together([read], names), PageOptions(), path)

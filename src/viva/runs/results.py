@@ -28,7 +28,7 @@ from viva.runs.config import LimitOptions
 from viva.runs.graded import rows_by_evaluation
 from viva.runs.open import OpenRun, prepare
 from viva.runs.published_rows import unknown_notes, with_published_rows
-from viva.runs.score import canary_marks, judging_consumed, with_estimates
+from viva.runs.score import canary_marks, constant_of, judging_consumed, with_estimates
 from viva.types import OUTCOMES, Aggregate, ScoreRow, StopReason, TableSpec
 
 _CHUNK = 4096
@@ -168,7 +168,7 @@ def _result(
         programs=isolations["separate"] + isolations["shared"],
         shared=isolations["shared"],
         pass_line=pass_line,
-        constant=found.opened_run.exams[record.exams.index(exam)].constant() if found.opened_run else None,
+        constant=constant_of(found.opened_run.exams[record.exams.index(exam)]) if found.opened_run else None,
         consumed=_consumed(found, label, model, outcomes["right"]),
         cut_off=dict(cut),
     )

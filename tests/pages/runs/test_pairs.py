@@ -9,10 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from starlette.testclient import TestClient
 
 from pages.runs.growing import Growing
 from rows import tabled
+from viva.cli.main import cli
 from viva.errors import StorageError
 from viva.pages.runs.pairs import NOTES, notes_of, write_note
 from web.hostile import TEXTS, assert_only_text
@@ -48,7 +50,13 @@ def test_what_got_worse_comes_first(visit: Visit, two: Path) -> None:
     assert listed(page)[:4] == [("worse", "1"), ("worse", "4"), ("better", "6"), ("better", "9")]
     assert {said for said, _ in listed(page)[4:]} == {"as before"}
     assert "2 questions got worse" in page
-    assert "+0.00 points" in page
+    (said,) = re.findall(r"in points: (.*?) with its", page)
+    runs = [str(two / name) for name in ("before", "after")]
+    for run in runs:
+        CliRunner().invoke(cli, ["score", run])
+    table = CliRunner().invoke(cli, ["compare", *runs, "--format", "markdown"])
+    assert said.startswith("0.00 [−")
+    assert said in table.output.replace("\\", ""), "as `viva compare` has it"
     turned = visit(two).get("/pair/after/before").text
     assert listed(turned)[:2] == [("worse", "6"), ("worse", "9")]
     assert len(listed(visit(two).get("/pair/before/after?show=worse").text)) == 2

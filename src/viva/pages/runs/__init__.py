@@ -1,4 +1,4 @@
 """Runs in the browser, also while they are running.
 
-Strictly read-only: no lock is taken, nothing is written beside a run.
+No lock is taken, and nothing is written but notes that somebody keeps (notes.json), which are in no score.
 """

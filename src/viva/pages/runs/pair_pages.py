@@ -33,6 +33,7 @@ from viva.pages.runs.run_view import Graded, RunView
 from viva.pages.runs.run_views import RunViews
 from viva.pages.serving.guard import Access
 from viva.pages.shell import Served
+from viva.studies.compare.tables import difference_text
 from viva.web.text import LONGEST
 
 PATIENCE = 1.2
@@ -209,6 +210,7 @@ class _Two(Struct, frozen=True):
             "runs": self.runs,
             "names": self.names,
             "pair": self.pair,
+            "difference": difference_text(self.pair.difference),
             "choice": self.choice,
             "changes": CHANGED,
             "found_count": len(self.shown),

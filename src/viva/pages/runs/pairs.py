@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -27,6 +28,8 @@ NOTES = "notes.json"
 LONGEST_NOTE = 4_000
 _MOST = 1_000
 """Notes of a run."""
+_WRITING = threading.Lock()
+"""Pages are served by several threads, and a note is added to those that are there."""
 Change = Literal["worse", "better", "unscored", "same"]
 CHANGES: tuple[Change, ...] = get_args(Change)
 
@@ -162,6 +165,11 @@ def notes_of(folder: Path) -> dict[str, Note]:
 
 def write_note(folder: Path, key: str, text: str) -> None:
     """Keep a note, or take it away where there is no text. Raises StorageError."""
+    with _WRITING:
+        _write_note(folder, key, text)
+
+
+def _write_note(folder: Path, key: str, text: str) -> None:
     notes = notes_of(folder)
     text = text.strip()[:LONGEST_NOTE]
     if text:
