@@ -56,6 +56,13 @@ def broken(page: Path) -> Iterator[str]:
             yield link
 
 
+def test_the_readme_asks_published_sets_by_name_right_after_the_sample() -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    first, second = [line for line in text.splitlines() if line.startswith("viva run ")][:2]
+    assert "--model baseline/random" in first
+    assert second.startswith("viva run mmlu-pro gsm8k --model ")
+
+
 def test_links_lead_somewhere() -> None:
     assert {"start.md", "README.md", "coverage.md"} <= {page.name for page in PAGES}
     with table() as row:
