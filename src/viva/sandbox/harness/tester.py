@@ -233,7 +233,7 @@ def _asked(tree, asking):
     return set().union(*(asking.get(name, ()) for name in _names(tree)))
 
 
-def trusted(tree, theirs):
+def trusted(tree, theirs):  # noqa: PLR0912  a list of forms
     """Whether the word of a function of the program's is all that is asserted, about what another came to: it is asked,
     or what it came to is what is expected, which it may have been told before; and the ids
     of calls of methods with arguments, whose word is all that is asserted as well. `theirs` are the program's names."""
