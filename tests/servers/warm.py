@@ -2,9 +2,9 @@
 
     python warm.py
 
-Reads requests, a line of JSON each: {"arguments", "folder", "environment", "out", "err"}; writes the process's number
-when it runs, and how it ended when it has, as `os.waitstatus_to_exitcode` says it. Every command is a process of its
-own with everything that `python -m viva` would have, but the second that starting costs. It ends with its input.
+Reads requests, a line of JSON each: {"arguments", "folder", "environment", "out", "err"}; writes [process, null] when
+one runs, and [process, code] when it has ended, as `os.waitstatus_to_exitcode` says it. Every command is a process of
+its own with everything that `python -m viva` would have, but the second that starting costs. It ends with its input.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import json
 import os
 import pkgutil
 import runpy
+import select
 import sys
 import threading
 from contextlib import redirect_stdout, suppress
@@ -81,18 +82,28 @@ def become(request: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """Fork for every request."""
+    """Fork for every request, and tell when a command has ended."""
     load()
     gc.freeze()  # or every command would look through all that was loaded when it ends, and copy it by doing so
-    for line in iter(sys.stdin.buffer.readline, b""):
-        request = json.loads(line)
-        child = os.fork()
-        if not child:
-            become(request)
-            return
-        print(json.dumps(child), flush=True)
-        _, status = os.waitpid(child, 0)
-        print(json.dumps(os.waitstatus_to_exitcode(status)), flush=True)
+    running: dict[int, int] = {}  # the process of every descriptor that tells its end
+    while True:
+        ready, _, _ = select.select([0, *running], [], [])
+        for descriptor in ready:
+            if descriptor:
+                os.close(descriptor)
+                child, status = os.waitpid(running.pop(descriptor), 0)
+                print(json.dumps([child, os.waitstatus_to_exitcode(status)]), flush=True)
+                continue
+            line = sys.stdin.buffer.readline()  # no other comes before this one was answered
+            if not line:
+                return
+            child = os.fork()
+            if not child:
+                become(json.loads(line))
+                return
+            os.setpgid(child, child)  # so that it can be ended with all that it starts
+            running[os.pidfd_open(child)] = child
+            print(json.dumps([child, None]), flush=True)
 
 
 if __name__ == "__main__":
