@@ -28,7 +28,12 @@ from typing import Any
 import aiohttp
 import altair
 import genai_prices
+import regex
 import rich.console
+import rich.markdown
+import scipy.optimize
+import scipy.sparse
+import scipy.stats
 
 import viva
 from viva.cli.main import main as main_of_viva
@@ -39,7 +44,7 @@ ELSEWHERE = ("__main__", "harness", "encoder", "embedding", "anthropic", "google
 """What runs when it is imported, belongs into the sandbox, or is too large for those that do without it."""
 WAITS = 50.0
 """Seconds after which a command writes to its stderr where it is: shortly before most tests give it up."""
-LOADED = (aiohttp, altair, genai_prices, rich.console)
+LOADED = (aiohttp, altair, genai_prices, regex, rich.console, rich.markdown, scipy.optimize, scipy.sparse, scipy.stats)
 
 
 def load() -> None:
@@ -49,8 +54,9 @@ def load() -> None:
             importlib.import_module(module.name)
     read_choice("The answer is B.")
     read_truth("The statement is false.")
-    with redirect_stdout(io.StringIO()), suppress(SystemExit):
-        main_of_viva(["check", "cmmlu"])  # nothing that uses Polars: its threads do not live through a fork
+    for command in (["check", "cmmlu"], ["check", "csbench"], ["published", "csbench"]):
+        with redirect_stdout(io.StringIO()), suppress(SystemExit):
+            main_of_viva(command)  # nothing that uses Polars: its threads do not live through a fork
     assert not any(name.startswith("polars-0") for name in threads()), "a fork of this would wait for ever"
 
 
