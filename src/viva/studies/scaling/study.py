@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class ScalingConfig(Struct, kw_only=True):
-    """How scores grow with the number of parameters, in the published tables of csbench, infibench, cmmlu or syneval,
+    """How scores grow with the number of parameters, in the published tables of csbench, clrbench, infibench, cmmlu or syneval,
     in a table of your own (a row a model), or in runs: curves, what they predict, and how far to trust that.
 
     \b
