@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import functools
 import secrets
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from jinja2 import Environment
 from markupsafe import Markup
@@ -61,6 +64,41 @@ def asset(name: str) -> str:
     """A style sheet or script of the pages, to be put into a file or served."""
     text = shipped_text(__file__, f"static/{name}")
     return f"{text}{outcome_style()}" if name == "viva.css" else text
+
+
+T = TypeVar("T")
+PAGE = 50
+"""Lines on a page of a list."""
+
+
+def paged(found: Sequence[T], page: int, size: int = PAGE) -> tuple[Sequence[T], dict[str, int]]:
+    """The lines on a page of what was found, and what its template says: how many there are, and on which page of how
+    many it is."""
+    pages = max(1, -(-len(found) // size))
+    page = min(page, pages)
+    return found[(page - 1) * size : page * size], {"found": len(found), "page": page, "pages": pages}
+
+
+class Kept(Generic[T]):
+    """What was made last, by what it was made of. Safe in several threads."""
+
+    def __init__(self, most: int = 16) -> None:
+        self._most = most
+        self._guard = threading.Lock()
+        self._known: OrderedDict[Hashable, T] = OrderedDict()
+
+    def get(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What is known of a key, else what `make` returns."""
+        with self._guard:
+            if key in self._known:
+                self._known.move_to_end(key)
+                return self._known[key]
+        made = make()
+        with self._guard:
+            self._known[key] = made
+            while len(self._known) > self._most:
+                self._known.popitem(last=False)
+        return made
 
 
 class Inlined(dict[str, object]):
