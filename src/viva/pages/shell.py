@@ -7,7 +7,6 @@ import secrets
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from jinja2 import Environment
@@ -19,7 +18,9 @@ from viva.pages.serving.forms import FormError, read_form
 from viva.shipped import shipped_text
 from viva.types import outcome_name
 from viva.web.charts import outcome_style
+from viva.web.charts import script as charts
 from viva.web.markdown import formatted, highlighted, in_one_line, rendered
+from viva.web.pages import asset as chart_asset
 from viva.web.pages import environment
 from viva.web.policy import policy
 from viva.web.text import LONGEST
@@ -62,6 +63,10 @@ def number(value: int) -> str:
 @functools.cache
 def asset(name: str) -> str:
     """A style sheet or script of the pages, to be put into a file or served."""
+    if name == "charts.js":
+        return charts()
+    if name == "chart.css":
+        return chart_asset(name)
     text = shipped_text(__file__, f"static/{name}")
     return f"{text}{outcome_style()}" if name == "viva.css" else text
 
@@ -105,7 +110,8 @@ class Inlined(dict[str, object]):
     """What a page in a file is given for its styles and scripts: their texts, and a policy that allows these alone."""
 
     def __init__(self, styles: tuple[str, ...], scripts: tuple[str, ...]) -> None:
-        super().__init__(styles=styles, scripts=scripts, policy=policy(scripts, styles))
+        texts = {"styles": tuple(map(asset, styles)), "scripts": tuple(map(asset, scripts))}
+        super().__init__(**texts, policy=policy(texts["scripts"], texts["styles"]))
 
 
 class Served:
@@ -116,16 +122,14 @@ class Served:
     everything = "runs"
     styles: tuple[str, ...] = ()
     scripts: tuple[str, ...] = ()
+    more: tuple[str, ...] = ()
+    """Styles and scripts that only some of its pages have."""
 
     def __init__(self, access: Access, **more: object) -> None:
         self.access = access
         self._templates = templates(styles=self.styles, scripts=self.scripts, **more)
-        names = ("icon.svg", *self.styles, *self.scripts, *FORMULAS)
-        folder = files("viva.pages") / "static"
-        self._static = {
-            name.rpartition("/")[2]: (folder / name).read_bytes() if name == "icon.svg" else asset(name).encode()
-            for name in names
-        }
+        names = ("icon.svg", *self.styles, *self.scripts, *self.more, *FORMULAS)
+        self._static = {name.rpartition("/")[2]: name for name in names}
 
     def page(self, request: Request, template: str, status: Any = 200, **values: object) -> Response:
         """A template as the answer."""
@@ -161,14 +165,14 @@ class Served:
         return form
 
     async def static(self, request: Request) -> Response:
-        """Style sheets, scripts, the icon: from memory, by name."""
+        """Style sheets, scripts, the icon, by name."""
         from starlette.exceptions import HTTPException
         from starlette.responses import Response
 
         name = request.path_params.get("name", "icon.svg")  # browsers ask for an icon where a page names none
         if name not in self._static:
             raise HTTPException(404, "There is no such file.")
-        return Response(self._static[name], media_type=_TYPES[name.rpartition(".")[2]])
+        return Response(asset(self._static[name]), media_type=_TYPES[name.rpartition(".")[2]])
 
     def status(self, problem: Exception) -> int:
         """The status of an error that is no HTTPException: what became of a form, wrong, or not to be kept."""

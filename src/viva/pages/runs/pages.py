@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import UNSET
@@ -15,6 +15,10 @@ from starlette.responses import JSONResponse, RedirectResponse, Response, Stream
 
 from viva.errors import VivaError
 from viva.files import read_regular
+from viva.pages.leaderboard.content import Row
+from viva.pages.leaderboard.files import site_files
+from viva.pages.leaderboard.pages import CHARTS, STYLES, Way
+from viva.pages.leaderboard.study import LeaderboardConfig, study
 from viva.pages.runs import filters
 from viva.pages.runs.filters import Choices, Chosen, Place, choices, with_text, without_text
 from viva.pages.runs.folders import slug
@@ -24,7 +28,7 @@ from viva.pages.runs.opened import ResultRow
 from viva.pages.runs.pair_pages import PATIENCE, PairPages
 from viva.pages.runs.progress import Progress
 from viva.pages.runs.run_view import STEP, Graded, RunView
-from viva.pages.runs.run_views import RunViews
+from viva.pages.runs.run_views import Card, RunViews, scored_at
 from viva.pages.serving.forms import FormError
 from viva.pages.serving.guard import Access
 from viva.pages.shell import SIGNS, Kept, number, paged
@@ -39,6 +43,7 @@ _PARTS = frozenset({"thought", "reply", "prompt", "reading"})
 TEXTS = {"rendered": "Rendered", "words": "Differences", "text": "As they came"}
 """How texts of an answer can be shown: word of the address, and what it is called."""
 _CHUNK = 65_536
+_KINDS = {"html": "text/html", "csv": "text/csv", "json": "application/json"}
 _NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
 
 
@@ -47,11 +52,13 @@ class Pages(PairPages):
 
     styles = ("viva.css", "text.css", "runs.css")
     scripts = ("tables.js", "view.js")
+    more = (*STYLES, *CHARTS)
 
     def __init__(self, views: RunViews, access: Access) -> None:
         self._found = Kept[Sequence[Place]]()
         self._choices = Kept[Choices]()
         self._matrices = Kept[Matrix](8)
+        self._sites = Kept[Mapping[str, Callable[[], str]]](1)
         super().__init__(
             views,
             access,
@@ -79,14 +86,29 @@ class Pages(PairPages):
         return self.page(
             request,
             "runs.html",
-            cards=cards,
-            states={state for card in cards for state in card.outcomes},
-            priced=any(card.record is not None and card.paid != 0 for card in cards),
-            reading=any(card.results is None for card in cards),
             chosen=chosen,
-            root=str(self._views.root),
+            folder=str(self._views.root),
+            **listing(cards),
             **listed,
         )
+
+    def leaderboard(self, request: Request) -> Response:
+        """A file of the leaderboard of all runs here, as `viva leaderboard` writes it; scores lead to answers."""
+        found = self._views.found()
+        key = tuple((one.path, one.changed, scored_at(one.path)) for one in found)
+        files = self._sites.get(key, lambda: self._site({one.path.name: one.slug for one in found}))
+        path = request.path_params["path"] or "index.html"
+        if path not in files:
+            raise HTTPException(404, "The leaderboard has no such page.")
+        return Response(files[path](), media_type=_KINDS[path.rpartition(".")[2]])
+
+    def _site(self, runs: Mapping[str, str]) -> Mapping[str, Callable[[], str]]:
+        def answers(row: Row) -> str:
+            chosen = Chosen(exam=slug(row.exam), model=slug(row.model))
+            return f"../run/{runs[row.origin]}/answers?{chosen.query()}" if row.own and row.origin in runs else ""
+
+        found = study(LeaderboardConfig(sources=(self._views.root,))).site
+        return dict(site_files(found, Way(answers=answers, runs="../", served=True)))
 
     # A run
 
@@ -286,6 +308,16 @@ class Pages(PairPages):
         sentence = problem.detail if isinstance(problem, HTTPException) else str(problem)
         status = getattr(problem, "status_code", 0) if known else self.status(problem)
         return JSONResponse({"problem": escape_invisible(sentence)}, status)
+
+
+def listing(cards: Sequence[Card]) -> dict[str, object]:
+    """What a list of runs shows."""
+    return {
+        "cards": cards,
+        "states": {state for card in cards for state in card.outcomes},
+        "priced": any(card.record is not None and card.paid != 0 for card in cards),
+        "reading": any(card.results is None for card in cards),
+    }
 
 
 def drawing_order(results: Sequence[ResultRow]) -> list[ResultRow]:

@@ -29,6 +29,7 @@ def application(root: Path, opener: Opener, results: ResultsReader, access: Acce
     pages = Pages(views, access)
     routes = [
         Route("/", pages.home),
+        Route("/leaderboard/{path:path}", pages.leaderboard),
         Route("/run/{run}", pages.run),
         Route("/run/{run}/progress.json", pages.progress),
         Route("/run/{run}/run.json", pages.record),
