@@ -189,8 +189,6 @@ def chat(plan: Plan, body: Body) -> Reply:
             return error(says("too_large", limit=limit, most=model.most), "invalid_value", name)
     limit = body.get("max_completion_tokens") or body.get("max_tokens") or model.most
     said = think(plan, body.get("messages"), effort=effort, limit=limit, stop=body.get("stop"))
-    if said.thinks_still and plan.room_error:
-        return error(says("no_space"))
     return completion(plan, body, said, {}, counts(said))
 
 

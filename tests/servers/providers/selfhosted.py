@@ -188,14 +188,11 @@ def sglang(plan: Plan, asked: Asked) -> Reply:
 
 
 def llamacpp(plan: Plan, asked: Asked) -> Reply:
-    """llama.cpp's server: `reasoning_format` none leaves the thought in the content; the context is in /props."""
+    """llama.cpp's server: `reasoning_format` none leaves the thought in the content."""
     if asked.path in ("/health", "/v1/health"):
         return Reply(body={"status": "ok"})
     if plan.key and asked.bearer != plan.key:
         return Reply(401, {"error": {"message": "Invalid API Key", "type": "authentication_error", "code": 401}})
-    if asked.path == "/props":
-        settings = {"n_ctx": plan.context, "params": {"n_predict": -1, "reasoning_format": "deepseek"}}
-        return Reply(body={"default_generation_settings": settings, "total_slots": 1, "model_path": f"{MODEL}.gguf"})
     if (asked.method, asked.path) == ("GET", "/v1/models"):
         rows = [
             {"id": name, "object": "model", "owned_by": "llamacpp", "meta": {"n_ctx_train": 40960}}
