@@ -223,7 +223,7 @@ def completion(plan: Plan, body: Body, said: Said, shown: Body, usage: Body, con
     head["object"] = "chat.completion.chunk"
     chunks = [head | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
     chunks.append(head | {"choices": [{"index": 0, "delta": {}, "finish_reason": finish}]})
-    if plan.usage and (plan.stream_usage or (body.get("stream_options") or {}).get("include_usage")):
+    if plan.usage and (body.get("stream_options") or {}).get("include_usage"):
         chunks.append(head | {"choices": [], "usage": usage})
     return Reply(chunks=[*map(sse, chunks), sse("[DONE]")], content_type="text/event-stream", said=said)
 
