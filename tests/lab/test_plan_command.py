@@ -138,7 +138,7 @@ def test_few_clusters_that_were_measured_do_not_raise_the_error_of_a_small_set_a
         for model, gap in (("a", 0.0), ("b", 0.1)) for number in range(size * count)
     ]  # fmt: skip
     path = write_jsonl(Path("fields.jsonl"), rows)
-    sizes = ("--questions", 100, "--questions", 7000, "--questions", 70_000)
+    sizes = ("--difference", 5, "--questions", 100, "--questions", 7000, "--questions", 70_000)
     small, whole, more = plan(path, "--cluster", "field", *sizes)["shown"]
     assert 0.09 < small["half_width"] < 0.16
     assert whole["half_width"] < small["half_width"]
@@ -235,7 +235,7 @@ def test_a_run_of_two_exams_is_asked_for_one_of_them() -> None:
 def test_the_tables_of_a_plan_agree_with_each_other() -> None:
     for source, row in tabled((), ("--correlation", 1), ("--score", 99), ("--correlation", 0), (scores(),)):
         with row:
-            shown = plan(*source, "--questions", 7, "--questions", 200, "--questions", 2000)["shown"]
+            shown = plan(*source, "--difference", 5, "--questions", 7, "--questions", 200, "--questions", 2000)["shown"]
             for one in shown:
                 same, other = one["same_questions"], one["other_questions"]
                 assert 0 < same <= other
