@@ -356,7 +356,7 @@ def test_a_template_that_hides_what_must_be_seen_is_refused(templates: dict[str,
         find_benchmark("cmmlu").open(ExamSpec(benchmark="cmmlu", language="zh"), None, templates)
 
 
-@each_row(({"language": "en"}, "--language zh"), ({"shots": 6}, "5 exemplars"))
+@each_row(({"language": "en"}, "no language 'en'; it has: zh"), ({"shots": 6}, "5 exemplars"))
 def test_settings_that_cmmlu_does_not_have_are_refused(settings: dict[str, str] | dict[str, int], said: str) -> None:
     with pytest.raises(DataError, match=said):
         open_exam(ExamSpec(**{"benchmark": "cmmlu", "language": "zh", **settings}), None)  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ from viva.errors import DataError, option
 from viva.languages import language_name
 from viva.published.catalogue import Declared, Setting, catalogue, table
 from viva.published.model import Entry, Neighbour, plain, share
-from viva.published.names import find, similar
+from viva.published.names import called, find
 from viva.types import ExamSpec
 
 _SHOTS = {0: "zero-shot", 1: "one exemplar", 5: "five-shot"}
@@ -51,7 +51,9 @@ def neighbours(
         rows = [each.get(name) for each in entries]
         printed = {word: figure for row in rows if row is not None for word, figure in row.figures.items()}
         shared = _comprehension(setting, printed)
-        score = shared if spec.only and setting.comprehension else _headline(setting, printed)
+        score = share(printed[setting.headline]) if setting.headline in printed else None
+        if spec.only and setting.comprehension:
+            score = shared
         figures = _figures(spec, ours, rows)
         cell = setting.comprehension_cell if spec.only else setting.shared_cell
         if cell is not None and shared is not None:
@@ -125,12 +127,6 @@ def _setting(spec: ExamSpec) -> Setting:
     return min(settings, key=distance)
 
 
-def _headline(setting: Setting, figures: Mapping[str, float]) -> float | None:
-    """As a share of 1."""
-    value = figures.get(setting.headline)
-    return None if value is None else share(value)
-
-
 def _comprehension(setting: Setting, figures: Mapping[str, float]) -> float | None:
     """The mean over the formats that need no judge, by their questions, as a share of 1."""
     counts = setting.comprehension
@@ -170,7 +166,10 @@ def published_rows(
     if not everything or wanted in ("", NONE):
         return ()
     if wanted != NEAREST:
-        named = (_called(everything, name.strip()) for name in wanted.split(",") if name.strip())
+        try:
+            named = [called(everything, name.strip(), 12) for name in wanted.split(",") if name.strip()]
+        except DataError as problem:
+            raise DataError(f"{option('published_rows')}: {problem}") from None
         return tuple({one.model: one for one in named}.values())
     same = find(everything, model)
     others = [one for one in everything if one is not same and one.score is not None]
@@ -184,12 +183,3 @@ def published_rows(
 
 def _of(one: Neighbour) -> float:
     return one.score or 0.0
-
-
-def _called(everything: Sequence[Neighbour], name: str) -> Neighbour:
-    found = find(everything, name)
-    if found is None:
-        near = [repr(other.name) for other in similar(everything, name, limit=12)]
-        hint = f"; do you mean {' or '.join(near)}?" if near else "; `viva published` lists the tables"
-        raise DataError(f"{option('published_rows')}: no published row is called {name[:60]!r}{hint}")
-    return found

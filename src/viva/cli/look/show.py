@@ -229,7 +229,7 @@ def _show(exam: Exam, question: Question, *, raw: bool) -> None:
     request = exam.request(question, 0, Sampling(seed=exam.spec.seed))
     prompt = request.prompt
     if raw:
-        click.echo(escaped(msgspec.json.encode(prompt).decode()))
+        click.echo(_json(prompt))
         return
     text = prompt_text(prompt)
     if not isinstance(prompt, str):
