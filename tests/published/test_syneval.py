@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from published import syneval
-from rows import table as table_of
 from viva.published import Size, table
 
 FEW_SHOT = {"mc_accuracy": (0.674, 0.810), "fitb_accuracy": (0.490, 0.534), "fitb_f1": (0.471, 0.548)}
@@ -34,16 +33,6 @@ def test_the_figures_are_the_published_ones(figures: Path) -> None:
         }
 
 
-def test_the_overall_score_is_what_its_formula_gives() -> None:
-    with table_of() as row:
-        for shots in syneval.SHOTS:
-            rows = syneval.main(shots)
-            assert len(rows) == 24
-            for model, scores in rows.items():
-                with row((shots, model)):
-                    assert syneval.overall(scores) == pytest.approx(scores["overall"], abs=0.01)
-
-
 def test_no_simpler_formula_would_do() -> None:
     row = syneval.main("zero")["GPT4"]
     for measure in ("fitb_f1", "fitb_accuracy"):
@@ -64,25 +53,6 @@ def coefficients(shots: str, without: str = "") -> dict[str, tuple[float, float]
         assert pearson is not None
         found[name] = (round(kendall, 3), round(pearson, 3))
     return found
-
-
-def test_the_table_gives_table_7_to_three_decimals() -> None:
-    expected = {"mc_accuracy": (0.560, 0.798), "fitb_accuracy": (0.480, 0.698), "fitb_f1": (0.516, 0.671)}
-    printed = {entry.model: entry.figures for entry in table("syneval", "correlation").entries}
-    kendall, pearson = printed["Kendall's tau (zero-shot)"], printed["Pearson's r (zero-shot)"]
-    assert coefficients("zero") == expected == {name: (kendall[name], pearson[name]) for name in expected}
-
-
-def test_the_few_shot_row_of_kendall_is_what_table_6_gives_for_all_six_pairs() -> None:
-    from itertools import combinations
-
-    from viva.analysis.correlation import correlate
-
-    rows = syneval.main("few")
-    columns = {name: [row[name] for row in rows.values()] for name in syneval.MEASURES}
-    taus = [correlate(list(rows), columns, *pair).of("kendall").value for pair in combinations(syneval.MEASURES, 2)]
-    (printed,) = (one for one in table("syneval", "correlation").entries if one.model == "Kendall's tau (few-shot)")
-    assert [round(tau or 0, 3) for tau in taus] == list(printed.figures.values())
 
 
 def test_the_few_shot_row_of_pearson_repeats_the_zero_shot_one_and_the_data_give_another() -> None:
