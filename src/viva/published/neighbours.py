@@ -37,15 +37,11 @@ def neighbours(
     said = f"{setting.said}; here: {', '.join(differs)}" if differs else setting.said
     ours = [one for one in catalogue()[spec.benchmark].tables if one.name in setting.tables]
     ours.sort(key=lambda one: setting.tables.index(one.name))
+    shown = [table(spec.benchmark, one.name) for one in ours]
     entries = [
-        {
-            plain(entry.name): entry
-            for entry in table(spec.benchmark, one.name).entries
-            if entry.kind not in setting.without
-        }
-        for one in ours
+        {plain(entry.name): entry for entry in one.entries if entry.kind not in setting.without} for one in shown
     ]
-    source = table(spec.benchmark, ours[0].name).source
+    source = shown[0].source
     found: list[Neighbour] = []
     for name, entry in entries[0].items():
         rows = [each.get(name) for each in entries]
@@ -92,7 +88,8 @@ def differences(
     elif spec.choose and spec.choose != setting.choose:
         found.append("options chosen by the next token")
     if spec.only:
-        found.append(f"{spec.only} only, the published parts averaged by their {_counted(setting)} questions")
+        counted = " and ".join(f"{count:,}" for count in setting.comprehension.values())
+        found.append(f"{spec.only} only, the published parts averaged by their {counted} questions")
     if answers and setting.answers and answers != setting.answers:
         found.append(f"{answers} answer{'s' if answers > 1 else ''} to a question")
     if sample:
@@ -110,10 +107,6 @@ def _number(setting: Setting, spec: ExamSpec, questions: int) -> str:
     if spec.questions:
         return f"{len(spec.questions):,} listed questions only"
     return f"{spec.limit:,} questions at most" if spec.limit is not None and spec.limit < published else ""
-
-
-def _counted(setting: Setting) -> str:
-    return " and ".join(f"{count:,}" for count in setting.comprehension.values())
 
 
 def _setting(spec: ExamSpec) -> Setting:
@@ -141,10 +134,11 @@ def _figures(
     """The figures by the exam's cells, shares of 1. Of an exam of some formats, only those formats' own."""
     found: dict[tuple[str, str, str], float] = {}
     for one, entry in zip(declared, entries, strict=True):
-        for block in one.cells if entry is not None else ():
+        printed = entry.figures if entry else {}
+        for block in one.cells:
             for cell, name in block.named().items():
-                if entry is not None and name in entry.figures and not (spec.only and _mixed(cell)):
-                    found[cell] = share(entry.figures[name])
+                if name in printed and not (spec.only and _mixed(cell)):
+                    found[cell] = share(printed[name])
     return found
 
 

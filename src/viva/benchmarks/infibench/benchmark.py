@@ -97,14 +97,6 @@ def _asked(items: Sequence[Item], urls: Mapping[str, str], texts: Templates) -> 
     ]
 
 
-def _items(spec: ExamSpec, data: Path | None, texts: Templates) -> tuple[list[Item], list[Defect], list[bytes]]:
-    """The bundled sample, a set of one's own, or the published one."""
-    if data is None:
-        return _sample(texts)
-    built = find_built(data)
-    return _published(spec, data, texts) if built is None else _built(built, texts)
-
-
 def layouts(questions: Sequence[Question]) -> tuple[TableSpec, ...]:
     """The tables of the paper's leaderboard: difficulty levels, question types, metrics, areas, languages."""
     columns = (Aggregate("best of each ten", attempts="best"), Aggregate("mean", attempts="mean"))
@@ -154,9 +146,15 @@ class InfiBench:
 
     def open(self, spec: ExamSpec, data: Path | None, templates: Mapping[str, object] | None) -> RubricExam:
         """InfiBench with these settings; the bundled sample when `data` is None."""
-        bundled = {**read_templates(HERE / "prompts.toml"), "judge": _judge()}
-        texts = Templates(bundled, templates, {})
-        items, defects, contents = _items(spec, data, texts)
+        # No question of the paper needs a judge; questions of the sample's form may.
+        judge = read_templates(HERE.parent / "custom" / "prompts.toml")["judge"]
+        texts = Templates({**read_templates(HERE / "prompts.toml"), "judge": judge}, templates, {})
+        if data is None:
+            items, defects, contents = _sample(texts)
+        elif built := find_built(data):
+            items, defects, contents = _built(built, texts)
+        else:
+            items, defects, contents = _published(spec, data, texts)
         chosen = [items[index] for index in spread(len(items), spec.limit)]
         return RubricExam(
             spec,
@@ -167,11 +165,6 @@ class InfiBench:
             layouts=layouts([item.question for item in chosen]),
             headline=BEST,
         )
-
-
-def _judge() -> object:
-    """No question of the paper needs a judge; questions of the sample's form may."""
-    return read_templates(HERE.parent / "custom" / "prompts.toml")["judge"]
 
 
 BENCHMARK = InfiBench()

@@ -84,16 +84,6 @@ class SynEvalExam(GradedByRule):
         self.defects += tables.incomplete(self._items.values())
         self._tags: dict[tuple[str, ...], dict[str, str]] = {}
 
-    @property
-    def templates(self) -> Mapping[str, object]:
-        """The templates in use."""
-        return self._texts.data
-
-    @property
-    def exemplar_golds(self) -> Mapping[str, Mapping[str, int]]:
-        """Exemplars are drawn for each question."""
-        return {}
-
     def __len__(self) -> int:
         return len(self._listed)
 
