@@ -18,7 +18,7 @@ import pytest
 from msgspec import Struct
 
 from benchmarks.published_readers import cmmlu_scores
-from cli.told import command_of, told
+from cli.told import told
 from rows import table as cases
 from viva.benchmarks import open_exam
 from viva.benchmarks.cmmlu.benchmark import subjects
@@ -537,24 +537,6 @@ def of_csbench(published: Path) -> Iterator[tuple[str, float]]:
     yield "CS-Bench: exemplars of another domain, chain of thought, German and French", off
 
 
-def of_syneval(published: Path, folder: Path) -> Iterator[tuple[str, float]]:
-    for name, given in (("as published", ("--as-published",)), ("by default", ())):
-        treebank, out = published / "treebank" / "treebank.zip", folder / name
-        told(command_of("build syneval"), treebank, "--out", out, "--jobs", "1", "--quiet", *given)
-        counts = json.loads((out / "build.json").read_text())["questions"]
-        yield f"SynEval: questions, {name}", sum(sum(formats.values()) for formats in counts.values())
-    drawn = [json.loads(line) for line in (out / "test.jsonl").open(encoding="utf-8")]
-    yield "SynEval: drawn questions that show “'s” as a verb", sum("“'s”" in row["question"] for row in drawn)
-    yield "SynEval: drawn questions with a name in lower case", sum(map(lowered, drawn))
-
-
-def lowered(row: dict[str, str]) -> bool:
-    """Whether a phrase that a question shows has a word in lower case which the sentence has in capitals alone."""
-    shown, words = " ".join(re.findall("“([^”]*)”", row["question"])).split(), row["sentence"].split()
-    capitals = re.findall(r"(?<=[a-z,] )[A-Z][\w.&'-]*", row["sentence"])
-    return any(one.lower() in shown and one not in shown and one.lower() not in words for one in capitals)
-
-
 def digits(text: str) -> int:
     return len(text.rpartition(".")[2]) if "." in text else 0
 
@@ -586,14 +568,7 @@ def test_a_figure_is_what_the_page_says() -> None:
 
 
 def test_a_figure_of_published_questions_is_what_the_page_says(published: Path, tmp_path: Path) -> None:
-    wanted = [row for row in made_rows(of_questions=True) if not row.figure.startswith("SynEval")]
-    holds(itertools.chain(of_cmmlu(published, tmp_path), of_csbench(published)), wanted)
-
-
-@pytest.mark.slow
-def test_a_figure_of_the_treebank_is_what_the_page_says(published: Path, tmp_path: Path) -> None:
-    wanted = [row for row in made_rows(of_questions=True) if row.figure.startswith("SynEval")]
-    holds(of_syneval(published, tmp_path), wanted)
+    holds(itertools.chain(of_cmmlu(published, tmp_path), of_csbench(published)), made_rows(of_questions=True))
 
 
 def test_every_decimal_that_the_papers_texts_print_is_on_the_page(figures: Path) -> None:

@@ -38,11 +38,11 @@ def find(rows: Sequence[N], model: str) -> N | None:
     return found[0] if len(found) == 1 else None
 
 
-def called(rows: Sequence[N], name: str, limit: int = 3) -> N:
-    """The row that a user names. Raises DataError with the names that come near, so many at most."""
+def called(rows: Sequence[N], name: str) -> N:
+    """The row that a user names. Raises DataError with the names that come near."""
     row = find(rows, name)
     if row is None:
-        near = " or ".join(repr(other.name) for other in similar(rows, name, limit))
+        near = " or ".join(repr(other.name) for other in similar(rows, name, 12))
         hint = f"do you mean {near}?" if near else "`viva published` lists the tables"
         raise DataError(f"no published row is called {name[:60]!r}; {hint}")
     return row

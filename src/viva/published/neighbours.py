@@ -161,7 +161,7 @@ def published_rows(
         return ()
     if wanted != NEAREST:
         try:
-            named = [called(everything, name.strip(), 12) for name in wanted.split(",") if name.strip()]
+            named = [called(everything, name.strip()) for name in wanted.split(",") if name.strip()]
         except DataError as problem:
             raise DataError(f"{option('published_rows')}: {problem}") from None
         return tuple({one.model: one for one in named}.values())
