@@ -10,9 +10,6 @@ import pytest
 from published import syneval
 from viva.published import Size, table
 
-FEW_SHOT = {"mc_accuracy": (0.674, 0.810), "fitb_accuracy": (0.490, 0.534), "fitb_f1": (0.471, 0.548)}
-"""As computed from the paper's Table 6 (Kendall, Pearson)."""
-
 
 def rows_of(path: Path) -> list[dict[str, str]]:
     with path.open(encoding="utf-8", newline="") as table:
@@ -38,35 +35,6 @@ def test_no_simpler_formula_would_do() -> None:
     for measure in ("fitb_f1", "fitb_accuracy"):
         simple = (row["tf_accuracy"] + row["mc_accuracy"] + row[measure]) / 3
         assert abs(simple - row["overall"]) > 1, measure
-
-
-def coefficients(shots: str, without: str = "") -> dict[str, tuple[float, float]]:
-    from viva.analysis.correlation import correlate
-
-    rows = {model: row for model, row in syneval.main(shots).items() if model != without}
-    columns = {name: [row[name] for row in rows.values()] for name in syneval.MEASURES}
-    found: dict[str, tuple[float, float]] = {}
-    for name in syneval.MEASURES[1:]:
-        pair = correlate(list(rows), columns, "tf_accuracy", name)
-        kendall, pearson = pair.of("kendall").value, pair.of("pearson").value
-        assert kendall is not None
-        assert pearson is not None
-        found[name] = (round(kendall, 3), round(pearson, 3))
-    return found
-
-
-def test_the_few_shot_row_of_pearson_repeats_the_zero_shot_one_and_the_data_give_another() -> None:
-    printed = {entry.model: entry.figures for entry in table("syneval", "correlation").entries}
-    assert printed["Pearson's r (few-shot)"] == printed["Pearson's r (zero-shot)"]
-    assert coefficients("few") == FEW_SHOT
-    assert {name: pearson for name, (_, pearson) in FEW_SHOT.items()} != printed["Pearson's r (few-shot)"]
-    assert any("0.810, 0.534 and 0.548" in note for note in table("syneval", "correlation").notes)
-
-
-def test_only_with_the_baseline_among_the_rows() -> None:
-    everything, without = coefficients("zero"), coefficients("zero", without=syneval.BASELINE)
-    assert all(without[name] != everything[name] for name in without)
-    assert without["mc_accuracy"] == (0.552, 0.798)
 
 
 def test_table_1_adds_up() -> None:
