@@ -231,10 +231,6 @@ def lead(shots: str) -> float:
     return first - second
 
 
-def points(model: str, point: str, shots: str = "few_shot") -> float:
-    return entry("syneval", f"{shots}_points", model).figures[point]
-
-
 def infibench(model: str, column: str = "score") -> float:
     return entry("infibench", "leaderboard", model).figures[column]
 
@@ -347,13 +343,13 @@ def claims() -> Iterator[tuple[str, float]]:
     yield "SynEval text: models above 60 in both settings", sum(score > 60 for score in least)
     above = sum(score > 85 for score in entry("syneval", "few_shot_points", "GPT4").figures.values())
     yield "SynEval text: knowledge points on which GPT4 exceeds 85", above
-    yield "SynEval text: GPT4 on IO", points("GPT4", "IO")
+    yield "SynEval text: GPT4 on IO", entry("syneval", "few_shot_points", "GPT4").figures["IO"]
     for point, shots in (("ADV", "zero"), ("ADV", "few"), ("CO", "zero")):
         ahead, behind = (per_point(model, point, "fitb_accuracy", shots) for model in ("Llama2 70B", "GPT4"))
         yield f"SynEval text: Llama2 70B minus GPT4, blanks of {point}, {shots}-shot", ahead - behind
     yield "SynEval text: 13B models below Baichuan2 7B in multiple choice, of five", baichuan()
     for point in ("PPA", "ADJ", "IO"):
-        yield f"SynEval text: average of {point}, few-shot", points("Avg.", point)
+        yield f"SynEval text: average of {point}, few-shot", entry("syneval", "few_shot_points", "Avg.").figures[point]
 
 
 def of_size(low: float, high: float) -> list[float]:
