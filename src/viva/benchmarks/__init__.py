@@ -188,6 +188,8 @@ def _refuse_unsupported(spec: ExamSpec, about: BenchmarkInfo) -> None:
             raise DataError(
                 f"{spec.extraction} and {other} exclude each other: leave one of them out", field="extraction"
             )
+    if spec.language not in about.languages and not about.more_languages:
+        raise DataError(f"{about.title} has no language {spec.language!r}; it has: {', '.join(about.languages)}")
     for way, called in asked.items():
         if way not in about.supports:
             why = about.reasons.get(way)
