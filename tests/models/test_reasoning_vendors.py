@@ -18,6 +18,8 @@ from viva.models.anthropicbatch import AnthropicBatches
 from viva.requesting import Adaptation, RequestOptions
 from viva.types import Response
 
+pytestmark = [pytest.mark.peers("anthropic"), pytest.mark.peers("google.genai")]
+
 Serve = Callable[..., LocalServer]
 KEY = "the-good-key-of-the-tests"
 ROOM = 32_768
@@ -28,7 +30,7 @@ Put = Callable[..., tuple[Response, dict[str, Any], Adaptation]]
 
 @pytest.fixture
 def server(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> LocalServer:
-    """The stand-in, with the address and the key where they are looked for."""
+    """The stand-in, with the address and the key where the SDKs look for them."""
     server = serve("reasoning.py", provider="anthropic", key=KEY, thinking=3000)
     for name in ("GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_CLOUD_PROJECT", "ANTHROPIC_AUTH_TOKEN"):
         monkeypatch.delenv(name, raising=False)

@@ -55,8 +55,8 @@ def test_errors_name_hosts_and_no_more_of_other_addresses() -> None:
     "model",
     [
         "openai/m",
-        "anthropic/m",
-        "google/m",
+        pytest.param("anthropic/m", marks=pytest.mark.peers("anthropic")),
+        pytest.param("google/m", marks=pytest.mark.peers("google.genai")),
     ],
 )
 def test_errors_about_a_key_name_the_option_of_the_model_that_has_it(model: str) -> None:

@@ -1,9 +1,8 @@
-"""Anthropic's and Google's models against a local stand-in for their APIs."""
+"""Anthropic's and Google's models: the vendors' own SDKs against a local stand-in for their APIs."""
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -13,10 +12,9 @@ import pytest
 from models.asking import RETRY, answer, ask, refusal, request, summary
 from rows import tabled
 from servers.fixtures import QUIET, LocalServer, Viva
-from viva.contracts import AdaptingModel, Model
+from viva.contracts import Model
 from viva.errors import VivaError
 from viva.models import Endpoint, connect
-from viva.models.adapting import CUT_HERE
 from viva.types import Message, Response, Served, Usage
 
 Serve = Callable[..., LocalServer]
@@ -33,10 +31,10 @@ class Vendor:
 
     model: str
     address: str
-    """The variable of the environment that has the API's address."""
+    """The variable of the environment in which the SDK looks for the API's address."""
     key: str
     others: tuple[str, ...]
-    """Variables of the vendors' own clients."""
+    """Variables that would lead the SDK elsewhere."""
     reasons: dict[str, str]
     """Why a reply ended, in their words and in ours."""
     filtered: tuple[str, Response]
@@ -106,8 +104,8 @@ GOOGLE = Vendor(
         ("{}", JSON),
     ),
 )  # fmt: skip
-OF_ANTHROPIC = pytest.param(ANTHROPIC, id="anthropic")
-OF_GOOGLE = pytest.param(GOOGLE, id="google")
+OF_ANTHROPIC = pytest.param(ANTHROPIC, marks=pytest.mark.peers("anthropic"), id="anthropic")
+OF_GOOGLE = pytest.param(GOOGLE, marks=pytest.mark.peers("google.genai"), id="google")
 anthropic_alone, google_alone = (
     pytest.mark.parametrize("vendor", [one], indirect=True) for one in (OF_ANTHROPIC, OF_GOOGLE)
 )
@@ -121,7 +119,7 @@ def vendor(request: pytest.FixtureRequest) -> Vendor:
 
 @pytest.fixture
 def server(vendor: Vendor, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> LocalServer:
-    """The stand-in, with the address and the key where they are looked for."""
+    """The stand-in, with the address and the key where the SDK looks for them."""
     server = serve("vendors.py")
     for name in vendor.others:
         monkeypatch.delenv(name, raising=False)
@@ -209,7 +207,7 @@ def test_a_thought_is_not_the_answer(vendor: Vendor, server: LocalServer, model:
     assert answer(model) == Response(text="A", reasoning="B?", **more)
 
 
-def test_what_a_status_means_and_that_it_is_asked_once(vendor: Vendor, server: LocalServer) -> None:
+def test_what_a_status_means_and_that_the_sdk_does_not_try_again(vendor: Vendor, server: LocalServer) -> None:
     for (status, (_, expected)), row in tabled(*vendor.refusals.items()):
         with row:
             before = len(server.events("asked"))
@@ -256,30 +254,8 @@ def test_what_is_no_reply_is_tried_again(vendor: Vendor, server: LocalServer) ->
 
 @anthropic_alone
 def test_a_long_reply_may_be_asked_for(model: Model) -> None:
+    # The SDK refuses by itself what it thinks may take longer than ten minutes, unless it is given a time limit.
     assert answer(model, request(max_tokens=64_000)).text == "A"
-
-
-def test_no_client_of_the_vendors_is_needed(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("anthropic", "google"):
-        monkeypatch.setitem(sys.modules, name, None)
-    assert answer(model).text == "A"
-
-
-def test_where_a_stop_is_refused_the_reply_is_cut_at_it(vendor: Vendor, server: LocalServer, model: Model) -> None:
-    name = "stop_sequences" if vendor is ANTHROPIC else "stopSequences"
-    assert isinstance(model, AdaptingModel)
-    model.adapting.keep({"stop": (CUT_HERE, f"{name} is not supported")})
-    server.control(text="A# and more")
-    assert answer(model, request(stop=("#",))).text == "A"
-    assert "#" not in json.dumps(server.events("asked")[-1]["body"])
-
-
-def test_an_address_that_is_none_is_refused_by_its_variable(
-    vendor: Vendor, server: LocalServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(vendor.address, "proxy.example")
-    with pytest.raises(VivaError, match=f"{vendor.address}.*no http"):
-        vendor.there()
 
 
 def test_a_server_that_is_not_there_is_worth_another_try(server: LocalServer, model: Model) -> None:

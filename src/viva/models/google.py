@@ -1,38 +1,43 @@
-"""Google's Gemini models, by generateContent (ai.google.dev: api/generate-content)."""
+"""Google's Gemini models through Google's SDK (extra `viva[google]`)."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
 
 from viva.errors import ModelError, VivaError, option
 from viva.models import Endpoint
-from viva.models.openaiwire import Envelope, Wire, base_url
-from viva.models.sending import MessageModel, Refusal, parted, refuse_foreign
+from viva.models.openaiwire import Envelope, decode_json
+from viva.models.ratelimits import of_status, retry_after
+from viva.models.sending import ApiModel, Refusal, decoded, headers_of, refusal, refuse_foreign
 from viva.models.thoughts import stop_reason
+from viva.models.unreachable import unreachable
+from viva.prompting import prompt_text, without_system
+from viva.requesting import Adaptation, RequestOptions
 from viva.types import Generate, Response, StopReason
 
-URL = "https://generativelanguage.googleapis.com"
-ADDRESS = "GOOGLE_GEMINI_BASE_URL"
+if TYPE_CHECKING:
+    from google import genai
+
+GOOGLE = "https://generativelanguage.googleapis.com"
 EFFORTS = ("none", "minimal", "low", "medium", "high")
 THOUGHTS = "include_thoughts"
+NOTHING_SAID = RequestOptions()
 _OURS = {
     "temperature": "temperature",
-    "topP": "top_p",
-    "maxOutputTokens": "max_output_tokens",
+    "top_p": "top_p",
+    "max_output_tokens": "max_output_tokens",
     "seed": "seed",
-    "stopSequences": "stop",
-    "systemInstruction": "system",
+    "stop_sequences": "stop",
+    "system_instruction": "system",
 }
-"""Parameters that can be left out, and Viva's names for them."""
+"""Viva's names for what the SDK calls so, and the API in the spelling of JSON."""
 _THINKING = re.compile(r"thinking|thoughts|budget|level", re.IGNORECASE)
-_WAIT = re.compile(rb'"retryDelay":\s*"([0-9.]{1,9})s"')
-"""How long to wait, as Google says it in the error itself: a google.rpc.RetryInfo."""
 _STOP_REASONS: dict[str, StopReason] = {
     "STOP": "stop",
     "MAX_TOKENS": "length",
@@ -44,40 +49,69 @@ _STOP_REASONS: dict[str, StopReason] = {
 }
 
 
-class GoogleModel(MessageModel):
+class GoogleModel(ApiModel):
     """One Gemini model. From 3 on it is told a level of thinking, before that a budget of tokens; never both
     (ai.google.dev: gemini-api/docs/thinking)."""
 
-    @property
-    def path(self) -> str:  # type: ignore[override]  # it has the model's name in it
-        """Where a body goes."""
-        return f"/{self._model if '/' in self._model else f'models/{self._model}'}:generateContent"
+    def __init__(
+        self,
+        name: str,
+        client: genai.Client,
+        key: str,
+        said: RequestOptions = NOTHING_SAID,
+        known: Adaptation | None = None,
+    ) -> None:
+        endpoint = os.environ.get("GOOGLE_GEMINI_BASE_URL", "generativelanguage")
+        super().__init__("google", name, endpoint, said, known, key)
+        self.rate_limit_group = "google"
+        self._client = client
+        self._fields = decoded(said.fields)
 
-    def _body(self, request: Generate, limit: int | None, parameters: Mapping[str, str]) -> dict[str, Any]:
+    async def _attempt(self, request: Generate, limit: int | None, parameters: Mapping[str, str]) -> Response | Refusal:
+        from google.genai import errors, types
+
+        if isinstance(request.prompt, str):
+            raise ModelError("rejected", f"Gemini has chat models only: leave out {option('form', 'base')}", fatal=True)
         sampling = request.sampling
-        system, turns = parted(request, parameters)
-        config: dict[str, Any] = {
+        prompt = without_system(request.prompt) if "system" in parameters else request.prompt
+        sent: dict[str, Any] = {
             "temperature": sampling.temperature,
-            "topP": sampling.top_p,
-            "maxOutputTokens": limit,
+            "top_p": sampling.top_p,
+            "max_output_tokens": limit,
             "seed": request.seed,
-            "stopSequences": list(sampling.stop) or None,
+            "stop_sequences": list(sampling.stop) or None,
+            "system_instruction": "\n".join(turn.content for turn in prompt if turn.role == "system") or None,
         }
-        config = {name: value for name, value in config.items() if value is not None and _OURS[name] not in parameters}
+        sent = {name: value for name, value in sent.items() if value is not None and _OURS[name] not in parameters}
         if thinking := self._thinking(parameters):
-            config["thinkingConfig"] = thinking
-        contents = [
-            {"role": "model" if turn.role == "assistant" else "user", "parts": [{"text": turn.content}]}
-            for turn in turns
+            sent["thinking_config"] = types.ThinkingConfig(**thinking)
+        turns = [
+            types.Content(
+                role="model" if turn.role == "assistant" else "user", parts=[types.Part.from_text(text=turn.content)]
+            )
+            for turn in prompt
+            if turn.role != "system"
         ]
-        return {
-            "contents": contents,
-            "systemInstruction": {"parts": [{"text": system}]} if system else None,
-            "generationConfig": config or None,
-        }
+        more = types.HttpOptions(headers=headers_of(self._said, self._secrecy), extra_body=self._fields or None)
+        config = types.GenerateContentConfig(**sent, http_options=more, should_return_http_response=True)
+        try:
+            reply = await self._client.aio.models.generate_content(model=self._model, contents=turns, config=config)
+        except errors.APIError as problem:
+            error = self._refusal(problem)
+            if problem.code != 400 or error.fatal:
+                raise error from None
+            return self._refused(error, sent, thinking, request)
+        except Exception as problem:
+            # The SDK lets its HTTP library's own exceptions through, and that library changes between versions.
+            raise self._lost(problem) from None
+        body = reply.sdk_http_response.body if reply.sdk_http_response else None
+        try:
+            return _read(body or "", self._secrecy.in_reply, sampling.stop if "stop" in parameters else ())
+        except msgspec.DecodeError as problem:
+            raise ModelError("body", self._clean(f"the reply is no completion ({problem})"), retry=True) from None
 
     def _thinking(self, parameters: Mapping[str, str]) -> dict[str, Any]:
-        """Say how much to think, and whether to show it: the thoughts of a model that is known to have some."""
+        """How much to think, and whether to show it: the thoughts of a model that is known to have some."""
         said = self._said
         found: dict[str, Any] = {}
         if said.effort == "none":
@@ -87,18 +121,16 @@ class GoogleModel(MessageModel):
         if said.budget:
             found["thinking_budget"] = said.budget
         if said.keep_reasoning and self.adapting.thinks and THOUGHTS not in parameters:
-            found[THOUGHTS] = True
+            found["include_thoughts"] = True
         return found
 
-    def _droppable(self, body: Mapping[str, Any]) -> dict[str, tuple[str, object]]:
-        sent = {**body, **body.get("generationConfig", {})}
-        found = {name: (ours, sent[name]) for name, ours in _OURS.items() if name in sent}
-        return found | {re.sub("([A-Z])", lambda at: f"_{at[1].lower()}", name): one for name, one in found.items()}
-
-    def _refusal(self, error: ModelError, content: bytes, body: Mapping[str, Any], request: Generate) -> Refusal:
-        found = super()._refusal(error, content, body, request)
-        thinks = "thinkingConfig" in body.get("generationConfig", {})
-        if not found.names and thinks and _THINKING.search(error.message):
+    def _refused(
+        self, error: ModelError, sent: Mapping[str, Any], thinking: Mapping[str, Any], request: Generate
+    ) -> Refusal:
+        droppable = {name: (_OURS[name], value) for name, value in sent.items() if name in _OURS}
+        droppable |= {_camel(name): found for name, found in droppable.items()}
+        found = refusal(error, error.message.encode(), droppable, list(self._fields), prompt_text(request.prompt))
+        if not found.names and thinking and _THINKING.search(error.message):
             if self._said.told_to_reason is None:
                 found.names = [THOUGHTS]
             else:
@@ -110,22 +142,35 @@ class GoogleModel(MessageModel):
                 )
         return found
 
-    def _problem(self, status: int, content: bytes, headers: Mapping[str, str]) -> ModelError:
-        error = super()._problem(401 if status == 400 and b"API key" in content else status, content, headers)
-        if error.retry_after is None and (wait := _WAIT.search(content)):
-            error.retry_after = float(wait[1])
-        return error
+    def _refusal(self, problem: errors.APIError) -> ModelError:
+        status = problem.code
+        message = self._clean(f"HTTP {status} from Google: {problem.message}")
+        headers = getattr(problem.response, "headers", None) or {}
+        after = retry_after(headers) or _retry_info(problem.details)
+        if status == 400 and "API key" in (problem.message or ""):
+            status = 401
+        return of_status(status, message, self._secrecy, after)
 
-    def _read(self, content: bytes, request: Generate) -> Response:
-        reply = self._wire.decoded(content, _Reply)
-        if not reply.candidates and not reply.prompt_feedback:
-            raise ModelError("body", "the reply has neither candidates nor a reason for having none", retry=True)
-        candidate = reply.candidates[0] if reply.candidates else _Candidate(finish_reason="SAFETY")
-        parts = (candidate.content.parts if candidate.content else None) or []
-        text, thoughts = (
-            "".join(part.text or "" for part in parts if bool(part.thought) == kind) for kind in (False, True)
-        )
-        return self._response(reply, request, text, thoughts, stop_reason(candidate.finish_reason, _STOP_REASONS))
+    def _lost(self, problem: Exception) -> ModelError:
+        endpoint = self.identity["endpoint"]
+        url = endpoint if "//" in endpoint else GOOGLE
+        found = unreachable(url, problem, given="GOOGLE_GEMINI_BASE_URL")
+        found.message = self._clean(found.message)
+        return found
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.aio.aclose()
+
+
+def _retry_info(details: object) -> float | None:
+    """Google says how long to wait in the error itself: a google.rpc.RetryInfo with `"retryDelay": "17s"`."""
+    match = re.search(r"'retryDelay': '([0-9.]{1,9})s'", str(details))
+    return float(match[1]) if match else None
+
+
+def _camel(name: str) -> str:
+    return re.sub("_([a-z])", lambda found: found[1].upper(), name)
 
 
 class _Part(Struct):
@@ -151,15 +196,35 @@ class _Reply(Envelope):
     model: object = msgspec.field(name="modelVersion", default=None)
 
 
-def connect(name: str, endpoint: Endpoint) -> GoogleModel:
-    """Connect to the model of that name.
+def _read(content: str, clean: Callable[[str], str], stops: Sequence[str]) -> Response:
+    """A reply as the API writes it; the SDK reads none that has an odd number in it. Raises msgspec.DecodeError."""
+    reply = decode_json(content.encode("utf-8", "surrogatepass"), _Reply)
+    if not reply.candidates and not reply.prompt_feedback:
+        raise ModelError("body", "the reply has neither candidates nor a reason for having none", retry=True)
+    candidate = reply.candidates[0] if reply.candidates else _Candidate(finish_reason="SAFETY")
+    parts = (candidate.content.parts if candidate.content else None) or []
+    text, thoughts = (
+        "".join(part.text or "" for part in parts if bool(part.thought) == kind) for kind in (False, True)
+    )
+    stop = stop_reason(candidate.finish_reason, _STOP_REASONS)
+    return reply.response(clean, text, thoughts, stop, quoting=True, stops=stops)
 
-    The key comes from GEMINI_API_KEY or GOOGLE_API_KEY, another address from GOOGLE_GEMINI_BASE_URL. Raises VivaError.
-    """
-    said = endpoint.request
+
+if TYPE_CHECKING:
+    from google.genai import errors
+
+
+def connect(name: str, endpoint: Endpoint) -> GoogleModel:
+    """The key comes from GEMINI_API_KEY or GOOGLE_API_KEY."""
+    try:
+        from google import genai
+    except ImportError:
+        raise VivaError(f"google/{name} needs Google's SDK: pip install 'viva[google]'") from None
     key = endpoint.key("GEMINI_API_KEY", "GOOGLE_API_KEY")
     if not key:
         raise VivaError(f"google/{name} needs a key in the environment variable {key.variable}")
+    # The engine retries, with one policy for all providers; without this the SDK tries broken connections again itself.
+    said = endpoint.request
     refuse_foreign(f"google/{name}", said, "template_option", "api_version", "stream")
     if said.effort not in ("", *EFFORTS):
         raise VivaError(
@@ -169,9 +234,5 @@ def connect(name: str, endpoint: Endpoint) -> GoogleModel:
         raise VivaError(
             f"google/{name} takes {option('reasoning_effort')} or {option('reasoning_budget')}, and never both"
         )
-    given = os.environ.get(ADDRESS)
-    url = base_url(given or URL, ADDRESS)
-    wire = Wire(f"{url}/v1beta", key, headers=said.headers, field=ADDRESS, auth="x-goog-api-key")
-    model = GoogleModel("google", name, wire, said, endpoint.adapted, endpoint=given or "generativelanguage")
-    model.rate_limit_group = "google"
-    return model
+    once = genai.types.HttpOptions(retry_options=genai.types.HttpRetryOptions(attempts=1))
+    return GoogleModel(name, genai.Client(api_key=key, http_options=once), key, said, endpoint.adapted)

@@ -91,13 +91,14 @@ class OpenAIModel(ApiModel):
         known: Adaptation | None = None,
         field: str = OPTION,
     ) -> None:
-        wire = Wire(url, key, headers=said.headers, api_version=said.api_version, field=field)
-        super().__init__(self.provider, name, wire, said, known, shown, streams=True)
+        super().__init__(self.provider, name, url, said, known, key, shown or "", streams=True)
+        self.rate_limit_group = f"{self.provider} {url}"
         if template:
             self.identity = {**self.identity, "template": templates.version(template)}
         self._url = url
         self._template = template
         self._key = key
+        self._wire = Wire(url, key, headers=said.headers, api_version=said.api_version, field=field)
         self._more: dict[str, Any] | None = None  # fields beside those of a `Body`, once they are known
         self._answered = False
         self._hint: str | None = None  # what the list of models says of the name, once it was looked up
@@ -151,7 +152,7 @@ class OpenAIModel(ApiModel):
         if status == 400 and b"max_completion_tokens" in content:
             self.adapting.keep({"max_tokens": (RENAMED, self._wire.words(content))})
             raise ModelError("parameter", "the server wants max_completion_tokens", retry=True)
-        raise self._problem(status, content, {})
+        self._wire.refuse(status, content, {}, self._model)
 
     async def choose(self, request: Choose) -> Response:
         """One attempt; see `Model.choose`. By likelihood, one request a continuation, one after the other.
@@ -358,7 +359,7 @@ class OpenAIModel(ApiModel):
                 shown = self._wire.words(content)[:200] or "no text"
                 message = f"{self._hint} (HTTP {status} from {self._url}: {shown})"
                 raise ModelError("status", self._wire.clean(message), lasting=True)
-        raise self._problem(status, content, headers)
+        self._wire.refuse(status, content, headers, self._model)
 
     async def silence(self) -> ModelError | None:
         """Why no reply comes: the error for a port that does not even list its models; None where it does reply."""
@@ -384,9 +385,16 @@ class OpenAIModel(ApiModel):
         choice = completion.choices[0]
         if choice.message is None and choice.text is None:
             raise ModelError("body", "the reply's choice has neither message nor text", retry=True)
+        stops = request.sampling.stop if request and self.adapting.becomes("stop") else ()
         stop = stop_reason(choice.finish_reason, _STOP_REASONS)
         quoting = bool(request and request.aspect)
-        return self._response(completion, request, text_of(choice), thoughts_of(choice), stop, quoting=quoting)
+        return completion.response(
+            self._wire.reply, text_of(choice), thoughts_of(choice), stop, quoting=quoting, stops=stops
+        )
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._wire.close()
 
 
 class _Weighed(Struct, frozen=True):

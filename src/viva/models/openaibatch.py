@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
-from typing import Any, NoReturn, TypeVar
+from typing import NoReturn, TypeVar
 from urllib.parse import quote
 
 import msgspec
@@ -60,25 +60,20 @@ class _Page(Struct):
     data: list[_Named] = []
 
 
-class Counted(Struct):
-    """A batch that says how many of its requests became what."""
-
-    request_counts: object = None
-
-    def counted(self, *names: str) -> int:
-        """Requests of these kinds, as far as the server counts them."""
-        counts = self.request_counts if isinstance(self.request_counts, dict) else {}
-        return sum(read_count(counts.get(name)) or 0 for name in names)
-
-
-class _Batch(Counted):
+class _Batch(Struct):
     id: str = ""
     status: str = ""
     metadata: object = None
     input_file_id: str | None = None
     output_file_id: str | None = None
     error_file_id: str | None = None
+    request_counts: object = None
     errors: object = None
+
+    def counted(self, *names: str) -> int:
+        """Requests of these kinds, as far as the server counts them."""
+        counts = self.request_counts if isinstance(self.request_counts, dict) else {}
+        return sum(read_count(counts.get(name)) or 0 for name in names)
 
 
 class _Batches(Struct):
@@ -97,86 +92,10 @@ class _Line(Struct):
     error: object = None
 
 
-class WireBatches:
-    """What batch APIs share: requests of JSON over a wire, pages of batches, files of results within bounds."""
-
-    def __init__(self, wire: Wire, model: str) -> None:
-        self._wire = wire
-        self._model = model
-        self._encode = msgspec.json.Encoder().encode
-
-    async def _ask(self, method: str, path: str, content: bytes | None, kind: type[T]) -> T:
-        status, said, headers = await self._wire.send(method, path, content)
-        if status != 200:
-            raise self._wire.problem(status, said, headers, self._model)
-        return self._decoded(said, kind)
-
-    def _decoded(self, content: bytes, kind: type[T]) -> T:
-        found = decoded_or_none(content, kind)
-        if found is None:
-            shown = self._wire.words(content)[:200]
-            raise ModelError("body", f"the reply is not what a batch API says: {shown!r}", retry=True)
-        return found
-
-    async def _retrieve(self, path: str, batch: str, kind: type[T]) -> T:
-        try:
-            return await self._ask("GET", f"{path}/{known_name(batch)}", None, kind)
-        except ModelError as problem:
-            if "HTTP 404" not in problem.message:
-                raise
-            why = f"the batch {batch} is not known to this key at {self._wire.url}: {lost(batch)}"
-            raise ModelError("auth", why, fatal=True) from None
-
-    async def _listed(self, path: str, cursor: str, label: str, kind: type[Any]) -> AsyncIterator[Any]:
-        """Batches, the newest first, page by page. Raises ModelError where they cannot be listed, or are too many."""
-        behind = ""
-        for _ in range(PAGES):
-            after = f"&{cursor}={quote(behind, safe='')}" if behind else ""
-            try:
-                page = await self._ask("GET", f"{path}?limit={PAGE}{after}", None, kind)
-            except ModelError as problem:
-                if problem.retry or problem.kind == "auth":
-                    raise
-                raise self._unknown(label, problem.message) from None
-            for batch in page.data:
-                yield batch
-            if not page.has_more or not page.data or page.data[-1].id == behind:
-                return
-            behind = page.data[-1].id
-        raise self._unknown(label, f"it lists more than {PAGES * PAGE:,} batches")
-
-    def _unknown(self, label: str, why: str) -> ModelError:
-        return ModelError(
-            "unsupported",
-            f"whether the batch {label} reached {self._wire.url} cannot be found out ({why}): look it up there; if "
-            "there is none of this label, remove its line from batches.jsonl and resume",
-            fatal=True,
-        )
-
-    async def _lines(self, batch: str, path: str, most: int) -> AsyncIterator[bytes]:
-        """The lines of a file of results, `most` of them: one that never ends, does."""
-        try:
-            async for line in self._wire.lines(path, LONGEST_LINE, self._model):
-                most -= 1
-                if most < 0:
-                    return
-                yield line
-        except ModelError as problem:
-            if "HTTP 404" not in problem.message:
-                raise
-            raise ModelError("gone", f"the results of batch {batch} are not there any more") from None
-
-    async def _cancel(self, path: str) -> None:
-        status, said, headers = await self._wire.send("POST", f"{path}/cancel", b"{}")
-        if status not in (200, 400, 409):  # it has ended already
-            raise self._wire.problem(status, said, headers, self._model)
-
-
-class OpenAIBatches(WireBatches):
-    """See `Batches`. `body` says how a request is sent, `read` and `refuse` what a reply comes to."""
+class OpenAIBatches:
+    """See `Batches`. `endpoint` and `body` say how a request is sent, `read` and `refuse` what a reply comes to."""
 
     certain = True
-    most = (MOST_REQUESTS, MOST_BYTES)
 
     def __init__(
         self,
@@ -187,12 +106,15 @@ class OpenAIBatches(WireBatches):
         read: Callable[[bytes], Response],
         refuse: Callable[[int, bytes], NoReturn],
     ) -> None:
-        super().__init__(wire, model)
+        self.most = (MOST_REQUESTS, MOST_BYTES)
         self.share = share
+        self._wire = wire
+        self._model = model
         self._body = body
         self._read = read
         self._refuse = refuse
         self._uploaded: dict[str, str] = {}
+        self._encode = msgspec.json.Encoder().encode
 
     def kind(self, request: Generate) -> str:
         """The URL of a request, which a batch has one of."""
@@ -245,17 +167,40 @@ class OpenAIBatches(WireBatches):
                 fatal=True,
             )
         if status != 200:
-            raise self._wire.problem(status, said, answered, self._model)
-        return known_name(self._decoded(said, _Named).id)
+            self._wire.refuse(status, said, answered, self._model)
+        return _known(self._decoded(said, _Named).id)
 
     async def search(self, label: str, count: int, after: str, known: Collection[str]) -> list[str]:
         """By the metadata, or by the name of the file, where a server keeps no metadata."""
         files = {one.id for one in await self._files(label)}
-        async for batch in self._listed("/batches", "after", label, _Batches):
-            kept = batch.metadata if isinstance(batch.metadata, dict) else {}
-            if batch.id and (kept.get(MARK) == label or batch.input_file_id in files):
-                return [batch.id]
-        return []
+        behind = ""
+        for _ in range(PAGES):
+            cursor = f"&after={quote(behind, safe='')}" if behind else ""
+            page = await self._listed(f"/batches?limit={PAGE}{cursor}", label)
+            for batch in page.data:
+                kept = batch.metadata if isinstance(batch.metadata, dict) else {}
+                if batch.id and (kept.get(MARK) == label or batch.input_file_id in files):
+                    return [batch.id]
+            if not page.has_more or not page.data or page.data[-1].id == behind:
+                return []
+            behind = page.data[-1].id
+        raise self._unknown(label, f"it lists more than {PAGES * PAGE:,} batches")
+
+    async def _listed(self, path: str, label: str) -> _Batches:
+        try:
+            return await self._ask("GET", path, None, _Batches)
+        except ModelError as problem:
+            if problem.retry or problem.kind == "auth":
+                raise
+            raise self._unknown(label, problem.message) from None
+
+    def _unknown(self, label: str, why: str) -> ModelError:
+        return ModelError(
+            "unsupported",
+            f"whether the batch {label} reached {self._wire.url} cannot be found out ({why}): look it up there; if "
+            "there is none of this label, remove its line from batches.jsonl and resume",
+            fatal=True,
+        )
 
     async def _files(self, label: str) -> list[_Named]:
         try:
@@ -269,15 +214,24 @@ class OpenAIBatches(WireBatches):
     async def tidy(self, label: str) -> None:
         """Remove the file that no batch was made of."""
         for one in await self._files(label):
-            await self._wire.send("DELETE", f"/files/{known_name(one.id)}", None)
+            await self._wire.send("DELETE", f"/files/{_known(one.id)}", None)
 
     async def state(self, batch: str) -> BatchState:
         """See `Batches.state`."""
-        found = await self._retrieve("/batches", batch, _Batch)
+        found = await self._batch(batch)
         if found.status == "failed":
             return self._failed(found)
         done, total = found.counted("completed", "failed"), found.counted("total")
         return BatchState(status="ended" if found.status in ENDED else "working", done=done, total=total)
+
+    async def _batch(self, batch: str) -> _Batch:
+        try:
+            return await self._ask("GET", f"/batches/{_known(batch)}", None, _Batch)
+        except ModelError as problem:
+            if "HTTP 404" not in problem.message:
+                raise
+            why = f"the batch {batch} is not known to this key at {self._wire.url}: {lost(batch)}"
+            raise ModelError("auth", why, fatal=True) from None
 
     def _failed(self, found: _Batch) -> BatchState:
         data = found.errors.get("data") if isinstance(found.errors, dict) else None
@@ -297,16 +251,27 @@ class OpenAIBatches(WireBatches):
 
     async def replies(self, batch: str) -> AsyncIterator[tuple[str, Response | ModelError]]:
         """Both files, one after the other."""
-        found = await self._retrieve("/batches", batch, _Batch)
-        most = 2 * max(MOST_REQUESTS, found.counted("total"))
-        for file in filter(None, (found.output_file_id, found.error_file_id)):
-            async for line in self._lines(batch, f"/files/{known_name(file)}/content", most):
-                if (reply := self._reply(line)) is not None:
-                    yield reply
+        found = await self._batch(batch)
+        left = 2 * max(MOST_REQUESTS, found.counted("total"))  # a file that never ends, does
+        for file in (found.output_file_id, found.error_file_id):
+            if not file:
+                continue
+            try:
+                async for line in self._wire.lines(f"/files/{_known(file)}/content", LONGEST_LINE, self._model):
+                    left -= 1
+                    if left < 0:
+                        return
+                    reply = self._reply(line)
+                    if reply is not None:
+                        yield reply
+            except ModelError as problem:
+                if "HTTP 404" not in problem.message:
+                    raise
+                raise ModelError("gone", f"the results of batch {batch} are not there any more") from None
 
     def _reply(self, line: bytes) -> tuple[str, Response | ModelError] | None:
         """One result; None for a line that is none."""
-        found = decoded_or_none(line, _Line)
+        found = _decoded(line, _Line)
         if found is None:
             return None
         return found.custom_id, self._outcome(found)
@@ -328,12 +293,26 @@ class OpenAIBatches(WireBatches):
             return problem
 
     async def cancel(self, batch: str) -> None:
-        """Cancel it; see `Batches.cancel`."""
-        await self._cancel(f"/batches/{known_name(batch)}")
+        """See `Batches.cancel`."""
+        status, said, headers = await self._wire.send("POST", f"/batches/{_known(batch)}/cancel", b"{}")
+        if status not in (200, 400, 409):  # it has ended already
+            self._wire.refuse(status, said, headers, self._model)
+
+    async def _ask(self, method: str, path: str, content: bytes | None, kind: type[T]) -> T:
+        status, said, headers = await self._wire.send(method, path, content)
+        if status != 200:
+            self._wire.refuse(status, said, headers, self._model)
+        return self._decoded(said, kind)
+
+    def _decoded(self, content: bytes, kind: type[T]) -> T:
+        found = _decoded(content, kind)
+        if found is None:
+            shown = self._wire.words(content)[:200]
+            raise ModelError("body", f"the reply is not what a batch API says: {shown!r}", retry=True)
+        return found
 
 
-def decoded_or_none(content: bytes, kind: type[T]) -> T | None:
-    """Read a struct from JSON; None where it is none."""
+def _decoded(content: bytes, kind: type[T]) -> T | None:
     try:
         return decode_json(content, kind)
     except msgspec.DecodeError:
@@ -350,7 +329,7 @@ def _file(label: str) -> str:
     return f"viva-{label}.jsonl"
 
 
-def known_name(name: str) -> str:
+def _known(name: str) -> str:
     """A provider's name for something, before it becomes a part of an address. Raises ModelError for what is none."""
     if not NAME.fullmatch(name):
         raise ModelError("body", f"the provider names something {name[:60]!r}: that is no name", fatal=True)

@@ -16,13 +16,16 @@ from msgspec import Struct
 
 from viva.errors import ModelError, VivaError, option
 from viva.models import Endpoint
-from viva.models.openai import address
+from viva.models.openai import NOTHING_SAID, address
 from viva.models.openaiwire import Envelope, Wire, events
-from viva.models.sending import MessageModel, Refusal, leave_out, parted, refusal, refuse_foreign
+from viva.models.ratelimits import quotas
+from viva.models.reasoning import merged
+from viva.models.sending import ApiModel, Refusal, decoded, leave_out, refusal, refuse_foreign
 from viva.models.thoughts import stop_reason
-from viva.prompting import prompt_text
+from viva.models.unreachable import OPTION
+from viva.prompting import prompt_text, without_system
 from viva.requesting import Adaptation, RequestOptions
-from viva.types import Generate, Response, StopReason
+from viva.types import Generate, Request, Response, StopReason
 
 LEAST = 16
 """Tokens that a reply has to be allowed."""
@@ -56,16 +59,29 @@ class _Event(Struct):
     message: object = None
 
 
-class ResponsesModel(MessageModel):
+class ResponsesModel(ApiModel):
     """One model behind a URL that has /responses."""
 
-    path = "/responses"
-
     def __init__(
-        self, name: str, wire: Wire, shown: str | None, said: RequestOptions, known: Adaptation | None
+        self,
+        name: str,
+        url: str,
+        key: str | None,
+        shown: str | None = None,
+        said: RequestOptions = NOTHING_SAID,
+        known: Adaptation | None = None,
+        field: str = OPTION,
     ) -> None:
-        super().__init__("openai-responses", name, wire, said, known, shown, streams=True)
-        self.rate_limit_group = f"openai {wire.url}"  # one server, whichever of its protocols is spoken
+        super().__init__("openai-responses", name, url, said, known, key, shown or "", streams=True)
+        self.rate_limit_group = f"openai {url}"  # one server, whichever of its protocols is spoken
+        self._fields = decoded(said.fields)
+        self._wire = Wire(url, key, headers=said.headers, api_version=said.api_version, field=field)
+
+    def check_supported(self, request: Request) -> None:
+        """Raises VivaError for a choice, and for a text to continue."""
+        super().check_supported(request)
+        if isinstance(request.prompt, str):
+            raise VivaError(f"{self.name}: the Responses API takes messages only: leave out {option('form', 'base')}")
 
     async def _answer(self, request: Generate, limit: int | None) -> Response:
         if request.seed is not None:
@@ -76,7 +92,22 @@ class ResponsesModel(MessageModel):
             self.adapting.keep({"max_output_tokens": (AT_LEAST, f"the Responses API takes {LEAST} and more")})
         return await super()._answer(request, limit)
 
-    def _droppable(self, body: Mapping[str, Any]) -> dict[str, tuple[str, object]]:
+    async def _attempt(self, request: Generate, limit: int | None, parameters: Mapping[str, str]) -> Response | Refusal:
+        body = self._body(request, limit, parameters)
+        status, content, headers = await self.adapting.watched(
+            self._wire.ask("/responses", msgspec.json.encode(body), stream=bool(body.get("stream")))
+        )
+        if status == 200:
+            response = self._read(content, request)
+            return msgspec.structs.replace(response, quotas=quotas(headers))
+        try:
+            self._wire.refuse(status, content, headers, self._model)
+        except ModelError as error:
+            if status not in (400, 422):
+                raise
+            return self._refusal(error, content, body, request)
+
+    def _refusal(self, error: ModelError, content: bytes, body: Mapping[str, Any], request: Generate) -> Refusal:
         sent = {name: (name, body[name]) for name in ("temperature", "top_p", "max_output_tokens") if name in body}
         if "instructions" in body:
             sent["instructions"] = sent["system"] = ("system", True)
@@ -84,22 +115,23 @@ class ResponsesModel(MessageModel):
             sent["summary"] = (SUMMARY, True)
             if self._said.told_to_reason is None:
                 sent["reasoning"] = (SUMMARY, True)
-        return sent
-
-    def _refusal(self, error: ModelError, content: bytes, body: Mapping[str, Any], request: Generate) -> Refusal:
         own = ["reasoning", "effort", *self._fields] if self._said.effort else list(self._fields)
-        return refusal(error, content, self._droppable(body), own, prompt_text(request.prompt))
+        return refusal(error, content, sent, own, prompt_text(request.prompt))
 
     def _body(self, request: Generate, limit: int | None, parameters: Mapping[str, str]) -> dict[str, Any]:
+        if isinstance(request.prompt, str):
+            raise ModelError(
+                "rejected", f"the Responses API takes messages only: leave out {option('form', 'base')}", fatal=True
+            )
         sampling, said = request.sampling, self._said
-        system, turns = parted(request, parameters)
+        turns = without_system(request.prompt) if "system" in parameters else request.prompt
         reasoning: dict[str, str] = {"effort": said.effort} if said.effort else {}
         if self.adapting.thinks and said.effort != "none" and said.keep_reasoning and SUMMARY not in parameters:
             reasoning["summary"] = "auto"
         body: dict[str, Any] = {
             "model": self._model,
-            "input": [{"role": turn.role, "content": turn.content} for turn in turns],
-            "instructions": system,
+            "input": [{"role": turn.role, "content": turn.content} for turn in turns if turn.role != "system"],
+            "instructions": "\n".join(turn.content for turn in turns if turn.role == "system") or None,
             "store": False,
             "max_output_tokens": _limit(limit, parameters.get("max_output_tokens", "")),
             "temperature": None if "temperature" in parameters else sampling.temperature,
@@ -111,7 +143,8 @@ class ResponsesModel(MessageModel):
             body["text"] = {"format": {"type": "json_schema", "name": "reply", "strict": True, "schema": schema}}
         if self.adapting.known.streams if said.stream == "auto" else said.stream == "always":
             body["stream"] = True
-        return body
+        body = merged(body, self._fields)
+        return {name: value for name, value in body.items() if value is not None}
 
     def _read(self, content: bytes, request: Generate) -> Response:
         reply = self._wire.decoded(content, _Reply, _last)
@@ -129,7 +162,13 @@ class ResponsesModel(MessageModel):
             stop = stop_reason(why or "", _REASONS)
         text = "".join(part.text or part.refusal or "" for parts in said for part in parts)
         thoughts = "\n\n".join(text for item in reply.output if item.type == "reasoning" for text in _thoughts(item))
-        return self._response(reply, request, text, thoughts, stop, quoting=bool(request.aspect))
+        return reply.response(
+            self._wire.reply, text, thoughts, stop, quoting=bool(request.aspect), stops=request.sampling.stop
+        )
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._wire.close()
 
 
 def _thoughts(item: _Item) -> list[str]:
@@ -167,5 +206,4 @@ def connect(name: str, endpoint: Endpoint) -> ResponsesModel:
         )
     if said.api_version:
         url = f"{url.removesuffix('/v1').removesuffix('/openai')}/openai"
-    wire = Wire(url, key, headers=said.headers, api_version=said.api_version, field=endpoint.field)
-    return ResponsesModel(name, wire, shown, said, endpoint.adapted)
+    return ResponsesModel(name, url, key, shown, said, endpoint.adapted, endpoint.field)

@@ -9,7 +9,7 @@ import json
 import math
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, NoReturn, TypeVar
 from urllib.parse import quote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -166,7 +166,7 @@ class Wire:
     """Requests to one base URL, over connections that are kept. `longest` bounds a reply, in bytes.
 
     `headers` are the user's, with variables of the environment in them; with an `api_version` the server is Azure's,
-    which takes the key and the version elsewhere. `field` is the URL's option, `auth` the header of the key.
+    which takes the key and the version elsewhere. `field` is the URL's option.
     """
 
     def __init__(
@@ -177,12 +177,10 @@ class Wire:
         headers: tuple[tuple[str, str], ...] = (),
         api_version: str = "",
         field: str = OPTION,
-        auth: str = "Authorization",
     ) -> None:
         self.url = url
         self.field = field
         self._key = key
-        self._auth = "api-key" if api_version else auth
         self._headers = headers
         self._version = api_version
         self._secrecy = Secrecy(key, url)
@@ -194,8 +192,10 @@ class Wire:
     def _connection(self) -> aiohttp.ClientSession:
         if self._session is None:
             headers = {"Content-Type": "application/json", "Accept": "application/json"}
-            if self._key:
-                headers[self._auth] = f"Bearer {self._key}" if self._auth == "Authorization" else self._key
+            if self._key and self._version:
+                headers["api-key"] = self._key
+            elif self._key:
+                headers["Authorization"] = f"Bearer {self._key}"
             try:
                 own = expanded(self._headers)
             except VivaError as problem:
@@ -270,8 +270,7 @@ class Wire:
         try:
             async with self._connection().get(self._address(path), allow_redirects=False, proxy=self._proxy) as reply:
                 if reply.status != 200:
-                    content = await reply.content.read(LONGEST_ERROR)
-                    raise self.problem(reply.status, content, reply.headers, model)
+                    self.refuse(reply.status, await reply.content.read(LONGEST_ERROR), reply.headers, model)
                 splitter = Lines(longest)
                 async for chunk in reply.content.iter_any():
                     for line in splitter.take(chunk):
@@ -309,16 +308,15 @@ class Wire:
                 )
         return b"".join(parts)
 
-    def problem(self, status: int, content: bytes, headers: Mapping[str, str], model: str) -> ModelError:
+    def refuse(self, status: int, content: bytes, headers: Mapping[str, str], model: str) -> NoReturn:
         """The error that a status other than 200 stands for."""
         shown = self.words(content)
         message = f"HTTP {status} from {self._secrecy.url}: {shown or 'no text'}"
         if 300 <= status < 400 and headers.get("Location"):
             message += f"; it redirects to {self.clean(one_line(headers['Location'], 200))!r}, which is not followed"
         if status == 404:
-            ending = "" if self.field.isupper() else ", and does the base URL end in /v1"
-            message += f"; is the model {model!r} served there{ending}?"
-        return of_status(
+            message += f"; is the model {model!r} served there, and does the base URL end in /v1?"
+        raise of_status(
             status,
             message,
             self._secrecy,
@@ -331,10 +329,10 @@ class Wire:
         # Cleaned before it is cut: half a key would not be recognised.
         return " ".join(self.clean(content[:LONGEST_ERROR].decode("utf-8", "replace")).split())[:400]
 
-    def decoded(self, content: bytes, kind: type[T], joined: Callable[[bytes], T] | None = None) -> T:
+    def decoded(self, content: bytes, kind: type[T], joined: Callable[[bytes], T]) -> T:
         """A body, or a stream that is to be `joined`. Raises ModelError for what is no completion."""
         try:
-            return joined(content) if joined and content.startswith(_STREAMED) else decode_json(content, kind)
+            return joined(content) if content.startswith(_STREAMED) else decode_json(content, kind)
         except msgspec.DecodeError as problem:
             shown = self.clean(content[:LONGEST_ERROR].decode("utf-8", "replace"))[:200]
             raise ModelError("body", f"the reply is no completion ({problem}): {shown!r}", retry=True) from None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import cached_property
 from typing import Any, TypeVar
 
 import msgspec
@@ -11,13 +10,10 @@ from msgspec import Struct
 
 from viva.errors import ModelError, VivaError, option
 from viva.models.adapting import Adapting, Tried, named
-from viva.models.openaiwire import Envelope, Wire
-from viva.models.ratelimits import quotas
-from viva.models.reasoning import merged
+from viva.models.secrecy import Secrecy
 from viva.models.textonly import TextOnly
-from viva.prompting import prompt_text, without_system
-from viva.requesting import Adaptation, RequestOptions
-from viva.types import Generate, Message, Request, Response, StopReason
+from viva.requesting import Adaptation, RequestOptions, expanded, variables
+from viva.types import Generate, Response
 
 T = TypeVar("T")
 
@@ -67,129 +63,44 @@ def kept(response: Response, said: RequestOptions) -> Response:
 
 
 class ApiModel(TextOnly):
-    """A model of an API over HTTP, whose requests are adapted to what it refuses.
+    """A model of an API: what it is asked is adapted to what it refuses (`_attempt`, with what became of parameters).
 
-    `name` is the API's, `shown` what tables call it where that is another, `endpoint` what a run remembers of the
-    address where that is not all of it.
+    `name` is the API's, `shown` what tables call it where that is another.
     """
 
     def __init__(
         self,
         provider: str,
         name: str,
-        wire: Wire,
+        endpoint: str,
         said: RequestOptions,
         known: Adaptation | None,
-        shown: str | None = None,
+        key: str | None,
+        shown: str = "",
         *,
-        endpoint: str = "",
         streams: bool = False,
     ) -> None:
         self.name = f"{provider}/{shown or name}"
         self.identity: Mapping[str, str] = {
-            "provider": provider, "model": name, "endpoint": endpoint or wire.url, **said.identity(),
+            "provider": provider, "model": name, "endpoint": endpoint, **said.identity(),
         }  # fmt: skip
-        self.rate_limit_group = f"{provider} {endpoint or wire.url}"
         self.adapting = Adapting(name, said, known, streams=streams)
         self._model = name
         self._said = said
-        self._wire = wire
+        self._secrecy = Secrecy(key)
 
-    def _problem(self, status: int, content: bytes, headers: Mapping[str, str]) -> ModelError:
-        return self._wire.problem(status, content, headers, self._model)
-
-    def _response(
-        self,
-        reply: Envelope,
-        request: Generate | None,
-        text: str,
-        thoughts: str,
-        stop: StopReason,
-        *,
-        thought: bool = False,
-        quoting: bool = True,
-    ) -> Response:
-        """Make a reply the engine's, cut at texts where the server does not do that; `request` None: of a batch."""
-        stops = request.sampling.stop if request and self.adapting.becomes("stop") else ()
-        return reply.response(self._wire.reply, text, thoughts, stop, quoting=quoting, stops=stops, thought=thought)
-
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._wire.close()
-
-
-class MessageModel(ApiModel):
-    """A model whose API takes messages alone, with the system text apart.
-
-    Each says where a body goes (`path`), what it is (`_body`), what of it a refusal may be about (`_droppable`), and
-    how a reply is read (`_read`).
-    """
-
-    path: str
-
-    @cached_property
-    def _fields(self) -> dict[str, Any]:
-        """What the user puts into every body."""
-        return decoded(self._said.fields)
-
-    def check_supported(self, request: Request) -> None:
-        """Raise VivaError for a choice, and for a text to continue."""
-        super().check_supported(request)
-        if isinstance(request.prompt, str):
-            raise VivaError(self._only_messages())
-
-    def _only_messages(self) -> str:
-        return f"{self.name} takes messages only: leave out {option('form', 'base')}"
+    def _clean(self, text: str) -> str:
+        return self._secrecy.in_error(text)[:400]
 
     async def answer(self, request: Generate) -> Response:
-        """Make one attempt; see `Model.answer`."""
+        """One attempt; see `Model.answer`."""
         return kept(await self.adapting.answer(request, self._answer), self._said)
 
     async def _answer(self, request: Generate, limit: int | None) -> Response:
-        if isinstance(request.prompt, str):
-            raise ModelError("rejected", self._only_messages(), fatal=True)
-        content, headers = await adapted(self.adapting, lambda parameters: self._attempt(request, limit, parameters))
-        return msgspec.structs.replace(self._read(content, request), quotas=quotas(headers))
+        return await adapted(self.adapting, lambda parameters: self._attempt(request, limit, parameters))
 
-    async def _attempt(
-        self, request: Generate, limit: int | None, parameters: Mapping[str, str]
-    ) -> tuple[bytes, Mapping[str, str]] | Refusal:
-        body = self._sent(request, limit, parameters)
-        status, content, headers = await self.adapting.watched(
-            self._wire.ask(self.path, msgspec.json.encode(body), stream=bool(body.get("stream")))
-        )
-        if status == 200:
-            return content, headers
-        error = self._problem(status, content, headers)
-        if status not in (400, 422) or error.fatal:
-            raise error
-        return self._refusal(error, content, body, request)
-
-    def _sent(self, request: Generate, limit: int | None, parameters: Mapping[str, str]) -> dict[str, Any]:
-        body = merged(self._body(request, limit, parameters), self._fields)
-        return {name: value for name, value in body.items() if value is not None}
-
-    def _body(self, request: Generate, limit: int | None, parameters: Mapping[str, str]) -> dict[str, Any]:
-        """Write a request as the API has it, with what became of `parameters`."""
+    async def _attempt(self, request: Generate, limit: int | None, parameters: Mapping[str, str]) -> Response | Refusal:
         raise NotImplementedError
-
-    def _droppable(self, body: Mapping[str, Any]) -> dict[str, tuple[str, object]]:
-        """Name what of a body can be left out: its name in a refusal → Viva's name for it, and the value."""
-        raise NotImplementedError
-
-    def _refusal(self, error: ModelError, content: bytes, body: Mapping[str, Any], request: Generate) -> Refusal:
-        return refusal(error, content, self._droppable(body), list(self._fields), prompt_text(request.prompt))
-
-    def _read(self, content: bytes, request: Generate) -> Response:
-        raise NotImplementedError
-
-
-def parted(request: Generate, parameters: Mapping[str, str]) -> tuple[str | None, list[Message]]:
-    """The system text of a request, which APIs of messages have apart, and its other turns."""
-    assert not isinstance(request.prompt, str)
-    turns = without_system(request.prompt) if "system" in parameters else request.prompt
-    system = "\n".join(turn.content for turn in turns if turn.role == "system")
-    return system or None, [turn for turn in turns if turn.role != "system"]
 
 
 def leave_out(adapting: Adapting, name: str, why: str) -> None:
@@ -199,6 +110,16 @@ def leave_out(adapting: Adapting, name: str, why: str) -> None:
     """
     if not adapting.becomes(name):
         adapting.keep(adapting.refused([name], why, {}))
+
+
+def headers_of(said: RequestOptions, secrecy: Secrecy) -> dict[str, str]:
+    """The user's headers as they are sent; their secrets are kept out of errors. Raises ModelError, a fatal one."""
+    try:
+        found = expanded(said.headers)
+    except VivaError as problem:
+        raise ModelError("auth", str(problem), fatal=True) from None
+    secrecy.add(variables(said.headers))
+    return found
 
 
 def decoded(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
