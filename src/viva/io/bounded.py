@@ -26,6 +26,8 @@ LARGEST_PACKED = 16 << 30
 """Bytes of all that a zip file holds, unpacked."""
 RATIO = 200
 """How many times smaller than its content a member of a zip file may be; logs of text reach about 50."""
+MOST_VALUES, DEEPEST = 600_000, 30
+"""Values of a YAML file, and how deep they may nest."""
 SMALL = 16 << 20
 """Bytes that are no danger whatever they were packed into."""
 _CHUNK = 1 << 20
@@ -108,8 +110,31 @@ def document(path: Path) -> object:
     return decoded(content(path), str(path))
 
 
+def yaml_document(path: Path, loader: Any = None, *, most: int = MOST_VALUES, deepest: int = DEEPEST) -> object:
+    """Read a whole YAML file: every value as the text that it is, or as a `loader` has it.
+
+    Raises DataError for none, and for what nests too deep for a loader that recurses, or grows by aliases.
+    """
+    import yaml
+
+    text = content(path)
+    try:
+        depth = 0
+        for values, event in enumerate(yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))):
+            if isinstance(event, yaml.AliasEvent):
+                raise DataError(f"{path}: it has an alias (*{event.anchor}), which is not read: write the value out")
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > deepest or values > most:
+                raise DataError(f"{path} has more than {most:,} values or nests more than {deepest} deep")
+        return yaml.load(text, Loader=loader or getattr(yaml, "CBaseLoader", yaml.BaseLoader))  # noqa: S506 - no object is made
+    except (yaml.YAMLError, ValueError, RecursionError) as problem:
+        raise DataError(f"{path} is no YAML that can be read: {' '.join(str(problem).split())[:200]}") from None
+
+
 def decoded(given: bytes, where: str) -> object:
     """JSON as Python writes it, NaN included (Python's own tools write it). Raises DataError naming `where`."""
+    if not given.strip():
+        raise DataError(f"{where} is empty: there is no row in it")
     try:
         return msgspec.json.decode(given)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -21,7 +21,7 @@ from viva.benchmarks import CARDS
 from viva.benchmarks.card.cells import FILE, LETTERS, ROW, Absent, cell, columns_of, text_of
 from viva.benchmarks.card.guesses import DOUBT, clusters_of, guesses, language_of, questions, table_of, tags_of
 from viva.benchmarks.card.kinds import ENOUGH, Written, by_format, dict_of, partial_options
-from viva.benchmarks.card.model import Card, parse_card
+from viva.benchmarks.card.model import Card, is_card, parse_card, read_card
 from viva.benchmarks.card.questions import read_row
 from viva.errors import DataError, VivaError, flag, option
 from viva.files import write_whole
@@ -91,6 +91,20 @@ def draft_cards(data: Path, out: Path | None = None) -> tuple[dict[Path, str], s
     said = [_summed_up(path, best) for path, best in zip(paths, found, strict=True)]
     said += [f"{data} is not UTF-8, and read as {name}: {_shown(rows[0])}" for name in encoding.values()]
     return texts, "\n".join([*said, *_remarks(dict(zip(paths, found, strict=True)), rows)])
+
+
+def card_of(table: Path) -> Path | None:
+    """Find the card of an earlier draft. Raises VivaError where the file of its name is another's."""
+    path = Path(card_name(table))
+    if not path.exists():
+        return None
+    known = read_card(path).data if is_card(path) else "no table"
+    if (path.parent / str(known)).absolute() != table.absolute():
+        raise VivaError(
+            f"{path} is there already, and reads {known!r}: `viva init {table}` with {option('out', 'NAME.yaml')} "
+            "writes another card"
+        )
+    return path
 
 
 def write_cards(texts: Mapping[Path, str]) -> None:
@@ -382,8 +396,8 @@ def _called(data: Path) -> str:
 
 
 def card_name(data: Path) -> str:
-    """The file that a table's card is written to."""
-    return f"{_called(data)}.yaml"
+    """Name the file that a table's card is written to; never that of the table itself."""
+    return f"{_called(data)}{'-card' * (data.suffix in ('.yaml', '.yml'))}.yaml"
 
 
 def _titled(shipped_title: str, data: Path, files: Sequence[Path]) -> str:
