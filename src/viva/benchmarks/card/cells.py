@@ -20,13 +20,25 @@ VALUES = shipped_table(__file__, "values.toml", dict[str, frozenset[str]])
 """What cells say: values.toml."""
 FILE, ROW = "$file", "$row"
 """Columns that every table has: the name of the file without its split, and the number of the row in it, from 0."""
+NO_COLUMN = "no such column"
 _FIELD = re.compile(r"\{([^{}\n]{1,200})\}")
 _LONGEST_LIST = 1_000_000
 """Characters of a list that a cell of CSV spells out."""
 
 
-class Absent(Exception):  # noqa: N818 - the reader counts it: a column may be absent in some rows
-    """A row that has no such column."""
+class InvalidGold(Exception):  # noqa: N818 - the reader turns it into a defect: other rows go on
+    """A row that cannot be graded."""
+
+    def __init__(self, kind: str, detail: str) -> None:
+        super().__init__(kind, detail)
+        self.kind, self.detail = kind, detail
+
+
+class Absent(InvalidGold):
+    """A row that has no column of that name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(NO_COLUMN, f"it has no {name!r}")
 
 
 def columns_of(given: str, row: Mapping[str, Any]) -> list[str]:
@@ -42,6 +54,14 @@ def cell(row: Mapping[str, Any], name: str) -> Any:
     for part in name.split("."):
         found = _inside(found, part)
     return found
+
+
+def cell_or_none(row: Mapping[str, Any], name: str) -> Any:
+    """Return what a column holds that some rows may lack."""
+    try:
+        return cell(row, name)
+    except Absent:
+        return None
 
 
 def _inside(found: Any, part: str) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from viva.benchmarks.card.cells import FILE, ROW, Absent, cell, chat_of, is_scored, list_of, text_of, texts_of
+from viva.benchmarks.card.cells import FILE, ROW, cell_or_none, chat_of, is_scored, list_of, text_of, texts_of
 from viva.errors import flag
 from viva.io.documents import KEY
 from viva.scorers.number import value_of
@@ -56,7 +56,7 @@ class _Table(Struct):
 
     def values(self, name: str, most: int = 400) -> list[Any]:
         """Values of a column that are there."""
-        found = [value for row in self.rows[: most * 3] if (value := _cell(row, name)) not in (None, "", [])]
+        found = [value for row in self.rows[: most * 3] if (value := cell_or_none(row, name)) not in (None, "", [])]
         return found[:most]
 
     def named(self, kind: str) -> list[str]:
@@ -70,13 +70,6 @@ class _Table(Struct):
         named = self.named("answers")
         told = [name for name in self.names if _words(name, "gold_words") and not _words(name, "no_gold")]
         return list(dict.fromkeys([*named, *told]))
-
-
-def _cell(row: Row, name: str) -> Any:
-    try:
-        return cell(row, name)
-    except Absent:
-        return None
 
 
 def plain_name(name: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from viva.benchmarks.card.cells import FILE, Absent, cell, text_of
+from viva.benchmarks.card.cells import FILE, cell_or_none, text_of
 from viva.benchmarks.card.guesses import COLUMNS, layouts, plain_name, questions, table_of, tags_of
 from viva.errors import DataError
 
@@ -97,10 +97,7 @@ def _of(column: str, values: list[str], card: Written) -> Written:
 
 
 def _value(row: Mapping[str, Any], column: str) -> str:
-    try:
-        return text_of(cell(row, column)).strip()
-    except Absent:
-        return ""
+    return text_of(cell_or_none(row, column)).strip()
 
 
 def partial_options(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -15,10 +15,9 @@ from typing import Any
 
 import msgspec
 
-from viva.benchmarks.card.cells import FILE, LETTERS, ROW, columns_of
+from viva.benchmarks.card.cells import FILE, LETTERS, NO_COLUMN, ROW, columns_of
 from viva.benchmarks.card.model import Card
-from viva.benchmarks.card.questions import NO_COLUMN, Read, is_asked, read_row, tags_of
-from viva.benchmarks.card.rendered import read_rendered
+from viva.benchmarks.card.questions import Read, is_asked, read_row, tags_of
 from viva.benchmarks.card.typed import typed
 from viva.errors import DataError, option
 from viva.io.records import SPLITS, files_of, fingerprint_of, plain_stem, records
@@ -145,13 +144,12 @@ class QuestionTable:
 
     def _reads(self) -> Iterator[Read]:
         several = len(self.files) > 1
-        task = self.card.lm_eval
         row: dict[str, Any] = {}
         for seen, row in enumerate(self.rows()):
             if not seen:
                 self._refuse_absent(row, self.files[0])
             place = f"{row[FILE]}/{row[ROW]}" if several else str(row[ROW])
-            yield read_rendered(self.card, task, row, place) if task else read_row(self.card, row, place, self._seed)
+            yield read_row(self.card, row, place, self._seed)
         self._names = _names(row)
 
     def _refuse_absent(self, row: dict[str, Any], path: Path) -> None:

@@ -214,12 +214,8 @@ class _Reader:
             max_score=section.number("max", 0.0) if "max" in section else None,
             min_score=section.number("min", 0.0),
         )
-        if notes.errors == before and validate.check_total(section, rubric):
-            validate.check_patterns(notes, self._patience)
-            validate.check_keywords(section, rubric, text, self._patience)
-            validate.check_blanks(section, rubric.blanks, self._patience)
-            validate.check_tests(section, rubric.tests, text)
-            validate.check_choice(section, rubric.choice, text)
+        if notes.errors == before:
+            validate.note_traps(section, rubric, text, self._patience)
         notes.patterns.clear()
         return rubric
 
