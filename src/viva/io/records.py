@@ -46,7 +46,7 @@ class EncodingError(DataError):
 
 
 def split_of(path: Path, root: Path) -> str:
-    """The split that a file's name or folder says it is of, in lower case; "" where it says none."""
+    """Return the split that a file's name or folder says it is of, in lower case; "" where it says none."""
     below = path.relative_to(root) if path.is_relative_to(root) else Path(path.name)
     for part in (plain_stem(path), *reversed(below.parts[:-1])):
         if found := _SPLIT.search(part):
@@ -55,7 +55,7 @@ def split_of(path: Path, root: Path) -> str:
 
 
 def plain_stem(path: Path) -> str:
-    """A file's name without `.gz` and without what says its form."""
+    """Return a file's name without `.gz` and without what says its form."""
     name = path.name.removesuffix(".gz")
     return Path(name).stem if Path(name).suffix.lower() in (*SUFFIXES, *DOCUMENTS) else name
 
@@ -108,7 +108,7 @@ def _is_table(file: Path) -> bool:
 
 
 def fingerprint_of(files: Sequence[Path]) -> bytes:
-    """A digest of the files' contents, in their order. Raises DataError for one that cannot be read."""
+    """Return a digest of the files' contents, in their order. Raises DataError for one that cannot be read."""
     digest = hashlib.sha256()
     for path in files:
         try:

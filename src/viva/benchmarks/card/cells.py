@@ -42,7 +42,7 @@ class Absent(InvalidGold):
 
 
 def columns_of(given: str, row: Mapping[str, Any]) -> list[str]:
-    """The columns that a field names: itself, or those of a template."""
+    """Return the columns that a field names: itself, or those of a template."""
     return [given] if given in row or "{" not in given else _FIELD.findall(given)
 
 
@@ -90,7 +90,7 @@ def _decoded(text: str) -> Any:
 
 
 def text_of(value: Any) -> str:
-    """A cell as a text: "" for what is missing (null, NaN), JSON for what has parts."""
+    """Return a cell as a text: "" for what is missing (null, NaN), JSON for what has parts."""
     if isinstance(value, str):
         return replace_surrogates(value)
     if value is None or (isinstance(value, float) and math.isnan(value)):
@@ -105,7 +105,7 @@ def text_of(value: Any) -> str:
 
 
 def filled(given: str, row: Mapping[str, Any]) -> str:
-    """A column's text, or a template of columns filled: `{passage}\\n\\n{question}`. Raises Absent."""
+    """Return a column's text, or a template of columns filled: `{passage}\\n\\n{question}`. Raises Absent."""
     if given in row or "{" not in given:
         value = cell(row, given)
         return text_of(value) if (said := chat_of(value)) is None else said
@@ -135,7 +135,7 @@ def chat_of(value: Any) -> str | None:
 
 
 def lines_of(value: Any) -> str:
-    """A cell in a template: a list is a line each."""
+    """Return a cell in a template: a list is a line each."""
     if (said := chat_of(value)) is not None:
         return said
     return "\n".join(map(text_of, value)) if isinstance(value, list) else text_of(value)
@@ -193,7 +193,7 @@ def _written_out(text: str, bare: bool) -> tuple[list[str], list[str]] | None:
 
 
 def is_scored(value: Mapping[str, Any]) -> bool:
-    """Whether a cell holds options with their scores, as BIG-bench has them: {"Yes": 1, "No": 0}."""
+    """Tell whether a cell holds options with their scores, as BIG-bench has them: {"Yes": 1, "No": 0}."""
     scores = value.values()
     return (
         len(value) > 1

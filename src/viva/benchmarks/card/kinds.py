@@ -36,14 +36,14 @@ class Written(Struct, frozen=True):
 
 
 def dict_of(value: Any) -> Mapping[str, Any]:
-    """A mapping, or an empty one."""
+    """Return a mapping, or an empty one."""
     return value if isinstance(value, Mapping) else {}
 
 
 def by_format(
     rows: Sequence[Mapping[str, Any]], best: Callable[[Sequence[Mapping[str, Any]]], Written]
 ) -> list[Written]:
-    """A card for each kind of question, the commonest first, where a column says the kind; [] where none does.
+    """Return a card for each kind of question, the commonest first, where a column says the kind; [] where none does.
 
     A column that is called so (`Format`, `type`) may part short answers from long ones; any other one, the file say,
     only questions with options from those without.
@@ -101,7 +101,7 @@ def _value(row: Mapping[str, Any], column: str) -> str:
 
 
 def partial_options(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The columns of options that some rows fill and others leave empty; "" where there are none such."""
+    """Return the columns of options that some rows fill and others leave empty; "" where there are none such."""
     table = table_of(rows)
     for question in questions(table)[:1]:
         for layout, _ in layouts(table, question):

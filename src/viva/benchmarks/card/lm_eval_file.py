@@ -127,7 +127,7 @@ _INSTEAD = {
 
 
 def read_task(path: Path) -> TaskFields:
-    """A task's fields with those of the files that it includes; its own come first.
+    """Return a task's fields with those of the files that it includes; its own come first.
 
     Raises DataError for what is no file of a single task, includes one from elsewhere, or names a Python function.
     """
@@ -160,7 +160,7 @@ def _refuse_others(found: Mapping[str, Any], path: Path) -> None:
 
 
 def _named(value: Any) -> Any:
-    """A list of which some may be functions, with their names: others of it may do."""
+    """Return a list of which some may be functions, with their names: others of it may do."""
     if isinstance(value, Function):
         return f"!function {value.name}"
     if isinstance(value, list):

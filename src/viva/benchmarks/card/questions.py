@@ -112,12 +112,12 @@ def _add_columns(made: dict[str, Any], card: Card, row: Mapping[str, Any], seed:
 
 
 def identity_of(card: Card, row: Mapping[str, Any], place: str) -> str:
-    """A row's id, or its place where it has none."""
+    """Return a row's id, or its place where it has none."""
     return (text_of(cell_or_none(row, card.id)).strip() if card.id else "") or place
 
 
 def cluster_of(card: Card, row: Mapping[str, Any]) -> str:
-    """What a row shares with others; a text of many words by its hash. Raises Absent."""
+    """Return what a row shares with others; a text of many words by its hash. Raises Absent."""
     text = filled(card.cluster, row).strip() if card.cluster else ""
     return (
         text if len(text) <= _SHORT else f"text {blake2b(text.encode('utf-8', 'replace'), digest_size=6).hexdigest()}"
@@ -125,12 +125,12 @@ def cluster_of(card: Card, row: Mapping[str, Any]) -> str:
 
 
 def tag_values(card: Card, row: Mapping[str, Any]) -> dict[str, str]:
-    """A row's tags."""
+    """Return a row's tags."""
     return {tag: _tag(cell_or_none(row, tag)) for tag in tags_of(card)}
 
 
 def tags_of(card: Card) -> list[str]:
-    """The tags of a card's questions; what exemplars go by is one."""
+    """Return the tags of a card's questions; what exemplars go by is one."""
     return list(dict.fromkeys([*card.tags, *([card.shown.by] if card.shown.by else [])]))
 
 
@@ -140,7 +140,7 @@ def _tag(value: Any) -> str:
 
 
 def is_asked(card: Card, row: Mapping[str, Any]) -> bool:
-    """Whether the card's `where` takes a row."""
+    """Tell whether the card's `where` takes a row."""
     return all(
         text_of(cell_or_none(row, column)).strip() in ([wanted] if isinstance(wanted, str) else wanted)
         for column, wanted in card.where.items()
@@ -148,7 +148,7 @@ def is_asked(card: Card, row: Mapping[str, Any]) -> bool:
 
 
 def _split(text: str) -> tuple[str, list[str]]:
-    """A question and the options that its text ends with. Raises InvalidGold."""
+    """Return a question and the options that its text ends with. Raises InvalidGold."""
     found = split_options(text)
     if found is None:
         raise InvalidGold("no options", "its text does not end with one list of options A, B, …")
@@ -158,7 +158,7 @@ def _split(text: str) -> tuple[str, list[str]]:
 
 
 def _options(card: Card, row: Mapping[str, Any], identity: str, defects: list[Defect]) -> tuple[list[str], list[str]]:
-    """The options in the order of the table, and their labels where they have some. Raises InvalidGold."""
+    """Return the options in the order of the table, and their labels where they have some. Raises InvalidGold."""
     layout = card.layout
     labels: list[str] = []
     if layout.right:
@@ -195,7 +195,7 @@ def _options(card: Card, row: Mapping[str, Any], identity: str, defects: list[De
 
 
 def _places(card: Card, row: Mapping[str, Any], options: list[str], labels: list[str]) -> list[int]:
-    """Which options are right, from 0. Raises InvalidGold."""
+    """Return which options are right, from 0. Raises InvalidGold."""
     if card.layout.right:
         return [0]
     gold = card.gold
@@ -215,7 +215,7 @@ def _places(card: Card, row: Mapping[str, Any], options: list[str], labels: list
 
 
 def _said(value: Any, *, several: bool, letters: bool) -> list[str]:
-    """The gold answers that a cell names."""
+    """Return the gold answers that a cell names."""
     listed = list_of(value)
     if listed is not None:
         texts = [text for one in listed if (text := text_of(one).strip())]
@@ -230,7 +230,7 @@ def _said(value: Any, *, several: bool, letters: bool) -> list[str]:
 
 
 def _place(card: Card, said: str, options: list[str], labels: list[str]) -> int:
-    """Which option a gold answer names. Raises InvalidGold."""
+    """Return which option a gold answer names. Raises InvalidGold."""
     gold = card.gold
     if gold.form == "index":
         if not re.fullmatch(r"-?\d{1,4}(?:\.0+)?", said):
@@ -267,7 +267,7 @@ def _refuse_doubles(identity: str, options: list[str], places: list[int], defect
 
 
 def _gold(card: Card, row: Mapping[str, Any]) -> list[str]:
-    """The gold answer and its other wordings. Raises InvalidGold."""
+    """Return the gold answer and its other wordings. Raises InvalidGold."""
     gold = card.gold
     value = cell(row, gold.column)
     if card.format == "truth":
@@ -296,7 +296,7 @@ def _gold(card: Card, row: Mapping[str, Any]) -> list[str]:
 
 
 def _instructions(card: Card, row: Mapping[str, Any]) -> str:
-    """The instructions that can be checked, each with its arguments, as JSON. Raises InvalidGold."""
+    """Return the instructions that can be checked, each with its arguments, as JSON. Raises InvalidGold."""
     names = list_of(cell(row, card.gold.column)) or []
     given = list_of(cell(row, card.gold.arguments)) or []
     if not names or len(given) != len(names):
@@ -343,7 +343,7 @@ def _drop_answers(card: Card, row: Mapping[str, Any]) -> list[str]:
 
 
 def points_of(card: Card, row: Mapping[str, Any]) -> float:
-    """What a right letter is worth; 1 where the card does not say it."""
+    """Return what a right letter is worth; 1 where the card does not say it."""
     try:
         return max(0.0, float(text_of(cell_or_none(row, card.gold.points)))) if card.gold.points else 1.0
     except ValueError:
@@ -351,7 +351,7 @@ def points_of(card: Card, row: Mapping[str, Any]) -> float:
 
 
 def _before_gold(card: Card, row: Mapping[str, Any]) -> str:
-    """The reasoning that a gold cell holds besides the answer."""
+    """Return the reasoning that a gold cell holds besides the answer."""
     value = cell(row, card.gold.column)
     if card.gold.after:
         return text_of(value).rpartition(card.gold.after)[0].strip()
@@ -359,7 +359,7 @@ def _before_gold(card: Card, row: Mapping[str, Any]) -> str:
 
 
 def _rubric(card: Card, row: Mapping[str, Any]) -> Rubric:
-    """What grades the answer: a program of the row's tests, texts that must be there. Raises InvalidGold."""
+    """Return what grades the answer: a program of the row's tests, texts that must be there. Raises InvalidGold."""
     tests: UnitTests | None = None
     if card.tests is not None:
         code, before = (_code(given, row) for given in (card.tests.test, card.tests.before))

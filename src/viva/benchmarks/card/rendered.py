@@ -28,7 +28,7 @@ def add_rendered(made: dict[str, Any], task: LmEvalTask, row: Mapping[str, Any])
 
 
 def written(task: LmEvalTask, row: Mapping[str, Any]) -> tuple[str, str]:
-    """An exemplar's question and its answer. Raises InvalidGold for a row that makes none."""
+    """Return an exemplar's question and its answer. Raises InvalidGold for a row that makes none."""
     shown = task.fewshot_config
     fields: dict[str, Any] = {
         "text": shown.doc_to_text or task.doc_to_text,
@@ -78,7 +78,7 @@ def _choices(found: Any) -> list[str]:
 
 
 def _place(gold: Any, choices: list[str]) -> int:
-    """Which option is right. Raises InvalidGold."""
+    """Return which option is right. Raises InvalidGold."""
     if isinstance(gold, str):
         if gold not in choices:
             raise InvalidGold("gold is none of the options", repr(gold[:100]))
@@ -91,7 +91,7 @@ def _place(gold: Any, choices: list[str]) -> int:
 
 
 def _golds(gold: Any, choices: list[str]) -> list[str]:
-    """The gold answer and what counts as much. Raises InvalidGold."""
+    """Return the gold answer and what counts as much. Raises InvalidGold."""
     if choices:
         if not isinstance(gold, int) or not -len(choices) <= gold < len(choices):
             raise InvalidGold("gold is none of the options", repr(gold)[:100])

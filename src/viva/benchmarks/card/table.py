@@ -110,7 +110,7 @@ class QuestionTable:
                 values[value] += 1
 
     def fingerprint(self) -> bytes:
-        """A digest of the files."""
+        """Return a digest of the files."""
         return fingerprint_of(self.files)
 
     def __len__(self) -> int:
@@ -120,11 +120,11 @@ class QuestionTable:
         return (read.question for read in self.reads())
 
     def reads(self) -> Iterator[Read]:
-        """The questions with their rubrics."""
+        """Return the questions with their rubrics."""
         return iter(self._kept) if self._kept is not None else self._unique(self._reads())
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """The rows that are asked, as they are read, with the columns that every table has."""
+        """Return the rows that are asked, as they are read, with the columns that every table has."""
         stems = {path: plain_stem(path) for path in self.files}
         names = {path: _SPLIT_END.sub("", stem) or stem for path, stem in stems.items()}
         if len(self.files) > 1:  # SUBJECT/val-00000-of-00001.parquet
@@ -230,7 +230,7 @@ def _content(question: Question) -> int:
 
 
 def _repeated(digests: array[int]) -> frozenset[int]:
-    """Those that are there more than once."""
+    """Return those that are there more than once."""
     import numpy as np
 
     values, counts = np.unique(np.frombuffer(digests, dtype=np.int64), return_counts=True)
