@@ -29,7 +29,7 @@ class Parts(Protocol):
 
 
 def levelled(one: ItemSources, wanted: Parts) -> DifficultyLevels:
-    """The rule's outcome. Raises DataError for a model that is not there."""
+    """Return the rule's outcome. Raises DataError for a model that is not there."""
     from viva.analysis.itemscores import answers
     from viva.studies.score_table import difficulty as report
 
