@@ -69,7 +69,7 @@ LETTERS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("The options that fit are (F) and (I). However, of these the most typical is (F)", "F", TEN), ("答えはCです", "C", ()), ("Ответ: C", "C", ()), ("الإجابة هي (C)", "C", ()),
     ("A resposta correta é a letra C", "C", ()), ("정답은 C입니다.", "C", ()), ("Odpowiedź: D", "D", ()), ("उत्तर: B", "B", ()), ("Atsakymas: D", "D", ()),
 ("Premise 1: ~G ⊃ H\nPremise 2: ~H\nConclusion: G\n\nRow 1: ~G is true,", "unparsed", TEN),
-    ("K", "K", tuple("abcdefghijk")),
+    ("K", "K", tuple("abcdefghijk")), ("A. iron\nB. tin\nC. gold\nD. lead\n\nThe most plausible metal is:\n\nB. tin\n\nIt is soft. It melts early.", "B", METALS),
 )  # fmt: skip
 ANY_LANGUAGE = (  # labelled before they were read
     ("Правильный ответ — B", "B"), ("Відповідь: B", "B"), ("答えは（C）です。", "C"), ("正解：D", "D"), ("정답: B", "B"), ("정답은 (B)입니다", "B"), ("الجواب: D", "D"), ("الإجابة الصحيحة هي (B)", "B"), ("คำตอบ: A", "A"),

@@ -260,7 +260,8 @@ def stated(text: str, start: int = 0, *, letters: bool = False, judgements: bool
         right = left and words["after"].match(shown, match.end(), _line_end(shown, match.end()))
         if not left or not right:
             continue
-        weak = not match["answer"] and not left["adjective"] and match.start() < last
+        leading = letters and shown.startswith(":\n", right.end() - 1)  # "The most plausible explanation is:\n\nA. …"
+        weak = not match["answer"] and not left["adjective"] and match.start() < last and not leading
         if weak or (right["heading"] is not None and not match["answer"]):
             continue
         if right["colon"] and not match["answer"] and not match["blank"] and not left["adjective"]:
