@@ -67,7 +67,8 @@ class ChoiceWindow:
         """What commits to a letter, in order."""
         found: list[Candidate] = []
         for group in self.groups:
-            if self._opens_list(group):
+            lower = self.marked.text[self.marked.tokens[group.start].start].islower()
+            if self._opens_list(group) or (lower and self._is_a_part(group)):
                 continue
             at = (
                 candidates.candidate(self.marked, group)
@@ -75,10 +76,13 @@ class ChoiceWindow:
                 or (self._tail(group) if group is self.groups[-1] else None)
                 or self._with_text(group)
             )
-            if at is None or self._is_cut_off(group, at):
+            if (
+                at is None
+                or self._is_cut_off(group, at)
+                or (self._is_variable(group) and not _OF_AN_OPTION.search(self._text_of(at)))
+            ):
                 continue
-            if not self._is_variable(group) or _OF_AN_OPTION.search(self.marked.text[slice(*at.span)]):
-                found.append(at)
+            found.append(at)
         return [self._moved(each) for each in self._before_restart(found)]
 
     def _is_cut_off(self, group: Group, found: Candidate) -> bool:
@@ -87,6 +91,9 @@ class ChoiceWindow:
         before = text[: token.start]
         opened = before.endswith("(") and not text[token.end :].strip()
         return opened and bool(before.strip(" (")) and not found.rule.startswith("statement")
+
+    def _text_of(self, found: Candidate) -> str:
+        return self.marked.text[slice(*found.span)]
 
     def _is_variable(self, group: Group) -> bool:
         """Whether the letter is one that formulas of the reply use, as in a truth table."""
