@@ -213,9 +213,9 @@ def chosen_pairs(
     """Who is compared with whom, in the order given.
 
     `pairs` names them ("base=expert"); `baseline` names one whom all others are compared with; `between` a factor in
-    which they must differ ("all": whatever), or several ("shots,cot") in nothing but which they differ. By default a pair is left out where a third contestant stands between the
-    two: of two models with 0 and 5 shots each, the first model's 0 shots against the second's 5 say nothing that the
-    other four pairs do not.
+    which they must differ ("all": whatever), or several ("shots,cot") in nothing but which they differ. By default a
+    pair is left out where a third contestant stands between the two: of two models with 0 and 5 shots each, the first
+    model's 0 shots against the second's 5 say nothing that the other four pairs do not.
     """
     if pairs:
         return [two for said in pairs for two in _said_pairs(group, said)]
