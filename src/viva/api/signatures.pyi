@@ -214,7 +214,7 @@ def breakdown(
 ) -> Breakdowns: ...
 def compare(
     *sources: str | PathLike[str] | Run,
-    between: Literal["models", "languages", "shots", "cot", "form", "rationale", "extraction", "sampling", "samples", "attempts", "judges", "seeds", "all"] | None = ...,
+    between: str | float | None = ...,
     baseline: str | float | None = ...,
     pairs: str | float | Sequence[str | float] = ...,
     model: str | float | Sequence[str | float] = ...,
