@@ -79,7 +79,7 @@ def test_a_question_file_is_an_examination(viva: Viva, questions: Path) -> None:
     assert {entry["question"] for entry in viva.entries(stage="executions")} == {"double"}
     (result,) = ended.report["results"]
     assert [table["name"] for table in result["tables"]] == ["overall", "area"]
-    assert "questions.5.mine" in result["signature"]
+    assert "questions.6.mine" in result["signature"]
 
 
 @pytest.mark.sandbox
@@ -261,7 +261,7 @@ def test_a_choice_that_a_reply_does_not_make_is_unparsed(viva: Viva) -> None:
         ("empty.yaml", "", "empty"),
         ("list.yaml", "- a\n", "questions:"),
         ("torn.yaml", "questions: [", "torn.yaml"),
-        ("none.json", "{}", "questions"),
+        ("none.json", "{}", "`viva init "),
     ],
 )
 def test_a_file_that_is_none_gets_one_sentence(viva: Viva, name: str, content: str | None, said: str) -> None:
