@@ -261,7 +261,7 @@ def test_a_choice_that_a_reply_does_not_make_is_unparsed(viva: Viva) -> None:
         ("empty.yaml", "", "empty"),
         ("list.yaml", "- a\n", "questions:"),
         ("torn.yaml", "questions: [", "torn.yaml"),
-        ("none.json", "{}", "`viva init "),
+        ("none.json", "{}", "questions"),
     ],
 )
 def test_a_file_that_is_none_gets_one_sentence(viva: Viva, name: str, content: str | None, said: str) -> None:

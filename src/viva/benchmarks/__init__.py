@@ -222,7 +222,7 @@ def is_table(name: str) -> bool:
     head = unpacked_head(Path(name), _LOOKED_AT) if suffix in DOCUMENTS else b""
     if suffix in DOCUMENTS[1:]:
         return bool(_ROW.search(head)) and not _GRADED.search(head) and file_benchmark(Path(name)) != CARD
-    return b'"grading"' not in head
+    return b'"grading"' not in head and (b'"' in head or not head.lstrip().startswith(b"{"))
 
 
 def is_set(name: str) -> bool:
