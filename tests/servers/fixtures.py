@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import fcntl
 import json
 import os
 import select
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -185,21 +187,37 @@ class Going:
 class Interpreter:
     """One that has imported everything, and forks the commands that it is asked for (see warm.py)."""
 
-    def __init__(self) -> None:
-        environment = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
-        self._process = subprocess.Popen(
-            [sys.executable, str(HERE / "warm.py")],
-            env=environment | ONE_THREAD | {"LANG": "C.UTF-8"},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            bufsize=0,  # or `select` would not see a line that was read ahead
-        )
+    def __init__(self, place: Path) -> None:
+        self._socket = socket.socket(socket.AF_UNIX)
+        with place.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            try:
+                self._socket.connect(str(place))
+            except OSError:  # nobody has started it yet
+                self._start(place)
+                self._socket.connect(str(place))
+        self._lines = self._socket.makefile("rb", buffering=0)  # or `select` would not see a line that was read ahead
         self._running: dict[int, Fork] = {}
+
+    @staticmethod
+    def _start(place: Path) -> None:
+        """Start it; it is no child to be waited for, for it ends with the last of those who are connected."""
+        place.unlink(missing_ok=True)
+        environment = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
+        heard, told = os.pipe()
+        os.posix_spawn(
+            sys.executable,
+            [sys.executable, str(HERE / "warm.py"), str(place)],
+            environment | ONE_THREAD | {"LANG": "C.UTF-8"},
+            file_actions=[(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0), (os.POSIX_SPAWN_DUP2, told, 1)],
+        )
+        os.close(told)
+        assert os.read(heard, 1), "the warm interpreter did not start"
+        os.close(heard)
 
     def fork(self, request: dict[str, Any]) -> Fork:
         """Start a command."""
-        assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps(request).encode() + b"\n")
+        self._socket.sendall(json.dumps(request).encode() + b"\n")
         while True:
             heard = self._hear(60)
             assert heard is not None, "no process was forked"
@@ -216,21 +234,19 @@ class Interpreter:
 
     def _hear(self, timeout: float) -> tuple[int, int | None] | None:
         """One line; None if that takes longer."""
-        assert self._process.stdout is not None
-        ready, _, _ = select.select([self._process.stdout], [], [], timeout)
-        if not ready:
+        if not select.select([self._lines], [], [], timeout)[0]:
             return None
-        pid, code = json.loads(self._process.stdout.readline())
+        pid, code = json.loads(self._lines.readline())
         if code is not None:
             self._running.pop(pid).returncode = code
         return pid, code
 
     def stop(self) -> None:
-        """End it, with all that runs."""
+        """Leave it, and end all that runs."""
         for fork in [*self._running.values()]:
             fork.kill()
-        self._process.kill()
-        self._process.communicate()
+        self._lines.close()
+        self._socket.close()
 
 
 class Warm:
@@ -244,7 +260,8 @@ class Warm:
         """Start a command on the next of them."""
         self._turn += 1
         if len(self._interpreters) < 2:
-            self._interpreters.append(Interpreter())
+            shared = Path(os.environ["VIVA_CACHE"]).parent  # by all workers
+            self._interpreters.append(Interpreter(shared / f"warm-{len(self._interpreters)}"))
         return self._interpreters[self._turn % len(self._interpreters)].fork(request)
 
     def stop(self) -> None:

@@ -1,16 +1,19 @@
 """The command line as a process that need not import everything first: forked from an interpreter that has done so.
 
-    python warm.py
+    python warm.py SOCKET
 
-Reads requests, a line of JSON each: {"arguments", "folder", "environment", "out", "err"}; writes [process, null] when
-one runs, and [process, code] when it has ended, as `os.waitstatus_to_exitcode` says it. Every command is a process of
-its own with everything that `python -m viva` would have, but the second that starting costs. It ends with its input.
+Prints a line when it listens on SOCKET, to all of pytest-xdist's workers: loading takes four seconds of a processor. It
+reads requests, a line of JSON each: {"arguments", "folder", "environment", "out", "err"}, "module" for another than
+`viva`; it writes [process, null] when one runs, and [process, code] when it has ended, as `os.waitstatus_to_exitcode`
+gives it. Every command is a process with everything that `python -m viva` would have, but the second that starting
+costs. It ends with its last connection.
 """
 
 from __future__ import annotations
 
 import atexit
 import faulthandler
+import fcntl
 import gc
 import importlib
 import io
@@ -19,6 +22,7 @@ import os
 import pkgutil
 import runpy
 import select
+import socket
 import sys
 import threading
 from contextlib import redirect_stdout, suppress
@@ -36,6 +40,7 @@ import scipy.sparse
 import scipy.stats
 
 import viva
+from viva import plugins
 from viva.cli.main import main as main_of_viva
 from viva.scorers.choice import read_choice
 from viva.scorers.truth import read_truth
@@ -75,9 +80,15 @@ def become(request: dict[str, Any]) -> None:
     os.chdir(request["folder"])
     os.environ.clear()
     os.environ.update(request["environment"])
-    sys.argv = ["viva", *request["arguments"]]
+    paths = filter(None, request["environment"].get("PYTHONPATH", "").split(os.pathsep))
+    if new := [path for path in paths if path not in sys.path]:
+        sys.path[:0] = new
+        plugins.registered.cache_clear()
+        plugins.problems.clear()
+    module = request.get("module", "viva")
+    sys.argv = [module, *request["arguments"]]
     try:
-        runpy.run_module("viva", run_name="__main__", alter_sys=True)
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
     except SystemExit as ended:
         # As Python ends, but for taking everything down that was loaded here: as long as many a command takes.
         threading._shutdown()
@@ -87,30 +98,55 @@ def become(request: dict[str, Any]) -> None:
         os._exit(ended.code if isinstance(ended.code, int) else ended.code is not None)
 
 
-def main() -> None:
-    """Fork for every request, and tell when a command has ended."""
+def main(place: Path) -> None:
+    """Fork for every request, and tell who asked when a command has ended."""
     load()
     gc.freeze()  # or every command would look through all that was loaded when it ends, and copy it by doing so
-    running: dict[int, int] = {}  # the process of every descriptor that tells its end
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(place))
+    listener.listen()
+    print(flush=True)
+    asking: dict[int, socket.socket] = {}
+    running: dict[int, tuple[int, socket.socket]] = {}  # by the descriptor that tells a process's end
     while True:
-        ready, _, _ = select.select([0, *running], [], [])
-        for descriptor in ready:
-            if descriptor:
-                os.close(descriptor)
-                child, status = os.waitpid(running.pop(descriptor), 0)
-                print(json.dumps([child, os.waitstatus_to_exitcode(status)]), flush=True)
-                continue
-            line = sys.stdin.buffer.readline()  # no other comes before this one was answered
-            if not line:
-                return
-            child = os.fork()
-            if not child:
-                become(json.loads(line))
-                return
-            os.setpgid(child, child)  # so that it can be ended with all that it starts
-            running[os.pidfd_open(child)] = child
-            print(json.dumps([child, None]), flush=True)
+        ready, _, _ = select.select([listener, *asking, *running], [], [])
+        for each in ready:
+            if each is listener:
+                connection, _ = listener.accept()
+                asking[connection.fileno()] = connection
+            elif each in running:
+                child, connection = running.pop(each)
+                os.close(each)
+                tell(connection, child, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+            elif line := asking[each].makefile("rb").readline():  # no other comes before this one was answered
+                child = os.fork()
+                if not child:
+                    become(json.loads(line))
+                    return
+                os.setpgid(child, child)  # so that it can be ended with all that it starts
+                running[os.pidfd_open(child)] = child, asking[each]
+                tell(asking[each], child, None)
+            else:
+                asking.pop(each).close()
+                if not asking and ended(place, listener):
+                    return
+
+
+def tell(connection: socket.socket, child: int, code: int | None) -> None:
+    """Unless nobody listens any more."""
+    with suppress(OSError):
+        connection.sendall(json.dumps([child, code]).encode() + b"\n")
+
+
+def ended(place: Path, listener: socket.socket) -> bool:
+    """Listen no more, unless another worker has connected meanwhile, which it does under the same lock."""
+    with place.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if select.select([listener], [], [], 0)[0]:
+            return False
+        place.unlink(missing_ok=True)
+        return True
 
 
 if __name__ == "__main__":
-    main()
+    main(Path(sys.argv[1]))
