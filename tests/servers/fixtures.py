@@ -174,6 +174,11 @@ class Going:
         """What it wrote to stderr so far."""
         return self._err.read_text(encoding="utf-8")
 
+    def line(self) -> str:
+        """The first line that it prints, such as a server's address, as soon as it is there."""
+        wait_until(lambda: b"\n" in self._out.read_bytes() or self.process.poll() is not None, "a line")
+        return self._out.read_text(encoding="utf-8").partition("\n")[0]
+
     def ended(self, timeout: float = 60) -> Ended:
         """Wait for the end. A command that does not end in time is killed, and that is a failure."""
         try:
@@ -289,7 +294,7 @@ class Viva:
             self.environment["PYTHONPATH"] = os.environ["PYTHONPATH"]
         self._started: list[Going] = []
 
-    def start(self, *arguments: object, **popen: Any) -> Going:
+    def start(self, *arguments: object, module: str = "viva", **popen: Any) -> Going:
         """Start a command: a fork of a warm interpreter, or a new one if something is to happen to it."""
         number = len(list(self.folder.glob("*.stdout")))
         out, err = self.folder / f"{number}.stdout", self.folder / f"{number}.stderr"
@@ -298,7 +303,7 @@ class Viva:
         with out.open("wb") as to_out, err.open("wb") as to_err:
             if popen or any(name.startswith(AT_START) and name != "PYTHONPATH" for name in self.environment):
                 process = subprocess.Popen(
-                    [sys.executable, "-m", "viva", *given],
+                    [sys.executable, "-m", module, *given],
                     cwd=self.folder,
                     env=self.environment,
                     stdin=subprocess.DEVNULL,
@@ -308,7 +313,8 @@ class Viva:
                 )
             else:
                 place = {"folder": str(self.folder), "out": str(out), "err": str(err)}
-                process = self._warm.fork({"arguments": given, "environment": self.environment, **place})
+                request = {"arguments": given, "module": module, "environment": self.environment}
+                process = self._warm.fork(request | place)
         self._started.append(Going(process, out, err))
         return self._started[-1]
 

@@ -5,9 +5,6 @@ from __future__ import annotations
 import functools
 import os
 import re
-import subprocess
-import sys
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +13,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from pages.review.material import ITEMS
+from servers.fixtures import Viva
 from viva.engine.reviews import ReviewLog
 from viva.pages.review.server import application
 from viva.pages.review.session import Settings
@@ -97,35 +95,29 @@ def visit(path: Path) -> Callable[..., Visitor]:
 
 
 class Server:
-    """A room as a process of its own, on a port that it keeps over restarts."""
+    """A room as a process, on a port that it keeps over restarts."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, viva: Viva) -> None:
         self.path = path
         self.port = "0"
-        self.process: subprocess.Popen[str] | None = None
+        self._viva = viva
+        viva.environment["PYTHONPATH"] = os.pathsep.join((str(TESTS), viva.environment.get("PYTHONPATH", "")))
 
     def start(self) -> str:
-        command = [sys.executable, "-m", "pages.review.serving", str(self.path), self.port]
-        environment = os.environ | {"PYTHONPATH": f"{TESTS}{os.pathsep}{TESTS.parent / 'src'}"}
-        self.process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
-        assert self.process.stdout is not None
-        address = self.process.stdout.readline().strip()
+        self._going = self._viva.start(self.path, self.port, module="pages.review.serving")
+        self.process = self._going.process
+        address = self._going.line()
         assert address.startswith("http://127.0.0.1:"), address
         self.port = address.rstrip("/").rpartition(":")[2]
-        threading.Thread(target=self.process.stdout.read, daemon=True).start()
         return address.rstrip("/")
 
     def kill(self) -> None:
-        if self.process:
-            self.process.kill()
-            self.process.wait()
+        self._going.kill()
 
 
 @pytest.fixture
-def server(path: Path) -> Iterator[Server]:
-    one = Server(path)
-    yield one
-    one.kill()
+def server(path: Path, viva: Viva) -> Server:
+    return Server(path, viva)
 
 
 @pytest.fixture(scope="module")

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -16,7 +13,7 @@ import pytest
 from pages.review.conftest import fields
 from pages.review.test_server import Reviewer
 from rows import table
-from servers.fixtures import Viva, Warm
+from servers.fixtures import Going, Viva, Warm
 from viva.engine.reviews import ReviewLog
 
 
@@ -35,38 +32,27 @@ def run(ran: Viva) -> Path:
 
 
 class Page:
-    def __init__(self, process: subprocess.Popen[str], address: str, items: int) -> None:
-        self.process, self.address, self.items = process, address, items
+    def __init__(self, going: Going, address: str, items: int) -> None:
+        self.going, self.address, self.items = going, address, items
 
     def end(self) -> str:
-        self.process.send_signal(signal.SIGINT)
-        said, _ = self.process.communicate(timeout=60)
-        assert self.process.returncode == 0
-        return said
+        self.going.signal(signal.SIGINT)
+        ended = self.going.ended()
+        assert ended.code == 0
+        return ended.out
 
 
 @pytest.fixture
-def opened(run: Path) -> Iterator[object]:
-    started: list[subprocess.Popen[str]] = []
-
+def opened(ran: Viva) -> Iterator[object]:
     def make(arguments: Sequence[str] = ()) -> Page:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "viva", "review", str(run), "--port", "0", *arguments],
-            stdout=subprocess.PIPE,
-            text=True,
-            env=os.environ | {"PYTHONUNBUFFERED": "1"},
-        )
-        started.append(process)
-        assert process.stdout
-        said = process.stdout.readline()
+        going = ran.start("review", "one", "--port", "0", *arguments)
+        said = going.line()
         found = re.match(r"([\d,]+) answers to review(?: \(of ([\d,]+)\))? at (http://127\.0\.0\.1:\d+)/", said)
         assert found, said
-        return Page(process, found[3], int((found[2] or found[1]).replace(",", "")))
+        return Page(going, found[3], int((found[2] or found[1]).replace(",", "")))
 
     yield make
-    for process in started:
-        process.kill()
-        process.wait()
+    ran.stop()
 
 
 def test_a_run_is_reviewed_and_its_marks_stay(run: Path, opened: object) -> None:

@@ -165,7 +165,6 @@ def test_raw_requests_are_answered_and_leave_the_server_alive(server: Server) ->
 
 def test_ctrl_c_ends_it_cleanly(server: Server) -> None:
     Reviewer(server.start(), "Ada")
-    assert server.process
     server.process.send_signal(signal.SIGINT)
     assert server.process.wait(timeout=60) == 0
 

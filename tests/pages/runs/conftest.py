@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
-import sys
-import threading
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +13,13 @@ from starlette.testclient import TestClient
 
 from pages.review.conftest import chromium
 from pages.runs.growing import Growing
+from servers.fixtures import Going, Viva, Warm
 from viva.pages.runs.live_tables import graded_results, open_run
 from viva.pages.runs.server import application
 from viva.pages.serving.guard import Access
 from web.hostile import make_run
 
 __all__ = ["chromium"]
-
-SRC = Path(__file__).parents[3] / "src"
 
 
 class Visitor(TestClient):
@@ -68,35 +64,20 @@ def growing(tmp_path: Path) -> Iterator[Growing]:
 
 
 class Serving:
-    """`viva view` as a process of its own."""
+    """`viva view` as a process."""
 
-    def __init__(self, *arguments: str) -> None:
-        command = [sys.executable, "-m", "viva", "view", "--port", "0", *arguments]
-        environment = os.environ | {"PYTHONPATH": str(SRC), "PYTHONUNBUFFERED": "1"}
-        self.process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
-        assert self.process.stdout is not None
-        self.said = self.process.stdout.readline()
+    def __init__(self, going: Going) -> None:
+        self.process = going.process
+        self.said = going.line()
         self.address = self.said.partition(" at ")[2].split()[0].rstrip("/")
-        threading.Thread(target=self.process.stdout.read, daemon=True).start()
-
-    def kill(self) -> None:
-        self.process.kill()
-        self.process.wait()
 
 
 @pytest.fixture(scope="module")
-def serving() -> Iterator[Callable[..., Serving]]:
+def serving(tmp_path_factory: pytest.TempPathFactory, warm: Warm) -> Iterator[Callable[..., Serving]]:
     """Servers, one for the same arguments."""
-    started: dict[tuple[str, ...], Serving] = {}
-
-    def make(*arguments: str) -> Serving:
-        if arguments not in started:
-            started[arguments] = Serving(*arguments)
-        return started[arguments]
-
-    yield make
-    for one in started.values():
-        one.kill()
+    viva = Viva(tmp_path_factory.mktemp("serving"), warm)
+    yield cache(lambda *arguments: Serving(viva.start("view", "--port", "0", *arguments)))
+    viva.stop()
 
 
 @pytest.fixture
