@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Iterator
@@ -14,9 +13,10 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-import viva
+import viva as api
 from pages.runs.conftest import visit
 from rows import each_row, tabled
+from servers.fixtures import Viva
 from viva.benchmarks import open_exam
 from viva.errors import DataError
 from viva.types import Choose, ExamSpec, Generate, Sampling
@@ -55,75 +55,75 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         del sys.modules[name]
 
 
-def viva_with(place: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """A command where the package is installed."""
-    paths = os.pathsep.join(filter(None, [str(place), os.environ.get("PYTHONPATH", "")]))
-    environment = os.environ | {"PYTHONPATH": paths, "COLUMNS": "110"}
-    command = [sys.executable, "-m", "viva", *arguments]
-    return subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, timeout=120, check=False)
+def installed_with(viva: Viva) -> Path:
+    """The package installed in the folder of the command line, which looks for packages there."""
+    viva.environment["PYTHONPATH"] = os.pathsep.join(
+        filter(None, [str(viva.folder), viva.environment.get("PYTHONPATH", "")])
+    )
+    return installed(viva.folder)
 
 
-def test_an_installed_package_adds_a_benchmark_a_study_and_a_command(tmp_path: Path) -> None:
-    place = installed(tmp_path)
-    helped = viva_with(place, "--help").stdout
+def test_an_installed_package_adds_a_benchmark_a_study_and_a_command(viva: Viva) -> None:
+    place = installed_with(viva)
+    helped = viva("--help").out
     assert re.search(
         r"^Capitals:\n  longest +Which answers are the longest\?\n  atlas +Print the continents\.$", helped, re.M
     )
-    listed = json.loads(viva_with(place, "list", "--json").stdout)
+    listed = json.loads(viva("list", "--json").out)
     assert "capitals" in [each["name"] for each in listed]
     (place / "run.yaml").write_text("benchmarks: [capitals]\nmodel: baseline/first\n", encoding="utf-8")
-    asked = viva_with(place, "run", "--config", "run.yaml", "--run", "kept", "--json")
-    assert json.loads(asked.stdout)["results"][0]["exam"] == "capitals-en", asked.stderr
-    longest = viva_with(place, "longest", "kept", "--top", "2", "--json")
-    assert len(json.loads(longest.stdout)) == 2, longest.stderr
-    assert "question,characters\n" in viva_with(place, "longest", "kept", "--format", "csv").stdout
-    assert "--top" in viva_with(place, "longest", "--help").stdout
-    assert viva_with(place, "atlas").stdout == "Asia\nEurope\n"
-    assert viva_with(place, "longest", "nowhere").returncode == 2
+    asked = viva("run", "--config", "run.yaml", "--run", "kept", "--json")
+    assert json.loads(asked.out)["results"][0]["exam"] == "capitals-en", asked.err
+    longest = viva("longest", "kept", "--top", "2", "--json")
+    assert len(json.loads(longest.out)) == 2, longest.err
+    assert "question,characters\n" in viva("longest", "kept", "--format", "csv").out
+    assert "--top" in viva("longest", "--help").out
+    assert viva("atlas").out == "Asia\nEurope\n"
+    assert viva("longest", "nowhere").code == 2
 
 
 @pytest.mark.usefixtures("folder")
 def test_the_viewer_shows_a_run_of_a_package_and_says_what_one_without_it_needs(
-    visit: Callable[[Path], TestClient], tmp_path: Path
+    visit: Callable[[Path], TestClient], tmp_path: Path, viva: Viva
 ) -> None:
-    viva.run("capitals", model="baseline/first", run="runs/kept")
+    api.run("capitals", model="baseline/first", run="runs/kept")
     page = visit(tmp_path / "runs").get("/run/kept/answers")
     assert "What is the capital of France?" in page.text
-    without = viva_with(tmp_path / "runs", "score", "kept")
-    assert without.returncode == 2
-    assert "there is no benchmark 'capitals'" in without.stderr
+    without = viva("score", tmp_path / "runs" / "kept")
+    assert without.code == 2
+    assert "there is no benchmark 'capitals'" in without.err
 
 
-def test_a_package_that_fails_or_takes_a_name_of_vivas_is_named_and_stops_nothing(tmp_path: Path) -> None:
-    place = installed(tmp_path)
+def test_a_package_that_fails_or_takes_a_name_of_vivas_is_named_and_stops_nothing(viva: Viva) -> None:
+    place = installed_with(viva)
     with (place / "capitals-1.dist-info" / "entry_points.txt").open("a", encoding="utf-8") as file:
         file.write("[viva.benchmarks]\ncmmlu = capitals.benchmark\n")
     commands = place / "capitals" / "commands.py"
     commands.write_text('COMMANDS = {"run": ("capitals.longest:study", "Mine."), "score": ("x:y", "Mine.")}\n')
-    ended = viva_with(place, "--help")
-    assert ended.returncode == 0
-    assert "Mine." not in ended.stdout
-    assert "capitals registers the command 'run', which Viva has" in ended.stderr
-    assert "registers the command 'score'" in ended.stderr
-    listed = viva_with(place, "list")
-    assert listed.returncode == 0
-    assert "capitals registers 'cmmlu'" in listed.stderr
+    ended = viva("--help")
+    assert ended.code == 0
+    assert "Mine." not in ended.out
+    assert "capitals registers the command 'run', which Viva has" in ended.err
+    assert "registers the command 'score'" in ended.err
+    listed = viva("list")
+    assert listed.code == 0
+    assert "capitals registers 'cmmlu'" in listed.err
     commands.write_text("import nowhere_to_be_found\n")
-    ended = viva_with(place, "--help")
-    assert ended.returncode == 0
-    assert "the commands of capitals (capitals.commands) cannot be read: ModuleNotFoundError" in ended.stderr
-    assert viva_with(place, "runs").stderr.count("capitals") == 0, "a command of the core asks no package"
+    ended = viva("--help")
+    assert ended.code == 0
+    assert "the commands of capitals (capitals.commands) cannot be read: ModuleNotFoundError" in ended.err
+    assert viva("runs").err.count("capitals") == 0, "a command of the core asks no package"
 
 
-def test_a_run_folder_imports_no_package_that_is_not_registered(tmp_path: Path) -> None:
+def test_a_run_folder_imports_no_package_that_is_not_registered(viva: Viva) -> None:
     """A name in run.json is looked up among registered names, and is never a module."""
-    place = installed(tmp_path)
-    assert viva_with(place, "run", "capitals", "--model", "baseline/first", "--run", "kept").returncode == 0
+    place = installed_with(viva)
+    assert viva("run", "capitals", "--model", "baseline/first", "--run", "kept").code == 0
     record = place / "kept" / "run.json"
     (place / "evil.py").write_text("open('was-here', 'w').close()\n", encoding="utf-8")
     for name in ("evil", "evil:BENCHMARK", "../evil"):
         record.write_text(record.read_text(encoding="utf-8").replace('"capitals"', json.dumps(name)), encoding="utf-8")
-        assert viva_with(place, "score", "kept").returncode in (2, 5)
+        assert viva("score", "kept").code in (2, 5)
         assert not (place / "was-here").exists()
         record.write_text(record.read_text(encoding="utf-8").replace(json.dumps(name), '"capitals"'), encoding="utf-8")
 
@@ -133,10 +133,10 @@ def test_it_is_asked_and_graded_in_every_way_that_it_supports() -> None:
     replies = {f"test/{number}": f"The answer is {letter}." for number, letter in enumerate("BADA")}
     for options, row in tabled({}, {"shots": 1}, {"cot": True}, {"form": "base", "shots": 1}):
         with row:
-            run = viva.run("capitals", model=replies, **options)
+            run = api.run("capitals", model=replies, **options)
             assert run.mean == 0.75
             assert [each.title for each in run.tables] == ["Overall", "By continent"]
-    run = viva.run("capitals", model="baseline/first", rationale=True, limit=2)
+    run = api.run("capitals", model="baseline/first", rationale=True, limit=2)
     assert run.complete
     assert "Paris" in run.answers()["prompt"][0]
 

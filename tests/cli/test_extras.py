@@ -47,65 +47,58 @@ def bare(folder: Path, *commands: Sequence[str]) -> list[Ended]:
     return forked(BARE, "main()", [("viva", *command) for command in commands], folder)
 
 
+ASKED = (
+    "run", "cmmlu", "csbench", "syneval", "clrbench", "--limit", "8", "--encoder", "none", "--model",
+    "baseline/random", "--run", "run", "--progress", "quiet", "--tables",
+)  # fmt: skip
+WITHOUT: Sequence[Sequence[str]] = (
+    ("score", "run", "--all"),
+    ("resume", "run", "--progress", "quiet"),
+    ("show", "run", "--limit", "2"),
+    ("runs", "."),
+    ("grade", "cmmlu", "answers.jsonl", "--run", "graded", "--progress", "quiet"),
+    ("run", "cmmlu", "--checkpoints", "steps.csv", "--limit", "8", "--progress", "quiet"),
+    ("run", "infibench", "--model", "baseline/random", "--limit", "1", "--estimate"),
+    ("check", "csbench"),
+    ("published", "csbench"),
+    ("export", "run", "--to", "lm-eval", "--out", "exported"),
+    ("list",),
+)
+WITH = (
+    (("report", "run"), "altair", "pages"),
+    (("view", "."), "starlette", "pages"),
+    (("review", "run"), "starlette", "pages"),
+    (("compare", "scores.csv"), "scipy", "analysis"),
+    (("leaderboard", "run", "--out", "site"), "scipy", "analysis"),
+)
+
+
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """With a run of four of the samples, asked and graded without extras."""
-    path = tmp_path_factory.mktemp("bare")
-    command = (
-        "run", "cmmlu", "csbench", "syneval", "clrbench", "--limit", "8", "--encoder", "none", "--model",
-        "baseline/random", "--run", "run", "--progress", "quiet", "--tables",
-    )  # fmt: skip
-    (asked,) = bare(path, command)
+def all_done(tmp_path_factory: pytest.TempPathFactory) -> dict[Sequence[str], Ended]:
+    """Every command here, run one after another by one interpreter: importing all takes seconds."""
+    folder = tmp_path_factory.mktemp("bare")
+    (folder / "answers.jsonl").write_text('{"question": "astronomy/0", "text": "A"}\n', encoding="utf-8")
+    (folder / "steps.csv").write_text("model,tokens\nbaseline/first,1\nbaseline/random,2\n", encoding="utf-8")
+    rows = [f"{model},q{number},0,{(number + place) % 2}" for place, model in enumerate("ab") for number in range(9)]
+    (folder / "scores.csv").write_text("\n".join(["model,question,sample,score", *rows]), encoding="utf-8")
+    commands = [ASKED, *WITHOUT, *(command for command, *_ in WITH)]
+    return dict(zip(commands, bare(folder, *commands), strict=True))
+
+
+def test_a_run_is_asked_graded_and_looked_at_without_extras(all_done: dict[Sequence[str], Ended]) -> None:
+    asked = all_done[ASKED]
     assert asked.code == 0, asked.err
     assert all(exam in asked.out for exam in ("cmmlu", "csbench", "syneval", "clrbench"))
-    return path
-
-
-def scores() -> str:
-    """A table of two models' item scores."""
-    rows = [f"{model},q{number},0,{(number + place) % 2}" for place, model in enumerate("ab") for number in range(9)]
-    return "\n".join(["model,question,sample,score", *rows])
-
-
-def test_a_run_is_asked_graded_and_looked_at_without_extras(folder: Path) -> None:
-    answers = folder / "answers.jsonl"
-    answers.write_text('{"question": "astronomy/0", "text": "A"}\n', encoding="utf-8")
-    steps = folder / "steps.csv"
-    steps.write_text("model,tokens\nbaseline/first,1\nbaseline/random,2\n", encoding="utf-8")
-    commands: Sequence[Sequence[str]] = (
-        ("score", "run", "--all"),
-        ("resume", "run", "--progress", "quiet"),
-        ("show", "run", "--limit", "2"),
-        ("runs", "."),
-        ("grade", "cmmlu", str(answers), "--run", "graded", "--progress", "quiet"),
-        ("run", "cmmlu", "--checkpoints", str(steps), "--limit", "8", "--progress", "quiet"),
-        ("run", "infibench", "--model", "baseline/random", "--limit", "1", "--estimate"),
-        ("check", "csbench"),
-        ("published", "csbench"),
-        ("export", "run", "--to", "lm-eval", "--out", "exported"),
-        ("list",),
-    )
-
-    for (_command, done), row in tabled(*zip(commands, bare(folder, *commands), strict=True)):
+    for command, row in tabled(*WITHOUT):
         with row:
-            assert done.code in (0, 3), done.err  # 3: a question has no answer
-            assert "not installed" not in done.err
+            assert all_done[command].code in (0, 3), all_done[command].err  # 3: a question has no answer
+            assert "not installed" not in all_done[command].err
 
 
-def test_a_command_that_needs_an_extra_names_it_in_its_last_line(folder: Path) -> None:
-    (folder / "scores.csv").write_text(scores(), encoding="utf-8")
-    commands = (
-        (("report", "run"), "altair", "pages"),
-        (("view", "."), "starlette", "pages"),
-        (("review", "run"), "starlette", "pages"),
-        (("compare", "scores.csv"), "scipy", "analysis"),
-        (("leaderboard", "run", "--out", "site"), "scipy", "analysis"),
-    )
-
-    for ((_command, package, extra), done), row in tabled(
-        *zip(commands, bare(folder, *(each for each, *_ in commands)), strict=True)
-    ):
+def test_a_command_that_needs_an_extra_names_it_in_its_last_line(all_done: dict[Sequence[str], Ended]) -> None:
+    for (command, package, extra), row in tabled(*WITH):
         with row:
+            done = all_done[command]
             assert done.code == 2, done.err
             said = f"viva: this needs {package}, which is not installed: pip install 'viva[{extra}]'"
             assert done.err.splitlines()[-1].startswith(said)

@@ -340,6 +340,7 @@ def test_a_run_that_was_interrupted_and_killed_ends_as_one_that_was_not(
     assert mine == other
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("server")
 def test_a_second_ctrl_c_stops_at_once(made: Made, folder: Path) -> None:
     model = made("llama", "bytes", width=768, layers=4)  # the whole takes a quarter of a minute

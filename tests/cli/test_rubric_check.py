@@ -12,10 +12,13 @@ import pytest
 from benchmarks.handmade_infibench import as_csv, spec
 from rows import each_row, tabled
 from servers.fixtures import Viva
+from viva.benchmarks import open_exam
+from viva.benchmarks.custom.loading import read_questions
 from viva.benchmarks.custom.probing import Patience
 from viva.benchmarks.custom.traps import aliased, traps
 from viva.benchmarks.infibench.benchmark import BENCHMARK
-from viva.runs.checks import ECHO, check_rubrics, weak_tests
+from viva.benchmarks.rubric_exam import RubricExam
+from viva.runs.checks import ECHO, check_rubrics, proposed_calls, weak_tests
 from viva.sandbox.narrow import readable
 from viva.scorers.rubric.trivial import PROVES_NOTHING
 from viva.types import ExamSpec
@@ -130,21 +133,34 @@ def test_the_published_tests_that_prove_nothing_are_those_that_are_noted(publish
 @pytest.mark.sandbox
 @pytest.mark.skipif(not readable("cpp"), reason="needs the extra tests-as-calls")
 def test_what_may_share_a_process_is_listed_with_the_calls_to_paste(tmp_path: Path, viva: Viva) -> None:
+    """By the function that the command prints, and by the command where nothing is compiled: that took 13 s."""
     rows = tomllib.loads(Path(__file__).with_name("proposed_calls.toml").read_text(encoding="utf-8"))["test"]
+    own = tmp_path / "own.json"
 
-    def checked(*tests: dict[str, object]) -> str:
+    def proposed(*tests: dict[str, object]) -> list[list[str]]:
         asked = [{"id": f"q{n}", "question": "Write f.", "grading": {"tests": each}} for n, each in enumerate(tests)]
-        (tmp_path / "own.json").write_text(json.dumps({"questions": asked}), encoding="utf-8")
-        return viva("check", str(tmp_path / "own.json")).out
+        own.write_text(json.dumps({"questions": asked}), encoding="utf-8")
+        exam = open_exam(ExamSpec(benchmark="questions", name="own"), own)
+        assert isinstance(exam, RubricExam)
+        return proposed_calls(exam)
 
-    said = checked(*({"language": one["language"], "cases": [one["code"]]} for one in rows))
-    told = [said.partition(f" q{number}: test 1 may share")[2].partition(".json: ")[0] for number in range(len(rows))]
-    lines = [[line.partition("- ")[2] for line in each.splitlines() if line[:6] == "    - "] for each in told]
-    assert [[json.loads(line) for line in each] for each in lines] == [one.get("calls", []) for one in rows]
+    said = {lines[0].partition(":")[0]: lines for lines in proposed(*map(_tested, rows))}
+    told = [said.get(f"q{number}", []) for number in range(len(rows))]
+    calls = [[json.loads(line.partition("- ")[2]) for line in each if line[:6] == "    - "] for each in told]
+    assert calls == [one.get("calls", []) for one in rows]
     for (one, each), row in tabled(*zip(rows, told, strict=True)):
         with row:
             assert bool(each) == ("calls" in one or "why" in one)
-            assert one.get("why", "") in each
-    pasted = checked(*({"language": one["language"], "calls": one["calls"]} for one in rows if "calls" in one))
-    assert "may share" not in pasted
-    assert "5 questions, 0 example answers, 0 errors" in pasted
+            assert one.get("why", "") in "".join(each)
+    assert not proposed(*({"language": one["language"], "calls": one["calls"]} for one in rows if "calls" in one))
+    read = read_questions(own)
+    assert (len(read.questions), [each for each in read.problems if each.severity == "error"]) == (5, [])
+
+    interpreted = proposed(*(_tested(one) for one in rows if one["language"] in ("python", "ruby")))
+    listed = viva("check", own).out
+    assert all(line in listed for lines in interpreted for line in lines)
+    assert listed.count("may share") == len(interpreted) == 3
+
+
+def _tested(row: dict[str, str]) -> dict[str, object]:
+    return {"language": row["language"], "cases": [row["code"]]}
