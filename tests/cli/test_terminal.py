@@ -8,10 +8,9 @@ import os
 import pty
 import re
 import struct
-import sys
 import termios
 from collections.abc import Callable
-from pathlib import Path
+from concurrent.futures import ThreadPoolExecutor
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,24 +30,22 @@ CLEAR = "\r\x1b[2K"
 STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def on_terminal(folder: Path, columns: int, *arguments: object, typed: bytes = b"") -> str:
+def on_terminal(viva: Viva, columns: int, *arguments: object, typed: bytes = b"") -> str:
     """A command's output on a terminal of so many columns, where it is stdout and stderr, and what is typed on it."""
-    command = [sys.executable, "-m", "viva", *map(str, arguments)]
-    process, terminal = pty.fork()
-    if not process:
-        try:
-            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 45, columns, 0, 0))
-            os.chdir(folder)
-            kept = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}
-            os.execve(sys.executable, command, {**kept, "TERM": "xterm-256color"})
-        finally:
-            os._exit(127)
+    terminal, other = pty.openpty()
+    fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 45, columns, 0, 0))
+    viva.environment["TERM"] = "xterm-256color"
     os.write(terminal, typed)
-    return all_of(process, terminal)
+    with ThreadPoolExecutor(1) as reader:
+        found = reader.submit(all_of, terminal)
+        going = viva.start(*arguments, terminal=os.ttyname(other))
+        going.process.wait()
+        os.close(other)
+        return found.result()
 
 
-def all_of(process: int, terminal: int) -> str:
-    """What a process writes on its terminal until it ends."""
+def all_of(terminal: int) -> str:
+    """What is written on a terminal until nobody has it open."""
     found = b""
     try:
         while some := os.read(terminal, 65536):
@@ -56,7 +53,6 @@ def all_of(process: int, terminal: int) -> str:
     except OSError:  # the other side is closed
         pass
     os.close(terminal)
-    os.waitpid(process, 0)
     return found.decode().replace("\r\n", "\n")
 
 
@@ -65,7 +61,7 @@ def test_a_run_on_a_terminal_is_one_screen_and_its_live_line_goes(
 ) -> None:
     server = serve(latency=0.15)
     given = ("run", "cmmlu", "--model", "openai/m", "--base-url", server.url, "--concurrency", 16, "--run", "run")
-    text = on_terminal(viva.folder, 60, *given)
+    text = on_terminal(viva, 60, *given)
     live = [part for part in text.split(CLEAR)[1:] if "\n" not in part]
     assert len([part for part in live if "in flight" in part or "/96" in part]) > 1, "it lives"
     assert max(map(cell_len, live)) < 60
@@ -129,11 +125,11 @@ def test_a_draft_that_is_not_taken_leaves_no_card_behind(viva: Viva) -> None:
     rows = "".join(f"What is 2 + {at}?,{2 + at}\n" for at in range(9))
     (viva.folder / "sums.csv").write_text(f"question,answer\n{rows}", encoding="utf-8")
     given = ("run", "sums.csv", "--model", "baseline/first")
-    refused = on_terminal(viva.folder, 100, *given, typed=b"n\n")
+    refused = on_terminal(viva, 100, *given, typed=b"n\n")
     assert "Ask with this card?" in refused
     assert "viva init sums.csv" in refused
     assert {path.name for path in viva.folder.iterdir()} == {"sums.csv"}
-    assert "Scores in per cent" in on_terminal(viva.folder, 100, *given, typed=b"y\n")
+    assert "Scores in per cent" in on_terminal(viva, 100, *given, typed=b"y\n")
     assert (viva.folder / "sums.yaml").exists()
 
 
@@ -158,7 +154,7 @@ def test_what_goes_wrong_is_logged_on_request(serve: Callable[..., LocalServer],
 
 def test_messages_fold_at_words_on_a_terminal_alone(viva: Viva) -> None:
     given = ("score", "a-folder-that-is-nowhere-to-be-found-in-any-case")
-    text = on_terminal(viva.folder, 60, *given)
+    text = on_terminal(viva, 60, *given)
     said = viva(*given).err
     assert max(map(cell_len, text.splitlines())) <= 60
     assert text.split() == said.split(), "words are whole"
@@ -167,14 +163,14 @@ def test_messages_fold_at_words_on_a_terminal_alone(viva: Viva) -> None:
 
 def test_grading_says_how_far_it_is(viva: Viva) -> None:
     viva("run", "cmmlu", "--model", "baseline/random", "--repeats", 100, "--run", "run", *QUIET)
-    text = on_terminal(viva.folder, 80, "score", "run")
+    text = on_terminal(viva, 80, "score", "run")
     assert "grading: " in text
     assert "/9,600" in text
     last = text.split(CLEAR)[-1]
     assert "grading: " not in last, "and goes"
     assert "answers" in last, "of repeats, not questions"
     assert "cmmlu-zh: the score is Macro over subjects" in last
-    assert "grading: " not in on_terminal(viva.folder, 80, "score", "run", "--quiet")
+    assert "grading: " not in on_terminal(viva, 80, "score", "run", "--quiet")
 
 
 def test_a_list_of_models_does_not_read_as_one() -> None:

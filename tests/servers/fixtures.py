@@ -294,14 +294,17 @@ class Viva:
             self.environment["PYTHONPATH"] = os.environ["PYTHONPATH"]
         self._started: list[Going] = []
 
-    def start(self, *arguments: object, module: str = "viva", **popen: Any) -> Going:
-        """Start a command: a fork of a warm interpreter, or a new one if something is to happen to it."""
+    def start(self, *arguments: object, module: str = "viva", terminal: str = "", **popen: Any) -> Going:
+        """Start a command: a fork of a warm interpreter, or a new one if something is to happen to it.
+
+        `terminal` is the name of one that its three streams are.
+        """
         number = len(list(self.folder.glob("*.stdout")))
         out, err = self.folder / f"{number}.stdout", self.folder / f"{number}.stderr"
         given = [str(argument) for argument in arguments]
         process: subprocess.Popen[bytes] | Fork
-        with out.open("wb") as to_out, err.open("wb") as to_err:
-            if popen or any(name.startswith(AT_START) and name != "PYTHONPATH" for name in self.environment):
+        if popen or any(name.startswith(AT_START) and name != "PYTHONPATH" for name in self.environment):
+            with out.open("wb") as to_out, err.open("wb") as to_err:
                 process = subprocess.Popen(
                     [sys.executable, "-m", module, *given],
                     cwd=self.folder,
@@ -311,10 +314,13 @@ class Viva:
                     stderr=to_err,
                     **popen,
                 )
-            else:
-                place = {"folder": str(self.folder), "out": str(out), "err": str(err)}
-                request = {"arguments": given, "module": module, "environment": self.environment}
-                process = self._warm.fork(request | place)
+        else:
+            streams = dict.fromkeys(("in", "out", "err"), terminal) if terminal else {"out": str(out), "err": str(err)}
+            request = {"arguments": given, "module": module, "environment": self.environment}
+            process = self._warm.fork({**request, **streams, "folder": str(self.folder)})
+            if not terminal:
+                out.touch()
+                err.touch()
         self._started.append(Going(process, out, err))
         return self._started[-1]
 

@@ -3,10 +3,10 @@
     python warm.py SOCKET
 
 Prints a line when it listens on SOCKET, to all of pytest-xdist's workers: loading takes four seconds of a processor. It
-reads requests, a line of JSON each: {"arguments", "folder", "environment", "out", "err"}, "module" for another than
-`viva`; it writes [process, null] when one runs, and [process, code] when it has ended, as `os.waitstatus_to_exitcode`
-gives it. Every command is a process with everything that `python -m viva` would have, but the second that starting
-costs. It ends with its last connection.
+reads requests, lines of JSON: {"arguments", "folder", "environment", "out", "err"}, perhaps "in", and "module" of
+another program. It writes [process, null] when one runs, and [process, code] when it has ended, as
+`os.waitstatus_to_exitcode` gives it. Every command is a process with everything that `python -m viva` would have, but
+the second that starting costs. It ends with its last connection.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def threads() -> list[str]:
 
 def become(request: dict[str, Any]) -> None:
     """Be that command, in this process: its streams, folder, environment and arguments."""
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(os.open(request.get("in", os.devnull), os.O_RDONLY), 0)
     for number, path in ((1, request["out"]), (2, request["err"])):
         os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644), number)
     os.closerange(3, 64)
