@@ -15,7 +15,7 @@ import pytest
 
 import viva.benchmarks.clrbench
 from benchmarks.explaining import evidence, first, layout, opened, reply
-from benchmarks.handmade import fresh
+from benchmarks.handmade import asked, fresh
 from rows import each_row, table
 from viva.benchmarks.clrbench.loading import TITLES, Record, read_records, to_questions
 from viva.benchmarks.rationale.combining import Q_A
@@ -23,7 +23,7 @@ from viva.contracts import Exam
 from viva.errors import DataError, MissingDataError
 from viva.runs.checks import failures
 from viva.scorers.rationale import take_apart
-from viva.types import Kind, Message, Question, Response, Sampling
+from viva.types import Kind, Question, Response, Sampling
 
 SAMPLE = Path(viva.benchmarks.clrbench.__file__).parent / "sample"
 TYPES: dict[str, Kind] = {"MC": "choice", "MS": "choices", "TF": "truth", "FB": "term", "OE": "open"}
@@ -321,16 +321,6 @@ def test_a_limit_is_spread_over_the_set() -> None:
 
 
 # Asking
-
-
-def asked(exam: Exam, question: Question) -> str:
-    prompt = exam.request(question, 0, Sampling()).prompt
-    if isinstance(prompt, str):
-        return prompt
-    (message,) = prompt
-    assert isinstance(message, Message)
-    assert message.role == "user"
-    return message.content
 
 
 @cache

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks import explaining
 from benchmarks.handmade import asked, cmmlu, counted, dropped, golds, opened, request, rows
 from rows import each_row, table, tabled
 from viva.analysis.breakdown import Breakdown, frame
@@ -487,23 +488,9 @@ def test_macro_and_micro_averages_by_hand(tmp_path: Path) -> None:
         subject, _, number = question.id.partition("/")
         reply = "A" if int(number) < counts[subject][1] else "B"
         score = exam.score(question, Response(text=reply))
-        scored.append(
-            ScoreRow(
-                benchmark="cmmlu",
-                exam="cmmlu-zh",
-                model="m",
-                question=question.id,
-                sample=0,
-                repeat=0,
-                value=score.value,
-                outcome=score.outcome,
-                answer=score.answer,
-                explanation="",
-                tags=question.tags,
-            )
-        )
+        scored.append(explaining.row(exam, question, score))
     breakdown = Breakdown(frame(scored))
-    layouts = {layout.name: breakdown.table(layout, "cmmlu-zh", "m") for layout in exam.layouts()}
+    layouts = {layout.name: breakdown.table(layout, "exam", "m") for layout in exam.layouts()}
     found = {
         (name, row): [cell.mean for cell in cells]
         for name in ("averages", "apart")

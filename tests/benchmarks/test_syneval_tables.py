@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from msgspec import convert
+from msgspec.structs import replace
 
+from benchmarks import explaining
 from benchmarks.handmade_syneval import changed, exam, rows, write
 from published import syneval as paper
 from viva.benchmarks.syneval.items import Item
@@ -33,25 +35,11 @@ def folder(tmp_path: Path) -> Path:
 def graded(sat: Exam, reply: Reply, samples: int = 1) -> list[ScoreRow]:
     """As the engine makes them: parts that no table shows left out."""
 
-    def row(question: Question, sample: int, score: Score) -> ScoreRow:
-        return ScoreRow(
-            benchmark="syneval",
-            exam="syneval-en",
-            model="m",
-            question=question.id,
-            sample=sample,
-            repeat=0,
-            value=score.value,
-            outcome=score.outcome,
-            answer=score.answer,
-            explanation="",
-            tags=question.tags,
-            parts={name: part for name, part in score.parts.items() if name in parts_shown(sat)},
-            weight=question.weight,
-        )
+    def kept(score: Score) -> Score:
+        return replace(score, parts={name: part for name, part in score.parts.items() if name in parts_shown(sat)})
 
     return [
-        row(question, sample, sat.score(question, Response(text=reply(question))))
+        explaining.row(sat, question, kept(sat.score(question, Response(text=reply(question)))), sample)
         for question in sat.questions()
         for sample in range(samples)
     ]
@@ -81,7 +69,7 @@ def broken_down(scored: list[ScoreRow]) -> Breakdown:
 
 def tables(sat: Exam, reply: Reply = mixed) -> list[Table]:
     breakdown = broken_down(graded(sat, reply))
-    return [breakdown.table(layout, "syneval-en", "m") for layout in sat.layouts()]
+    return [breakdown.table(layout, "exam", "m") for layout in sat.layouts()]
 
 
 def mean(values: list[float | None]) -> float:

@@ -208,7 +208,7 @@ class Interpreter:
     def _start(place: Path) -> None:
         """Start it; it is no child to be waited for, for it ends with the last of those who are connected."""
         place.unlink(missing_ok=True)
-        environment = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
+        environment = {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "VIVA_CONFIG") if name in os.environ}
         heard, told = os.pipe()
         os.posix_spawn(
             sys.executable,

@@ -24,6 +24,7 @@ import runpy
 import select
 import socket
 import sys
+import tempfile
 import threading
 from contextlib import redirect_stdout, suppress
 from pathlib import Path
@@ -53,15 +54,17 @@ LOADED = (aiohttp, altair, genai_prices, regex, rich.console, rich.markdown, sci
 
 
 def load() -> None:
-    """All that a command may import, and what is built when a set is first opened, read and scored."""
+    """All that a command may import, and what is built when a set is first opened, asked, read and scored."""
     for module in pkgutil.walk_packages(viva.__path__, "viva."):
         if not set(module.name.split(".")) & set(ELSEWHERE):
             importlib.import_module(module.name)
     read_choice("The answer is B.")
     read_truth("The statement is false.")
-    for command in (["check", "cmmlu"], ["check", "csbench"], ["published", "csbench"]):
-        with redirect_stdout(io.StringIO()), suppress(SystemExit):
-            main_of_viva(command)  # nothing that uses Polars: its threads do not live through a fork
+    with tempfile.TemporaryDirectory() as folder:
+        run = ["run", "cmmlu", "--limit", "3", "--model", "baseline/first", "--run", f"{folder}/run", "--quiet"]
+        for command in (["check", "cmmlu"], ["check", "csbench"], ["published", "csbench"], run):
+            with redirect_stdout(io.StringIO()), suppress(SystemExit):
+                main_of_viva(command)  # nothing that uses Polars: its threads do not live through a fork
     assert not any(name.startswith("polars-0") for name in threads()), "a fork of this would wait for ever"
 
 
