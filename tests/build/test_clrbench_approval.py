@@ -6,8 +6,6 @@ import csv
 import io
 import json
 import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -20,7 +18,7 @@ from hypothesis import strategies as st
 from benchmarks.handmade import fresh
 from build.clrbench_project import DEADLOCK, GOOD, build, collected, make_project, write_sheet
 from rows import each_row, table
-from servers.fixtures import LocalServer, wait_until
+from servers.fixtures import LocalServer, Viva
 from viva.benchmarks.clrbench.loading import read_records, to_questions
 from viva.build.approval import Event, State
 from viva.build.reasoning.approval import fold
@@ -454,22 +452,14 @@ def test_an_author_needs_no_model_but_an_approval(tmp_path: Path) -> None:
     assert (proposal.author, proposal.state.text, proposal.state.status) == ("sheet", "Mine.", "waiting")
 
 
-def test_a_killed_draft_goes_on(tmp_path: Path, serve: Callable[..., LocalServer]) -> None:
+def test_a_killed_draft_goes_on(tmp_path: Path, serve: Callable[..., LocalServer], viva: Viva) -> None:
     rows = [{**GOOD["OE"], "question": f"Why does number {n} wait?"} for n in range(24)]
     project, server = make_project(tmp_path / "p", rows), serve(latency=0.05)
-    code = "import sys; from viva.cli.main import main; main(['build', 'clrbench', *sys.argv[1:]])"
-    command = [sys.executable, "-c", code, "draft", str(project), "--model", "openai/m", "--base-url", server.url,
-               "--concurrency", "2", "--progress", "quiet"]  # fmt: skip
-
-    def start() -> subprocess.Popen[bytes]:
-        return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
+    command = ("build", "clrbench", "draft", project, "--model", "openai/m", "--base-url", server.url,
+               "--concurrency", "2", "--progress", "quiet")  # fmt: skip
     for mark, number in ((3, signal.SIGKILL), (9, signal.SIGINT)):
-        going = start()
-        wait_until(lambda mark=mark: server.asked >= mark, "requests", 120)  # type: ignore[misc]
-        going.send_signal(number)
-        going.wait(120)
-    assert start().wait(120) == 0
+        viva.struck(number, lambda mark=mark: server.asked >= mark, *command, timeout=120)  # type: ignore[misc]
+    assert viva(*command, timeout=120).code == 0
     drafts = lines(project / "drafts.jsonl")
     assert len(drafts) == len({line["key"] for line in drafts}) == 24
     assert server.asked <= 24 + 2  # what was in flight when it was killed

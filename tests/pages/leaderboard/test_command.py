@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -16,6 +13,7 @@ import pytest
 from cli.collected import answers, gold, write_jsonl
 from cli.told import viva
 from rows import tabled
+from servers.fixtures import Viva, Warm
 from viva.errors import DataError
 from viva.pages.leaderboard.model_facts import ModelFacts
 from web.hostile import make_run
@@ -125,29 +123,20 @@ def test_a_table_of_scores_and_nothing_else_is_a_board(tmp_path: Path) -> None:
     assert len(board["rows"]) == 3
 
 
-def struck(command: list[str], begun: Path, how: signal.Signals) -> int:
-    """The exit code of a command that gets a signal as soon as a file is there."""
-    started = subprocess.Popen(
-        [sys.executable, "-m", "viva", *command], env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    )
-    try:
-        while not begun.exists() and started.poll() is None:
-            time.sleep(0.002)
-        started.send_signal(how)
-        return started.wait(60)
-    finally:
-        started.kill()
-        started.wait()
-
-
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-def test_a_site_that_was_interrupted_is_made_again_at_its_place(tmp_path: Path, how: signal.Signals) -> None:
+def test_a_site_that_was_interrupted_is_made_again_at_its_place(
+    tmp_path: Path, warm: Warm, how: signal.Signals
+) -> None:
     scores = tmp_path / "scores.csv"
     scores.write_text(SCORES)
     for attempt in range(20):  # on a busy machine a site may be done before the signal comes
         out = tmp_path / f"site-{attempt}"
         command = ["leaderboard", str(scores), "--out", str(out)]
-        code = struck(command, out / "index.html", how)
+        going = Viva(tmp_path, warm).start(*command)
+        while not (out / "index.html").exists() and going.process.poll() is None:
+            time.sleep(0.002)
+        going.signal(how)
+        code = going.process.wait()
         if code != 0:
             break
     assert code == (130 if how == signal.SIGINT else -how)

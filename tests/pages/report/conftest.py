@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +9,7 @@ from typing import Any
 import pytest
 
 from pages.review.conftest import chromium
+from servers.fixtures import QUIET, Viva, Warm
 from viva.cli.main import cli
 
 __all__ = ["chromium"]
@@ -22,14 +21,13 @@ def viva(*arguments: object) -> None:
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def run(tmp_path_factory: pytest.TempPathFactory, warm: Warm) -> Path:
     """Two models, two languages, 304 answers; some of them ungraded."""
-    path = tmp_path_factory.mktemp("runs") / "first"
-    command = [sys.executable, "-m", "viva", "run", "csbench", "--language", "en,zh", "--run", str(path)]
-    models = ["--model", "baseline/random", "--model", "baseline/first", "--progress", "quiet"]
-    # A process of its own: a browser's driver has an event loop in this one.
-    subprocess.run([*command, *models], check=True, stdout=subprocess.DEVNULL)
-    return path
+    # In another process: a browser's driver has an event loop in this one.
+    elsewhere = Viva(tmp_path_factory.mktemp("runs"), warm)
+    models = ("--model", "baseline/random", "--model", "baseline/first")
+    assert elsewhere("run", "csbench", "--language", "en,zh", "--run", "first", *models, *QUIET).code == 0
+    return elsewhere.folder / "first"
 
 
 @pytest.fixture(scope="module")
