@@ -20,6 +20,7 @@ from viva.scorers.reading.slots import (
     Slot,
     Strength,
     Unsure,
+    boxes_in,
     firm,
     headed,
     marked,
@@ -32,13 +33,7 @@ from viva.scorers.reading.slots import (
 _LETTER = re.compile(
     r"[(\[{<\s\"'*$]{0,4}([A-Za-z])(?P<closed>[)\]}>]?)[\"'*$]{0,3}\s*(?:[.:,;-]+\s*|(?=\()|$|(?<=[)\]}>\s])\s*)"
 )
-_BOX = re.compile(
-    r"^[ \t>*+-]{0,8}(?:\d{1,2}[.)][ \t])?(?:\[(?P<mark>[ xX✓✔*]?)\]|(?P<sign>[☐☑☒✅⬜✓✔]))[ \t*]{0,4}"
-    r"\(?(?P<letter>[A-Z])(?![A-Za-z])",
-    re.MULTILINE,
-)
-_ANY_BOX = re.compile(r"\[[ xX✓✔*]?\]|[☐☑☒✅⬜✓✔]")
-_EMPTY = frozenset({"", " ", "☐", "⬜"})
+_ITEM = re.compile(r"\(?([A-Z])(?![A-Za-z])")
 _SENTENCE = re.compile(r"[.!?。](?=\s|$)(?<![ (][A-Za-z][.])|\n")
 _REACH = 20_000
 """Characters from the end in which slots are looked for."""
@@ -51,12 +46,10 @@ _SHORT = 240
 
 def ticked(text: str, letters: str) -> str | None:
     """The letters whose boxes are ticked in a list of boxes; None for no such list."""
-    if _ANY_BOX.search(text) is None:
+    boxes = [(item[1], box.ticked) for box in boxes_in(text) if (item := _ITEM.match(box.said))]
+    if len({letter for letter, _ in boxes}) < 2 or any(letter not in letters for letter, _ in boxes):
         return None
-    boxes = [(match["mark"] or match["sign"] or "", match["letter"]) for match in _BOX.finditer(text)]
-    if len({letter for _, letter in boxes}) < 2 or any(letter not in letters for _, letter in boxes):
-        return None
-    return "".join(letter for mark, letter in boxes if mark not in _EMPTY)
+    return "".join(letter for letter, tick in boxes if tick)
 
 
 def from_slots(text: str, letters: str, texts: OptionTexts | None, *, ended: bool) -> Reading | None:
