@@ -105,13 +105,11 @@ def mark(text: str) -> Valued:
     return Valued(text, tokens + lexed[at:], kinds + raw[at:], values)
 
 
-def read_truth(reply: str, *, language: str = "en", ended: bool = True) -> Reading:
+def read_truth(reply: str, *, ended: bool = True) -> Reading:
     """Read "true" or "false" as the reply commits to it, in any of the languages, or why it does not.
 
-    `language` is there for symmetry with `read_choice`: no truth word means different things in two of the languages.
     `ended`: whether the reply ended by itself; what was cut off has no last resort.
     """
-    del language
     return _short(reply, ended) if len(reply) <= _SHORT else _read(reply, ended)
 
 

@@ -136,7 +136,8 @@ def _words() -> dict[str, re.Pattern[str]]:
 
 _BOX = re.compile(r"\\(?:boxed|fbox|framebox)\s?(?:(?P<open>\{)|(?P<bare>\w))")
 _TICK_BOX = re.compile(
-    r"^[ \t>*+-]{0,8}(?:\d{1,2}[.)][ \t])?(?:\[(?P<mark>[ xX✓✔*]?)\]|(?P<sign>[☐☑☒✅⬜✓✔]))[ \t*]{0,4}(?P<said>\S[^\n]{0,400})",
+    r"^[ \t>*+-]{0,8}(?:\d{1,2}[.)][ \t])?(?:\[(?P<mark>[ xX✓✔*]?)\]|(?P<sign>[☐☑☒✅⬜✓✔]))[ \t*]{0,4}"
+    r"(?P<said>\S[^\n]{0,400})",
     re.MULTILINE,
 )
 _ANY_TICK_BOX = re.compile(r"\[[ xX✓✔*]?\]|[☐☑☒✅⬜✓✔]")
