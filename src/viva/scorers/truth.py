@@ -32,12 +32,12 @@ _LABEL = re.compile(
     r"|(?<=\w) ?\"[^\"\n]{12,300}\"",
     re.IGNORECASE,
 )
+"""A letter in front of a truth value ("B. False"); the statement quoted, which the reply does not say itself."""
 _BEHIND = re.compile(
     r"(?<=[^\W_])[ *]{0,4}(?:[✓✔√✅☑✗✘×❌☒✖]"
     r"|\((?!if |in |only |when |for |under |at |with )[^()\n]{2,60}\))[.。]?\s{0,4}$"
 )
 """A tick or an aside at the end: "TRUE (high confidence)"."""
-"""A letter in front of a truth value ("B. False"); the statement quoted, of which the reply says what it says."""
 _WORD = re.compile(r"(?:!{1,3}[fSs]?)?[TUYZ]|[!=b](?=$|[.n])|^[!=b](?=,)")
 _ALONE = {**dict.fromkeys(("不是", "否", "no", "nein", "non", "nope", "不对", "不"), "F"), "是": "T"}
 """Words of grammar, and answers where they are alone."""

@@ -35,6 +35,10 @@ _LETTER = re.compile(
 )
 _ITEM = re.compile(r"\(?([A-Z])(?![A-Za-z])")
 _SENTENCE = re.compile(r"[.!?。](?=\s|$)(?<![ (][A-Za-z][.])|\n")
+_OF_AN_OPTION = re.compile(
+    r"\b(?i:options?|choices?|answers?|antwort|r[ée]ponse)[ *(\"]{1,3}[A-Z](?!\w)|选项|(?<![\w'’-])[B-HJ-Z](?![\w'’-])"
+)
+"""A letter that what a sentence says is said of."""
 _REACH = 20_000
 """Characters from the end in which slots are looked for."""
 _LAST_SENTENCE = "an option named in the last sentence"
@@ -95,7 +99,12 @@ def _as_option(slot: Slot, texts: OptionTexts) -> str | None:
         named = list(_with_its_text(slot.text, texts))
         short = not slot.span[0] and len(slot.text) <= _SHORT and (finished(slot.text) or not slot.text.isascii())
         if short and not named and not found_in("comparison", slot.text):
-            named = list(_named(slot.text, texts))
+            rest = slot.text
+            for letter, start, end in _named(slot.text, texts):
+                named.append((letter, end))
+                rest = rest[:start] + "_" * (end - start) + rest[end:]
+            if _OF_AN_OPTION.search(rest):  # "Option B describes a stack."
+                return None
         alone = len({letter for letter, _ in named}) == 1
         return named[-1][0] if alone and firm(plain(slot.text), named[-1][1]) else None
     said = undressed(slot.text)
@@ -104,14 +113,14 @@ def _as_option(slot: Slot, texts: OptionTexts) -> str | None:
     return letter if letter and not (broken and "$" not in dict(texts.options)[letter]) else None
 
 
-def _named(text: str, texts: OptionTexts) -> Iterator[tuple[str, int]]:
+def _named(text: str, texts: OptionTexts) -> Iterator[tuple[str, int, int]]:
     """The options that a sentence names, and where: "Mail servers use SMTP to hand messages to one another."."""
     for letter, option in texts.options:
         core = ARTICLE.sub("", option).strip(" .。")
         if len(core.encode()) < _TELLING:
             continue
         pattern = rf"(?<![a-zà-ÿ0-9_-]){re.escape(core)}(?![a-zà-ÿ0-9_-])"
-        yield from ((letter, match.end()) for match in re.finditer(pattern, text, re.IGNORECASE))
+        yield from ((letter, *match.span()) for match in re.finditer(pattern, text, re.IGNORECASE))
 
 
 def _as_letter(slot: Slot, letters: str) -> str | Unsure | None:
