@@ -141,12 +141,11 @@ def _as_letter(slot: Slot, letters: str) -> str | Unsure | None:
 
 def _with_its_text(text: str, texts: OptionTexts) -> Iterator[tuple[str, int]]:
     """The letters that end a sentence with their own option's text: "B. tin", "tin (B)"."""
-    said = squeeze(text)
     for letter, option in texts.options:
-        key, mark = squeeze(option), letter.casefold()
-        apart = re.search(rf"(?<![A-Za-z])\(?{letter}[.):]", text)
-        if len(key) > 1 and apart and said.endswith((mark + key, key + mark)):
-            yield letter, apart.start()
+        if apart := re.search(rf"(?<![A-Za-z])\(?{letter}[.):]", text):
+            key, mark = squeeze(option), letter.casefold()
+            if len(key) > 1 and squeeze(text).endswith((mark + key, key + mark)):
+                yield letter, apart.start()
 
 
 @cache

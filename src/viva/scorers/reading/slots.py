@@ -93,7 +93,7 @@ def _words() -> dict[str, re.Pattern[str]]:
     link = rf"(?:{either('link')}){end}(?:\s(?:{either('adverb')}),?\b){{0,2}}\s{{0,3}}[:=]?{kind}\s{{0,3}}:?"
     named = lead.replace("{", "{{").replace("}", "}}") + r"(?P<said>[^.!?;\n。]{{1,120}}?)(?:{})[.!。\"'*_) ]{{0,9}}$"
     return {
-        "noun": made(
+        "noun": re.compile(  # searched in lower case, which is five times as fast
             rf"(?<![a-z\u00c0-\u024f\u0400-\u04ff\\])"
             rf"(?:(?P<answer>{either('noun')})|(?P<blank>{either('blank')})|{either('option')}){end}"
         ),
@@ -102,7 +102,7 @@ def _words() -> dict[str, re.Pattern[str]]:
             rf"(?:[\s]{{0,3}}(?:{either('adjective')}|{either('tail')}){end}){{0,2}}[\s*\"'_]{{0,6}}"
             rf"(?:(?P<colon>[:\]][\s*]{{0,4}}(?:[-=]>)?)|(?P<heading>\s*$)|{link})"
         ),
-        "fill": made(rf"(?<![a-z])(?:{either('fill')}){end}\s{{0,3}}:?"),
+        "fill": re.compile(rf"(?<![a-z])(?:{either('fill')}){end}\s{{0,3}}:?"),
         "concluded": made(rf"{lead}(?:(?:{either('pronoun')}){end}\s{{0,3}}(?:{link})|(?:{either('gives')})\s{{1,3}})"),
         "drawn": made(rf"(?:^|[.!?,;:。]|\band)\s{{0,3}}{drawn}"),
         "tentative": made(either("tentative")),
@@ -140,7 +140,6 @@ _TICK_BOX = re.compile(
     r"(?P<said>\S[^\n]{0,400})",
     re.MULTILINE,
 )
-_ANY_TICK_BOX = re.compile(r"\[[ xX✓✔*]?\]|[☐☑☒✅⬜✓✔]")
 _EMPTY = frozenset({"", " ", "☐", "⬜"})
 _BETWEEN_BOXES = re.compile(
     r"[\s$.,;]*(?:\\(?:text|mbox)\{)?\s*(?:,?\s?(?:and|or|und|oder|et|ou|y|[和或与])\b)?\s*\}?(?:\\(?:quad|[,;]))?[\s$]*"
@@ -209,7 +208,7 @@ class Box(Struct, frozen=True):
 
 def boxes_in(text: str) -> list[Box]:
     """The boxes of a list, as in "- [ ] A"."""
-    if _ANY_TICK_BOX.search(text) is None:
+    if text.isascii() and "[" not in text:
         return []
     found = _TICK_BOX.finditer(text)
     return [Box(box["said"], box.span("said"), (box["mark"] or box["sign"] or "") not in _EMPTY) for box in found]
@@ -284,7 +283,8 @@ def stated(text: str, start: int = 0, *, letters: bool = False, judgements: bool
         shown = "x" + shown[1:]  # not the beginning of a sentence
     last = max((match.end() for match in _SENTENCE.finditer(shown.rstrip())), default=0)
     found: list[Slot] = []
-    for match in list(words["noun"].finditer(shown))[-_MOST:]:
+    low = shown.lower() if len(shown.lower()) == len(shown) else shown
+    for match in list(words["noun"].finditer(low))[-_MOST:]:
         if match["blank"] and letters:
             continue
         first = shown.rfind("\n", 0, match.start()) + 1
@@ -305,7 +305,7 @@ def stated(text: str, start: int = 0, *, letters: bool = False, judgements: bool
             )
             strength = Strength.STATED if match["answer"] or left["adjective"] else Strength.CONCLUDED
             found += _behind(text, shown, base, right.end(), strength, rule)
-    for match in list(words["fill"].finditer(shown))[-_MOST:]:
+    for match in list(words["fill"].finditer(low))[-_MOST:]:
         if firm(shown, match.start()):
             found += _behind(text, shown, base, match.end(), Strength.STATED, "statement of the answer")
     concluded = words["concluded"].match(shown, max(0, last - 1))
