@@ -181,4 +181,4 @@ def test_the_letter_that_a_closing_sentence_commits_to(language, label, reply, o
 
 @each_row(*TRUTHS)
 def test_the_truth_value_that_a_closing_sentence_commits_to(language, label, reply):
-    assert read_truth(reply, language=language).read == ("unparsed" if reply in MISSED else label)
+    assert read_truth(reply).read == ("unparsed" if reply in MISSED else label)

@@ -16,7 +16,7 @@ Pair = tuple[dict[str, str], str]
 
 def read(row: dict[str, str]) -> str:
     if row["kind"] == "truth":
-        return read_truth(row["reply"], language=row["language"]).read  # type: ignore[arg-type]
+        return read_truth(row["reply"]).read  # type: ignore[arg-type]
     options = row.get("options") or ()
     letters = "ABCDEFGHIJ"[: len(options)] if options else "ABCD"
     return read_choice(row["reply"], letters=letters, language=row["language"], options=options).read

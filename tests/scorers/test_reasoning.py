@@ -278,7 +278,7 @@ def test_the_letter_that_reasoning_ends_in(language, read, reply, options):
 
 @each_row(*TRUTHS)
 def test_the_truth_value_that_reasoning_ends_in(language, read, reply):
-    assert read_truth(reply, language=language).read == read
+    assert read_truth(reply).read == read
 
 
 @each_row(*itertools.product(LONE, "ABCD"))

@@ -29,9 +29,8 @@ from viva.prompting import (
     stops_before,
 )
 from viva.scorers.choice import AskedFor, read_letter
-from viva.scorers.grading import grade_reading, no_reply
+from viva.scorers.grading import ended, grade_reading, no_reply
 from viva.types import (
-    CUT_OFF,
     NOTHING,
     Aggregate,
     Defect,
@@ -226,8 +225,7 @@ class MultipleChoiceExam(GradedByRule):
         if question.answer is None:
             return Score(value=None, outcome="unsound", explanation="the data set has no usable gold answer here")
         letters = LETTERS[: len(question.options)]
-        ended = response.stop_reason not in CUT_OFF
-        known = AskedFor(letters, question.language, bare_options(question), len(self.shots(question)), ended)
+        known = AskedFor(letters, question.language, bare_options(question), len(self.shots(question)), ended(response))
         reading = read_letter(response.text, self.spec.extraction, known)
         return grade_reading(reading, question.answer, response)
 

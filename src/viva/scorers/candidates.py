@@ -17,21 +17,25 @@ from viva.shipped import shipped_table
 CONDITIONAL = "statement under a condition"
 
 
-class Strength(IntEnum):
+class Firmness(IntEnum):
     """How plainly a candidate states the answer; `resolve` says how they compete."""
 
-    ODD_ONE = 1
+    NODDED = 0
+    """Yes or no before reasons; "it is true that …"."""
+    SAID = 1
+    """ "This is true": of the statement, or of something in the reasoning."""
+    ODD_ONE = 2
     """ "错误的是C", "C is the false one": the answer where the question asks for it, a judgement elsewhere."""
-    STATED = 2
-    CORRECTED = 3
-    FINAL = 4
+    STATED = 3
+    CORRECTED = 4
+    FINAL = 5
 
 
 class Candidate(Struct, frozen=True):
     """A commitment: `letter` is "" where several letters are named at once. `at` is a token index."""
 
     letter: str
-    strength: Strength
+    strength: Firmness
     rule: str
     at: int
     span: tuple[int, int]
@@ -59,13 +63,10 @@ class Group(Struct, frozen=True):
 _JOINED = re.compile(
     r"[LPM]O?(?:(?:[&/]|,[&/]|-(?=[LPM]O?(?:[.n?)]|$))|,(?=[fdhO]{0,2}[LPM]O?(?:[,&/.n?pV]|$)))[fdhOX]{0,2}[LPM]O?(?!=)|(?<=P)P)*"
 )
-BEFORE, AFTER = (
-    [
-        (name, Strength[strength], re.compile(before), re.compile(after))
-        for name, strength, before, after in shipped_table(__file__, "rules.toml", dict[str, list[list[str]]])[side]
-    ]
-    for side in ("before", "after")
-)
+_RULES = {
+    side: [(name, Firmness[strength], re.compile(before), re.compile(after)) for name, strength, before, after in rules]
+    for side, rules in shipped_table(__file__, "rules.toml", dict[str, list[list[str]]]).items()
+}
 _ODD_ONE = re.compile(r"O?[fd]?=f?dx(?:[fd]?[ON]|f(?=[.n,]|$))")
 _JUDGED = re.compile(r"[Ofd]{0,3}[=:,(\-p]?[fd=pVF,]{0,4}(!{0,2})[fdFp=]{0,3}(!?)([+x])(?![wl#h]|r=)")
 _RULED_OUT = re.compile(r"[Ofd]{0,3}[=p]?[fd=]{0,3}!(?:[.n,r]|$)")
@@ -76,7 +77,7 @@ _YES = frozenset({"yes", "ja", "oui", "是"})
 _NO = frozenset({"no", "nein", "non", "否"})
 _ITEM_BEFORE = re.compile(r"[.:,n?\-][fdO=]{0,4}$")
 _NEGATED = re.compile(r"![fdVON=+hp]{0,6}$")
-_HYPOTHETICAL = re.compile(r"h[^.n,?FbcLPM]{0,14}$")
+_HYPOTHETICAL = re.compile(r"h[^.n,:?FbcLPM]{0,14}$")
 _ONE_OF = re.compile(r"[LPM]O?,?[&/][fdO]{0,2}$")
 _BRACKETED = re.compile(r" {0,4}\([^()\n]{1,80}\)")
 _SURMISE = re.compile(r"(?:^|[.n,?])[fd]{0,3}h$")
@@ -151,7 +152,7 @@ def judge_item(marked: Marked, group: Group, end: int) -> Judgement | None:
     return None
 
 
-def candidate(marked: Marked, group: Group) -> Candidate | None:
+def candidate(marked: Marked, group: Group, side: str = "before") -> Candidate | None:
     """The commitment that this mention is part of, if it is one."""
     kinds = marked.kinds
     left = kinds[max(0, group.start - 24) : group.start]
@@ -160,9 +161,9 @@ def candidate(marked: Marked, group: Group) -> Candidate | None:
     judged = judge(marked, group)
     if kinds.startswith("h", group.end) or (judged and not judged.good and not _ODD_ONE.match(kinds, group.end)):
         return None
-    found = _by_left(kinds, group, left) or (None if _ONE_OF.search(left) else _by_right(kinds, group))
+    found = _by_left(kinds, group, left, side) or (None if _ONE_OF.search(left) else _by_right(kinds, group))
     if found is None and _surmised(marked, group) and _SURMISE.search(left):
-        found = "choice", Strength.STATED, group.start - 1, group.end
+        found = "choice", Firmness.STATED, group.start - 1, group.end
     if found is None:
         return None
     rule, strength, start, end = found
@@ -173,13 +174,13 @@ def candidate(marked: Marked, group: Group) -> Candidate | None:
     inside = kinds[start : group.start]
     headed = _HEADED.match(inside) and (not cue_left or cue_left.endswith("n"))
     concluded = "F" in inside or _CONCLUDED.search(cue_left)
-    if strength is Strength.ODD_ONE and concluded:
-        strength = Strength.STATED
-    elif strength is Strength.STATED and rule != "conclusion" and (concluded or headed):
-        strength = Strength.FINAL
-    elif strength is Strength.STATED and _TAKEN_BACK.search(cue_left):
-        strength, rule = Strength.CORRECTED, "last correction"
-    if strength is Strength.STATED and _CONDITION.search(cue_left):
+    if strength is Firmness.ODD_ONE and concluded:
+        strength = Firmness.STATED
+    elif strength in (Firmness.SAID, Firmness.STATED) and rule != "conclusion" and (concluded or headed):
+        strength = Firmness.FINAL
+    elif strength in (Firmness.SAID, Firmness.STATED) and _TAKEN_BACK.search(cue_left):
+        strength, rule = Firmness.CORRECTED, "last correction"
+    if strength is Firmness.STATED and _CONDITION.search(cue_left):
         rule = CONDITIONAL
     letter = group.letters if len(group.letters) == 1 else ""
     return Candidate(letter, strength, rule, group.start, _span(marked, start, end))
@@ -191,8 +192,8 @@ def _surmised(marked: Marked, group: Group) -> bool:
     return marked.text[end : end + 1] == "吧"
 
 
-def _by_left(kinds: str, group: Group, left: str) -> tuple[str, Strength, int, int] | None:
-    for rule, strength, before, after in BEFORE:
+def _by_left(kinds: str, group: Group, left: str, side: str) -> tuple[str, Firmness, int, int] | None:
+    for rule, strength, before, after in _RULES[side]:
         if rule.startswith("letter in brackets") and kinds[group.start] != "P":
             continue
         match = before.search(left)
@@ -201,8 +202,8 @@ def _by_left(kinds: str, group: Group, left: str) -> tuple[str, Strength, int, i
     return None
 
 
-def _by_right(kinds: str, group: Group) -> tuple[str, Strength, int, int] | None:
-    for rule, strength, _, after in AFTER:
+def _by_right(kinds: str, group: Group) -> tuple[str, Firmness, int, int] | None:
+    for rule, strength, _, after in _RULES["after"]:
         if match := after.match(kinds, group.end):
             return rule, strength, group.start, match.end()
     return None

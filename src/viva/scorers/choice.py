@@ -18,7 +18,7 @@ from itertools import groupby
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from viva.scorers.candidates import CONDITIONAL, Candidate, Judgement, Strength
+from viva.scorers.candidates import CONDITIONAL, Candidate, Firmness, Judgement
 from viva.scorers.choicewindow import ChoiceWindow
 from viva.scorers.conclusion import concluded, finished
 from viva.scorers.fold import fold, windows
@@ -268,13 +268,13 @@ def resolve(stated: list[Candidate], judged: list[Judgement], kinds: str, *, end
     good = {letter for judgement in judged if judgement.good for letter in judgement.letters}
     called = next((judgement for judgement in reversed(judged) if judgement.good), None)
     only = called if called and len(good) == 1 else None
-    firm = [candidate for candidate in stated if candidate.strength > Strength.ODD_ONE]
+    firm = [candidate for candidate in stated if candidate.strength > Firmness.ODD_ONE]
     chosen = _last(firm, kinds)
     if chosen is not None:
         return _taken_back(chosen, judged, only, kinds)
     if only and (len(judged) == 1 or ended):
-        return Candidate(only.letters, Strength.STATED, "the one option called correct", only.at, only.span)
-    odd = [candidate for candidate in stated if candidate.strength is Strength.ODD_ONE]
+        return Candidate(only.letters, Firmness.STATED, "the one option called correct", only.at, only.span)
+    odd = [candidate for candidate in stated if candidate.strength <= Firmness.ODD_ONE]
     if len({candidate.letter for candidate in odd}) == 1 and len(good) != 1 and odd[-1].letter not in good:
         return odd[-1]
     return None
@@ -305,7 +305,7 @@ def _since_correction(firm: list[Candidate], kinds: str) -> list[Candidate]:
     for index in range(len(firm) - 1, 0, -1):
         before, each = firm[index - 1], firm[index]
         if before.letter != each.letter and (
-            each.strength is Strength.CORRECTED or _CORRECTION.search(kinds, before.at, each.at)
+            each.strength is Firmness.CORRECTED or _CORRECTION.search(kinds, before.at, each.at)
         ):
             return firm[index:]
     return firm
@@ -326,7 +326,7 @@ def _of_contradicting(plain: list[Candidate], kinds: str) -> Candidate:
     if len({each.letter for each in reasoned}) == 1:
         return reasoned[-1]
     last = plain[-1]
-    if not reasoned and [each for each in plain if each.strength is Strength.FINAL] == [last]:
+    if not reasoned and [each for each in plain if each.strength is Firmness.FINAL] == [last]:
         return last
     said = [letter for letter, _ in groupby(each.letter for each in plain)]
     listed = " in a list" if len(said) > 2 and not reasoned else ""
@@ -349,5 +349,5 @@ def _taken_back(chosen: Candidate, judged: list[Judgement], only: Judgement | No
     if only and only.letters != chosen.letter and only.at > chosen.at:
         corrected = _JUST_CORRECTED.search(kinds, max(chosen.at, only.at - 8), only.at)
         if corrected or withdrawn:
-            return Candidate(only.letters, Strength.CORRECTED, "last correction", only.at, only.span)
+            return Candidate(only.letters, Firmness.CORRECTED, "last correction", only.at, only.span)
     return None if withdrawn else chosen

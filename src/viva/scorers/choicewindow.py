@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import cache, cached_property
 
 from viva.scorers import candidates
-from viva.scorers.candidates import Candidate, Group, Judgement, Strength
+from viva.scorers.candidates import Candidate, Firmness, Group, Judgement
 from viva.scorers.fold import BOX
 from viva.scorers.mentions import Marked
 from viva.scorers.optiontext import squeeze
@@ -103,7 +103,7 @@ class ChoiceWindow:
         """Whether it is one of several cases: "If it is a list, it's B; if it is an array, it's D."."""
         at = chosen.at - self.offset
         cases = [case for case in _CASE.finditer(self.kinds) if re.search("[LPl]", case.group())]
-        if chosen.strength > Strength.STATED or not any(case.start() <= at < case.end() for case in cases):
+        if chosen.strength > Firmness.STATED or not any(case.start() <= at < case.end() for case in cases):
             return False
         named = {
             self.marked.text[token.start].upper()
@@ -226,7 +226,7 @@ class ChoiceWindow:
         tokens = self.marked.tokens
         letter = group.letters if len(group.letters) == 1 else ""
         span = tokens[group.start].start, tokens[group.end - 1].end
-        return Candidate(letter, Strength.STATED, rule if letter else "several letters", group.start, span)
+        return Candidate(letter, Firmness.STATED, rule if letter else "several letters", group.start, span)
 
     def _find_items(self) -> list[Group]:
         """Letters that open a line or a sentence, as in a list of options."""
@@ -295,7 +295,7 @@ class ChoiceWindow:
                 continue
             run = run + group.letters if self.letters.startswith(run + group.letters) else ""
             if run == self.letters:
-                return [each for each in found if each.at < group.start or each.strength is Strength.CORRECTED]
+                return [each for each in found if each.at < group.start or each.strength is Firmness.CORRECTED]
         return found
 
     def judgements(self) -> list[Judgement]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from viva.scorers.candidates import Candidate, Strength
+from viva.scorers.candidates import Candidate, Firmness
 from viva.scorers.lexicon import phrases, unaccented
 from viva.scorers.mentions import Marked
 
@@ -65,7 +65,7 @@ def concluded(marked: Marked) -> Candidate | None:
     text = marked.text[marked.tokens[start].start : marked.tokens[end - 1].end]
     if found_in("comparison", text) or not any(_points(marked, index, start, end) for index in at):
         return None
-    return Candidate(letter, Strength.STATED, RULE, at[-1], (marked.tokens[start].start, marked.tokens[end - 1].end))
+    return Candidate(letter, Firmness.STATED, RULE, at[-1], (marked.tokens[start].start, marked.tokens[end - 1].end))
 
 
 def _introduced(marked: Marked, index: int, start: int, end: int) -> bool:

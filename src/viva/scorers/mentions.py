@@ -94,7 +94,7 @@ def mark(text: str, letters: str, language: str, options: Sequence[str]) -> Mark
     text = with_letters(text, letters, options)
     tokens = lexicon(letters).lex(text)
     raw = [token.kind for token in tokens]
-    for index in [index for index, kind in enumerate(raw) if kind == "L"]:
+    for index in _letters_in(raw):
         if text[tokens[index].start].islower():
             raw[index] = _lower_case(text, tokens, index)
     if _several(letters).search(text):
@@ -104,11 +104,15 @@ def mark(text: str, letters: str, language: str, options: Sequence[str]) -> Mark
                 if set(word) <= set(letters) and list(word) == sorted(set(word)):
                     raw[index] = "M"
     kinds = raw.copy()
-    for index in [index for index, kind in enumerate(raw) if kind == "L"]:
+    for index in _letters_in(raw):
         kinds[index] = _Mention(text, tokens, raw, index, language).kind(letters, options)
     if "I" in letters:
         _sort_out_numerals(text, tokens, kinds, options)
     return Marked(text, tokens, "".join(kinds))
+
+
+def _letters_in(kinds: list[str]) -> list[int]:
+    return [match.start() for match in re.finditer("L", "".join(kinds))]
 
 
 _NUMERAL = re.compile(r"(?<![a-zA-Z])(?:I{2,3}|IV|VI{0,3}|IX|i{2,3}|iv|vi{0,3}|ix)(?![a-zA-Z])")

@@ -14,12 +14,12 @@ from collections.abc import Sequence
 from functools import cache
 
 from viva.scorers import candidates
-from viva.scorers.fold import fold
+from viva.scorers.fold import after_thinking, fold
 from viva.scorers.lexicon import phrases
 from viva.scorers.mentions import mark
 from viva.scorers.optiontext import squeeze
 from viva.scorers.reading import EMPTY, UNPARSED, Reading
-from viva.scorers.reading.slots import UNSURE, Slot, Unsure, marked, resolve, stated
+from viva.scorers.reading.slots import UNSURE, Slot, Strength, Unsure, marked, resolve, stated
 
 LONGEST = 20_000
 """Characters; no selection is longer."""
@@ -54,7 +54,11 @@ _SEPARATORS = re.compile(
 _LETTERED = re.compile(r"[\s\-*_•(\[\"']{0,6}([A-Za-z])\s?[)\].:*_\"']{1,4}(\s*)(.*)", re.DOTALL)
 _LISTED_BELOW = re.compile(r"\s*(?:[-*•]|\d{1,2}[.)]|[(\[*]{0,3}[A-Z][)\].:*])\s*\S[^\n]*\n")
 _REASON = re.compile(r"[.;]\s|\n|,? (?=(?:because|since|as both|as all)\b)")
-_JOINED = re.compile(r"(?<=[A-Z)\]]) ?(?:和|与|及|以及|跟) ?(?=[(\[]?[A-Z](?![a-z]))", re.IGNORECASE)
+_LETTERS_ALONE = re.compile(r"[ \t*_>(\[]{0,6}[A-Z](?:[A-Z ,;&)(\]\[.]|(?<= )and(?= )){0,60}[*_ ]{0,4}")
+_JOINED = re.compile(
+    r"(?<=[A-Z)\]])(?: ?(?:和|与|及|以及|跟|と|や) ?| (?-i:und|et|y|e|en|och|и|và|dan) )(?=[(\[]?[A-Z](?![a-z]))",
+    re.IGNORECASE,
+)
 _ADDED = re.compile(r"\b(?:also|too|as well(?! as\b))\b", re.IGNORECASE)
 _TAG = re.compile(r"<[a-z/|_]{1,20}>|\[/?INST\]")
 _ALL_EXCEPT = re.compile(
@@ -66,39 +70,63 @@ _ALL_EXCEPT = re.compile(
 _LISTED = re.compile(r"[\n;]+|\",\s*\"|',\s*'|, |,? and ")
 
 
-def read_selection(text: str, *, letters: str, options: Sequence[str] = ()) -> Reading:
-    """The letters that `text` names, in the order of the options ("ACD"); unparsed where it says anything else."""
-    plain = _LATEX.sub("", unicodedata.normalize("NFKC", text)) if len(text) <= LONGEST else text
+def read_selection(reply: str, *, letters: str, options: Sequence[str] = (), ended: bool = True) -> Reading:
+    """The letters that `reply` names, in the order of the options ("ACD"); unparsed where it says anything else.
+
+    What was cut off (not `ended`) may name one more: it is read where a slot holds a selection.
+    """
+    start, unfinished = after_thinking(reply)
+    text = "" if unfinished else reply[start:]
+    if not text.strip():
+        return Reading(UNPARSED if unfinished else EMPTY, rule="unfinished thinking" if unfinished else "nothing there")
+    plain = _LATEX.sub("", unicodedata.normalize("NFKC", text)) if len(text) <= LONGEST else ""
     plain = re.sub(r"[^\S\n]+", " ", plain).strip()
-    if not plain:
-        return Reading(EMPTY, rule="nothing there")
     plain = _NUMBERED.sub(" ", plain).strip()
-    plain = plain if len(plain) <= LONGEST else ""
     known = {squeeze(option): letter for letter, option in zip(letters, options, strict=False) if squeeze(option)}
     if len(known) < len(options):
         known = {}  # two read alike: their texts tell nothing
+    reading = _of_whole(plain, letters, known) if ended else None
+    decided = reading or _in_prose(text, plain, letters, known, options, ended=ended)
+    if decided is None:
+        return Reading(UNPARSED, rule="names no selection")
+    chosen, rule = decided
+    return Reading("".join(letter for letter in letters if letter in chosen), (start, len(reply)), rule)
+
+
+def _of_whole(plain: str, letters: str, known: dict[str, str]) -> tuple[set[str], str] | None:
+    """What a reply selects that says nothing else, but for a reason at its end."""
     for rule, read in (("letters", _bare), ("lettered options", _lettered), ("the options' own texts", _own_texts)):
         if plain and (found := read(plain, letters, known)):
-            return _reading(found, letters, text, rule)
+            return found, rule
     if _EVERYTHING.fullmatch(plain):
-        return _reading(set(letters), letters, text, "all of them")
+        return set(letters), "all of them"
     head, *reason = _REASON.split(plain, maxsplit=1)
     reasoned = reason and not _names(reason[0], letters) and squeeze(reason[0]) not in known
     if reasoned and (found := _bare(head, letters, known)):
-        return _reading(found, letters, text, "letters, and a reason")
-    return _in_prose(text, plain, letters, known, options)
+        return found, "letters, and a reason"
+    return None
 
 
-def _in_prose(text: str, plain: str, letters: str, known: dict[str, str], options: Sequence[str]) -> Reading:
+def _in_prose(
+    text: str, plain: str, letters: str, known: dict[str, str], options: Sequence[str], *, ended: bool
+) -> tuple[set[str], str] | None:
     """What a reply in sentences selects: where a slot holds a selection, or where it judges every option."""
-    decided = resolve([*marked(text), *stated(text, letters=True)], lambda slot: _of_slot(slot, letters, known))
-    if decided is not None and not isinstance(decided[0], Unsure):
-        return _reading(decided[0], letters, text, decided[1].rule)
-    if decided is None and (found := _except(plain, letters)):
-        return _reading(found, letters, text, "all except some")
-    if decided is None and (found := _judged(text, letters, options)):
-        return _reading(found, letters, text, "every option judged")
-    return Reading(UNPARSED, rule="names no selection")
+    last = text.rstrip().rpartition("\n")[2]
+    slots = [*marked(text), *stated(text, letters=True)]
+    slots += [Slot(last, (len(text) - len(last), len(text)), Strength.LAST, "letters on the last line")] * ended
+    end = len(text.rstrip()) if not ended else len(text) + 1
+
+    def parse(slot: Slot) -> set[str] | Unsure | None:
+        goes_on = slot.strength < Strength.MARKED and slot.span[1] >= end  # "The options are A, C and"
+        return UNSURE if goes_on else _of_slot(slot, letters, known)
+
+    decided = resolve(slots, parse)
+    if decided is not None:
+        return None if isinstance(decided[0], Unsure) else (decided[0], decided[1].rule)
+    if found := _except(plain, letters):
+        return found, "all except some"
+    found = _judged(text, letters, options)
+    return (found, "every option judged") if found else None
 
 
 def _of_slot(slot: Slot, letters: str, known: dict[str, str]) -> set[str] | Unsure | None:
@@ -106,6 +134,9 @@ def _of_slot(slot: Slot, letters: str, known: dict[str, str]) -> set[str] | Unsu
 
     A lone "so C is correct" is none: replies go through the options one by one.
     """
+    if slot.strength is Strength.LAST:
+        found = _bare(slot.text, letters, known) if _LETTERS_ALONE.fullmatch(slot.text) else None
+        return found
     listed = "\n" in slot.rest and _LISTED_BELOW.match(slot.rest) is not None
     if not listed and _names(slot.rest[len(slot.text) :].strip(" .\n*"), letters):
         return UNSURE
@@ -145,10 +176,6 @@ def _judged(text: str, letters: str, options: Sequence[str]) -> set[str] | None:
     if any(len(found) != 1 for found in verdicts.values()):
         return None
     return {letter for letter, found in verdicts.items() if True in found} or None
-
-
-def _reading(found: set[str], letters: str, text: str, rule: str) -> Reading:
-    return Reading("".join(letter for letter in letters if letter in found), (0, len(text)), rule)
 
 
 def _names(text: str, letters: str) -> bool:

@@ -1,151 +1,219 @@
 """The truth value that a reply commits to.
 
-CS-Bench (arXiv 2406.08587) grades assertions by true or false. The same steps as for letters (`choice.py`): the reply
-becomes a string of kinds, claims about the statement are found in it (`claims.py`), and the firmest one counts.
+CS-Bench (arXiv 2406.08587) grades assertions by true or false. A truth value is one of two letters, `T` and `F`: words
+for them become letters, turned over where the clause denies them ("I don't think it is true"). What commits to a letter
+(`candidates.py`, `choice.resolve`) or puts it in a slot (reading/slots.py) is the same for both.
 """
 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from collections.abc import Iterator
+from functools import cache, lru_cache
+from typing import Final
 
-from viva.scorers.claims import Claim, Firmness, View
+from viva.scorers import candidates
+from viva.scorers.candidates import Candidate, Firmness, Group
+from viva.scorers.choice import resolve
 from viva.scorers.conclusion import finished, last_sentence
 from viva.scorers.fold import fold, windows
+from viva.scorers.lexicon import Lexicon, Token
+from viva.scorers.mentions import Marked
 from viva.scorers.reading import UNPARSED, Reading
 from viva.scorers.reading.segments import found_retraction, read_visible
+from viva.scorers.reading.slots import UNSURE, Slot, Strength, Unsure, marked, stated, truth_in
+from viva.scorers.reading.slots import resolve as settle
 
+VALUES: Final = {"T": "true", "F": "false"}
 _SHORT = 40
-_TALLY = re.compile(r"\s{0,4}\{\s{0,4}\"(?:true|false)\"\s{0,2}:", re.IGNORECASE)
-"""{"true": 0.3, "false": 0.7}: names both."""
-
-
-def read_truth(reply: str, *, language: str = "en") -> Reading:
-    """Read "true" or "false" as the reply commits to it, in any of the languages, or why it does not.
-
-    `language` is there for symmetry with `read_choice`: no truth word means different things in two of the languages.
-    """
-    del language
-    return _short(reply) if len(reply) <= _SHORT else _read(reply)
-
-
-@lru_cache(maxsize=4096)
-def _short(reply: str) -> Reading:
-    """Short replies come again and again: read once by the rules, then remembered."""
-    return _read(reply)
-
-
-def _read(reply: str) -> Reading:
-    return read_visible(reply, lambda start, end: _read_part(reply, start, end))
-
-
-def _word(value: bool) -> str:
-    return "true" if value else "false"
-
-
-def _read_part(reply: str, start: int, end: int) -> Reading:
-    if _TALLY.match(reply, start):
-        return Reading(UNPARSED, None, "true and false")
-    if (found := in_json(reply[start:end])) is not None:
-        return Reading(_word(found[0]), found[1], "value in JSON").moved(start)
-    claims: list[Claim] = []
-    kinds = ""
-    view: View | None = None
-    for first, last in windows(reply, start, end):
-        view = View(fold(reply[first:last]), first, len(kinds), at_beginning=first == start)
-        claims.extend(view.claims())
-        kinds += view.kinds
-    chosen = resolve(claims, kinds)
-    if view and chosen and chosen.value is not None and found_retraction(view.text, chosen.span[1] - view.base):
-        chosen = None
-    if chosen is None:
-        return _closing(view) if view else Reading(UNPARSED)
-    if chosen.value is None:
-        return Reading(UNPARSED, None, chosen.rule)
-    return Reading(_word(chosen.value), chosen.span, chosen.rule)
-
-
-def _closing(view: View) -> Reading:
-    """What the last sentence suggests where nothing claims a value."""
-    closing = closing_value(view.text, view.kinds)
-    if closing is None:
-        return Reading(UNPARSED)
-    token = view.tokens[closing[1]]
-    return Reading(_word(closing[0]), (token.start, token.end), "closing sentence").moved(view.base)
-
-
-def resolve(claims: list[Claim], kinds: str) -> Claim | None:
-    """The claim that counts: the last final one, else the last correction, else the first word, else what is stated.
-
-    A first word yields to a later statement only across a correction. Of statements those about the answer or "the
-    statement" beat those about "this" and "it", and both beat a bare yes or no; if the best of them differ, the reply
-    has committed to nothing.
-    """
-    for firmness in (Firmness.FINAL, Firmness.CORRECTED):
-        found = [claim for claim in claims if claim.firmness is firmness]
-        if found:
-            later = [claim for claim in claims if claim.at > found[-1].at and claim.firmness is Firmness.CORRECTED]
-            return later[-1] if later else found[-1]
-    stated = [claim for claim in claims if claim.firmness in {Firmness.SAID, Firmness.STATED}]
-    opened = next((claim for claim in claims if claim.firmness is Firmness.OPENED), None)
-    if opened:
-        later = [claim for claim in stated if claim.value is not None and re.search("b", kinds[opened.at : claim.at])]
-        return later[-1] if later else opened
-    for firmness in (Firmness.STATED, Firmness.SAID, Firmness.NODDED):
-        found = [claim for claim in claims if claim.firmness is firmness]
-        if len({claim.value for claim in found}) > 1:
-            return Claim(None, firmness, "true and false", 0, (0, 0))
-        if found:
-            return found[-1]
-    return None
-
-
-_JSON = re.compile(
-    r"\"([^\"\n]{2,40})\"\s{0,4}[:：]\s{0,4}\"?(true|false|正确|错误|wahr|falsch|vrai|faux)\"?\s{0,4}(?=[,}\n])",
+_OPENS = "truth value at the beginning"
+_LABEL = re.compile(
+    r"(?<![\w.])\(?[A-D][).:]{1,2} {0,2}(?=(?:true|false|wahr|falsch|vrai|faux|richtig)\b|正确|错误|对|错)"
+    r"|(?<=\w) ?\"[^\"\n]{12,300}\"",
     re.IGNORECASE,
 )
-_KEY = re.compile(
-    r"true|truth|answer|correct|verdict|label|value|valid|judg|statement|result|判断|答案|antwort|reponse"
+"""A letter in front of a truth value ("B. False"); the statement quoted, which the reply does not say itself."""
+_BEHIND = re.compile(
+    r"(?<=[^\W_])[ *]{0,4}(?:[✓✔√✅☑✗✘×❌☒✖]"
+    r"|\((?!if |in |only |when |for |under |at |with )[^()\n]{2,60}\))[.。]?\s{0,4}$"
 )
-_NOT_KEY = re.compile(r"^true$|false|wrong|incorrect|invalid|not|falsch|explan|reason")
-_TRUE = frozenset({"true", "正确", "wahr", "vrai"})
-_UNSURE = re.compile(r"[%hi?YZX/~]")
-_VALUE = re.compile(r"(!{0,2}[fSs]?)([TF])(?=$|r|,r|o$)")
-_CORRECTED = re.compile(r"[Fb],(?=f{0,3}=[TF])")
-_LED = re.compile(
-    r"S[^TF.n!c?]{0,10}$|^f{1,3}=$|(?:^|[.n,])(?:s|fs)=[fc]{0,2}$|^G[fsSr,:V]{0,4}(?:,r?w,)?$|N[^TF.n!?]{0,8}$|[VG][fSsN:V,]{0,3}$|[VG][fSsN:V,]{0,2}[SsN][f=]{1,2}$|S[=fcw]{0,4}$"
+"""A tick or an aside at the end: "TRUE (high confidence)"."""
+_WORD = re.compile(r"(?:!{1,3}[fSs]?)?[TUYZ]|[!=b](?=$|[.n])|^[!=b](?=,)")
+_ALONE = {**dict.fromkeys(("不是", "否", "no", "nein", "non", "nope", "不对", "不"), "F"), "是": "T"}
+"""Words of grammar, and answers where they are alone."""
+_DENIED = re.compile(r"!([^.n,:TULYZ]{0,5}[NSsV=hf])?[^.n,:TULYZc]{0,5}$|!$")
+_DENIED_AFTER = re.compile(r"[fSsFw]{1,5}!(?=[.n,]|$)")
+_PARTLY_BEFORE = re.compile(r"%[f=!Ss]{0,3}$")
+_PARTLY_AFTER = re.compile(r"[fSs]{0,2}%|,?%[fSsw]")
+_CONDITION = re.compile(r"(?:^|[.n])[cf]{0,2}%[^.nFbc]*,[^.nFbc]*$")
+_PAUSE = re.compile(r"$|[.n,r\-]")
+_OPEN_LEFT = re.compile(r"n?[f,.\-XYZ]{0,3}")
+_OPEN_RIGHT = re.compile(r"$|[.n,r:\-?cFb]|S(?=$|[.n])|!(?=[.nf,])|N(?=$|[.n])")
+_LAST_LEFT = re.compile(r"n[f\-]{0,2}$|\?$")
+_LAST_RIGHT = re.compile(r"\.?[n.]{0,3}$")
+_DOUBTED = re.compile(r"[hi][^.nFbc,:]{0,12}$")
+_THAT = re.compile(r"\W{0,3}(?:that|dass|que)\b")
+_ENDS_IN = re.compile(
+    r"[^LP%h?i!~/]*(?:S[^LP%h?i!~/]{0,14}|F(?:[fs,=r]|w(?=,)){0,8}|(?<![^,])f?s=[fc]{0,2})L(?:$|,?r.*)"
 )
 
 
-def in_json(text: str) -> tuple[bool, tuple[int, int]] | None:
-    """The truth value of a JSON object, where its telling keys agree on one."""
-    if not text.lstrip(" \t\r\n`").startswith(("{", "json")):
-        return None
-    found = [
-        match
-        for match in _JSON.finditer(text[:4000])
-        if _KEY.search(match[1].lower()) and not _NOT_KEY.search(match[1].lower())
-    ]
-    values = {match[2].lower() in _TRUE for match in found}
-    return (values.pop(), found[0].span(2)) if len(values) == 1 else None
+@cache
+def _lexicon() -> Lexicon:
+    return Lexicon("truth", {"T": "Y", "F": "Z", "W": "Y", "V": "Y"})
 
 
-def closing_value(text: str, kinds: str) -> tuple[bool, int] | None:
-    """The value that the last sentence ends in, said of the statement, and the token it stands at."""
-    start, end = last_sentence(kinds)
-    if not finished(text) or end - start > 40 or kinds.startswith("?", end):
+class Valued(Marked, frozen=True):
+    """A reply's tokens in which truth values are letters: `L` where a word says so, `P` yes and no."""
+
+    values: dict[int, str]
+
+    def letters(self, index: int) -> str:
+        """The truth value, both where it is hedged."""
+        return self.values.get(index, "TF")
+
+
+def mark(text: str) -> Valued:
+    """Lex a folded text, and make letters of its truth values."""
+    for aside in (_LABEL, _BEHIND):
+        text = aside.sub(lambda match: " " * len(match.group()), text)
+    lexed = _lexicon().lex(text)
+    raw = "".join(token.kind for token in lexed).replace("!,", "b,")
+    tokens: list[Token] = []
+    kinds = ""
+    values: dict[int, str] = {}
+    at = 0
+    for match in _WORD.finditer(raw):
+        start, end = match.span()
+        kind = raw[end - 1]
+        value = "T" if kind in "TY" else "F"
+        if kind not in "TUYZ":
+            value = _ALONE.get(text[lexed[end - 1].start : lexed[end - 1].end].lower(), "")
+        if not value or (kind in "YZ" and not _PAUSE.match(raw, end)):
+            continue
+        tokens += lexed[at:start]
+        kinds += raw[at:start]
+        at = end
+        negated = raw.count("!", start, end - (kind not in "TUYZ")) + (_DENIED_AFTER.match(raw, end) is not None)
+        if kind in "TU" and (before := _DENIED.search(kinds, max(0, len(kinds) - 16))):
+            kinds = kinds[: before.start()] + "=" + kinds[before.start() + 1 :]
+            negated += 1
+        hedged = _PARTLY_BEFORE.search(kinds[-4:]) or _PARTLY_AFTER.match(raw, end) or _CONDITION.search(kinds[-200:])
+        values[len(kinds)] = "TF" if hedged else value if negated % 2 == 0 else "TF".replace(value, "")
+        tokens.append(Token("L", lexed[start].start, lexed[end - 1].end))
+        kinds += "L" if kind in "TU" else "P"
+    return Valued(text, tokens + lexed[at:], kinds + raw[at:], values)
+
+
+def read_truth(reply: str, *, ended: bool = True) -> Reading:
+    """Read "true" or "false" as the reply commits to it, in any of the languages, or why it does not.
+
+    `ended`: whether the reply ended by itself; what was cut off has no last resort.
+    """
+    return _short(reply, ended) if len(reply) <= _SHORT else _read(reply, ended)
+
+
+def _read(reply: str, ended: bool) -> Reading:
+    return read_visible(reply, lambda start, end: _read_part(reply[start:end], ended=ended).moved(start))
+
+
+_short = lru_cache(maxsize=4096)(_read)
+"""Short replies come again and again."""
+
+
+def _value(slot: Slot) -> str | Unsure | None:
+    shown = mark(fold(slot.text))
+    named = set("".join(shown.values.values()))
+    if not named:
+        return truth_in(slot.text)
+    if len(named) > 1 or "h" in shown.kinds:
+        return UNSURE
+    return named.pop()
+
+
+def _stated(marked: Valued, base: int, offset: int) -> Iterator[Candidate]:
+    """What commits to a truth value, in order."""
+    denied = 0
+    for group in candidates.groups(marked, "TF"):
+        left = marked.kinds[max(0, group.start - 24) : group.start]
+        both = group.end - group.start > 1 and len(group.letters) > 1
+        if both and not (left.endswith((":", "=")) and marked.kinds[group.end : group.end + 1] in {"", ".", "n"}):
+            continue  # "true or false?"
+        found = _alone(marked, group, first=not offset)
+        if found is None and not _DOUBTED.search(left):
+            found = candidates.candidate(marked, group, "truth")
+        if found is None:
+            continue
+        strength, letter = found.strength, found.letter
+        if group.start < denied and letter:
+            letter = "TF".replace(letter, "")
+        if marked.kinds[group.start] == "L" and _THAT.match(marked.text, marked.tokens[group.end - 1].end):
+            if "c" in marked.kinds[group.end : group.end + 40].split("n")[0]:
+                continue
+            strength = Firmness.NODDED
+            denied = marked.kinds.find(".", group.end) if letter == "F" else 0
+        yield Candidate(letter, strength, found.rule, found.at + offset, (found.span[0] + base, found.span[1] + base))
+
+
+def _alone(marked: Valued, group: Group, *, first: bool) -> Candidate | None:
+    """The value that opens the reply, or is alone on its last line."""
+    kinds = marked.kinds
+    span = marked.tokens[group.start].start, marked.tokens[group.end - 1].end
+    if (
+        first
+        and "{" not in marked.text[: span[0]]
+        and _OPEN_LEFT.fullmatch(kinds, 0, group.start)
+        and _OPEN_RIGHT.match(kinds, group.end)
+    ):
+        nodded = kinds[group.start] == "P" and len(kinds) > group.end + 1
+        strength = Firmness.NODDED if nodded else Firmness.STATED
+    elif _LAST_LEFT.search(kinds, max(0, group.start - 3), group.start) and _LAST_RIGHT.match(kinds, group.end):
+        strength = Firmness.FINAL
+    else:
         return None
-    clause = kinds.rfind(",", start, end) + 1
-    if "c" in kinds[clause:end] and not re.search("[TF]", kinds[start:clause]):
-        start = max(start, clause)  # "I am not sure, but hold the statement to be true"
-    if corrected := _CORRECTED.match(kinds, start):
-        start = corrected.end()  # "不对,应该是错误"
-    sentence = kinds[start:end].rstrip("-")
-    if len(re.findall("[TF]", sentence)) != 1 or _UNSURE.search(sentence):
-        return None
-    match = _VALUE.search(sentence)
-    if match is None or "!" in sentence[: match.start()] or "!" in sentence[match.end() :]:
-        return None
-    if not _LED.search(sentence[: match.start()]):
-        return None
-    return (match[2] == "T") == (match[1].count("!") % 2 == 0), start + match.start(2)
+    return Candidate(group.letters if len(group.letters) == 1 else "", strength, _OPENS, group.start, span)
+
+
+def _closing(marked: Valued, base: int) -> Reading:
+    """What the last sentence says of the statement where nothing claims a value."""
+    start, end = last_sentence(marked.kinds)
+    clause = max(marked.kinds.rfind(",", start, end), start - 1) + 1
+    start = clause if "c" in marked.kinds[clause:end] else start
+    at = marked.kinds.find("L", start, end)
+    if not finished(marked.text) or not _ENDS_IN.fullmatch(marked.kinds[start:end]) or len(marked.values[at]) > 1:
+        return Reading(UNPARSED)
+    token = marked.tokens[at]
+    return Reading(VALUES[marked.values[at]], (token.start, token.end), "closing sentence").moved(base)
+
+
+def _of(value: str | Unsure, slot: Slot) -> Reading:
+    if isinstance(value, Unsure):
+        return Reading(UNPARSED, None, "true and false")
+    return Reading(VALUES[value], slot.span, slot.rule)
+
+
+def _read_part(text: str, *, ended: bool) -> Reading:
+    if decided := settle(marked(text, judgements=True), _value):
+        return _of(*decided)
+    said: list[Candidate] = []
+    kinds = ""
+    for first, last in windows(text, 0, len(text)):
+        shown = mark(fold(text[first:last]))
+        said += _stated(shown, first, len(kinds))
+        kinds += shown.kinds
+    said = [each for each in said if each.strength > Firmness.NODDED] or said
+    if said and said[0].rule == _OPENS:
+        later = [each for each in said if each.strength > Firmness.STATED or "b" in kinds[said[0].at : each.at]]
+        said = later or said[:1]
+    chosen = resolve(said, [], kinds)
+    if chosen and found_retraction(shown.text, chosen.span[1] - first):
+        chosen = None
+    if chosen is None:
+        everything = Slot(text, (0, len(text)), Strength.WHOLE, "whole reply")
+        slots = [*stated(text, judgements=True), everything]
+        if decided := settle(slots, lambda slot: truth_in(slot.text), ended=ended):
+            return _of(*decided)
+        return _closing(shown, first) if ended else Reading(UNPARSED)
+    if not chosen.letter:
+        return Reading(UNPARSED, None, "true and false")
+    return Reading(VALUES[chosen.letter], chosen.span, chosen.rule)

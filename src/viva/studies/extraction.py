@@ -82,9 +82,9 @@ def reading_of(row: Row) -> Reading:
                 ended=ended,
             )
         case "choices":
-            return read_selection(row.reply, letters=letters, options=options)
+            return read_selection(row.reply, letters=letters, options=options, ended=ended)
         case "truth":
-            return read_truth(row.reply, language=row.language)
+            return read_truth(row.reply, ended=ended)
         case "number":
             number, reading = read_number(row.reply, ended=ended)
             return _with(number.text if number else None, reading)

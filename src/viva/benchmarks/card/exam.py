@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from viva.benchmarks.card.cells import FILE, LETTERS
+from viva.benchmarks.card.cells import FILE
 from viva.benchmarks.card.instructions import follows
 from viva.benchmarks.card.model import Card, Macro
 from viva.benchmarks.card.table import MOST_TAGS, QuestionTable
@@ -19,16 +19,14 @@ from viva.benchmarks.sets import spread
 from viva.prompting import Templates, fill, gap_between
 from viva.scorers.drop import drop_scores
 from viva.scorers.fold import after_thinking
-from viva.scorers.grading import grade_reading, grade_term, no_reply, outcome_of
+from viva.scorers.grading import ended, grade_choices, grade_reading, grade_term, no_reply, outcome_of
 from viva.scorers.mathanswer import same_answer
 from viva.scorers.number import same_number
 from viva.scorers.reading import UNPARSED, Reading
 from viva.scorers.reading.values import read_formula, read_number, read_term, read_words
-from viva.scorers.selection import grade_selection, read_selection
 from viva.scorers.squad import exact_match, token_f1
 from viva.scorers.truth import read_truth
 from viva.types import (
-    CUT_OFF,
     NOTHING,
     Aggregate,
     Defect,
@@ -159,9 +157,9 @@ class CardExam(JudgedExam, MultipleChoiceExam):
             return super().score(question, response)
         if response.text.strip():
             return self._of_text(question, question.answer, response, evidence)
-        ended: dict[str, Outcome] = {"length": "truncated", "filter": "refused"}
-        nothing = ended.get(response.stop_reason, "empty")
-        return Score(value=None, outcome=nothing, explanation="the reply holds nothing visible")
+        nothing: dict[str, Outcome] = {"length": "truncated", "filter": "refused"}
+        outcome = nothing.get(response.stop_reason, "empty")
+        return Score(value=None, outcome=outcome, explanation="the reply holds nothing visible")
 
     def _of_text(self, question: Question, gold: str, response: Response, evidence: Evidence) -> Score:
         if question.kind == "open":
@@ -199,15 +197,9 @@ class CardExam(JudgedExam, MultipleChoiceExam):
     def _by_rule(self, question: Question, gold: str, response: Response) -> Score:
         accepted = (gold, *question.accepted)
         if question.kind == "truth":
-            return grade_reading(read_truth(response.text, language=question.language), gold, response)
+            return grade_reading(read_truth(response.text, ended=ended(response)), gold, response)
         if question.kind == "choices":
-            letters = LETTERS[: len(question.options)]
-            reading = read_selection(response.text, letters=letters, options=question.options)
-            score = grade_reading(reading, gold, response)
-            if not reading.committed:
-                return score
-            value = grade_selection(reading.read, gold)
-            return msgspec.structs.replace(score, value=value, outcome=outcome_of(value))
+            return grade_choices(question, gold, response)
         if self._card.format in ("number", "math"):
             graded = _number if self._card.format == "number" else _math
             return graded(response, accepted, self._card.tolerance)
@@ -249,10 +241,6 @@ class CardExam(JudgedExam, MultipleChoiceExam):
         return Aggregate("Overall", over=chosen.macro if isinstance(chosen, Macro) else "")
 
 
-def _ended(response: Response) -> bool:
-    return response.stop_reason not in CUT_OFF
-
-
 def _visible(response: Response) -> str | None:
     """Return what follows the thinking; None where it has no end."""
     start, unfinished = after_thinking(response.text)
@@ -264,7 +252,7 @@ def _unread(response: Response, why: str) -> Score:
 
 
 def _number(response: Response, accepted: Sequence[str], tolerance: float) -> Score:
-    number, reading = read_number(response.text, ended=_ended(response))
+    number, reading = read_number(response.text, ended=ended(response))
     if number is None:
         return grade_reading(reading, "", response)
     value = float(same_number(number, accepted, tolerance) is not None)
@@ -273,7 +261,7 @@ def _number(response: Response, accepted: Sequence[str], tolerance: float) -> Sc
 
 
 def _math(response: Response, accepted: Sequence[str], tolerance: float) -> Score:
-    said, reading = read_formula(response.text, accepted, ended=_ended(response))
+    said, reading = read_formula(response.text, accepted, ended=ended(response))
     if said is None:
         return grade_reading(reading, "", response)
     same = same_answer(said, accepted, tolerance)
@@ -283,12 +271,12 @@ def _math(response: Response, accepted: Sequence[str], tolerance: float) -> Scor
 
 
 def _term(response: Response, accepted: Sequence[str]) -> Score:
-    return grade_term(*read_term(response.text, accepted, ended=_ended(response)), response)
+    return grade_term(*read_term(response.text, accepted, ended=ended(response)), response)
 
 
 def _phrase(response: Response, accepted: Sequence[str], *, drop: bool = False) -> Score:
     """Exact match is the score, F1 a part of it: of what the reply states as its answer."""
-    said, reading = read_words(response.text, ended=_ended(response))
+    said, reading = read_words(response.text, ended=ended(response))
     if said is None:
         return grade_reading(reading, "", response)
     exact, overlap = drop_scores(said, accepted) if drop else (exact_match(said, accepted), token_f1(said, accepted))

@@ -17,21 +17,17 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import msgspec
-
-from viva.benchmarks.clrbench.loading import LETTERS, TITLES, read_records, to_questions
+from viva.benchmarks.clrbench.loading import TITLES, read_records, to_questions
 from viva.benchmarks.judged import JudgedExam
 from viva.benchmarks.multiple_choice import MultipleChoiceExam
 from viva.benchmarks.rationale.combining import compared
 from viva.benchmarks.sets import fingerprint, locate
 from viva.prompting import Templates, fill, read_templates
-from viva.scorers.grading import because, grade_reading, grade_term, outcome_of
+from viva.scorers.grading import because, ended, grade_choices, grade_reading, grade_term
 from viva.scorers.reading.values import read_term
-from viva.scorers.selection import grade_selection, read_selection
 from viva.scorers.truth import read_truth
 from viva.types import (
     ANSWER,
-    CUT_OFF,
     NOTHING,
     Aggregate,
     BenchmarkInfo,
@@ -144,17 +140,16 @@ class CLRBenchExam(JudgedExam, MultipleChoiceExam):
         if response.error or (question.kind == "choice" and text.strip()):
             return super().score(question, response)
         if not text.strip():
-            ended: dict[str, Outcome] = {"length": "truncated", "thinking": "truncated", "filter": "refused"}
-            nothing = ended.get(response.stop_reason, "empty")
-            return Score(value=None, outcome=nothing, explanation=because("the reply holds no answer", response))
+            nothing: dict[str, Outcome] = {"length": "truncated", "thinking": "truncated", "filter": "refused"}
+            outcome = nothing.get(response.stop_reason, "empty")
+            return Score(value=None, outcome=outcome, explanation=because("the reply holds no answer", response))
         match question.kind:
             case "truth":
-                return grade_reading(read_truth(text, language="en"), gold, response)
+                return grade_reading(read_truth(text, ended=ended(response)), gold, response)
             case "choices":
-                return _selection(question, gold, response)
+                return grade_choices(question, gold, response)
             case "term":
-                whole = response.stop_reason not in CUT_OFF
-                return grade_term(*read_term(text, (gold, *question.accepted), ended=whole), response)
+                return grade_term(*read_term(text, (gold, *question.accepted), ended=ended(response)), response)
             case _:
                 return self.judged(question, response, evidence)
 
@@ -176,17 +171,6 @@ class CLRBenchExam(JudgedExam, MultipleChoiceExam):
         )
 
 
-def _selection(question: Question, gold: str, response: Response) -> Score:
-    """The letters that a reply selects, and which share of the right ones they are."""
-    letters = LETTERS[: len(question.options)]
-    reading = read_selection(response.text, letters=letters, options=question.options)
-    score = grade_reading(reading, gold, response)
-    if not reading.committed:
-        return score
-    value = grade_selection(reading.read, gold)
-    return msgspec.structs.replace(score, value=value, outcome=outcome_of(value))
-
-
 def _bundled_templates() -> dict[str, object]:
     return {**read_templates(HERE / "prompts.toml"), "judge": read_templates(HERE / "judge.toml")}
 
@@ -202,7 +186,7 @@ class CLRBench:
         languages=("en",),
         formats=tuple(TITLES.values()),
         size="1,018 questions of 16 disciplines: 217 MC, 111 MS, 316 TF, 105 FB, 269 OE",
-        version="5",
+        version="6",
         source="from the authors; any set in the schema of benchmarks/clrbench/README.md",
         shots=1,
         default_shots=1,

@@ -34,7 +34,7 @@ from viva.benchmarks.multiple_choice import MultipleChoiceExam
 from viva.benchmarks.sets import fingerprint, locate
 from viva.errors import DataError, option
 from viva.prompting import BREAKS, Templates, chosen_text, fill, gap_between, read_templates
-from viva.scorers.grading import because, grade_reading
+from viva.scorers.grading import because, ended, grade_reading
 from viva.scorers.resolution import Decision
 from viva.scorers.truth import read_truth
 from viva.scorers.verdict import reasons
@@ -172,7 +172,7 @@ class CSBenchExam(JudgedExam, MultipleChoiceExam):
         return self.judged(question, response, evidence)
 
     def _truth(self, question: Question, gold: str, response: Response) -> Score:
-        score = grade_reading(read_truth(response.text, language=question.language), gold, response)
+        score = grade_reading(read_truth(response.text, ended=ended(response)), gold, response)
         if self.spec.as_published:
             why = "as published: the script compares lower case with upper case, so no assertion is ever right"
             return Score(value=0.0, outcome="wrong", answer=score.answer, explanation=why)
@@ -254,7 +254,7 @@ class CSBench:
         more_languages=True,
         formats=tuple(KINDS),
         size="2,183 test and 236 validation questions in each language",
-        version="7",
+        version="8",
         source="https://github.com/csbench/csbench",
         rationale="possible",
         shots=5,

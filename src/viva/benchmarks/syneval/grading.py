@@ -12,7 +12,7 @@ from viva.benchmarks.syneval import published
 from viva.benchmarks.syneval.items import Item, KnowledgePoint
 from viva.benchmarks.syneval.loading import LETTERS
 from viva.scorers.choice import read_choice
-from viva.scorers.grading import grade_reading
+from viva.scorers.grading import ended, grade_reading
 from viva.scorers.phrase import read_phrase
 from viva.scorers.phrasemarks import clean
 from viva.scorers.reading import Reading
@@ -39,9 +39,10 @@ def grade(item: Item, response: Response, *, base: bool) -> Score:
     """The score of what the reply commits to. `base`: it goes on behind an open quotation mark."""
     reply = behind_quote(response.text) if base else response.text
     if item.format == "TF":
-        return grade_reading(read_truth(reply), item.answer, response)
+        return grade_reading(read_truth(reply, ended=ended(response)), item.answer, response)
     if item.format == "MC":
-        return grade_reading(read_choice(reply, letters=LETTERS, options=item.options), item.answer, response)
+        letter = read_choice(reply, letters=LETTERS, options=item.options, ended=ended(response))
+        return grade_reading(letter, item.answer, response)
     inverse = item.knowledge_point == "MVP"
     reading = read_phrase(
         reply,

@@ -20,6 +20,7 @@ from viva.scorers.reading.slots import (
     Slot,
     Strength,
     Unsure,
+    boxes_in,
     firm,
     headed,
     marked,
@@ -32,14 +33,12 @@ from viva.scorers.reading.slots import (
 _LETTER = re.compile(
     r"[(\[{<\s\"'*$]{0,4}([A-Za-z])(?P<closed>[)\]}>]?)[\"'*$]{0,3}\s*(?:[.:,;-]+\s*|(?=\()|$|(?<=[)\]}>\s])\s*)"
 )
-_BOX = re.compile(
-    r"^[ \t>*+-]{0,8}(?:\d{1,2}[.)][ \t])?(?:\[(?P<mark>[ xX✓✔*]?)\]|(?P<sign>[☐☑☒✅⬜✓✔]))[ \t*]{0,4}"
-    r"\(?(?P<letter>[A-Z])(?![A-Za-z])",
-    re.MULTILINE,
-)
-_ANY_BOX = re.compile(r"\[[ xX✓✔*]?\]|[☐☑☒✅⬜✓✔]")
-_EMPTY = frozenset({"", " ", "☐", "⬜"})
+_ITEM = re.compile(r"\(?([A-Z])(?![A-Za-z])")
 _SENTENCE = re.compile(r"[.!?。](?=\s|$)(?<![ (][A-Za-z][.])|\n")
+_OF_AN_OPTION = re.compile(
+    r"\b(?i:options?|choices?|answers?|antwort|r[ée]ponse)[ *(\"]{1,3}[A-Z](?!\w)|选项|(?<![\w'’-])[B-HJ-Z](?![\w'’-])"
+)
+"""A letter that what a sentence says is said of."""
 _REACH = 20_000
 """Characters from the end in which slots are looked for."""
 _LAST_SENTENCE = "an option named in the last sentence"
@@ -51,12 +50,10 @@ _SHORT = 240
 
 def ticked(text: str, letters: str) -> str | None:
     """The letters whose boxes are ticked in a list of boxes; None for no such list."""
-    if _ANY_BOX.search(text) is None:
+    boxes = [(item[1], box.ticked) for box in boxes_in(text) if (item := _ITEM.match(box.said))]
+    if len({letter for letter, _ in boxes}) < 2 or any(letter not in letters for letter, _ in boxes):
         return None
-    boxes = [(match["mark"] or match["sign"] or "", match["letter"]) for match in _BOX.finditer(text)]
-    if len({letter for _, letter in boxes}) < 2 or any(letter not in letters for _, letter in boxes):
-        return None
-    return "".join(letter for mark, letter in boxes if mark not in _EMPTY)
+    return "".join(letter for letter, tick in boxes if tick)
 
 
 def from_slots(text: str, letters: str, texts: OptionTexts | None, *, ended: bool) -> Reading | None:
@@ -102,7 +99,12 @@ def _as_option(slot: Slot, texts: OptionTexts) -> str | None:
         named = list(_with_its_text(slot.text, texts))
         short = not slot.span[0] and len(slot.text) <= _SHORT and (finished(slot.text) or not slot.text.isascii())
         if short and not named and not found_in("comparison", slot.text):
-            named = list(_named(slot.text, texts))
+            rest = slot.text
+            for letter, start, end in _named(slot.text, texts):
+                named.append((letter, end))
+                rest = rest[:start] + "_" * (end - start) + rest[end:]
+            if _OF_AN_OPTION.search(rest):  # "Option B describes a stack."
+                return None
         alone = len({letter for letter, _ in named}) == 1
         return named[-1][0] if alone and firm(plain(slot.text), named[-1][1]) else None
     said = undressed(slot.text)
@@ -111,14 +113,14 @@ def _as_option(slot: Slot, texts: OptionTexts) -> str | None:
     return letter if letter and not (broken and "$" not in dict(texts.options)[letter]) else None
 
 
-def _named(text: str, texts: OptionTexts) -> Iterator[tuple[str, int]]:
+def _named(text: str, texts: OptionTexts) -> Iterator[tuple[str, int, int]]:
     """The options that a sentence names, and where: "Mail servers use SMTP to hand messages to one another."."""
     for letter, option in texts.options:
         core = ARTICLE.sub("", option).strip(" .。")
         if len(core.encode()) < _TELLING:
             continue
         pattern = rf"(?<![a-zà-ÿ0-9_-]){re.escape(core)}(?![a-zà-ÿ0-9_-])"
-        yield from ((letter, match.end()) for match in re.finditer(pattern, text, re.IGNORECASE))
+        yield from ((letter, *match.span()) for match in re.finditer(pattern, text, re.IGNORECASE))
 
 
 def _as_letter(slot: Slot, letters: str) -> str | Unsure | None:
@@ -139,12 +141,11 @@ def _as_letter(slot: Slot, letters: str) -> str | Unsure | None:
 
 def _with_its_text(text: str, texts: OptionTexts) -> Iterator[tuple[str, int]]:
     """The letters that end a sentence with their own option's text: "B. tin", "tin (B)"."""
-    said = squeeze(text)
     for letter, option in texts.options:
-        key, mark = squeeze(option), letter.casefold()
-        apart = re.search(rf"(?<![A-Za-z])\(?{letter}[.):]", text)
-        if len(key) > 1 and apart and said.endswith((mark + key, key + mark)):
-            yield letter, apart.start()
+        if apart := re.search(rf"(?<![A-Za-z])\(?{letter}[.):]", text):
+            key, mark = squeeze(option), letter.casefold()
+            if len(key) > 1 and squeeze(text).endswith((mark + key, key + mark)):
+                yield letter, apart.start()
 
 
 @cache

@@ -93,7 +93,7 @@ def _words() -> dict[str, re.Pattern[str]]:
     link = rf"(?:{either('link')}){end}(?:\s(?:{either('adverb')}),?\b){{0,2}}\s{{0,3}}[:=]?{kind}\s{{0,3}}:?"
     named = lead.replace("{", "{{").replace("}", "}}") + r"(?P<said>[^.!?;\n。]{{1,120}}?)(?:{})[.!。\"'*_) ]{{0,9}}$"
     return {
-        "noun": made(
+        "noun": re.compile(  # searched in lower case, which is five times as fast
             rf"(?<![a-z\u00c0-\u024f\u0400-\u04ff\\])"
             rf"(?:(?P<answer>{either('noun')})|(?P<blank>{either('blank')})|{either('option')}){end}"
         ),
@@ -102,7 +102,7 @@ def _words() -> dict[str, re.Pattern[str]]:
             rf"(?:[\s]{{0,3}}(?:{either('adjective')}|{either('tail')}){end}){{0,2}}[\s*\"'_]{{0,6}}"
             rf"(?:(?P<colon>[:\]][\s*]{{0,4}}(?:[-=]>)?)|(?P<heading>\s*$)|{link})"
         ),
-        "fill": made(rf"(?<![a-z])(?:{either('fill')}){end}\s{{0,3}}:?"),
+        "fill": re.compile(rf"(?<![a-z])(?:{either('fill')}){end}\s{{0,3}}:?"),
         "concluded": made(rf"{lead}(?:(?:{either('pronoun')}){end}\s{{0,3}}(?:{link})|(?:{either('gives')})\s{{1,3}})"),
         "drawn": made(rf"(?:^|[.!?,;:。]|\band)\s{{0,3}}{drawn}"),
         "tentative": made(either("tentative")),
@@ -118,17 +118,29 @@ def _words() -> dict[str, re.Pattern[str]]:
             re.MULTILINE,
         ),
         "key": made(either("key")),
+        "judgement": made(either("key", "judgement")),
         "tag": made(rf"<(?P<tag>{either('tag')})>(?P<said>[\s\S]{{1,2000}}?)(?:</(?P=tag)>|\Z)"),
         "subject": made(
             rf"\W{{0,6}}(?:{either('determiner')})\b(?: [\w'’-]+){{1,8}}? "
             r"(?:is|are|was|were|ist|sind|est|sont|es|son|è|é)\b:?\s(?P<said>[^\n.。:;,]{1,80})[.。*_\s]*"
         ),
         "verdict": made(rf"[\s\"'*_(]{{0,4}}(?P<said>{either('verdict')})(?=[*_\"')]{{0,3}}[,.;:!—–-])"),
+        "true": made(either("true")),
+        "false": made(either("false")),
+        "assertion": made(
+            rf"(?:(?:{either('determiner')})\b\s?)?(?:{either('assertion')}){end}\s{{0,3}}(?:(?:{link})|\s)\s{{0,3}}"
+        ),
         "explanation": made(rf"\n[\W_]{{0,6}}(?:{either('explanation')})\b[^\n:]{{0,20}}:"),
     }
 
 
 _BOX = re.compile(r"\\(?:boxed|fbox|framebox)\s?(?:(?P<open>\{)|(?P<bare>\w))")
+_TICK_BOX = re.compile(
+    r"^[ \t>*+-]{0,8}(?:\d{1,2}[.)][ \t])?(?:\[(?P<mark>[ xX✓✔*]?)\]|(?P<sign>[☐☑☒✅⬜✓✔]))[ \t*]{0,4}"
+    r"(?P<said>\S[^\n]{0,400})",
+    re.MULTILINE,
+)
+_EMPTY = frozenset({"", " ", "☐", "⬜"})
 _BETWEEN_BOXES = re.compile(
     r"[\s$.,;]*(?:\\(?:text|mbox)\{)?\s*(?:,?\s?(?:and|or|und|oder|et|ou|y|[和或与])\b)?\s*\}?(?:\\(?:quad|[,;]))?[\s$]*"
 )
@@ -186,6 +198,22 @@ def _boxes(text: str, start: int) -> list[Slot]:
     return found
 
 
+class Box(Struct, frozen=True):
+    """An item of a list of boxes: what is behind it, and whether it is ticked."""
+
+    said: str
+    span: tuple[int, int]
+    ticked: bool
+
+
+def boxes_in(text: str) -> list[Box]:
+    """The boxes of a list, as in "- [ ] A"."""
+    if text.isascii() and "[" not in text:
+        return []
+    found = _TICK_BOX.finditer(text)
+    return [Box(box["said"], box.span("said"), (box["mark"] or box["sign"] or "") not in _EMPTY) for box in found]
+
+
 def _closing(text: str, start: int) -> int:
     """Where the brace closes that was opened before `start`; -1 where it does not."""
     depth = 1
@@ -198,7 +226,7 @@ def _closing(text: str, start: int) -> int:
     return -1
 
 
-def marked(text: str, start: int = 0) -> list[Slot]:
+def marked(text: str, start: int = 0, *, judgements: bool = False) -> list[Slot]:
     """The slots that are marked as the answer's: boxes, tags, keys of JSON, ####; in order."""
     found: list[Slot] = []
     if "\\" in text:
@@ -206,8 +234,12 @@ def marked(text: str, start: int = 0) -> list[Slot]:
     if "<" in text:
         tags = list(_words()["tag"].finditer(text, start))
         found += [Slot(one["said"].strip(), one.span("said"), Strength.MARKED, "tagged") for one in tags]
+    boxes = boxes_in(text)
+    ticked = [box for box in boxes if box.ticked]
+    if len(boxes) > 1 and len(ticked) == 1:
+        found.append(Slot(ticked[0].said.strip(), ticked[0].span, Strength.MARKED, "ticked box"))
     if '"' in text and "{" in text:
-        found += _pairs(text, start)
+        found += _pairs(text, start, "judgement" if judgements else "key")
     if "####" in text:
         for match in _MARK.finditer(text, max(start, len(text) - TAIL)):
             if not _words()["noun"].match(fold(match[1]).strip(" *:")):
@@ -215,9 +247,9 @@ def marked(text: str, start: int = 0) -> list[Slot]:
     return sorted(found, key=lambda slot: slot.span)
 
 
-def _pairs(text: str, start: int) -> Iterator[Slot]:
+def _pairs(text: str, start: int, key: str) -> Iterator[Slot]:
     for match in _PAIR.finditer(text, start):
-        if not _words()["key"].fullmatch(match["key"].strip()):
+        if not _words()[key].fullmatch(match["key"].strip()):
             continue
         try:
             value = json.loads(match["value"], strict=False)
@@ -251,7 +283,8 @@ def stated(text: str, start: int = 0, *, letters: bool = False, judgements: bool
         shown = "x" + shown[1:]  # not the beginning of a sentence
     last = max((match.end() for match in _SENTENCE.finditer(shown.rstrip())), default=0)
     found: list[Slot] = []
-    for match in list(words["noun"].finditer(shown))[-_MOST:]:
+    low = shown.lower() if len(shown.lower()) == len(shown) else shown
+    for match in list(words["noun"].finditer(low))[-_MOST:]:
         if match["blank"] and letters:
             continue
         first = shown.rfind("\n", 0, match.start()) + 1
@@ -272,7 +305,7 @@ def stated(text: str, start: int = 0, *, letters: bool = False, judgements: bool
             )
             strength = Strength.STATED if match["answer"] or left["adjective"] else Strength.CONCLUDED
             found += _behind(text, shown, base, right.end(), strength, rule)
-    for match in list(words["fill"].finditer(shown))[-_MOST:]:
+    for match in list(words["fill"].finditer(low))[-_MOST:]:
         if firm(shown, match.start()):
             found += _behind(text, shown, base, match.end(), Strength.STATED, "statement of the answer")
     concluded = words["concluded"].match(shown, max(0, last - 1))
@@ -361,6 +394,15 @@ def _behind(text: str, shown: str, base: int, at: int, strength: Strength, rule:
     said = text[base + begin : base + end]
     rest = text[base + begin :] if len(text) - base - begin <= LONGEST else ""
     yield Slot(said.strip(), (base + begin, base + end), strength, rule, rest.strip(), judging)
+
+
+def truth_in(text: str) -> str | None:
+    """Return T or F where that is all a text says, of a statement or alone, in a language without a grammar."""
+    said = plain(undressed(text.strip().rstrip(".。!"))).strip()
+    if lead := _words()["assertion"].match(said):
+        said = said[lead.end() :]
+    said = _words()["copula"].sub("", said)
+    return next((name[0].upper() for name in ("true", "false") if _words()[name].fullmatch(said.strip())), None)
 
 
 def undressed(text: str) -> str:

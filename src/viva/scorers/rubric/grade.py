@@ -162,7 +162,7 @@ def _grade_choice(part: ChoicePart, text: str, language: str) -> Points:
 
 def _grade_truth(part: TruthPart, text: str, language: str) -> Points:
     """The weight for the right truth value."""
-    return _grade_reading(read_truth(text, language=language), "true" if part.answer else "false", part.weight)
+    return _grade_reading(read_truth(text), "true" if part.answer else "false", part.weight)
 
 
 def _grade_reading(reading: Reading, gold: str, weight: float) -> Points:
