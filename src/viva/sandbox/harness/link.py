@@ -171,9 +171,9 @@ class Link:
             name, arguments, named = given
             self.may("special", target, name)
             if name == "__copy__":
-                return crossing.Handle(copy.copy(target))
+                return copy.copy(target)
             if name == "__deepcopy__":
-                return crossing.Handle(copy.deepcopy(target))
+                return copy.deepcopy(target)
             if name == "__dir__":
                 return sorted(dir(target))
             return getattr(type(target), name)(target, *arguments, **dict(named))
@@ -184,8 +184,6 @@ class Link:
             return setattr(target, *given)
         if kind == "del":
             return delattr(target, *given)
-        if kind == "plain":
-            return crossing.plain(target)
         if kind == "next":
             return list(itertools.islice(target, given[0]))
         if kind == "await":
@@ -274,10 +272,10 @@ class Program(Link):
     def answer(self, kind, target=None, *given):
         """What was asked for; also the program's own names."""
         if kind == "name":
-            found = self.space.get(target, crossing.MISSING)
-            if found is not crossing.MISSING:
-                self.names[target] = found
-            return found
+            if target not in self.space:
+                return False, None
+            found = self.names[target] = self.space[target]
+            return True, found
         if kind == "define":
             self.space[target] = self.names[target] = given[0]
             return None
@@ -413,8 +411,8 @@ class Tester(Link):
     def name(self, name):
         """What the program calls so."""
         if name not in self.names:
-            found = self.ask("name", name)
-            if found is crossing.MISSING:
+            defined, found = self.ask("name", name)
+            if not defined:
                 raise KeyError(name)
             self.names[name] = found
         return self.names[name]
@@ -436,7 +434,8 @@ class Tester(Link):
             self.asked = self.asked or not crossing.theirs(found) or name in ("__sub__", "__rsub__")
             return found
         found = super().special(name, handle, given, named)
-        self.asked = self.asked or (name == "__eq__" and found is True)
+        deciding = name == "__eq__" or (name.endswith("check__") and not crossing.theirs(given[0]))
+        self.asked = self.asked or (deciding and found is True)
         return found
 
     def _next(self, iterator):
