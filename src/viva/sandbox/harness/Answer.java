@@ -33,9 +33,9 @@ final class {entry} {
                  new java.io.InputStreamReader(new java.io.FileInputStream("/proc/self/fd/3"), UTF8));
              java.io.OutputStream to = new java.io.FileOutputStream("/proc/self/fd/4")) {
             for (java.lang.String line = from.readLine(); line != null; line = from.readLine()) {
-                java.util.Iterator<java.lang.String> words = java.util.Arrays.asList(line.split(" ")).iterator();
-                java.lang.Object id = next(words), name = next(words);
-                java.lang.String reply = answer((java.lang.String) name, (java.util.List<?>) next(words));
+                java.util.Iterator<java.lang.String> request = java.util.Arrays.asList(line.split(" ")).iterator();
+                java.lang.Object id = next(request), name = next(request);
+                java.lang.String reply = answer((java.lang.String) name, (java.util.List<?>) next(request));
                 to.write(("{\"id\": " + id + ", " + reply + "}\n").getBytes(UTF8));
             }
         }

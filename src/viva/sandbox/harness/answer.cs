@@ -30,9 +30,9 @@ internal static class {entry} {
         var from = new global::System.IO.StreamReader(Open(3, global::System.IO.FileAccess.Read), text);
         var to = Open(4, global::System.IO.FileAccess.Write);
         for (string line = from.ReadLine(); line != null; line = from.ReadLine()) {
-            var words = ((IEnumerable<string>)line.Split(' ')).GetEnumerator();
-            object id = Next(words), name = Next(words);
-            string reply = Answer((string)name, (List<object>)Next(words));
+            var request = ((IEnumerable<string>)line.Split(' ')).GetEnumerator();
+            object id = Next(request), name = Next(request);
+            string reply = Answer((string)name, (List<object>)Next(request));
             byte[] bytes = text.GetBytes("{\"id\": " + id + ", " + reply + "}\n");
             to.Write(bytes, 0, bytes.Length);
             to.Flush();
