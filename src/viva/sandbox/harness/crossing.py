@@ -448,8 +448,8 @@ class Coder:
             "__repr__": lambda self: repr(remote),
             "_viva_based": number,
         }
-        for one in others:
-            if one in SPECIALS:
+        for one in (*others, *ALWAYS):
+            if one in SPECIALS or one in ALWAYS:
                 space[one] = _of_remote(one, remote)
             elif not one.startswith("_"):
                 space[one] = property(functools.partial(_from_remote, one, remote))

@@ -1,5 +1,4 @@
 # mypy: ignore-errors
-# ruff: noqa: PLR0911
 """Two Python processes, the program's and the test's, that see each other's values and never each other's memory.
 
 A message is four bytes of length and JSON: [kind, body, changes]. One side asks, the other answers, and may ask back
@@ -43,6 +42,24 @@ OPAQUE = (
     types.ModuleType,
 )
 """Things of the test's that lead to all others: they can be called, and that is all."""
+
+
+def _special(target, name, given, named):
+    if name in crossing.ALWAYS:
+        return {"__copy__": copy.copy, "__deepcopy__": copy.deepcopy, "__dir__": dir}[name](target)
+    return getattr(type(target), name)(target, *given, **dict(named))
+
+
+OPERATIONS = {
+    "call": lambda target, given, named: target(*given, **dict(named)),
+    "special": _special,
+    "get": getattr,
+    "set": setattr,
+    "del": delattr,
+    "next": lambda target, most: list(itertools.islice(target, most)),
+    "await": None,
+}
+"""What may be asked of a thing by its number."""
 
 
 class Link:
@@ -163,32 +180,10 @@ class Link:
 
     def answer(self, kind, target=None, *given):
         """What was asked for."""
-        if kind == "call":
-            self.may("call", target, "")
-            arguments, named = given
-            return target(*arguments, **dict(named))
-        if kind == "special":
-            name, arguments, named = given
-            self.may("special", target, name)
-            if name == "__copy__":
-                return copy.copy(target)
-            if name == "__deepcopy__":
-                return copy.deepcopy(target)
-            if name == "__dir__":
-                return sorted(dir(target))
-            return getattr(type(target), name)(target, *arguments, **dict(named))
+        if kind not in OPERATIONS:
+            raise ValueError(f"a request that is none: {kind!r}")
         self.may(kind, target, given[0] if given and isinstance(given[0], str) else "")
-        if kind == "get":
-            return getattr(target, given[0])
-        if kind == "set":
-            return setattr(target, *given)
-        if kind == "del":
-            return delattr(target, *given)
-        if kind == "next":
-            return list(itertools.islice(target, given[0]))
-        if kind == "await":
-            return self.run(target)
-        raise ValueError(f"a request that is none: {kind!r}")
+        return self.run(target) if kind == "await" else OPERATIONS[kind](target, *given)
 
     # -- what handles do
 
