@@ -211,17 +211,18 @@ class Coder:
         number = self.kept_numbers.get(id(value))
         if number is not None:
             return {"kept": number}
-        if isinstance(value, Remote):
-            return {"yours": value._viva[1]}
-        if "_viva_based" in kind.__dict__:
-            return {"yours": kind._viva_based}
-        if CONTAINERS.get(kind.__name__) is kind or tables.is_table(value):
+        if CONTAINERS.get(kind.__name__) is kind:
             return self._container(value)
-        if isinstance(value, BaseException):
-            return self._error(value)
+        known = theirs(value)
+        if known is not None:
+            return {"yours": known}
         parts = tables.apart(value, kind)
         if parts is not None:
             return {parts[0]: [self.encode(one) for one in parts[1]]}
+        if tables.is_table(value):
+            return self._container(value)
+        if isinstance(value, BaseException):
+            return self._error(value)
         if isinstance(value, type):
             return self._class(value)
         base = tables.base_of(kind)

@@ -24,6 +24,10 @@ BASES = CONTAINERS | {kind.__name__: kind for kind in (tuple, int, float, str, b
 """What a class of a program's may be over, and its instances cross by value all the same."""
 
 
+TABLES = {"ndarray": "numpy", "DataFrame": "pandas", "Series": "pandas"}
+"""Kinds of tables and arrays, and their modules."""
+
+
 def _items(value):
     return tuple(value)
 
@@ -72,16 +76,17 @@ def _pandas():
 
 def base_of(kind):
     """The class of BASES that it is over; None for none."""
-    return next((one for one in kind.__mro__ if BASES.get(one.__name__) is one), None)
+    for one in kind.__mro__:
+        if BASES.get(one.__name__) is one:
+            return one
+    return None
 
 
 def is_table(value):
     """Whether it is a table or array, which is known to both sides once it crossed."""
-    numpy, pandas = _numpy(), _pandas()
     kind = type(value)
-    return (numpy is not None and kind is numpy.ndarray) or (
-        pandas is not None and kind in (getattr(pandas, "DataFrame", None), getattr(pandas, "Series", None))
-    )
+    module = TABLES.get(kind.__name__)
+    return module is not None and getattr(sys.modules.get(module), kind.__name__, None) is kind
 
 
 def plain(value):
