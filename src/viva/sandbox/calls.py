@@ -5,7 +5,7 @@ way for every call, through the pipes that proof.py describes. All calls are sen
 nothing in the program's process learns from the next call whether the reply before it was right:
 
     shell inside  →  Viva      run
-    Viva          →  answerer  {"id": 1, "call": "solve", "args": [3]}
+    Viva          →  answerer  {"id": 1, "call": "solve", "args": [3]}, or as words: i1 sc29sdmU= l1 i3
     answerer      →  Viva      {"id": 1, "returns": 2117}
                                {"id": 1, "raises": {"type": "ValueError", "message": "...", "bases": ["Exception"]}}
                                {"id": 1, "missing": "no function solve"}
@@ -26,7 +26,7 @@ from collections.abc import Sequence
 from msgspec import UNSET
 
 from viva.sandbox.proof import RUNNING
-from viva.sandbox.values import SHOWN, Malformed, checked, matches, read_json, shown
+from viva.sandbox.values import SHOWN, Malformed, checked, matches, read_json, shown, words
 from viva.types import Call
 
 MAX_LINE = 16_000_000
@@ -42,7 +42,8 @@ class CallConversation:
     early.
     """
 
-    def __init__(self, calls: Sequence[Call]) -> None:
+    def __init__(self, calls: Sequence[Call], *, words: bool = False) -> None:
+        self._words = words
         self.to_send = b"go\n"
         self.said = b""
         self.compiled = False
@@ -73,8 +74,7 @@ class CallConversation:
                 self._fail("it replied before it was called")
                 return
             for number, call in enumerate(self._calls, 1):
-                request = {"id": number, "call": call.call, "args": call.args}
-                self.to_send += json.dumps(request, allow_nan=False).encode() + b"\n"
+                self.to_send += self._request(number, call).encode() + b"\n"
             self._next()
             return
         while not self.finished and (end := self._line.find(b"\n")) >= 0:
@@ -87,6 +87,11 @@ class CallConversation:
             self._fail(f"{self._calling()} replied more than {MAX_LINE:,} bytes")
         elif not self._line.startswith(b"{"[: len(self._line)]):
             self._fail(f"{self._calling()} replied what cannot be read")
+
+    def _request(self, number: int, call: Call) -> str:
+        if self._words:
+            return f"{words(number)} {words(call.call)} {words(call.args)}"
+        return json.dumps({"id": number, "call": call.call, "args": call.args}, allow_nan=False)
 
     def _next(self) -> None:
         if self._asked == len(self._calls):

@@ -54,6 +54,7 @@ class Answering(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sources: dict[str, str] = {}
     prepared: Preparation | None = None
     remove: bool = False
+    words: bool = False
 
 
 class Separate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -112,7 +112,7 @@ class Plan:
             if row.imported:
                 self.sources[f"{self.entry}_names.go"] = _encoded(_imports(row.imported, request.test))
         if request.calls:
-            self.conversation = CallConversation(request.calls)
+            self.conversation = CallConversation(request.calls, words=self.answering.words)
         else:
             alone = self.separate is not None and not self.separate.decides
             sent = (b"" if alone else program, test) if not row.compile_proved else (b"", b"")

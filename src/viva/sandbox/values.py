@@ -3,6 +3,9 @@
 JSON has null, true, texts, numbers (integers of any size), lists, and objects for maps whose keys are texts (a key that
 begins with "$" has another "$" in front). For the rest there are tags: {"$tuple": [...]}, {"$set": [...]},
 {"$map": [[key, value], ...]}, {"$bytes": "base64"}, {"$float": "nan" | "inf" | "-inf"}, {"$array": [[...], ...]}.
+
+To languages without JSON they go as words, of a letter and a number, base64, or how many values follow: n t f i5 r0.5
+sYQ== (a text) bAA== (bytes), l2 (a list) p2 u2 a2 (tuple, set, array), o2 m2 (keys and values by turns).
 """
 
 from __future__ import annotations
@@ -50,6 +53,26 @@ def read_json(line: bytes) -> object:
 
 def _no_constant(name: str) -> object:
     raise ValueError(f"{name} is no JSON")
+
+
+def words(value: object) -> str:
+    """A value as words."""
+    match value:
+        case None | bool():
+            return "n" if value is None else "ft"[value]
+        case int() | float():
+            return f"i{value}" if isinstance(value, int) else f"r{value!r}"
+        case str():
+            return f"s{base64.b64encode(value.encode('utf-8', 'surrogatepass')).decode('ascii')}"
+    tag, inner = tagged(value) if isinstance(value, dict) else ("", value)
+    if isinstance(inner, str):
+        return f"{'r' if tag == '$float' else 'b'}{inner}"
+    if isinstance(value, dict) and not tag:
+        inner = [part for key, one in value.items() for part in (key[1:] if key.startswith("$") else key, one)]
+    assert isinstance(inner, (list, tuple))
+    parts = [part for pair in inner for part in pair] if tag == "$map" else inner
+    letter = {"$tuple": "p", "$set": "u", "$array": "a", "$map": "m"}.get(tag, "o" if isinstance(value, dict) else "l")
+    return " ".join([f"{letter}{len(parts)}", *map(words, parts)])
 
 
 def checked(value: object) -> object:

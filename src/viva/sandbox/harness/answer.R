@@ -6,67 +6,32 @@ local(envir = new.env(parent = baseenv()), {
     global <- globalenv()
     unknown <- function(what) stop(structure(list(message = what, call = NULL), class = c("viva_unknown", "error", "condition")))
 
-    # Reading: the tokens of a line, then a value from them. A list of plain values is a vector, as `c` would make it.
-    TOKEN <- "\"(?:[^\"\\\\]|\\\\.)*\"|-?[0-9]+(?:\\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null|[][{}:,]"
-    tokens <- character()
-    at <- 1L
-    escape <- function(each) {
-        plain <- c("\"" = "\"", "\\" = "\\", "/" = "/", b = "\b", f = "\f", n = "\n", r = "\r", t = "\t")[substr(each, 2L, 2L)]
-        if (!is.na(plain)) return(plain)
-        units <- strtoi(regmatches(each, gregexpr("(?<=u)[0-9a-fA-F]{4}", each, perl = TRUE))[[1]], 16L)
-        if (length(units) == 2L) units <- 65536 + (units[1] - 55296) * 1024 + units[2] - 56320
-        intToUtf8(units, allow_surrogate_pairs = FALSE)
-    }
-    string <- function(token) {
-        inner <- substr(token, 2L, nchar(token) - 1L)
-        found <- gregexpr("\\\\u[dD][89abAB][0-9a-fA-F]{2}\\\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\\\u[0-9a-fA-F]{4}|\\\\.", inner, perl = TRUE)
-        regmatches(inner, found) <- lapply(regmatches(inner, found), function(all) vapply(all, escape, ""))
-        inner
-    }
+    # Reading: words as values.py writes them. A list of plain values is a vector, as `c` would make it.
+    words <- character()
+    at <- 0L
     value <- function() {
-        token <- tokens[at]
         at <<- at + 1L
-        if (token == "[") return(several("]", function() value()))
-        if (token == "{") {
-            names <- character()
-            content <- several("}", function() {
-                names <<- c(names, string(tokens[at]))
-                at <<- at + 2L
-                value()
-            })
-            return(structure(content, names = names, object = TRUE))
+        kind <- substr(words[at], 1L, 1L)
+        rest <- substring(words[at], 2L)
+        switch(kind, n = return(NULL), t = return(TRUE), f = return(FALSE), i = , r = return(as.numeric(rest)), b = return(base64(rest)))
+        if (kind == "s") {
+            found <- if (nzchar(rest)) rawToChar(base64(rest)) else ""
+            Encoding(found) <- "UTF-8"
+            return(found)
         }
-        first <- substr(token, 1L, 1L)
-        if (first == "\"") return(string(token))
-        switch(token, true = TRUE, false = FALSE, null = NULL, as.numeric(token))
-    }
-    several <- function(closing, one) {
-        found <- list()
-        while (tokens[at] != closing) {
-            if (tokens[at] == ",") at <<- at + 1L
-            found <- c(found, list(one()))
-        }
-        at <<- at + 1L
-        found
+        structure(lapply(seq_len(as.integer(rest)), function(each) value()), kind = kind)
     }
     decode <- function(value) {
         if (!is.list(value)) return(value)
-        if (!is.null(attr(value, "object"))) {
-            attr(value, "object") <- NULL
-            content <- value[[1L]]
-            if (length(value) == 1L) {
-                switch(names(value),
-                    "$tuple" = , "$set" = return(decode(content)),
-                    "$array" = return(array_of(content)),
-                    "$bytes" = return(base64(content)),
-                    "$float" = return(c(nan = NaN, inf = Inf, "-inf" = -Inf)[[content]]),
-                    "$map" = unknown("a map whose keys are no text")
-                )
-            }
-            names(value) <- sub("^\\$\\$", "$", names(value))
-            return(lapply(value, decode))
-        }
+        kind <- attr(value, "kind")
+        attr(value, "kind") <- NULL
+        if (identical(kind, "a")) return(array_of(value))
+        if (identical(kind, "m")) unknown("a map whose keys are no text")
         parts <- lapply(value, decode)
+        if (identical(kind, "o")) {
+            keys <- seq_along(parts) %% 2L == 1L
+            return(structure(parts[!keys], names = as.character(unlist(parts[keys]))))
+        }
         kinds <- unique(vapply(parts[!vapply(parts, is.null, NA)], function(each) {
             if (is.atomic(each) && length(each) == 1L && is.null(names(each))) typeof(each) else "list"
         }, ""))
@@ -153,14 +118,17 @@ local(envir = new.env(parent = baseenv()), {
 
     from <- file("/proc/self/fd/3", "rb", raw = TRUE)
     to <- file("/proc/self/fd/4", "wb", raw = TRUE)
-    answer <- function(request) {
-        id <- sprintf("{\"id\":%d,", as.integer(request$id))
+    answer <- function(number, name, given) {
+        force(number)
+        id <- sprintf("{\"id\":%d,", as.integer(number))
+        force(name)
+        force(given)
         replied <- function(...) paste0(id, ..., "}")
-        called <- get0(request$call, envir = global, mode = "function", inherits = FALSE)
-        if (is.null(called)) return(replied("\"missing\":", text(paste("no function", request$call))))
+        called <- get0(name, envir = global, mode = "function", inherits = FALSE)
+        if (is.null(called)) return(replied("\"missing\":", text(paste("no function", name))))
         tryCatch(
             {
-                written <- encode(do.call(called, lapply(request$args, decode), quote = TRUE, envir = global))
+                written <- encode(do.call(called, lapply(given, decode), quote = TRUE, envir = global))
                 if (nchar(written, "bytes") > LONGEST) unknown("a value longer than 16 megabytes")
                 replied("\"returns\":", written)
             },
@@ -175,9 +143,9 @@ local(envir = new.env(parent = baseenv()), {
     }
     serve <- function() {
         while (length(line <- readLines(from, 1L, encoding = "UTF-8"))) {
-            tokens <<- regmatches(line, gregexpr(TOKEN, line, perl = TRUE))[[1L]]
-            at <<- 1L
-            writeBin(charToRaw(paste0(answer(value()), "\n")), to)
+            words <<- strsplit(line, " ", fixed = TRUE)[[1L]]
+            at <<- 0L
+            writeBin(charToRaw(paste0(answer(value(), value(), value()), "\n")), to)
             flush(to)
         }
         quit("no", 0L)

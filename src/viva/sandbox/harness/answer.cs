@@ -30,9 +30,10 @@ internal static class {entry} {
         var from = new global::System.IO.StreamReader(Open(3, global::System.IO.FileAccess.Read), text);
         var to = Open(4, global::System.IO.FileAccess.Write);
         for (string line = from.ReadLine(); line != null; line = from.ReadLine()) {
-            var request = (Dictionary<string, object>)new Parser(line).Whole();
-            string reply = Answer((string)request["call"], (List<object>)request["args"]);
-            byte[] bytes = text.GetBytes("{\"id\": " + request["id"] + ", " + reply + "}\n");
+            var request = ((IEnumerable<string>)line.Split(' ')).GetEnumerator();
+            object id = Next(request), name = Next(request);
+            string reply = Answer((string)name, (List<object>)Next(request));
+            byte[] bytes = text.GetBytes("{\"id\": " + id + ", " + reply + "}\n");
             to.Write(bytes, 0, bytes.Length);
             to.Flush();
         }
@@ -395,88 +396,33 @@ internal static class {entry} {
         return to.Append('"').ToString();
     }
 
-    // JSON as it comes from Viva, which makes no mistakes in it. Integers are decimals, other numbers doubles.
-    private sealed class Parser {
-        private readonly string text;
-        private int at;
-
-        internal Parser(string text) {
-            this.text = text;
+    // The next value of a request: words as values.py writes them. Integers are decimals, other numbers doubles.
+    private static object Next(IEnumerator<string> words) {
+        words.MoveNext();
+        char letter = words.Current[0];
+        string rest = words.Current.Substring(1);
+        decimal whole;
+        switch (letter) {
+            case 'n': return null;
+            case 't': return true;
+            case 'f': return false;
+            case 'i': return decimal.TryParse(rest, global::System.Globalization.NumberStyles.AllowLeadingSign, Plain, out whole)
+                ? (object)whole : double.Parse(rest, Plain);
+            case 'r': return rest == "nan" ? double.NaN : rest == "inf" ? double.PositiveInfinity : rest == "-inf" ? double.NegativeInfinity
+                : double.Parse(rest, Plain);
+            case 's': return new global::System.Text.UTF8Encoding(false).GetString(global::System.Convert.FromBase64String(rest));
+            case 'b': return new Tagged { Tag = "$bytes", Value = global::System.Convert.FromBase64String(rest) };
         }
-
-        internal object Whole() {
-            Skip();
-            char first = text[at];
-            if (first == '"') return Text();
-            if (first == '[') return Items();
-            if (first == '{') return Map();
-            int begin = at;
-            while (at < text.Length && ",]} ".IndexOf(text[at]) < 0) at++;
-            string word = text.Substring(begin, at - begin);
-            if (word == "null") return null;
-            if (word == "true" || word == "false") return word == "true";
-            decimal whole;
-            if (decimal.TryParse(word, global::System.Globalization.NumberStyles.AllowLeadingSign, Plain, out whole)) return whole;
-            return double.Parse(word, Plain);
+        var items = new List<object>();
+        for (int left = int.Parse(rest, Plain); left > 0; left--) items.Add(Next(words));
+        if (letter == 'p' || letter == 'u') return new Tagged { Tag = letter == 'p' ? "$tuple" : "$set", Value = items };
+        if (letter != 'o' && letter != 'm') return items;
+        var map = new Dictionary<string, object>();
+        var pairs = new List<object>();
+        for (int at = 0; at < items.Count; at += 2) {
+            if (letter == 'o') map[(string)items[at]] = items[at + 1];
+            pairs.Add(items.GetRange(at, 2));
         }
-
-        private void Skip() {
-            while (at < text.Length && text[at] <= ' ') at++;
-        }
-
-        private List<object> Items() {
-            var items = new List<object>();
-            at++;
-            for (Skip(); text[at] != ']'; Skip()) {
-                items.Add(Whole());
-                Skip();
-                if (text[at] == ',') at++;
-            }
-            at++;
-            return items;
-        }
-
-        private object Map() {
-            var items = new Dictionary<string, object>();
-            at++;
-            for (Skip(); text[at] != '}'; Skip()) {
-                string key = Text();
-                Skip();
-                at++;
-                object value = Whole();
-                Skip();
-                if (text[at] == ',') at++;
-                if (key.StartsWith("$", global::System.StringComparison.Ordinal) && !key.StartsWith("$$", global::System.StringComparison.Ordinal)) {
-                    Skip();
-                    at++;
-                    if (key == "$float") return "nan".Equals(value) ? double.NaN : "inf".Equals(value) ? double.PositiveInfinity : double.NegativeInfinity;
-                    if (key == "$array") return value;
-                    return new Tagged { Tag = key, Value = key == "$bytes" ? global::System.Convert.FromBase64String((string)value) : value };
-                }
-                items[key.StartsWith("$", global::System.StringComparison.Ordinal) ? key.Substring(1) : key] = value;
-            }
-            at++;
-            return items;
-        }
-
-        private string Text() {
-            var found = new global::System.Text.StringBuilder();
-            for (at++; text[at] != '"'; at++) {
-                char one = text[at];
-                if (one == '\\') {
-                    one = text[++at];
-                    int plain = "bfnrt".IndexOf(one);
-                    if (plain >= 0) {
-                        one = "\b\f\n\r\t"[plain];
-                    } else if (one == 'u') {
-                        one = (char)int.Parse(text.Substring(at + 1, 4), global::System.Globalization.NumberStyles.HexNumber, Plain);
-                        at += 4;
-                    }
-                }
-                found.Append(one);
-            }
-            at++;
-            return found.ToString();
-        }
+        return letter == 'o' ? (object)map : new Tagged { Tag = "$map", Value = pairs };
     }
 }

@@ -205,9 +205,10 @@
             while (!idle) take(peer.receive());
             socket ??= peer.listen(turn);
             socket.unref();
-            // What came behind the word that the test is idle waits here, where no event announces it.
-            if (peer.waiting()) setImmediate_(turn);
+            if (peer.waiting()) later();
         };
+        // What came behind a reply, or behind the word that the test is idle, waits where no event announces it.
+        const later = (peer.hooks.left = () => setImmediate_(turn));
         const turn = () => {
             if (!peer.waiting()) return;
             take(peer.receive());

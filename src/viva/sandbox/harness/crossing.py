@@ -11,9 +11,6 @@ a stub that sends calls and reads fields (link.py).
 import base64
 import builtins
 import collections
-import datetime
-import decimal
-import fractions
 import functools
 import itertools
 import math
@@ -32,7 +29,7 @@ SPECIALS = tuple(
         "call len iter next getitem setitem delitem contains bool enter exit str repr format hash int float index abs"
         " neg pos invert round reversed eq lt le gt ge add sub mul truediv floordiv mod pow divmod matmul and or xor"
         " lshift rshift radd rsub rmul rtruediv rfloordiv rmod rpow rmatmul rand ror rxor iadd isub imul itruediv"
-        " aiter anext aenter aexit await instancecheck subclasscheck"
+        " aiter anext aenter aexit await instancecheck subclasscheck missing"
     ).split()
 )
 ASYNCHRONOUS = frozenset(("__anext__", "__aenter__", "__aexit__"))
@@ -43,21 +40,23 @@ READABLE = frozenset(
     ("__name__", "__qualname__", "__doc__", "__dict__", "__wrapped__", "__members__", "__annotations__")
 )
 """Names with underscores that a test may ask for; numpy and pandas ask for others, and believe what they are told."""
-PLAIN = (list, dict, set)
-CONTAINERS = {kind.__name__: kind for kind in (list, dict, set, bytearray)} | {
-    name: getattr(collections, name) for name in ("deque", "OrderedDict", "Counter", "defaultdict")
-}
-CONTAINER_NAMES = {kind: name for name, kind in CONTAINERS.items()}
+CONTAINERS = tables.CONTAINERS
 ALONE = 3
 """References to a container that only a Coder has: in `kept`, in a variable, and as an argument."""
 RUNNERS = ("unittest", "_pytest", "pytest")
 """Their exceptions tell what runs a test to skip or to stop it: the program has classes of the same name."""
-IMMUTABLE = (tuple, int, float, str, bytes, frozenset)
-EXACTLY = {int: int.__int__, float: float.__float__, str: str.__str__}
-"""What makes a value of a class of its own, with methods of that class, an ordinary one."""
+EXACTLY = {
+    tuple: tuple,
+    int: int.__int__,
+    float: float.__float__,
+    str: str.__str__,
+    bytes: bytes,
+    frozenset: frozenset,
+}
+"""What makes a value of a program's class over one of these, with methods of that class, an ordinary one."""
 BIG = 10**4000
 TEXTS = ("__str__",)
-"""What a value of a class of its own is asked for itself."""
+"""What a value of a program's class is asked for itself."""
 CAUSES = 8
 """Exceptions behind one another that cross."""
 
@@ -71,18 +70,8 @@ MODULES = frozenset(
 """What the test means, in its own process, by the name of a module that only the program imported."""
 
 
-class Missing:
-    """Stands for a name that the program does not define."""
-
-
-MISSING = Missing()
-
-
-class Handle:
-    """Says that a value shall not cross, but its number."""
-
-    def __init__(self, value):
-        self.value = value
+MISSING = object()
+"""In place of a name that the program does not define."""
 
 
 class Remote:
@@ -130,34 +119,23 @@ def _special(name):
     return asynchronous if name in ASYNCHRONOUS else method
 
 
-def _plain_equal(self, other):
-    """Equality of a list, dict or set of a class of the program's, by what is in it."""
-    link, _ = self._viva
-    if isinstance(other, Remote):
-        other = link.ask("plain", other)
-    return link.ask("plain", self) == other
-
-
 _KINDS = {}
 
 
-def _kind(name, specials, plain):
+def _kind(name, specials):
     """The class of handles for things with these special methods."""
-    found = _KINDS.get((name, specials, plain))
+    found = _KINDS.get((name, specials))
     if found is None:
         documented = property(lambda self: self._viva[0].ask("get", self, "__doc__"))
         space = {"__slots__": (), "__module__": "builtins", "__doc__": documented}
         for one in (*specials, *ALWAYS):
             if one in SPECIALS or one in ALWAYS:
                 space[one] = _special(one)
-        if plain:
-            base = CONTAINERS[plain]
-            space["__eq__"], space["__class__"] = _plain_equal, property(lambda self: base)
         if "__eq__" in space and "__hash__" not in specials:
             space["__hash__"] = None
         elif "__hash__" not in specials:
             space["__hash__"] = Remote.__hash__
-        found = _KINDS[name, specials, plain] = type(name, (Remote,), space)
+        found = _KINDS[name, specials] = type(name, (Remote,), space)
     return found
 
 
@@ -168,11 +146,6 @@ def own(kind):
         and getattr(builtins, kind.__name__, None) is not kind
         and bool(kind.__flags__ & 512)
     )
-
-
-def plain(value):
-    """A list, dict or set of a class of the program's as an ordinary one."""
-    return next(kind(value) for kind in PLAIN if isinstance(value, kind))
 
 
 def defined(kind, name):
@@ -189,7 +162,8 @@ def changed(kind, base):
     names = {
         name for one in below for name in vars(one) if name in SPECIALS or (name[:1] != "_" and hasattr(base, name))
     }
-    return sorted(names - {"__hash__", "__repr__"} - COMPARISONS)
+    kept = names & {"__contains__"} if base.__name__ in CONTAINERS else set()
+    return sorted(names - {"__hash__", "__repr__"} - COMPARISONS | kept)
 
 
 def _of_remote(name, remote):
@@ -234,74 +208,49 @@ class Coder:
             return value if -BIG < value < BIG else {"int": hex(value)}
         if kind is float:
             return value if math.isfinite(value) else {"float": repr(value)}
-        if kind is tuple:
-            return {"tuple": [self.encode(one) for one in value]}
-        if kind in CONTAINER_NAMES or tables.is_kept(value):
+        number = self.kept_numbers.get(id(value))
+        if number is not None:
+            return {"kept": number}
+        if CONTAINERS.get(kind.__name__) is kind:
             return self._container(value)
-        if isinstance(value, Remote):
-            return {"yours": value._viva[1]}
-        if "_viva_based" in kind.__dict__:
-            return {"yours": kind._viva_based}
-        if kind is Handle:
-            return self._handle(value.value)
-        if kind is Missing:
-            return {"missing": 0}
+        known = theirs(value)
+        if known is not None:
+            return {"yours": known}
+        parts = tables.apart(value, kind)
+        if parts is not None:
+            return {parts[0]: [self.encode(one) for one in parts[1]]}
+        if tables.is_table(value):
+            return self._container(value)
         if isinstance(value, BaseException):
             return self._error(value)
         if isinstance(value, type):
             return self._class(value)
-        simple = self._simple(value, kind)
-        if simple is not None:
-            return simple
-        base = next((base for base in IMMUTABLE if isinstance(value, base)), None)
+        base = tables.base_of(kind)
         if base is not None and self.by_value(kind, base):
-            within = self.encode(EXACTLY.get(base, base)(value))
-            others = changed(kind, base) if self.link.making else [one for one in TEXTS if defined(kind, one)]
-            return {"based": [self._handle(value)["mine"], base.__name__, within, others]}
+            return self._over(value, kind, base)
         table = tables.plain(value)
         if table is not None:
             return self._container(table)
-        if isinstance(value, types.ModuleType) and value.__name__ in MODULES:
-            return {"module": value.__name__}
         if isinstance(value, types.ModuleType):
+            if value.__name__ in MODULES:
+                return {"module": value.__name__}
             raise TypeError(f"the module {value.__name__} cannot cross")
-        if not self.link.trusting and callable(value):
-            named = self._importable(value)
-            if named:
-                return {"import": named}
-        return self._handle(value)
+        named = None if self.link.trusting or not callable(value) else self._importable(value)
+        return {"import": named} if named else self._handle(value)
 
-    def _simple(self, value, kind):
-        if kind is bytes:
-            return {"bytes": base64.b64encode(value).decode("ascii")}
-        if kind is frozenset:
-            return {"frozenset": [self.encode(one) for one in value]}
-        if kind is complex:
-            return {"complex": [self.encode(value.real), self.encode(value.imag)]}
-        if kind is range or kind is slice:
-            return {kind.__name__: [self.encode(one) for one in (value.start, value.stop, value.step)]}
-        if kind is decimal.Decimal:
-            return {"Decimal": str(value)}
-        if kind is fractions.Fraction:
-            return {"Fraction": [self.encode(value.numerator), self.encode(value.denominator)]}
-        if kind is datetime.timedelta:
-            return {"timedelta": [value.days, value.seconds, value.microseconds]}
-        if kind is datetime.date or (kind in (datetime.datetime, datetime.time) and value.tzinfo is None):
-            return {kind.__name__: value.isoformat()}
-        if kind is datetime.datetime and type(value.tzinfo) is datetime.timezone:
-            return {"datetime": value.isoformat()}
-        if value is Ellipsis or value is NotImplemented:
-            return {"constant": repr(value)}
-        return tables.simple(value, self.encode)
+    def _over(self, value, kind, base):
+        """An instance of a program's class over a plain one: its number, what it is over, and its methods."""
+        handle = self._handle(value)["mine"]
+        if base in EXACTLY:
+            others = changed(kind, base) if self.link.making else [one for one in TEXTS if defined(kind, one)]
+            return {"based": [handle, base.__name__, self.encode(EXACTLY[base](value)), others]}
+        self.keep(handle[0], value)
+        return {"based": [handle, base.__name__, self._content(value), changed(kind, base)]}
 
     def _container(self, value):
-        number = self.kept_numbers.get(id(value))
-        if number is not None:
-            return {"kept": number}
         number = next(self.numbering)
         self.keep(number, value)
-        name = CONTAINER_NAMES.get(type(value)) or tables.name_of(value)
-        return {"new": [number, name, self._content(value)]}
+        return {"new": [number, type(value).__name__, self._content(value)]}
 
     def keep(self, number, value):
         """Remember a container that both sides have."""
@@ -322,16 +271,14 @@ class Coder:
             self.items -= tables.size(value)
 
     def _content(self, value):
+        if tables.is_table(value):
+            return self.encode(tables.table_apart(value))
+        items = tables.items(value)
+        if isinstance(items, bytes):
+            return base64.b64encode(items).decode("ascii")
         if isinstance(value, dict):
-            content = [[self.encode(key), self.encode(one)] for key, one in value.items()]
-            if type(value) is collections.defaultdict:
-                content.append([self.encode(value.default_factory)])
-            return content
-        if isinstance(value, bytearray):
-            return base64.b64encode(value).decode("ascii")
-        if tables.is_kept(value):
-            return tables.encode(value, self.encode)
-        items = list(value)
+            content = [[self.encode(key), self.encode(one)] for key, one in items]
+            return [*content, [self.encode(value.default_factory)]] if hasattr(value, "default_factory") else content
         kinds = set(map(type, items))
         if kinds <= {str, bool, type(None)} or (kinds == {int} and min(items) > -BIG and max(items) < BIG):
             return items
@@ -376,12 +323,7 @@ class Coder:
         if specials is None:
             specials = [name for name in SPECIALS if defined(kind, name) is not None]
             self.specials[kind] = specials
-        nature = "awaitable" if isinstance(value, types.CoroutineType) else ""
-        if not nature and isinstance(value, PLAIN):
-            base = next(base for base in PLAIN if isinstance(value, base))
-            if self.by_value(kind, base):
-                nature = base.__name__
-        return {"mine": [number, kind.__name__, specials, nature]}
+        return {"mine": [number, kind.__name__, specials, isinstance(value, types.CoroutineType)]}
 
     def _class(self, value):
         if getattr(builtins, value.__name__, None) is value:
@@ -394,10 +336,8 @@ class Coder:
             module = "" if own(value) else value.__module__
             bases = [self._class(base) for base in value.__bases__ if issubclass(base, BaseException)]
             return {"error class": [number, value.__name__, bases, module, value.__qualname__]}
-        found = tables.simple(value, self.encode)
-        if found is None and not self.link.trusting and self._importable(value):
-            return {"import": self._importable(value)}
-        return found or self._handle(value)
+        named = None if self.link.trusting else self._importable(value)
+        return {"import": named} if named else self._handle(value)
 
     def _error(self, error, depth=0):
         theirs = getattr(error, "_viva_error", None)
@@ -435,12 +375,8 @@ class Coder:
             return self._handled(*inner)
         if tag == "yours":
             return self.mine[inner]
-        if tag == "tuple":
-            return tuple([self.decode(one) for one in inner])
         if tag == "based":
             return self._based(*inner)
-        if tag == "missing":
-            return MISSING
         if tag == "error":
             return self._raised(*inner)
         if tag == "error class":
@@ -457,34 +393,9 @@ class Coder:
                 raise ValueError("the program names what the test should import")
             __import__(inner[0])
             return resolved(*inner)
-        return self._plain(tag, inner)
-
-    def _plain(self, tag, inner):
-        if tag == "int":
-            return int(inner, 16)
-        if tag == "float":
-            return float(inner)
-        if tag == "bytes":
-            return base64.b64decode(inner)
-        if tag == "frozenset":
-            return frozenset([self.decode(one) for one in inner])
-        if tag == "complex":
-            return complex(*map(self.decode, inner))
-        if tag == "range":
-            return range(*map(self.decode, inner))
-        if tag == "slice":
-            return slice(*map(self.decode, inner))
-        if tag == "Decimal":
-            return decimal.Decimal(inner)
-        if tag == "Fraction":
-            return fractions.Fraction(*map(self.decode, inner))
-        if tag == "timedelta":
-            return datetime.timedelta(*inner)
-        if tag in ("date", "datetime", "time"):
-            return getattr(datetime, tag).fromisoformat(inner)
-        if tag == "constant":
-            return {"Ellipsis": Ellipsis, "NotImplemented": NotImplemented}[inner]
-        return tables.made(tag, inner, self.decode)
+        if tag in ("int", "float"):
+            return int(inner, 16) if tag == "int" else float(inner)
+        return tables.together(tag, [self.decode(one) for one in inner])
 
     def _made(self, number, name, content):
         if name in CONTAINERS:
@@ -493,28 +404,22 @@ class Coder:
             self.kept_numbers[id(value)] = number
             self._fill(value, content)
         else:
-            value = tables.decode(name, content, self.decode)
+            value = tables.table(name, self.decode(content))
         self.keep(number, value)
         return value
 
     def _fill(self, value, content):
-        if isinstance(value, dict):
-            pairs = [(self.decode(pair[0]), self.decode(pair[1])) for pair in content if len(pair) == 2]
-            value.clear()
-            for key, one in pairs:
-                value[key] = one
-            if isinstance(value, collections.defaultdict) and len(content[-1:]) and len(content[-1]) == 1:
-                value.default_factory = self.decode(content[-1][0])
+        if tables.is_table(value):
+            tables.become(value, tables.table(type(value).__name__, self.decode(content)))
         elif isinstance(value, bytearray):
             value[:] = base64.b64decode(content)
-        elif tables.is_kept(value):
-            tables.become(value, tables.decode(tables.name_of(value), content, self.decode))
+        elif isinstance(value, dict):
+            tables.fill(value, [(self.decode(pair[0]), self.decode(pair[1])) for pair in content if len(pair) == 2])
+            if isinstance(value, collections.defaultdict) and content and len(content[-1]) == 1:
+                value.default_factory = self.decode(content[-1][0])
         else:
-            items = content
-            if not {dict, list}.isdisjoint(map(type, content)):
-                items = [self.decode(one) for one in content]
-            value.clear()
-            (value.update if isinstance(value, set) else value.extend)(items)
+            simple = {dict, list}.isdisjoint(map(type, content))
+            tables.fill(value, content if simple else [self.decode(one) for one in content])
 
     def change(self, changes):
         """Do to our containers what the other side did to its own."""
@@ -526,35 +431,37 @@ class Coder:
             self._fill(value, content)
             self.kept[number] = (value, tables.taken(value))
 
-    def _handled(self, number, name, specials, nature):
+    def _handled(self, number, name, specials, awaitable=False):
         found = self.handles.get(number)
         if found is None:
-            kind = _kind(str(name), tuple(specials), nature if nature in ("list", "dict", "set") else "")
-            found = kind()
+            found = _kind(str(name), tuple(specials))()
             object.__setattr__(found, "_viva", (self.link, number))
             self.handles[number] = found
-        return _awaited(found) if nature == "awaitable" else found
+        return _awaited(found) if awaitable else found
 
     def _based(self, handle, base, value, others):
         number, name, specials, _ = handle
-        kind = next(one for one in IMMUTABLE if one.__name__ == base)
-        remote = self._handled(number, name, specials, "")
-
-        def get(self, name):
-            return getattr(remote, name)
-
+        remote = self._handled(number, name, specials)
         space = {
-            "__getattr__": get,
+            "__getattr__": lambda self, name: getattr(remote, name),
+            "__setattr__": lambda self, name, value: setattr(remote, name, value),
             "__module__": "builtins",
             "__repr__": lambda self: repr(remote),
             "_viva_based": number,
         }
-        for one in others:
-            if one in SPECIALS:
+        for one in (*others, *ALWAYS):
+            if one in SPECIALS or one in ALWAYS:
                 space[one] = _of_remote(one, remote)
             elif not one.startswith("_"):
                 space[one] = property(functools.partial(_from_remote, one, remote))
-        return kind.__new__(type(str(name), (kind,), space), self.decode(value))
+        if base not in CONTAINERS:
+            base = next(one for one in EXACTLY if one.__name__ == base)
+            return base.__new__(type(str(name), (base,), space), self.decode(value))
+        found = type(str(name), (CONTAINERS[base],), space)()
+        self.kept[number] = (found, FILLING)
+        self._fill(found, value)
+        self.keep(number, found)
+        return found
 
     def _error_class(self, number, name, bases, module, path):
         found = self.classes.get(number)
@@ -574,14 +481,9 @@ class Coder:
             raise ValueError("an exception that is none")
         arguments = [self.decode(one) for one in arguments]
         if "_viva_class" in kind.__dict__:
-            remote = self._handled(number, kind.__name__, [], "")
-
-            def get(self, name):
-                return getattr(remote, name)
-
-            kind = type(
-                kind.__name__, (kind,), {"__getattr__": get, "__module__": "builtins", "__str__": lambda self: text}
-            )
+            remote = self._handled(number, kind.__name__, [])
+            space = {"__getattr__": lambda self, name: getattr(remote, name), "__str__": lambda self: text}
+            kind = type(kind.__name__, (kind,), {"__module__": "builtins", **space})
             error = kind.__new__(kind, *arguments)
         else:
             try:

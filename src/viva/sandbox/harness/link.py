@@ -1,5 +1,4 @@
 # mypy: ignore-errors
-# ruff: noqa: PLR0911
 """Two Python processes, the program's and the test's, that see each other's values and never each other's memory.
 
 A message is four bytes of length and JSON: [kind, body, changes]. One side asks, the other answers, and may ask back
@@ -43,6 +42,24 @@ OPAQUE = (
     types.ModuleType,
 )
 """Things of the test's that lead to all others: they can be called, and that is all."""
+
+
+def _special(target, name, given, named):
+    if name in crossing.ALWAYS:
+        return {"__copy__": copy.copy, "__deepcopy__": copy.deepcopy, "__dir__": dir}[name](target)
+    return getattr(type(target), name)(target, *given, **dict(named))
+
+
+OPERATIONS = {
+    "call": lambda target, given, named: target(*given, **dict(named)),
+    "special": _special,
+    "get": getattr,
+    "set": setattr,
+    "del": delattr,
+    "next": lambda target, most: list(itertools.islice(target, most)),
+    "await": None,
+}
+"""What may be asked of a thing by its number."""
 
 
 class Link:
@@ -163,34 +180,10 @@ class Link:
 
     def answer(self, kind, target=None, *given):
         """What was asked for."""
-        if kind == "call":
-            self.may("call", target, "")
-            arguments, named = given
-            return target(*arguments, **dict(named))
-        if kind == "special":
-            name, arguments, named = given
-            self.may("special", target, name)
-            if name == "__copy__":
-                return crossing.Handle(copy.copy(target))
-            if name == "__deepcopy__":
-                return crossing.Handle(copy.deepcopy(target))
-            if name == "__dir__":
-                return sorted(dir(target))
-            return getattr(type(target), name)(target, *arguments, **dict(named))
+        if kind not in OPERATIONS:
+            raise ValueError(f"a request that is none: {kind!r}")
         self.may(kind, target, given[0] if given and isinstance(given[0], str) else "")
-        if kind == "get":
-            return getattr(target, given[0])
-        if kind == "set":
-            return setattr(target, *given)
-        if kind == "del":
-            return delattr(target, *given)
-        if kind == "plain":
-            return crossing.plain(target)
-        if kind == "next":
-            return list(itertools.islice(target, given[0]))
-        if kind == "await":
-            return self.run(target)
-        raise ValueError(f"a request that is none: {kind!r}")
+        return self.run(target) if kind == "await" else OPERATIONS[kind](target, *given)
 
     # -- what handles do
 
@@ -274,10 +267,10 @@ class Program(Link):
     def answer(self, kind, target=None, *given):
         """What was asked for; also the program's own names."""
         if kind == "name":
-            found = self.space.get(target, crossing.MISSING)
-            if found is not crossing.MISSING:
-                self.names[target] = found
-            return found
+            if target not in self.space:
+                return False, None
+            found = self.names[target] = self.space[target]
+            return True, found
         if kind == "define":
             self.space[target] = self.names[target] = given[0]
             return None
@@ -407,14 +400,14 @@ class Tester(Link):
 
     def judge(self, value):
         """The value itself; a thing of the program's is asked what decides."""
-        self.asked = self.asked or isinstance(value, Remote)
+        self.asked = self.asked or crossing.theirs(value) is not None
         return value
 
     def name(self, name):
         """What the program calls so."""
         if name not in self.names:
-            found = self.ask("name", name)
-            if found is crossing.MISSING:
+            defined, found = self.ask("name", name)
+            if not defined:
                 raise KeyError(name)
             self.names[name] = found
         return self.names[name]
@@ -436,7 +429,8 @@ class Tester(Link):
             self.asked = self.asked or not crossing.theirs(found) or name in ("__sub__", "__rsub__")
             return found
         found = super().special(name, handle, given, named)
-        self.asked = self.asked or (name == "__eq__" and found is True)
+        deciding = name == "__eq__" or (name.endswith("check__") and not crossing.theirs(given[0]))
+        self.asked = self.asked or (deciding and found is True)
         return found
 
     def _next(self, iterator):

@@ -359,7 +359,7 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
     let inherits = 0;
     let making = false;  // the test makes an object: it stays one, whatever it is over
     let lineage = false;  // prototypes of the test's own side are no values, only what values inherit from
-    const hooks = { idle: () => {}, drained: () => {}, decided: () => {} };
+    const hooks = { idle: () => {}, drained: () => {}, decided: () => {}, left: () => {} };
     function request(op, handle, values, lists) {
         const number = ++serial;
         if (op === 'prototype') inherits = number;
@@ -367,6 +367,7 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
         while (!replies.has(number)) dispatch(receive());
         const reply = replies.get(number);
         replies.delete(number);
+        if (waiting()) hooks.left();
         if ('x' in reply) throw reply.x;
         if (op === 'construct' || made.has(handle)) made.add(ids.get(reply.v));
         return reply.v;

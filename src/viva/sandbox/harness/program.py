@@ -53,7 +53,8 @@ def serve(incoming, outgoing, path="main.py"):
         exec(compile(source, path, "exec"), space)
         kinds = (type, types.FunctionType)
         defined = [name for name, value in space.items() if isinstance(value, kinds) and value.__module__ == "main"]
-        side.send("ready", side.encode((tuple(defined),)))
+        held = [name for name, value in space.items() if not callable(value)]
+        side.send("ready", side.encode((tuple(defined), tuple(held))))
         side.go()
     except BaseException as error:
         python.flush()

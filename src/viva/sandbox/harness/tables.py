@@ -1,19 +1,69 @@
 # mypy: ignore-errors
 # ruff: noqa: PLR0911, PLR0912
-"""How arrays of NumPy's and frames of pandas' cross to another process: as JSON of dtypes, raw bytes and labels.
+"""What values of Python's, NumPy's and pandas' are made of: a name and plainer parts, and the way back.
 
-No pickle, no objects but those that `encode` knows. An array of objects is a list of them.
+No pickle, no classes but those named here. Arrays and frames are dtypes, raw bytes, labels and columns; an array of
+objects is a list of them.
 """
 
 import array
 import base64
+import collections
+import datetime
+import decimal
+import fractions
 import math
 import operator
 import sys
 import types
 
-VIEWS = {type({}.keys()): "keys", type({}.values()): "values", type({}.items()): "items"}
-SPACES = (types.SimpleNamespace, types.MappingProxyType)
+CONTAINERS = {kind.__name__: kind for kind in (list, dict, set, bytearray)} | {
+    name: getattr(collections, name) for name in ("deque", "OrderedDict", "Counter", "defaultdict")
+}
+BASES = CONTAINERS | {kind.__name__: kind for kind in (tuple, int, float, str, bytes, frozenset)}
+"""What a class of a program's may be over, and its instances cross by value all the same."""
+
+
+TABLES = {"ndarray": "numpy", "DataFrame": "pandas", "Series": "pandas"}
+"""Kinds of tables and arrays, and their modules."""
+
+
+def _items(value):
+    return tuple(value)
+
+
+def _text(value):
+    return (value.isoformat(),)
+
+
+def _space(*items):
+    return types.SimpleNamespace(**dict(items))
+
+
+KINDS = {
+    tuple: (_items, lambda *items: items),
+    frozenset: (_items, lambda *items: frozenset(items)),
+    bytes: (lambda value: (base64.b64encode(value).decode("ascii"),), base64.b64decode),
+    complex: (lambda value: (value.real, value.imag), complex),
+    range: (lambda value: (value.start, value.stop, value.step), range),
+    slice: (lambda value: (value.start, value.stop, value.step), slice),
+    decimal.Decimal: (lambda value: (str(value),), decimal.Decimal),
+    fractions.Fraction: (lambda value: (value.numerator, value.denominator), fractions.Fraction),
+    datetime.timedelta: (lambda value: (value.days, value.seconds, value.microseconds), datetime.timedelta),
+    datetime.date: (_text, datetime.date.fromisoformat),
+    datetime.datetime: (_text, datetime.datetime.fromisoformat),
+    datetime.time: (_text, datetime.time.fromisoformat),
+    type(...): (lambda value: (), lambda: ...),
+    type(NotImplemented): (lambda value: (), lambda: NotImplemented),
+    array.array: (lambda value: (value.typecode, tuple(value)), array.array),
+    type({}.keys()): (_items, lambda *items: dict.fromkeys(items).keys()),
+    type({}.values()): (_items, lambda *items: dict(enumerate(items)).values()),
+    type({}.items()): (_items, lambda *items: dict(items).items()),
+    types.SimpleNamespace: (lambda value: _items(vars(value).items()), _space),
+    types.MappingProxyType: (lambda value: tuple(value.items()), lambda *items: types.MappingProxyType(dict(items))),
+}
+"""Class → what takes its instances apart, and what puts them together."""
+TOGETHER = {kind.__name__: make for kind, (_, make) in KINDS.items()}
 
 
 def _numpy():
@@ -24,18 +74,19 @@ def _pandas():
     return sys.modules.get("pandas")
 
 
-def name_of(value):
-    """What the kind of a table or array is called here."""
-    return type(value).__name__
+def base_of(kind):
+    """The class of BASES that it is over; None for none."""
+    for one in kind.__mro__:
+        if BASES.get(one.__name__) is one:
+            return one
+    return None
 
 
-def is_kept(value):
+def is_table(value):
     """Whether it is a table or array, which is known to both sides once it crossed."""
-    numpy, pandas = _numpy(), _pandas()
     kind = type(value)
-    return (numpy is not None and kind is numpy.ndarray) or (
-        pandas is not None and kind in (getattr(pandas, "DataFrame", None), getattr(pandas, "Series", None))
-    )
+    module = TABLES.get(kind.__name__)
+    return module is not None and getattr(sys.modules.get(module), kind.__name__, None) is kind
 
 
 def plain(value):
@@ -50,26 +101,141 @@ def plain(value):
     return None
 
 
-def snapshot(value):
-    """A copy to compare with later."""
+def apart(value, kind):
+    """The name of a value's kind and its parts; None for what has none."""
+    if kind in KINDS:
+        zone = getattr(value, "tzinfo", None)
+        known = zone is None or (kind is datetime.datetime and type(zone) is datetime.timezone)
+        return (kind.__name__, KINDS[kind][0](value)) if known else None
+    numpy, pandas = _numpy(), _pandas()
+    if numpy is not None:
+        if isinstance(value, numpy.generic) and kind.__module__ == "numpy":
+            named = value.dtype.hasobject or value.dtype.names
+            return None if named else ("npscalar", (value.dtype.str, value.tobytes()))
+        if isinstance(value, numpy.dtype) and (value.kind == "O" or not value.hasobject):
+            return "npdtype", (_descr(value),)
+        if isinstance(value, type) and getattr(numpy, value.__name__, None) is value:
+            return ("nptype", (value.__name__,)) if issubclass(value, numpy.generic) else None
+    if pandas is None or not kind.__module__.startswith("pandas."):
+        return None
+    if value is pandas.NaT or value is pandas.NA:
+        return "pdconstant", (str(value) == "NaT",)
+    if kind is pandas.Timestamp:
+        return "pdtime", (value.asm8, _zone(value.tz))
+    if kind is pandas.Timedelta:
+        return "pdspan", (value.asm8,)
+    if kind is pandas.Period:
+        return "pdperiod", (value.ordinal, value.freqstr)
+    if kind is pandas.Interval:
+        return "pdinterval", (value.left, value.right, value.closed)
+    if isinstance(value, pandas.Index):
+        return "pdindex", _index(value)
+    if isinstance(value, pandas.api.extensions.ExtensionArray):
+        return "pdarray", _array(value)
+    if isinstance(value, pandas.api.extensions.ExtensionDtype) and kind.__name__ != "CategoricalDtype":
+        return "pddtype", (str(value),)
+    return None
+
+
+def _descr(dtype):
+    return dtype.str if dtype.names is None else tuple(dtype.descr)
+
+
+def _zone(zone):
+    return None if zone is None else getattr(zone, "zone", None) or getattr(zone, "key", None) or str(zone)
+
+
+def _array(values):
+    """An array, NumPy's or pandas' own: its kind, and more."""
+    if isinstance(values, _numpy().ndarray):
+        if values.dtype.hasobject:
+            return "objects", values.shape, tuple(values.flat)
+        return "raw", _descr(values.dtype), values.shape, values.tobytes()
+    name = type(values).__name__
+    if name in ("NumpyExtensionArray", "PandasArray"):
+        return _array(values.to_numpy())
+    if name in ("DatetimeArray", "TimedeltaArray"):
+        return "times", _array(values._ndarray), _zone(getattr(values, "tz", None))
+    if name == "Categorical":
+        return "categories", _array(values.codes), _index(values.categories), bool(values.ordered)
+    return "typed", str(values.dtype), tuple(values)
+
+
+def _index(index):
+    pandas, names = _pandas(), tuple(index.names)
+    if isinstance(index, pandas.RangeIndex):
+        return "range", names, index.start, index.stop, index.step
+    if isinstance(index, pandas.MultiIndex):
+        codes = tuple([tuple(map(int, codes)) for codes in index.codes])
+        return "multi", names, tuple(map(_index, index.levels)), codes
+    freq = None if isinstance(index, pandas.PeriodIndex) else getattr(index, "freqstr", None)
+    return "plain", names, _array(index.array), freq
+
+
+def table_apart(value):
+    """The parts of a table or array."""
+    if type(value).__name__ == "ndarray":
+        return _array(value)
+    attributes = tuple(value.attrs.items())
+    if type(value).__name__ == "Series":
+        return _index(value.index), _array(value.array), value.name, attributes
+    columns = tuple([_array(value.iloc[:, at].array) for at in range(value.shape[1])])
+    return _index(value.index), _index(value.columns), columns, attributes
+
+
+# ---- containers of any kind that both sides have, without the methods of a program's class
+
+
+def items(value):
+    """What is in a container: bytes, pairs or items."""
+    base = base_of(type(value))
+    if base is bytearray:
+        return bytes(value)
+    return list(base.items(value) if issubclass(base, dict) else base.__iter__(value))
+
+
+def fill(value, content):
+    """Put what shall be in a container there, pairs or items, in the place of what was."""
+    base = base_of(type(value))
+    base.clear(value)
+    if issubclass(base, dict):
+        for key, one in content:
+            base.__setitem__(value, key, one)
+    else:
+        (base.update if base is set else base.extend)(value, content)
+
+
+def size(value):
+    """How many items it has, in all its dimensions."""
+    return int(value.size) if is_table(value) else base_of(type(value)).__len__(value)
+
+
+def taken(value):
+    """What is in a container, to be compared with what is in it later."""
+    if not is_table(value):
+        found = items(value)
+        return [part for pair in found for part in pair] if isinstance(value, dict) else found
     if type(value).__name__ != "ndarray":
         return value.copy()
-    return (value.dtype.str, value.shape, list(value.flat) if value.dtype.hasobject else value.tobytes())
+    return value.dtype.str, value.shape, list(value.flat) if value.dtype.hasobject else value.tobytes()
 
 
-def same(before, now):
-    """Whether a table or array is as it was when that snapshot was taken."""
+def unchanged(before, value):
+    """Whether nothing has changed since that snapshot: the very same things in a list or dict, equal bytes."""
+    if not is_table(value):
+        now = taken(value)
+        if isinstance(now, bytes):
+            return before == now
+        return len(before) == len(now) and all(map(operator.is_, before, now))
     if isinstance(before, tuple):
-        if before[:2] != (now.dtype.str, now.shape):
+        if before[:2] != (value.dtype.str, value.shape):
             return False
-        if now.dtype.hasobject:
-            return all(map(operator.is_, before[2], now.flat))
-        return before[2] == now.tobytes()
-    if not before.equals(now) or not before.index.equals(now.index) or before.index.names != now.index.names:
+        return all(map(operator.is_, before[2], value.flat)) if value.dtype.hasobject else before[2] == value.tobytes()
+    if not before.equals(value) or not before.index.equals(value.index) or before.index.names != value.index.names:
         return False
     if hasattr(before, "columns"):
-        return before.columns.equals(now.columns) and list(before.dtypes) == list(now.dtypes)
-    return before.name == now.name and before.dtype == now.dtype
+        return before.columns.equals(value.columns) and list(before.dtypes) == list(value.dtypes)
+    return before.name == value.name and before.dtype == value.dtype
 
 
 def become(value, other):
@@ -87,257 +253,106 @@ def become(value, other):
         raise ValueError("an array that changed its size")
 
 
-def simple(value, encode):
-    """A view, a scalar or a dtype as JSON; None for anything else."""
-    numpy, pandas = _numpy(), _pandas()
-    kind = type(value)
-    if kind in VIEWS:
-        return {"view": [VIEWS[kind], [encode(one) for one in value]]}
-    if kind is array.array:
-        return {"array": [value.typecode, [encode(one) for one in value]]}
-    if kind in SPACES:
-        fields = vars(value) if kind is SPACES[0] else value
-        return {"space": [SPACES.index(kind), [[encode(key), encode(one)] for key, one in fields.items()]]}
-    if numpy is not None:
-        if isinstance(value, numpy.generic) and kind.__module__ == "numpy":
-            if value.dtype.hasobject or value.dtype.names:
-                return None
-            return {"npscalar": [value.dtype.str, base64.b64encode(value.tobytes()).decode("ascii")]}
-        if isinstance(value, numpy.dtype) and not value.hasobject:
-            return {"npdtype": encode(_descr(value))}
-        if isinstance(value, numpy.dtype) and value.kind == "O":
-            return {"npdtype": "O"}
-        if isinstance(value, type) and issubclass(value, numpy.generic) and kind.__module__ == "builtins":
-            return {"nptype": value.__name__} if getattr(numpy, value.__name__, None) is value else None
-    if pandas is None or not kind.__module__.startswith("pandas."):
-        return None
-    if value is pandas.NaT or value is pandas.NA:
-        return {"pdconstant": "NaT" if value is pandas.NaT else "NA"}
-    if kind is pandas.Timestamp:
-        return {"pdtime": [encode(value.asm8), _zone(value.tz)]}
-    if kind is pandas.Timedelta:
-        return {"pdspan": encode(value.asm8)}
-    if kind is pandas.Period:
-        return {"pdperiod": [value.ordinal, value.freqstr]}
-    if kind is pandas.Interval:
-        return {"pdinterval": [encode(value.left), encode(value.right), value.closed]}
-    if isinstance(value, pandas.Index):
-        return {"pdindex": _index(value, encode)}
-    if isinstance(value, pandas.api.extensions.ExtensionArray):
-        return {"pdarray": _array(value, encode)}
-    if isinstance(value, pandas.api.extensions.ExtensionDtype) and kind.__name__ != "CategoricalDtype":
-        return {"pddtype": str(value)}
-    return None
+# ---- putting together
 
 
-def _descr(dtype):
-    return dtype.str if dtype.names is None else [list(one) for one in dtype.descr]
-
-
-def _zone(zone):
-    if zone is None:
-        return None
-    return getattr(zone, "zone", None) or getattr(zone, "key", None) or str(zone)
-
-
-def _array(values, encode):
-    """An array, NumPy's or pandas' own: [kind, ...]."""
-    numpy = _numpy()
-    if isinstance(values, numpy.ndarray):
-        if values.dtype.hasobject:
-            return ["objects", list(values.shape), [encode(one) for one in values.flat]]
-        raw = base64.b64encode(values.tobytes()).decode("ascii")
-        return ["raw", encode(_descr(values.dtype)), list(values.shape), raw]
-    name = type(values).__name__
-    if name in ("NumpyExtensionArray", "PandasArray"):
-        return _array(values.to_numpy(), encode)
-    if name in ("DatetimeArray", "TimedeltaArray"):
-        zone = _zone(getattr(values, "tz", None))
-        return ["times", _array(values._ndarray, encode), zone]
-    if name == "Categorical":
-        return ["categories", _array(values.codes, encode), _index(values.categories, encode), bool(values.ordered)]
-    return ["typed", str(values.dtype), [encode(one) for one in values]]
-
-
-def _index(index, encode):
-    pandas = _pandas()
-    names = [encode(name) for name in index.names]
-    if isinstance(index, pandas.RangeIndex):
-        return ["range", names, index.start, index.stop, index.step]
-    if isinstance(index, pandas.MultiIndex):
-        levels = [_index(level, encode) for level in index.levels]
-        return ["multi", names, levels, [[int(code) for code in codes] for codes in index.codes]]
-    freq = None if isinstance(index, pandas.PeriodIndex) else getattr(index, "freqstr", None)
-    return ["plain", names, _array(index.array, encode), freq]
-
-
-def encode(value, write):
-    """The content of an array or a table."""
-    if type(value).__name__ == "ndarray":
-        return _array(value, write)
-    index = _index(value.index, write)
-    attributes = [[write(key), write(one)] for key, one in value.attrs.items()]
-    if type(value).__name__ == "Series":
-        return [index, _array(value.array, write), write(value.name), attributes]
-    columns = [_array(value.iloc[:, at].array, write) for at in range(value.shape[1])]
-    return [index, _index(value.columns, write), columns, attributes]
-
-
-# ---- containers of any kind that both sides have
-
-
-def size(value):
-    """How many items it has, in all its dimensions."""
-    size = getattr(value, "size", None)
-    return int(size) if isinstance(size, int) else len(value)
-
-
-def taken(value):
-    """What is in a container, to be compared with what is in it later."""
-    if isinstance(value, dict):
-        return [*value.keys(), *value.values()]
-    if isinstance(value, bytearray):
-        return bytes(value)
-    return snapshot(value) if is_kept(value) else list(value)
-
-
-def unchanged(before, value):
-    """Whether nothing has changed since that snapshot: the very same things in a list or dict, equal bytes."""
-    if isinstance(value, dict):
-        size = len(value)
-        return (
-            len(before) == 2 * size
-            and all(map(operator.is_, before, value))
-            and all(map(operator.is_, before[size:], value.values()))
-        )
-    if isinstance(value, bytearray):
-        return before == value
-    if is_kept(value):
-        return same(before, value)
-    return len(before) == len(value) and all(map(operator.is_, before, value))
-
-
-# ---- reading
-
-
-def made(tag, inner, read):
-    """The view, scalar or dtype of JSON."""
-    if tag == "view":
-        items = [read(one) for one in inner[1]]
-        made = {"keys": dict.fromkeys, "values": lambda given: dict(enumerate(given)), "items": dict}[inner[0]](items)
-        return getattr(made, inner[0])()
-    if tag == "array":
-        return array.array(inner[0], [read(one) for one in inner[1]])
-    if tag == "space":
-        fields = {read(key): read(one) for key, one in inner[1]}
-        return SPACES[1](fields) if inner[0] else SPACES[0](**fields)
-    if tag.startswith("np"):
+def together(name, parts):
+    """The value of that kind with these parts. Raises whatever they are worth."""
+    if name in TOGETHER:
+        return TOGETHER[name](*parts)
+    if name.startswith("np"):
         import numpy
 
-        if tag == "npscalar":
-            return numpy.frombuffer(base64.b64decode(inner[1]), dtype=numpy.dtype(inner[0]))[0]
-        if tag == "nptype":
-            found = getattr(numpy, inner)
-            if not (isinstance(found, type) and issubclass(found, numpy.generic)):
-                raise ValueError(f"{inner} is no type of NumPy's")
-            return found
-        if tag == "npdtype":
-            return _dtype(read(inner))
+        if name == "npscalar":
+            return numpy.frombuffer(parts[1], dtype=numpy.dtype(parts[0]))[0]
+        if name == "npdtype":
+            return _dtype(*parts)
+        found = getattr(numpy, *parts)
+        if not (isinstance(found, type) and issubclass(found, numpy.generic)):
+            raise ValueError(f"{parts} is no type of NumPy's")
+        return found
     import pandas
 
-    if tag == "pdconstant":
-        return {"NaT": pandas.NaT, "NA": pandas.NA}[inner]
-    if tag == "pdtime":
-        found = pandas.Timestamp(read(inner[0]))
-        return found if inner[1] is None else found.tz_localize("UTC").tz_convert(inner[1])
-    if tag == "pdspan":
-        return pandas.Timedelta(read(inner))
-    if tag == "pdperiod":
-        return pandas.Period(ordinal=inner[0], freq=inner[1])
-    if tag == "pdinterval":
-        return pandas.Interval(read(inner[0]), read(inner[1]), inner[2])
-    if tag == "pdindex":
-        return _index_made(inner, read)
-    if tag == "pdarray":
-        return _array_made(inner, read)
-    if tag == "pddtype":
-        return pandas.api.types.pandas_dtype(inner)
-    raise ValueError(f"a value of an unknown kind: {tag!r}")
+    return {
+        "pdconstant": lambda time: pandas.NaT if time else pandas.NA,
+        "pdtime": lambda value, zone: _zoned(pandas.Timestamp(value), zone),
+        "pdspan": pandas.Timedelta,
+        "pdperiod": lambda ordinal, freq: pandas.Period(ordinal=ordinal, freq=freq),
+        "pdinterval": pandas.Interval,
+        "pdindex": _index_together,
+        "pdarray": _array_together,
+        "pddtype": pandas.api.types.pandas_dtype,
+    }[name](*parts)
+
+
+def _zoned(times, zone):
+    return times if zone is None else times.tz_localize("UTC").tz_convert(zone)
 
 
 def _dtype(descr):
     import numpy
 
-    if isinstance(descr, str):
-        return numpy.dtype(descr)
-    return numpy.dtype([tuple([tuple(part) if isinstance(part, list) else part for part in one]) for one in descr])
+    return numpy.dtype(descr if isinstance(descr, str) else list(descr))
 
 
-def _array_made(inner, read):
+def _array_together(kind, *rest):
     import numpy
     import pandas
 
-    kind, *rest = inner
     if kind == "objects":
         shape, items = rest
         found = numpy.empty(math.prod(shape), dtype=object)
-        found[:] = [read(one) for one in items]
+        found[:] = items
         return found.reshape(shape)
     if kind == "raw":
         descr, shape, raw = rest
-        return numpy.frombuffer(base64.b64decode(raw), dtype=_dtype(read(descr))).reshape(shape).copy()
+        return numpy.frombuffer(raw, dtype=_dtype(descr)).reshape(shape).copy()
     if kind == "times":
-        values, zone = _array_made(rest[0], read), rest[1]
+        values, zone = _array_together(*rest[0]), rest[1]
         if values.dtype.kind not in "mM":
             raise ValueError("times that are none")
-        found = pandas.array(values)
-        return found if zone is None else pandas.DatetimeIndex(values).tz_localize("UTC").tz_convert(zone).array
+        return pandas.array(values) if zone is None else _zoned(pandas.DatetimeIndex(values), zone).array
     if kind == "categories":
         codes, categories, ordered = rest
-        return pandas.Categorical.from_codes(_array_made(codes, read), _index_made(categories, read), bool(ordered))
+        return pandas.Categorical.from_codes(_array_together(*codes), _index_together(*categories), bool(ordered))
     if kind == "typed":
-        return pandas.array([read(one) for one in rest[1]], dtype=rest[0])
+        return pandas.array(list(rest[1]), dtype=rest[0])
     raise ValueError(f"an array of an unknown kind: {kind!r}")
 
 
-def _index_made(inner, read):
+def _index_together(kind, names, *rest):
     import pandas
 
-    kind, names, *rest = inner
-    names = [read(name) for name in names]
     if kind == "range":
         return pandas.RangeIndex(*rest, name=names[0])
     if kind == "multi":
-        levels = [_index_made(level, read) for level in rest[0]]
-        return pandas.MultiIndex(levels=levels, codes=rest[1], names=names)
-    values, freq = rest
-    values = _array_made(values, read)
+        levels, codes = rest
+        return pandas.MultiIndex(levels=[_index_together(*one) for one in levels], codes=codes, names=names)
+    values, freq = _array_together(*rest[0]), rest[1]
     if freq is not None and getattr(values.dtype, "kind", "") == "M":
         return pandas.DatetimeIndex(values, freq=freq, name=names[0])
-    if getattr(getattr(values, "dtype", None), "kind", "") == "O" and type(values).__name__ == "ndarray":
+    if type(values).__name__ == "ndarray" and values.dtype.kind == "O":
         return pandas.Index(values, dtype=object, name=names[0])
     return pandas.Index(values, name=names[0])
 
 
-def decode(name, content, read):
-    """The array or table of that content."""
+def table(name, parts):
+    """The array or table of that name with these parts."""
     if name == "ndarray":
-        return _array_made(content, read)
+        return _array_together(*parts)
     import pandas
 
     if name == "Series":
-        index, values, label, attributes = content
-        values = _array_made(values, read)
-        found = pandas.Series(values, index=_index_made(index, read), name=read(label), dtype=values.dtype)
+        index, values, label, attributes = parts
+        values = _array_together(*values)
+        found = pandas.Series(values, index=_index_together(*index), name=label, dtype=values.dtype)
     elif name == "DataFrame":
-        index, columns, values, attributes = content
-        columns = _index_made(columns, read)
-        arrays = [_array_made(one, read) for one in values]
-        index = _index_made(index, read)
-        columns_made = {at: pandas.Series(one, index=index, dtype=one.dtype) for at, one in enumerate(arrays)}
-        found = pandas.DataFrame(columns_made, index=index)
-        found.columns = columns
+        index, columns, values, attributes = parts
+        index, arrays = _index_together(*index), [_array_together(*one) for one in values]
+        made = {at: pandas.Series(one, index=index, dtype=one.dtype) for at, one in enumerate(arrays)}
+        found = pandas.DataFrame(made, index=index)
+        found.columns = _index_together(*columns)
     else:
         raise ValueError(f"a container of an unknown kind: {name!r}")
-    found.attrs.update({read(key): read(one) for key, one in attributes})
+    found.attrs.update(attributes)
     return found

@@ -88,8 +88,10 @@ def _names(tree):
 
 
 def _statements(tree):
-    """The statements without others in them; of an assertion what it asserts, one by one, and of a call the call."""
+    """The statements without others in them; of an assertion what it asserts, one by one, of a call the call, and
+    decorators."""
     for node in ast.walk(tree):
+        yield from getattr(node, "decorator_list", ())
         if isinstance(node, ast.Expr):
             yield node.value
         elif isinstance(node, ast.Assert):
@@ -302,12 +304,16 @@ def examine(source, answers, incoming, outgoing):
             kind = side.receive()
         if kind != "ready":
             raise ValueError("the program's process says what it must not")
-        (defined,) = side.body
+        defined, held = side.body
         side.ask("import", _imports(tree))
         own = bound(tree)
         asked, shadowing = subjects(tree, own)
-        libraries = {name: known(name) for name in shadowing if not hasattr(builtins, name)}
+        # A list that the program calls as a library calls a function (log) is not the library's.
+        held = {name for name in shadowing.intersection(held) if callable(known(name))}
+        libraries = {name: known(name) for name in shadowing - held if not hasattr(builtins, name)}
         names = Names(side, _libraries(tree) | libraries, _classes(tree))
+        for name in held:
+            names.pop(name, None)
         names["viva type"] = _type_of
         names.update({f"viva {name}": side.name(name) if name in defined else known(name) for name in shadowing})
         theirs = _names(tree) - own - names.keys() - names.libraries.keys()
