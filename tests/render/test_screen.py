@@ -27,9 +27,10 @@ from viva.analysis.posterior import Posterior
 from viva.engine.consumption import Consumed
 from viva.published import neighbours
 from viva.render.grids import folded, grids_terminal
-from viva.render.result import Grid, Report
+from viva.render.result import Report
 from viva.render.screen import LINES, screen_terminal
 from viva.render.summary import summary_terminal
+from viva.render.table import Grid
 from viva.studies.compare.tables import Comparison, Comparisons, Row, Side
 from viva.types import ExamSpec
 

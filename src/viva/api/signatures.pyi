@@ -11,7 +11,8 @@ from viva.render.printing import StudyResult
 from viva.runs.plan import Way
 from viva.studies.agreement.tables import Agreements
 from viva.studies.breakdown.tables import Breakdowns
-from viva.studies.correlate.tables import CorrelationTables
+from viva.render.findings import Findings
+from viva.studies.correlate.tables import Correlations
 from viva.studies.errors.tables import ErrorTables
 from viva.studies.scaling.tables import Scalings
 from viva.studies.training.tables import Trainings
@@ -239,7 +240,7 @@ def correlate(
     exclude: str | float | Sequence[str | float] = ...,
     families: str | float | None = ...,
     by: str | float | None = ...,
-) -> CorrelationTables: ...
+) -> Findings[tuple[Correlations, ...]]: ...
 def error_types(
     run: str | PathLike[str] | Run,
     *,

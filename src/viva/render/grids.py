@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from operator import gt
 from typing import TYPE_CHECKING
 
-from viva.render.result import Grid
+from viva.render.table import Grid
 from viva.render.text import latex, markdown
 from viva.visible import escape_invisible
 
@@ -54,7 +54,7 @@ def grids_terminal(
 
     for found in grids:
         plain = [[one_lined(cell) for cell in row] for row in (found.header, *found.rows)]
-        left = [index == 0 or name in words for index, name in enumerate(found.header)]
+        left = found.flush(words)
         shown = aligned(plain, left)
         widths = _widths(shown, left, console.width)
         if widths is None and shown != plain:

@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from viva.analysis.wording import UNSURE
 from viva.render.grids import WORDS, aligned, folded, one_lined, units
-from viva.render.result import Grid
+from viva.render.table import Grid, Kind
 from viva.visible import plural
 
 LINES = 40
@@ -231,7 +231,7 @@ def _fit(grid: Grid, wide: int, words: Collection[str], fewer: int = 0) -> _Fitt
     """A table in so many columns of a terminal; `fewer`: so many of its own are left out in any case."""
     from rich.cells import cell_len
 
-    flush = [at == 0 or name in words for at, name in enumerate(grid.header)]
+    flush, kinds = grid.flush(words), _kinds(grid)
     cells = [[one_lined(cell) for cell in row] for row in (grid.header, *grid.rows)]
     kept = list(range(len(grid.header)))
 
@@ -241,8 +241,8 @@ def _fit(grid: Grid, wide: int, words: Collection[str], fewer: int = 0) -> _Fitt
     heads = [longest(cells[0][at].split()) for at in kept]
     whole = [longest([line for row in cells[1:] for line in row[at].splitlines()]) for at in kept]
     parts = [longest([part for row in cells[1:] for part in units(row[at])]) for at in kept]
-    names = {at for at, name in enumerate(grid.header) if name in _NAMES or (at == 0 and name not in _WHOLE)}
-    pairs = [at for at in sorted(names) if grid.header[at] in _PAIR]  # two columns of the same names
+    names = {at for at, kind in enumerate(kinds) if kind.name}
+    pairs = [at for at in sorted(names) if kinds[at].pair]  # two columns of the same names
     short = {at: _shortened([row[at] for row in cells[1:]]) for at in names.difference(pairs)}
     both = _shortened([row[at] for at in pairs for row in cells[1:]])
     short |= {at: both[place * len(grid.rows) : (place + 1) * len(grid.rows)] for place, at in enumerate(pairs)}
@@ -272,9 +272,7 @@ def _fit(grid: Grid, wide: int, words: Collection[str], fewer: int = 0) -> _Fitt
             for row, name in zip(cells[1:], short[at], strict=True):
                 row[at] = name
     starts = {at: sum(widths[one] + _GAP for one in kept[:place]) for place, at in enumerate(kept)}
-    spans = [
-        (starts[at], starts[at] + widths[at], _STYLES[name]) for at in kept if (name := grid.header[at]) in _STYLES
-    ]
+    spans = [(starts[at], starts[at] + widths[at], kinds[at].style) for at in kept if kinds[at].style]
 
     def lines(row: list[str], *, header: bool = False) -> list[str]:
         columns = {at: _broken(row[at], widths[at], name=not header and at in names) for at in kept}
@@ -329,6 +327,19 @@ _WHOLE = frozenset({"run"})
 """Columns of what is typed into the next command."""
 
 
+def _kinds(grid: Grid) -> Sequence[Kind]:
+    """The kinds of a grid's columns, from their headings where nothing else says them."""
+    return grid.kinds or [
+        Kind(
+            name=name in _NAMES or (at == 0 and name not in _WHOLE),
+            pair=name in _PAIR,
+            yields=name.startswith(_GIVES_WAY),
+            style=_STYLES.get(name, ""),
+        )
+        for at, name in enumerate(grid.header)
+    ]
+
+
 def _shortened(names: Sequence[str]) -> list[str]:
     """Names without their providers (`openai/`), where they stay different, and without what all models begin with
     and all names end in after a ` · `."""
@@ -353,7 +364,7 @@ def _shortened(names: Sequence[str]) -> list[str]:
 def _order(grid: Grid) -> list[int]:
     """In which order columns give way; the first never does."""
     named = [grid.header.index(name) for name in grid.drop if name in grid.header]
-    words = [at for at, name in enumerate(grid.header) if name.startswith(_GIVES_WAY)]
+    words = [at for at, kind in enumerate(_kinds(grid)) if kind.yields]
     right = range(len(grid.header) - 1, 0, -1)
     keep = {at for at, name in enumerate(grid.header) if name in grid.keep}
     return [at for at in dict.fromkeys((*named, *words, *right)) if at not in keep and at]

@@ -15,7 +15,6 @@ from viva.render.result import (
     FILLED,
     LEFT_OUT,
     MIXED,
-    Grid,
     Report,
     Result,
     comparable,
@@ -27,6 +26,7 @@ from viva.render.result import (
     mixed_notes,
 )
 from viva.render.screen import SUMS_UP, screen_terminal
+from viva.render.table import Grid
 from viva.render.textchart import short_number
 from viva.types import UNANSWERED, outcome_name
 from viva.visible import dollars, one_line

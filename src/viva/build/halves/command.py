@@ -27,7 +27,7 @@ from viva.visible import escape_invisible, one_line
 
 if TYPE_CHECKING:
     from viva.build.halves.stratify import Drawn
-    from viva.render.result import Grid
+    from viva.render.table import Grid
 
 
 @command(SplitConfig, "action")
@@ -85,7 +85,7 @@ def _tell(opened: Splittable, drawn: Drawn, manifest: Manifest, out: Path, group
 
 def _dimension(opened: Splittable, drawn: Drawn, at: int, share: Fraction) -> Grid:
     """One dimension's values: how many, the exact share, what was drawn, and what the files had."""
-    from viva.render.result import Grid
+    from viva.render.table import Grid
 
     counts = Counter(item.cell[at] for item in opened.items)
     taken = Counter(item.cell[at] for index, item in enumerate(opened.items) if index in drawn.chosen)

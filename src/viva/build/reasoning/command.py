@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from viva.build.reasoning.checks import Problem
     from viva.build.reasoning.coverage import Concept
     from viva.build.reasoning.topics import Finding, Graph
-    from viva.render.result import Grid
+    from viva.render.table import Grid
 
 
 Level = Literal["leaf", "1", "2", "3", "all"]
@@ -120,7 +120,7 @@ def _tell_findings(findings: list[Finding], *, everything: bool) -> None:
 
 def _level_grid(graph: Graph) -> Grid:
     """Counts a level: in the paper 16 disciplines, 40 topics, 26 subtopics."""
-    from viva.render.result import Grid
+    from viva.render.table import Grid
 
     rows = [
         (f"{level} ({name})", f"{len(graph.at(level)):,}")
@@ -255,7 +255,7 @@ def coverage(config: CoverageConfig) -> int:
 
 def _missing_grid(missing: list[Concept]) -> Grid:
     from viva.build.reasoning.questions import TYPES
-    from viva.render.result import Grid
+    from viva.render.table import Grid
 
     rows = tuple(
         (

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from viva.build.stackexchange.pool import Build
     from viva.build.stackexchange.selection import BrokenRow
     from viva.build.stackexchange.view_line import ViewAges
-    from viva.render.result import Grid
+    from viva.render.table import Grid
 
 
 SHOWN = 10
@@ -221,7 +221,7 @@ def _report(build: Build, out: Path) -> int:
 
 def _table(build: Build) -> Grid:
     """The counts, as the paper's Table 2 has them, with what came before the initial seed set."""
-    from viva.render.result import Grid
+    from viva.render.table import Grid
 
     steps = ("questions", "accepted", "answered", "seen", "seed", "quota", "drawn")
     rows = [(one.language, one.area or "-", *(f"{getattr(one, step):,}" for step in steps)) for one in build.languages]

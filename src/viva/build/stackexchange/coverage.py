@@ -11,12 +11,12 @@ from viva.visible import one_line
 if TYPE_CHECKING:
     from viva.build.stackexchange.project import State
     from viva.build.stackexchange.set_places import Places
-    from viva.render.result import Grid
+    from viva.render.table import Grid
 
 
 def coverage_grid(dealt: Places) -> Grid:
     """Questions by language and state, against the quotas."""
-    from viva.render.result import Grid
+    from viva.render.table import Grid
 
     columns = ("approved", "waiting", "disputed", "faulty", "unwritten")
     header = ("language", "area", "quota", *columns, "missing", "rejected", "moved up", "reserve left")
@@ -32,7 +32,7 @@ def coverage_grid(dealt: Places) -> Grid:
 def exposure_grid(states: Sequence[State], dealt: Places, table: Mapping[str, date]) -> Grid:
     """Of the questions that hold a place: how many each model may have read in training."""
     from viva.build.stackexchange.cutoffs import created, exposed
-    from viva.render.result import Grid
+    from viva.render.table import Grid
 
     days = {state.about.id: created(state.about.created) for state in states if state.about.id in set(dealt.holders)}
     rows = tuple(

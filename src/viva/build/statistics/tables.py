@@ -10,7 +10,7 @@ from msgspec import Struct
 from viva.analysis.wording import percent
 from viva.build.statistics.lengths import QUANTILES, Cross, Lengths
 from viva.render.printing import Drawing, Records, StudyResult
-from viva.render.result import Grid
+from viva.render.table import Grid
 from viva.visible import one_line
 
 

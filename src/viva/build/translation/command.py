@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from viva.build.translation.checks import Finding
     from viva.build.translation.project import Project
     from viva.engine.asking import Run
-    from viva.render.result import Grid
+    from viva.render.table import Grid
 
 
 class CheckConfig(Struct, kw_only=True):
@@ -85,7 +85,7 @@ def check(config: CheckConfig) -> int:
 
 
 def _counts(findings: Sequence[Finding]) -> Grid:
-    from viva.render.result import Grid
+    from viva.render.table import Grid
 
     rows = []
     for severity in ("error", "warning"):

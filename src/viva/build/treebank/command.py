@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from viva.build.treebank.manifest import Manifest
     from viva.build.treebank.sampling import SamplingSettings
     from viva.build.treebank.treebank import Plan, Problem
-    from viva.render.result import Grid
+    from viva.render.table import Grid
 
 SHOWN = 20
 """Malformed trees that are told on the terminal; malformed.jsonl has them all."""
@@ -240,7 +240,7 @@ def _short(manifest: Manifest) -> list[str]:
 def _counts(manifest: Manifest) -> Grid:
     """The counts as in the paper's Table 4."""
     from viva.benchmarks.syneval.items import FORMATS
-    from viva.render.result import Grid
+    from viva.render.table import Grid
 
     def row(name: str, counts: dict[str, int]) -> tuple[str, ...]:
         total = sum(counts.values())

@@ -10,7 +10,7 @@ from viva.analysis.measure import Measure
 from viva.analysis.wording import percent
 from viva.render.measures import measure_text
 from viva.render.printing import Records, StudyResult
-from viva.render.result import Grid
+from viva.render.table import Grid
 from viva.visible import one_line
 
 SHOWN = 20

@@ -16,7 +16,7 @@ from viva.files import write_whole
 from viva.pages.leaderboard.content import BenchmarkPage, Board, Row, RunFile, Site
 from viva.pages.leaderboard.pages import csv_of, pages
 from viva.render.printing import Records, StudyResult, csv_text
-from viva.render.result import Grid
+from viva.render.table import Grid
 from viva.visible import csv_safe
 
 MARKER = ".viva-site.json"

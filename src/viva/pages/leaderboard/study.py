@@ -163,7 +163,7 @@ def _entries_of(sources: Iterable[Path], known: ModelFacts, left_out: list[str])
 def _nothing(one: ScoreSet) -> str:
     """Why a result is none: no answer could be read and scored. Empty where there is one."""
     from viva.analysis.breakdown import Breakdown
-    from viva.render.result import outcomes_text
+    from viva.render.table import outcomes_text
     from viva.types import SCORED, UNREADABLE
 
     cell = Breakdown(one.scores, one.headline.attempts).cell(one.headline)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from viva.analysis.agreement import Agreement
-from viva.render.result import Grid
+from viva.render.table import Grid
 from viva.studies.agreement.chart import svg_agreement
 from viva.studies.agreement.tables import ScoreFromLabels, agreement_grids, score_grids
 from viva.visible import escape_invisible

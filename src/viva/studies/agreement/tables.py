@@ -13,7 +13,7 @@ from viva.analysis.prediction import VERIFIED, Estimate, Powered
 from viva.render.grids import WORDS
 from viva.render.measures import NAMES, measure_text, number
 from viva.render.printing import Records, StudyResult
-from viva.render.result import Grid
+from viva.render.table import Grid
 from viva.studies.agreement.chart import svg_agreement
 from viva.visible import one_line
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from viva.analysis.slices import Slice, Slices
 from viva.errors import VivaError, option
-from viva.render.result import outcomes_text
+from viva.render.table import outcomes_text
 from viva.render.theme import MARK, PER_CENT, category, daggers, mark_of, subtitle
 from viva.studies.breakdown.tables import Shown, difference_text, labelled
 from viva.visible import one_line

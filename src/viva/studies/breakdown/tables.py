@@ -13,7 +13,8 @@ from viva.analysis.wording import UNSURE, cell_text, percent
 from viva.errors import flag
 from viva.render.grids import WORDS
 from viva.render.printing import Drawing, Records, StudyResult
-from viva.render.result import LEFT_OUT, RANGE, Grid, counted, outcomes_text, p_text, signed
+from viva.render.result import LEFT_OUT, RANGE, counted
+from viva.render.table import Grid, outcomes_text, p_text, signed
 from viva.visible import one_line
 
 MARK = "*"

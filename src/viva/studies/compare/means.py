@@ -10,7 +10,7 @@ from msgspec import Struct
 from viva.published import Table
 from viva.render.grids import WORDS
 from viva.render.printing import Drawing, Records, StudyResult
-from viva.render.result import Grid, signed
+from viva.render.table import Grid, signed
 
 
 class Published(Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from msgspec import Struct
 from viva.analysis.wording import UNSURE, percent
 from viva.render.grids import WORDS
 from viva.render.printing import Records, StudyResult
-from viva.render.result import Grid
+from viva.render.table import Grid
 from viva.visible import one_line
 
 

@@ -17,7 +17,8 @@ from viva.analysis.wording import UNSURE, clusters_text, interval_text, mean_tex
 from viva.errors import EXIT_OK, flag
 from viva.render.grids import WORDS
 from viva.render.printing import Drawing, Records, StudyResult
-from viva.render.result import RANGE, Grid, p_text, signed
+from viva.render.result import RANGE
+from viva.render.table import Grid, p_text, signed
 from viva.types import outcome_name
 from viva.visible import one_line, plural
 

@@ -13,7 +13,7 @@ from viva.analysis.wording import percent
 from viva.errors import EXIT_OK
 from viva.render.grids import WORDS
 from viva.render.printing import Drawing, Records, StudyResult
-from viva.render.result import Grid
+from viva.render.table import Grid
 
 if TYPE_CHECKING:
     from viva.engine.labelling import Labelled

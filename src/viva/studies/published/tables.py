@@ -12,7 +12,7 @@ from viva.errors import VivaError, flag
 from viva.published import Column, Entry, Kind, Size, Table
 from viva.render.grids import WORDS, grids_terminal
 from viva.render.printing import Drawing, Records, StudyResult
-from viva.render.result import Grid
+from viva.render.table import Grid
 
 if TYPE_CHECKING:
     import polars as pl

@@ -14,7 +14,8 @@ from viva.analysis.wording import UNSURE, bounds_text, interval_text, mean_text
 from viva.errors import flag
 from viva.render.grids import WORDS
 from viva.render.printing import Records, StudyResult
-from viva.render.result import FILLED, LEFT_OUT, Grid
+from viva.render.result import FILLED, LEFT_OUT
+from viva.render.table import Grid
 from viva.visible import dollars, one_line, plural
 
 JUDGED, LEAST = 5, 0.005

@@ -9,7 +9,7 @@ from msgspec import Struct
 from viva.analysis.difficulty import Levels, agreement, named
 from viva.errors import flag
 from viva.render.printing import Records, StudyResult
-from viva.render.result import Grid
+from viva.render.table import Grid
 
 _LISTED = 20
 

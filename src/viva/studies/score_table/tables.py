@@ -15,7 +15,8 @@ from viva.analysis.estimate import Estimate
 from viva.analysis.wording import UNSURE, cell_text, percent
 from viva.published import Entry, share
 from viva.render.printing import Records, StudyResult
-from viva.render.result import LEFT_OUT, Grid
+from viva.render.result import LEFT_OUT
+from viva.render.table import Grid
 from viva.types import Aggregate, ScoreRow
 
 MOST_LOST = 0.05

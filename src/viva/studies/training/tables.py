@@ -10,8 +10,9 @@ from viva.analysis.training import Curve, Training
 from viva.analysis.wording import UNSURE, cell_text, percent
 from viva.render.grids import WORDS, grids_terminal
 from viva.render.printing import Drawing, Records, StudyResult
-from viva.render.result import RANGE, Grid, counted, p_text
+from viva.render.result import RANGE, counted
 from viva.render.screen import LINES, screen_terminal
+from viva.render.table import Grid, p_text
 from viva.render.textchart import Dot, Series, short_number, sparkline, text_chart
 
 if TYPE_CHECKING:
