@@ -12,7 +12,8 @@ from viva.runs.exams import read_level_file
 from viva.visible import one_line
 
 if TYPE_CHECKING:
-    from viva.studies.score_table.difficulty import DifficultyLevels
+    from viva.render.findings import Findings
+    from viva.studies.score_table.difficulty import Grouping
 
 STRONGER, WARM = 0.2, 1.0
 """The paper's temperatures."""
@@ -28,7 +29,7 @@ class Parts(Protocol):
     given: Path | None
 
 
-def levelled(one: ItemSources, wanted: Parts) -> DifficultyLevels:
+def levelled(one: ItemSources, wanted: Parts) -> Findings[Grouping]:
     """The rule's outcome. Raises DataError for a model that is not there."""
     from viva.analysis.itemscores import answers
     from viva.studies.score_table import difficulty as report
@@ -58,7 +59,7 @@ def levelled(one: ItemSources, wanted: Parts) -> DifficultyLevels:
         told = _temperature(one, name)
         if told is not None and told != expected:
             notes.append(f"The paper's rule has {name} at temperature {expected:g}; this run asked it at {told:g}.")
-    return report.DifficultyLevels(found, tuple(notes))
+    return report.findings(found, notes)
 
 
 def _temperature(one: ItemSources, name: str | None) -> float | None:
