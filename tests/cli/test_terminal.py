@@ -119,8 +119,10 @@ def test_runs_are_listed_with_what_came_of_them(viva: Viva) -> None:
     assert "damaged" in lines["runs/bad"]
     assert "not graded: viva resume runs/old" in lines["runs/old"]
     assert re.search(r"baseline/random +cmmlu-zh +\d+\.\d\d .* done$", lines["runs/new"])
-    data = json.loads(viva("runs", "--json").out)["runs"]
-    assert {(one["path"], len(one["results"])) for one in data} == {("runs/bad", 0), ("runs/old", 0), ("runs/new", 1)}
+    data = json.loads(viva("runs", "--json").out)["rows"]
+    assert sorted((row["run"], row["n"] is not None) for row in data) == [
+        *(("runs/bad", False), ("runs/new", True), ("runs/old", False))
+    ]
     assert viva("runs", "nowhere").code == VivaError.exit_code
     assert "answers shown" in viva("show", "runs/new", "--model", "RAND", "--limit", 1).err
 

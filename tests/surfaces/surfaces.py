@@ -153,8 +153,8 @@ def runs_screen(seen: Seen) -> Found:
 
 
 def runs_json(seen: Seen) -> Found:
-    listed = json.loads(ran("runs", "runs", "--all", "--json"))["runs"]
-    return {(one["exam"], one["model"]): stored(one["estimate"]) for run in listed for one in run["results"]}
+    listed = json.loads(ran("runs", "runs", "--all", "--json"))["tables"][0]["rows"]
+    return {(row["exam"], row["model"]): stored(row["estimate"]) for row in listed}
 
 
 def headline(result: Mapping[str, Any]) -> tuple[str, str, str]:

@@ -26,7 +26,9 @@ class Kind(Struct, frozen=True):
     """A kind of values: how one is printed, and how a screen sets a column of them."""
 
     text: Callable[[Any], str] = str
-    """Of a value; of None there is always a dash."""
+    """Of a value."""
+    none: str = DASH
+    """What is printed of None."""
     words: bool = False
     """Whether they are set flush left; figures are flush right, their decimal points below each other."""
     name: bool = False
@@ -110,7 +112,7 @@ def _path(path: str) -> Callable[[Any], Any]:
     return get if then is None else lambda row: None if (value := get(row)) is None else then(value)
 
 
-def fields(path: str, *names: str, **renamed: str) -> tuple[Column, ...]:
+def fields(path: str, /, *names: str, **renamed: str) -> tuple[Column, ...]:
     """Columns that only data have: attributes of what is at `path` in a row ("" for the row), by their own names, or
     by another (`n="answers"`: the attribute `n` is called `answers`)."""
     begin = f"{path}." if path else ""
@@ -178,8 +180,11 @@ class Table(Struct, frozen=True):
 
     def texts(self) -> list[tuple[str, ...]]:
         """Return the printed cells, row by row."""
-        read = [(column.getter(), column.kind.text) for column in self.printed]
-        return [tuple(DASH if (value := get(row)) is None else text(value) for get, text in read) for row in self.rows]
+        read = [(column.getter(), column.kind) for column in self.printed]
+        return [
+            tuple(kind.none if (value := get(row)) is None else kind.text(value) for get, kind in read)
+            for row in self.rows
+        ]
 
     def records(self) -> tuple[list[str], Iterable[tuple[Any, ...]]]:
         """Return the names of the columns that data have, and their values, row by row."""
