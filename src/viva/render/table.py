@@ -9,7 +9,7 @@ Every printed form, CSV, JSON and the frame are made from such a table (`viva.re
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any, TypeAlias
 
 from msgspec import Struct
@@ -79,7 +79,7 @@ OUTCOMES = Kind(outcomes_text, words=True, yields=True)
 """Of estimates: the counts of their outcomes."""
 
 Getter: TypeAlias = "str | Callable[[Any], Any]"
-"""What a row has in a column: the path of an attribute (`pair.first`), or a function of the row."""
+"""What a row has in a column: a path of attributes and places (`pair.first`, `2.low`), or a function of the row."""
 
 
 class Column(Struct, frozen=True):
@@ -106,9 +106,11 @@ class Column(Struct, frozen=True):
 
 
 def _path(path: str) -> Callable[[Any], Any]:
-    """Return the function that follows a path of attributes; None where it meets None before its end."""
+    """Return the function that follows a path of attributes and places (`pair.0`); None where it meets None before its
+    end."""
     first, _, rest = path.partition(".")
-    get, then = attrgetter(first), _path(rest) if rest else None
+    get: Callable[[Any], Any] = itemgetter(int(first)) if first.isdigit() else attrgetter(first)
+    then = _path(rest) if rest else None
     return get if then is None else lambda row: None if (value := get(row)) is None else then(value)
 
 

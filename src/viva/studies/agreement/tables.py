@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
-from operator import itemgetter
 
 from msgspec import Struct
 
-from viva.analysis.agreement import Agreement, Confusion, Pair
+from viva.analysis.agreement import Agreement, Confusion
 from viva.analysis.measure import Measure
-from viva.analysis.prediction import VERIFIED, Estimate, Powered
+from viva.analysis.prediction import VERIFIED, Powered
 from viva.render.findings import Findings
-from viva.render.measures import MEASURE, NAMES, number
+from viva.render.measures import MEASURE, NAMES
 from viva.render.table import COUNT, FIGURE, NAME, SIDE, Column, Kind, Table, fields, figure
 from viva.studies.agreement.chart import svg_agreement
 from viva.visible import one_line
@@ -39,7 +37,7 @@ def tables_of(found: Agreement) -> Iterator[Table]:
     pairs = [pair for pair in found.pairs if any(one.value is not None for one in pair.measures)]
     if pairs and len(found.people) + (found.judge is not None) > 2:
         measures = tuple(
-            Column(NAMES[measure.kind], partial(_of_pair, at), MEASURE, measure.kind)
+            Column(NAMES[measure.kind], f"measures.{at}", MEASURE, measure.kind)
             for at, measure in enumerate(pairs[0].measures)
         )
         yield Table(f"Two by two{where}", (*_PAIR, *measures), pairs)
@@ -98,10 +96,6 @@ def _notes_on_powered(one: Powered) -> list[str]:
     return notes
 
 
-def _of_pair(at: int, pair: Pair) -> Measure:
-    return pair.measures[at]
-
-
 _PAIR = (
     Column("first", "first", SIDE),
     Column("second", "second", SIDE),
@@ -125,8 +119,8 @@ def _measures(title: str, measures: Sequence[Measure]) -> Iterator[Table]:
 def _confusion(title: str, table: Confusion) -> Table:
     # A header goes to the terminal as it is: no name of a rater's may drive it.
     corner = f"{one_line(table.rows, _LONG)} ↓ {one_line(table.columns, _LONG)} →"
-    marks = tuple(Column(f"{mark:g}", itemgetter(at), COUNT) for at, mark in enumerate(table.scale, 1))
-    columns = (Column(corner, itemgetter(0), _MARK, "mark"), *marks, Column("n", lambda row: sum(row[1:]), COUNT))
+    marks = tuple(Column(f"{mark:g}", str(at), COUNT) for at, mark in enumerate(table.scale, 1))
+    columns = (Column(corner, "0", _MARK, "mark"), *marks, Column("n", lambda row: sum(row[1:]), COUNT))
     return Table(title, columns, [(mark, *counts) for mark, counts in zip(table.scale, table.counts, strict=True)])
 
 
@@ -139,15 +133,15 @@ def _powered(title: str, one: Powered) -> Table:
     return Table(title, _POWERED, rows)
 
 
-_NUMBER = Kind(number)
+_NUMBER = figure(".3f")
 _MARK = Kind(lambda mark: f"{mark:g}", words=True, name=True)
 _BETWEEN = Kind(lambda interval: f"[{interval[0]:.3f}, {interval[1]:.3f}]")
 _POWERED = (
-    Column("", itemgetter(0), NAME, "from"),
-    Column("of", itemgetter(1)),
-    Column("mean", itemgetter(2), _NUMBER),
-    Column("over such questions", lambda row: row[3] and row[3].questions, _BETWEEN, "questions"),
-    Column("this run", lambda row: row[3] and row[3].run, _BETWEEN, "run"),
+    Column("", "0", NAME, "from"),
+    Column("of", "1"),
+    Column("mean", "2", _NUMBER),
+    Column("over such questions", "3.questions", _BETWEEN, "questions"),
+    Column("this run", "3.run", _BETWEEN, "run"),
 )
 
 
@@ -161,35 +155,24 @@ class ScoreFromLabels(Struct, frozen=True, kw_only=True):
     """Answers that no expert need see (read by rule, refused, empty): they count as they are, and are no labels."""
 
     @property
-    def both(self) -> Estimate | None:
-        """The mean by labels and judge; none without both this and the next."""
-        return self.powered.labels_alone and self.powered.combined
-
-    @property
-    def labels_alone(self) -> Estimate | None:
-        """The mean of the labels."""
-        return self.powered.combined and self.powered.labels_alone
-
-    @property
-    def labels(self) -> str | None:
-        """How many of how many answers are labelled."""
-        p = self.powered
-        return f"{p.labels - self.known:,} of {p.answers - self.known:,}" if self.both else None
-
-    @property
-    def worth(self) -> float | None:
+    def worth(self) -> float:
         """How many labels alone would tell as much."""
-        return (self.powered.effective or self.powered.labels) - self.known if self.both else None
+        return (self.powered.effective or self.powered.labels) - self.known
+
+    @property
+    def labels(self) -> str:
+        """How many of how many answers are labelled."""
+        return f"{self.powered.labels - self.known:,} of {self.powered.answers - self.known:,}"
 
 
-_FROM_LABELS = Kind(lambda mean: f"{number(mean.value)} {_BETWEEN.text(mean.questions)}")
+_FROM_LABELS = Kind(lambda mean: f"{mean.value:.3f} {_BETWEEN.text(mean.questions)}")
 _SCORE = (
     Column("", "metric", NAME, "metric"),
     Column("without experts", "powered.judge", _NUMBER),
-    Column("labels alone", "labels_alone", _FROM_LABELS),
-    Column("both (prediction-powered)", "both", _FROM_LABELS, "both"),
-    Column("labels", "labels", key=None, kind=FIGURE),
-    Column("worth", "worth", figure(",.0f")),
+    Column("labels alone", "powered.labels_alone", _FROM_LABELS),
+    Column("both (prediction-powered)", "powered.combined", _FROM_LABELS, "both"),
+    Column("labels", lambda one: one.powered.combined and one.labels, FIGURE, None),
+    Column("worth", lambda one: one.powered.combined and one.worth, figure(",.0f")),
 )
 
 
@@ -223,12 +206,8 @@ class Reports(Struct, frozen=True):
         return [(one.title, svg_agreement(one)) for one in self.found]
 
 
-_RECORD = tuple(
-    Column(None, itemgetter(at), key=name)
-    for at, name in enumerate(
-        ("table", "first", "second", "measure", "value", "low", "high", "items", "left_out", "interval", "reason")
-    )
-)
+_NAMED = "table first second measure value low high items left_out interval reason"
+_RECORD = fields("", **{str(at): name for at, name in enumerate(_NAMED.split())})
 
 
 def findings(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from operator import itemgetter
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -100,7 +99,7 @@ _OUTLIERS = (
     Column("off", "outlier.t", figure("+.1f"), keep=True),
     Column("p", "outlier.p", P, keep=True),
 )
-_MATCHED = tuple(Column(None, itemgetter(at), key=key) for at, key in enumerate(("row", "first", "second")))
+_MATCHED = fields("", **{"0": "row", "1": "first", "2": "second"})
 """What a pair was computed from, for programs."""
 _DATA = (
     *fields("found", title="table"), *fields("pair", "first", "second", "n", "left_out"),

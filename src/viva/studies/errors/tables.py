@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from viva.analysis.errortypes import Errors, Share
@@ -70,15 +69,11 @@ def _table(exam: str, group: str, by: str, names: Mapping[str, str], rows: Seque
     columns = [Column("model", "model", NAME), *([Column(by, "value", TEXT, "value")] if by else [])]
     columns += [Column("wrong", "wrong", COUNT), Column("labelled", "labelled", COUNT)]
     columns += [
-        Column(names.get(share.type, share.type), partial(_share, at), _SHARE, share.type)
+        Column(names.get(share.type, share.type), f"shares.{at}", _SHARE, share.type)
         for at, share in enumerate(rows[0].shares)
     ]
     columns += [Column("none of these", lambda one: one.labelled - one.fitting, COUNT), *fields("", "fitting")]
     return Table(f"{group} questions: types of error{f' by {by}' if by else ''} · {exam}", tuple(columns), rows)
-
-
-def _share(at: int, one: Errors) -> Share:
-    return one.shares[at]
 
 
 def share_text(share: Share) -> str:

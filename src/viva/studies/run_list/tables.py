@@ -70,7 +70,7 @@ class Line(NamedTuple):
     exam: str
 
 
-_RUN = (*fields("", path="run"), *fields("", "created", "state", "exams", "models", "judging", "spent"))
+_RUN = fields("", "created", "state", "exams", "models", "judging", "spent", path="run")
 _LINE = (
     *fields("run", path="run"), *fields("run", "created", "state"), *fields("result", "exam", "model"),
     *fields("result.estimate", "mean", "low", "high", "floor", "ceiling", "n", "unanswered"),
@@ -107,7 +107,7 @@ def findings(runs: tuple[ListedRun, ...], left_out: int) -> Findings[tuple[Liste
         found=runs,
         shown=[Table("Runs, scores in per cent", columns, lines), Table("Runs as wholes, US$", _RUN, runs)],
         rows=Table("Runs", _LINE, lines),
-        notes=_notes(runs, left_out),
+        notes=_notes(runs, found, left_out),
     )
 
 
@@ -115,13 +115,12 @@ def _told(text: Callable[[str], str]) -> Kind:
     return Kind(text, words=True, none="")
 
 
-def _notes(runs: Sequence[ListedRun], left_out: int) -> list[str]:
+def _notes(runs: Sequence[ListedRun], found: Sequence[ListedResult], left_out: int) -> list[str]:
     """What marks say, what was spent beyond the table, and the next commands."""
     more = [f"{plural(left_out, 'older run')}: viva runs {flag('all')}."] if left_out else []
-    every = [one for run in runs for one in run.results]
-    kinds = dict.fromkeys(FILLED if one.estimated else LEFT_OUT for one in every if not one.estimate.complete)
+    kinds = dict.fromkeys(FILLED if one.estimated else LEFT_OUT for one in found if not one.estimate.complete)
     dagger = [f"{UNSURE} {'; '.join(kinds)}."] if kinds else []
-    if len({bool(one.estimated) for one in every}) > 1:
+    if len({bool(one.estimated) for one in found}) > 1:
         dagger.append(
             "Intervals of an estimate (asked adaptively) are for the score on all questions of its set, those of a "
             "mean for the score on questions like them."

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
-from operator import itemgetter
 
 from msgspec import Struct
 
@@ -47,7 +46,7 @@ def findings(grouping: Grouping, more: Sequence[str] = ()) -> Findings[Grouping]
     if there:
         columns.append(Column("agree", lambda possible: sum(counts[possible, n] for n in possible), COUNT))
     questions = (
-        Column(None, itemgetter(0), key="question"),
+        Column(None, "0", key="question"),
         Column(None, lambda pair: pair[1][0] if len(pair[1]) == 1 else None, key="level"),
         Column(None, lambda pair: " ".join(map(str, pair[1])), key="possible"),
         Column(None, lambda pair: grouping.given.get(pair[0]), key="given"),
