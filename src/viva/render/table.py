@@ -121,6 +121,11 @@ def fields(path: str, /, *names: str, **renamed: str) -> tuple[Column, ...]:
     return tuple(Column(None, f"{begin}{name}", key=key) for name, key in ({n: n for n in names} | renamed).items())
 
 
+def places(*names: str) -> tuple[Column, ...]:
+    """Columns that only data have, of rows that are tuples: what the first place is called, the second, and so on."""
+    return fields("", **{str(place): name for place, name in enumerate(names)})
+
+
 class Grid(Struct, frozen=True, omit_defaults=True):
     """A table as strings: a header, rows, and what it is about."""
 

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from viva.engine.folder import ExamRecord
     from viva.pages.leaderboard.assembling import Entry, Heading
     from viva.pages.leaderboard.content import Dimension, Row, Site
-    from viva.pages.leaderboard.files import LeaderboardSite
+    from viva.pages.leaderboard.files import Ranking
     from viva.pages.leaderboard.model_facts import ModelFacts
+    from viva.render.findings import Findings
     from viva.studies.item_scores import ScoreSet
 
 OWN_QUESTIONS = "questions/"
@@ -64,11 +65,11 @@ class LeaderboardConfig(Struct, kw_only=True):
 
 
 @command(LeaderboardConfig)
-def study(config: LeaderboardConfig) -> LeaderboardSite:
-    """Rank runs beside the papers' rows, a board for everything that was asked in the same way; `.write(folder)` makes
-    a static site of it. Raises DataError where there is nothing to rank.
+def study(config: LeaderboardConfig) -> Findings[Ranking]:
+    """Rank runs beside the papers' rows, a board for everything that was asked in the same way; `.found.write(folder)`
+    makes a static site of it. Raises DataError where there is nothing to rank.
     """
-    from viva.pages.leaderboard.files import LeaderboardSite
+    from viva.pages.leaderboard.files import Ranking, findings
     from viva.pages.leaderboard.model_facts import ModelFacts
 
     if config.no_published and not config.sources:
@@ -82,7 +83,7 @@ def study(config: LeaderboardConfig) -> LeaderboardSite:
     if config.sources and not entries:
         raise DataError(f"nothing to rank: {'; '.join(left_out)}")
     found = _site_of(config.title, entries, left_out, published=not config.no_published)
-    return LeaderboardSite(found, tuple(left_out), tuple(known.unused))
+    return findings(Ranking(found, left_out, known.unused))
 
 
 def _site_of(title: str, entries: Sequence[Entry], left_out: Sequence[str], *, published: bool) -> Site:

@@ -11,7 +11,7 @@ from viva.analysis.measure import Measure
 from viva.analysis.prediction import VERIFIED, Powered
 from viva.render.findings import Findings
 from viva.render.measures import MEASURE, NAMES
-from viva.render.table import COUNT, FIGURE, NAME, SIDE, Column, Kind, Table, fields, figure
+from viva.render.table import COUNT, FIGURE, NAME, SIDE, Column, Kind, Table, fields, figure, places
 from viva.studies.agreement.chart import svg_agreement
 from viva.visible import one_line
 
@@ -206,8 +206,9 @@ class Reports(Struct, frozen=True):
         return [(one.title, svg_agreement(one)) for one in self.found]
 
 
-_NAMED = "table first second measure value low high items left_out interval reason"
-_RECORD = fields("", **{str(at): name for at, name in enumerate(_NAMED.split())})
+_RECORD = places(
+    *("table", "first", "second", "measure", "value", "low", "high", "items", "left_out", "interval", "reason")
+)
 
 
 def findings(

@@ -11,7 +11,7 @@ from viva.analysis.correlation import Coefficient, Kind, Outlier, Pair
 from viva.analysis.wording import UNSURE
 from viva.render.findings import Findings
 from viva.render.printing import Drawing
-from viva.render.table import COUNT, SIDE, Column, P, Table, fields, figure
+from viva.render.table import COUNT, SIDE, Column, P, Table, fields, figure, places
 from viva.render.table import Kind as Printed
 
 NAMES: dict[Kind, str] = {"kendall": "Kendall's tau-b", "pearson": "Pearson's r", "spearman": "Spearman's rho"}
@@ -99,7 +99,7 @@ _OUTLIERS = (
     Column("off", "outlier.t", figure("+.1f"), keep=True),
     Column("p", "outlier.p", P, keep=True),
 )
-_MATCHED = fields("", **{"0": "row", "1": "first", "2": "second"})
+_MATCHED = places("row", "first", "second")
 """What a pair was computed from, for programs."""
 _DATA = (
     *fields("found", title="table"), *fields("pair", "first", "second", "n", "left_out"),
