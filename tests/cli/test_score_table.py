@@ -46,13 +46,8 @@ def standings(ended: Ended) -> dict[str, dict[str, Any]]:
 
 
 def parts_of(ended: Ended) -> list[dict[str, Any]]:
-    return [
-        row | {"model": model}
-        for table in json.loads(ended.out)["tables"]
-        for by, _, model in [table["title"].partition(" · ")]
-        if by.startswith("By ")
-        for row in table["rows"]
-    ]
+    _, *parts = json.loads(ended.out)["tables"]
+    return [row | {"model": table["title"].split(" · ")[1]} for table in parts for row in table["rows"]]
 
 
 def percents(row: dict[str, Any]) -> tuple[str, str]:
@@ -78,13 +73,8 @@ def test_the_authors_item_scores_give_their_leaderboard(viva: Viva, published: P
         assert cells[4] == score, "the interval is on the next line"
         assert cells[-2] == beside
     assert "--published 'gpt-3.5-turbo=GPT-3.5-turbo-0613'" in ended.out
-    chosen = viva(
-        "score",
-        scores,
-        *("--benchmark", "infibench"),
-        *("--published", "gpt-3.5-turbo=GPT-3.5-turbo-0613"),
-        *("--format", "json"),
-    )
+    options = ("--published", "gpt-3.5-turbo=GPT-3.5-turbo-0613", "--format", "json")
+    chosen = viva("score", scores, "--benchmark", "infibench", *options)
     assert standings(chosen)["gpt-3.5-turbo"]["published"] == pytest.approx(0.5647)
 
 
@@ -120,8 +110,10 @@ def test_the_papers_difficulty_rule_gives_the_papers_levels_but_for_three_questi
         *(
             "score",
             data / "item_scores.csv.gz",
-            *("--benchmark", "infibench"),
-            *("--levels", data / "difficulty_levels.yaml"),
+            "--benchmark",
+            "infibench",
+            "--levels",
+            data / "difficulty_levels.yaml",
         ),
         *("--difficulty", "--gpt35", "gpt-3.5-turbo", "--gpt4", "gpt-4-0613", "--format", "json"),
     )

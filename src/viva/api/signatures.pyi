@@ -6,15 +6,17 @@ from typing import Literal
 
 from viva.api.model_arguments import Answers, ModelArgument
 from viva.api.opened import Run
-from viva.pages.leaderboard.files import LeaderboardSite
+from viva.engine.labelling import Labelled
+from viva.pages.leaderboard.files import Ranking
+from viva.render.findings import Findings
 from viva.render.printing import StudyResult
 from viva.runs.plan import Way
-from viva.studies.agreement.tables import Agreements
+from viva.studies.agreement.tables import Reports
 from viva.studies.breakdown.tables import Breakdowns
-from viva.render.findings import Findings
 from viva.studies.correlate.tables import Correlations
-from viva.studies.errors.tables import ErrorTables
 from viva.studies.scaling.tables import Scalings
+from viva.studies.score_table.difficulty import Grouping
+from viva.studies.score_table.tables import LeaderboardRow
 from viva.studies.training.tables import Trainings
 
 def run(
@@ -200,7 +202,7 @@ def agreement(
     by: str | float | None = ...,
     ppi: bool = ...,
     strata: str | float | None = ...,
-) -> Agreements: ...
+) -> Findings[Reports]: ...
 def breakdown(
     *sources: str | PathLike[str] | Run,
     by: str | float | Sequence[str | float] = ...,
@@ -270,14 +272,14 @@ def error_types(
     question_format: Literal["Multiple-choice", "Assertion", "Fill-in-the-blank", "Open-ended"] | Sequence[Literal["Multiple-choice", "Assertion", "Fill-in-the-blank", "Open-ended"]] = ...,
     instructions: str | PathLike[str] | None = ...,
     by: str | float = ...,
-) -> ErrorTables: ...
+) -> Findings[tuple[Labelled, ...]]: ...
 def leaderboard(
     *sources: str | PathLike[str] | Run,
     title: str | float = ...,
     models: str | PathLike[str] | None = ...,
     no_published: bool = ...,
     regrade: bool = ...,
-) -> LeaderboardSite: ...
+) -> Findings[Ranking]: ...
 def published_tables(
     benchmark: str | PathLike[str] | Run,
     name: str | PathLike[str] | Run,
@@ -320,7 +322,7 @@ def score_table(
     gpt4: str | float | None = ...,
     gpt4_warm: str | float | None = ...,
     trials: int = ...,
-) -> StudyResult: ...
+) -> Findings[tuple[LeaderboardRow, ...]] | Findings[Grouping]: ...
 def training(
     *runs: str | PathLike[str] | Run,
     checkpoints: str | PathLike[str] | None = ...,

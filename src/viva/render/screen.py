@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from viva.analysis.wording import UNSURE
 from viva.render.grids import WORDS, aligned, folded, one_lined, units
-from viva.render.table import Grid, Kind
+from viva.render.table import Grid
 from viva.visible import plural
 
 LINES = 40
@@ -44,10 +44,7 @@ _MISSING = re.compile(
 _FIRST = re.compile(r"\bnot the published sets?\b|: the score is\b|\bbest constant answer\b")
 _ENDING = 5
 """Words in which notes end that say the same of something else."""
-_GIVES_WAY = ("outcomes",)
 SUMS_UP = ("overall", "average", "all", "total", "mean")
-_STYLES = {"other outcomes": "yellow", "not scored": "red", "failed": "red"}
-"""Colours say: red, something has no score; yellow, something is neither right nor wrong or a mean lacks parts."""
 
 
 class _Fitted(Struct, frozen=True):
@@ -231,7 +228,7 @@ def _fit(grid: Grid, wide: int, words: Collection[str], fewer: int = 0) -> _Fitt
     """A table in so many columns of a terminal; `fewer`: so many of its own are left out in any case."""
     from rich.cells import cell_len
 
-    flush, kinds = grid.flush(words), _kinds(grid)
+    flush, kinds = grid.flush(words), grid.column_kinds
     cells = [[one_lined(cell) for cell in row] for row in (grid.header, *grid.rows)]
     kept = list(range(len(grid.header)))
 
@@ -318,28 +315,6 @@ def _align(cells: list[list[str]], flush: Sequence[bool], kept: Sequence[int], w
                 row[at] = point[at]
 
 
-_PAIR = frozenset({"first", "second"})
-_NAMES = frozenset({"model", "exam", "judge", "question", "pair"}) | _PAIR
-"""Columns of names, of which a long one is shortened."""
-
-
-_WHOLE = frozenset({"run"})
-"""Columns of what is typed into the next command."""
-
-
-def _kinds(grid: Grid) -> Sequence[Kind]:
-    """The kinds of a grid's columns, from their headings where nothing else says them."""
-    return grid.kinds or [
-        Kind(
-            name=name in _NAMES or (at == 0 and name not in _WHOLE),
-            pair=name in _PAIR,
-            yields=name.startswith(_GIVES_WAY),
-            style=_STYLES.get(name, ""),
-        )
-        for at, name in enumerate(grid.header)
-    ]
-
-
 def _shortened(names: Sequence[str]) -> list[str]:
     """Names without their providers (`openai/`), where they stay different, and without what all models begin with
     and all names end in after a ` · `."""
@@ -364,7 +339,7 @@ def _shortened(names: Sequence[str]) -> list[str]:
 def _order(grid: Grid) -> list[int]:
     """In which order columns give way; the first never does."""
     named = [grid.header.index(name) for name in grid.drop if name in grid.header]
-    words = [at for at, kind in enumerate(_kinds(grid)) if kind.yields]
+    words = [at for at, kind in enumerate(grid.column_kinds) if kind.yields]
     right = range(len(grid.header) - 1, 0, -1)
     keep = {at for at, name in enumerate(grid.header) if name in grid.keep}
     return [at for at in dict.fromkeys((*named, *words, *right)) if at not in keep and at]

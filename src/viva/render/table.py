@@ -77,6 +77,17 @@ P = Kind(p_text)
 ESTIMATE = Kind(cell_text)
 OUTCOMES = Kind(outcomes_text, words=True, yields=True)
 """Of estimates: the counts of their outcomes."""
+HEADINGS: Mapping[str, Kind] = {
+    **dict.fromkeys(("model", "exam", "judge"), NAME),
+    **dict.fromkeys(("question", "pair"), Kind(name=True)),
+    **dict.fromkeys(("first", "second"), Kind(name=True, pair=True)),
+    **dict.fromkeys(("run", "published as"), TEXT),
+    "outcomes": Kind(words=True, yields=True),
+    "other outcomes": Kind(words=True, style="yellow"),
+    "not scored": Kind(words=True, style="red"),
+    "failed": Kind(style="red"),
+}
+"""Kinds of columns of texts, by their headings. Red: something has no score; yellow: it is neither right nor wrong."""
 
 Getter: TypeAlias = "str | Callable[[Any], Any]"
 """What a row has in a column: a path of attributes and places (`pair.first`, `2.low`), or a function of the row."""
@@ -145,10 +156,16 @@ class Grid(Struct, frozen=True, omit_defaults=True):
     kinds: tuple[Kind, ...] = ()
     """Of its columns; empty where their headings say it."""
 
+    @property
+    def column_kinds(self) -> list[Kind]:
+        """How each column is set: by its kind, else by its heading; the first column holds names."""
+        known = self.kinds or [HEADINGS.get(name, FIGURE if at else NAME) for at, name in enumerate(self.header)]
+        return list(known)
+
     def flush(self, words: Collection[str]) -> list[bool]:
         """Return which columns are set flush left; `words`: headings that say so where no kinds do."""
-        kinds = self.kinds or [TEXT if name in words else FIGURE for name in self.header]
-        return [index == 0 or kind.words for index, kind in enumerate(kinds)]
+        set_by = zip(self.header, self.column_kinds, strict=True)
+        return [not at or kind.words or (not self.kinds and name in words) for at, (name, kind) in enumerate(set_by)]
 
 
 class Table(Struct, frozen=True):
