@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import Literal
 
+from viva.analysis.slices import Slices
 from viva.api.model_arguments import Answers, ModelArgument
 from viva.api.opened import Run
 from viva.pages.leaderboard.files import LeaderboardSite
+from viva.render.findings import Findings
 from viva.render.printing import StudyResult
 from viva.runs.plan import Way
 from viva.studies.agreement.tables import Agreements
-from viva.studies.breakdown.tables import Breakdowns
-from viva.render.findings import Findings
 from viva.studies.correlate.tables import Correlations
 from viva.studies.errors.tables import ErrorTables
 from viva.studies.scaling.tables import Scalings
@@ -212,7 +212,7 @@ def breakdown(
     pooled: bool = ...,
     model: str | float | Sequence[str | float] = ...,
     exam: str | float | Sequence[str | float] = ...,
-) -> Breakdowns: ...
+) -> Findings[tuple[Slices, ...]]: ...
 def compare(
     *sources: str | PathLike[str] | Run,
     between: Literal["models", "languages", "shots", "cot", "form", "rationale", "extraction", "sampling", "samples", "attempts", "judges", "seeds", "all"] | None = ...,
