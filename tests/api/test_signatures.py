@@ -74,11 +74,11 @@ def study(name: str, place: str, imports: set[str]) -> str:
     function = next(each for each in tree.body if isinstance(each, ast.FunctionDef) and each.name == "study")
     returned = ast.unparse(function.returns) if function.returns else "None"
     names = {each.id for each in ast.walk(function.returns or tree) if isinstance(each, ast.Name)}
-    for each in ast.walk(tree):
-        if isinstance(each, ast.ImportFrom):
-            imports |= {f"from {each.module} import {one.name}" for one in each.names if one.name in names}
-        if isinstance(each, ast.ClassDef) and each.name in names:
-            imports.add(f"from {module.__name__} import {each.name}")
+    for part in ast.walk(tree):
+        if isinstance(part, ast.ImportFrom):
+            imports |= {f"from {part.module} import {one.name}" for one in part.names if one.name in names}
+        if isinstance(part, ast.ClassDef) and part.name in names:
+            imports.add(f"from {module.__name__} import {part.name}")
     known = options(module.study.config)
     lines = []
     for each in known.values():
