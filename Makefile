@@ -9,6 +9,9 @@ PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # The CPU build of torch is enough and much smaller; TORCH= says which file or version to install.
 TORCH ?= torch
 
+# Where it is set, nothing keeps what it compiled: collecting the tests takes five times as long, and so does every start.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo sample toolchains browser torch peers servers everything test test-all test-core performance-tiny real-server check docs pictures clean
 
 $(STAMP): pyproject.toml

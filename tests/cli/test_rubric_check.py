@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import ast
+import json
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from benchmarks.handmade_infibench import as_csv, spec
-from rows import each_row
+from rows import each_row, tabled
 from servers.fixtures import Viva
 from viva.benchmarks.custom.probing import Patience
 from viva.benchmarks.custom.traps import aliased, traps
 from viva.benchmarks.infibench.benchmark import BENCHMARK
 from viva.runs.checks import ECHO, check_rubrics, weak_tests
+from viva.sandbox.narrow import readable
 from viva.scorers.rubric.trivial import PROVES_NOTHING
 from viva.types import ExamSpec
 
@@ -122,3 +125,26 @@ def test_the_published_tests_that_prove_nothing_are_those_that_are_noted(publish
     noted = {one.question for one in exam.defects if one.kind == PROVES_NOTHING}
     assert {one.question for one in weak_tests(exam)} == noted
     assert len(noted) == (17 if as_published else 6)
+
+
+@pytest.mark.sandbox
+@pytest.mark.skipif(not readable("cpp"), reason="needs the extra tests-as-calls")
+def test_what_may_share_a_process_is_listed_with_the_calls_to_paste(tmp_path: Path, viva: Viva) -> None:
+    rows = tomllib.loads(Path(__file__).with_name("proposed_calls.toml").read_text(encoding="utf-8"))["test"]
+
+    def checked(*tests: dict[str, object]) -> str:
+        asked = [{"id": f"q{n}", "question": "Write f.", "grading": {"tests": each}} for n, each in enumerate(tests)]
+        (tmp_path / "own.json").write_text(json.dumps({"questions": asked}), encoding="utf-8")
+        return viva("check", str(tmp_path / "own.json")).out
+
+    said = checked(*({"language": one["language"], "cases": [one["code"]]} for one in rows))
+    told = [said.partition(f" q{number}: test 1 may share")[2].partition(".json: ")[0] for number in range(len(rows))]
+    lines = [[line.partition("- ")[2] for line in each.splitlines() if line[:6] == "    - "] for each in told]
+    assert [[json.loads(line) for line in each] for each in lines] == [one.get("calls", []) for one in rows]
+    for (one, each), row in tabled(*zip(rows, told, strict=True)):
+        with row:
+            assert bool(each) == ("calls" in one or "why" in one)
+            assert one.get("why", "") in each
+    pasted = checked(*({"language": one["language"], "calls": one["calls"]} for one in rows if "calls" in one))
+    assert "may share" not in pasted
+    assert "5 questions, 0 example answers, 0 errors" in pasted

@@ -20,13 +20,15 @@ from viva.studies.published.study import PublishedConfig, study
 def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
     """The bundled sample of CS-Bench in three ways, and SynEval's; the first three are CS-Bench's."""
     folder = tmp_path_factory.mktemp("figures")
+    (folder / "steps.csv").write_text("model,tokens\nbaseline/random,1e9\nbaseline/first,2e9\n")
     for name, given in {
         "zero": {"exam": "csbench", "only": "comprehension"},
         "five": {"exam": "csbench", "only": "comprehension", "shots": 5},
         "cot": {"exam": "csbench", "only": "comprehension", "shots": 5, "cot": True},
-        "syneval": {"exam": "syneval", "shots": 5, "samples": 1},
+        "syneval": {"exam": "syneval", "shots": 5, "samples": 1, "model": (), "checkpoints": folder / "steps.csv"},
     }.items():
-        viva.run(given.pop("exam"), model="baseline/first", run=folder / name, published_rows="none", **given)
+        asked = {"model": "baseline/first", "run": folder / name, "published_rows": "none"} | given
+        viva.run(asked.pop("exam"), **asked)
     return tuple(str(folder / name) for name in ("zero", "five", "cot", "syneval"))
 
 
@@ -72,6 +74,21 @@ def test_figure_4c_has_a_column_for_each_way_of_asking(runs: tuple[str, ...]) ->
     assert found.chart() is not None
 
 
+def test_figures_5_and_6_of_syneval_are_curves_over_training(runs: tuple[str, ...]) -> None:
+    results = {result.model: result for result in viva.open_run(runs[3]).results}
+    for number, name in (("5", "formats"), ("6", "oa")):
+        found = study(PublishedConfig(benchmark="syneval", figure=number, run=runs[3:]))
+        points = json.loads(found.to_json())["exams"][0]["points"]
+        assert [point["at"] for point in points] == [1e9, 2e9]
+        for point in points:
+            (shown,) = (one for one in results[point["checkpoint"]].tables if one.name == name)
+            (cells,) = shown.cells
+            assert {column: cell["mean"] for column, cell in point["cells"].items()} == {
+                column: cell.mean for column, cell in zip(shown.columns, cells, strict=True)
+            }
+        assert found.chart() is not None
+
+
 def test_the_models_of_a_run_are_further_rows_with_their_own_figures(runs: tuple[str, ...]) -> None:
     (published,) = study(PublishedConfig(benchmark="csbench", name="en_formats")).data()["tables"]  # type: ignore[index]
     (found,) = study(PublishedConfig(benchmark="csbench", name="13", run=runs[:1])).data()["tables"]  # type: ignore[index]
@@ -106,6 +123,7 @@ def test_runs_in_a_figure_are_outlined(runs: tuple[str, ...]) -> None:
         (PublishedConfig(benchmark="csbench", figure="4c"), "drawn from runs alone"),
         (PublishedConfig(benchmark="csbench", name="99"), "no published table '99'"),
         (PublishedConfig(benchmark="csbench", run=("x",)), "name it after its benchmark"),
+        (PublishedConfig(benchmark="infibench", figure="5", model=("GPT-4",)), "shows all models"),
     ],
 )
 def test_what_is_no_figure_or_table_is_refused(config: PublishedConfig, said: str) -> None:
@@ -114,8 +132,9 @@ def test_what_is_no_figure_or_table_is_refused(config: PublishedConfig, said: st
 
 
 def test_runs_of_another_benchmark_are_refused(runs: tuple[str, ...]) -> None:
-    with pytest.raises(DataError, match="no exam of infibench"):
-        study(PublishedConfig(benchmark="infibench", name="6", run=runs[:1]))
+    for given in ({"name": "6"}, {"figure": "4"}, {"figure": "5"}):
+        with pytest.raises(DataError, match="no exam of infibench"):
+            study(PublishedConfig(benchmark="infibench", run=runs[:1], **given))
     with pytest.raises(DataError, match="no figure of csbench's table zh_domains"):
         study(PublishedConfig(benchmark="csbench", name="zh_domains", run=runs[:1]))
 

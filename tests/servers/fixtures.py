@@ -12,6 +12,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -119,16 +120,42 @@ class Ended:
         return result["overall"]
 
 
-class Going:
-    """A command that runs."""
+class Fork:
+    """A command that a warm interpreter became: as much of `subprocess.Popen` as tests use."""
 
-    def __init__(self, arguments: list[str], folder: Path, environment: dict[str, str], **popen: Any) -> None:
-        number = len(list(folder.glob("*.stdout")))
-        self._out, self._err = folder / f"{number}.stdout", folder / f"{number}.stderr"
-        with self._out.open("wb") as out, self._err.open("wb") as err:
-            self.process = subprocess.Popen(
-                arguments, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=err, **popen
-            )
+    def __init__(self, pid: int, interpreter: Interpreter) -> None:
+        self.pid = pid
+        self.returncode: int | None = None
+        self._interpreter = interpreter
+
+    def poll(self) -> int | None:
+        self._interpreter.hear_of(self, 0)
+        return self.returncode
+
+    def wait(self, timeout: float = 60) -> int:
+        self._interpreter.hear_of(self, timeout)
+        if self.returncode is None:
+            raise subprocess.TimeoutExpired(["viva"], timeout)
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        with suppress(ProcessLookupError):
+            if self.poll() is None:
+                os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """With what it started."""
+        with suppress(ProcessLookupError):
+            if self.poll() is None:
+                os.killpg(self.pid, signal.SIGKILL)
+
+
+class Going:
+    """A command that runs, and what it writes."""
+
+    def __init__(self, process: subprocess.Popen[bytes] | Fork, out: Path, err: Path) -> None:
+        self.process = process
+        self._out, self._err = out, err
 
     def signal(self, number: signal.Signals) -> None:
         """Send a signal to this process alone."""
@@ -153,81 +180,75 @@ class Going:
         return Ended(code, self._out.read_text(encoding="utf-8"), self.errors())
 
 
-class Warm:
-    """Interpreters that have imported everything, and become the commands that they are asked for (see warm.py).
-
-    Two take turns: the hashes of texts differ between them, as between any two processes.
-    """
+class Interpreter:
+    """One that has imported everything, and forks the commands that it is asked for (see warm.py)."""
 
     def __init__(self) -> None:
-        self._processes: list[subprocess.Popen[bytes]] = []
+        environment = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
+        self._process = subprocess.Popen(
+            [sys.executable, str(HERE / "warm.py")],
+            env=environment | ONE_THREAD | {"LANG": "C.UTF-8"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            bufsize=0,  # or `select` would not see a line that was read ahead
+        )
+        self._running: dict[int, Fork] = {}
+
+    def fork(self, request: dict[str, Any]) -> Fork:
+        """Start a command."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(request).encode() + b"\n")
+        while True:
+            heard = self._hear(60)
+            assert heard is not None, "no process was forked"
+            pid, code = heard
+            if code is None:
+                self._running[pid] = Fork(pid, self)
+                return self._running[pid]
+
+    def hear_of(self, fork: Fork, timeout: float) -> None:
+        """Read until that command has ended, or for so long."""
+        end = time.monotonic() + timeout
+        while fork.returncode is None and self._hear(max(0.0, end - time.monotonic())):
+            pass
+
+    def _hear(self, timeout: float) -> tuple[int, int | None] | None:
+        """One line; None if that takes longer."""
+        assert self._process.stdout is not None
+        ready, _, _ = select.select([self._process.stdout], [], [], timeout)
+        if not ready:
+            return None
+        pid, code = json.loads(self._process.stdout.readline())
+        if code is not None:
+            self._running.pop(pid).returncode = code
+        return pid, code
+
+    def stop(self) -> None:
+        """End it, with all that runs."""
+        for fork in [*self._running.values()]:
+            fork.kill()
+        self._process.kill()
+        self._process.communicate()
+
+
+class Warm:
+    """Two interpreters that take turns: the hashes of texts differ between them, as between any two processes."""
+
+    def __init__(self) -> None:
+        self._interpreters: list[Interpreter] = []
         self._turn = 0
 
-    def run(
-        self,
-        arguments: list[str],
-        folder: Path,
-        environment: dict[str, str],
-        timeout: float,
-        strike: Callable[[int], None] | None = None,
-    ) -> Ended:
-        """Run a command to its end. As with Going, one that does not end in time is killed, and that is a failure.
-
-        `strike` is called with the process's number while it runs, to do something to it.
-        """
-        number = len(list(folder.glob("*.stdout")))
-        out, err = folder / f"{number}.stdout", folder / f"{number}.stderr"
-        out.touch()
-        err.touch()
-        request = {"arguments": arguments, "folder": str(folder), "environment": environment}
-        process = self._next()
-        assert process.stdin is not None
-        try:
-            process.stdin.write(json.dumps(request | {"out": str(out), "err": str(err)}).encode() + b"\n")
-            child = self._said(process, 60)
-            assert child is not None, "no process was forked"
-            if strike is not None:
-                strike(child)
-            code = self._said(process, timeout)
-            assert code is not None, f"still running after {timeout} s: {err.read_text(encoding='utf-8')[-2000:]}"
-        except BaseException:  # also a time-out of pytest's: what it writes next would be taken for the next command's
-            self._processes.remove(process)
-            self._end(process)
-            raise
-        return Ended(code, out.read_text(encoding="utf-8"), err.read_text(encoding="utf-8"))
-
-    def _next(self) -> subprocess.Popen[bytes]:
+    def fork(self, request: dict[str, Any]) -> Fork:
+        """Start a command on the next of them."""
         self._turn += 1
-        if len(self._processes) < 2:
-            environment = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
-            self._processes.append(
-                subprocess.Popen(
-                    [sys.executable, str(HERE / "warm.py")],
-                    env=environment | ONE_THREAD | {"LANG": "C.UTF-8"},
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    bufsize=0,  # or `select` would not see a line that was read ahead
-                    process_group=0,  # with the command that it became, to end both at once
-                )
-            )
-        return self._processes[self._turn % len(self._processes)]
-
-    @staticmethod
-    def _said(process: subprocess.Popen[bytes], timeout: float) -> int | None:
-        """The next number that it writes, or None if that takes longer. It writes nothing that is not waited for."""
-        assert process.stdout is not None
-        ready, _, _ = select.select([process.stdout], [], [], timeout)
-        return int(process.stdout.readline()) if ready else None
+        if len(self._interpreters) < 2:
+            self._interpreters.append(Interpreter())
+        return self._interpreters[self._turn % len(self._interpreters)].fork(request)
 
     def stop(self) -> None:
         """End them."""
-        for process in self._processes:
-            self._end(process)
-
-    @staticmethod
-    def _end(process: subprocess.Popen[bytes]) -> None:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
+        for interpreter in self._interpreters:
+            interpreter.stop()
 
 
 class Viva:
@@ -250,27 +271,40 @@ class Viva:
         self._started: list[Going] = []
 
     def start(self, *arguments: object, **popen: Any) -> Going:
-        """Start a command."""
-        command = [sys.executable, "-m", "viva", *map(str, arguments)]
-        self._started.append(Going(command, self.folder, self.environment, **popen))
+        """Start a command: a fork of a warm interpreter, or a new one if something is to happen to it."""
+        number = len(list(self.folder.glob("*.stdout")))
+        out, err = self.folder / f"{number}.stdout", self.folder / f"{number}.stderr"
+        given = [str(argument) for argument in arguments]
+        process: subprocess.Popen[bytes] | Fork
+        with out.open("wb") as to_out, err.open("wb") as to_err:
+            if popen or any(name.startswith("PYTHON") and name != "PYTHONPATH" for name in self.environment):
+                process = subprocess.Popen(
+                    [sys.executable, "-m", "viva", *given],
+                    cwd=self.folder,
+                    env=self.environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=to_out,
+                    stderr=to_err,
+                    **popen,
+                )
+            else:
+                place = {"folder": str(self.folder), "out": str(out), "err": str(err)}
+                process = self._warm.fork({"arguments": given, "environment": self.environment, **place})
+        self._started.append(Going(process, out, err))
         return self._started[-1]
 
     def __call__(self, *arguments: object, timeout: float = 60, **popen: Any) -> Ended:
-        """Run a command to its end: a fork of a warm interpreter, or a new one if something is to happen to it."""
-        if popen or any(name.startswith("PYTHON") and name != "PYTHONPATH" for name in self.environment):
-            return self.start(*arguments, **popen).ended(timeout)
-        return self._warm.run([*map(str, arguments)], self.folder, self.environment, timeout)
+        """Run a command to its end."""
+        return self.start(*arguments, **popen).ended(timeout)
 
     def struck(
         self, number: signal.Signals, when: Callable[[], bool], *arguments: object, timeout: float = 60
     ) -> Ended:
         """Run a command that gets a signal as soon as something is so."""
-
-        def strike(child: int) -> None:
-            wait_until(when, "the moment to strike")
-            os.kill(child, number)
-
-        return self._warm.run([*map(str, arguments)], self.folder, self.environment, timeout, strike)
+        going = self.start(*arguments)
+        wait_until(when, "the moment to strike")
+        going.signal(number)
+        return going.ended(timeout)
 
     def examine(self, server: LocalServer, *arguments: object, run: str = "run", **popen: Any) -> Ended:
         """`viva run cmmlu` against a server, as JSON."""
@@ -365,8 +399,9 @@ def viva(tmp_path: Path, warm: Warm, serve: Callable[..., LocalServer]) -> Itera
 
 
 def wait_until(condition: Callable[[], bool], what: str, timeout: float = 60.0) -> None:
-    """Wait for something that another process does."""
-    end = time.monotonic() + timeout
+    """Wait for something that another process does: the longer it takes, the less often it is looked for."""
+    began = time.monotonic()
     while not condition():
-        assert time.monotonic() < end, f"waited {timeout} s for {what}"
-        time.sleep(0.005)
+        waited = time.monotonic() - began
+        assert waited < timeout, f"waited {timeout} s for {what}"
+        time.sleep(min(0.05, max(0.005, waited / 20)))

@@ -2,9 +2,9 @@
 
     python warm.py
 
-Reads requests, a line of JSON each: {"arguments", "folder", "environment", "out", "err"}; writes the process's number
-when it runs, and how it ended when it has, as `os.waitstatus_to_exitcode` says it. Every command is a process of its
-own with everything that `python -m viva` would have, but the second that starting costs. It ends with its input.
+Reads requests, a line of JSON each: {"arguments", "folder", "environment", "out", "err"}; writes [process, null] when
+one runs, and [process, code] when it has ended, as `os.waitstatus_to_exitcode` says it. Every command is a process of
+its own with everything that `python -m viva` would have, but the second that starting costs. It ends with its input.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import json
 import os
 import pkgutil
 import runpy
+import select
 import sys
 import threading
 from contextlib import redirect_stdout, suppress
@@ -27,7 +28,12 @@ from typing import Any
 import aiohttp
 import altair
 import genai_prices
+import regex
 import rich.console
+import rich.markdown
+import scipy.optimize
+import scipy.sparse
+import scipy.stats
 
 import viva
 from viva.cli.main import main as main_of_viva
@@ -38,7 +44,7 @@ ELSEWHERE = ("__main__", "harness", "encoder", "embedding", "anthropic", "google
 """What runs when it is imported, belongs into the sandbox, or is too large for those that do without it."""
 WAITS = 50.0
 """Seconds after which a command writes to its stderr where it is: shortly before most tests give it up."""
-LOADED = (aiohttp, altair, genai_prices, rich.console)
+LOADED = (aiohttp, altair, genai_prices, regex, rich.console, rich.markdown, scipy.optimize, scipy.sparse, scipy.stats)
 
 
 def load() -> None:
@@ -48,8 +54,9 @@ def load() -> None:
             importlib.import_module(module.name)
     read_choice("The answer is B.")
     read_truth("The statement is false.")
-    with redirect_stdout(io.StringIO()), suppress(SystemExit):
-        main_of_viva(["check", "cmmlu"])  # nothing that uses Polars: its threads do not live through a fork
+    for command in (["check", "cmmlu"], ["check", "csbench"], ["published", "csbench"]):
+        with redirect_stdout(io.StringIO()), suppress(SystemExit):
+            main_of_viva(command)  # nothing that uses Polars: its threads do not live through a fork
     assert not any(name.startswith("polars-0") for name in threads()), "a fork of this would wait for ever"
 
 
@@ -81,18 +88,28 @@ def become(request: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """Fork for every request."""
+    """Fork for every request, and tell when a command has ended."""
     load()
     gc.freeze()  # or every command would look through all that was loaded when it ends, and copy it by doing so
-    for line in iter(sys.stdin.buffer.readline, b""):
-        request = json.loads(line)
-        child = os.fork()
-        if not child:
-            become(request)
-            return
-        print(json.dumps(child), flush=True)
-        _, status = os.waitpid(child, 0)
-        print(json.dumps(os.waitstatus_to_exitcode(status)), flush=True)
+    running: dict[int, int] = {}  # the process of every descriptor that tells its end
+    while True:
+        ready, _, _ = select.select([0, *running], [], [])
+        for descriptor in ready:
+            if descriptor:
+                os.close(descriptor)
+                child, status = os.waitpid(running.pop(descriptor), 0)
+                print(json.dumps([child, os.waitstatus_to_exitcode(status)]), flush=True)
+                continue
+            line = sys.stdin.buffer.readline()  # no other comes before this one was answered
+            if not line:
+                return
+            child = os.fork()
+            if not child:
+                become(json.loads(line))
+                return
+            os.setpgid(child, child)  # so that it can be ended with all that it starts
+            running[os.pidfd_open(child)] = child
+            print(json.dumps([child, None]), flush=True)
 
 
 if __name__ == "__main__":

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
 
-from viva.errors import VivaError
-from viva.pages.leaderboard.content import RunFile
-from viva.pages.leaderboard.files import check_out
+from viva.pages.leaderboard.content import Row, Site
+from viva.pages.leaderboard.files import build, check_out
+from viva.pages.leaderboard.pages import STYLES, TABLES, Way, page_of
 from viva.pages.leaderboard.study import LeaderboardConfig, study
 from viva.pages.report.study import PageOptions, names_of, together, write_report
-from viva.pages.runs.folders import slug
-from viva.runs.graded import runs_in
+from viva.pages.runs.live_tables import graded_results, open_run
+from viva.pages.runs.pages import ago, listing
+from viva.pages.runs.run_views import Card, RunViews
 from viva.runs.results import read_run
 from viva.visible import one_line
+
+RUNS = "runs.html"
 
 
 def export(root: Path, out: Path) -> tuple[list[str], list[str]]:
@@ -23,25 +29,32 @@ def export(root: Path, out: Path) -> tuple[list[str], list[str]]:
     Raises VivaError where there is nothing to show, or `out` is no folder for it.
     """
     check_out(out)
-    left_out: list[str] = []
-    runs = list(_run_files(runs_in(root), left_out))
+    views = RunViews(root, open_run, graded_results)
+    found = views.found()
+    cards = views.cards(found, wait=True)
+    shown = {one.path: f"runs/{one.slug.replace('~', 'run-')}.html" for one, card in zip(found, cards, strict=True)
+             if card.results}  # fmt: skip
+    left_out = [f"{one_line(card.name, 80)}: {card.problem or 'not graded'}" for card in cards if not card.results]
     site = study(LeaderboardConfig(sources=(root,)))
-    return site.write(out, runs), [*site.left_out, *left_out]
+    names = {path.name: page for path, page in shown.items()}
+
+    def answers(row: Row) -> str:
+        page = names.get(row.origin, "")
+        return page and f"{page}#{urlencode({'items.model': row.model, 'items.exam': row.exam}, errors='replace')}"
+
+    way = Way(answers=answers, runs=RUNS)
+    slugs = {one.slug: shown[one.path] for one in found if one.path in shown}
+    more = [(RUNS, functools.partial(_write_list, site.site, way, cards, slugs)),
+            *((page, functools.partial(_write, path)) for path, page in shown.items())]  # fmt: skip
+    return build(site.site, out, way, more), [*site.left_out, *left_out]
 
 
-def _run_files(folders: Sequence[Path], left_out: list[str]) -> Iterator[RunFile]:
-    for folder in folders:
-        try:
-            read = read_run(folder, "none")
-        except VivaError as problem:
-            left_out.append(f"{one_line(folder.name, 80)}: {problem}")
-            continue
-        yield RunFile(
-            name=folder.name,
-            page=f"runs/{slug(folder.resolve().name).replace('~', 'run-')}.html",
-            results=tuple((one.exam, one.model, one.overall) for one in read.results if one.overall.n),
-            write=functools.partial(_write, folder),
-        )
+def _write_list(site: Site, way: Way, cards: list[Card], pages: Mapping[str, str], path: Path) -> None:
+    styles = (*STYLES, "runs.css")
+    values: dict[str, Any] = listing(cards) | {"page_at": pages, "now": time.time(), "ago": ago}
+    path.write_text(
+        page_of(site, way, "runs.html", here=RUNS, styles=styles, scripts=TABLES, **values), encoding="utf-8"
+    )
 
 
 def _write(folder: Path, path: Path) -> None:

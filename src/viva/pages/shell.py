@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 import secrets
-from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from jinja2 import Environment
 from markupsafe import Markup
@@ -16,7 +18,9 @@ from viva.pages.serving.forms import FormError, read_form
 from viva.shipped import shipped_text
 from viva.types import outcome_name
 from viva.web.charts import outcome_style
+from viva.web.charts import script as charts
 from viva.web.markdown import formatted, highlighted, in_one_line, rendered
+from viva.web.pages import asset as chart_asset
 from viva.web.pages import environment
 from viva.web.policy import policy
 from viva.web.text import LONGEST
@@ -59,15 +63,55 @@ def number(value: int) -> str:
 @functools.cache
 def asset(name: str) -> str:
     """A style sheet or script of the pages, to be put into a file or served."""
+    if name == "charts.js":
+        return charts()
+    if name == "chart.css":
+        return chart_asset(name)
     text = shipped_text(__file__, f"static/{name}")
     return f"{text}{outcome_style()}" if name == "viva.css" else text
+
+
+T = TypeVar("T")
+PAGE = 50
+"""Lines on a page of a list."""
+
+
+def paged(found: Sequence[T], page: int, size: int = PAGE) -> tuple[Sequence[T], dict[str, int]]:
+    """The lines on a page of what was found, and what its template says: how many there are, and on which page of how
+    many it is."""
+    pages = max(1, -(-len(found) // size))
+    page = min(page, pages)
+    return found[(page - 1) * size : page * size], {"found": len(found), "page": page, "pages": pages}
+
+
+class Kept(Generic[T]):
+    """What was made last, by what it was made of. Safe in several threads."""
+
+    def __init__(self, most: int = 16) -> None:
+        self._most = most
+        self._guard = threading.Lock()
+        self._known: OrderedDict[Hashable, T] = OrderedDict()
+
+    def get(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What is known of a key, else what `make` returns."""
+        with self._guard:
+            if key in self._known:
+                self._known.move_to_end(key)
+                return self._known[key]
+        made = make()
+        with self._guard:
+            self._known[key] = made
+            while len(self._known) > self._most:
+                self._known.popitem(last=False)
+        return made
 
 
 class Inlined(dict[str, object]):
     """What a page in a file is given for its styles and scripts: their texts, and a policy that allows these alone."""
 
     def __init__(self, styles: tuple[str, ...], scripts: tuple[str, ...]) -> None:
-        super().__init__(styles=styles, scripts=scripts, policy=policy(scripts, styles))
+        texts = {"styles": tuple(map(asset, styles)), "scripts": tuple(map(asset, scripts))}
+        super().__init__(**texts, policy=policy(texts["scripts"], texts["styles"]))
 
 
 class Served:
@@ -78,16 +122,14 @@ class Served:
     everything = "runs"
     styles: tuple[str, ...] = ()
     scripts: tuple[str, ...] = ()
+    more: tuple[str, ...] = ()
+    """Styles and scripts that only some of its pages have."""
 
     def __init__(self, access: Access, **more: object) -> None:
         self.access = access
         self._templates = templates(styles=self.styles, scripts=self.scripts, **more)
-        names = ("icon.svg", *self.styles, *self.scripts, *FORMULAS)
-        folder = files("viva.pages") / "static"
-        self._static = {
-            name.rpartition("/")[2]: (folder / name).read_bytes() if name == "icon.svg" else asset(name).encode()
-            for name in names
-        }
+        names = ("icon.svg", *self.styles, *self.scripts, *self.more, *FORMULAS)
+        self._static = {name.rpartition("/")[2]: name for name in names}
 
     def page(self, request: Request, template: str, status: Any = 200, **values: object) -> Response:
         """A template as the answer."""
@@ -123,14 +165,14 @@ class Served:
         return form
 
     async def static(self, request: Request) -> Response:
-        """Style sheets, scripts, the icon: from memory, by name."""
+        """Style sheets, scripts, the icon, by name."""
         from starlette.exceptions import HTTPException
         from starlette.responses import Response
 
         name = request.path_params.get("name", "icon.svg")  # browsers ask for an icon where a page names none
         if name not in self._static:
             raise HTTPException(404, "There is no such file.")
-        return Response(self._static[name], media_type=_TYPES[name.rpartition(".")[2]])
+        return Response(asset(self._static[name]), media_type=_TYPES[name.rpartition(".")[2]])
 
     def status(self, problem: Exception) -> int:
         """The status of an error that is no HTTPException: what became of a form, wrong, or not to be kept."""

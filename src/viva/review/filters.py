@@ -18,8 +18,6 @@ ORDERS: tuple[Order, ...] = ("given", "disagreement")
 Todo = Literal["all", "mine", "short"]
 TODOS: tuple[Todo, ...] = ("all", "mine", "short")
 """Everything; what I have not marked yet; of that, what has fewer reviewers than it should."""
-PAGE = 50
-"""Items on a page of the list."""
 
 
 class Filter(Struct, frozen=True, kw_only=True):

@@ -27,6 +27,7 @@ from viva.prompting import prompt_text
 from viva.runs.config import WeightsOptions
 from viva.runs.open import OpenRun
 from viva.runs.progress import notify
+from viva.sandbox.narrow import proposed
 from viva.scorers.golden import phrasings, wrong_answer
 from viva.scorers.rubric.code import canonical
 from viva.scorers.rubric.model import Graded
@@ -259,6 +260,24 @@ def weak_tests(exam: RubricExam, *, unsafe: bool = False) -> list[Defect]:
     """The questions whose tests a program passes that solves nothing."""
     found = {question.id: _trivial(exam, question) for question in exam.questions() if question.answer is not None}
     return list(_weak(found, run_programs(_requests(found), [], unsafe=unsafe)))
+
+
+def proposed_calls(exam: RubricExam) -> list[list[str]]:
+    """For every test that runs in its program's process: the calls that it can be instead, or why it can be none."""
+    found = []
+    for question in exam.questions():
+        tests = exam.rubric_of(question).tests
+        for number, test in enumerate(tests.tests if tests else (), 1):
+            if tests is None or test.calls:
+                continue
+            calls, why = proposed(canonical(tests.language), test.code)
+            said = f"{question.id}: test {number} may share its program's process"
+            if calls:
+                written = [f"    - {json.dumps(call, ensure_ascii=False)}" for call in calls]
+                found.append([f"{said}; as calls it never does:", "  calls:", *written])
+            elif why:
+                found.append([f"{said} ({one_line(why, 150)}): write `calls`"])
+    return found
 
 
 Trivial = Mapping[str, Mapping[str, tuple[Execute, ...]]]

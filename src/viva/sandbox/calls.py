@@ -147,8 +147,9 @@ def judge(call: Call, reply: dict[str, object]) -> str:  # noqa: PLR0911  a list
     holds = not (given is None or given is False or (given == 0 and call.truth in ("true", "false")))
     if call.truth and holds != (call.truth in ("true", "given")):
         return f"returned {shown(given)}, and a condition takes it for {str(holds).lower()}"
-    number = int(given) if call.truth and isinstance(given, bool) else given
-    if call.returns is not UNSET and not matches(call.returns, number, call.within):
+    compared = call.returns is not UNSET and call.truth != "false"
+    expected, number = (int(v) if call.truth and isinstance(v, bool) else v for v in (call.returns, given))
+    if compared and not matches(expected, number, call.within):
         return f"returned {shown(given)}, not {shown(call.returns)}"
     return ""
 

@@ -17,8 +17,10 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
 import msgspec
+from msgspec import UNSET
 from msgspec.structs import replace
 
+from viva.sandbox.separable import shared_reason
 from viva.shipped import shipped_table
 from viva.types import Call
 
@@ -66,7 +68,7 @@ class _Asked(msgspec.Struct, frozen=True):
 
 
 class _WideError(Exception):
-    """A test, or a part of it, that is of no narrow form."""
+    """A test, or a part of it, that is of no narrow form; its text says which."""
 
 
 @cache
@@ -85,24 +87,48 @@ def readable(language: str) -> bool:
     return row is not None and all(find_spec(name) is not None for name in ("tree_sitter", row.grammar))
 
 
-@lru_cache(maxsize=256)
 def as_calls(language: str, test: str) -> tuple[tuple[Call, ...], str]:
     """The calls of a test, none where it is of other forms, and what the program lacks at its end without the test."""
+    return _read(language, test)[:2]
+
+
+def proposed(language: str, test: str) -> tuple[list[dict[str, object]], str]:
+    """A test's calls as a question file has them, or none and why: what runs in the program's process, `shared`."""
+    if language not in _rows():
+        return [], shared_reason(language, test)
+    calls, closing, why = _read(language, test)
+    if closing.strip():
+        return [], "it converts what a call comes to, or ends what the program began"
+    return [_written_out(call) for call in calls], why
+
+
+def _written_out(call: Call) -> dict[str, object]:
+    """A call as in a question file. What only had to hold comes to true there, what must not to false."""
+    if call.truth and call.returns is UNSET:
+        call = replace(call, returns=call.truth in ("true", "given"))
+    return {key: value for key, value in msgspec.to_builtins(call).items() if key != "truth"}
+
+
+@lru_cache(maxsize=256)
+def _read(language: str, test: str) -> tuple[tuple[Call, ...], str, str]:
+    """As `as_calls`, and why there are none."""
     known = _overlay().get(hashlib.sha256(test.encode("utf-8", "replace")).hexdigest()[:24])
     if known is not None:
-        return known, ""
-    if len(test) > LONGEST or not readable(language):
-        return (), ""
+        return known, "", ""
+    if len(test) > LONGEST:
+        return (), "", f"it has more than {LONGEST:,} characters"
+    if not readable(language):
+        return (), "", "pip install 'viva[tests-as-calls]' to have it read"
     row = _rows()[language]
     for opening, closing in (("", ""), ("class V {", "\n}")) if language in ("java", "csharp") else (("", ""),):
         root = _tree(row, opening + test)
         if not root.has_error:
             try:
                 calls, more = _Reader(language, row).of_file(root)
-                return calls, closing + more
-            except _WideError:
-                return (), ""
-    return (), ""
+                return calls, closing + more, ""
+            except _WideError as why:
+                return (), "", str(why) or "it is not one main function that compares calls on literals with literals"
+    return (), "", "it does not parse on its own"
 
 
 def _tree(row: _Words, text: str) -> Node:
@@ -164,7 +190,13 @@ class _Reader:
             if one.type == "statement_list":
                 self._block(one)
             elif one.type not in self.row.skipped:
-                self._statement(one)
+                try:
+                    self._statement(one)
+                except _WideError:
+                    raise _WideError(
+                        f"line {one.start_point[0] + 1} ({_text(one).partition(chr(10))[0]}) is no call on literals "
+                        "that is compared with a literal"
+                    ) from None
 
     def _statement(self, node: Node) -> None:
         if node.type in ("if_statement", "if_modifier", "unless_modifier", "if", "unless"):
@@ -469,8 +501,7 @@ class _Reader:
         if not isinstance(asked, _Asked) or self._plain(right) != value:  # which the call may have changed
             raise _WideError
         if self.language == "cpp" and value in (0, 1):  # which a bool equals as well
-            meant = Call(call=asked.call, args=asked.args, truth="false")
-            self.calls.append(replace(meant, returns=1, truth="true") if value else meant)
+            self.calls.append(Call(call=asked.call, args=asked.args, returns=value, truth="true" if value else "false"))
             return
         compared = isinstance(value, (list, dict)) or (isinstance(value, str) and self.language == "java")
         if by_operator and self.row.identities and compared:

@@ -18,7 +18,7 @@ from viva.pages.leaderboard.assembling import Entry, model_pages, own_boards, ra
 from viva.pages.leaderboard.content import Facts
 from viva.pages.leaderboard.files import MARKER, board_csv, build
 from viva.pages.leaderboard.naming import page_name
-from viva.pages.leaderboard.pages import linkable, pages
+from viva.pages.leaderboard.pages import Way, linkable, pages
 from viva.pages.leaderboard.published import family, published_boards, published_rows, tuned
 from viva.pages.leaderboard.settings import comparable, in_words, titles
 from viva.types import ExamSpec
@@ -83,7 +83,7 @@ def test_what_servers_force_and_how_questions_were_chosen_keep_nobody_apart() ->
     assert [len(one.rows) for one in own_boards([*same, asked("e/five", 100, temp="0.7")])] == [4, 1], (
         "chosen, not forced"
     )
-    page = dict(pages(made(same)))["index.html"]
+    page = dict(pages(made(same), Way()))["index.html"]()
     assert page.count("data-value=") == 4, "one board is one column"
     assert "temperature: server (refused), as its server has it" in page
 
@@ -336,7 +336,7 @@ def test_every_model_has_one_page_with_all_its_boards() -> None:
     by_name = {(page.own, page.name): page for page in model_pages(found)}
     assert len(by_name) == 6 + 109
     assert len(by_name[True, "alpaca/Alpaca-000-1B"].standings) == 3
-    written = dict(pages(made(zoo(3))))
+    written = {path: make() for path, make in pages(made(zoo(3)), Way())}
     assert len([name for name in written if name.startswith("models/")]) == 3
     assert all('http-equiv="Content-Security-Policy"' in page for page in written.values())
     assert not any(" style=" in page.split("</style>")[-1].split("<script>")[0] for page in written.values())

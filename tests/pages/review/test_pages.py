@@ -385,5 +385,5 @@ def test_what_is_finer_than_an_outcome_is_a_filter_and_hidden_from_the_blind(vis
     ada = visit((guess, SECOND)).enter()
     assert "right for the wrong reason" in ada.get("/items?blind=0").text
     left = ada.get("/items", params={"t.of these": "right for the wrong reason", "blind": "0"}).text
-    assert "<h2>1 item</h2>" in left
+    assert ">1 item</h2>" in left
     assert "right for the wrong reason" not in ada.get("/items?blind=1").text

@@ -132,7 +132,7 @@ def test_the_matrix_is_walked_by_keys_and_opens_two_replies_side_by_side(
     assert page.evaluate("document.activeElement.getAttribute('href')") == "answer/1.6"
     page.keyboard.press("Home")
     page.keyboard.press("Enter")
-    page.wait_for_url("**/compare/6?a=2&b=1&show=disagree")
+    page.wait_for_url("**/pair/growing/growing/6?show=disagree&a=2&b=1")
     assert page.locator(".side h2").all_inner_texts() == ["openai/beta", "openai/alpha"]
     assert page.locator(".side mark").count() > 0
     page.get_by_label("Texts").select_option("rendered")
@@ -140,9 +140,12 @@ def test_the_matrix_is_walked_by_keys_and_opens_two_replies_side_by_side(
     page.locator(".tex math mfrac").wait_for()
     assert page.locator(".side em").inner_text() == "potato"
     page.keyboard.press("j")
-    page.wait_for_url("**/compare/7?**")
+    page.wait_for_url("**/pair/growing/growing/7?**")
     assert "view=rendered" in page.url
     page.keyboard.press("l")
+    page.wait_for_url("**/pair/growing/growing?show=disagree**")
+    assert page.locator(".rows li").count() == 6
+    page.keyboard.press("m")
     page.wait_for_url("**/matrix?show=disagree")
 
 
@@ -151,9 +154,9 @@ def test_formulas_of_the_question_are_drawn_beside_differences(browse: Browse, s
     run.answer(20)
     run.close()
     page = browse(serving(str(run.path)).address)
-    page.goto("/run/growing/compare/1?a=1&b=2")
+    page.goto("/pair/growing/growing/1?a=1&b=2")
     page.locator("#question .tex math").wait_for()
-    page.goto("/run/growing/compare/1?a=1&b=2&view=text")
+    page.goto("/pair/growing/growing/1?a=1&b=2&view=text")
     assert page.locator("#question").inner_text() == "Is it $\\Theta(\\log n)$?"
     assert page.locator("math").count() == 0
 
@@ -185,7 +188,11 @@ def test_what_wants_to_run_is_text_in_a_browser_too(browse: Browse, serving: Ser
         names.index(name) + 1 for name in ("latex", "formulas", "markdown_links", "markdown_html", "markdown_deep")
     ]
     places = (1, 2, 6, 11, 16, 23, *rendered)
-    beside = [f"{run}/compare/{place}?a=1&b=2&view={view}" for place in rendered for view in ("words", "rendered")]
+    beside = [
+        f"{run.replace('/run/', '/pair/')}/{run.rpartition('/')[2]}/{place}?a=1&b=2&view={view}"
+        for place in rendered
+        for view in ("words", "rendered")
+    ]
     for address in (run, f"{run}/answers", f"{run}/matrix", *(f"{run}/answer/1.{place}" for place in places), *beside):
         page.goto(address)
         assert page.evaluate(f"window.{MARK}") is None
@@ -214,8 +221,10 @@ def test_narrow_or_dark_nothing_sticks_out_and_all_can_be_read(
     page = browse(serving(str(hostile_runs)).address, **settings)
     page.goto("/")
     run = page.locator("#runs th a").get_attribute("href")
-    pages = ("", "/answers", "/answer/2.49", "/answer/2.3", "/matrix", "/compare/5?a=1&b=2")
-    for address in ("/", *(f"{run}{page_of}" for page_of in pages)):
+    pages = ("", "/answers", "/answer/2.49", "/answer/2.3", "/matrix")
+    name = run.rpartition("/")[2]
+    pair = f"/pair/{name}/{name}?a=1&b=2"
+    for address in ("/", pair, pair.replace("?", "/5?"), *(f"{run}{page_of}" for page_of in pages)):
         page.goto(address)
         page.wait_for_function("() => !document.querySelector('meta[http-equiv=refresh]')")
         assert page.evaluate("document.documentElement.scrollWidth") <= settings["viewport"]["width"], address

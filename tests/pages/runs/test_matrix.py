@@ -6,6 +6,7 @@ import html
 import itertools
 import re
 from collections.abc import Callable
+from urllib.parse import parse_qsl
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +16,6 @@ from pages.runs.growing import WORDS, Growing
 from rows import tabled
 from viva.pages.runs.comparing import compare_words
 from viva.pages.runs.filters import Chosen
-from viva.pages.runs.matrix import MatrixChoice
 from within import within
 
 Visit = Callable[..., TestClient]
@@ -83,30 +83,32 @@ def test_the_matrix_is_filtered_and_ordered(visit: Visit, growing: Growing) -> N
 
 
 def test_every_state_of_the_matrix_is_an_address() -> None:
-    choice = MatrixChoice(
-        chosen=Chosen(exam="e", outcome="unparsed", finer="several", tags=(("a", "b"),), text="x y"),
-        disagree=True,
-        order="spread",
+    chosen = Chosen(
+        exam="e", outcome="unparsed", finer="several", tags=(("a", "b"),), text="x y", show="disagree", order="spread"
     )
-    assert MatrixChoice.read(dict(choice.fields())) == choice
-    assert MatrixChoice.read({}).query() == ""
+    assert Chosen.read(dict(parse_qsl(chosen.query()))) == chosen
+    assert Chosen.read({}).query() == ""
+    assert not Chosen.read({"view": "text", "a": "2", "page": "3"}).anything
 
 
 def test_two_replies_stand_side_by_side(visit: Visit, growing: Growing) -> None:
     divided(growing)
     visitor = visit(growing.root)
-    page = visitor.get("/run/growing/compare/3?a=1&b=2&show=disagree").text
+    matrix = visitor.get("/run/growing/matrix?show=disagree").text
+    assert 'href="/pair/growing/growing/3?show=disagree&amp;a=1&amp;b=2"' in matrix, "the better answer first"
+    page = visitor.get("/pair/growing/growing/3?a=1&b=2&show=disagree").text
     said = " ".join(html.unescape(re.sub(r"<[^>]*>", " ", page)).split())
     assert "Which plant is number 2? Say its name." in said
     assert "openai/alpha" in said
     assert "right 100.00" in said
     assert "wrong 0.00" in said
+    assert "worse" in said
     assert '<mark class="read">cherry</mark>' in page or "cherry" in page
-    assert 'href="/run/growing/compare/4?a=1&amp;b=2&amp;view=words&amp;show=disagree"' in page, "the next one left"
+    assert 'href="/pair/growing/growing/4?show=disagree&amp;a=1&amp;b=2"' in page, "the next that is left"
     assert 'rel="prev"' not in page, "it is the first that is left"
-    for wrong in ("3?a=1&b=9", "11?a=1&b=2", "3", "x?a=1&b=2", "0?a=1&b=2"):
-        assert visitor.get(f"/run/growing/compare/{wrong}").status_code == 404, wrong
-    failed = visitor.get("/run/growing/compare/7?a=1&b=2&view=rendered").text
+    for wrong in ("11?a=1&b=2", "x?a=1&b=2", "0?a=1&b=2"):
+        assert visitor.get(f"/pair/growing/growing/{wrong}").status_code == 404, wrong
+    failed = visitor.get("/pair/growing/growing/7?a=1&b=2&view=rendered").text
     assert "There is no reply: timeout: nobody replied in time" in failed
 
 

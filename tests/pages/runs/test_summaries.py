@@ -48,7 +48,7 @@ def test_scores_of_other_answers_say_nothing(visit: Visit, growing: Growing, viv
 
 
 def test_what_answers_cost_is_said_where_it_is_known() -> None:
-    used = {"openai/gpt-4o": Tokens(1_000_000, 100_000), "baseline/random": Tokens(0, 0, 9)}
+    used = {("openai/gpt-4o", "x"): Tokens(1_000_000, 100_000), ("baseline/random", "x"): Tokens(0, 0, 9)}
     vendor, own = ModelRecord(name="openai/gpt-4o"), ModelRecord(name="openai/gpt-4o", base_url="http://127.0.0.1:9")
     price = list_cost([vendor], used)
     assert price is not None
@@ -56,8 +56,11 @@ def test_what_answers_cost_is_said_where_it_is_known() -> None:
         "a vendor's": (list_cost([vendor, ModelRecord(name="baseline/random")], used), price),
         "a baseline": (list_cost([ModelRecord(name="baseline/random")], used), 0.0),
         "a server of one's own": (list_cost([own], used), None),
-        "not counted": (list_cost([vendor], {"openai/gpt-4o": Tokens(1, 1, 1)}), None),
-        "a model that nobody knows": (list_cost([ModelRecord(name="openai/x-y")], {"openai/x-y": Tokens(1, 1)}), None),
+        "not counted": (list_cost([vendor], {("openai/gpt-4o", "x"): Tokens(1, 1, 1)}), None),
+        "a model that nobody knows": (
+            list_cost([ModelRecord(name="openai/x-y")], {("openai/x-y", "x"): Tokens(1, 1)}),
+            None,
+        ),
         "nothing asked yet": (list_cost([vendor], {}), 0.0),
         "the run's price": (list_cost([own], used, {"openai/gpt-4o": Price(1, 10)}), 2.0),
         "one for all": (list_cost([vendor], used, {"": Price(2, 0)}), 2.0),

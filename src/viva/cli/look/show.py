@@ -21,6 +21,7 @@ from viva.engine.folder import RunFolder, find_run
 from viva.engine.limits import Positive
 from viva.errors import VivaError
 from viva.fields import note, options, pick
+from viva.files import toml_lines
 from viva.prompting import estimate_tokens, prompt_text
 from viva.render.screen import LINES
 from viva.runs.answers import described_answers
@@ -89,25 +90,34 @@ class ShowOptions(Struct, kw_only=True):
     default=None,
     help="Show the exact text that a model was sent, or would be.  [default: with --question only]",
 )
+@click.option("--template", is_flag=True, help="Instead: the texts of EXAM's prompts, as --prompts takes them.")
 @derive(TaskOptions, only=tuple(ASKING))
-def show_command(run: Path, identity: str | None, prompt: bool | None, as_json: bool, **given: Any) -> int:
+def show_command(
+    run: Path, identity: str | None, prompt: bool | None, template: bool, as_json: bool, **given: Any
+) -> int:
     """Show answers of RUN with what was read where, and why they scored as they did. With --prompt, the prompt of one
-    question of EXAM (a benchmark, a question file, a card), exemplars included.
+    question of EXAM (a benchmark, a question file, a card), exemplars included; with --template, its prompts' texts.
 
     \b
     viva show runs/NAME --wrong
     viva show runs/NAME --outcome refused --by-question      which questions are refused, and how often
     viva show runs/NAME --outcome 'not judged'               any word of the screen, also 'right for the wrong reason'
     viva show cmmlu --prompt --shots 5 --question agronomy/0
+    viva show csbench --template > mine.toml                 to change: viva run csbench --prompts mine.toml
     """
     is_run = [*run.glob("run.json"), *run.glob("*/run.json")]  # a folder of data may be called like its benchmark
-    if not is_run and (prompt or str(run) in BENCHMARKS or question_file(str(run))):
-        if not prompt:
+    if not is_run and (prompt or template or str(run) in BENCHMARKS or question_file(str(run))):
+        if not (prompt or template):
             raise VivaError(f"{run} is an exam, no run folder: viva show {run} --prompt shows what a model is sent")
         refuse_given((*ShowOptions.__struct_fields__, "outcome"), "is about the answers of a run, and here is an exam")
-        show_prompt(str(run), identity, pick(TaskOptions, given), raw=as_json)
+        exams = [exam for exam, _ in open_exams((str(run),), pick(TaskOptions, given), asking=True)]
+        if template:
+            refuse_given(("prompt", "identity"), "is about one question, and --template about all: leave one out")
+            show_templates(str(run), exams, raw=as_json)
+        else:
+            show_prompt(str(run), exams, identity, raw=as_json)
         return 0
-    refuse_given(tuple(ASKING), "is about an exam that nobody was asked yet: viva show EXAM --prompt")
+    refuse_given((*ASKING, "template"), "is about an exam that nobody was asked yet: viva show EXAM --prompt")
     return _show_answers(run, identity, pick(ShowOptions, given), given["outcome"], prompt, as_json=as_json)
 
 
@@ -194,9 +204,17 @@ def _tell_counts(counts: Mapping[tuple[str, str], Sequence[int]], limit: int, *,
     return sum(count[0] for _, count in rows[:limit])
 
 
-def show_prompt(benchmark: str, identity: str | None, choice: TaskOptions, *, raw: bool) -> None:
+def show_templates(benchmark: str, exams: Sequence[Exam], *, raw: bool) -> None:
+    """Print the templates of all prompts as TOML; `raw`: as JSON. Raises VivaError where the exams' differ."""
+    first, *others = ({name: text for name, text in exam.templates.items() if name != "data"} for exam in exams)
+    if any(other != first for other in others):
+        names = ", ".join(exam.spec.label for exam in exams)
+        raise VivaError(f"{benchmark} is several exams, each with templates of its own: name one of {names}")
+    click.echo(_json(first) if raw else "\n".join(toml_lines(first)))
+
+
+def show_prompt(benchmark: str, exams: Sequence[Exam], identity: str | None, *, raw: bool) -> None:
     """Print the prompt of one question, exemplars included; `raw`: as JSON, as it goes over the wire."""
-    exams = [exam for exam, _ in open_exams((benchmark,), choice, asking=True)]
     for exam in exams:
         question = next((q for q in exam.questions() if identity in (None, q.id)), None)
         if question is not None:

@@ -18,7 +18,7 @@ from viva.cli.options import exam_options
 from viva.contracts import Exam
 from viva.errors import EXIT_INCOMPLETE, DataError, MissingDataError
 from viva.fields import pick
-from viva.runs.checks import check_rubrics, example_problems, failures, weak_tests
+from viva.runs.checks import check_rubrics, example_problems, failures, proposed_calls, weak_tests
 from viva.runs.config import TaskOptions
 from viva.runs.exams import data_folder, label, open_exams
 from viva.types import Defect, outcome_name
@@ -140,6 +140,11 @@ def check_question_file(path: Path, exam: RubricExam | None, *, unsafe: bool = F
     if exam is not None:
         problems += example_problems(read.questions, exam, notes, unsafe=unsafe)
         notes += [f"{path}: {one.question}: {one.kind}: {one.detail}" for one in weak_tests(exam, unsafe=unsafe)]
+        shared = proposed_calls(exam)
+        for first, *more in shared if show_all else shared[:SHOWN]:
+            notes += [f"{path}: {first}", *more]
+        if not show_all and len(shared) > SHOWN:
+            notes.append(f"... and {len(shared) - SHOWN:,} more such tests (--all lists them)")
     problems.sort(key=lambda problem: (problem.line, problem.column))
     for severity in ("error", "warning"):  # errors first: a file may have a thousand warnings
         found = [problem for problem in problems if problem.severity == severity]

@@ -75,6 +75,27 @@ def chart(board: Board) -> altair.TopLevelMixin:
     )
 
 
+def cost_chart(board: Board) -> altair.TopLevelMixin:
+    """A board's scores over what 1,000 answers cost, of the rows of which that is known."""
+    import altair as alt
+
+    rows = _told([row for row in board.rows if row.cost and row.score is not None and row.score.mean is not None])
+    costs = [row["cost"] for row in rows]
+    scale = alt.Scale(type="log" if max(costs) > 10 * min(costs) else "linear", zero=False, nice=True)
+    base = alt.Chart(alt.InlineData(values=rows)).encode(
+        x=alt.X("cost:Q", title="US$ for 1,000 answers", scale=scale, axis=alt.Axis(tickCount=6))
+    )
+    title = "score, per cent"
+    score = alt.Y("score:Q", title=title, scale=alt.Scale(zero=False, nice=True))
+    whisker = base.mark_rule(opacity=0.55).encode(y=alt.Y("low:Q", title=title), y2="high:Q")
+    tips = [alt.Tooltip("model:N"), alt.Tooltip("score:Q", format=".2f"), alt.Tooltip("cost:Q", format=".3g")]
+    dot = base.mark_point(filled=True, size=62).encode(y=score, tooltip=tips)
+    name = base.mark_text(align="left", dx=7, dy=-7, limit=160).encode(y=score, text="name:N")
+    return alt.layer(whisker, dot, name).properties(
+        title=alt.Title("Score over cost", subtitle="without judges"), width="container", height=240
+    )
+
+
 def _told(rows: Sequence[Row]) -> list[dict[str, Any]]:
     names = _apart([one_line(row.model, _LABEL) for row in rows])
     return [_datum(row, name) for row, name in zip(rows, names, strict=True)]
@@ -98,6 +119,7 @@ def _datum(row: Row, name: str) -> dict[str, Any]:
         "size": "" if row.facts.total is None else f"{row.facts.total:g}",
         "origin": ORIGINS[0] if row.own else ORIGINS[1],
         "kind": row.kind,
+        "cost": row.cost,
         **mark_of(complete=score.complete),
     }
 

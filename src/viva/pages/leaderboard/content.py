@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-
 from msgspec import Struct
 
 from viva.analysis.estimate import Estimate
@@ -48,6 +45,10 @@ class Row(Struct, frozen=True, kw_only=True):
     score: Estimate | None
     """None where nothing could be scored."""
     facts: Facts = Facts()
+    exam: str = ""
+    """What its run calls the exam."""
+    cost: float | None = None
+    """US dollars that 1,000 answers took, without judges; None where that is unknown."""
     kind: str = "model"
     """As viva.published says it: model, baseline, human, average, ablation."""
     widest: bool = False
@@ -116,18 +117,6 @@ class BenchmarkPage(Struct, frozen=True, kw_only=True):
     boards: tuple[Board, ...] = ()
 
 
-class RunFile(Struct, frozen=True, kw_only=True):
-    """A run whose report is a page of the site."""
-
-    name: str
-    page: str
-    """Its file in the site: of ours, never the run's."""
-    results: tuple[tuple[str, str, Estimate], ...]
-    """Exam, model, score."""
-    write: Callable[[Path], object]
-    """Writes the page."""
-
-
 class Site(Struct, frozen=True, kw_only=True):
     """The whole of it."""
 
@@ -137,5 +126,3 @@ class Site(Struct, frozen=True, kw_only=True):
     viva: str
     benchmarks: tuple[BenchmarkPage, ...]
     notes: tuple[str, ...] = ()
-    lists_runs: bool = False
-    """Whether it has the runs' own pages."""

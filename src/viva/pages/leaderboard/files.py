@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from os import PathLike
 from pathlib import Path
 
@@ -13,8 +14,8 @@ from msgspec import Struct
 from viva.analysis.wording import score_text
 from viva.errors import StorageError, VivaError, option
 from viva.files import write_whole
-from viva.pages.leaderboard.content import BenchmarkPage, Board, Row, RunFile, Site
-from viva.pages.leaderboard.pages import csv_of, pages
+from viva.pages.leaderboard.content import BenchmarkPage, Board, Row, Site
+from viva.pages.leaderboard.pages import FILES, Way, csv_of, pages
 from viva.render.printing import Records, StudyResult, csv_text
 from viva.render.table import Grid
 from viva.visible import csv_safe
@@ -31,11 +32,13 @@ class Marker(Struct, kw_only=True):
     files: list[str]
 
 
-def build(site: Site, out: Path, runs: Sequence[RunFile] = ()) -> list[str]:
+More = Sequence[tuple[str, Callable[[Path], object]]]
+"""Further files of a site: path in it, and what writes it there."""
+
+
+def build(site: Site, out: Path, way: Way = FILES, more: More = ()) -> list[str]:
     """Write the site and give its files' paths. Only files that an earlier build wrote are replaced or removed; what
     else lies in the folder (a CNAME, a .git) stays.
-
-    `runs`: those whose answers are in the site, too.
 
     Raises VivaError for a folder that is neither new, empty nor a site, StorageError where it cannot be written.
     """
@@ -45,14 +48,14 @@ def build(site: Site, out: Path, runs: Sequence[RunFile] = ()) -> list[str]:
         out.mkdir(parents=True, exist_ok=True)
         _mark(site, out, earlier)  # first: also what is interrupted is a site of ours, and can be made again
         try:
-            for name, content in _files(site, runs):
-                _write(out, name, content)
+            for name, made in site_files(site, way):
+                _write(out, name, made())
                 written.append(name)
-            for run in runs:
-                path = _inside(out, run.page)
+            for name, write in more:
+                path = _inside(out, name)
                 path.parent.mkdir(exist_ok=True)
-                run.write(path)
-                written.append(run.page)
+                write(path)
+                written.append(name)
             for name in sorted(set(earlier) - set(written)):
                 _inside(out, name).unlink(missing_ok=True)
             earlier = []
@@ -116,18 +119,19 @@ def _write(out: Path, name: str, content: str) -> None:
     write_whole(path, content.encode())
 
 
-def _files(site: Site, runs: Sequence[RunFile]) -> Iterator[tuple[str, str]]:
-    yield from pages(site, runs)
+def site_files(site: Site, way: Way) -> Iterator[tuple[str, Callable[[], str]]]:
+    """Path in the site → what makes the text there."""
+    yield from pages(site, way)
     for page in site.benchmarks:
         for board in page.boards:
-            yield csv_of(page, board), board_csv(board)
-    yield "leaderboard.json", msgspec.json.encode(site).decode() + "\n"
+            yield csv_of(page, board), partial(board_csv, board)
+    yield "leaderboard.json", lambda: msgspec.json.encode(site).decode() + "\n"
 
 
 _FACTS = ("family", "type", "domain", "access", "total", "active", "url")
 _COLUMNS = (
     "model", "origin", "kind", "rank", "first", "last", "score", "low", "high", "widest", "n", "unscored", "floor",
-    "ceiling", *_FACTS, "source", "signature",
+    "ceiling", "cost", *_FACTS, "source", "signature",
 )  # fmt: skip
 
 
@@ -146,6 +150,7 @@ def _cells(row: Row) -> tuple[object, ...]:
         *((score.mean, score.low, score.high) if score else (None, None, None)),
         "yes" if row.widest else "",
         *((score.n, score.unanswered, score.floor, score.ceiling) if score and score.n else (None, 0, None, None)),
+        row.cost,
         *(getattr(row.facts, word) for word in _FACTS),
         *(row.origin, row.signature),
     )
@@ -182,12 +187,9 @@ class LeaderboardSite(StudyResult):
         """The whole site."""
         return self.site
 
-    def write(self, folder: str | PathLike[str], runs: Sequence[RunFile] = ()) -> list[str]:
-        """Write the site as static files, whose paths these are, with the answers of `runs`.
-
-        Raises VivaError, StorageError.
-        """
-        return build(self.site, Path(folder), runs)
+    def write(self, folder: str | PathLike[str]) -> list[str]:
+        """Write the site as static files, whose paths these are. Raises VivaError, StorageError."""
+        return build(self.site, Path(folder))
 
 
 def _board_grid(page: BenchmarkPage, board: Board) -> Grid:

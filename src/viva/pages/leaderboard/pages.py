@@ -1,15 +1,14 @@
-"""The site as HTML: file name → page. Every page stands on its own: style, scripts and data are in it, and its policy
-lets nothing leave it."""
+"""The site as HTML: file name → page. In a file every page has its style, scripts and data in it, and its policy lets
+nothing leave it; served, they are the application's."""
 
 from __future__ import annotations
 
 import functools
 import statistics
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from urllib.parse import urlencode, urlsplit
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from urllib.parse import urlsplit
 
-import msgspec
 from jinja2 import Environment
 from msgspec import Struct
 
@@ -17,13 +16,11 @@ from viva.analysis.standings import THRESHOLDS
 from viva.analysis.wording import percent, score_text
 from viva.errors import DataError
 from viva.pages.leaderboard.assembling import ModelPage, RankedRow, model_pages
-from viva.pages.leaderboard.content import BenchmarkPage, Board, Dimension, Facts, Row, RunFile, Site
+from viva.pages.leaderboard.content import BenchmarkPage, Board, Dimension, Facts, Row, Site
 from viva.pages.leaderboard.naming import slug
-from viva.pages.shell import Inlined, asset, templates
+from viva.pages.shell import Inlined, templates
 from viva.published import plain
 from viva.visible import one_line
-from viva.web.charts import script as charts_script
-from viva.web.pages import asset as chart_asset
 
 GROUPS = 10
 """Groups of columns that one table offers; the style sheet knows so many."""
@@ -34,34 +31,33 @@ _SELECTS = (
 )  # fmt: skip
 
 
-def pages(site: Site, runs: Sequence[RunFile] = ()) -> Iterator[tuple[str, str]]:
-    """Path inside the site → page, one at a time. `runs`: those whose answers are in the site."""
+class Way(Struct, frozen=True, kw_only=True):
+    """How the pages are reached; addresses are as from the first of them."""
+
+    answers: Callable[[Row], str] = lambda row: ""
+    """Where the answers of a row are; "" for nowhere."""
+    runs: str = ""
+    """Where the list of runs is; "" for nowhere."""
+    served: bool = False
+
+
+FILES = Way()
+
+
+def pages(site: Site, way: Way) -> Iterator[tuple[str, Callable[[], str]]]:
+    """Path inside the site → what makes the page."""
     models = model_pages(site)
-    site = msgspec.structs.replace(site, lists_runs=bool(runs))
-    yield "index.html", _front(site, models, {run.name: run.page for run in runs})
-    if runs:
-        yield "runs.html", _page(site, "runs_file.html", here="runs.html", kind="tables", runs=runs)
+    yield "index.html", functools.partial(_front, site, way, models)
     for page in site.benchmarks:
-        yield page.page, _benchmark(site, page)
+        yield page.page, functools.partial(_benchmark, site, way, page)
     twins = _twins(models)
     for model in models:
-        yield f"models/{model.page}", _model(site, model, twins.get(model.page))
+        yield f"models/{model.page}", functools.partial(_model, site, way, model, twins.get(model.page))
 
 
 def csv_of(page: BenchmarkPage, board: Board) -> str:
     """Where a board's table stands in the site."""
     return f"tables/{page.page.removesuffix('.html')}-{board.key}.csv"
-
-
-@functools.cache
-def _inlined(kind: str) -> Inlined:
-    """Styles and scripts of a page, whole: `plain`, with `tables`, or of a `benchmark`."""
-    styles = (
-        *map(asset, ("viva.css", "leaderboard.css")),
-        *((chart_asset("chart.css"),) if kind == "benchmark" else ()),
-    )
-    scripts = {"plain": (), "tables": ("tables.js",), "benchmark": ("tables.js", "profile.js")}[kind]
-    return Inlined(styles, (*map(asset, scripts), *((charts_script(),) if kind == "benchmark" else ())))
 
 
 @functools.cache
@@ -79,7 +75,30 @@ def _templates() -> Environment:
     return made
 
 
-def _page(site: Site, template: str, *, here: str, kind: str = "plain", root: str = "", **more: object) -> str:
+TABLES = ("tables.js",)
+CHARTS = ("tables.js", "profile.js", "charts.js")
+STYLES = ("viva.css", "leaderboard.css", "chart.css")
+_inlined = functools.cache(Inlined)
+
+
+def page_of(
+    site: Site,
+    way: Way,
+    template: str,
+    *,
+    here: str,
+    styles: tuple[str, ...] = STYLES,
+    scripts: tuple[str, ...] = (),
+    root: str = "",
+    **more: object,
+) -> str:
+    """A page of the site. `root`: how the first page's folder is reached from it."""
+    own = {"styles": styles, "scripts": scripts} if way.served else _inlined(styles, scripts)
+
+    def answers_of(row: Row) -> str:
+        address = way.answers(row)
+        return address and f"{root}{address}"
+
     made: str = (
         _templates()
         .get_template(template)
@@ -87,8 +106,10 @@ def _page(site: Site, template: str, *, here: str, kind: str = "plain", root: st
             site=site,
             here=here,
             root=root,
-            **_inlined(kind),
+            runs_at=way.runs and f"{root}{way.runs}",
+            answers_of=answers_of,
             shows_published=any(not row.own for page in site.benchmarks for board in page.boards for row in board.rows),
+            **own,
             **more,
         )
     )
@@ -118,7 +139,7 @@ class Column(Struct, frozen=True):
     """Model's page → its row; of several the best."""
 
 
-def _front(site: Site, models: Sequence[ModelPage], answers: Mapping[str, str]) -> str:
+def _front(site: Site, way: Way, models: Sequence[ModelPage]) -> str:
     """Models by boards: one's own boards, then the papers'."""
     columns = []
     for page in site.benchmarks:
@@ -132,22 +153,17 @@ def _front(site: Site, models: Sequence[ModelPage], answers: Mapping[str, str]) 
         for name, label in _SELECTS
         if name in ("origin", "family", "access") and len(values := _values(models, name)) > 1
     ]
-    return _page(
+    return page_of(
         site,
+        way,
         "leaderboard.html",
         here="index.html",
-        kind="tables",
+        scripts=TABLES,
         models=sorted(models, key=lambda one: (not one.own, -sum(one.page in column.rows for column in columns))),
         columns=columns,
         footnotes={said: place for place, said in enumerate(notes, 1)},
         selects=selects,
-        answers_of=lambda column, row: _answers(answers.get(row.origin, ""), column.board, row),
     )
-
-
-def _answers(page: str, board: Board, row: Row) -> str:
-    """The address of a row's answers; empty where the site has none of its run."""
-    return f"{page}#{urlencode({'items.model': row.model}, errors='replace')}" if page else ""
 
 
 def _values(rows: Sequence[ModelPage] | Sequence[Row], name: str) -> list[str]:
@@ -156,7 +172,7 @@ def _values(rows: Sequence[ModelPage] | Sequence[Row], name: str) -> list[str]:
     return sorted({value for row in rows if (value := getattr(row.facts, name))}, key=str.casefold)
 
 
-def _benchmark(site: Site, page: BenchmarkPage) -> str:
+def _benchmark(site: Site, way: Way, page: BenchmarkPage) -> str:
     def selects_of(board: Board) -> list[tuple[str, str, list[tuple[str, str]]]]:
         found = [
             (name, label, [(value, value) for value in values])
@@ -169,11 +185,12 @@ def _benchmark(site: Site, page: BenchmarkPage) -> str:
         return found
 
     charts = [list(_charts(board)) for board in page.boards]
-    return _page(
+    return page_of(
         site,
+        way,
         "benchmark.html",
         here=page.page,
-        kind="benchmark",
+        scripts=CHARTS,
         page=page,
         charts=charts,
         groups_of=groups_of,
@@ -234,12 +251,14 @@ def groups_of(board: Board) -> list[tuple[str, list[tuple[int, Dimension]]]]:
 
 
 def _charts(board: Board) -> Iterator[tuple[str, str]]:
-    """A board's charts as specifications: standings, and scores over size."""
-    from viva.pages.leaderboard.chart import chart
+    """A board's charts as specifications: standings, scores over cost, and over size."""
+    from viva.pages.leaderboard.chart import chart, cost_chart
     from viva.render import charts
 
     if sum(row.score is not None for row in board.rows) > 1:
         yield "standings", charts.as_json(charts.spec(chart(board)))
+    if sum(row.cost is not None for row in board.rows) > 1:
+        yield "cost", charts.as_json(charts.spec(cost_chart(board)))
     sized = _scaling(board)
     if sized is not None:
         yield "size", sized
@@ -288,7 +307,7 @@ class Bar(Struct, frozen=True):
     interval: str
 
 
-def _model(site: Site, model: ModelPage, twin: ModelPage | None) -> str:
+def _model(site: Site, way: Way, model: ModelPage, twin: ModelPage | None) -> str:
     facts = model.facts
     told = [
         (name, str(getattr(facts, name))) for name in ("family", "type", "domain", "access") if getattr(facts, name)
@@ -296,8 +315,9 @@ def _model(site: Site, model: ModelPage, twin: ModelPage | None) -> str:
     if facts.total is not None:
         mixture = facts.active is not None and facts.active != facts.total
         told.append(("parameters", f"{facts.total:g} billion" + (f", {facts.active:g} active" if mixture else "")))
-    return _page(
+    return page_of(
         site,
+        way,
         "model.html",
         here="",
         root="../",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from viva.commands import command
-from viva.errors import DataError, VivaError, flag
+from viva.errors import DataError, StorageError, VivaError, flag
 from viva.fields import note
 from viva.runs.published_rows import BASELINE
 from viva.studies.options import Runs
@@ -21,11 +22,12 @@ from viva.visible import one_line
 if TYPE_CHECKING:
     from viva.analysis.estimate import Estimate
     from viva.contracts import Exam
-    from viva.engine.folder import ExamRecord
+    from viva.engine.folder import ExamRecord, RunRecord
     from viva.pages.leaderboard.assembling import Entry, Heading
     from viva.pages.leaderboard.content import Dimension, Row, Site
     from viva.pages.leaderboard.files import LeaderboardSite
     from viva.pages.leaderboard.model_facts import ModelFacts
+    from viva.pages.runs.following import Followed
     from viva.studies.item_scores import ScoreSet
 
 OWN_QUESTIONS = "questions/"
@@ -132,8 +134,14 @@ def _sound_sources(sources: Sequence[Path], left_out: list[str], *, regrade: boo
                 continue
             if regrade:
                 regraded(one)
-            found = fault(one)
-            if RunFolder.open(one).record.adaptive is not None:
+            try:
+                found, adaptive = fault(one), RunFolder.open(one).record.adaptive
+            except VivaError as problem:
+                if one == source:
+                    raise
+                left_out.append(f"{one_line(one.name, 80)}: {problem}")
+                continue
+            if adaptive is not None:
                 left_out.append(f"{one_line(one.name, 80)} {ADAPTIVE}")
             elif found is None:
                 yield one
@@ -151,13 +159,14 @@ def _entries_of(sources: Iterable[Path], known: ModelFacts, left_out: list[str])
 
     exams: dict[bytes, Exam] = {}
     for path in sources:
+        answers: list[Followed] = []
         for one in score_sets([path], _columns_of(path)):
             if why := _nothing(one):
                 left_out.append(f"{one_line(path.name, 80)}: {one_line(one.model, 60)} on {one.exam}: {why}")
             elif one.record is None:
                 yield _of_table(one, known)
             else:
-                yield _of_run(one, one.record, known, exams)
+                yield _of_run(one, one.record, known, exams, answers)
 
 
 def _nothing(one: ScoreSet) -> str:
@@ -184,7 +193,9 @@ def _columns_of(source: Path) -> str:
     return AUTO if FORMAT in first else EXAM
 
 
-def _of_run(one: ScoreSet, record: ExamRecord, known: ModelFacts, exams: dict[bytes, Exam]) -> Entry:
+def _of_run(
+    one: ScoreSet, record: ExamRecord, known: ModelFacts, exams: dict[bytes, Exam], answers: list[Followed]
+) -> Entry:
     from viva.analysis.breakdown import Breakdown
     from viva.pages.leaderboard.assembling import Entry, dimensions
     from viva.pages.leaderboard.published import published_rows
@@ -230,13 +241,33 @@ def _of_run(one: ScoreSet, record: ExamRecord, known: ModelFacts, exams: dict[by
         settings=wanted,
         asked=_asked(one),
         forced=forced,
-        row=msgspec.structs.replace(row, forced=in_words(forced)),
+        row=msgspec.structs.replace(row, forced=in_words(forced), cost=_cost(one, one.run, spec.benchmark, answers)),
         dimensions=said,
         beside=published,
         questions=breakdown.questions(one.headline),
         over=one.headline.over,
         notes=tuple(notes),
     )
+
+
+def _cost(one: ScoreSet, run: RunRecord, benchmark: str, read: list[Followed]) -> float | None:
+    """US dollars that 1,000 answers took, without judges; None where tokens or the price are unknown, or answers of two
+    exams cannot be told apart. `read`: the run's answers, once somebody read them."""
+    from viva.pages.runs.following import Followed
+    from viva.pages.runs.run_views import list_cost
+    from viva.providers import traits_of
+
+    unique = [each.spec.benchmark for each in run.exams].count(benchmark) == 1
+    if one.opened is None or not (unique and traits_of(one.opened.name).paid):
+        return None
+    if not read:
+        read.append(Followed(one.source / "responses.jsonl"))
+        with suppress(StorageError):
+            read[0].refresh()
+    used = {who: tokens for who, tokens in read[0].used.items() if who[1] == benchmark}
+    own = [used[who] for who in used if who[0] in (one.opened.shown, one.opened.name)]
+    total, count = list_cost([one.opened], used, run.prices), sum(tokens.answers for tokens in own)
+    return 1000 * total / count if total and count else None
 
 
 def _asked(one: ScoreSet) -> str:
@@ -286,4 +317,5 @@ def _row(one: ScoreSet, overall: Estimate, cells: Sequence[Estimate], known: Mod
         figures=tuple(cell if cell.mean is not None or cell.ranged else None for cell in cells),
         signature=said,
         origin=one.source.name,
+        exam=one.exam,
     )

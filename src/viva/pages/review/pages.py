@@ -22,8 +22,8 @@ from viva.pages.review.views import aspects, figure, labels, marked
 from viva.pages.serving import guard
 from viva.pages.serving.forms import Form, FormError
 from viva.pages.serving.guard import Access
-from viva.pages.shell import Served
-from viva.review.filters import PAGE, Filter
+from viva.pages.shell import Served, paged
+from viva.review.filters import Filter
 from viva.review.items import TELLING, THOUGHT, Item
 from viva.review.text import name_problem
 from viva.visible import csv_safe
@@ -119,25 +119,21 @@ class Pages(Served):
             return RedirectResponse("/start", 303)
         await self._refresh()
         chosen, session = self._filter(request), self._session
-        found = session.listed(chosen, reviewer)
-        pages = max(1, -(-len(found) // PAGE))
-        page = min(chosen.page, pages)
+        items, listed = paged(session.listed(chosen, reviewer), chosen.page)
         shown_items = [
             (item, labels(item, chosen.blind, session.names), session.own(item, reviewer), len(session.reviewers(item)))
-            for item in found[(page - 1) * PAGE : page * PAGE]
+            for item in items
         ]
         return self.page_with_form(
             request,
             "review_items.html",
             chosen=chosen,
             rows=shown_items,
-            found=len(found),
-            page=page,
-            pages=pages,
             tags={name: values for name, values in session.tags.items() if not (chosen.blind and name in TELLING)},
             strata=[name for name in session.tags if name not in TELLING],
             progress=session.progress(chosen, reviewer),
             wanted=session.settings.marks_per_item,
+            **listed,
         )
 
     async def next(self, request: Request) -> Response:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
 from viva.engine.reviews import Review, ReviewLog
+from viva.pages.shell import Kept
 from viva.review.filters import Filter
 from viva.review.items import Item, tags
 
@@ -69,7 +69,7 @@ class ReviewSession:
         self.tags = tags(self.items)
         self.names = (*self.tags, "question", *(("sample",) if self._several("sample") else ()))
         self._by_key |= {item.key: item for item in self.items}
-        self._selections: OrderedDict[str, tuple[Item, ...]] = OrderedDict()
+        self._selections = Kept[tuple[Item, ...]](_KEPT_SELECTIONS)
 
     def refresh(self) -> None:
         """Take in what others wrote, and the items anew where that changes them."""
@@ -111,12 +111,8 @@ class ReviewSession:
         """The items of a filter, whoever marked them."""
         name = chosen.query(page=1, todo="all", blind=False)
         selections = self._selections  # before the items: another thread may take new ones meanwhile
-        found = selections.get(name)
-        if found is None:
-            found = selections[name] = chosen.select(self.items)
-            if len(selections) > _KEPT_SELECTIONS:
-                selections.popitem(last=False)
-        return found
+        items = self.items
+        return selections.get(name, lambda: chosen.select(items))
 
     def reviewers(self, item: Item) -> tuple[str, ...]:
         """Who has marked every aspect of it."""

@@ -5,42 +5,62 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import urlencode
 
+import msgspec
 from msgspec import Struct
 
 from viva.benchmarks.outcomes import FINER, finer
 from viva.pages.runs.folders import slug
 from viva.pages.runs.following import Reader
 from viva.pages.runs.grading import Sheet
-from viva.types import NOT_ASKED, OUTCOMES
+from viva.types import NOT_ASKED, OUTCOMES, Question
 
-PAGE = 50
-"""Answers on a page."""
 LONGEST_QUERY = 200
 MANY = 200
 """A tag with more values than this is no filter."""
+
+CHANGES = ("worse", "better", "unscored", "same")
+"""What became of a question in a second run."""
+SHOWN = (*CHANGES, "disagree")
+ORDERS = ("spread", "hardest", "easiest")
+VIEWS = ("rendered", "words", "text")
+_WORDS = {"show": ("show", SHOWN), "order": ("sort", ORDERS), "view": ("view", VIEWS)}
+"""Field of `Chosen` → its name in an address, and what it may be."""
 
 Place = tuple[int, int]
 """An answer: the number of its sheet, and its place in it."""
 
 
 class Chosen(Struct, frozen=True, kw_only=True):
-    """A filter. Names and values are `slug`s: those of models and tags are hostile texts, which addresses alter."""
+    """What an address chooses: questions or answers, their order, and how texts are shown.
+
+    Names and values are `slug`s: those of models and tags are hostile texts, which addresses alter.
+    """
 
     exam: str = ""
     model: str = ""
     outcome: str = ""
+    """Of a question by several models one that any of them has."""
     finer: str = ""
     """A word of `FINER`: of what is unparsed what names several answers, say."""
     tags: tuple[tuple[str, str], ...] = ()
     text: str = ""
+    show: str = ""
+    """Of questions that several were asked those of which this became: a word of `SHOWN`."""
+    order: str = ""
+    view: str = ""
+    """How texts are shown: a word of `VIEWS`."""
+    a: int = 0
+    """Of two runs the evaluation of the first, from 1; 0 for the first that fits, as `b` of the second."""
+    b: int = 0
     page: int = 1
 
     @classmethod
     def read(cls, query: Mapping[str, str]) -> Chosen:
         """From an address; what it says wrongly is left out."""
         outcome, _, finely = query.get("outcome", "").partition(".")
-        page = query.get("page", "1")
         tags = tuple((name[2:], value) for name, value in query.items() if name.startswith("t.") and value)
+        words = {name: query.get(said, "") for name, (said, known) in _WORDS.items() if query.get(said) in known}
+        a, b, page = (number_in(query.get(name, "")) for name in ("a", "b", "page"))
         return cls(
             exam=query.get("exam", ""),
             model=query.get("model", ""),
@@ -48,22 +68,26 @@ class Chosen(Struct, frozen=True, kw_only=True):
             finer=finely if finely in FINER and FINER[finely][0] == outcome else "",
             tags=tags[:20],
             text=" ".join(query.get("q", "")[:LONGEST_QUERY].split()),
-            page=max(1, int(page)) if page.isdecimal() and len(page) < 8 else 1,
+            a=a,
+            b=b,
+            page=max(1, page),
+            **words,
         )
 
-    def query(self, *, page: int = 0) -> str:
-        """The same as an address says it; `page` 0 leaves the page out."""
-        outcome = f"{self.outcome}.{self.finer}" if self.finer else self.outcome
-        given = {"exam": self.exam, "model": self.model, "outcome": outcome, "q": self.text}
-        said = {name: value for name, value in given.items() if value} | {f"t.{name}": v for name, v in self.tags}
-        if page > 1:
-            said["page"] = str(page)
-        return urlencode(said, errors="replace")
+    def query(self, **changes: object) -> str:
+        """The same as an address says it, or with changes; on the first page, unless they say another."""
+        one = msgspec.structs.replace(self, **{"page": 1, **changes})
+        outcome = f"{one.outcome}.{one.finer}" if one.finer else one.outcome
+        said: dict[str, object] = {"exam": one.exam, "model": one.model, "outcome": outcome, "q": one.text}
+        said |= {f"t.{name}": value for name, value in one.tags}
+        said |= {"show": one.show, "sort": one.order, "view": one.view, "a": one.a, "b": one.b}
+        said["page"] = one.page if one.page > 1 else 0
+        return urlencode({name: value for name, value in said.items() if value}, errors="replace")
 
     @property
     def anything(self) -> bool:
-        """Whether it leaves anything out."""
-        return bool(self.exam or self.model or self.outcome or self.finer or self.tags or self.text)
+        """Whether it is not a list as it opens."""
+        return msgspec.structs.replace(self, view="", a=0, b=0, page=1) != Chosen()
 
 
 def number_in(text: str) -> int:
@@ -103,6 +127,18 @@ def has_tags(tags: Mapping[str, str], wanted: Sequence[tuple[str, str]]) -> bool
     return all(known.get(name) == value for name, value in wanted)
 
 
+def is_asked(question: Question, chosen: Chosen) -> bool:
+    """Whether a question has the tags of a choice, and each of its words in any case."""
+    if chosen.tags and not has_tags(question.tags, chosen.tags):
+        return False
+    about = _about(question) if chosen.text else ""
+    return all(word in about for word in chosen.text.casefold().split())
+
+
+def _about(question: Question) -> str:
+    return "\n".join((question.id, question.text, *question.options)).casefold()
+
+
 def with_text(sheets: Sequence[Sheet], places: Sequence[Place], text: str, reader: Reader) -> Iterator[Place]:
     """Of these, the answers in whose question, options, reply or reading every word of `text` stands, in any case."""
     words = [word.casefold() for word in text.split()]
@@ -114,7 +150,7 @@ def with_text(sheets: Sequence[Sheet], places: Sequence[Place], text: str, reade
         if key not in asked:
             if len(asked) > 4096:
                 asked.clear()
-            asked[key] = "\n".join((question.id, question.text, *question.options)).casefold()
+            asked[key] = _about(question)
         about = asked[key]
         missing = [word for word in words if word not in about]
         if not missing:

@@ -42,6 +42,7 @@ class Tokens(Struct):
     output: int = 0
     uncounted: int = 0
     """Answers that came without a count."""
+    answers: int = 0
 
 
 class Followed:
@@ -64,8 +65,8 @@ class Followed:
         self.failures: dict[str, int] = {}
         """Kind of failure → how often, of requests that have no answer yet; of all lines, a retried one again."""
         self.tokens = Tokens()
-        self.used = defaultdict[str, Tokens](Tokens)
-        """The same by model."""
+        self.used = defaultdict[tuple[str, str], Tokens](Tokens)
+        """The same by model and benchmark."""
         self.times: list[float] = []
         """When each new answer came, in the order of the lines."""
         self.damaged: list[str] = []
@@ -119,7 +120,8 @@ class Followed:
             if self.failed.pop(key, None) is not None:
                 counts[1] -= 1
             self.answered[key] = place
-            for tokens in (self.tokens, self.used[said.model]):
+            for tokens in (self.tokens, self.used[said.model, said.benchmark]):
+                tokens.answers += 1
                 if said.usage:
                     tokens.input += said.usage.input
                     tokens.output += said.usage.output

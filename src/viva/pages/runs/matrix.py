@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from statistics import fmean, pstdev
-from typing import Literal, get_args
-from urllib.parse import parse_qsl
 
-import msgspec
 from msgspec import Struct
 
 from viva.benchmarks.outcomes import finer
@@ -19,46 +13,10 @@ from viva.pages.runs.filters import Chosen
 from viva.pages.runs.folders import slug
 from viva.pages.runs.grading import Sheet
 from viva.pages.runs.opened import ResultRow
-from viva.pages.runs.run_view import Graded, RunView
 from viva.types import Question, points_of
 
 ROWS = 500
 """Questions on a page."""
-KEPT = 8
-
-Order = Literal["asked", "spread", "hardest", "easiest"]
-ORDERS: tuple[Order, ...] = get_args(Order)
-
-
-class MatrixChoice(Struct, frozen=True, kw_only=True):
-    """Which questions, in which order; a filter's outcome is one that any of the models has."""
-
-    chosen: Chosen = Chosen()
-    disagree: bool = False
-    """Only questions for which models earn different points."""
-    order: Order = "asked"
-
-    @classmethod
-    def read(cls, query: Mapping[str, str]) -> MatrixChoice:
-        """From an address; what it says wrongly is left out."""
-        order: list[Order] = [one for one in ORDERS if one == query.get("sort")]
-        disagree = query.get("show") == "disagree"
-        return cls(chosen=Chosen.read(query), disagree=disagree, order=order[0] if order else "asked")
-
-    def query(self, *, page: int = 0) -> str:
-        """The same as an address says it; `page` 0 leaves the page out."""
-        said = ["show=disagree"] if self.disagree else []
-        said += [f"sort={self.order}"] if self.order != "asked" else []
-        return "&".join(filter(None, [self.chosen.query(page=page), *said]))
-
-    def fields(self) -> list[tuple[str, str]]:
-        """The same as a form's hidden fields: name and value."""
-        return parse_qsl(self.query(page=self.chosen.page))
-
-    @property
-    def anything(self) -> bool:
-        """Whether it is not the page as it opens."""
-        return self.chosen.anything or self.disagree or self.order != "asked"
 
 
 class Cell(Struct, frozen=True):
@@ -119,49 +77,26 @@ class Matrix(Struct, frozen=True):
     """Questions of the exam."""
 
 
-class Matrices:
-    """The matrices made last, by run, grading and choice. Safe in several threads."""
-
-    def __init__(self) -> None:
-        self._guard = threading.Lock()
-        self._made: OrderedDict[tuple[Path, int, MatrixChoice], Matrix] = OrderedDict()
-
-    def of(self, view: RunView, graded: Graded, choice: MatrixChoice) -> Matrix:
-        """The matrix of a choice."""
-        first = msgspec.structs.replace(choice, chosen=msgspec.structs.replace(choice.chosen, page=1))
-        key = (view.path, graded.number, first)
-        with self._guard:
-            if key in self._made:
-                self._made.move_to_end(key)
-                return self._made[key]
-        made = matrix(graded.sheets, graded.tables.results, first)
-        with self._guard:
-            self._made[key] = made
-            while len(self._made) > KEPT:
-                self._made.popitem(last=False)
-        return made
-
-
-def matrix(sheets: Sequence[Sheet], results: Sequence[ResultRow], choice: MatrixChoice) -> Matrix:
+def matrix(sheets: Sequence[Sheet], results: Sequence[ResultRow], chosen: Chosen) -> Matrix:
     """The questions of an exam (the first one, where none is chosen) by the models that were asked them.
 
     `results`: one a sheet, in their order.
     """
     labels = list(dict.fromkeys(sheet.evaluation.label for sheet in sheets))
-    exam = next((one for one in labels if slug(one) == choice.chosen.exam), labels[0] if labels else "")
+    exam = next((one for one in labels if slug(one) == chosen.exam), labels[0] if labels else "")
     own = [(number, sheet) for number, sheet in enumerate(sheets) if sheet.evaluation.label == exam]
     columns = [(number, sheet, cells_of(sheet)) for number, sheet in own]
     columns.sort(key=lambda one: results[one[0]].estimate.order, reverse=True)
     rows = []
     for number, question in enumerate(own[0][1].questions if own else ()):
         row = _row(number, question, [cells[number] for _, _, cells in columns])
-        if _wanted(row, choice, [sheet for _, sheet, _ in columns]):
+        if _wanted(row, chosen, [sheet for _, sheet, _ in columns]):
             rows.append(row)
-    if choice.order == "spread":
+    if chosen.order == "spread":
         rows.sort(key=lambda row: -row.spread)
-    elif choice.order != "asked":
-        away = 2.0 if choice.order == "hardest" else -1.0  # what has no points comes last
-        rows.sort(key=lambda row: away if row.points is None else row.points, reverse=choice.order == "easiest")
+    elif chosen.order:
+        away = 2.0 if chosen.order == "hardest" else -1.0  # what has no points comes last
+        rows.sort(key=lambda row: away if row.points is None else row.points, reverse=chosen.order == "easiest")
     return Matrix(
         exams=[(slug(label), label) for label in labels],
         exam=exam,
@@ -196,16 +131,9 @@ def _row(number: int, question: Question, cells: Sequence[Cell]) -> MatrixRow:
     return MatrixRow(number, question, cells, fmean(known) if known else None, 0.0 if same else pstdev(known))
 
 
-def _wanted(row: MatrixRow, choice: MatrixChoice, sheets: Sequence[Sheet]) -> bool:
-    chosen = choice.chosen
-    if choice.disagree and not row.spread:
+def _wanted(row: MatrixRow, chosen: Chosen, sheets: Sequence[Sheet]) -> bool:
+    if (chosen.show == "disagree" and not row.spread) or not filters.is_asked(row.question, chosen):
         return False
-    if chosen.tags and not filters.has_tags(row.question.tags, chosen.tags):
-        return False
-    if chosen.text:
-        about = "\n".join((row.question.id, row.question.text, *row.question.options)).casefold()
-        if not all(word in about for word in chosen.text.casefold().split()):
-            return False
     if not (chosen.outcome or chosen.finer):
         return True
     return any(_has(sheet, row.number, chosen) for sheet in sheets)

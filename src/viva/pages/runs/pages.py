@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import re
-import threading
 import time
 from bisect import bisect_left
-from collections import OrderedDict
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-import msgspec
 from msgspec import UNSET
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -19,80 +15,35 @@ from starlette.responses import JSONResponse, RedirectResponse, Response, Stream
 
 from viva.errors import VivaError
 from viva.files import read_regular
+from viva.pages.leaderboard.content import Row
+from viva.pages.leaderboard.files import site_files
+from viva.pages.leaderboard.pages import CHARTS, STYLES, Way
+from viva.pages.leaderboard.study import LeaderboardConfig, study
 from viva.pages.runs import filters
-from viva.pages.runs.filters import PAGE, Choices, Chosen, Place, choices, number_in, with_text, without_text
+from viva.pages.runs.filters import Choices, Chosen, Place, choices, with_text, without_text
 from viva.pages.runs.folders import slug
 from viva.pages.runs.items import Item, item_of
-from viva.pages.runs.matrix import ROWS, Matrices, MatrixChoice
+from viva.pages.runs.matrix import ROWS, Matrix, matrix
 from viva.pages.runs.opened import ResultRow
-from viva.pages.runs.pair_pages import PATIENCE, PairPages, marks, shown_as, words
+from viva.pages.runs.pair_pages import PATIENCE, PairPages
 from viva.pages.runs.progress import Progress
 from viva.pages.runs.run_view import STEP, Graded, RunView
-from viva.pages.runs.run_views import RunViews
+from viva.pages.runs.run_views import Card, RunViews, scored_at
 from viva.pages.serving.forms import FormError
 from viva.pages.serving.guard import Access
-from viva.pages.shell import SIGNS, number
+from viva.pages.shell import SIGNS, Kept, number, paged
 from viva.types import outcome_name
 from viva.visible import escape_invisible
-
-KEPT = 16
-
-
-class Searches:
-    """What was found last, by run, grading and filter. Safe in several threads."""
-
-    def __init__(self) -> None:
-        self._guard = threading.Lock()
-        self._found: OrderedDict[tuple[Path, int, Chosen], Sequence[Place]] = OrderedDict()
-        self._choices: OrderedDict[tuple[Path, int], Choices] = OrderedDict()
-
-    def find(self, view: RunView, graded: Graded, chosen: Chosen) -> Sequence[Place]:
-        """The answers of a filter, in the order of the run. Raises StorageError where a search cannot read them."""
-        key = (view.path, graded.number, msgspec.structs.replace(chosen, page=1))
-        with self._guard:
-            if key in self._found:
-                self._found.move_to_end(key)
-                return self._found[key]
-        found: Sequence[Place] = without_text(graded.sheets, chosen)
-        if chosen.text:
-            with view.answers.reading() as reader:
-                found = list(with_text(graded.sheets, found, chosen.text, reader))
-        with self._guard:
-            self._found[key] = found
-            while len(self._found) > KEPT:
-                self._found.popitem(last=False)
-        return found
-
-    def choices(self, view: RunView, graded: Graded) -> Choices:
-        """What the answers can be chosen by."""
-        key = (view.path, graded.number)
-        with self._guard:
-            if key in self._choices:
-                return self._choices[key]
-        made = choices(graded.sheets)
-        with self._guard:
-            self._choices[key] = made
-            while len(self._choices) > KEPT:
-                self._choices.popitem(last=False)
-        return made
-
-    @staticmethod
-    def position(found: Sequence[Place], place: Place) -> int | None:
-        """Where an answer stands among those found; None where it is not among them."""
-        at = bisect_left(found, place)
-        return at if at < len(found) and found[at] == place else None
-
 
 LISTED = 50
 """Runs on a page."""
 DRAWN = 60
 """Models and exams in the picture of a run's scores."""
 _PARTS = frozenset({"thought", "reply", "prompt", "reading"})
-VIEWS = {"rendered": "Rendered", "words": "Differences", "text": "As they came"}
+TEXTS = {"rendered": "Rendered", "words": "Differences", "text": "As they came"}
 """How texts of an answer can be shown: word of the address, and what it is called."""
-ITEM_VIEWS = ("rendered", "text")
-COMPARE_VIEWS = ("words", "rendered", "text")
 _CHUNK = 65_536
+_KINDS = {"html": "text/html", "csv": "text/csv", "json": "application/json"}
 _NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
 
 
@@ -101,10 +52,13 @@ class Pages(PairPages):
 
     styles = ("viva.css", "text.css", "runs.css")
     scripts = ("tables.js", "view.js")
+    more = (*STYLES, *CHARTS)
 
     def __init__(self, views: RunViews, access: Access) -> None:
-        self._searches = Searches()
-        self._matrices = Matrices()
+        self._found = Kept[Sequence[Place]]()
+        self._choices = Kept[Choices]()
+        self._matrices = Kept[Matrix](8)
+        self._sites = Kept[Mapping[str, Callable[[], str]]](1)
         super().__init__(
             views,
             access,
@@ -113,7 +67,7 @@ class Pages(PairPages):
             tokens=tokens,
             duration=duration,
             value_of=value_of,
-            texts=VIEWS,
+            texts=TEXTS,
             alone=views.alone,
         )
 
@@ -127,55 +81,88 @@ class Pages(PairPages):
         if self._views.alone and found:
             return RedirectResponse(f"/run/{found[0].slug}", 303)
         chosen = Chosen.read(request.query_params)
-        found = self._views.with_words(found, chosen.text)
-        pages = max(1, -(-len(found) // LISTED))
-        page = min(chosen.page, pages)
-        cards = self._views.cards(found[(page - 1) * LISTED : page * LISTED])
+        runs, listed = paged(self._views.with_words(found, chosen.text), chosen.page, LISTED)
+        cards = self._views.cards(runs)
         return self.page(
             request,
             "runs.html",
-            cards=cards,
-            states={state for card in cards for state in card.outcomes},
-            priced=any(card.record is not None and card.paid != 0 for card in cards),
-            reading=any(card.results is None for card in cards),
-            count=len(found),
             chosen=chosen,
-            page=page,
-            pages=pages,
-            root=str(self._views.root),
+            folder=str(self._views.root),
+            **listing(cards),
+            **listed,
         )
+
+    def leaderboard(self, request: Request) -> Response:
+        """A file of the leaderboard of all runs here, as `viva leaderboard` writes it; scores lead to answers."""
+        found = self._views.found()
+        key = tuple((one.path, one.changed, scored_at(one.path)) for one in found)
+        files = self._sites.get(key, lambda: self._site({one.path.name: one.slug for one in found}))
+        path = request.path_params["path"] or "index.html"
+        if path not in files:
+            raise HTTPException(404, "The leaderboard has no such page.")
+        return Response(files[path](), media_type=_KINDS[path.rpartition(".")[2]])
+
+    def _site(self, runs: Mapping[str, str]) -> Mapping[str, Callable[[], str]]:
+        def answers(row: Row) -> str:
+            chosen = Chosen(exam=slug(row.exam), model=slug(row.model))
+            return f"../run/{runs[row.origin]}/answers?{chosen.query()}" if row.own and row.origin in runs else ""
+
+        found = study(LeaderboardConfig(sources=(self._views.root,))).site
+        return dict(site_files(found, Way(answers=answers, runs="../", served=True)))
 
     # A run
 
     def run(self, request: Request) -> Response:
         """What was asked, how far it is, its tables."""
-        view = self._view(request)
+        return self._of_run(request, "run.html", self._run)
+
+    def _of_run(
+        self,
+        request: Request,
+        template: str,
+        shows: Callable[[Request, RunView, Graded, Chosen], dict[str, object]],
+    ) -> Response:
+        """A page of a run: what all of them show of it, and once it is graded what `shows` returns."""
+        view, chosen = self._view(request), Chosen.read(request.query_params)
         graded = view.look(PATIENCE)
-        choices = self._searches.choices(view, graded) if graded else None
-        states = {state for state, _ in choices.outcomes} if choices else set()
-        drawn = drawing_order(graded.tables.results)[:DRAWN] if graded else []
         return self.page(
             request,
-            "run.html",
-            **self._about(request, view),
+            template,
+            run=request.path_params["run"],
+            name=view.path.resolve().name,
+            path=str(view.path),
+            record=view.record(),
+            progress=view.progress(STEP),
+            problem=view.problem,
+            work=view.work,
+            waiting=view.graded is None and not view.problem,
             graded=graded,
-            choices=choices,
-            states=states,
-            drawn=drawn,
+            chosen=chosen,
+            **(shows(request, view, graded, chosen) if graded else {}),
         )
 
-    def _about(self, request: Request, view: RunView) -> dict[str, object]:
-        """What every page of a run shows of it."""
+    def _run(self, request: Request, view: RunView, graded: Graded, chosen: Chosen) -> dict[str, object]:
+        choices = self._choices_of(view, graded)
         return {
-            "run": request.path_params["run"],
-            "name": view.path.resolve().name,
-            "path": str(view.path),
-            "record": view.record(),
-            "progress": view.progress(STEP),
-            "problem": view.problem,
-            "work": view.work,
-            "waiting": view.graded is None and not view.problem,
+            "choices": choices,
+            "states": {state for state, _ in choices.outcomes},
+            "drawn": drawing_order(graded.tables.results)[:DRAWN],
         }
+
+    def _choices_of(self, view: RunView, graded: Graded) -> Choices:
+        return self._choices.get((view.path, graded.number), lambda: choices(graded.sheets))
+
+    def _search(self, view: RunView, graded: Graded, chosen: Chosen) -> Sequence[Place]:
+        """The answers of a filter, in the order of the run. Raises StorageError where a search cannot read them."""
+
+        def find() -> Sequence[Place]:
+            found = without_text(graded.sheets, chosen)
+            if chosen.text:
+                with view.answers.reading() as reader:
+                    found = list(with_text(graded.sheets, found, chosen.text, reader))
+            return found
+
+        return self._found.get((view.path, graded.number, chosen.query(view="")), find)
 
     def progress(self, request: Request) -> Response:
         """How far the run is, for the script of a page that is open while it is running."""
@@ -194,33 +181,18 @@ class Pages(PairPages):
 
     def answers(self, request: Request) -> Response:
         """The answers of a filter, a page at a time."""
-        view, chosen = self._view(request), Chosen.read(request.query_params)
-        graded = view.look(PATIENCE)
-        about = self._about(request, view)
-        if graded is None:
-            return self.page(request, "answers.html", **about, graded=None)
-        found = self._searches.find(view, graded, chosen)
-        pages = max(1, -(-len(found) // PAGE))
-        page = min(chosen.page, pages)
-        rows = [self._line(graded, place) for place in found[(page - 1) * PAGE : page * PAGE]]
-        return self.page(
-            request,
-            "answers.html",
-            **about,
-            graded=graded,
-            chosen=chosen,
-            choices=self._searches.choices(view, graded),
-            rows=rows,
-            found=len(found),
-            page=page,
-            pages=pages,
-        )
+        return self._of_run(request, "answers.html", self._answers)
 
-    def _line(self, graded: Graded, place: filters.Place) -> dict[str, object]:
+    def _answers(self, request: Request, view: RunView, graded: Graded, chosen: Chosen) -> dict[str, object]:
+        places, listed = paged(self._search(view, graded, chosen), chosen.page)
+        rows = [self._line(graded, place) for place in places]
+        return {"choices": self._choices_of(view, graded), "rows": rows, **listed}
+
+    def _line(self, graded: Graded, place: Place) -> dict[str, object]:
         sheet = graded.sheets[place[0]]
         question, sample = sheet.question(place[1])
         return {
-            "address": f"{place[0] + 1}.{place[1] + 1}",
+            "address": _address(place),
             "question": question,
             "sample": sheet.sample_name(sample) if sheet.evaluation.samples > 1 else "",
             "exam": sheet.evaluation.label,
@@ -231,137 +203,63 @@ class Pages(PairPages):
 
     def item(self, request: Request) -> Response:
         """One answer."""
-        view, chosen = self._view(request), Chosen.read(request.query_params)
-        graded = view.look(PATIENCE)
-        about = self._about(request, view)
-        if graded is None:
-            return self.page(request, "item.html", **about, graded=None)
+        return self._of_run(request, "item.html", self._item)
+
+    def _item(self, request: Request, view: RunView, graded: Graded, chosen: Chosen) -> dict[str, object]:
         place, item = self._place(request, view, graded)
-        found = self._searches.find(view, graded, chosen)
-        at = self._searches.position(found, place)
-        before = found[at - 1] if at else None
-        after = found[at + 1] if at is not None and at + 1 < len(found) else None
+        found = self._search(view, graded, chosen)
+        at = bisect_left(found, place)
+        listed = at < len(found) and found[at] == place
         sheet = graded.sheets[place[0]]
         first = place[1] - item.sample
         samples = range(first, first + item.samples if item.samples > 1 else first)
         others = [
-            (number, other.evaluation.model.name, filters.state(other, place[1]), number == place[0])
+            (_address((number, place[1])), other.evaluation.model.name, filters.state(other, place[1]))
             for number, other in enumerate(graded.sheets)
             if other.evaluation.exam is sheet.evaluation.exam
         ]
-        return self.page(
-            request,
-            "item.html",
-            **about,
-            graded=graded,
-            chosen=chosen,
-            item=item,
-            address=f"{place[0] + 1}.{place[1] + 1}",
-            number_in_list=at + 1 if at is not None else 0,
-            found=len(found),
-            before=_address(before),
-            after=_address(after),
-            samples=[
-                (f"{place[0] + 1}.{one + 1}", sheet.sample_name(one - first), filters.state(sheet, one))
+        address = _address(place)
+        return {
+            "item": item,
+            "address": address,
+            "place": at + 1 if listed else 0,
+            "found": len(found),
+            "before": _address(found[at - 1]) if listed and at else "",
+            "after": _address(found[at + 1]) if listed and at + 1 < len(found) else "",
+            "samples": [
+                (_address((place[0], one)), sheet.sample_name(one - first), filters.state(sheet, one))
                 for one in samples
             ],
-            sample_name=sheet.sample_name(item.sample),
-            others=[(f"{n + 1}.{place[1] + 1}", name, said, here) for n, name, said, here in others],
-            signature=graded.opened.signatures[place[0]],
-            look=shown_as(request, ITEM_VIEWS),
-            other=next((n + 1 for n, _, _, here in others if not here), 0),
-        )
+            "sample_name": sheet.sample_name(item.sample),
+            "others": others,
+            "signature": graded.opened.signatures[place[0]],
+            "look": "text" if chosen.view == "text" else "rendered",
+            "other": next((other.partition(".")[0] for other, *_ in others if other != address), ""),
+        }
 
     # Questions by models
 
     def matrix(self, request: Request) -> Response:
         """The questions of an exam by models."""
-        view, choice = self._view(request), MatrixChoice.read(request.query_params)
-        graded = view.look(PATIENCE)
-        about = self._about(request, view)
-        if graded is None:
-            return self.page(request, "matrix.html", **about, graded=None)
-        made = self._matrices.of(view, graded, choice)
-        pages = max(1, -(-len(made.rows) // ROWS))
-        page = min(choice.chosen.page, pages)
-        return self.page(
-            request,
-            "matrix.html",
-            **about,
-            graded=graded,
-            choice=choice,
-            chosen=choice.chosen,
-            choices=self._searches.choices(view, graded),
-            matrix=made,
-            rows=made.rows[(page - 1) * ROWS : page * ROWS],
-            design=graded.sheets[0].evaluation.exam.spec.vary is not UNSET,
-            numbers=[column.number + 1 for column in made.columns],
-            samples=graded.sheets[made.columns[0].number].evaluation.samples if made.columns else 1,
-            kinds={state: f"is-{outcome_name(state).replace(' ', '-')}" for state in SIGNS},
-            page=page,
-            pages=pages,
-        )
+        return self._of_run(request, "matrix.html", self._matrix)
 
-    def compare(self, request: Request) -> Response:
-        """Two models' answers to the same question, side by side."""
-        view, choice = self._view(request), MatrixChoice.read(request.query_params)
-        graded = view.look(PATIENCE)
-        about = self._about(request, view)
-        if graded is None:
-            return self.page(request, "compare.html", **about, graded=None)
-        numbers = [number_in(request.query_params.get(name, "")) - 1 for name in ("a", "b")]
-        within = number_in(request.path_params["place"]) - 1
-        sheets = graded.sheets
-        if not all(0 <= number < len(sheets) for number in numbers):
-            raise HTTPException(404, "Say two models of this run: ?a=1&b=2.")
-        first = sheets[numbers[0]]
-        if first.evaluation.exam is not sheets[numbers[1]].evaluation.exam or not 0 <= within < len(first):
-            raise HTTPException(404, "There is no such question that both models were asked.")
-        items = [item_of(sheets[number], within, graded.opened, view.answers) for number in numbers]
-        look = shown_as(request, COMPARE_VIEWS)
-        spans_of, kind = words(items, look)
-        sides = [
-            {
-                "item": item,
-                "run": request.path_params["run"],
-                "name": "",
-                "number": number + 1,
-                "address": f"{number + 1}.{within + 1}",
-                "marks": marks(item, spans, kind),
-            }
-            for item, number, spans in zip(items, numbers, spans_of, strict=True)
-        ]
-        made = self._matrices.of(view, graded, choice)
-        rows = [row.number for row in made.rows]
-        asked = within // first.evaluation.samples
-        at = rows.index(asked) if asked in rows else None
-        step = first.evaluation.samples
-        return self.page(
-            request,
-            "compare.html",
-            **about,
-            graded=graded,
-            choice=choice,
-            question=items[0].question,
-            exam=first.evaluation.label,
-            sample_name=first.sample_name(items[0].sample) if items[0].samples > 1 else "",
-            sides=sides,
-            look=look,
-            kind=kind,
-            within=within + 1,
-            before=rows[at - 1] * step + 1 if at else 0,
-            after=rows[at + 1] * step + 1 if at is not None and at + 1 < len(rows) else 0,
-            place=at + 1 if at is not None else 0,
-            found=len(rows),
-            rows=ROWS,
-            others=[
-                (number + 1, other.evaluation.model.name, filters.state(other, within))
-                for number, other in enumerate(sheets)
-                if other.evaluation.exam is first.evaluation.exam
-            ],
+    def _matrix(self, request: Request, view: RunView, graded: Graded, chosen: Chosen) -> dict[str, object]:
+        made = self._matrices.get(
+            (view.path, graded.number, chosen.query()), lambda: matrix(graded.sheets, graded.tables.results, chosen)
         )
+        rows, listed = paged(made.rows, chosen.page, ROWS)
+        return {
+            "choices": self._choices_of(view, graded),
+            "matrix": made,
+            "rows": rows,
+            "design": graded.sheets[0].evaluation.exam.spec.vary is not UNSET,
+            "numbers": [column.number + 1 for column in made.columns],
+            "samples": graded.sheets[made.columns[0].number].evaluation.samples if made.columns else 1,
+            "kinds": {state: f"is-{outcome_name(state).replace(' ', '-')}" for state in SIGNS},
+            **listed,
+        }
 
-    def _place(self, request: Request, view: RunView, graded: Graded) -> tuple[filters.Place, Item]:
+    def _place(self, request: Request, view: RunView, graded: Graded) -> tuple[Place, Item]:
         number, _, within = request.path_params["place"].partition(".")
         if not (number.isascii() and number.isdecimal() and within.isascii() and within.isdecimal()):
             raise HTTPException(404, "There is no such answer.")
@@ -412,14 +310,24 @@ class Pages(PairPages):
         return JSONResponse({"problem": escape_invisible(sentence)}, status)
 
 
+def listing(cards: Sequence[Card]) -> dict[str, object]:
+    """What a list of runs shows."""
+    return {
+        "cards": cards,
+        "states": {state for card in cards for state in card.outcomes},
+        "priced": any(card.record is not None and card.paid != 0 for card in cards),
+        "reading": any(card.results is None for card in cards),
+    }
+
+
 def drawing_order(results: Sequence[ResultRow]) -> list[ResultRow]:
     """Exam by exam, the best model first."""
     exams = list(dict.fromkeys(one.exam for one in results))
     return sorted(results, key=lambda one: (-exams.index(one.exam), one.estimate.order), reverse=True)
 
 
-def _address(place: filters.Place | None) -> str:
-    return "" if place is None else f"{place[0] + 1}.{place[1] + 1}"
+def _address(place: Place) -> str:
+    return f"{place[0] + 1}.{place[1] + 1}"
 
 
 def _as_text(content: str, name: str, *, download: bool) -> Response:

@@ -1,4 +1,4 @@
-"""The pages of two runs side by side."""
+"""The pages of two runs side by side, or of two models of one."""
 
 from __future__ import annotations
 
@@ -14,30 +14,22 @@ from starlette.responses import RedirectResponse, Response
 
 from viva.errors import StorageError
 from viva.pages.runs.comparing import Spans, compare_words
-from viva.pages.runs.filters import PAGE, number_in
+from viva.pages.runs.filters import Chosen, is_asked, number_in
 from viva.pages.runs.grading import Sheet
-from viva.pages.runs.items import Item, item_of
+from viva.pages.runs.items import item_of
 from viva.pages.runs.opened import ResultRow
-from viva.pages.runs.pairs import (
-    LONGEST_NOTE,
-    Match,
-    Pair,
-    PairChoice,
-    fitting,
-    note_key,
-    notes_of,
-    pair_of,
-    write_note,
-)
+from viva.pages.runs.pairs import LONGEST_NOTE, Match, Pair, fitting, note_key, notes_of, pair_of, write_note
 from viva.pages.runs.run_view import Graded, RunView
 from viva.pages.runs.run_views import RunViews
 from viva.pages.serving.guard import Access
-from viva.pages.shell import Served
+from viva.pages.shell import PAGE, Kept, Served, paged
 from viva.studies.compare.tables import difference_text
 from viva.web.text import LONGEST
 
 PATIENCE = 1.2
 """Seconds that a page waits for a first grading; then it says how far that is, and asks again by itself."""
+CHANGED = {"worse": "worse", "better": "better", "unscored": "not to be compared", "same": "as before"}
+"""What became of a question in the second run, in words."""
 
 
 class PairPages(Served):
@@ -46,7 +38,7 @@ class PairPages(Served):
     def __init__(self, views: RunViews, access: Access, **more: object) -> None:
         super().__init__(access, **more)
         self._views = views
-        self._pairs: dict[tuple[object, ...], Pair] = {}
+        self._pairs = Kept[Pair](2)
 
     def choose_pair(self, request: Request) -> Response:
         """The two runs that were chosen in the list, the older one first."""
@@ -58,76 +50,28 @@ class PairPages(Served):
         return RedirectResponse(f"/pair/{first}/{second}", 303)
 
     def pair(self, request: Request) -> Response:
-        """Two runs: what got worse first."""
-        choice = PairChoice.read(request.query_params)
-        two = self._two(request, choice)
+        """Two runs, what got worse first; or a question in both, with what differs in the replies."""
+        two = self._two(request)
         if not isinstance(two, _Two):
             return self.page_with_form(request, "pair.html", **two)
-        shown = two.shown
-        pages = max(1, -(-len(shown) // PAGE))
-        page = min(choice.page, pages)
-        results = [graded.tables.results[at] for graded, at in zip(two.graded, two.sheets, strict=True)]
+        place = request.path_params.get("place")
+        match = two.match(number_in(place) - 1) if place else None
         return self.page_with_form(
             request,
             "pair.html",
-            **two.about(request),
-            problems=[view.problem for view in two.views if view.problem],
-            turned=msgspec.structs.replace(choice, a=choice.b, b=choice.a).query(),
-            sheets=[[(one.evaluation.label, one.evaluation.model.name) for one in g.sheets] for g in two.graded],
-            rows=[
-                ResultRow(exam=result.exam, model=f"{result.model} · {name}", estimate=result.estimate)
-                for result, name in zip(results, two.names, strict=True)
-            ],
-            states={state for result in results for state in result.estimate.outcomes},
-            matches=shown[(page - 1) * PAGE : page * PAGE],
-            first=(page - 1) * PAGE + 1,
-            page=page,
-            pages=pages,
-            note=two.note(),
-        )
-
-    def pair_item(self, request: Request) -> Response:
-        """A question in two runs: both replies, with what differs."""
-        choice = PairChoice.read(request.query_params)
-        two = self._two(request, choice)
-        if not isinstance(two, _Two):
-            return self.page_with_form(request, "pair.html", **two)
-        match = two.match(number_in(request.path_params["place"]) - 1)
-        at = next((place for place, one in enumerate(two.shown) if one.places == match.places), None)
-        sheets = two.both
-        items = [
-            item_of(sheet, place, graded.opened, view.answers)
-            for sheet, place, graded, view in zip(sheets, match.places, two.graded, two.views, strict=True)
-        ]
-        look = shown_as(request, ("words", "rendered"))
-        spans_of, kind = words(items, look)
-        sides = [
-            {
-                "item": item,
-                "run": run,
-                "name": name,
-                "address": f"{sheet + 1}.{place + 1}",
-                "marks": marks(item, spans, kind),
-            }
-            for item, run, name, sheet, place, spans in zip(
-                items, two.runs, two.names, two.sheets, match.places, spans_of, strict=True
-            )
-        ]
-        steps = [one.places[0] + 1 for one in two.shown]
-        return self.page_with_form(
-            request,
-            "pair_item.html",
-            **two.about(request),
             match=match,
-            reworded=items[0].prompt != items[1].prompt and items[0].question.text != items[1].question.text,
-            sides=sides,
-            look=look,
-            kind=kind,
-            place=at + 1 if at is not None else 0,
-            page=at // PAGE + 1 if at is not None else 1,
-            before=steps[at - 1] if at else 0,
-            after=steps[at + 1] if at is not None and at + 1 < len(steps) else 0,
-            note=two.note(match.question.id),
+            runs=two.runs,
+            names=two.names,
+            pair=two.pair,
+            difference=difference_text(two.pair.difference),
+            chosen=two.chosen,
+            changes=CHANGED,
+            said=request.query_params.get("said") == "kept",
+            longest_note=LONGEST_NOTE,
+            note=two.note(match),
+            problems=list(dict.fromkeys(view.problem for view in two.views if view.problem)),
+            sheets=[[(one.evaluation.label, one.evaluation.model.name) for one in g.sheets] for g in two.graded],
+            **(_question(two, match) if match else _list(two)),
         )
 
     async def keep_note(self, request: Request) -> Response:
@@ -136,32 +80,31 @@ class PairPages(Served):
         return await run_in_threadpool(self._keep_note, request, form.get("note", ""))
 
     def _keep_note(self, request: Request, text: str) -> Response:
-        choice = PairChoice.read(request.query_params)
-        two = self._two(request, choice)
+        two = self._two(request)
         if not isinstance(two, _Two):
             raise HTTPException(503, "The runs are still being read; the note was not kept. Try again in a moment.")
         place = request.path_params.get("place")
-        question = two.match(number_in(place) - 1).question.id if place else ""
-        write_note(two.views[1].path, two.key(question), text)
-        return RedirectResponse(f"{request.url.path}?{choice.query()}&said=kept", 303)
+        write_note(two.views[1].path, two.key(two.match(number_in(place) - 1) if place else None), text)
+        return RedirectResponse(f"{request.url.path}?{two.chosen.query()}&said=kept", 303)
 
-    def _two(self, request: Request, choice: PairChoice) -> _Two | dict[str, object]:
+    def _two(self, request: Request) -> _Two | dict[str, object]:
         """Both runs, or what a page that waits for them shows."""
+        chosen = Chosen.read(request.query_params)
         runs = [request.path_params[name] for name in ("first", "second")]
-        views = [self._views.view(run) for run in runs]
-        graded = [view.look(PATIENCE) for view in views]
-        names = [view.path.resolve().name for view in views]
-        problems = [view.problem for view in views if view.problem]
-        if graded[0] is None or graded[1] is None:
-            return {"pair": None, "runs": runs, "names": names, "problems": problems, "turned": ""}
-        sheets = fitting(graded[0].sheets, graded[1].sheets, choice)
-        key = (*(view.path for view in views), graded[0].number, graded[1].number, *sheets)
-        made = self._pairs.get(key)
-        if made is None:
-            made = pair_of(graded[0].sheets[sheets[0]], graded[1].sheets[sheets[1]])
-            self._pairs = {key: made}
-        choice = msgspec.structs.replace(choice, a=sheets[0] + 1, b=sheets[1] + 1)
-        return _Two(runs, views, [graded[0], graded[1]], names, sheets, made, choice)
+        views = {run: self._views.view(run) for run in runs}
+        looked = {run: view.look(PATIENCE) for run, view in views.items()}
+        known = {run: graded for run, graded in looked.items() if graded}
+        names = [views[run].path.resolve().name for run in runs]
+        if len(known) < len(views):
+            problems = [view.problem for view in views.values() if view.problem]
+            return {"pair": None, "runs": runs, "names": names, "problems": problems, "chosen": chosen, "match": None}
+        graded = [known[run] for run in runs]
+        sheets = fitting(graded[0].sheets, graded[1].sheets, chosen)
+        both = graded[0].sheets[sheets[0]], graded[1].sheets[sheets[1]]
+        key = (*(views[run].path for run in runs), graded[0].number, graded[1].number, *sheets)
+        chosen = msgspec.structs.replace(chosen, a=sheets[0] + 1, b=sheets[1] + 1)
+        pair = self._pairs.get(key, lambda: pair_of(*both))
+        return _Two(runs, [views[run] for run in runs], graded, names, both, pair, chosen)
 
 
 class _Two(Struct, frozen=True):
@@ -171,19 +114,22 @@ class _Two(Struct, frozen=True):
     views: Sequence[RunView]
     graded: Sequence[Graded]
     names: Sequence[str]
-    sheets: tuple[int, int]
+    both: tuple[Sheet, Sheet]
+    """The sheets that are compared."""
     pair: Pair
-    choice: PairChoice
-
-    @property
-    def both(self) -> tuple[Sheet, Sheet]:
-        """The sheets that are compared."""
-        return self.graded[0].sheets[self.sheets[0]], self.graded[1].sheets[self.sheets[1]]
+    chosen: Chosen
 
     @property
     def shown(self) -> Sequence[Match]:
         """The questions of the choice."""
-        return [one for one in self.pair.matches if self.choice.show in ("", one.change)]
+        wanted = ("worse", "better") if self.chosen.show == "disagree" else (self.chosen.show,)
+        return [
+            one
+            for one in self.pair.matches
+            if (not self.chosen.show or one.change in wanted)
+            and self.chosen.outcome in ("", *one.states)
+            and is_asked(one.question, self.chosen)
+        ]
 
     def match(self, place: int) -> Match:
         """The question whose answer in the first sheet is at this place. Raises HTTPException."""
@@ -193,50 +139,71 @@ class _Two(Struct, frozen=True):
                 return one
         raise HTTPException(404, "There is no such question that both runs asked.")
 
-    def key(self, question: str = "") -> str:
-        """What a note here is about."""
-        return note_key(self.names[0], self.both[0].evaluation.label, question)
+    def key(self, match: Match | None) -> str:
+        """What a note here is about: of two models of one run both are named."""
+        models = " ".join(sheet.evaluation.model.name for sheet in self.both)
+        other = self.names[0] if self.runs[0] != self.runs[1] else models
+        return note_key(other, self.both[0].evaluation.label, match.question.id if match else "")
 
-    def note(self, question: str = "") -> str:
+    def note(self, match: Match | None) -> str:
         """The note that is kept; none where the file cannot be read, which is said when one is written."""
         with suppress(StorageError):
-            known = notes_of(self.views[1].path).get(self.key(question))
+            known = notes_of(self.views[1].path).get(self.key(match))
             return known.text if known else ""
         return ""
 
-    def about(self, request: Request) -> dict[str, object]:
-        """What the pages of two runs show of them."""
-        return {
-            "runs": self.runs,
-            "names": self.names,
-            "pair": self.pair,
-            "difference": difference_text(self.pair.difference),
-            "choice": self.choice,
-            "changes": CHANGED,
-            "found_count": len(self.shown),
-            "said": request.query_params.get("said") == "kept",
-            "longest_note": LONGEST_NOTE,
-        }
+
+def _list(two: _Two) -> dict[str, object]:
+    """What only the list of questions shows."""
+    matches, listed = paged(two.shown, two.chosen.page)
+    a, b = two.chosen.a, two.chosen.b
+    results = [graded.tables.results[at - 1] for graded, at in zip(two.graded, (a, b), strict=True)]
+    return {
+        "matches": matches,
+        "turned": two.chosen.query(a=b, b=a),
+        "rows": [
+            ResultRow(exam=result.exam, model=f"{result.model} · {name}", estimate=result.estimate)
+            for result, name in zip(results, two.names, strict=True)
+        ],
+        "states": {state for result in results for state in result.estimate.outcomes},
+        **listed,
+    }
 
 
-CHANGED = {"worse": "worse", "better": "better", "unscored": "not to be compared", "same": "as before"}
-"""What became of a question in the second run, in words."""
-
-
-def words(items: Sequence[Item], look: str) -> tuple[tuple[Spans, Spans], str]:
-    """The words to mark in two replies, and as what: those that only one has, or that both have."""
-    if look != "words":
-        return ([], []), ""
-    compared = compare_words(items[0].reply[:LONGEST], items[1].reply[:LONGEST])
-    return (compared.only, "only") if compared.alike else (compared.both, "both")
-
-
-def marks(item: Item, spans: Spans, kind: str) -> list[tuple[int, int, str]]:
-    """Parts of a reply to mark: (start, end, class)."""
-    return [*((*span, kind) for span in spans), *([(*item.read, "read")] if item.read else [])]
-
-
-def shown_as(request: Request, known: Sequence[str]) -> str:
-    """How texts are shown: one of `known`, the first of them unless the address says another."""
-    said = request.query_params.get("view", "")
-    return said if said in known else known[0]
+def _question(two: _Two, match: Match) -> dict[str, object]:
+    """What only the page of a question shows."""
+    items = [
+        item_of(sheet, place, graded.opened, view.answers)
+        for sheet, place, graded, view in zip(two.both, match.places, two.graded, two.views, strict=True)
+    ]
+    spans: tuple[Spans, Spans] = ([], [])
+    kind = ""
+    if two.chosen.view in ("", "words"):
+        compared = compare_words(items[0].reply[:LONGEST], items[1].reply[:LONGEST])
+        spans, kind = (compared.only, "only") if compared.alike else (compared.both, "both")
+    places = [one.places for one in two.shown]
+    at = places.index(match.places) if match.places in places else None
+    return {
+        "reworded": items[0].prompt != items[1].prompt and items[0].question.text != items[1].question.text,
+        "sides": [
+            {
+                "item": item,
+                "run": run,
+                "name": name if two.runs[0] != two.runs[1] else "",
+                "address": f"{sheet}.{place + 1}",
+                "marks": [
+                    *((*span, kind) for span in spans[side]),
+                    *([(*item.read, "read")] if item.read else []),
+                ],
+            }
+            for side, (item, run, name, sheet, place) in enumerate(
+                zip(items, two.runs, two.names, (two.chosen.a, two.chosen.b), match.places, strict=True)
+            )
+        ],
+        "kind": kind,
+        "found": len(places),
+        "place": 0 if at is None else at + 1,
+        "of_page": 1 if at is None else at // PAGE + 1,
+        "before": places[at - 1][0] + 1 if at else 0,
+        "after": places[at + 1][0] + 1 if at is not None and at + 1 < len(places) else 0,
+    }

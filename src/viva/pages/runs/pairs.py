@@ -7,8 +7,6 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal, get_args
-from urllib.parse import urlencode
 
 import msgspec
 from msgspec import Struct
@@ -19,6 +17,7 @@ from viva.analysis.comparing import Difference, compared, paired
 from viva.errors import DataError, StorageError
 from viva.files import UNREADABLE, read_regular, write_whole
 from viva.pages.runs import filters
+from viva.pages.runs.filters import Chosen
 from viva.pages.runs.grading import Sheet
 from viva.pages.runs.matrix import cells_of
 from viva.types import Question
@@ -30,29 +29,6 @@ _MOST = 1_000
 """Notes of a run."""
 _WRITING = threading.Lock()
 """Pages are served by several threads, and a note is added to those that are there."""
-Change = Literal["worse", "better", "unscored", "same"]
-CHANGES: tuple[Change, ...] = get_args(Change)
-
-
-class PairChoice(Struct, frozen=True, kw_only=True):
-    """Which evaluation of each run (from 1; 0: the first that fits), and which questions of them."""
-
-    a: int = 0
-    b: int = 0
-    show: str = ""
-    page: int = 1
-
-    @classmethod
-    def read(cls, query: Mapping[str, str]) -> PairChoice:
-        """From an address; what it says wrongly is left out."""
-        a, b, page = (filters.number_in(query.get(name, "")) for name in ("a", "b", "page"))
-        show = query.get("show", "")
-        return cls(a=a, b=b, show=show if show in CHANGES else "", page=max(1, page))
-
-    def query(self, *, page: int = 0) -> str:
-        """The same as an address says it; `page` 0 leaves the page out."""
-        said = {"a": self.a, "b": self.b, "show": self.show, "page": page if page > 1 else 0}
-        return urlencode({name: value for name, value in said.items() if value})
 
 
 class Match(Struct, frozen=True):
@@ -62,7 +38,8 @@ class Match(Struct, frozen=True):
     places: tuple[int, int]
     """Of the answer in each sheet that is shown: of several samples the first whose outcome differs."""
     states: tuple[str, str]
-    change: Change
+    change: str
+    """A word of `CHANGES`."""
     difference: float | None
     """Points of the second less points of the first, means over samples; None where one has none."""
 
@@ -78,14 +55,15 @@ class Pair(Struct, frozen=True):
     difference: Difference
 
 
-def fitting(first: Sequence[Sheet], second: Sequence[Sheet], choice: PairChoice) -> tuple[int, int]:
+def fitting(first: Sequence[Sheet], second: Sequence[Sheet], chosen: Chosen) -> tuple[int, int]:
     """Which two sheets are compared: those chosen, else the first of one exam and model, or at least of one exam.
 
     Raises DataError where nothing of the two can be compared.
     """
-    chosen = [(number,) if 0 < number <= len(sheets) else range(1, len(sheets) + 1)
-              for number, sheets in ((choice.a, first), (choice.b, second))]  # fmt: skip
-    pairs = [(a - 1, b - 1) for a in chosen[0] for b in chosen[1]]
+    asked = [(number,) if 0 < number <= len(sheets) else range(1, len(sheets) + 1)
+              for number, sheets in ((chosen.a, first), (chosen.b, second))]  # fmt: skip
+    other = first is second and not (chosen.a and chosen.b)
+    pairs = [(a - 1, b - 1) for a in asked[0] for b in asked[1] if not (other and a == b)]
 
     def in_common(pair: tuple[int, int]) -> int:
         one, other = first[pair[0]].evaluation, second[pair[1]].evaluation
@@ -109,7 +87,7 @@ def pair_of(first: Sheet, second: Sheet) -> Pair:
         if other is not None:
             points = cells[0][number].points, cells[1][other].points
             matches.append(_match(question, (first, second), (number, other), points))
-    matches.sort(key=lambda one: (CHANGES.index(one.change), -abs(one.difference or 0.0)))
+    matches.sort(key=lambda one: (filters.CHANGES.index(one.change), -abs(one.difference or 0.0)))
     shared = len(matches)
     questions = _questions(first), _questions(second)
     return Pair(
@@ -129,7 +107,7 @@ def _match(
     states = [(filters.state(sheets[0], one), filters.state(sheets[1], other)) for one, other in both]
     shown = next((place for place, (one, other) in enumerate(states) if one != other), 0)
     difference = None if points[0] is None or points[1] is None else points[1] - points[0]
-    change: Change = (
+    change = (
         "unscored" if difference is None and states[shown][0] != states[shown][1]
         else "worse" if difference and difference < 0 else "better" if difference else "same"
     )  # fmt: skip

@@ -34,21 +34,23 @@ def scored_at(path: Path) -> int:
 
 
 def list_cost(
-    models: Sequence[ModelRecord], used: Mapping[str, Tokens], prices: Mapping[str, Price] = MappingProxyType({})
+    models: Sequence[ModelRecord],
+    used: Mapping[tuple[str, str], Tokens],
+    prices: Mapping[str, Price] = MappingProxyType({}),
 ) -> float | None:
     """US dollars at the run's prices, else the vendors' list prices; None where one or a count of tokens is unknown."""
     total = 0.0
     for model in models:
-        tokens = used.get(model.shown or model.name) or used.get(model.name)
         kind = traits_of(model.name)
-        if not kind.paid or tokens is None:
+        own = [tokens for (name, _), tokens in used.items() if name in (model.shown, model.name)]
+        if not kind.paid or not own:
             continue
         provider, _, name = model.name.partition("/")
         price = prices.get(model.shown or model.name) or prices.get("")
         price = price or (list_price(kind.priced_as or provider, name) if model.base_url is None else None)
-        if price is None or tokens.uncounted:
+        if price is None or any(tokens.uncounted for tokens in own):
             return None
-        total += price.cost(Usage(tokens.input, tokens.output))
+        total += sum(price.cost(Usage(tokens.input, tokens.output)) for tokens in own)
     return total
 
 
@@ -122,10 +124,14 @@ class RunViews:
         models = (folders.model_name(model) for model in record.models)
         return "\n".join((name, *folders.exam_labels(record), *models)).casefold()
 
-    def cards(self, found: Sequence[RunEntry]) -> list[Card]:
-        """What a list says of these runs; counting stops after `COUNTING` seconds."""
-        until = time.monotonic() + COUNTING
-        return [self._card(one, until) for one in found]
+    def cards(self, found: Sequence[RunEntry], *, wait: bool = False) -> list[Card]:
+        """What a list says of these runs; counting stops after `COUNTING` seconds, unless it may `wait` for all."""
+        until = float("inf") if wait else time.monotonic() + COUNTING
+        cards = [self._card(one, until) for one in found]
+        if wait and self._reading is not None:
+            self._reading.join()
+            return self.cards(found)
+        return cards
 
     def _card(self, found: RunEntry, until: float) -> Card:
         with self._guard:

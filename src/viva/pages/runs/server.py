@@ -29,19 +29,20 @@ def application(root: Path, opener: Opener, results: ResultsReader, access: Acce
     pages = Pages(views, access)
     routes = [
         Route("/", pages.home),
+        Route("/leaderboard/{path:path}", pages.leaderboard),
         Route("/run/{run}", pages.run),
         Route("/run/{run}/progress.json", pages.progress),
         Route("/run/{run}/run.json", pages.record),
         Route("/run/{run}/answers", pages.answers),
         Route("/run/{run}/matrix", pages.matrix),
-        Route("/run/{run}/compare/{place}", pages.compare),
         Route("/run/{run}/answer/{place}", pages.item),
         Route("/run/{run}/answer/{place}/{part}.txt", pages.text),
         Route("/pair", pages.choose_pair),
-        Route("/pair/{first}/{second}", pages.pair),
-        Route("/pair/{first}/{second}", pages.keep_note, methods=["POST"]),
-        Route("/pair/{first}/{second}/{place}", pages.pair_item),
-        Route("/pair/{first}/{second}/{place}", pages.keep_note, methods=["POST"]),
+        *(
+            Route(f"/pair/{{first}}/{{second}}{place}", method, methods=[name])
+            for place in ("", "/{place}")
+            for name, method in (("GET", pages.pair), ("POST", pages.keep_note))
+        ),
         Route("/static/{name}", pages.static),
         Route("/favicon.ico", pages.static),
     ]

@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -113,25 +112,31 @@ def _figure(config: PublishedConfig) -> StudyResult:
 
 
 def _studied(figure: Figure, config: PublishedConfig) -> StudyResult:
-    """What a study finds in the benchmark's published table, or in runs."""
+    """What a study finds in the benchmark's published table, or in runs. Raises VivaError as the study does, for runs
+    without an exam of the benchmark, and for models where they cannot be chosen.
+    """
     options: dict[str, Any] = figure.options
     if config.run:  # names of published models are not those of runs
+        _results(config.benchmark, config.run)
         options = {name: value for name, value in options.items() if name not in ("model", "exclude", "reach")}
-    options = options | ({"model": config.model} if config.model else {})
+    if config.model:
+        if figure.study != "scaling":
+            raise VivaError(f"is not for figure {config.figure}, which shows all models: leave it out", field="model")
+        options = options | {"model": config.model}
     sources = config.run or (config.benchmark,)
     match figure.study:
         case "scaling":
             from viva.studies.scaling import study as scaling
 
-            return scaling.study(msgspec.convert({"sources": sources, **options}, scaling.ScalingConfig))
+            return scaling.study(scaling.ScalingConfig(sources=sources, **options))
         case "correlate":
             from viva.studies.correlate import study as correlate
 
-            return correlate.study(msgspec.convert({"sources": sources, **options}, correlate.CorrelateConfig))
+            return correlate.study(correlate.CorrelateConfig(sources=sources, **options))
         case _:
             from viva.studies.training import study as training
 
-            return training.study(msgspec.convert({"runs": config.run, **options}, training.TrainingConfig))
+            return training.study(training.TrainingConfig(runs=tuple(map(Path, config.run)), **options))
 
 
 def _results(benchmark: str, runs: Sequence[str]) -> list[tuple[str, ExamSpec, bool, Result]]:

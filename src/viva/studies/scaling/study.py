@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 
 class ScalingConfig(Struct, kw_only=True):
-    """How scores grow with the number of parameters, in the published tables of csbench, infibench, cmmlu or syneval,
-    in a table of your own (a row a model), or in runs: curves, what they predict, and how far to trust that.
+    """How scores grow with the number of parameters, in a benchmark's published table (clrbench, syneval, ...), in a
+    table of your own (a row a model), or in runs: curves, what they predict, and how far to trust that.
 
     \b
     viva scaling csbench --fit family --model 'Qwen1.5-*' --fit-on 7,14,32,72 --predict 110
