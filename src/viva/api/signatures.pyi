@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import Literal
 
+from typing import Any
 from viva.analysis.slices import Slices
 from viva.api.model_arguments import Answers, ModelArgument
 from viva.api.opened import Run
@@ -232,7 +233,7 @@ def compare(
     bayesian: bool = ...,
     anytime: bool = ...,
     seed: int = ...,
-) -> StudyResult: ...
+) -> Findings[Any]: ...
 def correlate(
     *sources: str | PathLike[str] | Run,
     columns: str | float | Sequence[str | float] = ...,

@@ -9,7 +9,7 @@ Every printed form, CSV, JSON and the frame are made from such a table (`viva.re
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any, TypeAlias
 
 from msgspec import Struct
@@ -131,6 +131,17 @@ def fields(path: str, *names: str, **renamed: str) -> tuple[Column, ...]:
     by another (`n="answers"`: the attribute `n` is called `answers`)."""
     begin = f"{path}." if path else ""
     return tuple(Column(None, f"{begin}{name}", key=key) for name, key in ({n: n for n in names} | renamed).items())
+
+
+def item(path: str, key: Any) -> Callable[[Any], Any]:
+    """Return the function that takes what the mapping at `path` in a row has by a key; None where it has nothing."""
+    get = _path(path)
+    return lambda row: get(row).get(key)
+
+
+def places(*names: str) -> tuple[Column, ...]:
+    """Columns that only data have, of rows that are tuples: their parts by these names."""
+    return tuple(Column(None, itemgetter(place), key=name) for place, name in enumerate(names))
 
 
 def counted(cells: Iterable[Estimate], path: str) -> Column:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from operator import itemgetter
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -12,7 +11,7 @@ from viva.analysis.correlation import Coefficient, Kind, Outlier, Pair
 from viva.analysis.wording import UNSURE
 from viva.render.findings import Findings
 from viva.render.printing import Drawing
-from viva.render.table import COUNT, SIDE, Column, P, Table, fields, figure
+from viva.render.table import COUNT, SIDE, Column, P, Table, fields, figure, places
 from viva.render.table import Kind as Printed
 
 NAMES: dict[Kind, str] = {"kendall": "Kendall's tau-b", "pearson": "Pearson's r", "spearman": "Spearman's rho"}
@@ -100,7 +99,7 @@ _OUTLIERS = (
     Column("off", "outlier.t", figure("+.1f"), keep=True),
     Column("p", "outlier.p", P, keep=True),
 )
-_MATCHED = tuple(Column(None, itemgetter(at), key=key) for at, key in enumerate(("row", "first", "second")))
+_MATCHED = places("row", "first", "second")
 """What a pair was computed from, for programs."""
 _DATA = (
     *fields("found", title="table"), *fields("pair", "first", "second", "n", "left_out"),
