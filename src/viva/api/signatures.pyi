@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import Literal
 
+from typing import Any
+from viva.analysis.slices import Slices
 from viva.api.model_arguments import Answers, ModelArgument
 from viva.api.opened import Run
 from viva.engine.labelling import Labelled
@@ -12,7 +14,6 @@ from viva.render.findings import Findings
 from viva.render.printing import StudyResult
 from viva.runs.plan import Way
 from viva.studies.agreement.tables import Reports
-from viva.studies.breakdown.tables import Breakdowns
 from viva.studies.correlate.tables import Correlations
 from viva.studies.scaling.tables import Scalings
 from viva.studies.score_table.difficulty import Grouping
@@ -214,7 +215,7 @@ def breakdown(
     pooled: bool = ...,
     model: str | float | Sequence[str | float] = ...,
     exam: str | float | Sequence[str | float] = ...,
-) -> Breakdowns: ...
+) -> Findings[tuple[Slices, ...]]: ...
 def compare(
     *sources: str | PathLike[str] | Run,
     between: Literal["models", "languages", "shots", "cot", "form", "rationale", "extraction", "sampling", "samples", "attempts", "judges", "seeds", "all"] | None = ...,
@@ -234,7 +235,7 @@ def compare(
     bayesian: bool = ...,
     anytime: bool = ...,
     seed: int = ...,
-) -> StudyResult: ...
+) -> Findings[Any]: ...
 def correlate(
     *sources: str | PathLike[str] | Run,
     columns: str | float | Sequence[str | float] = ...,

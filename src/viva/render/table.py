@@ -47,6 +47,11 @@ def signed(points: float, digits: int = 2) -> str:
     return text.replace("-", "−") if float(text) else text[1:]
 
 
+def between_text(low: float | None, high: float | None) -> str:
+    """Return the interval of a difference, shares of 1, in points: ` [−4.90, +10.80]`; empty where there is none."""
+    return "" if low is None or high is None else f" [{POINTS.text(low)}, {POINTS.text(high)}]"
+
+
 def p_text(p: float | None) -> str:
     """Return a p-value as text: `0.031`, `< 0.001`, and a dash for none."""
     return DASH if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"
@@ -132,9 +137,24 @@ def fields(path: str, /, *names: str, **renamed: str) -> tuple[Column, ...]:
     return tuple(Column(None, f"{begin}{name}", key=key) for name, key in ({n: n for n in names} | renamed).items())
 
 
+def item(path: str, key: Any) -> Callable[[Any], Any]:
+    """Return the function that takes what the mapping at `path` in a row has by a key; None where it has nothing."""
+    get = _path(path)
+    return lambda row: get(row).get(key)
+
+
 def places(*names: str) -> tuple[Column, ...]:
-    """Columns that only data have, of rows that are tuples: what the first place is called, the second, and so on."""
-    return fields("", **{str(place): name for place, name in enumerate(names)})
+    """Columns that only data have, of rows that are tuples: their parts by these names."""
+    return tuple(Column(None, itemgetter(place), key=name) for place, name in enumerate(names))
+
+
+def counted(cells: Iterable[Estimate], path: str) -> Column:
+    """Return the column of what estimates, which are at `path` in a row, rest on. It is called what they count, or each
+    says it where that differs."""
+    units = {cell.unit for cell in cells if cell.n}
+    if len(units) > 1:
+        return Column("n", path, Kind(lambda cell: f"{cell.n:,} {cell.unit}"), key=None)
+    return Column(next(iter(units), "answers"), f"{path}.n", COUNT, key=None)
 
 
 class Grid(Struct, frozen=True, omit_defaults=True):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -17,7 +16,7 @@ from viva.analysis.wording import UNSURE, cell_text, percent
 from viva.published import Entry, share
 from viva.render.findings import Findings
 from viva.render.result import LEFT_OUT
-from viva.render.table import COUNT, ESTIMATE, FIGURE, NAME, Column, Kind, Table, fields
+from viva.render.table import COUNT, ESTIMATE, FIGURE, NAME, Column, Kind, Table, fields, item
 from viva.types import Aggregate, ScoreRow
 
 MOST_LOST = 0.05
@@ -186,16 +185,12 @@ _PLAIN = Kind(lambda cell: cell_text(msgspec.structs.replace(cell, sd=None)))
 """An estimate without the deviation of its repeats."""
 
 
-def _measure(name: str, row: LeaderboardRow) -> Estimate:
-    return row.measures[name]
-
-
 def _table(title: str, first: Column, rows: Sequence[LeaderboardRow]) -> Table:
     called = {name: f"{name} unbiased" for name in rows[0].measures if name.startswith("best@")}
     called |= {"mean": "mean@1", "best": f"best@{rows[0].group} ± sd"}
     columns = [first, Column("questions", "questions", COUNT), Column("samples", "samples", FIGURE, None)]
     columns += [
-        Column(called.get(name, name), partial(_measure, name), ESTIMATE if name == "best" else _PLAIN, name)
+        Column(called.get(name, name), item("measures", name), ESTIMATE if name == "best" else _PLAIN, name)
         for name in rows[0].measures
     ]
     columns += [Column("unscored", "unscored", COUNT)] if any(row.unscored for row in rows) else []
