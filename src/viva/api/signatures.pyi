@@ -6,6 +6,7 @@ from typing import Literal
 
 from typing import Any
 from viva.analysis.slices import Slices
+from viva.analysis.training import Training
 from viva.api.model_arguments import Answers, ModelArgument
 from viva.api.opened import Run
 from viva.pages.leaderboard.files import LeaderboardSite
@@ -16,7 +17,6 @@ from viva.studies.agreement.tables import Agreements
 from viva.studies.correlate.tables import Correlations
 from viva.studies.errors.tables import ErrorTables
 from viva.studies.scaling.tables import Scalings
-from viva.studies.training.tables import Trainings
 
 def run(
     benchmark: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
@@ -327,4 +327,4 @@ def training(
     checkpoints: str | PathLike[str] | None = ...,
     by: str | float | None = ...,
     macro_average: str | float | None = ...,
-) -> Trainings: ...
+) -> Findings[tuple[Training, ...]]: ...
