@@ -410,7 +410,7 @@ def test_synevals_curves_are_its_table_by_format(viva: Viva) -> None:
     assert {"GS", "MVP", "PPA", "All"} <= set(points)
     assert points["GS"][-1] == pytest.approx(found["OA"][-1])
     assert points["PPA"][-1] == (1e9, None)
-    table = json.loads(told(command_of("correlate"), viva.folder / "run", "--format", "json"))["tables"][0]
+    pairs = json.loads(told(command_of("correlate"), viva.folder / "run", "--format", "json"))["rows"]
     assert list(dict.fromkeys(pair["second"] for pair in pairs)) == ["MC", "FITB accuracy", "FITB F1"], (
         "as in Table 7, without OA"
     )
