@@ -62,8 +62,8 @@ def printed(*arguments: str) -> str:
     return told(command, *arguments[1:])
 
 
-def tables(*arguments: str) -> list[Any]:
-    found: list[Any] = json.loads(printed(*arguments, "--format", "json"))["tables"]
+def tables(*arguments: str, key: str = "tables") -> list[Any]:
+    found: list[Any] = json.loads(printed(*arguments, "--format", "json"))[key]
     return found
 
 
@@ -74,9 +74,10 @@ def predicted(models: str, size: int, *more: str) -> float:
 
 
 def correlated(benchmark: str, shown: int, second: str, kind: str, first: str = "") -> float:
-    every = tables("correlate", benchmark, *(["--every"] if first else []))[shown]["pairs"]
-    (pair,) = (pair for pair in every if pair["second"] == second and first in ("", pair["first"]))
-    (value,) = (one["value"] for one in pair["coefficients"] if one["kind"] == kind)
+    every = tables("correlate", benchmark, *(["--every"] if first else []), key="rows")
+    title = list(dict.fromkeys(row["table"] for row in every))[shown]
+    of_table = [row for row in every if row["table"] == title and row["kind"] == kind]
+    (value,) = (row["value"] for row in of_table if row["second"] == second and first in ("", row["first"]))
     return float(value)
 
 
@@ -249,7 +250,7 @@ def per_point(model: str, point: str, measure: str, shots: str) -> float:
 
 def rows_of(benchmark: str, name: str) -> float:
     """The rows that `viva published` prints of a table."""
-    return float(sum(len(one["entries"]) for one in tables("published", benchmark, name)))
+    return float(sum(len(one["rows"]) for one in tables("published", benchmark, name)[:-1]))
 
 
 def difference(column: str) -> float:
@@ -504,7 +505,7 @@ def recipes() -> Iterator[tuple[str, Callable[[], float]]]:
     for label, column in (("seed", "initial_seed_set"), ("tentative", "quota"), ("final", "questions")):
         yield f"InfiBench: {label} questions", lambda a=column: total("infibench", "sampling", a)  # type: ignore[misc]
     yield "InfiBench: HumanEval and score, pearson", lambda: correlated("infibench", 0, "score", "pearson")
-    yield "InfiBench: models in that correlation", lambda: float(tables("correlate", "infibench")[0]["pairs"][0]["n"])
+    yield "InfiBench: models in that correlation", lambda: float(tables("correlate", "infibench", key="rows")[0]["n"])
     yield (
         "InfiBench: turning point, all open models but Yuan2-102B",
         lambda: float(broken("--exclude", "Yuan2-102B-hf")["at"]),

@@ -6,6 +6,7 @@ from typing import Literal
 
 from typing import Any
 from viva.analysis.slices import Slices
+from viva.analysis.training import Training
 from viva.api.model_arguments import Answers, ModelArgument
 from viva.api.opened import Run
 from viva.engine.labelling import Labelled
@@ -18,7 +19,6 @@ from viva.studies.correlate.tables import Correlations
 from viva.studies.scaling.tables import Scalings
 from viva.studies.score_table.difficulty import Grouping
 from viva.studies.score_table.tables import LeaderboardRow
-from viva.studies.training.tables import Trainings
 
 def run(
     benchmark: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
@@ -329,4 +329,4 @@ def training(
     checkpoints: str | PathLike[str] | None = ...,
     by: str | float | None = ...,
     macro_average: str | float | None = ...,
-) -> Trainings: ...
+) -> Findings[tuple[Training, ...]]: ...

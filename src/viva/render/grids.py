@@ -76,6 +76,8 @@ def grids_terminal(
                 table.add_row(*map(Text, texts))
         console.print(Text(whole(found.title), style="bold"), soft_wrap=True)
         console.print(table)
+        if found.drawn is not None:
+            console.print(Text(f"\n{found.drawn}" if found.drawn else ""), soft_wrap=True)
     for line in closing:
         console.print(Text(whole(line)), soft_wrap=True)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"

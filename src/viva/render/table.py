@@ -110,15 +110,20 @@ class Column(Struct, frozen=True):
     """Where a screen is narrow, columns with a number here give way first, the lowest before the others."""
     keep: bool = False
     """Whether it never gives way."""
+    form: str = ""
+    """In which form of `format` CSV has its numbers; "" for as they are."""
 
     @property
     def name(self) -> str | None:
         """What data call it."""
         return self.key if self.key is None or self.key else self.title
 
-    def getter(self) -> Callable[[Any], Any]:
-        """The function that takes the value from a row."""
-        return _path(self.value) if isinstance(self.value, str) else self.value
+    def getter(self, *, written: bool = False) -> Callable[[Any], Any]:
+        """The function that takes the value from a row; `written`: as CSV has it."""
+        get = _path(self.value) if isinstance(self.value, str) else self.value
+        if not (written and self.form):
+            return get
+        return lambda row: None if (value := get(row)) is None else format(value, self.form)
 
 
 def _path(path: str) -> Callable[[Any], Any]:
@@ -130,17 +135,19 @@ def _path(path: str) -> Callable[[Any], Any]:
     return get if then is None else lambda row: None if (value := get(row)) is None else then(value)
 
 
-def fields(path: str, /, *names: str, **renamed: str) -> tuple[Column, ...]:
+def fields(path: str, /, *names: str, form: str = "", **renamed: str) -> tuple[Column, ...]:
     """Columns that only data have: attributes of what is at `path` in a row ("" for the row), by their own names, or
     by another (`n="answers"`: the attribute `n` is called `answers`)."""
     begin = f"{path}." if path else ""
-    return tuple(Column(None, f"{begin}{name}", key=key) for name, key in ({n: n for n in names} | renamed).items())
+    return tuple(
+        Column(None, f"{begin}{name}", key=key, form=form) for name, key in ({n: n for n in names} | renamed).items()
+    )
 
 
-def item(path: str, key: Any) -> Callable[[Any], Any]:
-    """Return the function that takes what the mapping at `path` in a row has by a key; None where it has nothing."""
+def item(path: str, key: Any, default: Any = None) -> Callable[[Any], Any]:
+    """Return the function that takes what the mapping at `path` in a row has by a key."""
     get = _path(path)
-    return lambda row: get(row).get(key)
+    return lambda row: get(row).get(key, default)
 
 
 def places(*names: str) -> tuple[Column, ...]:
@@ -173,6 +180,7 @@ class Grid(Struct, frozen=True, omit_defaults=True):
     """Whether an option asked for it: of several tables it gives way last."""
     legend: str = ""
     """The line below the tables that only this one needs: a screen has it where it has the table."""
+    drawn: str | None = None
     kinds: tuple[Kind, ...] = ()
     """Of its columns; empty where their headings say it."""
 
@@ -200,6 +208,8 @@ class Table(Struct, frozen=True):
     """Whether an option asked for it: of several tables it gives way last."""
     dim: int = 0
     """How many of the last rows are only there to compare with: published ones."""
+    drawn: str | None = None
+    """Its chart in characters: below it on a terminal, and above all on a screen where it is the only one."""
 
     @property
     def printed(self) -> tuple[Column, ...]:
@@ -219,6 +229,7 @@ class Table(Struct, frozen=True):
             dim=self.dim,
             asked=self.asked,
             legend=self.legend,
+            drawn=self.drawn,
             kinds=tuple(column.kind for column in printed),
         )
 
@@ -230,9 +241,9 @@ class Table(Struct, frozen=True):
             for row in self.rows
         ]
 
-    def records(self) -> tuple[list[str], Iterable[tuple[Any, ...]]]:
-        """Return the names of the columns that data have, and their values, row by row."""
-        named = [(name, column.getter()) for column in self.columns if (name := column.name) is not None]
+    def records(self, *, written: bool = False) -> tuple[list[str], Iterable[tuple[Any, ...]]]:
+        """Return the names of the columns that data have, and their values, row by row; `written`: as CSV has them."""
+        named = [(name, column.getter(written=written)) for column in self.columns if (name := column.name) is not None]
         return [name for name, _ in named], (tuple(get(row) for _, get in named) for row in self.rows)
 
     def data(self) -> Mapping[str, Any]:
